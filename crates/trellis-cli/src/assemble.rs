@@ -1,26 +1,19 @@
-//! From a graph that was loaded to one that can be run here.
-//!
-//! In: a program with what was found about it. Out: an engine and bindings, or more findings.
+//! From a graph that was loaded to one that can be run in a terminal or over JSON Lines.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::PathBuf, sync::Arc};
 
 use anyhow::bail;
-use trellis_core::{Diagnostic, Engine, Program, compile::apply_severities, diagnostic::Severity, program::PredicateSource};
+use trellis_core::Program;
 use trellis_host::{
-    Bindings, Policy, Secrets, Sessions, Unbound,
-    binding::{Host, check_bindings},
-    runner::deferred_predicates,
+    Policy, Secrets, Sessions, Unbound,
+    assembly::{Assembly, NotRunnable, OpenStore, Runnable},
+    binding::Host,
 };
 use trellis_project::Version;
 
 use crate::{
     open::{Opened, Place},
     report::Checked,
-    store_config::OpenStore,
-    unbound_tools::unbound_tools,
 };
 
 /// Who runs graphs here, and how.
@@ -48,94 +41,64 @@ pub(crate) struct Loaded {
     pub(crate) problems: Vec<String>,
 }
 
-/// A graph that can be run.
-#[derive(Clone)]
-pub(crate) struct Runnable {
-    pub(crate) engine: Engine,
-    pub(crate) bindings: Bindings,
-}
-
-impl Runnable {
-    /// Sessions of it, kept in a store if there is one.
-    pub(crate) fn sessions(self, terms: RunMode, kept: Option<&OpenStore>) -> Sessions {
-        let sessions = Sessions::new(self.engine, self.bindings)
-            .unwrap_or_else(|error| unreachable!("nothing here is a function: {error}"))
-            .policy(terms.policy());
-        match kept {
-            Some(OpenStore { store, graph }) => sessions.store(Arc::clone(store), graph),
-            None => sessions,
-        }
-    }
-}
-
 impl Loaded {
     pub(crate) fn opened(opened: Opened) -> Self {
         let problems = opened.project.problems().iter().map(ToString::to_string).collect();
         Self { program: opened.compiled.program.clone(), folder: opened.folder().to_owned(), checked: opened.into_checked(), problems }
     }
 
-    pub(crate) fn version(version: &Version, folder: &Path, place: &Place) -> Self {
-        let checked = Checked {
-            shown_below: place.shown_below(),
-            below: place.below.clone(),
-            documents: version.documents.clone(),
-            diagnostics: version.diagnostics.clone(),
-            nodes: version.nodes,
-            unchecked: version.unchecked.clone(),
-        };
-        Self { program: version.program.clone(), folder: folder.to_owned(), checked, problems: version.problems.clone() }
+    /// Makes the graph ready; nothing where an author has to mend something first. What this host has to say joins the findings.
+    ///
+    /// # Errors
+    /// It asks a predicate that nobody here can answer.
+    pub(crate) fn ready(&mut self, assembly: &Assembly) -> anyhow::Result<Option<Runnable>> {
+        let assembled = assembly.assemble(self.program.as_ref(), &self.checked.documents, &self.folder);
+        self.checked.diagnostics.extend(assembled.findings);
+        runnable(assembled.runnable)
+    }
+}
+
+/// The graph, if it can be run; nothing where an author has to mend something first.
+///
+/// # Errors
+/// It asks a predicate that nobody here can answer.
+pub(crate) fn runnable(assembled: Result<Runnable, NotRunnable>) -> anyhow::Result<Option<Runnable>> {
+    match assembled {
+        Ok(runnable) => Ok(Some(runnable)),
+        Err(NotRunnable::Mistakes) => Ok(None),
+        Err(error @ NotRunnable::Unanswered(_)) => bail!("{error}\nrun it without `--no-input`, or with `--json`"),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What was found in a version of the graph at `place`.
+pub(crate) fn checked(version: &Version, place: &Place) -> Checked {
+    Checked {
+        shown_below: place.shown_below(),
+        below: place.below.clone(),
+        documents: version.documents.clone(),
+        diagnostics: version.diagnostics.clone(),
+        nodes: version.nodes,
+        unchecked: version.unchecked.clone(),
     }
 }
 
 impl RunMode {
-    /// What these terms let sessions do by themselves.
-    fn policy(self) -> Policy {
+    /// How graphs are run on these terms.
+    pub(crate) fn assembly(self) -> Assembly {
         let unbound = match (self.json, self.can_type) {
             (true, _) => Unbound::Elsewhere,
             (false, true) => Unbound::TypedIn,
             (false, false) => Unbound::Fail,
         };
-        Policy::new().approve_all(self.approve_all).unbound(unbound)
+        let policy = Policy::new().approve_all(self.approve_all).unbound(unbound);
+        let host = Host::new().secrets(Secrets::from_env());
+        Assembly::new().host(host).policy(policy).max_input(self.max_input).asks_nobody(self.no_input)
     }
 
-    /// Makes a graph ready; nothing where an author has to mend something first. What this host has to say joins the findings.
-    ///
-    /// # Errors
-    /// It asks a predicate that nobody here can answer.
-    pub(crate) fn ready(self, loaded: &mut Loaded) -> anyhow::Result<Option<Runnable>> {
-        let mut found = check_bindings(&loaded.checked.documents);
-        let Some(program) = loaded.program.clone() else {
-            apply_severities(&loaded.checked.documents, &mut found);
-            loaded.checked.diagnostics.extend(found);
-            return Ok(None);
-        };
-        let (bindings, _) = Bindings::new(&program, &loaded.folder, &Host::new().secrets(Secrets::from_env()));
-        if !self.json {
-            let severity = if self.can_type { Severity::Warning } else { Severity::Error };
-            found.extend(unbound_tools(&program, &bindings, severity));
-        }
-        apply_severities(program.documents(), &mut found);
-        let is_sound = !found.iter().any(Diagnostic::is_error);
-        loaded.checked.diagnostics.extend(found);
-        if !is_sound {
-            return Ok(None);
-        }
-        if self.no_input {
-            predicates_have_answers(&program)?;
-        }
-        let predicates = deferred_predicates(&program);
-        let input = self.max_input.unwrap_or(program.limits().input);
-        let engine = Engine::new(program, predicates)?.with_max_input(input);
-        Ok(Some(Runnable { engine, bindings }))
+    /// Sessions of a graph on these terms, kept in a store if there is one.
+    pub(crate) fn sessions(self, ready: Runnable, kept: Option<&OpenStore>) -> Sessions {
+        let sessions = self.assembly().sessions(ready, kept);
+        sessions.unwrap_or_else(|error| unreachable!("nothing here is a function: {error}"))
     }
-}
-
-/// Predicates that only a host answers need somebody who can be asked (language 6.2).
-fn predicates_have_answers(program: &Program) -> anyhow::Result<()> {
-    let asked = program.predicates().iter().filter(|predicate| matches!(predicate.source, PredicateSource::Host(_)));
-    let names = asked.map(|predicate| format!("`{}`", predicate.name)).collect::<Vec<_>>();
-    if !names.is_empty() {
-        bail!("nobody can be asked whether {} holds\nrun it without `--no-input`, or with `--json`", names.join(", "));
-    }
-    Ok(())
 }

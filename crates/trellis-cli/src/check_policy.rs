@@ -14,7 +14,7 @@ use trellis_host::{
     binding::{Host, check_bindings},
 };
 
-use crate::{report::Checked, unbound_tools::unbound_tools};
+use crate::report::Checked;
 
 /// What somebody asks for.
 #[derive(Clone, Debug, Default)]
@@ -69,7 +69,7 @@ impl CheckPolicy {
         let mut late = check_bindings(&checked.documents);
         if let Some(program) = program.filter(|_| self.host) {
             let (bindings, _) = Bindings::new(program, folder, &Host::new());
-            late.extend(unbound_tools(program, &bindings, Severity::Error));
+            late.extend(bindings.unbound_tools(program, Severity::Error));
             // A watch looks at the files of graphs, so it would not hear of a command that came or went.
             late.extend(bindings.obstacles(program).into_iter().filter(|_| !self.watch));
         }

@@ -1,26 +1,11 @@
-//! `check --fix`: the safe changes that findings offer, made to the files.
+//! `check --fix`: the changes of [`trellis_project::fix`], shown or made to the files.
 //!
-//! In: a graph on disk. Out: what was changed, and what is left. Everything happens in memory first, round by round, since one change can bring to
-//! light what another hid; then each file is replaced once.
-//!
-//! **Invariant:** a file that is not as it was when it was read is not touched, and a change that makes a file unreadable is not made.
+//! **Invariant:** a file that is not as it was when it was read is not touched.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{collections::BTreeSet, path::Path};
 
-use trellis_core::{
-    Code, Compiled, Diagnostic, Dialect, Document,
-    diagnostic::{FilePath, TextEdit, fixes},
-    span::{LineColumn, LineIndex},
-    syntax::{
-        document::Content,
-        migrate::{self, Settings},
-    },
-};
-use trellis_project::{Directory, Edited, GraphLoader, LoadError, Overlay, Project};
+use trellis_core::diagnostic::FilePath;
+use trellis_project::{Edited, fix::Fixer};
 
 use crate::{
     atomic_write::{create, replace},
@@ -28,34 +13,6 @@ use crate::{
     open::Place,
     report::Checked,
 };
-
-/// Rounds after which it is enough: each makes at least one change, and what one change brings to light is seldom deep.
-const ROUNDS: usize = 100;
-
-const PROJECT_FILE: &str = "trellis.yaml";
-
-/// A graph that is mended.
-pub(crate) struct Fixer {
-    place: Place,
-    root: PathBuf,
-    overlay: Overlay,
-    project: Project,
-    compiled: Compiled,
-    done: Vec<AppliedFix>,
-}
-
-/// One change that was made.
-#[derive(Debug)]
-pub(crate) struct AppliedFix {
-    /// The file.
-    pub(crate) path: FilePath,
-    /// Where the finding stood when it was mended.
-    pub(crate) at: LineColumn,
-    /// What was found.
-    pub(crate) code: Code,
-    /// What was done about it.
-    pub(crate) title: String,
-}
 
 /// A file that could not be written.
 pub(crate) struct Unwritten {
@@ -65,174 +22,23 @@ pub(crate) struct Unwritten {
     pub(crate) error: anyhow::Error,
 }
 
-impl Fixer {
-    /// Reads the graph at `place` and makes every change that its findings offer, in memory.
-    ///
-    /// # Errors
-    /// It cannot be listed.
-    pub(crate) fn begin(place: &Place) -> Result<Self, LoadError> {
-        let directory = Directory::new(&place.path)?;
-        let root = directory.root().to_owned();
-        let overlay = Overlay::new(directory);
-        let project = Project::with_loader(overlay.clone())?.below(root.clone());
-        let compiled = project.compile();
-        let mut mending = Self { place: place.clone(), root, overlay, project, compiled, done: Vec::new() };
-        let mut refused = BTreeSet::new();
-        // What could not be read may be just what a name means.
-        let rounds = if mending.project.problems().is_empty() { ROUNDS } else { 0 };
-        if rounds > 0 {
-            mending.name_dialect()?;
-        }
-        for _ in 0..rounds {
-            if !mending.round(&mut refused)? {
-                break;
-            }
-        }
-        Ok(mending)
-    }
-
-    /// Makes a project file that names the dialect of a graph whose templates are all Go's: no finding can, since it would point into a file that is not there.
-    fn name_dialect(&mut self) -> Result<(), LoadError> {
-        let documents = self.project.documents();
-        let is_project = |document: &Arc<Document>| document.path.rsplit('/').next() == Some(PROJECT_FILE);
-        let is_go =
-            documents.iter().any(|document| migrate::has_go(document)) && documents.iter().all(|document| migrate::is_all_go(document));
-        if !is_go || self.overlay.is_file() || documents.iter().any(is_project) {
-            return Ok(());
-        }
-        let path = FilePath::from(PROJECT_FILE);
-        self.overlay.put(&path, &Settings { templates: Some(Dialect::Go), ..Settings::default() }.file());
-        let at = LineColumn { line: 1, column: 1 };
-        self.done.push(AppliedFix { path, at, code: Code::TemplateSyntax, title: "set `templates: go`".into() });
-        self.project.reload()?;
-        self.compiled = self.project.compile();
-        Ok(())
-    }
-
-    /// Makes the changes that do not touch each other; whether there were any.
-    fn round(&mut self, refused: &mut BTreeSet<FilePath>) -> Result<bool, LoadError> {
-        let chosen = fixes::together(&self.compiled.diagnostics);
-        let is_wanted = |found: &&Diagnostic| found.fix.iter().flat_map(|fix| &fix.edits).all(|edit| !refused.contains(&edit.place.path));
-        let chosen: Vec<&Diagnostic> = chosen.into_iter().filter(is_wanted).collect();
-        let mut edits: BTreeMap<&FilePath, Vec<&TextEdit>> = BTreeMap::new();
-        for edit in chosen.iter().filter_map(|found| found.fix.as_ref()).flat_map(|fix| &fix.edits) {
-            edits.entry(&edit.place.path).or_default().push(edit);
-        }
-        let before: BTreeMap<FilePath, Arc<Document>> =
-            self.project.documents().iter().map(|document| (document.path.clone(), Arc::clone(document))).collect();
-        let mut alike: BTreeMap<&str, Vec<&FilePath>> = BTreeMap::new();
-        before.iter().for_each(|(path, document)| alike.entry(&document.text).or_default().push(path));
-        let mut changed = BTreeSet::new();
-        for (path, edits) in edits {
-            // It was changed under another path: its turn comes again.
-            if changed.contains(path) {
-                continue;
-            }
-            let text = before.get(path).map(|document| &document.text);
-            match text.and_then(|text| fixes::edited(text, edits).filter(|after| **after != **text)) {
-                Some(after) => {
-                    let alike = text.and_then(|text| alike.get(&**text)).map_or(&[][..], Vec::as_slice);
-                    for path in self.paths_of(path, alike) {
-                        self.overlay.put(&path, &after);
-                        changed.insert(path);
-                    }
-                }
-                None => {
-                    refused.insert(path.clone());
-                }
-            }
-        }
-        self.project.reload()?;
-        for document in self.project.documents() {
-            let was_read = before.get(&document.path).is_some_and(|before| !matches!(before.content, Content::Broken));
-            if changed.contains(&document.path) && was_read && matches!(document.content, Content::Broken) {
-                self.overlay.put(&document.path, &before[&document.path].text);
-                changed.remove(&document.path);
-                refused.insert(document.path.clone());
-            }
-        }
-        self.project.reload()?;
-        let made = chosen.iter().filter(|found| found.fix.iter().flat_map(|fix| &fix.edits).all(|edit| changed.contains(&edit.place.path)));
-        self.done.extend(made.filter_map(|found| {
-            let (fix, place) = (found.fix.as_ref()?, found.place.as_ref()?);
-            let at = LineIndex::new(&before.get(&place.path)?.text).locate(place.span.start);
-            Some(AppliedFix { path: place.path.clone(), at, code: found.code, title: fix.title.clone() })
-        }));
-        self.compiled = self.project.compile();
-        Ok(!changed.is_empty())
-    }
-
-    /// The paths under which a file stands in the graph, among those of equal text: links lead to it from the others.
-    fn paths_of(&self, path: &FilePath, alike: &[&FilePath]) -> Vec<FilePath> {
-        let links = alike.iter().filter(|other| ***other != *path && real(&self.root, other) == real(&self.root, path));
-        links.map(|other| FilePath::clone(other)).chain([path.clone()]).collect()
-    }
-
-    /// The files that change, each under one path.
-    fn changed(&self) -> Vec<Edited> {
-        each_once(&self.root, self.overlay.edited())
-    }
-
-    /// What was done, in the order in which it was.
-    pub(crate) fn done(&self) -> &[AppliedFix] {
-        &self.done
-    }
-
-    /// The folder that its relative paths begin at.
-    pub(crate) fn root(&self) -> &Path {
-        &self.root
-    }
-
-    /// Files that could not be read, and why.
-    pub(crate) fn problems(&self) -> &[LoadError] {
-        self.project.problems()
-    }
-
-    /// The program as it is then.
-    pub(crate) fn compiled(&self) -> &Compiled {
-        &self.compiled
-    }
-
-    /// What is left, ready to be shown.
-    pub(crate) fn checked(&self) -> Checked {
-        Checked {
-            shown_below: self.place.shown_below(),
-            below: self.place.below.clone(),
-            documents: self.project.documents().to_vec(),
-            diagnostics: self.compiled.diagnostics.clone(),
-            nodes: self.compiled.nodes,
-            unchecked: self.compiled.unchecked.clone(),
-        }
-    }
-
-    /// What would change in the files.
-    pub(crate) fn differences(&self) -> String {
-        let changed = self.changed();
-        changed
-            .iter()
-            .map(|file| difference(&self.place.shown(&file.path), file.before.as_deref().unwrap_or_default(), &file.after))
-            .collect()
-    }
-
-    /// Replaces the files that changed. After one that cannot be written no other is tried, since the disk may be full.
-    pub(crate) fn write(&self) -> Result<(), Unwritten> {
-        write(&self.root, self.changed())
+/// What is left, ready to be shown.
+pub(crate) fn checked(fixer: &Fixer, place: &Place) -> Checked {
+    let compiled = fixer.compiled();
+    Checked {
+        shown_below: place.shown_below(),
+        below: place.below.clone(),
+        documents: fixer.documents().to_vec(),
+        diagnostics: compiled.diagnostics.clone(),
+        nodes: compiled.nodes,
+        unchecked: compiled.unchecked.clone(),
     }
 }
 
-/// The files that change, each under one path: links lead to it from the others.
-pub(crate) fn each_once(root: &Path, mut files: Vec<Edited>) -> Vec<Edited> {
-    let real = |file: &Edited| real(root, &file.path);
-    files.sort_by_cached_key(|file| (real(file), real(file) != root.join(&*file.path)));
-    files.dedup_by_key(|file| real(file));
-    files.sort_by(|one, other| one.path.cmp(&other.path));
-    files
-}
-
-/// Returns the real path of a file, links resolved.
-fn real(root: &Path, path: &FilePath) -> PathBuf {
-    let written = root.join(&**path);
-    std::fs::canonicalize(&written).unwrap_or(written)
+/// What would change in the files.
+pub(crate) fn differences(fixer: &Fixer, place: &Place) -> String {
+    let shown = |file: &Edited| difference(&place.shown(&file.path), file.before.as_deref().unwrap_or_default(), &file.after);
+    fixer.changed().iter().map(shown).collect()
 }
 
 /// Replaces the files below `root`, and makes those that are new. After one that cannot be written no other is tried, since the disk may be full.

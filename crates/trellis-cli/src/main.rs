@@ -28,7 +28,6 @@ mod run_all;
 mod run_session;
 mod store_config;
 mod terminal;
-mod unbound_tools;
 mod watch;
 
 use std::{env, io::Write, path::Path, process::ExitCode};

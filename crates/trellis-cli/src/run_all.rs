@@ -9,18 +9,19 @@ use anyhow::Context as _;
 use tokio::signal::unix::SignalKind;
 use trellis_core::state::Ended;
 use trellis_host::{
-    Policy, Sessions, Stop, Unbound,
+    Policy, Stop, Unbound,
+    assembly::{Assembly, Runnable, StoreSettings},
     history::Redactor,
     sessions::{Drive, Driven},
 };
 
-use crate::{Exit, assemble::Runnable, observability::Observers, run_session::interrupts, store_config::StoreConfig, terminal};
+use crate::{Exit, observability::Observers, run_session::interrupts, store_config::warn, terminal};
 
 /// Goes on with all sessions, a line for each turn.
 ///
 /// # Errors
 /// The store fails.
-pub(crate) fn wake(ready: Runnable, keep: &StoreConfig, seeing: &Observers, approve_all: bool, how: Drive) -> anyhow::Result<Exit> {
+pub(crate) fn wake(ready: Runnable, keep: &StoreSettings, seeing: &Observers, approve_all: bool, how: Drive) -> anyhow::Result<Exit> {
     // What nothing here carries out is left to those who do.
     let policy = Policy::new().approve_all(approve_all).unbound(Unbound::Elsewhere);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
@@ -29,8 +30,8 @@ pub(crate) fn wake(ready: Runnable, keep: &StoreConfig, seeing: &Observers, appr
     let mut tally = Tally { has_secrets, ..Tally::default() };
     let exit = runtime.block_on(async {
         let kept = seeing.kept(keep.open().await?);
-        keep.warn().await;
-        let sessions = Sessions::new(ready.engine, ready.bindings)?.policy(policy).store(kept.store, &kept.graph);
+        warn(keep).await;
+        let sessions = Assembly::new().policy(policy).sessions(ready, Some(&kept))?;
         let sessions = Arc::new(seeing.over(sessions));
         // A tool that runs must not stay behind.
         let mut signals = interrupts(&[SignalKind::terminate(), SignalKind::hangup()]);

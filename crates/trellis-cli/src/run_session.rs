@@ -14,18 +14,19 @@ use tokio::{
 use trellis_core::{Engine, SessionId, SignalName, Start, diagnostic::did_you_mean, engine::StartError};
 use trellis_host::{
     JsonLines, Outcome, Reason, Runner, TextConsole,
+    assembly::{OpenStore, Runnable, StoreSettings},
     runner::{Console, RunError},
     store::{Query, Which, check_name},
 };
 
 use crate::{
     Exit,
-    assemble::{RunMode, Runnable},
+    assemble::RunMode,
     console::{Interactive, Tty},
     markdown,
     output::OutputFile,
     recording::Taped,
-    store_config::{OpenStore, StoreConfig},
+    store_config::open_if_it_can_be,
     terminal::{self, Look, clock_time},
     watch::{Player, Reload},
 };
@@ -37,7 +38,7 @@ const NEAR: usize = 1000;
 pub(crate) struct SessionRun {
     pub(crate) ready: Runnable,
     /// Where it is kept.
-    pub(crate) keep: StoreConfig,
+    pub(crate) keep: StoreSettings,
     /// Edits of its graph, if it is watched.
     pub(crate) news: Option<mpsc::Receiver<Reload>>,
     pub(crate) start: Start,
@@ -102,7 +103,7 @@ impl SessionRun {
 
     async fn with(self, console: impl Console, ends: &[SignalKind]) -> anyhow::Result<Outcome> {
         let Self { ready, keep, news, start, is_named, terms, taped, .. } = self;
-        let kept = keep.open_if_it_can_be().await?;
+        let kept = open_if_it_can_be(&keep).await?;
         if let (Some(kept), true) = (&kept, is_named) {
             taken_up(kept, &start, terms).await?;
         }
@@ -112,7 +113,7 @@ impl SessionRun {
         let signals = || interrupts(ends);
         let over = match news {
             Some(news) => Player { console, terms, taped, ready, kept, start, news, broken: false, played: 0 }.play(signals).await,
-            None => Runner::new(console, taped.over(ready.sessions(terms, kept.as_ref()))).signals(signals()).run(start).await,
+            None => Runner::new(console, taped.over(terms.sessions(ready, kept.as_ref()))).signals(signals()).run(start).await,
         };
         match over {
             Ok(outcome) => {

@@ -14,6 +14,7 @@
 //! |---|---|---|
 //! | `processes` | yes | bindings that name a command: tools as processes |
 //! | `runner` | yes | [`runner`]: sessions over a console, as text or JSON Lines |
+//! | `reload` | no | [`assembly::LiveGraph`](assembly): a graph on disk that is edited while it runs |
 //! | `history` | yes | [`history`]: stored sessions read, moved, forked, replayed and checked |
 //! | `sqlite`, `redis`, `postgres` | no | stores in SQLite, Redis and PostgreSQL |
 //! | `encryption` | no | sealed sessions in any store |
@@ -27,6 +28,7 @@
     allow(dead_code, unused_imports, unused_variables, reason = "what these share with the rest has no user without them")
 )]
 
+pub mod assembly;
 pub mod binding;
 pub mod controls;
 mod guard;

@@ -23,6 +23,7 @@ mod directory;
 mod discover;
 mod error;
 mod extent;
+pub mod fix;
 mod format;
 mod ignored;
 mod live;

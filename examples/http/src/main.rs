@@ -15,26 +15,18 @@
 
 mod http;
 
-use std::{
-    error::Error,
-    io,
-    path::{Path, PathBuf},
-    sync::Arc,
-    thread,
-    time::Duration,
-};
+use std::{error::Error, path::PathBuf, sync::Arc, thread, time::Duration};
 
 use tokio::net::TcpListener;
-use trellis_core::{Engine, Mapping, Predicates, Program, ToolError, Value};
+use trellis_core::{Mapping, ToolError, Value};
 use trellis_host::{
-    Bindings, CallContext, Interceptor, Sessions, Verdict,
+    CallContext, Interceptor, Verdict,
+    assembly::{Assembly, LiveGraph, StoreSettings},
     interceptor::Intercepted,
     sessions::Drive,
-    store::{SessionStore, SqliteStore},
 };
-use trellis_project::{Live, Status, Waited, Watch};
 
-/// How long turns have to come to their stops when the server ends.
+/// Time that turns have to come to their stops when the server ends.
 const GRACE: Duration = Duration::from_secs(5);
 
 type Failed = Box<dyn Error + Send + Sync>;
@@ -42,22 +34,22 @@ type Failed = Box<dyn Error + Send + Sync>;
 #[tokio::main]
 async fn main() -> Result<(), Failed> {
     let listener = TcpListener::bind("127.0.0.1:8080").await?;
-    let graph = Path::new(env!("CARGO_MANIFEST_DIR")).join("graph");
+    let graph = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("graph");
     let ended = async {
         // Without signals it goes on until it is killed, which loses nothing either.
         let _ = tokio::signal::ctrl_c().await;
     };
-    serve(listener, graph, Arc::new(SqliteStore::open("pizza.db")?), ended).await
+    serve(listener, graph, "sqlite:pizza.db".into(), ended).await
 }
 
 /// Serves the sessions of a graph until `ended`.
-async fn serve(listener: TcpListener, graph: PathBuf, store: Arc<dyn SessionStore>, ended: impl Future<Output = ()>) -> Result<(), Failed> {
+async fn serve(listener: TcpListener, graph: PathBuf, store: String, ended: impl Future<Output = ()>) -> Result<(), Failed> {
+    let assembly = Assembly::new().functions(|bindings| bindings.function("bake", bake));
     // What is saved from here on is noticed.
-    let mut watch = Watch::new([&graph]);
-    let mut live = Live::open(&graph)?;
-    let program = live.program().ok_or("the graph has mistakes; `trellis check` shows them")?;
-    let sessions = Sessions::new(engine(program)?, tools())?.interceptor(large_orders()).store(store, "pizza");
-    let sessions = Arc::new(sessions);
+    let mut live = LiveGraph::open(&graph, assembly)?;
+    let runnable = live.assemble().runnable.map_err(|error| format!("{error}; `trellis check` shows them"))?;
+    let kept = StoreSettings::of(&graph, &live.live().version().documents).address_or_default(Some(store)).open().await?;
+    let sessions = Arc::new(live.assembly().sessions(runnable, Some(&kept))?.interceptor(large_orders()));
 
     // Sessions that were interrupted, sleeps and timeouts: nobody has to ask for them.
     let driver = tokio::spawn({
@@ -67,9 +59,9 @@ async fn serve(listener: TcpListener, graph: PathBuf, store: Arc<dyn SessionStor
     // Each sound save is put under all sessions; with a broken one they go on as they are.
     let (edits, mut edited) = tokio::sync::mpsc::channel(1);
     thread::spawn(move || {
-        while let Waited::Edit(edit) = live.next(&mut watch, None) {
-            if let (Status::Sound { .. }, Some(program)) = (&edit.status, &edit.version.program)
-                && edits.blocking_send(Arc::clone(program)).is_err()
+        while let Some(reload) = live.next() {
+            if let Some(Ok(runnable)) = reload.assembled.map(|assembled| assembled.runnable)
+                && edits.blocking_send(runnable).is_err()
             {
                 return;
             }
@@ -78,13 +70,11 @@ async fn serve(listener: TcpListener, graph: PathBuf, store: Arc<dyn SessionStor
     let swapping = {
         let sessions = Arc::clone(&sessions);
         async move {
-            while let Some(program) = edited.recv().await {
+            while let Some(runnable) = edited.recv().await {
                 // A hook may object; this server has none.
-                if let Ok(engine) = engine(&program) {
-                    let _ = sessions.swap(engine, tools()).await;
-                }
+                let _ = sessions.swap(runnable.engine, runnable.bindings).await;
             }
-            std::future::pending::<io::Result<()>>().await
+            std::future::pending::<std::io::Result<()>>().await
         }
     };
     tokio::select! {
@@ -95,14 +85,6 @@ async fn serve(listener: TcpListener, graph: PathBuf, store: Arc<dyn SessionStor
     sessions.stop(GRACE).await;
     driver.await??;
     Ok(())
-}
-
-fn engine(program: &Arc<Program>) -> Result<Engine, Failed> {
-    Ok(Engine::new(Arc::clone(program), Predicates::new())?)
-}
-
-fn tools() -> Bindings {
-    Bindings::none().function("bake", bake)
 }
 
 /// A tool. A pizza that was put into the oven under this key, by an attempt before a crash, is not put in again.

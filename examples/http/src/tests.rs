@@ -1,6 +1,6 @@
 //! The server, over real sockets.
 
-use std::{fs, path::Path, sync::Arc};
+use std::{fs, path::Path};
 
 use serde_json::{Value as Wire, json};
 use tokio::{
@@ -9,7 +9,6 @@ use tokio::{
     sync::oneshot,
     task::JoinHandle,
 };
-use trellis_host::store::SqliteStore;
 
 use super::*;
 
@@ -24,7 +23,7 @@ impl Server {
     async fn begin(folder: &Path) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let store = Arc::new(SqliteStore::open(folder.join("pizza.db")).unwrap());
+        let store = format!("sqlite:{}", folder.join("pizza.db").display());
         let (end, ended) = oneshot::channel();
         let ended = async {
             let _ = ended.await;

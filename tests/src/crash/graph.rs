@@ -3,7 +3,7 @@
 use std::{fs, io, path::Path, sync::Arc};
 
 use trellis_core::{Dialect, Document, Engine, Program, Source, compile};
-use trellis_host::{Bindings, runner::deferred_predicates};
+use trellis_host::{Bindings, assembly::deferred_predicates};
 
 /// Its name, as stores have it.
 pub const NAME: &str = "crash";

@@ -10,12 +10,15 @@ use std::{
 use anyhow::bail;
 use clap::ValueEnum;
 use trellis_core::compile::Compiler;
-use trellis_project::{Watch, default_path};
+use trellis_project::{
+    Watch, default_path,
+    fix::{AppliedFix, Fixer},
+};
 
 use crate::{
     Exit,
     check_policy::{CheckPolicy, Denied},
-    fix::{AppliedFix, Fixer},
+    fix,
     open::{self, DEFAULT_PATH, Place},
     progress::Progress,
     report::{self, Checked, Summary, counted, printable},
@@ -159,7 +162,7 @@ impl Check {
         for place in self.places()? {
             let progress = Progress::begin("mending");
             progress.at(&place.path.to_string_lossy());
-            let mending = Fixer::begin(&place)?;
+            let mending = Fixer::begin(&place.path)?;
             drop(progress);
             for problem in mending.problems() {
                 terminal::print_error(&format!("error: {}\n", printable(&problem.to_string())));
@@ -170,8 +173,8 @@ impl Check {
             }
             let mut made: Vec<&AppliedFix> = mending.done().iter().collect();
             if self.dry_run {
-                terminal::print(&mending.differences())?;
-            } else if let Err(unwritten) = mending.write() {
+                terminal::print(&fix::differences(&mending, &place))?;
+            } else if let Err(unwritten) = fix::write(mending.root(), mending.changed()) {
                 let shown = place.shown(&unwritten.path);
                 let error = unwritten.error.context(format!("`{shown}` is as it was"));
                 terminal::print_error(&report::failure(&error));
@@ -184,7 +187,7 @@ impl Check {
                 let _ = writeln!(said, "{verb} {}  {}: {}", printable(&at), mended.code, printable(&mended.title));
             }
             count += made.len();
-            let mut checked = mending.checked();
+            let mut checked = fix::checked(&mending, &place);
             demands.apply(&mut checked, mending.compiled().program.as_deref(), mending.root());
             outcome.graphs.push(checked);
         }

@@ -5,14 +5,17 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use clap::ValueEnum;
 use trellis_core::draw;
-use trellis_host::history::{History, hops};
+use trellis_host::{
+    assembly::StoreSettings,
+    history::{History, hops},
+};
 
 use super::session::named;
 use crate::{
     Exit,
     open::{self, DEFAULT_PATH},
     report,
-    store_config::{StoreArgs, StoreConfig},
+    store_config::StoreArgs,
     terminal::{self, Width},
 };
 
@@ -51,7 +54,7 @@ enum DrawingFormat {
 }
 
 /// The history of a kept session.
-fn walked(keep: &StoreConfig, session: &str) -> anyhow::Result<History> {
+fn walked(keep: &StoreSettings, session: &str) -> anyhow::Result<History> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
     runtime.block_on(async {
         let store = keep.open_to_look().await?.store;

@@ -6,13 +6,14 @@ use clap::ValueEnum;
 use trellis_core::Dialect;
 use trellis_project::{
     Directory,
+    fix::each_once,
     migrate::{Migration, Undecided, migrate},
 };
 
 use crate::{
     Exit,
     diff::difference,
-    fix::{each_once, write},
+    fix::write,
     open::{self, DEFAULT_PATH, Place},
     progress::Progress,
     report::{self, Checked, Summary, printable},

@@ -13,13 +13,14 @@ use anyhow::bail;
 use tokio::sync::mpsc;
 use trellis_core::{NodeId, SessionId, Start};
 use trellis_host::{
+    assembly::Runnable,
     sessions::Drive,
     wire::{End, EndReason, Stop},
 };
 
 use crate::{
     Exit,
-    assemble::{Loaded, RunMode, Runnable},
+    assemble::{Loaded, RunMode},
     console::Tty,
     context,
     observability::Observers,
@@ -167,7 +168,7 @@ impl Run {
         progress.at(&place.path.to_string_lossy());
         let mut loaded = Loaded::opened(place.open()?);
         drop(progress);
-        match terms.ready(&mut loaded)? {
+        match loaded.ready(&terms.assembly())? {
             Some(ready) => {
                 warn(loaded.checked);
                 Ok(Begun::Ready(Box::new(ready), None))

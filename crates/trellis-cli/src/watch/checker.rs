@@ -62,7 +62,7 @@ where
     /// Standard output fails.
     pub(crate) fn stay(mut self, mut watch: Watch) -> anyhow::Result<Exit> {
         close_on_interrupt(watch.closer())?;
-        warn_of_polling(&watch);
+        warn_of_polling(watch.trouble());
         let mut is_warned = watch.trouble().is_some();
         self.show(Instant::now(), None)?;
         loop {
@@ -73,7 +73,7 @@ where
                 Wake::Changed => {}
             }
             if !is_warned {
-                warn_of_polling(&watch);
+                warn_of_polling(watch.trouble());
                 is_warned = watch.trouble().is_some();
             }
             let began = Instant::now();

@@ -7,7 +7,7 @@ mod render;
 
 use std::{thread, time::SystemTime};
 
-use trellis_project::{Closer, Watch};
+use trellis_project::{Closer, WatchError};
 
 use crate::{report::printable, terminal};
 
@@ -25,8 +25,8 @@ fn millis(time: SystemTime) -> u64 {
 }
 
 /// Says why the system does not help to watch, if it does not.
-fn warn_of_polling(watch: &Watch) {
-    if let Some(trouble) = watch.trouble() {
+fn warn_of_polling(trouble: Option<&WatchError>) {
+    if let Some(trouble) = trouble {
         let (why, help) = (printable(&trouble.to_string()).into_owned(), trouble.help());
         terminal::print_error(&format!("warning: {why}; files are looked at twice a second instead\nhelp: {help}\n"));
     }

@@ -15,15 +15,12 @@ use trellis_core::{
 };
 use trellis_host::{
     Outcome, Reason, Runner, Session,
+    assembly::{OpenStore, Runnable},
     runner::{Asking, Awaited, Command, Console, Note, Reloaded, RunError},
 };
 
 use super::reload::Reload;
-use crate::{
-    assemble::{RunMode, Runnable},
-    recording::Taped,
-    store_config::OpenStore,
-};
+use crate::{assemble::RunMode, recording::Taped};
 
 /// What can be chosen after an end.
 const AGAIN: &str = "begin again";
@@ -91,7 +88,7 @@ impl<C: Console> Player<C> {
         self.played += 1;
         let (sender, edits) = mpsc::channel(1);
         let Self { console, terms, taped, ready, kept, news, broken, .. } = self;
-        let sessions = taped.over(ready.clone().sessions(*terms, kept.as_ref()));
+        let sessions = taped.over(terms.sessions(ready.clone(), kept.as_ref()));
         let run = Runner::new(console, sessions).signals(signals).edits(edits).run(start);
         let relay = async {
             while let Some(edit) = news.recv().await {

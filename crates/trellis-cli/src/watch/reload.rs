@@ -2,18 +2,19 @@
 //!
 //! **Invariant:** a program is handed on only if this host can run it; one that it cannot run is as broken as one that does not compile.
 
-use std::{path::PathBuf, thread, time::SystemTime};
+use std::{path::PathBuf, thread};
 
 use tokio::sync::mpsc;
 use trellis_host::{
+    assembly::{self, Assembled, LiveGraph, Runnable},
     runner::{self, Findings},
     wire,
 };
-use trellis_project::{Edit, Live, Status, Version, Waited, Watch};
+use trellis_project::{Status, Version};
 
 use super::{millis, warn_of_polling};
 use crate::{
-    assemble::{Loaded, RunMode, Runnable},
+    assemble::{RunMode, checked, runnable},
     open::Place,
     report::{self, Checked, printable},
     terminal::{self, Width},
@@ -24,13 +25,9 @@ const WAITING: usize = 16;
 
 /// A graph, its edits, and how it is run.
 pub(crate) struct Following {
-    watch: Watch,
-    live: Live,
+    graph: LiveGraph,
     place: Place,
-    root: PathBuf,
     terms: RunMode,
-    /// When the version that runs was loaded.
-    taken: SystemTime,
 }
 
 /// What an edit came to.
@@ -46,7 +43,7 @@ impl From<Reload> for runner::Edit {
     fn from(news: Reload) -> Self {
         match news {
             Reload::Sound(ready, told) => {
-                let Runnable { engine, bindings } = *ready;
+                let Runnable { engine, bindings, .. } = *ready;
                 Self::Sound { engine, bindings: Box::new(bindings), told }
             }
             Reload::Broken { findings, since } => Self::Broken { findings, since },
@@ -60,10 +57,10 @@ impl Following {
     /// # Errors
     /// There is no graph.
     pub(crate) fn open(place: &Place, terms: RunMode, poll: bool) -> anyhow::Result<Self> {
-        let watch = if poll { Watch::polling([&place.path]) } else { Watch::new([&place.path]) };
-        let live = Live::open(&place.path)?;
-        warn_of_polling(&watch);
-        Ok(Self { watch, root: live.root(), live, place: place.clone(), terms, taken: SystemTime::now() })
+        let assembly = terms.assembly();
+        let graph = if poll { LiveGraph::polling(&place.path, assembly)? } else { LiveGraph::open(&place.path, assembly)? };
+        warn_of_polling(graph.trouble());
+        Ok(Self { graph, place: place.clone(), terms })
     }
 
     /// The first version that can be run, with what is to be said about it; until there is one, what is wrong is shown.
@@ -71,14 +68,19 @@ impl Following {
     /// # Errors
     /// Standard output fails.
     pub(crate) fn first(&mut self) -> anyhow::Result<(Runnable, Checked)> {
+        let mut assembled = Some(self.graph.assemble());
         loop {
-            match self.prepare(self.live.version()) {
-                Ok(first) => return Ok(first),
-                Err(findings) => self.refuse(&findings)?,
+            if let Some(assembled) = assembled.take() {
+                match self.prepared(self.graph.live().version(), assembled) {
+                    Ok(first) => return Ok(first),
+                    Err(findings) => self.refuse(&findings)?,
+                }
             }
-            while let Waited::Edit(Edit { status: Status::Gone { error, .. }, .. }) = self.live.next(&mut self.watch, None) {
-                terminal::print_error(&format!("error: {}\n", printable(&error)));
+            let Some(reload) = self.graph.next() else { continue };
+            if let Status::Gone { error, .. } = &reload.edit.status {
+                terminal::print_error(&format!("error: {}\n", printable(error)));
             }
+            assembled = reload.assembled;
         }
     }
 
@@ -89,8 +91,8 @@ impl Following {
     pub(crate) fn tell(mut self) -> anyhow::Result<mpsc::Receiver<Reload>> {
         let (sender, news) = mpsc::channel(WAITING);
         thread::Builder::new().name("edits".to_owned()).spawn(move || {
-            while let Waited::Edit(edit) = self.live.next(&mut self.watch, None) {
-                let news = self.news(&edit);
+            while let Some(reload) = self.graph.next() {
+                let news = self.news(reload);
                 if sender.blocking_send(news).is_err() {
                     return;
                 }
@@ -99,37 +101,35 @@ impl Following {
         Ok(news)
     }
 
-    fn news(&mut self, edit: &Edit) -> Reload {
-        self.root = self.live.root();
-        let prepared = match &edit.status {
-            Status::Gone { error, .. } => Err(self.findings(&[], std::slice::from_ref(error))),
-            Status::Sound { .. } | Status::Broken { .. } => self.prepare(&edit.version),
+    fn news(&self, reload: assembly::Reload) -> Reload {
+        let prepared = match (reload.assembled, &reload.edit.status) {
+            (Some(assembled), _) => self.prepared(&reload.edit.version, assembled),
+            (None, Status::Gone { error, .. }) => Err(self.findings(&[], std::slice::from_ref(error))),
+            (None, _) => Err(self.findings(&[], &[])),
         };
         match prepared {
-            Ok((ready, _)) => {
-                self.taken = edit.version.at;
-                Reload::Sound(Box::new(ready), self.told(&edit.scripts))
-            }
-            Err(findings) => Reload::Broken { findings, since: millis(self.taken) },
+            Ok((ready, _)) => Reload::Sound(Box::new(ready), self.told(&reload.edit.scripts)),
+            Err(findings) => Reload::Broken { findings, since: millis(reload.since) },
         }
     }
 
     /// Which scripts are others now.
     fn told(&self, scripts: &[PathBuf]) -> Option<String> {
-        let below = |script: &PathBuf| script.strip_prefix(&self.root).unwrap_or(script).to_string_lossy().into_owned();
+        let root = self.graph.live().root();
+        let below = |script: &PathBuf| script.strip_prefix(&root).unwrap_or(script).to_string_lossy().into_owned();
         let names = scripts.iter().map(|script| format!("`{}`", printable(&below(script)))).collect::<Vec<_>>().join(", ");
         (!names.is_empty()).then(|| format!("{names} changed"))
     }
 
     /// A version that can be run here, with everything that was found; or why it cannot.
-    fn prepare(&self, version: &Version) -> Result<(Runnable, Checked), Findings> {
-        let mut loaded = Loaded::version(version, &self.root, &self.place);
-        let ready = self.terms.ready(&mut loaded);
-        loaded.checked.diagnostics.sort_by(|a, b| a.order().cmp(&b.order()));
-        match ready {
-            Ok(Some(ready)) => Ok((ready, loaded.checked)),
-            Ok(None) => Err(self.findings(&[loaded.checked], &loaded.problems)),
-            Err(error) => Err(self.findings(&[loaded.checked], &[format!("{error:#}")])),
+    fn prepared(&self, version: &Version, assembled: Assembled) -> Result<(Runnable, Checked), Findings> {
+        let mut checked = checked(version, &self.place);
+        checked.diagnostics.extend(assembled.findings);
+        checked.diagnostics.sort_by(|a, b| a.order().cmp(&b.order()));
+        match runnable(assembled.runnable) {
+            Ok(Some(ready)) => Ok((ready, checked)),
+            Ok(None) => Err(self.findings(&[checked], &version.problems)),
+            Err(error) => Err(self.findings(&[checked], &[format!("{error:#}")])),
         }
     }
 

@@ -23,6 +23,7 @@ mod progress;
 mod secret;
 #[cfg(feature = "schemars")]
 mod typed;
+mod unbound;
 
 use std::{
     collections::BTreeMap,

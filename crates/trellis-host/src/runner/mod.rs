@@ -18,9 +18,7 @@ mod turns;
 use std::io;
 
 use tokio::sync::mpsc;
-use trellis_core::{
-    Engine, Predicates, Program, SessionId, SignalName, Start, Value, engine::StartError, program::PredicateSource, state::EndReason,
-};
+use trellis_core::{Engine, SessionId, SignalName, Start, Value, engine::StartError, state::EndReason};
 
 use self::held::HeldSignals;
 pub use self::{
@@ -147,12 +145,6 @@ struct Edited {
     /// Whether the last edit broke the graph.
     broken: bool,
     told: Option<String>,
-}
-
-/// Predicates for an engine that a runner walks: bindings and the console answer them step by step (language 6.2).
-pub fn deferred_predicates(program: &Program) -> Predicates {
-    let asked = program.predicates().iter().filter(|predicate| !matches!(predicate.source, PredicateSource::Schema(_)));
-    asked.fold(Predicates::new(), |known, predicate| known.deferred(&predicate.name))
 }
 
 impl<C: Console> Runner<C> {

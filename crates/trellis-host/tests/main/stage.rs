@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc};
 use tokio::io::{AsyncBufRead, AsyncWrite};
 use trellis_core::{Dialect, Document, Engine, Program, Source, Start, compile};
 use trellis_host::{
-    Bindings, Clock, JsonLines, Outcome, Policy, Runner, Sessions, TextConsole, binding::Host, runner::deferred_predicates,
+    Bindings, Clock, JsonLines, Outcome, Policy, Runner, Sessions, TextConsole, assembly::deferred_predicates, binding::Host,
     store::SessionStore, testing::TestClock,
 };
 use trellis_tests::wire::{Way, schema};

@@ -7,8 +7,8 @@ use clap::ValueEnum;
 use trellis_core::{Engine, SessionId, engine::NotEntered};
 use trellis_host::{
     Clock,
+    assembly::{StoreSettings, deferred_predicates},
     history::{HistoryError, Operator, Redactor, Undecided},
-    runner::deferred_predicates,
     store::{Head, SessionStore},
 };
 use trellis_project::default_path;
@@ -16,7 +16,7 @@ use trellis_project::default_path;
 use crate::{
     open::{self, DEFAULT_PATH, Opened},
     report::printable,
-    store_config::{StoreArgs, StoreConfig},
+    store_config::{StoreArgs, warn},
 };
 
 /// Which sessions are meant.
@@ -102,7 +102,7 @@ impl TargetArgs {
     ///
     /// # Errors
     /// The graph cannot be found or loaded.
-    pub(super) fn keep(&self) -> anyhow::Result<StoreConfig> {
+    pub(super) fn keep(&self) -> anyhow::Result<StoreSettings> {
         Ok(self.graph()?.1)
     }
 
@@ -122,7 +122,7 @@ impl TargetArgs {
         let done = runtime.block_on(async {
             let kept = keep.open_to_look().await?;
             if what == Use::Write {
-                keep.warn().await;
+                warn(&keep).await;
             }
             let stand = SessionCommand { store: kept.store, graph: kept.graph, is_named: self.graph.is_some(), opened, engine };
             act(&stand).await
@@ -132,7 +132,7 @@ impl TargetArgs {
     }
 
     /// The graph and its store; of a store that was named, also without any graph.
-    fn graph(&self) -> anyhow::Result<(Option<Opened>, StoreConfig)> {
+    fn graph(&self) -> anyhow::Result<(Option<Opened>, StoreSettings)> {
         let place = match (open::only(self.graph.as_deref(), "session … --graph"), self.store.alone()) {
             (Err(_), Some(keep)) if self.graph.is_none() => return Ok((None, keep)),
             (place, _) => place?,

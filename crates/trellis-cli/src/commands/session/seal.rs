@@ -11,6 +11,7 @@ use super::context::{OutputArgs, TargetArgs};
 use crate::{
     Exit,
     report::{counted, printable},
+    store_config::warn,
     terminal,
 };
 
@@ -67,7 +68,7 @@ impl Seal {
             if self.needed {
                 return self.needed(store, keys).await;
             }
-            keep.warn().await;
+            warn(&keep).await;
             self.seal(&Sealed::new(store, keys)).await
         });
         runtime.shutdown_background();

@@ -1,6 +1,6 @@
 //! `unbound-tool`: tools that a program calls and nothing here carries out (language C.4).
 //!
-//! Whether that is wrong depends on who runs the graph, so it is no check of the compiler: `check --host` and `run` in text mode ask for it.
+//! Only a host can tell whether that is wrong, so it is no check of the compiler.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -13,10 +13,17 @@ use trellis_core::{
         node::{CallSyntax, CalleeSyntax, NodeSyntax},
     },
 };
-use trellis_host::Bindings;
 
-/// One finding a tool: where it is called first, with its other calls as labels; sorted.
-pub(crate) fn unbound_tools(program: &Program, bindings: &Bindings, severity: Severity) -> Vec<Diagnostic> {
+use super::Bindings;
+
+impl Bindings {
+    /// Tools that a program calls and that nothing here carries out: one finding each, where it is called first, with its other calls as labels; sorted.
+    pub fn unbound_tools(&self, program: &Program, severity: Severity) -> Vec<Diagnostic> {
+        unbound_tools(program, self, severity)
+    }
+}
+
+fn unbound_tools(program: &Program, bindings: &Bindings, severity: Severity) -> Vec<Diagnostic> {
     let mut calls = BTreeMap::<Arc<str>, Vec<Place>>::new();
     for node in program.nodes() {
         if let Role::Act(call) = &node.role {

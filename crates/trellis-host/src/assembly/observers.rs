@@ -1,0 +1,100 @@
+//! Observers of sessions: the collector that the environment names, and metrics.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use super::OpenStore;
+use crate::Sessions;
+#[cfg(feature = "metrics")]
+use crate::metrics::Metrics;
+#[cfg(feature = "telemetry")]
+use crate::telemetry::{Export, Otlp, Unsent};
+
+/// Observers of the sessions of one graph. Clones are the same observers.
+#[derive(Clone, Debug, Default)]
+pub struct Observers(Arc<ObserverSet>);
+
+#[derive(Debug, Default)]
+struct ObserverSet {
+    graph: String,
+    #[cfg(feature = "metrics")]
+    metrics: Option<Metrics>,
+    #[cfg(feature = "telemetry")]
+    exports: Mutex<Vec<Export>>,
+}
+
+impl Observers {
+    /// Observers of sessions of `graph`: spans go to the collector that `OTEL_EXPORTER_OTLP_ENDPOINT` names, if it names one.
+    pub fn new(graph: &str) -> Self {
+        Self(Arc::new(ObserverSet { graph: graph.to_owned(), ..ObserverSet::default() }))
+    }
+
+    /// The same, with metrics.
+    #[cfg(feature = "metrics")]
+    #[must_use]
+    pub fn with_metrics(self, metrics: Metrics) -> Self {
+        Self(Arc::new(ObserverSet { graph: self.0.graph.clone(), metrics: Some(metrics), ..ObserverSet::default() }))
+    }
+
+    /// The metrics, if there are any.
+    #[cfg(feature = "metrics")]
+    pub fn metrics(&self) -> Option<&Metrics> {
+        self.0.metrics.as_ref()
+    }
+
+    /// The same sessions, observed; with warnings about settings of the environment that do not count.
+    pub fn over(&self, sessions: Sessions) -> (Sessions, Vec<String>) {
+        #[cfg(feature = "metrics")]
+        let sessions = match &self.0.metrics {
+            Some(metrics) => metrics.over(sessions),
+            None => sessions,
+        };
+        #[cfg(feature = "telemetry")]
+        return match Otlp::from_env(&self.0.graph) {
+            Ok(None) => (sessions, Vec::new()),
+            Ok(Some((spans, export))) => {
+                let warnings = export.ignored().iter().map(|setting| format!("{setting}; it counts as not set")).collect();
+                self.exports().push(export);
+                (sessions.hooks(spans), warnings)
+            }
+            Err(error) => (sessions, vec![format!("no spans are sent: {error}")]),
+        };
+        #[cfg(not(feature = "telemetry"))]
+        (sessions, Vec::new())
+    }
+
+    /// The same store, observed.
+    pub fn kept(&self, kept: OpenStore) -> OpenStore {
+        #[cfg(feature = "metrics")]
+        if let Some(metrics) = &self.0.metrics {
+            return OpenStore { store: metrics.store(kept.store), ..kept };
+        }
+        kept
+    }
+
+    /// Waits for what is still to be sent, for `patience` at most, and says what was not. The sessions must be gone.
+    pub fn finish(&self, patience: Duration) -> Option<String> {
+        let until = Instant::now() + patience;
+        let left = || until.saturating_duration_since(Instant::now());
+        #[cfg(feature = "telemetry")]
+        let unsent = {
+            let unsent: Vec<Unsent> = self.exports().drain(..).filter_map(|export| export.finish(left())).collect();
+            let spans = unsent.iter().map(|unsent| unsent.spans).sum();
+            unsent.into_iter().next_back().map(|last| Unsent { spans, ..last }.to_string())
+        };
+        #[cfg(not(feature = "telemetry"))]
+        let unsent = None;
+        #[cfg(feature = "metrics")]
+        if let Some(metrics) = &self.0.metrics {
+            metrics.finish(left());
+        }
+        unsent
+    }
+
+    #[cfg(feature = "telemetry")]
+    fn exports(&self) -> std::sync::MutexGuard<'_, Vec<Export>> {
+        self.0.exports.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
