@@ -113,6 +113,12 @@ struct PrintedError {
     /// For programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<Value>,
+    /// True where no policy tries the call again.
+    #[serde(rename = "final", skip_serializing_if = "std::ops::Not::not")]
+    is_final: bool,
+    /// The time before which another attempt makes no sense, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<u64>,
 }
 
 impl From<CallResult> for PrintedResult {
@@ -120,8 +126,8 @@ impl From<CallResult> for PrintedResult {
         let none = Self { id, result: None, error: None, denied: false, reason: None };
         match outcome {
             ToolOutcome::Success(value) => Self { result: Some(value), ..none },
-            ToolOutcome::Error(ToolError { kind, code, message, data }) => {
-                Self { error: Some(PrintedError { kind: kind.into(), code, message, data }), ..none }
+            ToolOutcome::Error(ToolError { kind, code, message, data, is_final, after }) => {
+                Self { error: Some(PrintedError { kind: kind.into(), code, message, data, is_final, after }), ..none }
             }
             ToolOutcome::Denied(reason) => Self { denied: true, reason, ..none },
         }
@@ -185,6 +191,14 @@ struct ErrorLine {
     #[serde(default, deserialize_with = "present")]
     #[cfg_attr(feature = "schemars", schemars(skip_serializing_if = "Option::is_none"))]
     data: Option<Value>,
+    /// True where no policy tries the call again.
+    #[serde(default, rename = "final")]
+    #[cfg_attr(feature = "schemars", schemars(skip_serializing_if = "std::ops::Not::not"))]
+    is_final: bool,
+    /// The time before which another attempt makes no sense, in milliseconds.
+    #[serde(default)]
+    #[cfg_attr(feature = "schemars", schemars(skip_serializing_if = "Option::is_none"))]
+    after: Option<u64>,
 }
 
 impl TryFrom<ResultLine> for CallResult {
@@ -195,8 +209,8 @@ impl TryFrom<ResultLine> for CallResult {
             (Some(value), None, false) => ToolOutcome::Success(value),
             (None, Some(Value::Text(message)), false) => ToolOutcome::Error(ToolError::new(&*message)),
             (None, Some(error), false) => {
-                let ErrorLine { message, kind, code, data } = read(&error).map_err(BadOutcome::Error)?;
-                ToolOutcome::Error(ToolError { kind: kind.into(), code, message, data })
+                let ErrorLine { message, kind, code, data, is_final, after } = read(&error).map_err(BadOutcome::Error)?;
+                ToolOutcome::Error(ToolError { kind: kind.into(), code, message, data, is_final, after })
             }
             (None, None, true) => ToolOutcome::Denied(given.reason),
             _ => return Err(BadOutcome::NotOne),

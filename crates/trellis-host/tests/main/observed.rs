@@ -71,7 +71,7 @@ async fn walk(sessions: &trellis_host::Sessions) {
     sessions.start(Start { context: [("given", text(supplied))].into_iter().collect(), ..Start::default() }).await.unwrap();
     sessions.send(&id, Input::Value(text(typed))).await.unwrap();
     let stop = sessions.send(&id, Input::Text(token.into())).await.unwrap().stop;
-    let error = ToolError { kind: ToolErrorKind::Error, code: Some(text(failure)), message: failure.into(), data: Some(text(failure)) };
+    let error = ToolError { code: Some(text(failure)), data: Some(text(failure)), ..ToolError::new(failure) };
     let late = result(&stop, ToolOutcome::Success(text(failure)));
     let stop = sessions.send(&id, result(&stop, ToolOutcome::Error(error))).await.unwrap().stop;
     let stop = sessions.send(&id, result(&stop, ToolOutcome::Success(text(unfit)))).await.unwrap().stop;

@@ -202,7 +202,7 @@ fn failure(constraints: &Constraints, sym: &SymValue) -> Option<ToolError> {
         _ => ToolErrorKind::Error,
     };
     let message = said.get("message").and_then(Value::as_str)?.to_owned();
-    Some(ToolError { kind, code: said.get("code").cloned(), message, data: said.get("data").cloned() })
+    Some(ToolError { kind, code: said.get("code").cloned(), data: said.get("data").cloned(), ..ToolError::new(message) })
 }
 
 /// Returns the violation in which a session ended, if it failed at the alarm's node as the alarm predicts, and whether its message is about the
