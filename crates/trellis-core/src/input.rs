@@ -50,6 +50,22 @@ pub struct ToolResult {
     pub id: CallId,
     /// Outcome of the call.
     pub outcome: ToolOutcome,
+    /// What else is known of how it came about, such as the model that spoke: recorded and shown, never in the context (language 9.7).
+    #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Value>,
+}
+
+impl ToolResult {
+    /// The outcome of the call `id`.
+    pub fn new(id: CallId, outcome: ToolOutcome) -> Self {
+        Self { id, outcome, meta: None }
+    }
+
+    /// The same with what else is known of it.
+    #[must_use]
+    pub fn with_meta(self, meta: impl Into<Option<Value>>) -> Self {
+        Self { meta: meta.into(), ..self }
+    }
 }
 
 /// Outcome of a call.

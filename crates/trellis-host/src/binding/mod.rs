@@ -1,7 +1,7 @@
 //! Bindings: how this host carries out calls (language C.4).
 //!
 //! `bindings:` of `trellis.yaml` say it for processes; an embedder registers functions by name. Only what is bound here ever runs. A call enters, a
-//! [`ToolOutcome`] comes out; what goes wrong on the way is an error result, never an error of the host.
+//! [`ToolResult`] comes out; what goes wrong on the way is an error result, never an error of the host.
 //!
 //! **Invariant:** the value of a secret is in no message.
 
@@ -34,7 +34,7 @@ use std::{
 };
 
 use trellis_core::{
-    Context, Diagnostic, Mapping, Program, ToolError, ToolOutcome, Value,
+    Context, Diagnostic, Mapping, Program, ToolError, ToolOutcome, ToolResult, Value,
     diagnostic::nearest,
     engine::ToolErrorKind,
     path::{KeyPath, walk},
@@ -236,7 +236,11 @@ impl Bindings {
     /// Carries a call out. Its timeout counts from here; its delay and approval are past. In no message and no progress of the tool stands a secret of
     /// the call, or what the session's context has at the paths that `redact` names and where answers to `input_type: secret` are saved; but for what
     /// is shorter than four bytes.
-    pub async fn call(&self, program: &Program, call: &PendingCall, caller: &Caller) -> ToolOutcome {
+    pub async fn call(&self, program: &Program, call: &PendingCall, caller: &Caller) -> ToolResult {
+        ToolResult::new(call.id.clone(), self.outcome(program, call, caller).await)
+    }
+
+    async fn outcome(&self, program: &Program, call: &PendingCall, caller: &Caller) -> ToolOutcome {
         let found = match &call.kind {
             CallKind::Tool => self.find(root_of(program, call), &call.name),
             _ => None,

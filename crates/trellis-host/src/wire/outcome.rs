@@ -15,18 +15,27 @@ pub struct CallResult {
     pub id: CallId,
     /// The outcome.
     pub outcome: ToolOutcome,
+    /// What else is known of how it came about; never in the context.
+    pub meta: Option<Value>,
 }
 
 impl CallResult {
     /// The outcome of the call `id`.
     pub fn new(id: CallId, outcome: ToolOutcome) -> Self {
-        Self { id, outcome }
+        Self { id, outcome, meta: None }
+    }
+}
+
+impl From<&ToolResult> for CallResult {
+    fn from(result: &ToolResult) -> Self {
+        let ToolResult { id, outcome, meta } = result.clone();
+        Self { id, outcome, meta }
     }
 }
 
 impl From<CallResult> for ToolResult {
     fn from(result: CallResult) -> Self {
-        Self { id: result.id, outcome: result.outcome }
+        Self { id: result.id, outcome: result.outcome, meta: result.meta }
     }
 }
 
@@ -97,6 +106,9 @@ struct PrintedResult {
     /// Why it was denied.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+    /// What else is known of how it came about; never in the context.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    meta: Option<Value>,
 }
 
 /// Why a call failed.
@@ -122,8 +134,8 @@ struct PrintedError {
 }
 
 impl From<CallResult> for PrintedResult {
-    fn from(CallResult { id, outcome }: CallResult) -> Self {
-        let none = Self { id, result: None, error: None, denied: false, reason: None };
+    fn from(CallResult { id, outcome, meta }: CallResult) -> Self {
+        let none = Self { id, result: None, error: None, denied: false, reason: None, meta };
         match outcome {
             ToolOutcome::Success(value) => Self { result: Some(value), ..none },
             ToolOutcome::Error(ToolError { kind, code, message, data, is_final, after }) => {
@@ -158,6 +170,10 @@ pub(super) struct ResultLine {
     #[serde(default)]
     #[cfg_attr(feature = "schemars", schemars(skip_serializing_if = "Option::is_none"))]
     reason: Option<String>,
+    /// What else is known of how it came about; never in the context.
+    #[serde(default, deserialize_with = "present")]
+    #[cfg_attr(feature = "schemars", schemars(skip_serializing_if = "Option::is_none"))]
+    meta: Option<Value>,
 }
 
 /// Why a call failed: a text, or more.
@@ -215,7 +231,7 @@ impl TryFrom<ResultLine> for CallResult {
             (None, None, true) => ToolOutcome::Denied(given.reason),
             _ => return Err(BadOutcome::NotOne),
         };
-        Ok(Self { id: given.id, outcome })
+        Ok(Self { id: given.id, outcome, meta: given.meta })
     }
 }
 

@@ -163,7 +163,7 @@ impl Replay {
                 break;
             }
             let id = self.state.pending_tool_call.as_ref()?.id.clone();
-            self.hand_in(&engine, Input::Result(ToolResult { id, outcome: ToolOutcome::Success(Value::Null) }))?;
+            self.hand_in(&engine, Input::Result(ToolResult::new(id, ToolOutcome::Success(Value::Null))))?;
         }
         Some(())
     }
@@ -180,7 +180,7 @@ impl Replay {
 fn host_input(state: &State, step: &HostMove, constraints: &Constraints) -> Option<Input> {
     let result = |outcome| {
         let call = state.pending_tool_call.as_ref()?;
-        Some(Input::Result(ToolResult { id: call.id.clone(), outcome }))
+        Some(Input::Result(ToolResult::new(call.id.clone(), outcome)))
     };
     match &step.given {
         HostInput::Pass => Some(Input::Pass),
