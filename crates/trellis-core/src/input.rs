@@ -50,6 +50,22 @@ pub struct ToolResult {
     pub id: CallId,
     /// Outcome of the call.
     pub outcome: ToolOutcome,
+    /// What else is known of how it came about, such as the model that spoke: recorded and shown, never in the context (language 9.7).
+    #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Value>,
+}
+
+impl ToolResult {
+    /// The outcome of the call `id`.
+    pub fn new(id: CallId, outcome: ToolOutcome) -> Self {
+        Self { id, outcome, meta: None }
+    }
+
+    /// The same with what else is known of it.
+    #[must_use]
+    pub fn with_meta(self, meta: impl Into<Option<Value>>) -> Self {
+        Self { meta: meta.into(), ..self }
+    }
 }
 
 /// Outcome of a call.
@@ -78,12 +94,24 @@ pub struct ToolError {
     /// For programs.
     #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
+    /// Whether no policy tries the call again (language 9.3); no part of `sys.error`.
+    #[serde(default, rename = "final", skip_serializing_if = "std::ops::Not::not")]
+    pub is_final: bool,
+    /// Milliseconds before which another attempt makes no sense (language 9.3); no part of `sys.error`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<u64>,
 }
 
 impl ToolError {
     /// A plain failure.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { kind: ToolErrorKind::Error, code: None, message: message.into(), data: None }
+        Self { kind: ToolErrorKind::Error, code: None, message: message.into(), data: None, is_final: false, after: None }
+    }
+
+    /// The same, which no policy tries again.
+    #[must_use]
+    pub fn finally(self) -> Self {
+        Self { is_final: true, ..self }
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::pin::Pin;
 
-use trellis_core::{Context, NodeId, SessionId, ToolOutcome, state::PendingCall};
+use trellis_core::{Context, NodeId, SessionId, ToolOutcome, Value, state::PendingCall};
 
 /// What becomes of a call.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,12 +13,24 @@ pub enum Verdict {
     Allow,
     /// It is denied, with a reason.
     Deny(Option<String>),
-    /// It does not run: this is what became of it.
-    Answer(ToolOutcome),
+    /// It does not run: this is what became of it; [`Verdict::answer`] is short for one without `meta`.
+    Answer {
+        /// Its outcome.
+        outcome: ToolOutcome,
+        /// What else is known of it.
+        meta: Option<Value>,
+    },
     /// It waits for an approval.
     Hold,
     /// It does not run here: the client is asked for its result, and where no client can be asked it fails with this message.
     Elsewhere(String),
+}
+
+impl Verdict {
+    /// It does not run: this is what became of it.
+    pub fn answer(outcome: ToolOutcome) -> Self {
+        Self::Answer { outcome, meta: None }
+    }
 }
 
 /// A call that is about to run, and where.

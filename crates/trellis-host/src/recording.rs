@@ -28,6 +28,8 @@ struct RecordedResult {
     tool: Arc<str>,
     args: Mapping,
     outcome: ToolOutcome,
+    #[serde(default, deserialize_with = "crate::wire::present", skip_serializing_if = "Option::is_none")]
+    meta: Option<Value>,
 }
 
 /// A recording that cannot be written or read; names its file.
@@ -88,8 +90,13 @@ impl Recorder {
 
     /// Takes what happens: for [`crate::Sessions::observe`]. A line that cannot be written ends the recording, not the session.
     pub fn take(&self, happening: &SessionEvent) {
-        let (SessionEvent::Returned(call, outcome) | SessionEvent::Given(call, outcome)) = happening else { return };
-        let recorded = RecordedResult { tool: Arc::clone(&call.name), args: call.args.clone(), outcome: outcome.clone() };
+        let (SessionEvent::Returned(call, result) | SessionEvent::Given(call, result)) = happening else { return };
+        let recorded = RecordedResult {
+            tool: Arc::clone(&call.name),
+            args: call.args.clone(),
+            outcome: result.outcome.clone(),
+            meta: result.meta.clone(),
+        };
         let mut file = self.0.file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Ok(open) = &mut *file {
             let line = serde_json::to_string(&recorded).map_err(io::Error::other);
@@ -126,7 +133,7 @@ type Asked = (Arc<str>, String);
 /// What was recorded for one call.
 #[derive(Debug, Default)]
 struct Results {
-    outcomes: Vec<ToolOutcome>,
+    outcomes: Vec<(ToolOutcome, Option<Value>)>,
     /// Which one comes next.
     next: usize,
 }
@@ -151,12 +158,12 @@ impl Recording {
             if text.trim().is_empty() {
                 continue;
             }
-            let RecordedResult { tool, args, outcome } = serde_json::from_str(&text).map_err(|error| {
+            let RecordedResult { tool, args, outcome, meta } = serde_json::from_str(&text).map_err(|error| {
                 let why = error.to_string();
                 let why = why.split_once(" at line").map_or(&*why, |(why, _)| why).to_owned();
                 RecordingError::Line { path: path.clone(), line, why }
             })?;
-            results.entry((tool, Value::Map(args).to_json())).or_default().outcomes.push(outcome);
+            results.entry((tool, Value::Map(args).to_json())).or_default().outcomes.push((outcome, meta));
         }
         Ok(Self { path, results: Mutex::new(results) })
     }
@@ -182,10 +189,10 @@ impl Recording {
         let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (Arc::clone(&call.name), Value::Map(call.args.clone()).to_json());
         if let Some(Results { outcomes, next }) = results.get_mut(&key)
-            && let Some(outcome) = outcomes.get(*next).or(outcomes.last()).cloned()
+            && let Some((outcome, meta)) = outcomes.get(*next).or(outcomes.last()).cloned()
         {
             *next += 1;
-            return Verdict::Answer(outcome);
+            return Verdict::Answer { outcome, meta };
         }
         let is_known = results.keys().any(|(tool, _)| *tool == call.name);
         let with = if is_known { " with these arguments" } else { "" };
@@ -204,15 +211,33 @@ mod tests {
         Arc::new(serde_json::from_str(&json).unwrap())
     }
 
+    fn returned(tool: &str, args: &str, outcome: ToolOutcome, meta: Option<Value>) -> SessionEvent {
+        let call = call(tool, args);
+        let result = trellis_core::ToolResult::new(call.id.clone(), outcome).with_meta(meta);
+        SessionEvent::Returned(call, result)
+    }
+
     fn recorded(results: &[(&str, &str, ToolOutcome)]) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tools.jsonl");
         let recorder = Recorder::create(&path).unwrap();
         for (tool, args, outcome) in results {
-            recorder.take(&SessionEvent::Returned(call(tool, args), outcome.clone()));
+            recorder.take(&returned(tool, args, outcome.clone(), None));
         }
         recorder.finish().unwrap();
         (folder, path)
+    }
+
+    #[test]
+    fn what_an_error_says_about_another_attempt_and_meta_come_back() {
+        let (_folder, path) = recorded(&[]);
+        let recorder = Recorder::create(&path).unwrap();
+        let busy = ToolOutcome::Error(ToolError { after: Some(300), ..ToolError::new("busy").finally() });
+        recorder.take(&returned("pay", "{}", busy.clone(), Some(Value::Null)));
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.contains(r#""final":true,"after":300"#) && text.contains(r#""meta":null"#), "{text}");
+        let answered = Recording::open(&path).unwrap().verdict(&call("pay", "{}"));
+        assert_eq!(answered, Verdict::Answer { outcome: busy, meta: Some(Value::Null) });
     }
 
     #[test]
@@ -221,10 +246,10 @@ mod tests {
             [ToolOutcome::Success(Value::Int(1)), ToolOutcome::Success(Value::Int(2)), ToolOutcome::Error(ToolError::new("down"))];
         let (_folder, path) = recorded(&[("pay", "{}", down.clone()), ("pay", "{\"n\":1}", one.clone()), ("pay", "{}", two.clone())]);
         let recording = Recording::open(&path).unwrap();
-        assert_eq!(recording.verdict(&call("pay", "{}")), Verdict::Answer(down));
-        assert_eq!(recording.verdict(&call("pay", "{\"n\":1}")), Verdict::Answer(one));
-        assert_eq!(recording.verdict(&call("pay", "{}")), Verdict::Answer(two.clone()));
-        assert_eq!(recording.verdict(&call("pay", "{}")), Verdict::Answer(two), "the last one for good");
+        assert_eq!(recording.verdict(&call("pay", "{}")), Verdict::answer(down));
+        assert_eq!(recording.verdict(&call("pay", "{\"n\":1}")), Verdict::answer(one));
+        assert_eq!(recording.verdict(&call("pay", "{}")), Verdict::answer(two.clone()));
+        assert_eq!(recording.verdict(&call("pay", "{}")), Verdict::answer(two), "the last one for good");
         let Verdict::Elsewhere(why) = recording.verdict(&call("pay", "{\"n\":2}")) else { panic!() };
         assert!(why.contains("no result of `pay` with these arguments"), "{why}");
     }
@@ -244,7 +269,7 @@ mod tests {
     #[test]
     fn a_full_disk_is_said_at_the_end_with_the_file() {
         let recorder = Recorder::create("/dev/full").unwrap();
-        recorder.take(&SessionEvent::Returned(call("pay", "{}"), ToolOutcome::Denied(None)));
+        recorder.take(&returned("pay", "{}", ToolOutcome::Denied(None), None));
         let error = recorder.finish().unwrap_err().to_string();
         assert!(error.starts_with("the recording `/dev/full` cannot be written: No space left"), "{error}");
     }

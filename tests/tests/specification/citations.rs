@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// The chapter that the appendices follow.
+const LAST_CHAPTER: u32 = 9;
+
 /// The number of a chapter, such as `5`, or of a rule, such as `5.1` or `A.2`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Number {
@@ -24,18 +27,18 @@ impl Number {
         number(text).filter(|(number, rest)| rest.is_empty() && number.rule.is_none()).map(|(number, _)| number)
     }
 
-    /// Whether this is the number that comes next.
+    /// Whether this number may stand behind the last one: in a chapter, rules may be missing.
     pub(super) fn follows(&self, last: Option<&Self>) -> bool {
         let Some(last) = last else { return self.chapter == "1" && self.rule.is_none() };
         match self.rule {
-            Some(rule) => self.chapter == last.chapter && rule == last.rule.unwrap_or(0) + 1,
+            Some(rule) => self.chapter == last.chapter && rule > last.rule.unwrap_or(0),
             None => self.rank() == last.rank() + 1,
         }
     }
 
     /// The place of its chapter: the appendices follow the chapters.
     fn rank(&self) -> u32 {
-        let letter = |char: char| char.is_ascii_uppercase().then(|| 9 + u32::from(char) - u32::from('A'));
+        let letter = |char: char| char.is_ascii_uppercase().then(|| LAST_CHAPTER + 1 + u32::from(char) - u32::from('A'));
         self.chapter.parse().ok().or_else(|| self.chapter.chars().next().and_then(letter)).unwrap_or(0)
     }
 }

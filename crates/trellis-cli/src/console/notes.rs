@@ -42,7 +42,7 @@ impl Console for Interactive {
                 let frame = self.frame();
                 self.live.say(&scrollback::progress(line, window), &frame);
             }
-            Note::Result(call, outcome) => {
+            Note::Result(call, result) => {
                 let elapsed = match std::mem::replace(&mut self.busy, Busy::Nothing) {
                     Busy::Running { since, .. } => Some(since.elapsed()),
                     _ => None,
@@ -50,7 +50,7 @@ impl Console for Interactive {
                 // An approval may have run out.
                 self.pass_on();
                 let written = std::mem::take(&mut self.written);
-                self.say(&scrollback::result(call, outcome, elapsed, Vec::from(written).as_slice(), window));
+                self.say(&scrollback::result(call, &result.outcome, elapsed, Vec::from(written).as_slice(), window));
             }
             Note::Sleep(time) => {
                 self.leave();

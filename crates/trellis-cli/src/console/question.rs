@@ -189,7 +189,7 @@ impl Question {
             (Asked::Predicate(id), Some(value)) => Pressed::Given(Command::Predicate { id: id.clone(), value }, said(value)),
             (Asked::Keep, Some(keep)) => Pressed::Given(Command::Keep(keep), said(keep)),
             (Asked::Result(id), _) => {
-                let result = ToolResult { id: id.clone(), outcome: outcome(&line) };
+                let result = ToolResult::new(id.clone(), outcome(&line));
                 Pressed::Given(Command::Result(result), if line.trim().is_empty() { "null".to_owned() } else { line })
             }
             (Asked::Keys { missing, given }, _) if !line.trim().is_empty() && !missing.is_empty() => {

@@ -6,6 +6,7 @@ use super::{
     Event,
     fail::{Stop, with_article},
     ids, render,
+    retry::next_attempt,
     step::{Move, is_gate, limits},
 };
 use crate::{
@@ -139,7 +140,8 @@ impl Move<'_> {
         let call = if is_gate(self.program, point) { self.program.graph_of(node).before_each.as_deref() } else { call_of(node) };
         let retry = call.and_then(|call| call.retry.as_ref()).map(RetryRecord::from);
         let status = self.state.status;
-        self.call(next_attempt(&left, retry.as_ref()), status);
+        let next = next_attempt(&left, retry.as_ref(), self.trying);
+        self.call(next, status);
         Ok(())
     }
 
@@ -162,36 +164,6 @@ impl Move<'_> {
     }
 }
 
-/// The attempt that follows one, after the delay that its policy asks for.
-pub(super) fn next_attempt(left: &PendingCall, retry: Option<&RetryRecord>) -> PendingCall {
-    let attempt = left.attempt.saturating_add(1);
-    PendingCall {
-        id: ids::call(&left.idempotency_key, attempt),
-        attempt,
-        delay: retry.map_or(0, |retry| delay(retry, left.attempt)),
-        ..left.clone()
-    }
-}
-
-/// Milliseconds after the failed attempt `attempt`: `base * factor^(attempt - 1)`, at most `cap`.
-///
-/// Multiplied step by step, because `powi` may round differently from platform to platform.
-fn delay(retry: &RetryRecord, attempt: u32) -> u64 {
-    /// After so many multiplications a factor that is not 1 has reached any cap that matters.
-    const STEPS: u32 = 10_000;
-    #[expect(clippy::cast_precision_loss, reason = "delays far below 2^53 ms are exact, longer ones need not be")]
-    let (mut delay, cap) = (retry.base as f64, retry.cap as f64);
-    for _ in 1..attempt.min(STEPS) {
-        if delay >= cap {
-            break;
-        }
-        delay *= retry.factor;
-    }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float saturates")]
-    let delay = delay as u64;
-    delay.min(retry.cap)
-}
-
 /// What a call is called in views, records and ids.
 pub(super) fn name(call: &Call) -> &str {
     match &call.callee {
@@ -212,18 +184,4 @@ pub(super) fn call_of(node: &Node) -> Option<&Call> {
 
 fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn delays_grow_by_the_factor_up_to_the_cap() {
-        let retry = RetryRecord { max: 9, base: 200, factor: 2.0, cap: 1_000, on_error: true, on_timeout: true };
-        let delays: Vec<_> = (1..=5).map(|attempt| delay(&retry, attempt)).collect();
-        assert_eq!(delays, [200, 400, 800, 1_000, 1_000]);
-        assert_eq!(delay(&RetryRecord { factor: 1.0, ..retry.clone() }, u32::MAX), 200);
-        assert_eq!(delay(&RetryRecord { base: 5_000, ..retry }, 1), 1_000);
-    }
 }

@@ -6,6 +6,7 @@ use super::{
     fail::Stop,
     input::breaches,
     render,
+    retry::Trying,
     step::{Move, is_gate},
 };
 use crate::{
@@ -54,6 +55,7 @@ impl<'e> Move<'e> {
         self.input = None;
         self.tool_result = None;
         self.error = None;
+        self.trying = Trying::default();
     }
 
     fn yield_before_each(&mut self, node: &Node) -> Result<(), Stop> {

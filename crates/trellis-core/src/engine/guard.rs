@@ -16,7 +16,7 @@ impl Move<'_> {
     /// Evaluates a guard; [`Truth::Either`] if the step fails: something absent is compared, or a predicate has no answer yet.
     fn holds(&self, guard: &Guard) -> Truth {
         match guard {
-            Guard::Attempts(limit) => Truth::from(self.state.attempt < *limit),
+            Guard::Attempts(limit) => Truth::from(self.state.attempt < *limit && !self.trying.is_final),
             Guard::Predicate(index, wanted) => self.answered(*index).map_or(Truth::Either, |answer| Truth::from(answer == *wanted)),
             guard => guard.over(guard.operand().and_then(|operand| self.read(operand)).as_deref()),
         }

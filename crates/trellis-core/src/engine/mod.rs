@@ -21,6 +21,7 @@ mod relocate;
 mod render;
 mod replay;
 mod result;
+mod retry;
 mod rollback;
 mod speech;
 mod start;

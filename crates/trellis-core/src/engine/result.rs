@@ -7,6 +7,7 @@ use super::{
     call::call_of,
     fail::{DENIED, Stop},
     input::breaches,
+    retry::Trying,
     step::{Move, is_gate},
 };
 use crate::{
@@ -39,7 +40,10 @@ impl Settled {
             }
             ToolOutcome::Error(error) => match admitted(&error, limits) {
                 Ok(()) => Self::Failed(error),
-                Err(excess) => Self::Failed(ToolError { kind: error.kind, ..ToolError::new(format!("its error {excess}")) }),
+                Err(excess) => {
+                    let message = format!("its error {excess}");
+                    Self::Failed(ToolError { message, code: None, data: None, ..error })
+                }
             },
             ToolOutcome::Denied(reason) => Self::Denied(reason.filter(|reason| limits.admit(&Value::text(reason.as_str())).is_ok())),
         }
@@ -81,6 +85,7 @@ impl<'e> Move<'e> {
             }
             Settled::Failed(error) => {
                 let timeout = error.kind == ToolErrorKind::Timeout;
+                self.trying = Trying::of(&error);
                 self.error = Some(error_value(pending, error));
                 self.unsettle(point, if timeout { &Outcome::Timeout } else { &Outcome::Error })
             }

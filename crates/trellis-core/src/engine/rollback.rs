@@ -3,11 +3,12 @@
 //! **Invariant:** unwinding always goes on: an undo that failed for good is listed, never retried beyond its policy.
 
 use super::{
-    Event, ToolErrorKind, ToolOutcome,
-    call::{call_of, name, next_attempt},
+    Event, ToolOutcome,
+    call::{call_of, name},
     choose::Onward,
     fail::{DENIED, Stop},
     result::Settled,
+    retry::{Trying, next_attempt, retries},
     step::{Move, find},
 };
 use crate::{
@@ -60,8 +61,8 @@ impl<'e> Move<'e> {
             Settled::Success(_) => None,
             Settled::Denied(reason) => Some(reason.unwrap_or_else(|| DENIED.to_owned())),
             Settled::Failed(error) => {
-                if retries(pending, error.kind) {
-                    return self.undo_again(pending);
+                if retries(pending.retry.as_ref(), pending.attempt, &error) {
+                    return self.undo_again(pending, Trying::of(&error));
                 }
                 Some(error.message)
             }
@@ -76,10 +77,10 @@ impl<'e> Move<'e> {
         }
     }
 
-    fn undo_again(&mut self, pending: &PendingCall) -> Result<(), Stop> {
+    fn undo_again(&mut self, pending: &PendingCall, trying: Trying) -> Result<(), Stop> {
         self.abandon();
         self.state.attempt = self.state.attempt.saturating_add(1);
-        self.call(next_attempt(pending, pending.retry.as_ref()), Status::RollingBack);
+        self.call(next_attempt(pending, pending.retry.as_ref(), trying), Status::RollingBack);
         Ok(())
     }
 
@@ -106,13 +107,6 @@ impl<'e> Move<'e> {
         }
         self.state.system_context.rollback = Some(lists.into());
     }
-}
-
-fn retries(pending: &PendingCall, kind: ToolErrorKind) -> bool {
-    pending.retry.as_ref().is_some_and(|retry| {
-        let covered = if kind == ToolErrorKind::Timeout { retry.on_timeout } else { retry.on_error };
-        covered && pending.attempt < retry.max
-    })
 }
 
 fn listed(effect: &Effect) -> Value {

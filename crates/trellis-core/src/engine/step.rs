@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::{
     Engine, Event, Step, Unanswered,
     fail::{Failed, Stop},
+    retry::Trying,
     speech::said,
 };
 use crate::{
@@ -34,6 +35,8 @@ pub(super) struct Move<'e> {
     pub(super) tool_result: Option<Value>,
     /// The error that is being resolved, as `sys.error` will have it.
     pub(super) error: Option<Value>,
+    /// What that error says about another attempt.
+    pub(super) trying: Trying,
     /// Predicates that were asked in this step, with their answers.
     pub(super) asked: Vec<(u32, bool)>,
 }
@@ -50,6 +53,7 @@ impl<'e> Move<'e> {
             input: None,
             tool_result: None,
             error: None,
+            trying: Trying::default(),
             asked: Vec::new(),
         }
     }

@@ -143,7 +143,8 @@ pub enum Guard {
     Empty(Operand, bool),
     /// The predicate, an index into [`Program::predicates`], answers with this boolean.
     Predicate(u32, bool),
-    /// Fewer than so many attempts were made at this point: `State::attempt` is below it.
+    /// Fewer than so many attempts were made at this point: `State::attempt` is below it, and the error that is being resolved is not final
+    /// (language 9.3).
     Attempts(u32),
 }
 

@@ -39,7 +39,7 @@ fn results_are_taken_once_and_only_for_calls_of_this_session() {
     let mut walk = Walk::new(&files);
     let first = walk.call().id.clone();
     walk.succeed("1");
-    let again = |id| Input::Result(ToolResult { id, outcome: ToolOutcome::Success(Value::Null) });
+    let again = |id| Input::Result(ToolResult::new(id, ToolOutcome::Success(Value::Null)));
     let settled = walk.refused(again(first.clone()));
     assert!(matches!(settled, NavigateError::ForeignCall { settled: true, .. }), "{settled}");
     assert!(settled.to_string().contains("which is settled"), "{settled}");
@@ -91,7 +91,7 @@ fn a_signal_leaves_the_call_and_its_result_comes_late() {
     walk.late(&id, r#"{"id":7}"#);
     assert_eq!(walk.events, [Event::Late { id: id.clone(), joined: true }]);
     assert_eq!((walk.node(), walk.state.step, walk.key("saved")), ("stopped", step, None));
-    let again = || Input::Result(ToolResult { id: id.clone(), outcome: ToolOutcome::Success(json(r#"{"id":7}"#)) });
+    let again = || Input::Result(ToolResult::new(id.clone(), ToolOutcome::Success(json(r#"{"id":7}"#))));
     assert!(matches!(walk.refused(again()), NavigateError::ForeignCall { settled: true, .. }), "it came, and is settled");
     assert_eq!(walk.state.effects.len(), 1);
     walk.say("back");
@@ -136,7 +136,7 @@ fn of_abandoned_calls_the_newest_are_remembered() {
         walk.say("again");
     }
     assert_eq!(walk.state.abandoned.len(), ABANDONED);
-    let result = |id| Input::Result(ToolResult { id, outcome: ToolOutcome::Success(Value::Null) });
+    let result = |id| Input::Result(ToolResult::new(id, ToolOutcome::Success(Value::Null)));
     let oldest = calls.remove(0);
     assert!(matches!(walk.refused(result(oldest)), NavigateError::ForeignCall { settled: false, .. }));
     for id in calls {

@@ -108,7 +108,7 @@ fn a_fork_has_no_effects_and_keys_of_its_own() {
 
 fn result_of(walk: &Walk) -> trellis_core::Input {
     let outcome = trellis_core::ToolOutcome::Success(trellis_core::Value::Null);
-    trellis_core::Input::Result(trellis_core::ToolResult { id: walk.call().id.clone(), outcome })
+    trellis_core::Input::Result(trellis_core::ToolResult::new(walk.call().id.clone(), outcome))
 }
 
 #[test]

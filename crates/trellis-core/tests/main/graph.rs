@@ -89,7 +89,7 @@ impl Walk {
     }
 
     fn result(&self, id: CallId, outcome: ToolOutcome) -> Input {
-        Input::Result(ToolResult { id, outcome })
+        Input::Result(ToolResult::new(id, outcome))
     }
 
     /// The pending call succeeds.

@@ -40,7 +40,7 @@ fn the_actions_of_a_view_come_in_order_and_have_the_names_of_the_wire() {
         Action::CallTool(call) => Some(call.id.clone()),
         _ => None,
     });
-    walk.go(Input::Result(ToolResult { id: id.unwrap(), outcome: ToolOutcome::Error(ToolError::new("busy")) }));
+    walk.go(Input::Result(ToolResult::new(id.unwrap(), ToolOutcome::Error(ToolError::new("busy")))));
     assert_eq!(names(&walk), ["RENDER_CONTENT", "END"]);
     assert!(walk.view().terminal());
 }
@@ -84,7 +84,7 @@ fn a_refusal_says_what_is_accepted_and_changes_nothing() {
     };
     assert_eq!(message, "choose one of: Order, Person");
     assert_eq!(request.options.len(), 2);
-    let result = ToolResult { id: "x-1".into(), outcome: ToolOutcome::Error(ToolError::new("no")) };
+    let result = ToolResult::new("x-1".into(), ToolOutcome::Error(ToolError::new("no")));
     assert_eq!(walk.refused(Input::Result(result)).to_string(), "`start` takes an input, not a tool result");
     assert_eq!(walk.refused(Input::Signal("dance".into())).to_string(), "`start` does not handle the signal `dance`");
 }

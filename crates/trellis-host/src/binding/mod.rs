@@ -1,7 +1,7 @@
 //! Bindings: how this host carries out calls (language C.4).
 //!
 //! `bindings:` of `trellis.yaml` say it for processes; an embedder registers functions by name. Only what is bound here ever runs. A call enters, a
-//! [`ToolOutcome`] comes out; what goes wrong on the way is an error result, never an error of the host.
+//! [`ToolResult`] comes out; what goes wrong on the way is an error result, never an error of the host.
 //!
 //! **Invariant:** the value of a secret is in no message.
 
@@ -34,7 +34,7 @@ use std::{
 };
 
 use trellis_core::{
-    Context, Diagnostic, Mapping, Program, ToolError, ToolOutcome, Value,
+    Context, Diagnostic, Mapping, Program, ToolError, ToolOutcome, ToolResult, Value,
     diagnostic::{FilePath, nearest},
     path::{KeyPath, walk},
     state::{CallKind, PendingCall},
@@ -220,17 +220,22 @@ impl Bindings {
     /// Carries a call out. Its timeout counts from here; its delay and approval are past. In no message and no progress of the tool stands a secret of
     /// the call, or what the session's context has at the paths that `redact` names and where answers to `input_type: secret` are saved; but for what
     /// is shorter than four bytes.
-    pub async fn call(&self, program: &Program, call: &PendingCall, caller: &Caller) -> ToolOutcome {
+    pub async fn call(&self, program: &Program, call: &PendingCall, caller: &Caller) -> ToolResult {
+        let Answer { result, meta } = self.answer(program, call, caller).await;
+        ToolResult::new(call.id.clone(), result.map_or_else(ToolOutcome::Error, ToolOutcome::Success)).with_meta(meta)
+    }
+
+    async fn answer(&self, program: &Program, call: &PendingCall, caller: &Caller) -> Answer {
         let found = match &call.kind {
             CallKind::Tool => self.find(root_of(program, call), &call.name),
             _ => None,
         };
         let Some(found) = found else {
-            return ToolOutcome::Error(ToolError::new(format!("nothing here carries out `{}`", call.name)));
+            return Err(ToolError::new(format!("nothing here carries out `{}`", call.name))).into();
         };
         let (args, mut values) = match self.secrets.fill(call) {
             Ok(filled) => filled,
-            Err(error) => return ToolOutcome::Error(error),
+            Err(error) => return Err(error).into(),
         };
         for name in self.secrets.unmasked(call) {
             caller.report()(&format!("the secret `{name}` is not masked in what is shown: it has fewer than {} bytes", mask::SHORTEST));
@@ -246,10 +251,8 @@ impl Bindings {
         let timeout = call.timeout.map(Duration::from_millis).or(found.timeout());
         let context = CallContext::new(caller, call, report);
         let job = Job { call, args, timeout, context, bounds: self.bounds, mask: mask.clone() };
-        found.run(job).await.result.map_or_else(
-            |error| ToolOutcome::Error(ToolError { message: mask.text(&error.message).into_owned(), ..error }),
-            ToolOutcome::Success,
-        )
+        let answer = found.run(job).await;
+        Answer { result: answer.result.map_err(|error| ToolError { message: mask.text(&error.message).into_owned(), ..error }), ..answer }
     }
 }
 

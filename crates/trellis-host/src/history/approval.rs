@@ -131,7 +131,7 @@ impl Operator<'_> {
                 return Err(unknown(format!("the graph was edited since `{}` made the call", held.call.node)));
             }
         }
-        let result = ToolResult { id: held.call.id.clone(), outcome: ToolOutcome::Denied(because) };
+        let result = ToolResult::new(held.call.id.clone(), ToolOutcome::Denied(because));
         session.send(Input::Result(result)).map_err(|refusal: NavigateError| unknown(refusal.to_string()))?;
         if session.is_held() {
             return Err(unknown("somebody must say first whether a predicate holds".to_owned()));

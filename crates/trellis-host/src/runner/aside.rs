@@ -11,8 +11,11 @@ const MOST: usize = 300;
 pub(super) fn line(note: &Note<'_>) -> Option<String> {
     match note {
         Note::Call(call) if call.attempt > 1 => Some(format!("`{}` is tried again, attempt {}", call.name, call.attempt)),
-        Note::Result(call, ToolOutcome::Error(error)) => Some(failed(call, error)),
-        Note::Result(call, ToolOutcome::Denied(why)) => Some(format!("`{}` was denied{}", call.name, because(why.as_deref()))),
+        Note::Result(call, result) => match &result.outcome {
+            ToolOutcome::Success(_) => None,
+            ToolOutcome::Error(error) => Some(failed(call, error)),
+            ToolOutcome::Denied(why) => Some(format!("`{}` was denied{}", call.name, because(why.as_deref()))),
+        },
         Note::Refused(call, why) => Some(format!("`{}` failed{}", call.name, because(Some(why)))),
         Note::RollingBack { node, why } => Some(format!("rolling back from `{node}`{}", because(*why))),
         _ => None,

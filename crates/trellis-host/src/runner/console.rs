@@ -3,7 +3,7 @@
 use std::{io, time::Duration};
 
 use trellis_core::{
-    Input, Mapping, NodeId, SignalName, ToolOutcome, ToolResult, Value,
+    Input, Mapping, NodeId, SignalName, ToolResult, Value,
     engine::{EndView, Request},
     state::PendingCall,
 };
@@ -128,7 +128,7 @@ pub enum Note<'a> {
     /// A line that a running tool wrote on standard error.
     Progress(&'a PendingCall, &'a str),
     /// What became of a call.
-    Result(&'a PendingCall, &'a ToolOutcome),
+    Result(&'a PendingCall, &'a ToolResult),
     /// The result of a call breaks what its tool returns, and counts as a failure; with why.
     Refused(&'a PendingCall, &'a str),
     /// A rollback begins.

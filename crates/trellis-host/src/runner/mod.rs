@@ -197,7 +197,7 @@ impl<C: Console> Runner<C> {
             SessionEvent::Invalid(message) => Note::Error { code: "invalid-input", message },
             SessionEvent::Calling(call) => Note::Call(call),
             SessionEvent::Progress(call, line) => Note::Progress(call, line),
-            SessionEvent::Returned(call, outcome) => Note::Result(call, outcome),
+            SessionEvent::Returned(call, result) => Note::Result(call, result),
             SessionEvent::Sleeping(left) => Note::Sleep(*left),
             SessionEvent::Trouble(code, message) => Note::Error { code, message },
             SessionEvent::Adopted(moved) => {

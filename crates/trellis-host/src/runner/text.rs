@@ -252,7 +252,7 @@ fn understand(awaited: Awaited<'_>, line: &str) -> Command {
         },
         Awaited::Result(call) => {
             let value = Value::from_json(line).unwrap_or_else(|_| Value::text(line));
-            Command::Result(ToolResult { id: call.id.clone(), outcome: ToolOutcome::Success(value) })
+            Command::Result(ToolResult::new(call.id.clone(), ToolOutcome::Success(value)))
         }
         Awaited::Approval(_) => match choose::yes_or_no(line) {
             _ if line.trim().is_empty() => Command::Approve { id: None, yes: false },

@@ -38,7 +38,9 @@ impl Sessions {
             Verdict::Allow => call.approve.is_some(),
             Verdict::Hold => true,
             Verdict::Deny(why) => return self.settle(slot, &call, ToolOutcome::Denied(why)),
-            Verdict::Answer(outcome) => return self.settle(slot, &call, outcome),
+            Verdict::Answer { outcome, meta } => {
+                return self.settle_with(slot, &call, ToolResult::new(call.id.clone(), outcome).with_meta(meta));
+            }
             Verdict::Elsewhere(why) => return self.elsewhere(slot, call, why),
         };
         if holds && !site.approved && !self.policy.approve_all {
@@ -68,7 +70,7 @@ impl Sessions {
                     Ok(verdict) => return verdict,
                     Err(panicked) => {
                         let why = format!("whether `{}` may run was not decided: an interceptor panicked: {panicked}", call.name);
-                        return Verdict::Answer(ToolOutcome::Error(ToolError::new(why)));
+                        return Verdict::answer(ToolOutcome::Error(ToolError::new(why)));
                     }
                 }
             }
@@ -122,22 +124,26 @@ impl Sessions {
         let mut work = std::pin::pin!(site.bindings.call(site.engine.inspect(), &call, &caller));
         tokio::select! {
             biased;
-            outcome = &mut work => return self.settle(slot, &call, outcome),
+            result = &mut work => return self.settle_with(slot, &call, result),
             () = slot.until_disturbed(site.step) => {}
         }
         caller.cancel().cancel();
         // That it was stopped is no result; that it succeeded before it could be stopped is one.
         match work.await {
-            outcome @ ToolOutcome::Success(_) => self.settle(slot, &call, outcome),
+            result if matches!(result.outcome, ToolOutcome::Success(_)) => self.settle_with(slot, &call, result),
             _ => Ok(None),
         }
     }
 
     /// Hands the session what became of its call.
     fn settle(&self, slot: &Slot, call: &Call, outcome: ToolOutcome) -> Result<Option<Stop>, SendError> {
-        self.tell(slot, &SessionEvent::Returned(Arc::clone(call), outcome.clone()));
+        self.settle_with(slot, call, ToolResult::new(call.id.clone(), outcome))
+    }
+
+    fn settle_with(&self, slot: &Slot, call: &Call, result: ToolResult) -> Result<Option<Stop>, SendError> {
+        self.tell(slot, &SessionEvent::Returned(Arc::clone(call), result.clone()));
         self.running(slot, |running| {
-            running.session.send(Input::Result(ToolResult { id: call.id.clone(), outcome }))?;
+            running.session.send(Input::Result(result))?;
             running.tell_breach(call);
             Ok(())
         })?;

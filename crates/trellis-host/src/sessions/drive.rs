@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use trellis_core::{
-    Input, SignalName, ToolResult,
+    Input, SignalName, ToolOutcome, ToolResult,
     engine::{Call, RequestType, StartError},
 };
 
@@ -231,9 +231,9 @@ impl Sessions {
                 if yes {
                     running.session.approve(call.idempotency_key.clone());
                 } else {
-                    let outcome = trellis_core::ToolOutcome::Denied(None);
-                    self.tell(slot, &SessionEvent::Returned(Arc::clone(&call), outcome.clone()));
-                    running.session.send(Input::Result(ToolResult { id: call.id.clone(), outcome }))?;
+                    let result = ToolResult::new(call.id.clone(), ToolOutcome::Denied(None));
+                    self.tell(slot, &SessionEvent::Returned(Arc::clone(&call), result.clone()));
+                    running.session.send(Input::Result(result))?;
                 }
             }
             (Some(Stop::Predicate { id, name, .. }), Reply::Predicate { id: answered, holds }) if *id == answered => {
@@ -244,10 +244,9 @@ impl Sessions {
             // The result of a call that was left long ago may come at any time; that of the pending one when it is due.
             (stop, Reply::Input(Input::Result(result))) if !running.holds_back(stop.as_ref(), &result) => {
                 let call = running.session.state().pending_tool_call.clone().filter(|call| call.id == result.id);
-                let outcome = result.outcome.clone();
-                running.session.send(Input::Result(result))?;
+                running.session.send(Input::Result(result.clone()))?;
                 if let Some(call) = call {
-                    self.tell(slot, &SessionEvent::Given(call, outcome));
+                    self.tell(slot, &SessionEvent::Given(call, result));
                 }
             }
             (None | Some(Stop::Ask { .. } | Stop::Call { .. } | Stop::Ended(_)), Reply::Input(input)) => running.session.send(input)?,

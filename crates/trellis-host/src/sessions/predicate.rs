@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use trellis_core::{
-    Context, Engine, NodeId, Program, Start, ToolOutcome,
+    Context, Engine, NodeId, Program, Start, ToolOutcome, ToolResult,
     engine::Unanswered,
     id::{CallId, IdempotencyKey},
     program::PredicateSource,
@@ -86,18 +86,18 @@ impl Sessions {
         let context = Context::new(call.args.clone());
         let caller = Caller::new(slot.id.clone(), self.graph(), |_| {}).within(context.clone());
         let call = Arc::new(call);
-        let outcome = match self.verdict(slot, &call, &context).await? {
-            Verdict::Answer(outcome) => outcome,
-            Verdict::Deny(why) => ToolOutcome::Denied(why),
+        let result = match self.verdict(slot, &call, &context).await? {
+            Verdict::Answer { outcome, meta } => ToolResult::new(call.id.clone(), outcome).with_meta(meta),
+            Verdict::Deny(why) => ToolResult::new(call.id.clone(), ToolOutcome::Denied(why)),
             Verdict::Elsewhere(why) => return Some(Err(why)),
             Verdict::Allow | Verdict::Hold => tokio::select! {
                 biased;
-                outcome = bindings.call(engine.inspect(), &call, &caller) => outcome,
+                result = bindings.call(engine.inspect(), &call, &caller) => result,
                 () = slot.disturbed_from_here() => return None,
             },
         };
-        self.tell(slot, &SessionEvent::Given(Arc::clone(&call), outcome.clone()));
-        Some(match outcome {
+        self.tell(slot, &SessionEvent::Given(Arc::clone(&call), result.clone()));
+        Some(match result.outcome {
             ToolOutcome::Success(value) => {
                 value.as_bool().ok_or_else(|| format!("the predicate `{name}` is answered with true or false, not {}", value.kind()))
             }

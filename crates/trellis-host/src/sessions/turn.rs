@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use trellis_core::{
-    Context, Input, Mapping, NavigateError, NodeId, SessionId, SignalName, ToolOutcome,
+    Context, Input, Mapping, NavigateError, NodeId, SessionId, SignalName, ToolResult,
     engine::{Call, EndView, Request, StartError, Unanswered},
     id::CallId,
     program::KeyExcess,
@@ -206,7 +206,7 @@ pub enum SessionEvent {
     /// A running tool says something about its progress: one line.
     Progress(Call, Arc<str>),
     /// What became of a call that was carried out, answered or denied here.
-    Returned(Call, ToolOutcome),
+    Returned(Call, ToolResult),
     /// The result of a call breaks what its tool returns (language 5.3), and counts as a failure; with why.
     Refused(Call, Arc<str>),
     /// A rollback begins that has something to undo: where, and the failure behind it, where the node's own call failed.
@@ -217,7 +217,7 @@ pub enum SessionEvent {
         why: Option<Arc<str>>,
     },
     /// A result that a client gave was taken, or a bound tool answered a predicate.
-    Given(Call, ToolOutcome),
+    Given(Call, ToolResult),
     /// A sleep begins, or the delay before another attempt.
     Sleeping(Duration),
     /// The session took up another program; with why it stands elsewhere, if it does.

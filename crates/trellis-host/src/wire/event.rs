@@ -37,7 +37,7 @@ impl SessionEvent {
             Seen::Invalid(message) => Self::Error(Refusal::new("invalid-input", message)),
             Seen::Calling(call) => Self::CallTool(Call::from(&**call)),
             Seen::Progress(call, text) => Self::Progress(Progress::new(call.id.clone(), Arc::clone(text))),
-            Seen::Returned(call, outcome) => Self::ToolResult(CallResult::new(call.id.clone(), outcome.clone())),
+            Seen::Returned(_, result) => Self::ToolResult(CallResult::from(result)),
             Seen::Adopted(moved) => Self::Reload(Reload::sound(moved.as_deref())),
             Seen::Trouble(code, message) => Self::Error(Refusal::new(code, message)),
             Seen::Sleeping(_) | Seen::Refused(..) | Seen::Given(..) | Seen::RollingBack { .. } => return None,

@@ -47,7 +47,7 @@ pub use self::{
 pub const VERSION: u32 = 1;
 
 /// A value that stands under its key, null included.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
 

@@ -15,18 +15,27 @@ pub struct CallResult {
     pub id: CallId,
     /// The outcome.
     pub outcome: ToolOutcome,
+    /// What else is known of how it came about; never in the context.
+    pub meta: Option<Value>,
 }
 
 impl CallResult {
     /// The outcome of the call `id`.
     pub fn new(id: CallId, outcome: ToolOutcome) -> Self {
-        Self { id, outcome }
+        Self { id, outcome, meta: None }
+    }
+}
+
+impl From<&ToolResult> for CallResult {
+    fn from(result: &ToolResult) -> Self {
+        let ToolResult { id, outcome, meta } = result.clone();
+        Self { id, outcome, meta }
     }
 }
 
 impl From<CallResult> for ToolResult {
     fn from(result: CallResult) -> Self {
-        Self { id: result.id, outcome: result.outcome }
+        Self { id: result.id, outcome: result.outcome, meta: result.meta }
     }
 }
 
@@ -97,6 +106,9 @@ struct PrintedResult {
     /// Why it was denied.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+    /// What else is known of how it came about; never in the context.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    meta: Option<Value>,
 }
 
 /// Why a call failed.
@@ -113,15 +125,21 @@ struct PrintedError {
     /// For programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<Value>,
+    /// True where no policy tries the call again.
+    #[serde(rename = "final", skip_serializing_if = "std::ops::Not::not")]
+    is_final: bool,
+    /// The time before which another attempt makes no sense, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<u64>,
 }
 
 impl From<CallResult> for PrintedResult {
-    fn from(CallResult { id, outcome }: CallResult) -> Self {
-        let none = Self { id, result: None, error: None, denied: false, reason: None };
+    fn from(CallResult { id, outcome, meta }: CallResult) -> Self {
+        let none = Self { id, result: None, error: None, denied: false, reason: None, meta };
         match outcome {
             ToolOutcome::Success(value) => Self { result: Some(value), ..none },
-            ToolOutcome::Error(ToolError { kind, code, message, data }) => {
-                Self { error: Some(PrintedError { kind: kind.into(), code, message, data }), ..none }
+            ToolOutcome::Error(ToolError { kind, code, message, data, is_final, after }) => {
+                Self { error: Some(PrintedError { kind: kind.into(), code, message, data, is_final, after }), ..none }
             }
             ToolOutcome::Denied(reason) => Self { denied: true, reason, ..none },
         }
@@ -152,6 +170,10 @@ pub(super) struct ResultLine {
     #[serde(default)]
     #[cfg_attr(feature = "schemars", schemars(skip_serializing_if = "Option::is_none"))]
     reason: Option<String>,
+    /// What else is known of how it came about; never in the context.
+    #[serde(default, deserialize_with = "present")]
+    #[cfg_attr(feature = "schemars", schemars(skip_serializing_if = "Option::is_none"))]
+    meta: Option<Value>,
 }
 
 /// Why a call failed: a text, or more.
@@ -185,6 +207,14 @@ struct ErrorLine {
     #[serde(default, deserialize_with = "present")]
     #[cfg_attr(feature = "schemars", schemars(skip_serializing_if = "Option::is_none"))]
     data: Option<Value>,
+    /// True where no policy tries the call again.
+    #[serde(default, rename = "final")]
+    #[cfg_attr(feature = "schemars", schemars(skip_serializing_if = "std::ops::Not::not"))]
+    is_final: bool,
+    /// The time before which another attempt makes no sense, in milliseconds.
+    #[serde(default)]
+    #[cfg_attr(feature = "schemars", schemars(skip_serializing_if = "Option::is_none"))]
+    after: Option<u64>,
 }
 
 impl TryFrom<ResultLine> for CallResult {
@@ -195,13 +225,13 @@ impl TryFrom<ResultLine> for CallResult {
             (Some(value), None, false) => ToolOutcome::Success(value),
             (None, Some(Value::Text(message)), false) => ToolOutcome::Error(ToolError::new(&*message)),
             (None, Some(error), false) => {
-                let ErrorLine { message, kind, code, data } = read(&error).map_err(BadOutcome::Error)?;
-                ToolOutcome::Error(ToolError { kind: kind.into(), code, message, data })
+                let ErrorLine { message, kind, code, data, is_final, after } = read(&error).map_err(BadOutcome::Error)?;
+                ToolOutcome::Error(ToolError { kind: kind.into(), code, message, data, is_final, after })
             }
             (None, None, true) => ToolOutcome::Denied(given.reason),
             _ => return Err(BadOutcome::NotOne),
         };
-        Ok(Self { id: given.id, outcome })
+        Ok(Self { id: given.id, outcome, meta: given.meta })
     }
 }
 

@@ -205,7 +205,7 @@ fn a_misspelt_function_is_an_error_when_the_host_is_built() {
 
 #[test]
 fn an_answer_of_an_interceptor_is_taken_as_a_result() {
-    let sessions = Stage::new(WORK).sessions().interceptor(|_: Intercepted<'_>| Verdict::Answer(ToolOutcome::Success(Value::Int(7))));
+    let sessions = Stage::new(WORK).sessions().interceptor(|_: Intercepted<'_>| Verdict::answer(ToolOutcome::Success(Value::Int(7))));
     run(async {
         assert_eq!(output(&sessions.start(Start::default()).await.unwrap()), Value::Int(7));
         assert!(sessions.send(&id(), Input::Text("x".into())).await.is_err());

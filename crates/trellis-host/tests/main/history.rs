@@ -53,7 +53,7 @@ pub(crate) fn say(value: impl Into<Value>) -> Input {
 
 fn result(turn: &Turn, outcome: ToolOutcome) -> Reply {
     let Stop::Call { call, .. } = &turn.stop else { panic!("{turn:?}") };
-    Reply::Input(Input::Result(ToolResult { id: call.id.clone(), outcome }))
+    Reply::Input(Input::Result(ToolResult::new(call.id.clone(), outcome)))
 }
 
 fn room(number: i64) -> ToolOutcome {

@@ -206,7 +206,7 @@ fn a_hook_sees_what_is_taken_up_from_a_store() {
     let second = sessions(sender);
     run(async {
         let Stop::Call { call, .. } = second.resume(&"local".into()).await.unwrap().stop else { panic!("it waits for its call") };
-        let result = ToolResult { id: call.id.clone(), outcome: ToolOutcome::Success(Value::Null) };
+        let result = ToolResult::new(call.id.clone(), ToolOutcome::Success(Value::Null));
         second.send(&"local".into(), Input::Result(result)).await.unwrap();
     });
     drop(second);

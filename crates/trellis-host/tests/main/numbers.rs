@@ -142,13 +142,13 @@ fn a_late_result_makes_no_answer_stale_and_is_one_record_however_often_it_comes(
             let asked = sessions().resume(&id()).await.unwrap();
             assert_eq!(said(&asked), ["How many?"], "{way}");
             for _ in 0..100 {
-                let result = ToolResult { id: call.id.clone(), outcome: ToolOutcome::Success(Value::Null) };
+                let result = ToolResult::new(call.id.clone(), ToolOutcome::Success(Value::Null));
                 let turn = sessions().send(&id(), Input::Result(result)).await.unwrap();
                 assert_eq!((turn.seq, turn.asked), (asked.seq + 1, asked.asked), "{way}");
             }
             let turn = sessions().send(&id(), asked.answer(text("3"))).await.unwrap();
             assert!(matches!(turn.stop, Stop::Ended(_)), "{way}: {turn:?}");
-            let result = ToolResult { id: call.id.clone(), outcome: ToolOutcome::Success(Value::Null) };
+            let result = ToolResult::new(call.id.clone(), ToolOutcome::Success(Value::Null));
             assert!(sessions().send(&id(), Input::Result(result)).await.is_ok(), "{way}: also after the end");
         });
     }

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use trellis_core::{Input, Mapping, Start, ToolError, ToolOutcome, ToolResult, Value, engine::ToolErrorKind};
+use trellis_core::{Input, Mapping, Start, ToolError, ToolOutcome, ToolResult, Value};
 use trellis_host::{
     Reply, Stop,
     metrics::Metrics,
@@ -65,13 +65,13 @@ async fn walk(sessions: &trellis_host::Sessions) {
     let [typed, token, _, failure, unfit, reason, supplied] = SECRETS;
     let result = |stop: &Stop, outcome| {
         let Stop::Call { call, .. } = stop else { panic!("{stop:?}") };
-        Input::Result(ToolResult { id: call.id.clone(), outcome })
+        Input::Result(ToolResult::new(call.id.clone(), outcome))
     };
     let text = |text: &str| Value::text(text);
     sessions.start(Start { context: [("given", text(supplied))].into_iter().collect(), ..Start::default() }).await.unwrap();
     sessions.send(&id, Input::Value(text(typed))).await.unwrap();
     let stop = sessions.send(&id, Input::Text(token.into())).await.unwrap().stop;
-    let error = ToolError { kind: ToolErrorKind::Error, code: Some(text(failure)), message: failure.into(), data: Some(text(failure)) };
+    let error = ToolError { code: Some(text(failure)), data: Some(text(failure)), ..ToolError::new(failure) };
     let late = result(&stop, ToolOutcome::Success(text(failure)));
     let stop = sessions.send(&id, result(&stop, ToolOutcome::Error(error))).await.unwrap().stop;
     let stop = sessions.send(&id, result(&stop, ToolOutcome::Success(text(unfit)))).await.unwrap().stop;

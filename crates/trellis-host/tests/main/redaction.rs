@@ -24,7 +24,7 @@ fn text(text: &str) -> Input {
 }
 
 fn success(call: &trellis_core::state::PendingCall, value: Value) -> Input {
-    Input::Result(ToolResult { id: call.id.clone(), outcome: ToolOutcome::Success(value) })
+    Input::Result(ToolResult::new(call.id.clone(), ToolOutcome::Success(value)))
 }
 
 /// As another process opens the same store: it knows none of the values.

@@ -41,7 +41,7 @@ fn advance(session: &mut Session) -> (Vec<String>, Halt) {
 
 fn send_result(session: &mut Session, turn: &Halt, outcome: ToolOutcome) {
     let Halt::Call(call) = turn else { panic!("{turn:?}") };
-    session.send(Input::Result(ToolResult { id: call.id.clone(), outcome })).unwrap();
+    session.send(Input::Result(ToolResult::new(call.id.clone(), outcome))).unwrap();
 }
 
 /// A session that met a pass, an input, a retry, a success, a predicate and the end.

@@ -111,7 +111,7 @@ fn a_held_call_runs_when_it_is_approved_and_its_result_is_not_taken_before() {
         let turn = sessions.start(Start::default()).await.unwrap();
         let Stop::Approve { call, due } = turn.stop else { panic!("{turn:?}") };
         assert_eq!(due, Some(1000 + 15 * 60 * 1000));
-        let early = ToolResult { id: call.id.clone(), outcome: ToolOutcome::Success(Value::Null) };
+        let early = ToolResult::new(call.id.clone(), ToolOutcome::Success(Value::Null));
         assert!(matches!(sessions.send(&id(), Input::Result(early)).await, Err(SendError::NotAwaited { .. })));
         let other = Reply::Approve { call: Some("other".into()), yes: true };
         assert!(matches!(sessions.send(&id(), other).await, Err(SendError::NotAwaited { .. })));
@@ -120,7 +120,14 @@ fn a_held_call_runs_when_it_is_approved_and_its_result_is_not_taken_before() {
     });
     let seen = seen.lock().unwrap();
     assert!(
-        matches!(&seen[..], [SessionEvent::Calling(_), SessionEvent::Returned(_, ToolOutcome::Success(_)), SessionEvent::Said(_)]),
+        matches!(
+            &seen[..],
+            [
+                SessionEvent::Calling(_),
+                SessionEvent::Returned(_, ToolResult { outcome: ToolOutcome::Success(_), .. }),
+                SessionEvent::Said(_)
+            ]
+        ),
         "{seen:?}"
     );
 }
@@ -136,7 +143,7 @@ fn an_interceptor_allows_denies_answers_holds_or_hands_on() {
     };
     assert_eq!(ended(with(Verdict::Allow)).output, Some(Value::Int(1)));
     assert_eq!(said(&with(Verdict::Deny(None))), ["Not paid."]);
-    assert_eq!(ended(with(Verdict::Answer(ToolOutcome::Success(Value::Int(2))))).output, Some(Value::Int(2)));
+    assert_eq!(ended(with(Verdict::answer(ToolOutcome::Success(Value::Int(2))))).output, Some(Value::Int(2)));
     assert!(matches!(with(Verdict::Hold).stop, Stop::Approve { due: None, .. }));
     assert!(matches!(with(Verdict::Elsewhere("x".into())).stop, Stop::Call { .. }));
 }
@@ -304,7 +311,7 @@ fn a_pending_call_that_changed_is_kept_or_made_again() {
             let Stop::Call { call, .. } = turn.stop else { panic!("{turn:?}") };
             assert_eq!(call.args.get("n"), Some(&Value::Int(expected)));
             let outcome = ToolOutcome::Success(Value::Int(9));
-            let turn = sessions.send(&id(), Input::Result(ToolResult { id: call.id.clone(), outcome })).await.unwrap();
+            let turn = sessions.send(&id(), Input::Result(ToolResult::new(call.id.clone(), outcome))).await.unwrap();
             assert_eq!(ended(turn).output, Some(Value::Int(9)));
         });
     }

@@ -108,8 +108,8 @@ fn what_is_redacted_or_was_typed_as_a_secret_is_in_no_message() {
     let told = Arc::new(Mutex::new(Vec::new()));
     let lines = Arc::clone(&told);
     let caller = Caller::new("s".into(), "g".into(), move |line| lines.lock().unwrap().push(line.to_owned())).within(context);
-    let outcome = run(stage.bindings().call(&stage.program, &call, &caller));
-    let ToolOutcome::Error(error) = outcome else { panic!("{outcome:?}") };
+    let result = run(stage.bindings().call(&stage.program, &call, &caller));
+    let ToolOutcome::Error(error) = result.outcome else { panic!("it fails") };
     assert_eq!(error.message, "no *** for {\"holder\":\"***\"} and *** of abc");
     assert_eq!(*told.lock().unwrap(), [error.message]);
 }

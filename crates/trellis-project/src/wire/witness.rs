@@ -150,6 +150,12 @@ pub struct ToolError {
     /// For programs.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
+    /// True where no policy tries the call again.
+    #[serde(default, rename = "final", skip_serializing_if = "std::ops::Not::not")]
+    pub is_final: bool,
+    /// The time before which another attempt makes no sense, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<u64>,
 }
 
 impl From<&engine::ToolError> for ToolError {
@@ -159,7 +165,14 @@ impl From<&engine::ToolError> for ToolError {
             engine::ToolErrorKind::Schema => "schema",
             _ => "error",
         };
-        Self { kind: kind.to_owned(), code: error.code.clone(), message: error.message.clone(), data: error.data.clone() }
+        Self {
+            kind: kind.to_owned(),
+            code: error.code.clone(),
+            message: error.message.clone(),
+            data: error.data.clone(),
+            is_final: error.is_final,
+            after: error.after,
+        }
     }
 }
 

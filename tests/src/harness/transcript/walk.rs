@@ -94,7 +94,7 @@ impl Walk {
             Line::Signal(name) => self.hand_in(Input::Signal(SignalName::new(name))),
             Line::Pass => self.hand_in(Input::Pass),
             Line::Result(number, outcome) => {
-                self.hand_in(Input::Result(ToolResult { id: self.call(number), outcome }));
+                self.hand_in(Input::Result(ToolResult::new(self.call(number), outcome)));
             }
             Line::Show(of_state, path) => self.show(of_state, &path),
         }

@@ -43,7 +43,7 @@ impl<'d> Lowering<'d> {
         call
     }
 
-    /// Lowers one call. Policies: the call's beats the tool's, that the graph's.
+    /// Lowers one call. Policies: the call's beats the tool's, that the graph's, which is for tools only.
     pub(super) fn call(&mut self, around: &Around<'_, 'd>, syntax: &'d CallSyntax) -> Call {
         let here = around.here;
         // A key beside the call may have been meant for its arguments.
@@ -76,7 +76,9 @@ impl<'d> Lowering<'d> {
         };
         let returns =
             syntax.returns.as_ref().and_then(|schema| self.schemas.checked(Code::InvalidToolSchema, here.path, schema, &mut self.found));
+        // What the graph says is for tools: attempts and effects would multiply with the depth of calls made of calls (language 9.3).
         let defaults = self.graphs[here.graph as usize].syntax.project(|project| project.defaults.retry.as_ref());
+        let defaults = defaults.filter(|_| matches!(callee, Callee::Tool(_)));
         let effect = syntax.effect.as_ref().map(|effect| effect.value).or(tool.effect);
         Call {
             effect: effect.unwrap_or_else(|| strongest(&callee, around.own)),

@@ -1,6 +1,6 @@
 //! What was handed in, as lines of an author: `tests/README.md` has the table of them.
 
-use trellis_core::{Input, ToolError, ToolOutcome, engine::ToolErrorKind, id::CallId};
+use trellis_core::{Input, ToolError, ToolOutcome, id::CallId};
 
 /// What stands for a secret that somebody typed.
 const SECRET: &str = "***";
@@ -40,7 +40,7 @@ fn outcome(outcome: &ToolOutcome) -> String {
 fn is_plain(error: &ToolError) -> bool {
     let message = &*error.message;
     let is_line = !message.is_empty() && message.trim() == message && !message.starts_with('{') && !message.contains(['\n', '\r']);
-    is_line && error.kind == ToolErrorKind::Error && error.code.is_none() && error.data.is_none()
+    is_line && *error == ToolError::new(message)
 }
 
 /// JSON on one line.

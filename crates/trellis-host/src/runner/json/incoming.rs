@@ -83,6 +83,10 @@ mod tests {
         let error = outcome(r#"{"tool_result":{"id":"c","error":{"message":"down","code":503,"data":{"a":1}}}}"#);
         assert!(matches!(error, ToolOutcome::Error(ToolError { code: Some(Value::Int(503)), data: Some(_), .. })));
         assert_eq!(outcome(r#"{"tool_result":{"id":"c","denied":true}}"#), ToolOutcome::Denied(None));
+        let busy = outcome(r#"{"tool_result":{"id":"c","error":{"message":"busy","final":true,"after":300}}}"#);
+        assert_eq!(busy, ToolOutcome::Error(ToolError { after: Some(300), ..ToolError::new("busy").finally() }));
+        let Command::Result(result) = parse(r#"{"tool_result":{"id":"c","result":1,"meta":{"model":"m"}}}"#) else { panic!("a result") };
+        assert_eq!(result.meta, Some(Value::map([("model", Value::text("m"))])));
     }
 
     #[test]

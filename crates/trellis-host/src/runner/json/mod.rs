@@ -71,7 +71,7 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for JsonLines<R, W>
         let event = match note {
             Note::Content(text) => SessionEvent::RenderContent(text.into()),
             Note::Call(call) => SessionEvent::CallTool(Call::from(call)),
-            Note::Result(call, outcome) => SessionEvent::ToolResult(CallResult::new(call.id.clone(), outcome.clone())),
+            Note::Result(_, result) => SessionEvent::ToolResult(CallResult::from(result)),
             Note::Progress(call, text) => SessionEvent::Progress(Progress::new(call.id.clone(), text)),
             // What is slept has its length in the graph; the other end has nothing to do.
             Note::Sleep(_) | Note::Refused(..) | Note::RollingBack { .. } => return Ok(()),

@@ -167,18 +167,17 @@ fn call(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
 }
 
 fn result(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
-    each(value, &mut |key, value| {
-        if key != "outcome" {
-            return;
-        }
-        each(value, &mut |key, value| match key {
+    each(value, &mut |key, value| match key {
+        "outcome" => each(value, &mut |key, value| match key {
             "error" => each(value, &mut |key, value| {
-                if key != "kind" {
+                if !matches!(key, "kind" | "final" | "after") {
                     visit(Place::Data(value));
                 }
             }),
             _ => visit(Place::Data(value)),
-        });
+        }),
+        "meta" => visit(Place::Data(value)),
+        _ => {}
     });
 }
 

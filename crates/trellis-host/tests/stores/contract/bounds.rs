@@ -105,7 +105,7 @@ fn advance(session: &mut Session) -> Halt {
 
 fn answer(session: &mut Session, outcome: ToolOutcome) {
     let Halt::Call(call) = advance(session) else { panic!("no call is pending: {:?}", session.state().ended) };
-    session.send(Input::Result(ToolResult { id: call.id.clone(), outcome })).unwrap();
+    session.send(Input::Result(ToolResult::new(call.id.clone(), outcome))).unwrap();
 }
 
 pub(crate) async fn the_deepest_values_come_back(place: &Place) {

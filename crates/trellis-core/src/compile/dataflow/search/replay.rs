@@ -163,7 +163,7 @@ impl Replay {
                 break;
             }
             let id = self.state.pending_tool_call.as_ref()?.id.clone();
-            self.hand_in(&engine, Input::Result(ToolResult { id, outcome: ToolOutcome::Success(Value::Null) }))?;
+            self.hand_in(&engine, Input::Result(ToolResult::new(id, ToolOutcome::Success(Value::Null))))?;
         }
         Some(())
     }
@@ -180,7 +180,7 @@ impl Replay {
 fn host_input(state: &State, step: &HostMove, constraints: &Constraints) -> Option<Input> {
     let result = |outcome| {
         let call = state.pending_tool_call.as_ref()?;
-        Some(Input::Result(ToolResult { id: call.id.clone(), outcome }))
+        Some(Input::Result(ToolResult::new(call.id.clone(), outcome)))
     };
     match &step.given {
         HostInput::Pass => Some(Input::Pass),
@@ -202,7 +202,7 @@ fn failure(constraints: &Constraints, sym: &SymValue) -> Option<ToolError> {
         _ => ToolErrorKind::Error,
     };
     let message = said.get("message").and_then(Value::as_str)?.to_owned();
-    Some(ToolError { kind, code: said.get("code").cloned(), message, data: said.get("data").cloned() })
+    Some(ToolError { kind, code: said.get("code").cloned(), data: said.get("data").cloned(), ..ToolError::new(message) })
 }
 
 /// Returns the violation in which a session ended, if it failed at the alarm's node as the alarm predicts, and whether its message is about the
