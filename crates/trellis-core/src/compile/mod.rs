@@ -355,6 +355,7 @@ fn assemble<'d>(
             predicates: graph.predicates,
             types: graph.types.into_iter().map(|declared| (declared.key.value.clone(), declared.schema)).collect(),
             bindings,
+            host: syntax.projects.iter().map(|(_, _, project)| &project.host).filter(|host| !host.values.is_empty()).cloned().collect(),
             redact: syntax.projects.iter().flat_map(|(_, _, project)| &project.redact).map(|path| path.value.clone()).collect(),
             retry: syntax.project(|project| project.defaults.retry.as_ref()).map(|retry| retry.value.clone()),
             before_each: graph.before_each,

@@ -66,7 +66,7 @@ pub fn check_bindings(documents: &[Arc<Document>]) -> Vec<Diagnostic> {
 
 /// Decodes one binding; every finding is collected.
 pub(super) fn decode(name: &str, syntax: &BindingSyntax, path: &FilePath, folder: &Path) -> Result<Decoded, Vec<Diagnostic>> {
-    let config = &syntax.config;
+    let config = &syntax.config.values;
     if FOREIGN.iter().any(|kind| config.contains(kind)) {
         return Ok(Decoded::Foreign);
     }
@@ -178,7 +178,7 @@ impl ConfigReader<'_> {
     fn span(&self, place: &str) -> Span {
         let mut place = Some(place);
         while let Some(path) = place {
-            if let Some(span) = self.syntax.spans.get(path) {
+            if let Some(span) = self.syntax.config.spans.get(path) {
                 return *span;
             }
             place = path.rsplit_once('.').map(|(around, _)| around);
@@ -285,7 +285,7 @@ impl<'de> Deserialize<'de> for Wait {
 
 #[cfg(test)]
 mod tests {
-    use trellis_core::{Value, span::Spanned, syntax::node::ToolSyntax};
+    use trellis_core::{Value, span::Spanned, syntax::node::ToolSyntax, syntax::project::HostConfig};
 
     use super::*;
 
@@ -302,7 +302,8 @@ mod tests {
             retry: None,
         };
         let Value::Map(config) = Value::from_json(config).unwrap() else { panic!() };
-        BindingSyntax { tool, config, spans: spans.iter().map(|(path, span)| ((*path).to_owned(), *span)).collect() }
+        let spans = spans.iter().map(|(path, span)| ((*path).to_owned(), *span)).collect();
+        BindingSyntax { tool, config: HostConfig { values: config, spans, ..HostConfig::default() } }
     }
 
     fn read(config: &str, spans: &[(&str, Span)]) -> Result<Decoded, Vec<Diagnostic>> {

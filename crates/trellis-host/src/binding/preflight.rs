@@ -13,7 +13,8 @@ impl Bindings {
             for (name, syntax) in &graph.bindings {
                 let Some(process) = processes.and_then(|of_graph| of_graph.get(name)) else { continue };
                 let Some(why) = process.obstacle() else { continue };
-                let span = ["process.0", "process"].iter().find_map(|path| syntax.spans.get(*path)).copied().unwrap_or(syntax.tool.span);
+                let span =
+                    ["process.0", "process"].iter().find_map(|path| syntax.config.spans.get(*path)).copied().unwrap_or(syntax.tool.span);
                 let (why, remedy) = why.split_once("; ").map_or((&*why, None), |(why, remedy)| (why, Some(remedy.to_owned())));
                 let message = format!("`{name}` cannot be carried out: {why}");
                 found.push(Diagnostic::new(Code::UnboundTool, &process.file, span, message).help_maybe(remedy));

@@ -6,6 +6,7 @@
 
 mod act;
 mod bindings;
+mod config;
 mod confirm;
 mod decide;
 mod form;

@@ -52,6 +52,10 @@ pub(crate) static PROJECT: Form = Form {
             "limits",
             "severity",
             "bindings",
+            "servers",
+            "models",
+            "policy",
+            "budget",
             "nodes",
         ],
     )
@@ -73,7 +77,8 @@ impl<'t> Decoder<'t, '_> {
         if let Some((_, dialect)) = templates.and_then(|text| DIALECTS.iter().find(|(name, _)| name == text)) {
             self.dialect = *dialect;
         }
-        let (mut project, mut nodes) = (ProjectSyntax::default(), Vec::new());
+        let mut project = ProjectSyntax { host: self.new_config(), ..ProjectSyntax::default() };
+        let mut nodes = Vec::new();
         self.each(entries, &PROJECT, |decoder, key, entry| match key {
             "nodes" if with_nodes => nodes = decoder.nodes(&entry.value),
             "nodes" => decoder.find_with(
@@ -96,6 +101,7 @@ impl<'t> Decoder<'t, '_> {
             "context" => project.context = self.context_types(key, value),
             "predicates" => project.predicates = self.predicates(value),
             "bindings" => project.bindings = self.bindings(value),
+            "servers" | "models" | "policy" | "budget" => self.setting(&mut project.host, key, entry),
             "limits" => project.limits = self.limits(value),
             "redact" => project.redact = self.paths(key, value),
             "locale" => {

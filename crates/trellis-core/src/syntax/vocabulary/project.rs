@@ -54,6 +54,10 @@ pub(super) static PROJECT: KeyFormTable = KeyFormTable {
             "Diagnostic code → how grave it is in this graph.",
         ),
         ("bindings", Map(&Or(&[Form("binding"), KeyShape::Null])), "Tool → how it is carried out."),
+        ("servers", Map(&Any), "MCP servers by name: a `process` or a `url`. Inner graphs find those of outer ones."),
+        ("models", Any, "Language models: `providers` by name, and `roles`, each a chain of providers."),
+        ("policy", List(&Any), "Who decides about calls; the first that decides wins. Of the outermost graph only."),
+        ("budget", Any, "Bounds of a session: `calls`, `tokens`. Of the outermost graph only."),
         ("nodes", Map(&Form("node")), "The nodes of a graph in one file, by their ids."),
     ],
 };
