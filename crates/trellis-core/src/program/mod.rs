@@ -169,7 +169,7 @@ impl Program {
         let called = calls.flat_map(|call| call.tools().chain(call.offered.iter())).map(|tool| Arc::clone(&tool.name));
         let bound = self.graphs.iter().flat_map(|graph| graph.bindings.keys()).map(Arc::clone);
         let answering = self.predicates.iter().filter_map(|predicate| match &predicate.source {
-            PredicateSource::Binding(tool) => Some(Arc::clone(tool)),
+            PredicateSource::Binding { tool, .. } => Some(Arc::clone(tool)),
             _ => None,
         });
         called.chain(bound).chain(answering).collect()

@@ -62,7 +62,12 @@ pub enum PredicateAnswer {
     /// The core, by a JSON Schema over the context.
     Schema(Spanned<Value>),
     /// A bound tool that answers with a boolean.
-    Binding(Spanned<Arc<str>>),
+    Binding {
+        /// Its name.
+        tool: Spanned<Arc<str>>,
+        /// `needs:`, the keys that it gets; without it those that its `parameters` name.
+        needs: Option<Vec<Spanned<KeyPath>>>,
+    },
 }
 
 /// A bound tool: its contract, and how a host carries it out.

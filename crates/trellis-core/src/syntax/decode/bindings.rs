@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     diagnostic::Code,
+    language::Effect,
     span::{Span, Spanned},
     syntax::{
         node::ToolSyntax,
@@ -23,19 +24,39 @@ const HOST: [&str; 8] = ["process", "http", "mcp", "model", "function", "env", "
 pub(crate) static BINDING: Form = Form {
     aliases: &[("output_schema", "returns")],
     inside: &[("retry", Inside::One(&RETRY))],
-    elsewhere: &[("command", None, "write `process: [command, argument, …]`"), ("args", None, "write `process: [command, argument, …]`")],
+    elsewhere: &[("command", None, "write `process: [command, argument, …]`")],
     ..Form::new(
         "a binding",
         &[
             "process",
+            "function",
             "http",
             "mcp",
             "model",
-            "function",
+            "builtin",
+            "compute",
             "env",
             "cwd",
             "grace",
             "output_limit",
+            "folder",
+            "files",
+            "database",
+            "init",
+            "sql",
+            "write",
+            "one",
+            "space",
+            "store",
+            "default",
+            "workspace",
+            "allow",
+            "block",
+            "chain",
+            "args",
+            "rate",
+            "abreast",
+            "max_wait",
             "description",
             "effect",
             "timeout",
@@ -109,8 +130,20 @@ impl<'t> Decoder<'t, '_> {
         };
         let mut binding = self.new_binding(entry.value.span);
         binding.tool.name = Some(Spanned::new(entry.key.as_ref().into(), entry.span));
-        self.each(keys, &BINDING, |decoder, key, entry| decoder.binding_key(&mut binding, key, entry));
+        let seen = self.each(keys, &BINDING, |decoder, key, entry| decoder.binding_key(&mut binding, key, entry));
+        self.check_kind(&seen, keys, &binding.config);
+        self.check_write(&binding);
         Some(binding)
+    }
+
+    /// A query that writes leaves something behind (world 9.26).
+    fn check_write(&mut self, binding: &BindingSyntax) {
+        if let (Some(Value::Bool(true)), Some(effect)) = (binding.config.get("write"), &binding.tool.effect)
+            && effect.value == Effect::None
+        {
+            let message = "a query with `write: true` has an effect, and `effect` says `none`";
+            self.find_with(Code::WrongType, effect.span, message, "write `effect: undoable` or `irreversible`, or take it out");
+        }
     }
 
     fn new_binding(&self, span: Span) -> BindingSyntax {

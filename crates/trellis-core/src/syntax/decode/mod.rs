@@ -10,6 +10,7 @@ mod config;
 mod confirm;
 mod decide;
 mod form;
+mod kinds;
 mod listen;
 mod node;
 mod project;
