@@ -6,7 +6,7 @@ use crate::{
     context::Context,
     id::{NodeId, SessionId},
     path::{KeyPath, Segment, walk},
-    state::System,
+    state::{PendingCall, System},
     value::{Mapping, Value},
 };
 
@@ -27,12 +27,29 @@ pub struct Scope {
 }
 
 impl Scope {
+    /// Creates the scope of a binding's templates: the arguments of a call by their names, and `call` with `id`, `key` and `attempt`; nothing
+    /// of the session (world 9.2). `args` are those of `call`, or the same with their secrets filled in.
+    pub fn of_call(args: &Mapping, call: &PendingCall) -> Self {
+        let about: Mapping = [
+            ("id", Value::Text(call.id.shared())),
+            ("key", Value::Text(call.idempotency_key.shared())),
+            ("attempt", Value::from(call.attempt)),
+        ]
+        .into_iter()
+        .collect();
+        let mut names = args.clone();
+        names.insert("call".into(), about.into());
+        let named = |name| args.get(name).cloned();
+        let sys = Sys { is_absent: !args.contains("sys"), ..named("sys").map(Sys::from).unwrap_or_default() };
+        Self { input: named("input"), tool_result: named("tool_result"), sys, context: Context::new(names) }
+    }
+
     /// The value of a top-level name.
     pub fn get(&self, name: &str) -> Option<&Value> {
         match name {
             "input" => self.input.as_ref(),
             "tool_result" => self.tool_result.as_ref(),
-            "sys" => Some(self.sys.whole()),
+            "sys" => (!self.sys.is_absent).then(|| self.sys.whole()),
             key => self.context.get(key),
         }
     }
@@ -40,7 +57,7 @@ impl Scope {
     /// The value at a path.
     pub fn lookup(&self, path: &KeyPath) -> Option<&Value> {
         match &**path.root() {
-            "sys" => self.sys.lookup(path.rest()),
+            "sys" if !self.sys.is_absent => self.sys.lookup(path.rest()),
             root => walk(self.get(root)?, path.rest()),
         }
     }
@@ -50,6 +67,8 @@ impl Scope {
 #[derive(Clone, Debug, Default)]
 pub struct Sys {
     facts: Option<SysValues>,
+    /// True where nothing is called `sys`.
+    is_absent: bool,
     whole: OnceLock<Value>,
 }
 
@@ -65,7 +84,7 @@ pub(crate) struct SysValues {
 
 impl Sys {
     pub(crate) fn new(facts: SysValues) -> Self {
-        Self { facts: Some(facts), whole: OnceLock::new() }
+        Self { facts: Some(facts), is_absent: false, whole: OnceLock::new() }
     }
 
     /// `sys` as one mapping.
@@ -88,7 +107,7 @@ impl Sys {
 impl From<Value> for Sys {
     /// A `sys` that is already a mapping.
     fn from(whole: Value) -> Self {
-        Self { facts: None, whole: whole.into() }
+        Self { facts: None, is_absent: false, whole: whole.into() }
     }
 }
 

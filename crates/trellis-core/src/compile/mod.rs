@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** all errors are collected, in file order; with an error there is no program; one mistake has one diagnostic.
 
+mod bindings;
 mod cfg;
 mod check;
 mod dataflow;
@@ -29,6 +30,7 @@ use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
 
 pub(crate) use self::dataflow::PointTypes;
 use self::{
+    bindings::declare,
     document_index::DocumentIndex,
     graphs::{Declared, GraphInfo, GraphSyntax},
     incremental::{Previous, Reused},
@@ -50,9 +52,9 @@ pub use self::{
 };
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath},
-    program::{Graph, Limits, NodeIndex, Predicate, PredicateSource, Program, Waiting},
+    program::{Graph, Limits, NodeIndex, Program, Waiting},
     schema::Schema,
-    syntax::{document::Document, project::PredicateAnswer},
+    syntax::document::Document,
 };
 
 /// Result of a compilation.
@@ -177,6 +179,7 @@ fn prepare<'d>(
 ) -> (Lowering<'d>, PageNames) {
     let about = DocumentTools { owner: &files.frame.split.owner, tooled: &files.glance.tooled };
     let tools = Tools::collect(files.documents, &graphs, about, &mut schemas, &mut found);
+    bindings::check_settings(&graphs, &mut found);
     let mut predicates = Vec::new();
     let graphs: Vec<GraphInfo<'d>> = graphs
         .into_iter()
@@ -209,39 +212,6 @@ fn prepare<'d>(
         unresolved: false,
     };
     (lowering, page_names)
-}
-
-/// Collects the predicates of a graph. Reports bindings that do not exist.
-fn declare(
-    syntax: &GraphSyntax<'_>,
-    schemas: &mut Schemas,
-    predicates: &mut Vec<Predicate>,
-    found: &mut Vec<Diagnostic>,
-) -> BTreeMap<Arc<str>, u32> {
-    let mut declared = BTreeMap::new();
-    for (_, path, project) in &syntax.projects {
-        for predicate in &project.predicates {
-            let source = match &predicate.answer {
-                PredicateAnswer::Host { needs } => PredicateSource::Host(needs.iter().map(|path| path.value.clone()).collect()),
-                PredicateAnswer::Binding(name) => {
-                    if !project.bindings.iter().any(|binding| binding.tool.name.as_ref().is_some_and(|bound| bound.value == name.value)) {
-                        let bound = project.bindings.iter().filter_map(|binding| binding.tool.name.as_ref()).map(|name| &*name.value);
-                        let unknown = Diagnostic::new(Code::UnknownTool, path, name.span, format!("there is no binding `{}`", name.value));
-                        let near = crate::diagnostic::near(&name.value, bound);
-                        found.push(unknown.meant(name.span, near, || "bind it under `bindings`".into()));
-                    }
-                    PredicateSource::Binding(name.value.clone())
-                }
-                PredicateAnswer::Schema(schema) => match schemas.checked(Code::WrongType, path, schema, found) {
-                    Some(schema) => PredicateSource::Schema(schema),
-                    None => PredicateSource::Host(Box::default()),
-                },
-            };
-            declared.insert(predicate.name.value.clone(), u32::try_from(predicates.len()).unwrap_or(u32::MAX));
-            predicates.push(Predicate { name: predicate.name.value.clone(), source });
-        }
-    }
-    declared
 }
 
 /// Returns the declared types of a graph's keys.
@@ -340,10 +310,10 @@ fn assemble<'d>(
         if index == 0 {
             syntax.projects.iter().for_each(|(_, _, project)| limits = limits::overridden(limits, project.limits));
         }
-        let mut bindings = BTreeMap::new();
+        let mut bound = BTreeMap::new();
         for binding in syntax.projects.iter().flat_map(|(_, _, project)| &project.bindings) {
             if let Some(name) = &binding.tool.name {
-                bindings.entry(name.value.clone()).or_insert_with(|| binding.clone());
+                bound.entry(name.value.clone()).or_insert_with(|| bindings::completed(binding).into_owned());
             }
         }
         graphs.push(Graph {
@@ -354,7 +324,8 @@ fn assemble<'d>(
             locale: syntax.project(|project| project.locale.as_ref()).map(|key| key.value.clone()),
             predicates: graph.predicates,
             types: graph.types.into_iter().map(|declared| (declared.key.value.clone(), declared.schema)).collect(),
-            bindings,
+            bindings: bound,
+            host: syntax.projects.iter().map(|(_, _, project)| &project.host).filter(|host| !host.values.is_empty()).cloned().collect(),
             redact: syntax.projects.iter().flat_map(|(_, _, project)| &project.redact).map(|path| path.value.clone()).collect(),
             retry: syntax.project(|project| project.defaults.retry.as_ref()).map(|retry| retry.value.clone()),
             before_each: graph.before_each,

@@ -88,6 +88,7 @@ fn program(sketches: Vec<Sketch>) -> Program {
         types: Box::default(),
         predicates: BTreeMap::new(),
         bindings: BTreeMap::new(),
+        host: Box::default(),
         redact: Vec::new(),
         retry: None,
         before_each: None,

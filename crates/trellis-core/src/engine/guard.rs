@@ -61,13 +61,12 @@ impl Move<'_> {
         let answer = match &predicate.source {
             // It follows from the context, so the record needs no answer.
             PredicateSource::Schema(schema) => schema.fits(&self.state.context.to_mapping().into()),
-            PredicateSource::Host(needs) => {
-                if let Some(missing) = needs.iter().find(|path| self.missing(path)) {
+            source @ (PredicateSource::Host(_) | PredicateSource::Binding { .. }) => {
+                if let Some(missing) = source.needs().iter().find(|path| self.missing(path)) {
                     return Err(Stop::unneeded(node, &predicate.name, missing));
                 }
                 self.answer(&predicate.name)?
             }
-            PredicateSource::Binding(_) => self.answer(&predicate.name)?,
         };
         self.asked.push((index, answer));
         Ok(())

@@ -58,7 +58,7 @@ fn holds(program: &Program, scope: &Scope, guard: &Guard) -> Result<bool, Unsaid
     let truth = match guard {
         Guard::Predicate(index, wanted) => match &program.predicates()[*index as usize].source {
             PredicateSource::Schema(schema) => Truth::from(schema.fits(&scope.context.to_mapping().into()) == *wanted),
-            PredicateSource::Host(_) | PredicateSource::Binding(_) => Truth::Either,
+            PredicateSource::Host(_) | PredicateSource::Binding { .. } => Truth::Either,
         },
         guard => guard.over(value),
     };

@@ -4,12 +4,13 @@ use std::{sync::Arc, time::Duration};
 
 use super::{NodeIndex, Write};
 use crate::{
+    context::Context,
     diagnostic::Place,
     language::{Effect, OnBranchError, Retry},
     path::KeyPath,
     schema::Schema,
     template::{Shape, Template},
-    value::Key,
+    value::{Key, Mapping},
 };
 
 /// A call with everything that tool, call and graph say about it already joined.
@@ -135,6 +136,41 @@ pub enum PredicateSource {
     Host(Box<[KeyPath]>),
     /// The core, by a schema over the context.
     Schema(Schema),
-    /// A bound tool.
-    Binding(Arc<str>),
+    /// A bound tool, once the paths that it needs are set.
+    Binding {
+        /// Its name.
+        tool: Arc<str>,
+        /// The paths that must be set.
+        needs: Box<[KeyPath]>,
+        /// The paths that it gets, where they are set; nothing else of the context reaches it.
+        gets: Box<[KeyPath]>,
+    },
+}
+
+impl PredicateSource {
+    /// Returns the paths that must be set before anybody is asked.
+    pub fn needs(&self) -> &[KeyPath] {
+        match self {
+            Self::Host(needs) | Self::Binding { needs, .. } => needs,
+            Self::Schema(_) => &[],
+        }
+    }
+}
+
+impl Predicate {
+    /// Returns the bound tool that answers, and the arguments that it is called with.
+    pub fn call(&self, context: &Context) -> Option<(&Arc<str>, Mapping)> {
+        let PredicateSource::Binding { tool, gets, .. } = &self.source else { return None };
+        let mut args = Context::default();
+        for path in gets {
+            if let Some(value) = context.lookup(path)
+                && args.write(path, value.clone()).is_err()
+                && let Some(whole) = context.get(path.root())
+            {
+                // The path goes into a list, which is handed on whole.
+                args.insert(path.root().clone(), whole.clone());
+            }
+        }
+        Some((tool, args.to_mapping()))
+    }
 }

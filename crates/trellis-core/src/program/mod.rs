@@ -37,8 +37,11 @@ use crate::{
     language::Retry,
     path::KeyPath,
     schema::Schema,
-    syntax::{document::Document, project::BindingSyntax},
-    value::Key,
+    syntax::{
+        document::Document,
+        project::{BindingSyntax, HostConfig},
+    },
+    value::{Key, Value},
 };
 
 /// A node's place in [`Program::nodes`].
@@ -81,6 +84,8 @@ pub struct Graph {
     pub predicates: BTreeMap<Arc<str>, u32>,
     /// Bound tools, with what a host reads of them.
     pub bindings: BTreeMap<Arc<str>, BindingSyntax>,
+    /// What its files say for a host, the project file's first; [`Program::find_setting`] looks in the graphs around as well.
+    pub host: Box<[HostConfig]>,
     /// Context paths that must not be shown or stored in the clear.
     pub redact: Vec<KeyPath>,
     /// The graph's retry policy.
@@ -127,6 +132,23 @@ impl Program {
         &self.graphs[node.graph as usize]
     }
 
+    /// Finds the value at the end of these keys for a graph: in its own files, then outwards (world 9.1). `["servers", "wiki"]`,
+    /// `["models", "roles", "planner"]`.
+    pub fn find_setting<'p>(&'p self, graph: &'p Graph, keys: &[&str]) -> Option<(&'p HostConfig, &'p Value)> {
+        self.outwards(graph).flat_map(|graph| &graph.host).find_map(|config| Some((config, config.at(keys)?)))
+    }
+
+    /// Returns a graph and the graphs around it, innermost first.
+    pub fn outwards<'p>(&'p self, graph: &'p Graph) -> impl Iterator<Item = &'p Graph> {
+        let mut root = Some(&*graph.root);
+        let roots = std::iter::from_fn(move || {
+            let here = root?;
+            root = (!here.is_empty()).then(|| here.rsplit_once('/').map_or("", |(around, _)| around));
+            Some(here)
+        });
+        roots.filter_map(|root| self.graphs.iter().find(|graph| *graph.root == *root))
+    }
+
     /// The outermost graph.
     pub fn root(&self) -> &Graph {
         &self.graphs[0]
@@ -147,7 +169,7 @@ impl Program {
         let called = calls.flat_map(|call| call.tools().chain(call.offered.iter())).map(|tool| Arc::clone(&tool.name));
         let bound = self.graphs.iter().flat_map(|graph| graph.bindings.keys()).map(Arc::clone);
         let answering = self.predicates.iter().filter_map(|predicate| match &predicate.source {
-            PredicateSource::Binding(tool) => Some(Arc::clone(tool)),
+            PredicateSource::Binding { tool, .. } => Some(Arc::clone(tool)),
             _ => None,
         });
         called.chain(bound).chain(answering).collect()

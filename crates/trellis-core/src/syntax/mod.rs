@@ -8,6 +8,7 @@ mod lexer;
 mod links;
 mod parse;
 pub(crate) use self::parse::is_hidden;
+mod config;
 pub(crate) mod removal;
 mod scalar;
 mod text;

@@ -1,15 +1,16 @@
 //! `trellis.yaml` and `tools.yaml` as written (language 1).
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
+pub use super::config::HostConfig;
 use super::node::{DefaultsSyntax, ToolSyntax};
 pub use crate::language::DEEPEST;
 use crate::{
     diagnostic::{Code, Severity},
     path::KeyPath,
-    span::{Span, Spanned},
+    span::Spanned,
     template::Dialect,
-    value::{Key, Mapping, Value},
+    value::{Key, Value},
 };
 
 /// A project file.
@@ -27,6 +28,8 @@ pub struct ProjectSyntax {
     pub predicates: Vec<PredicateSyntax>,
     /// `bindings:`, or the tools of `tools.yaml`.
     pub bindings: Vec<BindingSyntax>,
+    /// `servers:`, `models:`, `policy:` and `budget:`.
+    pub host: HostConfig,
     /// `limits:`.
     pub limits: LimitsSyntax,
     /// `redact:`.
@@ -59,7 +62,12 @@ pub enum PredicateAnswer {
     /// The core, by a JSON Schema over the context.
     Schema(Spanned<Value>),
     /// A bound tool that answers with a boolean.
-    Binding(Spanned<Arc<str>>),
+    Binding {
+        /// Its name.
+        tool: Spanned<Arc<str>>,
+        /// `needs:`, the keys that it gets; without it those that its `parameters` name.
+        needs: Option<Vec<Spanned<KeyPath>>>,
+    },
 }
 
 /// A bound tool: its contract, and how a host carries it out.
@@ -67,10 +75,8 @@ pub enum PredicateAnswer {
 pub struct BindingSyntax {
     /// The contract; the name is always there.
     pub tool: ToolSyntax,
-    /// What the host reads (`process`, `http`, `mcp`, `model`, `function`, `env`, `cwd`, …): the keys that are not the contract's.
-    pub config: Mapping,
-    /// Where each value of `config` stands, by its path (`process.0`, `env.TOKEN`).
-    pub spans: BTreeMap<String, Span>,
+    /// What a host reads (`process`, `http`, `mcp`, `model`, `function`, `env`, `cwd`, …): the keys that are not the contract's.
+    pub config: HostConfig,
 }
 
 /// `limits:` as written; nothing where the default holds.

@@ -35,6 +35,8 @@ pub(super) struct ScopeView {
     pub(super) scope: Scope,
     /// The bounds of this rendering.
     pub(super) limits: super::RenderLimits,
+    /// Whether pieces are wanted, not a text.
+    pub(super) in_pieces: bool,
 }
 
 impl Object for ListView {

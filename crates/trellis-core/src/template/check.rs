@@ -289,6 +289,14 @@ pub(super) fn secrets(tree: &Stmt<'_>, found: &[UsedSecret]) -> Vec<Mistake> {
     misplaced.map(|secret| Mistake::syntax(secret.place.clone(), message)).collect()
 }
 
+/// Blocks that capture text, in a text that is rendered in pieces: what they capture would be no piece any more.
+pub(super) fn captures(tree: &Stmt<'_>) -> Vec<Mistake> {
+    let mut captures = false;
+    find_secrets(tree, &mut Vec::new(), &mut captures);
+    let message = "a URL cannot capture text with `set` or `filter`";
+    captures.then(|| Mistake::syntax(0..0, message).help("write `{% set x = … %}`, or a filter in the hole")).into_iter().collect()
+}
+
 fn find_secrets(tree: &Stmt<'_>, alone: &mut Vec<usize>, captures: &mut bool) {
     let mut below = |trees: &[Stmt<'_>]| trees.iter().for_each(|tree| find_secrets(tree, alone, captures));
     match tree {

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** the parsed tree is not kept; between checking and first use there is only the text.
 
-use std::sync::OnceLock;
+use std::{borrow::Cow, sync::OnceLock};
 
 use minijinja::{
     ErrorKind,
@@ -11,8 +11,9 @@ use minijinja::{
 use self_cell::self_cell;
 
 use super::{
-    Dialect, Mistake, RenderLimits, TemplateError, TemplateInner, Term, Text, check, delimiters, explain, formula, go, jinja, lower,
-    machine::Machine,
+    Dialect, Mistake, Purpose, RenderLimits, RenderedPiece, TemplateError, TemplateInner, Term, Text, check, delimiters, explain, formula,
+    go, jinja, lower,
+    machine::{Machine, MetPiece},
     path_text,
     reads::{self, Use},
     secret::{self, UsedSecret},
@@ -24,6 +25,8 @@ pub(super) struct TemplateEngine {
     dialect: Dialect,
     /// Whether it is exactly one `{{ expression }}` that keeps its type: then it is evaluated, else it is rendered.
     sole: bool,
+    /// Whether it is rendered in pieces.
+    in_pieces: bool,
     secrets: Box<[UsedSecret]>,
     uses: Box<[Use]>,
     /// Whether it is one expression that may leave its key out, and the path that it is, if it is one.
@@ -49,17 +52,24 @@ self_cell! {
 }
 
 impl TemplateEngine {
-    /// Checks a text, and says whether it is exactly one expression whose type is to be kept (`typed`).
+    /// Checks a text, and says whether it is exactly one expression whose type is to be kept.
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(super) fn parse(text: &str, dialect: Dialect, typed: bool, secrets: Vec<UsedSecret>) -> Result<(Self, bool), Vec<Mistake>> {
+    pub(super) fn parse(text: &str, dialect: Dialect, used: Purpose, secrets: Vec<UsedSecret>) -> Result<(Self, bool), Vec<Mistake>> {
         let masked = (!secrets.is_empty()).then(|| secret::mask(text, &secrets));
         let source = masked.as_deref().unwrap_or(text);
         let tree = match dialect {
             Dialect::Go => go::parse(source)?,
             Dialect::Jinja | Dialect::Legacy => jinja::checked(source)?,
         };
+        let (typed, in_pieces) = (matches!(used, Purpose::Value | Purpose::Argument), used == Purpose::Pieces);
+        if in_pieces {
+            let mistakes = check::captures(&tree);
+            if !mistakes.is_empty() {
+                return Err(mistakes);
+            }
+        }
         if !secrets.is_empty() {
             let mistakes = check::secrets(&tree, &secrets);
             if !mistakes.is_empty() {
@@ -74,10 +84,10 @@ impl TemplateEngine {
                 let made = path.is_none().then(|| Box::new(formula::term(&lowered)));
                 (reads::of_expression(&lowered, optional), optional, path, made)
             }
-            None => (reads::of_template(&lower::template(&tree, !secrets.is_empty())), false, None, None),
+            None => (reads::of_template(&lower::template(&tree, !secrets.is_empty(), in_pieces)), false, None, None),
         };
         let sole = expression.is_some();
-        Ok((Self { dialect, sole, secrets: secrets.into(), uses, optional, path, made, prepared: OnceLock::new() }, sole))
+        Ok((Self { dialect, sole, in_pieces, secrets: secrets.into(), uses, optional, path, made, prepared: OnceLock::new() }, sole))
     }
 
     /// Renders to text; `secret` hears of each secret with its offset in it.
@@ -96,6 +106,44 @@ impl TemplateEngine {
             }
         }
         Ok(text)
+    }
+
+    /// Renders in pieces; the whole is one hole where the text was not parsed for it.
+    pub(super) fn render_pieces(
+        &self,
+        of: &TemplateInner,
+        scope: &Scope,
+        limits: RenderLimits,
+    ) -> Result<Vec<RenderedPiece>, TemplateError> {
+        if !self.in_pieces {
+            let mut secret = None;
+            let text = self.render(of, scope, limits, |_, name| secret = Some(name.to_owned()))?;
+            return match secret {
+                None => Ok(vec![RenderedPiece::Value(Value::text(text))]),
+                Some(name) => Err(TemplateError { message: format!("the secret `{name}` may not stand here"), span: None }),
+            };
+        }
+        let met = self.prepared(&of.text).borrow_dependent().program.pieces(scope, limits);
+        let met = met.map_err(|error| self.failure(of, limits, &error))?;
+        let piece = |met| match met {
+            MetPiece::Literal(text) => Some(RenderedPiece::Text(text)),
+            MetPiece::Value(value) => Some(RenderedPiece::Value(value)),
+            MetPiece::Secret(place) => {
+                let used = self.secrets.iter().find(|used| used.place.contains(&place))?;
+                Some(RenderedPiece::Secret(of.text[used.name.clone()].into()))
+            }
+        };
+        Ok(met.into_iter().filter_map(piece).collect())
+    }
+
+    /// The text that is parsed: secrets are masked.
+    pub(super) fn source<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.secrets.is_empty() { text.into() } else { secret::mask(text, &self.secrets).into() }
+    }
+
+    /// Its secrets, in order.
+    pub(super) fn secrets(&self) -> &[UsedSecret] {
+        &self.secrets
     }
 
     /// Evaluates the sole expression; nothing where it is optional and not set.
@@ -137,7 +185,10 @@ impl TemplateEngine {
                 let (lowered, optional) = lower::expression(expression);
                 Ready { program: Machine::expression(source, &lowered), optional }
             }
-            None => Ready { program: Machine::template(source, &lower::template(&tree, !self.secrets.is_empty())), optional: false },
+            None => Ready {
+                program: Machine::template(source, &lower::template(&tree, !self.secrets.is_empty(), self.in_pieces)),
+                optional: false,
+            },
         }
     }
 

@@ -15,13 +15,36 @@ use minijinja::{
 
 use super::{
     builtins::GUARDS,
-    machine::{Secret, hook},
+    machine::{Literal, Secret, hook},
 };
 
 /// A template ready for the engine.
 /// A text with secrets is counted as a whole, since they have offsets in it.
-pub(super) fn template<'s>(tree: &Stmt<'s>, secrets: bool) -> Stmt<'s> {
-    statement(tree, secrets)
+pub(super) fn template<'s>(tree: &Stmt<'s>, secrets: bool, in_pieces: bool) -> Stmt<'s> {
+    let raw = match (in_pieces, secrets) {
+        (true, _) => RawText::Piece,
+        (false, true) => RawText::Counted,
+        (false, false) => RawText::Plain,
+    };
+    statement(tree, raw)
+}
+
+/// Text between the tags of a template, and who counts it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RawText {
+    /// Goes to the output directly.
+    Plain,
+    /// Goes through the printer, which counts.
+    Counted,
+    /// Goes through the printer as text of the author's.
+    Piece,
+}
+
+impl RawText {
+    /// The same inside of a loop.
+    fn looped(self) -> Self {
+        if self == Self::Plain { Self::Counted } else { self }
+    }
 }
 
 /// An expression whose value is wanted, and whether it may be unset: only where it ends in `optional`.
@@ -29,17 +52,20 @@ pub(super) fn expression<'s>(tree: &Expr<'s>) -> (Expr<'s>, bool) {
     if ends_in_optional(tree) { (may_be_unset(tree), true) } else { (needed(tree), false) }
 }
 
-fn statements<'s>(trees: &[Stmt<'s>], looped: bool) -> Vec<Stmt<'s>> {
-    trees.iter().map(|tree| statement(tree, looped)).collect()
+fn statements<'s>(trees: &[Stmt<'s>], raw: RawText) -> Vec<Stmt<'s>> {
+    trees.iter().map(|tree| statement(tree, raw)).collect()
 }
 
-fn statement<'s>(tree: &Stmt<'s>, looped: bool) -> Stmt<'s> {
+fn statement<'s>(tree: &Stmt<'s>, raw: RawText) -> Stmt<'s> {
     match tree {
         Stmt::Template(node) => {
-            Stmt::Template(Spanned::new(ast::Template { children: statements(&node.children, looped) }, flat(node.span())))
+            Stmt::Template(Spanned::new(ast::Template { children: statements(&node.children, raw) }, flat(node.span())))
         }
         // Text outside of loops is as long as the template; inside it goes through the printer, which counts.
-        Stmt::EmitRaw(node) if looped => emit(constant(Dyn::from(node.raw), node.span()), node.span()),
+        Stmt::EmitRaw(node) if raw == RawText::Piece => {
+            emit(constant(Dyn::from_object(Literal(node.raw.into())), node.span()), node.span())
+        }
+        Stmt::EmitRaw(node) if raw == RawText::Counted => emit(constant(Dyn::from(node.raw), node.span()), node.span()),
         Stmt::EmitRaw(node) => Stmt::EmitRaw(Spanned::new(ast::EmitRaw { raw: node.raw }, flat(node.span()))),
         Stmt::EmitExpr(node) if is_secret(&node.expr) => {
             emit(constant(Dyn::from_object(Secret { place: extent(&node.expr).start_offset as usize }), node.span()), node.span())
@@ -54,34 +80,34 @@ fn statement<'s>(tree: &Stmt<'s>, looped: bool) -> Stmt<'s> {
                 iter: filter(hook::KEEP, needed(&node.iter), Vec::new(), extent(&node.iter)),
                 filter_expr: node.filter_expr.as_ref().map(may_be_unset),
                 recursive: false,
-                body: statements(&node.body, true),
-                else_body: statements(&node.else_body, looped),
+                body: statements(&node.body, raw.looped()),
+                else_body: statements(&node.else_body, raw),
             };
             Stmt::ForLoop(Spanned::new(lowered, flat(node.span())))
         }
         Stmt::IfCond(node) => {
             let lowered = ast::IfCond {
                 expr: may_be_unset(&node.expr),
-                true_body: statements(&node.true_body, looped),
-                false_body: statements(&node.false_body, looped),
+                true_body: statements(&node.true_body, raw),
+                false_body: statements(&node.false_body, raw),
             };
             Stmt::IfCond(Spanned::new(lowered, flat(node.span())))
         }
         Stmt::WithBlock(node) => {
             let assignments = node.assignments.iter().map(|(name, value)| (target(name), kept(value))).collect();
-            Stmt::WithBlock(Spanned::new(ast::WithBlock { assignments, body: statements(&node.body, looped) }, flat(node.span())))
+            Stmt::WithBlock(Spanned::new(ast::WithBlock { assignments, body: statements(&node.body, raw) }, flat(node.span())))
         }
         Stmt::Set(node) => Stmt::Set(Spanned::new(ast::Set { target: target(&node.target), expr: kept(&node.expr) }, flat(node.span()))),
         Stmt::SetBlock(node) => {
             let lowered = ast::SetBlock {
                 target: target(&node.target),
                 filter: node.filter.as_ref().map(|filters| chain(filters)),
-                body: statements(&node.body, looped),
+                body: statements(&node.body, raw),
             };
             Stmt::SetBlock(Spanned::new(lowered, flat(node.span())))
         }
         Stmt::FilterBlock(node) => {
-            let lowered = ast::FilterBlock { filter: chain(&node.filter), body: statements(&node.body, looped) };
+            let lowered = ast::FilterBlock { filter: chain(&node.filter), body: statements(&node.body, raw) };
             Stmt::FilterBlock(Spanned::new(lowered, flat(node.span())))
         }
         // The checker has refused these: an accepted template has none.

@@ -27,6 +27,7 @@ mod lower;
 mod machine;
 mod mistake;
 mod nesting;
+mod pieces;
 mod reads;
 mod secret;
 mod segments;
@@ -49,6 +50,8 @@ pub(crate) use formula::Term;
 pub use go::{Problem, go_to_jinja};
 use memchr::memchr;
 use mistake::Mistake;
+pub(crate) use pieces::has_hole;
+pub use pieces::{RenderedPiece, TemplatePiece};
 use reads::Use;
 pub use reads::{ElementStep, GuardedTest};
 use segments::{SegmentPiece, Unreadable};
@@ -137,6 +140,14 @@ enum Purpose {
     Value,
     /// A value of arguments, which may also hold secrets.
     Argument,
+    /// A text that is rendered in pieces and may hold secrets.
+    Pieces,
+}
+
+impl Purpose {
+    fn takes_secrets(self) -> bool {
+        matches!(self, Self::Argument | Self::Pieces)
+    }
 }
 
 /// A use of a path in a template; it fails where nothing is there.
@@ -324,7 +335,7 @@ impl Template {
             return (Self::with(whole, map, Body::Literal), false);
         }
         let found = secret::find(text, dialect);
-        if used != Purpose::Argument && !found.is_empty() {
+        if !used.takes_secrets() && !found.is_empty() {
             expose(text, found, map, report);
             return (Self::with(whole, map, Body::Broken), false);
         }
@@ -345,7 +356,7 @@ impl Template {
             let body = if literal { Body::Literal } else { Body::Pieces(pieces.into()) };
             return (Self::with(whole, map, body), sole);
         }
-        let read = match TemplateEngine::parse(text, dialect, used != Purpose::Text, found) {
+        let read = match TemplateEngine::parse(text, dialect, used, found) {
             Ok(_)
                 if dialect == Dialect::Jinja
                     && let Some(place) = dialects::go_word(text) =>

@@ -54,6 +54,14 @@ impl Shape {
         self.evaluate_at(&mut String::new(), scope, limits, secrets)
     }
 
+    /// Returns the entry of a key, if it is a mapping of shapes that has it.
+    pub fn get(&self, key: &str) -> Option<&Spanned<Shape>> {
+        match self {
+            Self::Map(entries) => entries.iter().find(|(name, _)| *name.value == *key).map(|(_, shape)| shape),
+            _ => None,
+        }
+    }
+
     /// Every path that evaluating it uses, as [`Template::reads`] says.
     pub fn reads(&self) -> Vec<Read> {
         match self {

@@ -12,7 +12,11 @@ use trellis_core::{
     diagnostic::{FilePath, did_you_mean},
     program::Graph,
     span::Span,
-    syntax::{document::Content, duration, project::BindingSyntax},
+    syntax::{
+        document::Content,
+        duration,
+        project::{BindingSyntax, HostConfig},
+    },
 };
 
 use super::{
@@ -50,10 +54,11 @@ pub fn check_bindings(documents: &[Arc<Document>]) -> Vec<Diagnostic> {
 
 /// Decodes one binding: nothing where it is a bare contract, or of a kind that this build does not carry out. Every finding is collected.
 pub(super) fn decode(syntax: &BindingSyntax, path: &FilePath, site: &Site<'_>) -> Result<Option<Carrier>, Vec<Diagnostic>> {
-    let mut reader = ConfigReader { config: &syntax.config, spans: &syntax.spans, around: syntax.tool.span, path, found: Vec::new() };
+    let HostConfig { values, spans, .. } = &syntax.config;
+    let mut reader = ConfigReader { config: values, spans, around: syntax.tool.span, path, found: Vec::new() };
     let folder = absolute(site.folder);
     let site = Site { folder: &folder, ..*site };
-    let kind = KINDS.iter().find(|kind| syntax.config.contains(kind.key));
+    let kind = KINDS.iter().find(|kind| values.contains(kind.key));
     let carrier = kind.and_then(|kind| (kind.read)(&mut reader, &site));
     if reader.found.is_empty() {
         return Ok(carrier);
@@ -257,7 +262,8 @@ mod tests {
             retry: None,
         };
         let Value::Map(config) = Value::from_json(config).unwrap() else { panic!() };
-        BindingSyntax { tool, config, spans: spans.iter().map(|(path, span)| ((*path).to_owned(), *span)).collect() }
+        let spans = spans.iter().map(|(path, span)| ((*path).to_owned(), *span)).collect();
+        BindingSyntax { tool, config: HostConfig { values: config, spans, ..HostConfig::default() } }
     }
 
     fn read(config: &str, spans: &[(&str, Span)]) -> Result<Option<Carrier>, Vec<Diagnostic>> {

@@ -54,7 +54,7 @@ impl Written<'_> {
     }
 
     fn finding(&self, Obstacle { place, severity, message, help }: Obstacle) -> Diagnostic {
-        let span = span_of(&self.syntax.spans, &place).unwrap_or(self.syntax.tool.span);
+        let span = span_of(&self.syntax.config.spans, &place).unwrap_or(self.syntax.tool.span);
         let message = format!("`{}` cannot be carried out: {message}", self.name);
         let mut found = Diagnostic::new(Code::UnboundTool, self.file, span, message).help_maybe(help);
         found.severity = severity;

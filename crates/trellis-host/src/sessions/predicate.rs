@@ -6,7 +6,6 @@ use trellis_core::{
     Context, Engine, NodeId, Program, Start, ToolOutcome, ToolResult,
     engine::Unanswered,
     id::{CallId, IdempotencyKey},
-    program::PredicateSource,
     state::{CallKind, CallRole, PendingCall},
 };
 
@@ -118,10 +117,10 @@ impl Sessions {
     }
 }
 
-/// The call that answers a predicate with a bound tool; its arguments are the context.
+/// The call that answers a predicate with a bound tool; its arguments are the keys that it needs.
 fn bound(program: &Program, question: &PredicateQuestion) -> Option<PendingCall> {
     let predicate = program.predicates().iter().find(|predicate| predicate.name == question.asked.name)?;
-    let PredicateSource::Binding(tool) = &predicate.source else { return None };
+    let (tool, args) = predicate.call(&question.asked.context)?;
     let graph = program.find(&question.node).map_or(program.root(), |node| program.graph_of(program.node(node)));
     let timeout = graph.bindings.get(tool).and_then(|binding| binding.tool.timeout.as_ref());
     Some(PendingCall {
@@ -129,7 +128,7 @@ fn bound(program: &Program, question: &PredicateQuestion) -> Option<PendingCall>
         name: Arc::clone(tool),
         role: CallRole::Do,
         node: question.node.clone(),
-        args: question.asked.context.to_mapping(),
+        args,
         secrets: Vec::new(),
         idempotency_key: IdempotencyKey::new(&*question.id),
         attempt: 1,

@@ -11,6 +11,7 @@ use std::{
 use rustc_hash::FxHashMap;
 
 use super::{
+    bindings::{check_templates, completed},
     check::shadowing,
     document_index::references_of,
     graphs::GraphSyntax,
@@ -124,6 +125,8 @@ impl<'d> Tools<'d> {
             for (_, path, project) in &graph.projects {
                 for binding in &project.bindings {
                     schemas.check_tool(path, &binding.tool, found);
+                    let binding = completed(binding);
+                    check_templates(path, &binding, found);
                     let Some(name) = &binding.tool.name else { continue };
                     bound.entry(Arc::clone(&name.value)).or_insert_with(|| Arc::new(tool(path, &binding.tool, name, true, schemas)));
                 }

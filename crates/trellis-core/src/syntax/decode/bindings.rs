@@ -1,7 +1,5 @@
 //! Bound tools: `bindings:` in `trellis.yaml`, and `tools.yaml` in the form of Go Trellis.
 
-use std::collections::BTreeMap;
-
 use super::{
     Decoder, Form,
     act::RETRY,
@@ -10,13 +8,14 @@ use super::{
 };
 use crate::{
     diagnostic::Code,
+    language::Effect,
     span::{Span, Spanned},
     syntax::{
         node::ToolSyntax,
-        project::{BindingSyntax, ProjectSyntax},
+        project::{BindingSyntax, HostConfig, ProjectSyntax},
         tree::{YamlData, YamlEntry, YamlNode},
     },
-    value::{Key, Mapping, Value},
+    value::Value,
 };
 
 /// The keys that a host reads.
@@ -25,19 +24,39 @@ const HOST: [&str; 8] = ["process", "http", "mcp", "model", "function", "env", "
 pub(crate) static BINDING: Form = Form {
     aliases: &[("output_schema", "returns")],
     inside: &[("retry", Inside::One(&RETRY))],
-    elsewhere: &[("command", None, "write `process: [command, argument, …]`"), ("args", None, "write `process: [command, argument, …]`")],
+    elsewhere: &[("command", None, "write `process: [command, argument, …]`")],
     ..Form::new(
         "a binding",
         &[
             "process",
+            "function",
             "http",
             "mcp",
             "model",
-            "function",
+            "builtin",
+            "compute",
             "env",
             "cwd",
             "grace",
             "output_limit",
+            "folder",
+            "files",
+            "database",
+            "init",
+            "sql",
+            "write",
+            "one",
+            "space",
+            "store",
+            "default",
+            "workspace",
+            "allow",
+            "block",
+            "chain",
+            "args",
+            "rate",
+            "abreast",
+            "max_wait",
             "description",
             "effect",
             "timeout",
@@ -109,25 +128,45 @@ impl<'t> Decoder<'t, '_> {
                 return None;
             }
         };
-        let mut binding = new_binding(entry.value.span);
+        let mut binding = self.new_binding(entry.value.span);
         binding.tool.name = Some(Spanned::new(entry.key.as_ref().into(), entry.span));
-        self.each(keys, &BINDING, |decoder, key, entry| decoder.binding_key(&mut binding, key, entry));
+        let seen = self.each(keys, &BINDING, |decoder, key, entry| decoder.binding_key(&mut binding, key, entry));
+        self.check_kind(&seen, keys, &binding.config);
+        self.check_write(&binding);
         Some(binding)
+    }
+
+    /// A query that writes leaves something behind (world 9.26).
+    fn check_write(&mut self, binding: &BindingSyntax) {
+        if let (Some(Value::Bool(true)), Some(effect)) = (binding.config.get("write"), &binding.tool.effect)
+            && effect.value == Effect::None
+        {
+            let message = "a query with `write: true` has an effect, and `effect` says `none`";
+            self.find_with(Code::WrongType, effect.span, message, "write `effect: undoable` or `irreversible`, or take it out");
+        }
+    }
+
+    fn new_binding(&self, span: Span) -> BindingSyntax {
+        let tool: ToolSyntax = empty(span);
+        BindingSyntax { tool, config: self.new_config() }
+    }
+
+    /// A configuration of this file that says nothing yet.
+    pub(super) fn new_config(&self) -> HostConfig {
+        HostConfig { path: self.report.path.clone(), ..HostConfig::default() }
     }
 
     fn binding_key(&mut self, binding: &mut BindingSyntax, key: &'static str, entry: &YamlEntry<'t>) {
         if CONTRACT.contains(&key) {
             self.contract(&mut binding.tool, key, entry);
         } else {
-            let value = self.value(&entry.value);
-            binding.config.insert(Key::from(key), value);
-            Self::places(key.to_owned(), &entry.value, &mut binding.spans);
+            self.host_key(&mut binding.config, key, entry);
         }
     }
 
     /// Decodes `tools.yaml` (language 1): `tools` as a list, or as a mapping by name.
     pub(crate) fn tools_file(&mut self, entries: &[YamlEntry<'t>]) -> ProjectSyntax {
-        let mut project = ProjectSyntax::default();
+        let mut project = ProjectSyntax { host: self.new_config(), ..ProjectSyntax::default() };
         self.each(entries, &GO_FILE, |decoder, _, entry| match &entry.value.data {
             YamlData::List(tools) => project.bindings = tools.iter().filter_map(|tool| decoder.go_tool(None, tool)).collect(),
             YamlData::Map(tools) => {
@@ -141,7 +180,7 @@ impl<'t> Decoder<'t, '_> {
 
     fn go_tool(&mut self, name: Option<(&str, Span)>, value: &YamlNode<'t>) -> Option<BindingSyntax> {
         let entries = self.mapping("tools", "tools, which are mappings", value)?;
-        let mut binding = new_binding(value.span);
+        let mut binding = self.new_binding(value.span);
         binding.tool.name = name.map(|(name, span)| Spanned::new(name.into(), span));
         let (mut command, mut arguments) = (None, None);
         let seen = self.each(entries, &GO_TOOL, |decoder, key, entry| match key {
@@ -157,13 +196,13 @@ impl<'t> Decoder<'t, '_> {
         let mut process = Vec::new();
         for (key, word) in words.collect::<Vec<_>>() {
             if let Some(text) = self.text(key, word) {
-                binding.spans.insert(format!("process.{}", process.len()), text.span);
+                binding.config.spans.insert(format!("process.{}", process.len()), text.span);
                 process.push(Value::Text(text.value));
             }
         }
         if let Some(command) = command {
-            binding.spans.insert("process".into(), command.value.span);
-            binding.config.insert("process".into(), process.into());
+            binding.config.spans.insert("process".into(), command.value.span);
+            binding.config.values.insert("process".into(), process.into());
         }
         if binding.tool.name.is_none() {
             if seen.lacks(&["name"]) {
@@ -173,9 +212,4 @@ impl<'t> Decoder<'t, '_> {
         }
         Some(binding)
     }
-}
-
-fn new_binding(span: Span) -> BindingSyntax {
-    let tool: ToolSyntax = empty(span);
-    BindingSyntax { tool, config: Mapping::new(), spans: BTreeMap::new() }
 }

@@ -6,9 +6,11 @@
 
 mod act;
 mod bindings;
+mod config;
 mod confirm;
 mod decide;
 mod form;
+mod kinds;
 mod listen;
 mod node;
 mod project;

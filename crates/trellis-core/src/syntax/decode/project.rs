@@ -52,6 +52,10 @@ pub(crate) static PROJECT: Form = Form {
             "limits",
             "severity",
             "bindings",
+            "servers",
+            "models",
+            "policy",
+            "budget",
             "nodes",
         ],
     )
@@ -73,7 +77,8 @@ impl<'t> Decoder<'t, '_> {
         if let Some((_, dialect)) = templates.and_then(|text| DIALECTS.iter().find(|(name, _)| name == text)) {
             self.dialect = *dialect;
         }
-        let (mut project, mut nodes) = (ProjectSyntax::default(), Vec::new());
+        let mut project = ProjectSyntax { host: self.new_config(), ..ProjectSyntax::default() };
+        let mut nodes = Vec::new();
         self.each(entries, &PROJECT, |decoder, key, entry| match key {
             "nodes" if with_nodes => nodes = decoder.nodes(&entry.value),
             "nodes" => decoder.find_with(
@@ -96,6 +101,7 @@ impl<'t> Decoder<'t, '_> {
             "context" => project.context = self.context_types(key, value),
             "predicates" => project.predicates = self.predicates(value),
             "bindings" => project.bindings = self.bindings(value),
+            "servers" | "models" | "policy" | "budget" => self.setting(&mut project.host, key, entry),
             "limits" => project.limits = self.limits(value),
             "redact" => project.redact = self.paths(key, value),
             "locale" => {
@@ -150,28 +156,33 @@ impl<'t> Decoder<'t, '_> {
 
     fn predicate(&mut self, entry: &YamlEntry<'t>) -> Option<PredicateSyntax> {
         let name = Spanned::new(entry.key.as_ref().into(), entry.span);
-        let mut answer = None;
+        let (mut needs, mut schema, mut tool) = (None, None, None);
         if !entry.value.is_null() {
             let help = "write `{ needs: [key] }`, `{ schema: … }` or `{ binding: … }`";
             let YamlData::Map(entries) = &entry.value.data else {
                 self.wrong_type_with(&entry.key, "a declaration", &entry.value, help);
                 return None;
             };
-            let seen = self.each(entries, &PREDICATE, |decoder, key, entry| {
-                answer = match key {
-                    "needs" => Some(PredicateAnswer::Host { needs: decoder.paths(key, &entry.value) }),
-                    "schema" => decoder.schema(key, &entry.value).map(PredicateAnswer::Schema),
-                    _ => decoder.name(key, &entry.value).map(PredicateAnswer::Binding),
-                };
+            let seen = self.each(entries, &PREDICATE, |decoder, key, entry| match key {
+                "needs" => needs = Some(decoder.paths(key, &entry.value)),
+                "schema" => schema = decoder.schema(key, &entry.value),
+                _ => tool = decoder.name(key, &entry.value),
             });
-            if let [(first, at), (second, span), ..] = seen.keys[..] {
+            if let [(first, at), (second, span), ..] = seen.keys[..]
+                && seen.has("schema")
+            {
                 let found =
                     self.finding(Code::DuplicateKey, span, format!("`{first}` and `{second}` exclude each other: one of them answers"));
                 let path = self.report.path.clone();
                 self.report.push(found.label(&path, at, "first here").help("keep one of them"));
             }
         }
-        Some(PredicateSyntax { name, answer: answer.unwrap_or(PredicateAnswer::Host { needs: Vec::new() }) })
+        let answer = match (tool, schema) {
+            (Some(tool), _) => PredicateAnswer::Binding { tool, needs },
+            (None, Some(schema)) => PredicateAnswer::Schema(schema),
+            (None, None) => PredicateAnswer::Host { needs: needs.unwrap_or_default() },
+        };
+        Some(PredicateSyntax { name, answer })
     }
 
     fn limits(&mut self, value: &YamlNode<'t>) -> LimitsSyntax {

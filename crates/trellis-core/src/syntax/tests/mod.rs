@@ -187,10 +187,12 @@ fn tools_in_the_form_of_go_trellis_become_bindings() {
     let bindings: Vec<_> = project
         .bindings
         .iter()
-        .map(|binding| format!("{} {}", binding.tool.name.as_ref().unwrap().value, crate::Value::Map(binding.config.clone()).to_json()))
+        .map(|binding| {
+            format!("{} {}", binding.tool.name.as_ref().unwrap().value, crate::Value::Map(binding.config.values.clone()).to_json())
+        })
         .collect();
     assert_eq!(bindings, [r#"greet {"env":{"A":"b"},"process":["python","./x.py","1"]}"#, r#"mock {"process":["sh","-c","echo"]}"#]);
-    assert_eq!(&text[project.bindings[0].spans["process.2"].range()], "1");
+    assert_eq!(&text[project.bindings[0].config.spans["process.2"].range()], "1");
     assert_eq!(findings("tools.yaml", text), ["nameless-tool <command: lost>: the tool has no name"]);
 }
 

@@ -213,7 +213,7 @@ impl Places<'_> {
         }
         for binding in &project.bindings {
             self.tool(&binding.tool);
-            for (path, span) in &binding.spans {
+            for (path, span) in &binding.config.spans {
                 self.at(path, *span);
             }
         }

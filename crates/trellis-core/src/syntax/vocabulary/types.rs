@@ -3,6 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::super::{decode::words, project::DEEPEST};
+use crate::builtin::BUILTINS;
 
 /// What a key takes.
 pub(super) enum KeyShape {
@@ -29,8 +30,10 @@ pub(super) enum KeyShape {
     Schema,
     /// One of these words.
     Words(&'static [&'static str]),
-    /// The same, with what each word means.
+    /// One of these words, with what each word means.
     Named(&'static [(&'static str, &'static str)]),
+    /// The name of a builtin tool.
+    Builtin,
     /// Another form.
     Form(&'static str),
     List(&'static Self),
@@ -59,6 +62,7 @@ impl KeyShape {
             Self::Levels => json!({ "type": "integer", "minimum": 1, "maximum": DEEPEST }),
             Self::Factor => json!({ "type": "number", "minimum": 1, "maximum": 1000 }),
             Self::Schema => shared("schema"),
+            Self::Builtin => json!({ "enum": BUILTINS.iter().map(|builtin| builtin.name).collect::<Vec<_>>() }),
             Self::Words(words) => json!({ "enum": words }),
             Self::Named(words) => json!({
                 "enum": words.iter().map(|(word, _)| word).collect::<Vec<_>>(),

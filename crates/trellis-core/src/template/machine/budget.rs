@@ -1,14 +1,17 @@
 //! What one rendering may still spend: bytes of output, and work that the engine's own count of instructions does not see.
 
-use minijinja::{Error, ErrorKind, State};
+use std::sync::Arc;
+
+use minijinja::{Error, ErrorKind, State, value::Value as Dyn};
 
 use super::{
     super::{
         RenderLimits,
-        bridge::{ScopeView, too_long},
+        bridge::{ScopeView, Size, from_dyn, too_long},
     },
-    Met, VIEW,
+    Literal, Met, MetPiece, Secret, VIEW,
 };
+use crate::value::Value;
 
 /// What is left of the bounds of one rendering.
 pub(super) struct RenderBudget {
@@ -19,18 +22,40 @@ pub(super) struct RenderBudget {
     work: u64,
     /// Secrets met so far.
     pub(super) secrets: Vec<Met>,
+    /// Pieces met so far, where they are wanted instead of a text.
+    pub(super) pieces: Option<Vec<MetPiece>>,
 }
 
 impl RenderBudget {
     /// The budget of the rendering that calls.
     pub(super) fn of<'s>(state: &'s mut State<'_, '_>) -> &'s mut Self {
         if state.get_extension::<Self>().is_none() {
-            let limits = state.lookup(VIEW).and_then(|view| Some(view.downcast_object_ref::<ScopeView>()?.limits));
-            let limits = limits.unwrap_or(RenderLimits { output: 0, fuel: 0 });
+            let view =
+                state.lookup(VIEW).and_then(|view| view.downcast_object_ref::<ScopeView>().map(|view| (view.limits, view.in_pieces)));
+            let (limits, in_pieces) = view.unwrap_or((RenderLimits { output: 0, fuel: 0 }, false));
             let work = limits.fuel.saturating_mul(256);
-            return state.get_or_insert_extension(Self { printed: 0, output: limits.output, work, secrets: Vec::new() });
+            let pieces = in_pieces.then(Vec::new);
+            return state.get_or_insert_extension(Self { printed: 0, output: limits.output, work, secrets: Vec::new(), pieces });
         }
         state.get_or_insert_extension_with(|| unreachable!("it was put there when it was missing"))
+    }
+
+    /// Adds a piece, and pays for it as if it were printed.
+    pub(super) fn piece(&mut self, value: &Dyn) -> Result<(), Error> {
+        let piece = if let Some(Literal(text)) = value.downcast_object_ref::<Literal>() {
+            MetPiece::Literal(Arc::clone(text))
+        } else if let Some(secret) = value.downcast_object_ref::<Secret>() {
+            MetPiece::Secret(secret.place)
+        } else {
+            MetPiece::Value(from_dyn(value, Size::printed(self.output))?)
+        };
+        let bytes = match &piece {
+            MetPiece::Literal(text) | MetPiece::Value(Value::Text(text)) => text.len() as u64,
+            MetPiece::Value(_) | MetPiece::Secret(_) => 1,
+        };
+        self.output = self.output.checked_sub(bytes).ok_or_else(too_long)?;
+        self.pieces.get_or_insert_default().push(piece);
+        Ok(())
     }
 
     /// Pays for touching `bytes`.

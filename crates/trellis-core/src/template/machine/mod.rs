@@ -65,6 +65,23 @@ impl Object for Secret {
     }
 }
 
+/// Text of the author's in a lowered tree that is rendered in pieces.
+#[derive(Debug)]
+pub(super) struct Literal(pub(super) Arc<str>);
+
+impl Object for Literal {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+}
+
+/// A piece of a rendering: the byte of a secret's variable stands for the secret.
+pub(super) enum MetPiece {
+    Literal(Arc<str>),
+    Value(Value),
+    Secret(usize),
+}
+
 /// A secret that was met: the byte of its variable in the template, and its offset in the result.
 pub(super) type Met = (usize, usize);
 
@@ -114,21 +131,44 @@ impl<'s> Machine<'s> {
         if value.is_undefined() { Ok(None) } else { from_dyn(&value, Size::printed(limits.output)).map(Some) }
     }
 
-    fn run(&self, scope: &Scope, limits: RenderLimits, out: &mut String) -> Result<(Option<Dyn>, Vec<Met>), Error> {
-        let view = Dyn::from_object(ScopeView { scope: scope.clone(), limits });
-        if ENGINE.fuel() == Some(limits.fuel) {
-            return self.run_on(&ENGINE, view, out);
-        }
-        let mut engine = ENGINE.clone();
-        engine.set_fuel(Some(limits.fuel));
-        self.run_on(&engine, view, out)
+    /// Renders in pieces; the tree was lowered for it.
+    pub(super) fn pieces(&self, scope: &Scope, limits: RenderLimits) -> Result<Vec<MetPiece>, Error> {
+        let spent = |budget: &mut RenderBudget| budget.pieces.take().unwrap_or_default();
+        Ok(self.run_in(ScopeView { scope: scope.clone(), limits, in_pieces: true }, &mut String::new(), spent)?.1)
     }
 
-    fn run_on(&self, engine: &Environment<'_>, view: Dyn, out: &mut String) -> Result<(Option<Dyn>, Vec<Met>), Error> {
+    fn run(&self, scope: &Scope, limits: RenderLimits, out: &mut String) -> Result<(Option<Dyn>, Vec<Met>), Error> {
+        let spent = |budget: &mut RenderBudget| std::mem::take(&mut budget.secrets);
+        self.run_in(ScopeView { scope: scope.clone(), limits, in_pieces: false }, out, spent)
+    }
+
+    fn run_in<T: Default>(
+        &self,
+        view: ScopeView,
+        out: &mut String,
+        spent: impl FnOnce(&mut RenderBudget) -> T,
+    ) -> Result<(Option<Dyn>, T), Error> {
+        let fuel = view.limits.fuel;
+        let view = Dyn::from_object(view);
+        if ENGINE.fuel() == Some(fuel) {
+            return self.run_on(&ENGINE, view, out, spent);
+        }
+        let mut engine = ENGINE.clone();
+        engine.set_fuel(Some(fuel));
+        self.run_on(&engine, view, out, spent)
+    }
+
+    fn run_on<T: Default>(
+        &self,
+        engine: &Environment<'_>,
+        view: Dyn,
+        out: &mut String,
+        spent: impl FnOnce(&mut RenderBudget) -> T,
+    ) -> Result<(Option<Dyn>, T), Error> {
         let blocks = BTreeMap::new();
         let mut out = make_string_output(out);
         let (value, mut state) = eval(engine, &self.instructions, view, &blocks, &mut out, AutoEscape::None)?;
-        Ok((value, state.get_extension_mut::<RenderBudget>().map(|budget| std::mem::take(&mut budget.secrets)).unwrap_or_default()))
+        Ok((value, state.get_extension_mut::<RenderBudget>().map(spent).unwrap_or_default()))
     }
 }
 
@@ -137,6 +177,16 @@ fn emit(out: &mut Output, state: &mut State, value: &Dyn) -> Result<(), Error> {
     let budget = RenderBudget::of(state);
     if value.is_undefined() {
         return Err(Error::from(ErrorKind::UndefinedError));
+    }
+    if budget.pieces.is_some() {
+        return budget.piece(value);
+    }
+    if let Some(Literal(text)) = value.downcast_object_ref::<Literal>() {
+        let text = Dyn::from(Arc::clone(text));
+        let written = print(&text, out, budget.output)?;
+        budget.output -= written;
+        budget.printed += written;
+        return Ok(());
     }
     if let Some(secret) = value.downcast_object_ref::<Secret>() {
         budget.secrets.push((secret.place, usize::try_from(budget.printed).unwrap_or(usize::MAX)));

@@ -46,8 +46,7 @@ impl<'p> PointIr<'p> {
         }
     }
 
-    /// Lowers the condition of an edge to the sites that it cannot be evaluated without. For a predicate of the host these are the paths
-    /// that it needs.
+    /// Lowers the condition of an edge to the sites that it cannot be evaluated without. For a predicate these are the paths that it needs.
     pub(crate) fn edge(&mut self, point: PointIndex, edge: u32) {
         let program = self.program;
         let node = program.node(program.point(point).node);
@@ -57,10 +56,8 @@ impl<'p> PointIr<'p> {
                 self.site(&operand.path, node.document, ReadKind::Edge(node.index, edge));
             }
             Guard::Predicate(index, _) => {
-                if let PredicateSource::Host(needs) = &program.predicates[*index as usize].source {
-                    for path in needs {
-                        self.site(path, node.document, ReadKind::Edge(node.index, edge));
-                    }
+                for path in program.predicates[*index as usize].source.needs() {
+                    self.site(path, node.document, ReadKind::Edge(node.index, edge));
                 }
             }
             Guard::Set(..) | Guard::Empty(..) | Guard::Always | Guard::Attempts(_) => {}

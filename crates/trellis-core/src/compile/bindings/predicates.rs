@@ -1,0 +1,69 @@
+//! Declared predicates of a graph, and the keys that a bound tool is asked with (language 6.2, world 9.1).
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::completed;
+use crate::{
+    compile::{graphs::GraphSyntax, schemas::Schemas},
+    diagnostic::{Code, Diagnostic, near},
+    path::KeyPath,
+    program::{Predicate, PredicateSource},
+    syntax::project::{BindingSyntax, PredicateAnswer},
+    value::Value,
+};
+
+/// Collects the predicates of a graph. Reports bindings that do not exist.
+pub(in crate::compile) fn declare(
+    syntax: &GraphSyntax<'_>,
+    schemas: &mut Schemas,
+    predicates: &mut Vec<Predicate>,
+    found: &mut Vec<Diagnostic>,
+) -> BTreeMap<Arc<str>, u32> {
+    let mut declared = BTreeMap::new();
+    for (_, path, project) in &syntax.projects {
+        for predicate in &project.predicates {
+            let source = match &predicate.answer {
+                PredicateAnswer::Host { needs } => PredicateSource::Host(needs.iter().map(|path| path.value.clone()).collect()),
+                PredicateAnswer::Binding { tool: name, needs } => {
+                    let named = |binding: &&BindingSyntax| binding.tool.name.as_ref().is_some_and(|bound| bound.value == name.value);
+                    let binding = project.bindings.iter().find(named);
+                    if binding.is_none() {
+                        let bound = project.bindings.iter().filter_map(|binding| binding.tool.name.as_ref()).map(|name| &*name.value);
+                        let unknown = Diagnostic::new(Code::UnknownTool, path, name.span, format!("there is no binding `{}`", name.value));
+                        found.push(unknown.meant(name.span, near(&name.value, bound), || "bind it under `bindings`".into()));
+                    }
+                    let (needs, gets): (Vec<KeyPath>, Vec<KeyPath>) = match needs {
+                        Some(needs) => {
+                            let needs: Vec<_> = needs.iter().map(|path| path.value.clone()).collect();
+                            (needs.clone(), needs)
+                        }
+                        None => binding.map(arguments).unwrap_or_default(),
+                    };
+                    PredicateSource::Binding { tool: name.value.clone(), needs: needs.into(), gets: gets.into() }
+                }
+                PredicateAnswer::Schema(schema) => match schemas.checked(Code::WrongType, path, schema, found) {
+                    Some(schema) => PredicateSource::Schema(schema),
+                    None => PredicateSource::Host(Box::default()),
+                },
+            };
+            declared.insert(predicate.name.value.clone(), u32::try_from(predicates.len()).unwrap_or(u32::MAX));
+            predicates.push(Predicate { name: predicate.name.value.clone(), source });
+        }
+    }
+    declared
+}
+
+/// The keys that the `parameters` of a tool require, and all that they name.
+fn arguments(binding: &BindingSyntax) -> (Vec<KeyPath>, Vec<KeyPath>) {
+    let binding = completed(binding);
+    let Some(parameters) = &binding.tool.parameters else { return <_>::default() };
+    let list = |key: &str| parameters.value.get(key);
+    let required: Vec<&str> =
+        list("required").and_then(Value::as_list).into_iter().flat_map(|names| names.iter()).filter_map(Value::as_str).collect();
+    let properties = list("properties").and_then(Value::as_map).into_iter().flat_map(|names| names.keys());
+    let gets = properties.map(|name| &**name).chain(required.iter().copied());
+    let mut gets: Vec<KeyPath> = gets.filter_map(KeyPath::parse).filter(KeyPath::is_key).collect();
+    gets.sort();
+    gets.dedup();
+    (required.into_iter().filter_map(KeyPath::parse).filter(KeyPath::is_key).collect(), gets)
+}
