@@ -13,7 +13,7 @@ use trellis_core::{
 };
 use trellis_host::{
     Reason,
-    binding::shown,
+    secrets::shown,
     runner::{Reloaded, RunSummary, leaves_something},
 };
 

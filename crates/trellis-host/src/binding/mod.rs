@@ -3,12 +3,12 @@
 //! `bindings:` of `trellis.yaml` say it for processes; an embedder registers functions by name. Only what is bound here ever runs. A call enters, a
 //! [`ToolOutcome`] comes out; what goes wrong on the way is an error result, never an error of the host.
 //!
-//! **Invariant:** the value of a secret is in no message.
+//! **Invariant:** the value of a secret that was filled into a call is in no message, no progress and no result of it (world 9.9).
 
 mod config;
 mod context;
 mod function;
-mod mask;
+mod hidden;
 #[cfg(feature = "processes")]
 mod output;
 #[cfg(feature = "processes")]
@@ -21,7 +21,6 @@ mod process;
 #[cfg(all(unix, feature = "processes"))]
 mod process_group;
 mod progress;
-mod secret;
 #[cfg(feature = "schemars")]
 mod typed;
 
@@ -48,9 +47,9 @@ pub use self::process::MAX_ENV_ARGS;
 pub use self::{
     config::check_bindings,
     context::{CallContext, Caller, Cancel},
-    secret::{Secrets, shown},
 };
-use self::{function::Function, mask::Mask, process::Process};
+use self::{function::Function, process::Process};
+use crate::secrets::{FilledCall, Mask, SHORTEST, Secrets};
 
 /// Everything that this host can carry out.
 #[derive(Clone, Default)]
@@ -115,7 +114,7 @@ impl Bindings {
 
     /// The bindings of a program whose root folder is `folder`, with what is wrong with them: a binding with a finding is not bound.
     pub fn new(program: &Program, folder: &Path) -> (Self, Vec<Diagnostic>) {
-        let mut bindings = Self { bounds: program.limits().into(), hidden: mask::hidden_by(program), ..Self::default() };
+        let mut bindings = Self { bounds: program.limits().into(), hidden: hidden::hidden_by(program), ..Self::default() };
         let mut found = Vec::new();
         for graph in program.graphs() {
             let folder = folder.join(&*graph.root);
@@ -185,7 +184,7 @@ impl Bindings {
     /// The same, held to the bounds of a program, and to what it hides.
     #[must_use]
     pub(crate) fn serving(self, program: &Program) -> Self {
-        Self { bounds: program.limits().into(), hidden: mask::hidden_by(program), ..self }
+        Self { bounds: program.limits().into(), hidden: hidden::hidden_by(program), ..self }
     }
 
     /// Functions that no call of a program can mean, with the nearest name that one can.
@@ -233,9 +232,9 @@ impl Bindings {
         matches!(call.kind, CallKind::Tool) && self.binds(root_of(program, call), &call.name)
     }
 
-    /// Carries a call out. Its timeout counts from here; its delay and approval are past. In no message and no progress of the tool stands a secret of
-    /// the call, or what the session's context has at the paths that `redact` names and where answers to `input_type: secret` are saved; but for what
-    /// is shorter than four bytes.
+    /// Carries a call out. Its timeout counts from here; its delay and approval are past. In no message, progress and result of the tool stands a
+    /// secret of the call, and in no message and progress what the session's context has at the paths that `redact` names and where answers to
+    /// `input_type: secret` are saved; but for what is shorter than four bytes.
     pub async fn call(&self, program: &Program, call: &PendingCall, caller: &Caller) -> ToolOutcome {
         let found = match &call.kind {
             CallKind::Tool => self.find(root_of(program, call), &call.name),
@@ -244,17 +243,18 @@ impl Bindings {
         let Some(found) = found else {
             return ToolOutcome::Error(ToolError::new(format!("nothing here carries out `{}`", call.name)));
         };
-        let (args, mut values) = match self.secrets.fill(call) {
+        let FilledCall { args, mask: secret, unmasked } = match self.secrets.fill(call) {
             Ok(filled) => filled,
             Err(error) => return ToolOutcome::Error(error),
         };
-        for name in self.secrets.unmasked(call) {
-            caller.report()(&format!("the secret `{name}` is not masked in what is shown: it has fewer than {} bytes", mask::SHORTEST));
+        for name in unmasked {
+            caller.report()(&format!("the secret `{name}` is not masked in what is shown: it has fewer than {SHORTEST} bytes"));
         }
         let context: &Context = caller.context();
+        let mut texts = Vec::new();
         let hidden = self.hidden.iter().filter_map(|path| walk(context.get(path.root())?, path.rest()));
-        hidden.for_each(|value| mask::texts_of(value, &mut values));
-        let mask = Mask::new(values);
+        hidden.for_each(|value| hidden::texts_of(value, &mut texts));
+        let mask = secret.clone().and_texts(texts);
         let report: Report = {
             let (report, mask) = (Arc::clone(caller.report()), mask.clone());
             Arc::new(move |line| report(&mask.text(line)))
@@ -265,10 +265,15 @@ impl Bindings {
             FoundBinding::Process(process) => process.run(job).await,
             FoundBinding::Function(function) => function.run(job, CallContext::new(caller, call, Arc::clone(&report))).await,
         };
-        outcome.map_or_else(
-            |error| ToolOutcome::Error(ToolError { message: mask.text(&error.message).into_owned(), ..error }),
-            ToolOutcome::Success,
-        )
+        match outcome {
+            Ok(value) => ToolOutcome::Success(secret.value(value)),
+            Err(error) => ToolOutcome::Error(ToolError {
+                message: mask.text(&error.message).into_owned(),
+                code: error.code.map(|code| secret.value(code)),
+                data: error.data.map(|data| secret.value(data)),
+                ..error
+            }),
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use anstyle::Style;
 use serde_json::{Value as Json, json};
 use trellis_core::Value;
 use trellis_host::{
-    binding::shown,
+    secrets::shown,
     history::{History, PendingApproval, Put},
 };
 

@@ -24,7 +24,8 @@ use tokio::{
 use trellis_core::{ToolError, Value, diagnostic::FilePath};
 
 use self::stderr::ErrorStream;
-use super::{Job, Progress, after, output, secret, stopped, timed_out};
+use super::{Job, Progress, after, output, stopped, timed_out};
+use crate::secrets::is_withheld;
 
 /// Arguments of so many bytes no longer fit one variable of the environment (on Linux): they go to standard input only, and
 /// `TRELLIS_ARGS_ON_STDIN=1` says so.
@@ -99,7 +100,7 @@ impl Process {
         let mut command = Command::new(&self.program);
         command.args(&self.args).current_dir(&self.cwd).kill_on_drop(true);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(secret::is_withheld)) {
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_withheld)) {
             command.env_remove(name);
         }
         command.envs(&self.env);

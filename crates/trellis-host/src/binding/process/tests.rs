@@ -7,7 +7,10 @@ use std::os::unix::fs::PermissionsExt;
 use trellis_core::{engine::ToolErrorKind, state::PendingCall};
 
 use super::*;
-use crate::binding::{Bounds, Cancel, mask::Mask};
+use crate::{
+    binding::{Bounds, Cancel},
+    secrets::Mask,
+};
 
 /// A project folder with one tool.
 struct Bench {
@@ -244,7 +247,7 @@ fn what_cannot_start_says_why_and_what_to_do() {
 fn told(bench: &Bench, secrets: &[&str]) -> (Vec<String>, String) {
     let (call, cancel, lines) = (call("{}"), Cancel::new(), std::sync::Mutex::new(Vec::new()));
     let progress = |line: &str| lines.lock().unwrap().push(line.to_owned());
-    let mask = Mask::new(secrets.iter().map(|secret| (*secret).to_owned()));
+    let mask = Mask::of_secrets(secrets.iter().copied());
     let args = call.args.clone();
     let job = Job { call: &call, args, timeout: bench.timeout, bounds: bench.bounds(), mask, cancel: &cancel, progress: &progress };
     let error = block_on(bench.process.run(job)).unwrap_err();
