@@ -18,6 +18,7 @@
 //! | `history` | yes | [`history`]: stored sessions read, moved, forked, replayed and checked |
 //! | `sqlite`, `redis`, `postgres` | no | stores in SQLite, Redis and PostgreSQL |
 //! | `encryption` | no | sealed sessions in any store |
+//! | `vault` | no | `secrets::Vault`: secrets in an encrypted file |
 //! | `metrics` | no | counts and times of sessions, as Prometheus reads them |
 //! | `telemetry` | no | spans of sessions over OTLP and for subscribers of `tracing`; `telemetry-tls` to a collector behind TLS |
 //! | `schemars` | no | schemas from Rust types: `Bindings::function_typed`, and `wire::schema` of JSON Lines |
@@ -43,6 +44,7 @@ pub mod metrics;
 pub mod recording;
 #[cfg(feature = "runner")]
 pub mod runner;
+pub mod secrets;
 pub mod session;
 pub mod sessions;
 pub mod store;
@@ -52,11 +54,12 @@ pub mod telemetry;
 pub mod testing;
 pub mod wire;
 
-pub use binding::{Bindings, CallContext, Secrets};
+pub use binding::{Bindings, CallContext};
 pub use interceptor::{Interceptor, Verdict};
 pub use journal::{Clock, Entry, Record};
 #[cfg(feature = "runner")]
 pub use runner::{Console, JsonLines, Outcome, Reason, Runner, TextConsole};
+pub use secrets::Secrets;
 pub use session::{Session, SessionError};
 pub use sessions::{Policy, Reply, SendError, Sent, SessionEvent, Sessions, Stop, Turn, Unbound};
 

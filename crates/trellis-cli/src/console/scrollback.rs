@@ -13,8 +13,8 @@ use trellis_core::{
 };
 use trellis_host::{
     Reason,
-    binding::shown,
     runner::{Reloaded, RunSummary, leaves_something},
+    secrets::shown,
 };
 
 use super::rows::{Window, spoken};

@@ -4,7 +4,8 @@ use std::{fmt, time::Duration};
 
 use trellis_core::{Mapping, ToolError, Value, engine::ToolErrorKind, program::Limits, state::PendingCall};
 
-use super::{CallContext, mask::Mask};
+use super::CallContext;
+use crate::secrets::Mask;
 
 /// An attempt of a call: its arguments with secrets filled in, its bounds, and who asks.
 #[non_exhaustive]

@@ -3,15 +3,15 @@
 //! `bindings:` of `trellis.yaml` say it for processes; an embedder registers functions by name. Only what is bound here ever runs. A call enters, a
 //! [`ToolResult`] comes out; what goes wrong on the way is an error result, never an error of the host.
 //!
-//! **Invariant:** the value of a secret is in no message.
+//! **Invariant:** the value of a secret that was filled into a call is in no message, no progress and no result of it (world 9.9).
 
 mod config;
 mod context;
 mod function;
+mod hidden;
 mod host;
 mod job;
 mod kind;
-mod mask;
 #[cfg(feature = "processes")]
 mod output;
 mod preflight;
@@ -20,7 +20,6 @@ mod process;
 #[cfg(all(unix, feature = "processes"))]
 mod process_group;
 mod progress;
-mod secret;
 #[cfg(feature = "schemars")]
 mod typed;
 mod unbound;
@@ -48,15 +47,14 @@ pub use self::{
     host::Host,
     job::{Job, Progress},
     kind::{Answer, Binding, Obstacle, Pending},
-    secret::{Secrets, shown},
 };
 pub(crate) use self::{context::Report, job::timed_out};
 use self::{
     function::Function,
     job::Bounds,
     kind::{Carrier, Site},
-    mask::Mask,
 };
+use crate::secrets::{FilledCall, SHORTEST, Secrets};
 
 /// Everything that this host can carry out.
 #[derive(Clone, Default)]
@@ -94,7 +92,7 @@ impl Bindings {
     /// with others comes from `host`.
     pub fn new(program: &Program, folder: &Path, host: &Host) -> (Self, Vec<Diagnostic>) {
         let mut bindings =
-            Self { bounds: program.limits().into(), hidden: mask::hidden_by(program), secrets: host.secrets.clone(), ..Self::default() };
+            Self { bounds: program.limits().into(), hidden: hidden::hidden_by(program), secrets: host.secrets.clone(), ..Self::default() };
         let mut found = Vec::new();
         for graph in program.graphs() {
             let folder = folder.join(&*graph.root);
@@ -165,7 +163,7 @@ impl Bindings {
     /// The same, held to the bounds of a program, and to what it hides.
     #[must_use]
     pub(crate) fn serving(self, program: &Program) -> Self {
-        Self { bounds: program.limits().into(), hidden: mask::hidden_by(program), ..self }
+        Self { bounds: program.limits().into(), hidden: hidden::hidden_by(program), ..self }
     }
 
     /// Functions that no call of a program can mean, with the nearest name that one can.
@@ -217,9 +215,9 @@ impl Bindings {
         matches!(call.kind, CallKind::Tool) && self.binds(root_of(program, call), &call.name)
     }
 
-    /// Carries a call out. Its timeout counts from here; its delay and approval are past. In no message and no progress of the tool stands a secret of
-    /// the call, or what the session's context has at the paths that `redact` names and where answers to `input_type: secret` are saved; but for what
-    /// is shorter than four bytes.
+    /// Carries a call out. Its timeout counts from here; its delay and approval are past. In no message, progress and result of the tool stands a
+    /// secret of the call, and in no message and progress what the session's context has at the paths that `redact` names and where answers to
+    /// `input_type: secret` are saved; but for what is shorter than four bytes.
     pub async fn call(&self, program: &Program, call: &PendingCall, caller: &Caller) -> ToolResult {
         let Answer { result, meta } = self.answer(program, call, caller).await;
         ToolResult::new(call.id.clone(), result.map_or_else(ToolOutcome::Error, ToolOutcome::Success)).with_meta(meta)
@@ -233,17 +231,18 @@ impl Bindings {
         let Some(found) = found else {
             return Err(ToolError::new(format!("nothing here carries out `{}`", call.name))).into();
         };
-        let (args, mut values) = match self.secrets.fill(call) {
+        let FilledCall { args, mask: secret, unmasked } = match self.secrets.fill(call) {
             Ok(filled) => filled,
             Err(error) => return Err(error).into(),
         };
-        for name in self.secrets.unmasked(call) {
-            caller.report()(&format!("the secret `{name}` is not masked in what is shown: it has fewer than {} bytes", mask::SHORTEST));
+        for name in unmasked {
+            caller.report()(&format!("the secret `{name}` is not masked in what is shown: it has fewer than {SHORTEST} bytes"));
         }
         let context: &Context = caller.context();
+        let mut texts = Vec::new();
         let hidden = self.hidden.iter().filter_map(|path| walk(context.get(path.root())?, path.rest()));
-        hidden.for_each(|value| mask::texts_of(value, &mut values));
-        let mask = Mask::new(values);
+        hidden.for_each(|value| hidden::texts_of(value, &mut texts));
+        let mask = secret.clone().and_texts(texts);
         let report: Report = {
             let (report, mask) = (Arc::clone(caller.report()), mask.clone());
             Arc::new(move |line| report(&mask.text(line)))
@@ -251,8 +250,14 @@ impl Bindings {
         let timeout = call.timeout.map(Duration::from_millis).or(found.timeout());
         let context = CallContext::new(caller, call, report);
         let job = Job { call, args, timeout, context, bounds: self.bounds, mask: mask.clone() };
-        let answer = found.run(job).await;
-        Answer { result: answer.result.map_err(|error| ToolError { message: mask.text(&error.message).into_owned(), ..error }), ..answer }
+        let Answer { result, meta } = found.run(job).await;
+        let result = result.map(|value| secret.value(value)).map_err(|error| ToolError {
+            message: mask.text(&error.message).into_owned(),
+            code: error.code.map(|code| secret.value(code)),
+            data: error.data.map(|data| secret.value(data)),
+            ..error
+        });
+        Answer { result, meta: meta.map(|meta| secret.value(meta)) }
     }
 }
 

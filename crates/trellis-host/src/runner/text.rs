@@ -18,7 +18,7 @@ use super::{
     lines::{Line, LineReader},
     summary::leaves_something,
 };
-use crate::{binding::shown, controls::is_steering, sessions::quoted};
+use crate::{controls::is_steering, secrets::shown, sessions::quoted};
 
 type Format = Box<dyn Fn(&str) -> String>;
 type TimeOfDay = Box<dyn Fn(u64) -> String>;

@@ -6,8 +6,8 @@ use anstyle::Style;
 use serde_json::{Value as Json, json};
 use trellis_core::Value;
 use trellis_host::{
-    binding::shown,
     history::{History, PendingApproval, Put},
+    secrets::shown,
 };
 
 use super::{

@@ -29,8 +29,9 @@ use super::{
     Job, Progress,
     job::{after, stopped, timed_out},
     kind::{Answer, Binding, Obstacle, Pending},
-    output, secret,
+    output,
 };
+use crate::secrets::is_withheld;
 
 /// Arguments of so many bytes no longer fit one variable of the environment (on Linux): they go to standard input only, and
 /// `TRELLIS_ARGS_ON_STDIN=1` says so.
@@ -114,7 +115,7 @@ impl Process {
         let mut command = Command::new(&self.program);
         command.args(&self.args).current_dir(&self.cwd).kill_on_drop(true);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(secret::is_withheld)) {
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_withheld)) {
             command.env_remove(name);
         }
         command.envs(&self.env);

@@ -2,12 +2,8 @@
 
 use tokio::time::Instant;
 
-use super::super::{
-    Progress,
-    mask::{Mask, Masker, StreamEnd},
-    output::OutputTail,
-    progress::ProgressLines,
-};
+use super::super::{Progress, output::OutputTail, progress::ProgressLines};
+use crate::secrets::{Mask, Masker, StreamEnd};
 
 /// What a process writes on standard error.
 pub(super) struct ErrorStream {

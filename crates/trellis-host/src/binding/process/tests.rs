@@ -7,7 +7,10 @@ use std::{os::unix::fs::PermissionsExt, sync::Arc};
 use trellis_core::{engine::ToolErrorKind, state::PendingCall};
 
 use super::*;
-use crate::binding::{CallContext, Caller, Cancel, Report, job::Bounds, mask::Mask};
+use crate::{
+    binding::{CallContext, Caller, Cancel, Report, job::Bounds},
+    secrets::Mask,
+};
 
 /// A project folder with one tool.
 struct Bench {
@@ -242,7 +245,7 @@ fn told(bench: &Bench, secrets: &[&str]) -> (Vec<String>, String) {
     let (call, cancel, lines) = (call("{}"), Cancel::new(), Arc::new(std::sync::Mutex::new(Vec::new())));
     let heard = Arc::clone(&lines);
     let report: Report = Arc::new(move |line| heard.lock().unwrap().push(line.to_owned()));
-    let mask = Mask::new(secrets.iter().map(|secret| (*secret).to_owned()));
+    let mask = Mask::of_secrets(secrets.iter().copied());
     let job = bench.job_with(&call, &cancel, mask, report);
     let error = block_on(bench.process.run_to_end(job)).unwrap_err();
     let lines = std::mem::take(&mut *lines.lock().unwrap());

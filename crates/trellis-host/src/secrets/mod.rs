@@ -1,0 +1,159 @@
+//! Secrets (world 11.1): looked up by name, filled into the arguments of a call just before it runs (language 3.6), and kept out of all that is told.
+//!
+//! ```text
+//! Secrets::chain: environment ─▶ vault ─▶ SecretError     a call with places ──fill──▶ arguments + Mask
+//! ```
+//!
+//! **Invariant:** the value of a secret is in no message; an error of this module holds names and places of files.
+
+mod fill;
+mod mask;
+mod name;
+#[cfg(feature = "vault")]
+mod vault;
+mod withheld;
+
+use std::{fmt, sync::Arc};
+
+use trellis_core::{ToolError, Value};
+use zeroize::Zeroizing;
+
+#[cfg(feature = "vault")]
+pub use self::vault::{MAX_VALUE, Vault, VaultEntry, VaultError};
+pub(crate) use self::{
+    fill::FilledCall,
+    mask::{Masker, SHORTEST, StreamEnd},
+    withheld::is_withheld,
+};
+pub use self::{
+    fill::shown,
+    mask::{Mask, MaskStream},
+    name::{is_name, variable},
+};
+
+/// The value of a secret; its bytes are overwritten when it is dropped.
+pub type SecretText = Zeroizing<String>;
+
+type Lookup = dyn Fn(&str) -> Result<Option<SecretText>, SecretError> + Send + Sync;
+
+/// A source of secrets.
+///
+/// ```
+/// use trellis_host::Secrets;
+///
+/// let secrets = Secrets::chain([Secrets::from_env(), Secrets::new(|name| (name == "crm").then(|| "hunter2".to_owned()))]);
+/// assert_eq!(secrets.find("crm").unwrap().as_str(), "hunter2");
+/// assert!(secrets.find("wiki").unwrap_err().to_string().contains("TRELLIS_SECRET_WIKI"));
+/// ```
+#[derive(Clone)]
+pub struct Secrets(Arc<Lookup>);
+
+/// A secret that cannot be had; the message names it, and how to mend it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SecretError {
+    /// No source knows the name.
+    #[error("the secret `{name}` is not known here; set `{variable}`, or run `trellis secret set {name}`", name = .0, variable = variable(.0))]
+    Unknown(Arc<str>),
+    /// The name is none that a secret can have.
+    #[error("`{0}` is no name of a secret: 1 to 64 of a-z, 0-9, `.`, `_` and `-`, a letter or digit first")]
+    Name(Arc<str>),
+    /// A source cannot be read, or holds something else.
+    #[error("the secret `{name}` cannot be read: {why}")]
+    Unreadable {
+        /// The name of the secret.
+        name: Arc<str>,
+        /// What is wrong with the source, and how to mend it.
+        why: Arc<str>,
+    },
+}
+
+impl Secrets {
+    /// Secrets that `resolve` knows by name.
+    pub fn new(resolve: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
+        Self::fallible(move |name| Ok(resolve(name).map(Zeroizing::new)))
+    }
+
+    /// Secrets that `resolve` knows by name, where looking may fail: an error is told as it is, and no other source is asked.
+    pub fn fallible(resolve: impl Fn(&str) -> Result<Option<SecretText>, SecretError> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(resolve))
+    }
+
+    /// Secrets from the environment: `api-key` is `TRELLIS_SECRET_API_KEY`.
+    pub fn from_env() -> Self {
+        Self::fallible(|name| match std::env::var(variable(name)) {
+            Ok(value) => Ok(Some(Zeroizing::new(value))),
+            Err(std::env::VarError::NotPresent) => Ok(None),
+            Err(std::env::VarError::NotUnicode(_)) => {
+                let why = format!("`{}` is not UTF-8", variable(name)).into();
+                Err(SecretError::Unreadable { name: name.into(), why })
+            }
+        })
+    }
+
+    /// The first of these that knows a name has its value.
+    pub fn chain(sources: impl IntoIterator<Item = Self>) -> Self {
+        let sources: Vec<Self> = sources.into_iter().collect();
+        Self::fallible(move |name| {
+            for source in &sources {
+                if let Some(value) = (source.0)(name)? {
+                    return Ok(Some(value));
+                }
+            }
+            Ok(None)
+        })
+    }
+
+    /// The value of a secret.
+    ///
+    /// # Errors
+    /// The name is none, no source knows it, or one that was asked cannot be read.
+    pub fn find(&self, name: &str) -> Result<SecretText, SecretError> {
+        if !is_name(name) {
+            return Err(SecretError::Name(name.into()));
+        }
+        (self.0)(name)?.ok_or_else(|| SecretError::Unknown(name.into()))
+    }
+}
+
+impl From<SecretError> for ToolError {
+    fn from(error: SecretError) -> Self {
+        Self { code: Some(Value::text("secret")), ..Self::new(error.to_string()) }
+    }
+}
+
+impl Default for Secrets {
+    /// Knows none.
+    fn default() -> Self {
+        Self::new(|_| None)
+    }
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secrets")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(known: &'static str, value: &'static str) -> Secrets {
+        Secrets::new(move |name| (name == known).then(|| value.to_owned()))
+    }
+
+    // world 11.1
+    #[test]
+    fn the_first_source_that_knows_a_name_wins_and_an_error_ends_the_search() {
+        let broken = Secrets::fallible(|name| match name {
+            "c" => Err(SecretError::Unreadable { name: name.into(), why: "closed".into() }),
+            _ => Ok(None),
+        });
+        let secrets = Secrets::chain([one("a", "1"), broken, one("a", "2"), one("b", "3"), one("c", "4")]);
+        assert_eq!((&**secrets.find("a").unwrap(), &**secrets.find("b").unwrap()), ("1", "3"));
+        assert_eq!(secrets.find("c").unwrap_err().to_string(), "the secret `c` cannot be read: closed");
+        assert_eq!(secrets.find("d").unwrap_err(), SecretError::Unknown("d".into()));
+        assert_eq!(secrets.find("No/Name").unwrap_err(), SecretError::Name("No/Name".into()));
+    }
+}

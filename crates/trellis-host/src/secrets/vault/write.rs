@@ -1,0 +1,102 @@
+//! Writing a vault: one writer at a time, and the whole file at once.
+
+use std::{
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{self, Write},
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::{
+    VaultError,
+    file::{Contents, for_owner},
+};
+
+/// How long another writer is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// The right to write a vault, until it is dropped. The lock is a file of its own, since the vault is replaced.
+pub(super) struct WriteLock<'v> {
+    vault: &'v Path,
+    lock: File,
+}
+
+impl<'v> WriteLock<'v> {
+    /// Waits for other writers. A folder that is not there is made, with a `.gitignore` of `*`.
+    pub(super) fn acquire(vault: &'v Path) -> Result<Self, VaultError> {
+        let folder = folder_of(vault);
+        make_folder(folder).map_err(VaultError::io(folder, "made"))?;
+        let path = beside(vault, ".lock");
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false);
+        for_owner(&mut options);
+        let lock = options.open(&path).map_err(VaultError::io(&path, "made"))?;
+        let give_up = Instant::now() + PATIENCE;
+        loop {
+            match lock.try_lock() {
+                Ok(()) => return Ok(Self { vault, lock }),
+                Err(TryLockError::WouldBlock) if Instant::now() < give_up => thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => return Err(VaultError::Busy(vault.to_owned())),
+                Err(TryLockError::Error(error)) => return Err(VaultError::io(path, "locked")(error)),
+            }
+        }
+    }
+
+    /// Puts these contents in the place of the file's.
+    pub(super) fn replace(&self, contents: &Contents) -> Result<(), VaultError> {
+        let next = beside(self.vault, ".new");
+        let written = write(&next, contents).and_then(|()| fs::rename(&next, self.vault));
+        if written.is_err() {
+            let _ = fs::remove_file(&next);
+        }
+        written.map_err(VaultError::io(self.vault, "written"))?;
+        // The rename is on the disk with its folder; where folders cannot be opened, the system sees to that.
+        if let Ok(folder) = File::open(folder_of(self.vault)) {
+            let _ = folder.sync_all();
+        }
+        Ok(())
+    }
+}
+
+impl Drop for WriteLock<'_> {
+    fn drop(&mut self) {
+        // Where it cannot be unlocked, closing the file does.
+        let _ = self.lock.unlock();
+    }
+}
+
+fn write(path: &Path, contents: &Contents) -> io::Result<()> {
+    // One that a writer left behind when it was killed: whoever holds the lock is the only writer.
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    for_owner(&mut options);
+    let mut file = options.open(path)?;
+    let mut text = serde_json::to_vec_pretty(contents)?;
+    text.push(b'\n');
+    file.write_all(&text)?;
+    file.sync_all()
+}
+
+fn make_folder(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    fs::create_dir_all(folder)?;
+    fs::write(folder.join(".gitignore"), "*\n")
+}
+
+fn folder_of(vault: &Path) -> &Path {
+    vault.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn beside(vault: &Path, suffix: &str) -> PathBuf {
+    let mut path = vault.as_os_str().to_owned();
+    path.push(suffix);
+    path.into()
+}

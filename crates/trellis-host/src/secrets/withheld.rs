@@ -1,0 +1,42 @@
+//! Variables that no process inherits (world 9.9): secrets, and the credentials of the program itself.
+
+/// Beginnings of the names of such variables.
+const PREFIXES: [&str; 3] = [super::name::PREFIX, "TRELLIS_VAULT", "TRELLIS_KEY"];
+
+/// Names of others: the store's address may hold a password, the collector's address and headers a token. `docs/reference/projects.md` names them.
+const CREDENTIALS: [&str; 9] = [
+    "TRELLIS_STORE",
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_HEADERS",
+    "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
+    "OTEL_EXPORTER_OTLP_METRICS_HEADERS",
+    "OTEL_EXPORTER_OTLP_LOGS_HEADERS",
+    "OTEL_EXPORTER_OTLP_CLIENT_KEY",
+    "OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY",
+];
+
+/// Whether processes do not inherit this variable.
+pub(crate) fn is_withheld(variable: &str) -> bool {
+    PREFIXES.iter().any(|prefix| variable.starts_with(prefix)) || CREDENTIALS.contains(&variable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // world 9.9
+    #[test]
+    fn the_credentials_of_the_program_are_withheld_from_processes() {
+        let withheld =
+            ["TRELLIS_SECRET_KEY", "TRELLIS_STORE", "TRELLIS_KEY_FILE", "TRELLIS_VAULT", "TRELLIS_VAULT_KEY", "OTEL_EXPORTER_OTLP_HEADERS"];
+        for variable in withheld {
+            assert!(is_withheld(variable), "{variable}");
+        }
+        assert!(!is_withheld("PATH") && !is_withheld("TRELLIS_MAX_INPUT_SIZE"));
+        let reference = include_str!("../../../../docs/reference/projects.md");
+        for variable in CREDENTIALS.iter().chain(&PREFIXES) {
+            assert!(reference.contains(&format!("`{variable}")), "the reference does not name `{variable}`");
+        }
+    }
+}
