@@ -9,6 +9,9 @@ use super::Secrets;
 pub struct Host {
     /// The values of secrets.
     pub secrets: Secrets,
+    /// Indexes of `documents.search`.
+    #[cfg(feature = "sqlite")]
+    pub(super) indexes: super::builtin::Indexes,
 }
 
 impl Host {

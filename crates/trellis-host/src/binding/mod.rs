@@ -5,6 +5,7 @@
 //!
 //! **Invariant:** the value of a secret that was filled into a call is in no message, no progress and no result of it (world 9.9).
 
+mod builtin;
 mod config;
 mod context;
 mod function;
