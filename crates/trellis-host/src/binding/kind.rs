@@ -5,7 +5,7 @@
 
 use std::{fmt, path::Path, pin::Pin, sync::Arc, time::Duration};
 
-use trellis_core::{ToolError, Value, diagnostic::Severity, program::Graph};
+use trellis_core::{Document, ToolError, Value, diagnostic::Severity, program::Graph, syntax::project::HostConfig};
 
 #[cfg(feature = "processes")]
 use super::process;
@@ -112,6 +112,12 @@ pub(super) struct Site<'s> {
     pub(super) tool: &'s str,
     /// The folder of the project file, absolute: relative paths start there.
     pub(super) folder: &'s Path,
+    /// The root of its graph in the program, empty for the outermost.
+    pub(super) root: &'s str,
+    /// Its keys, with what is filled in when they are used.
+    pub(super) config: &'s HostConfig,
+    /// The files of the program, which say what bindings refer to.
+    pub(super) documents: &'s [Arc<Document>],
     /// The graph that the binding belongs to, where there is a program.
     pub(super) graph: Option<&'s Graph>,
     pub(super) host: &'s Host,

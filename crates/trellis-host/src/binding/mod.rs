@@ -99,7 +99,15 @@ impl Bindings {
             let folder = folder.join(&*graph.root);
             for (name, syntax) in &graph.bindings {
                 let file = config::path_of(program, graph, name, syntax);
-                let site = Site { tool: name, folder: &folder, graph: Some(graph), host };
+                let site = Site {
+                    tool: name,
+                    folder: &folder,
+                    root: &graph.root,
+                    config: &syntax.config,
+                    documents: program.documents(),
+                    graph: Some(graph),
+                    host,
+                };
                 let bound = match config::decode(syntax, &file, &site) {
                     Ok(None) => continue,
                     Ok(Some(carrier)) => Bound::By(carrier, file),

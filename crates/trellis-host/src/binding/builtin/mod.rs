@@ -88,7 +88,7 @@ pub(super) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Car
     let known = BuiltinTool::find(config.builtin.as_deref()?)?;
     let tool = tool(known.name, config, reader, site)?;
     let parameters = known.parameters().and_then(|schema| Schema::new(&schema).ok());
-    let args = reader.shape("args").cloned();
+    let args = site.config.shape("args").map(|shape| shape.value.clone());
     Some(Carrier::new(Builtin { known, parameters, args, tool }))
 }
 
@@ -102,7 +102,7 @@ fn tool(name: &str, config: Config, reader: &mut ConfigReader<'_>, site: &Site<'
         "documents.search" => Some(Arc::new(documents::Search::new(config, reader, site)?)),
         "documents.read" => Some(Arc::new(documents::Read::new(&config, site))),
         "sql.query" => Some(Arc::new(sql::Query::new(config, reader, site)?)),
-        _ => values::Values::named(name, config, reader, site).map(|values| Arc::new(values) as Arc<dyn Tool>),
+        _ => values::Values::named(name, config, site).map(|values| Arc::new(values) as Arc<dyn Tool>),
     };
     #[cfg(not(feature = "sqlite"))]
     {
@@ -150,7 +150,7 @@ impl Builtin {
             ToolError { kind: ToolErrorKind::Schema, ..ToolError::new(message).finally() }
         };
         if let Some(breach) = self.parameters.as_ref().and_then(|schema| schema.breaches(&args).into_iter().next()) {
-            return Err(unfit(breach.to_string()));
+            return Err(unfit(if breach.pointer.is_empty() { breach.message } else { format!("`{}`: {}", breach.pointer, breach.message) }));
         }
         match args {
             Value::Map(args) => Ok(args),

@@ -10,6 +10,7 @@ use std::{
 };
 
 use rusqlite::{
+    fallible_iterator::FallibleIterator,
     Batch, Connection, ErrorCode, OpenFlags, Statement, ToSql,
     hooks::{AuthAction, AuthContext, Authorization},
     types::{ToSqlOutput, ValueRef},
@@ -52,7 +53,8 @@ impl Query {
             self.make()?;
         }
         let access = if self.may_write { OpenFlags::SQLITE_OPEN_READ_WRITE } else { OpenFlags::SQLITE_OPEN_READ_ONLY };
-        let connection = Connection::open_with_flags(&self.database, access | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(|error| self.failed(&error))?;
+        let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut connection = Connection::open_with_flags(&self.database, flags).map_err(|error| self.failed(&error))?;
         connection.busy_timeout(BUSY).map_err(|error| self.failed(&error))?;
         connection.authorizer(Some(authorize)).map_err(|error| self.failed(&error))?;
         Ok(connection)
@@ -69,7 +71,7 @@ impl Query {
         let folder = self.database.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder).map_err(unmade)?;
         let draft = folder.join(format!(".{}.{}", self.database.file_name().unwrap_or_default().to_string_lossy(), std::process::id()));
-        let made = Connection::open(&draft).and_then(|connection| {
+        let made = Connection::open(&draft).and_then(|mut connection| {
             connection.authorizer(Some(authorize))?;
             connection.execute_batch(&format!("begin;\n{sql}\n;commit;"))
         });
@@ -171,11 +173,13 @@ impl ToSql for Bound<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         let Self(value) = self;
         Ok(match value {
-            Value::Null => ValueRef::Null.into(),
+            Value::Null => ToSqlOutput::Borrowed(ValueRef::Null),
             Value::Bool(truth) => ToSqlOutput::from(*truth),
             Value::Int(number) => ToSqlOutput::from(*number),
+            // Beyond what a column holds as an integer.
+            Value::UInt(number) => ToSqlOutput::from(number.to_string()),
             Value::Float(number) => ToSqlOutput::from(*number),
-            Value::Text(text) => ValueRef::Text(text.as_bytes()).into(),
+            Value::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),
             Value::List(_) | Value::Map(_) => ToSqlOutput::from(value.to_json()),
         })
     }

@@ -13,7 +13,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 use trellis_core::{Mapping, ToolError, Value, syntax::duration};
 
 use super::{Config, Request, Tool, final_error, number, store_error, text};
-use crate::binding::{Obstacle, config::ConfigReader, kind::Site};
+use crate::binding::{Obstacle, kind::Site};
 
 /// The file where nobody names one, below the folder of the project file.
 const STORE: &str = ".trellis/values.db";
@@ -66,7 +66,7 @@ struct Entry {
 
 impl Values {
     /// The builtin of a name; nothing where it is none of these.
-    pub(super) fn named(name: &str, config: Config, reader: &ConfigReader<'_>, site: &Site<'_>) -> Option<Self> {
+    pub(super) fn named(name: &str, config: Config, site: &Site<'_>) -> Option<Self> {
         let operation = match name {
             "values.get" => Operation::Get,
             "values.put" => Operation::Put,
@@ -76,7 +76,7 @@ impl Values {
         };
         let file = site.folder.join(config.store.unwrap_or_else(|| STORE.into()));
         let space = config.space.unwrap_or_else(|| SPACE.to_owned());
-        Some(Self { operation, file, space, default: reader.value("default").cloned() })
+        Some(Self { operation, file, space, default: site.config.get("default").cloned() })
     }
 
     fn open(&self) -> Result<Connection, ToolError> {

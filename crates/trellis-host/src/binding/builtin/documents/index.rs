@@ -72,9 +72,9 @@ impl Index {
                 let score = (weight / (weight + 1.0) * 10_000.0).round() / 10_000.0;
                 Ok(Hit { path: row.get(0)?, title: row.get(1)?, snippet: row.get(2)?, score })
             })?;
-            hits.collect()
+            hits.collect::<rusqlite::Result<Vec<Hit>>>()
         };
-        find().map_err(|error: rusqlite::Error| failed(&error))
+        find().map_err(|error| failed(&error))
     }
 }
 
