@@ -19,6 +19,7 @@
 //! compile error there. The inside of the compiler ([`program`], [`syntax`], [`compile`](mod@compile), [`template`]) is open to tools, and may change
 //! with every minor version.
 
+pub mod builtin;
 pub mod compile;
 pub mod context;
 pub mod context_types;

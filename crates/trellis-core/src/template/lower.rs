@@ -15,13 +15,41 @@ use minijinja::{
 
 use super::{
     builtins::GUARDS,
+    check::is_namespace,
+    compute::OUTCOMES,
     machine::{Secret, hook},
 };
 
 /// A template ready for the engine.
 /// A text with secrets is counted as a whole, since they have offsets in it.
 pub(super) fn template<'s>(tree: &Stmt<'s>, secrets: bool) -> Stmt<'s> {
-    statement(tree, secrets)
+    statement(tree, LoweringMode { is_counted: secrets, prints: true, is_compute: false })
+}
+
+/// A `compute` file ready for the engine: it prints nothing, so its blanks are left out where nothing captures them.
+pub(super) fn compute<'s>(tree: &Stmt<'s>) -> Stmt<'s> {
+    statement(tree, LoweringMode { is_counted: true, prints: false, is_compute: true })
+}
+
+/// What stands around a statement.
+#[derive(Clone, Copy)]
+struct LoweringMode {
+    /// Text goes through the printer, which counts.
+    is_counted: bool,
+    /// Blanks are part of a text.
+    prints: bool,
+    /// What is set is part of a result.
+    is_compute: bool,
+}
+
+impl LoweringMode {
+    fn counted(self) -> Self {
+        Self { is_counted: true, ..self }
+    }
+
+    fn captured(self) -> Self {
+        Self { prints: true, ..self }
+    }
 }
 
 /// An expression whose value is wanted, and whether it may be unset: only where it ends in `optional`.
@@ -29,17 +57,18 @@ pub(super) fn expression<'s>(tree: &Expr<'s>) -> (Expr<'s>, bool) {
     if ends_in_optional(tree) { (may_be_unset(tree), true) } else { (needed(tree), false) }
 }
 
-fn statements<'s>(trees: &[Stmt<'s>], looped: bool) -> Vec<Stmt<'s>> {
-    trees.iter().map(|tree| statement(tree, looped)).collect()
+fn statements<'s>(trees: &[Stmt<'s>], mode: LoweringMode) -> Vec<Stmt<'s>> {
+    let is_kept = |tree: &&Stmt<'s>| mode.prints || !matches!(tree, Stmt::EmitRaw(node) if node.raw.trim().is_empty());
+    trees.iter().filter(is_kept).map(|tree| statement(tree, mode)).collect()
 }
 
-fn statement<'s>(tree: &Stmt<'s>, looped: bool) -> Stmt<'s> {
+fn statement<'s>(tree: &Stmt<'s>, mode: LoweringMode) -> Stmt<'s> {
     match tree {
         Stmt::Template(node) => {
-            Stmt::Template(Spanned::new(ast::Template { children: statements(&node.children, looped) }, flat(node.span())))
+            Stmt::Template(Spanned::new(ast::Template { children: statements(&node.children, mode) }, flat(node.span())))
         }
         // Text outside of loops is as long as the template; inside it goes through the printer, which counts.
-        Stmt::EmitRaw(node) if looped => emit(constant(Dyn::from(node.raw), node.span()), node.span()),
+        Stmt::EmitRaw(node) if mode.is_counted => emit(constant(Dyn::from(node.raw), node.span()), node.span()),
         Stmt::EmitRaw(node) => Stmt::EmitRaw(Spanned::new(ast::EmitRaw { raw: node.raw }, flat(node.span()))),
         Stmt::EmitExpr(node) if is_secret(&node.expr) => {
             emit(constant(Dyn::from_object(Secret { place: extent(&node.expr).start_offset as usize }), node.span()), node.span())
@@ -54,34 +83,43 @@ fn statement<'s>(tree: &Stmt<'s>, looped: bool) -> Stmt<'s> {
                 iter: filter(hook::KEEP, needed(&node.iter), Vec::new(), extent(&node.iter)),
                 filter_expr: node.filter_expr.as_ref().map(may_be_unset),
                 recursive: false,
-                body: statements(&node.body, true),
-                else_body: statements(&node.else_body, looped),
+                body: statements(&node.body, mode.counted()),
+                else_body: statements(&node.else_body, mode),
             };
             Stmt::ForLoop(Spanned::new(lowered, flat(node.span())))
         }
         Stmt::IfCond(node) => {
             let lowered = ast::IfCond {
                 expr: may_be_unset(&node.expr),
-                true_body: statements(&node.true_body, looped),
-                false_body: statements(&node.false_body, looped),
+                true_body: statements(&node.true_body, mode),
+                false_body: statements(&node.false_body, mode),
             };
             Stmt::IfCond(Spanned::new(lowered, flat(node.span())))
         }
         Stmt::WithBlock(node) => {
             let assignments = node.assignments.iter().map(|(name, value)| (target(name), kept(value))).collect();
-            Stmt::WithBlock(Spanned::new(ast::WithBlock { assignments, body: statements(&node.body, looped) }, flat(node.span())))
+            Stmt::WithBlock(Spanned::new(ast::WithBlock { assignments, body: statements(&node.body, mode) }, flat(node.span())))
+        }
+        // The engine's own object, which `set` can change: a copy of it could not be.
+        Stmt::Set(node) if let Some(made) = namespace(&node.expr) => {
+            Stmt::Set(Spanned::new(ast::Set { target: target(&node.target), expr: made }, flat(node.span())))
+        }
+        // What becomes part of a result has to be there.
+        Stmt::Set(node) if mode.is_compute && is_outcome(&node.target) => {
+            let value = filter(hook::KEEP, needed(&node.expr), Vec::new(), extent(&node.expr));
+            Stmt::Set(Spanned::new(ast::Set { target: target(&node.target), expr: value }, flat(node.span())))
         }
         Stmt::Set(node) => Stmt::Set(Spanned::new(ast::Set { target: target(&node.target), expr: kept(&node.expr) }, flat(node.span()))),
         Stmt::SetBlock(node) => {
             let lowered = ast::SetBlock {
                 target: target(&node.target),
                 filter: node.filter.as_ref().map(|filters| chain(filters)),
-                body: statements(&node.body, looped),
+                body: statements(&node.body, mode.captured()),
             };
             Stmt::SetBlock(Spanned::new(lowered, flat(node.span())))
         }
         Stmt::FilterBlock(node) => {
-            let lowered = ast::FilterBlock { filter: chain(&node.filter), body: statements(&node.body, looped) };
+            let lowered = ast::FilterBlock { filter: chain(&node.filter), body: statements(&node.body, mode.captured()) };
             Stmt::FilterBlock(Spanned::new(lowered, flat(node.span())))
         }
         // The checker has refused these: an accepted template has none.
@@ -206,6 +244,25 @@ fn may_be_unset<'s>(tree: &Expr<'s>) -> Expr<'s> {
             Expr::Map(Spanned::new(lowered, span))
         }
     }
+}
+
+/// Whether the value of a name leaves a `compute` file, or is kept for one that does.
+fn is_outcome(target: &Expr<'_>) -> bool {
+    match target {
+        Expr::Var(name) => OUTCOMES.contains(&name.id),
+        other => matches!(other, Expr::GetAttr(_)),
+    }
+}
+
+/// `namespace(…)` of a `compute` file, whose entries are values with names.
+fn namespace<'s>(tree: &Expr<'s>) -> Option<Expr<'s>> {
+    let Expr::Call(node) = tree else { return None };
+    if !is_namespace(node) {
+        return None;
+    }
+    let span = flat(node.span());
+    let callee = Expr::Var(Spanned::new(ast::Var { id: hook::NAMESPACE }, span));
+    Some(Expr::Call(Spanned::new(ast::Call { expr: callee, args: arguments(&node.args, kept) }, span)))
 }
 
 /// A filter as it runs over this value, in the place of what its author wrote there.
