@@ -111,8 +111,10 @@ pub const COMPUTE_FILTERS: &[Builtin] = &[
 ];
 
 /// Functions that a `compute` file has beside [`FUNCTIONS`].
-pub const COMPUTE_FUNCTIONS: &[Builtin] =
-    &[builtin("namespace", "entries that loops and conditions may change: `{% set seen = namespace(count=0) %}`, `{% set seen.count = 1 %}`")];
+pub const COMPUTE_FUNCTIONS: &[Builtin] = &[builtin(
+    "namespace",
+    "entries that loops and conditions may change: `{% set seen = namespace(count=0) %}`, `{% set seen.count = 1 %}`",
+)];
 
 /// What a text is written in: a template, or a `compute` file, which has a few names more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

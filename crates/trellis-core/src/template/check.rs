@@ -71,7 +71,9 @@ impl Checker {
             Stmt::Set(node) => {
                 self.target(&node.target);
                 match &node.expr {
-                    Expr::Call(call) if self.vocabulary == Vocabulary::Compute && is_namespace(call) && matches!(node.target, Expr::Var(_)) => {
+                    Expr::Call(call)
+                        if self.vocabulary == Vocabulary::Compute && is_namespace(call) && matches!(node.target, Expr::Var(_)) =>
+                    {
                         self.values(&call.args).into_iter().for_each(|value| self.expression(value));
                     }
                     value => self.expression(value),

@@ -31,7 +31,8 @@ pub fn number(expression: &str) -> Result<Value, TemplateError> {
         return Err(error("the expression is empty", None));
     }
     // Nothing of these is part of a number, and some would end the template around it.
-    let foreign = [('^', "`^` is no operator: write `**` for a power"), ('"', TEXTS), ('\'', TEXTS), ('{', LISTS), ('[', LISTS), ('}', LISTS)];
+    let foreign =
+        [('^', "`^` is no operator: write `**` for a power"), ('"', TEXTS), ('\'', TEXTS), ('{', LISTS), ('[', LISTS), ('}', LISTS)];
     for (char, message) in foreign {
         if let Some(at) = expression.find(char) {
             return Err(error(message, Some(at..at + 1)));
@@ -46,7 +47,10 @@ pub fn number(expression: &str) -> Result<Value, TemplateError> {
     let made = Machine::expression(&template, &lowered).evaluate(&Scope::default(), LIMITS);
     let made = made.map_err(|failure| {
         let (message, place) = explain::failure(&failure, &template, LIMITS);
-        error(message, place.map(|place| place.start.saturating_sub(OPEN.len())..place.end.saturating_sub(OPEN.len()).min(expression.len())))
+        error(
+            message,
+            place.map(|place| place.start.saturating_sub(OPEN.len())..place.end.saturating_sub(OPEN.len()).min(expression.len())),
+        )
     })?;
     made.ok_or_else(|| error("there is no number", None))
 }

@@ -30,12 +30,16 @@ fn missing(used: &Used<'_>, parameters: &Value, report: &Report) -> Option<Diagn
         let Some(property) = properties.get(key) else {
             // Names that stand alone are declared; a mapping may have more than its schema says, unless it says so.
             let is_closed = at == 0 || of.get("additionalProperties") == Some(&Value::Bool(false));
-            return is_closed.then(|| undeclared(found(Code::UndefinedVariable, format!("no argument is called `{path}`")), key, properties));
+            return is_closed
+                .then(|| undeclared(found(Code::UndefinedVariable, format!("no argument is called `{path}`")), key, properties));
         };
-        let is_required = of.get("required").and_then(Value::as_list).is_some_and(|keys| keys.iter().any(|name| name.as_str() == Some(key)));
+        let is_required =
+            of.get("required").and_then(Value::as_list).is_some_and(|keys| keys.iter().any(|name| name.as_str() == Some(key)));
         if !is_required && !used.when.iter().any(|test| implies(test, &path)) {
             let message = format!("`{path}` may be missing: `parameters` do not require it");
-            return Some(found(Code::MaybeUndefined, message).help(format!("write `{path} | default(…)`, or ask `{path} is defined` before")));
+            return Some(
+                found(Code::MaybeUndefined, message).help(format!("write `{path} | default(…)`, or ask `{path} is defined` before")),
+            );
         }
         of = property;
     }

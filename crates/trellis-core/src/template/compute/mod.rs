@@ -38,7 +38,7 @@ use crate::{
 /// ```
 /// use trellis_core::{Mapping, Value, template::{Compute, DEFAULT_FUEL, RenderLimits}};
 ///
-/// let file = Compute::parse("lib/total.jinja", "{% set result = {sum: items | sum, count: items | length} %}").unwrap();
+/// let file = Compute::parse("lib/total.jinja", r#"{% set result = {"sum": items | sum, "count": items | length} %}"#).unwrap();
 /// let limits = RenderLimits { output: 1 << 20, fuel: DEFAULT_FUEL };
 /// let arguments = Mapping::from_iter([("items", Value::from([3, 4]))]);
 /// assert_eq!(file.evaluate(&arguments, limits, 1 << 20).unwrap().to_json(), r#"{"count":2,"sum":7}"#);

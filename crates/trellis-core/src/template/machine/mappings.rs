@@ -21,7 +21,8 @@ pub(super) fn add(engine: &mut Environment<'static>) {
 
 /// The entries of both mappings; those of the second win.
 fn merge(state: &mut State, value: &Dyn, with: &Dyn) -> Result<Dyn, Error> {
-    let (mut merged, with) = (mapping(state, "merge", value)?, mapping(state, "merge", with)?);
+    let with = mapping(state, "merge", with)?;
+    let mut merged = mapping(state, "merge", value)?;
     RenderBudget::of(state).container(merged.len().saturating_add(with.len()))?;
     for (key, entry) in with.iter() {
         merged.insert(key.clone(), entry.clone());

@@ -23,7 +23,7 @@ use minijinja::{
 use self::budget::RenderBudget;
 use super::{
     DEFAULT_FUEL, RenderLimits,
-    bridge::{ScopeView, Size, VIEW, TemplateInput, from_dyn, print, too_long},
+    bridge::{ScopeView, Size, TemplateInput, VIEW, from_dyn, print, too_long},
 };
 use crate::{
     scope::Scope,
