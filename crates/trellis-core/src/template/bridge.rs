@@ -41,6 +41,7 @@ pub(super) struct ScopeView {
 
 /// The names that a template can read.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "it is made once for a rendering, and lies on the heap")]
 pub(super) enum TemplateInput {
     /// Those of a session.
     Scope(Scope),

@@ -4,6 +4,8 @@
 //!
 //! **Invariant:** nothing here depends on chance, time or the environment, and nothing shows more than the values it is given.
 
+use minijinja::machinery::ast::{Call, Expr};
+
 /// A name that templates know, with its one-line description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Builtin {
@@ -115,6 +117,14 @@ pub const COMPUTE_FUNCTIONS: &[Builtin] = &[builtin(
     "namespace",
     "entries that loops and conditions may change: `{% set seen = namespace(count=0) %}`, `{% set seen.count = 1 %}`",
 )];
+
+/// The names whose values leave a `compute` file.
+pub(super) const OUTCOMES: [&str; 2] = ["result", "error"];
+
+/// Whether it is `namespace(…)`.
+pub(super) fn is_namespace(call: &Call<'_>) -> bool {
+    matches!(&call.expr, Expr::Var(name) if name.id == "namespace")
+}
 
 /// What a text is written in: a template, or a `compute` file, which has a few names more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

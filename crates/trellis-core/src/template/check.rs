@@ -11,7 +11,7 @@ use minijinja::machinery::{
 
 use super::{
     Mistake,
-    builtins::Vocabulary,
+    builtins::{Vocabulary, is_namespace},
     const_eval,
     lower::{extent, is_secret},
     reads::OF_LOOP,
@@ -276,11 +276,6 @@ impl Checker {
     fn refuse(&mut self, span: Span, message: &str) {
         self.mistakes.push(Mistake::syntax(bytes(span), message.to_owned()));
     }
-}
-
-/// Whether it is `namespace(…)`.
-pub(super) fn is_namespace(call: &Call<'_>) -> bool {
-    matches!(&call.expr, Expr::Var(name) if name.id == "namespace")
 }
 
 fn bytes(span: Span) -> Range<usize> {

@@ -13,7 +13,7 @@ use self_cell::self_cell;
 use super::{
     Dialect, Mistake, RenderLimits, TemplateError, TemplateInner, Term, Text,
     builtins::Vocabulary,
-    check, explain, formula, go, jinja, lower,
+    check, failure, formula, go, jinja, lower,
     machine::Machine,
     path_text,
     reads::{self, Use},
@@ -147,7 +147,7 @@ impl TemplateEngine {
         if error.kind() == ErrorKind::WriteFailure {
             return of.too_long(limits);
         }
-        let (message, place) = explain::failure(error, &of.text, limits);
+        let (message, place) = failure::failure(error, &of.text, limits);
         TemplateError { message, span: place.map(|place| of.map.span(place)) }
     }
 }

@@ -3,14 +3,13 @@
 use std::ops::Range;
 
 use minijinja::{
-    Error, ErrorKind,
+    Error,
     machinery::{Token, tokenize},
 };
 
 use super::{
-    Mistake, RenderLimits,
+    Mistake,
     delimiters::{clamp, syntax},
-    path_text,
 };
 use crate::diagnostic::near;
 
@@ -49,21 +48,6 @@ pub(super) fn explain(source: &str, error: &Error) -> Mistake {
             None => Mistake::syntax(place, message.to_owned()),
         },
     }
-}
-
-/// A failure of a rendering: what failed, and its bytes in the text, if they are known.
-pub(super) fn failure(error: &Error, text: &str, limits: RenderLimits) -> (String, Option<Range<usize>>) {
-    let place = error.range().map(|range| clamp(text, range));
-    let message = match error.kind() {
-        ErrorKind::UndefinedError => match &place {
-            Some(place) => format!("`{}` is not set", path_text(&text[place.clone()])),
-            None => "a value is not set".into(),
-        },
-        ErrorKind::WriteFailure => format!("the text is longer than {} bytes (`limits.template_output`)", limits.output),
-        ErrorKind::OutOfFuel => format!("the template needs more than {} steps (`limits.template_fuel`)", limits.fuel),
-        kind => error.detail().map_or_else(|| kind.to_string(), in_our_words),
-    };
-    (message, place)
 }
 
 /// A failure of the engine in our words, kinds of values by our names.

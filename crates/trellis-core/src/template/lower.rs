@@ -14,9 +14,7 @@ use minijinja::{
 };
 
 use super::{
-    builtins::GUARDS,
-    check::is_namespace,
-    compute::OUTCOMES,
+    builtins::{GUARDS, OUTCOMES, is_namespace},
     machine::{Secret, hook},
 };
 

@@ -20,6 +20,7 @@ mod delimiters;
 mod dialects;
 mod engine;
 mod explain;
+mod failure;
 mod formula;
 mod go;
 mod jinja;

@@ -3,7 +3,7 @@
 use minijinja::machinery::ast::{self, BinOpKind, CallArg, Expr, Spanned, UnaryOpKind};
 
 use super::{
-    Mistake, RenderLimits, TemplateError, explain, jinja, lower,
+    Mistake, RenderLimits, TemplateError, failure, jinja, lower,
     machine::{Machine, hook},
 };
 use crate::{scope::Scope, span::Span, value::Value};
@@ -46,7 +46,7 @@ pub fn number(expression: &str) -> Result<Value, TemplateError> {
     let lowered = lower::expression(&bounded(tree).map_err(refused)?).0;
     let made = Machine::expression(&template, &lowered).evaluate(&Scope::default(), LIMITS);
     let made = made.map_err(|failure| {
-        let (message, place) = explain::failure(&failure, &template, LIMITS);
+        let (message, place) = failure::failure(&failure, &template, LIMITS);
         error(
             message,
             place.map(|place| place.start.saturating_sub(OPEN.len())..place.end.saturating_sub(OPEN.len()).min(expression.len())),

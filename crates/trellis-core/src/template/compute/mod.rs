@@ -18,11 +18,10 @@ use std::{fmt, sync::Arc};
 use self_cell::self_cell;
 
 pub use self::error::ComputeError;
-pub(super) use self::statements::OUTCOMES;
 use super::{
     Mistake, RenderLimits, Used,
-    builtins::Vocabulary,
-    explain, jinja, lower,
+    builtins::{OUTCOMES, Vocabulary},
+    failure, jinja, lower,
     machine::Machine,
     mistake,
     reads::{self, Use},
@@ -134,7 +133,7 @@ impl Compute {
     }
 
     fn failure(&self, error: &minijinja::Error, limits: RenderLimits) -> ComputeError {
-        let (message, place) = explain::failure(error, self.text(), limits);
+        let (message, place) = failure::failure(error, self.text(), limits);
         let failed = ComputeError::new(message);
         match place {
             Some(place) => failed.at(&self.inner.path, self.text(), Span::new(place.start, place.end)),

@@ -5,12 +5,12 @@ use std::{collections::BTreeSet, ops::Range};
 use minijinja::machinery::ast::{Expr, Stmt};
 
 use super::{
-    super::{check::is_namespace, lower::extent},
+    super::{
+        builtins::{OUTCOMES, is_namespace},
+        lower::extent,
+    },
     Mistake,
 };
-
-/// The names whose values leave the file.
-pub(in crate::template) const OUTCOMES: [&str; 2] = ["result", "error"];
 
 /// Checks the statements of a file.
 ///
