@@ -7,7 +7,7 @@ use crate::{
     diagnostic::Report,
     path::KeyPath,
     scope::Scope,
-    span::{SourceMap, Spanned},
+    span::{SourceMap, Span, Spanned},
     value::{Key, Mapping, Value},
 };
 
@@ -72,7 +72,17 @@ impl Shape {
         }
     }
 
-    /// The same without copies.
+    /// Every secret that it names, with the place of the name in the author's file (language 3.6).
+    pub fn secrets(&self) -> Vec<(&str, Span)> {
+        match self {
+            Self::Literal(_) => Vec::new(),
+            Self::Text(template) | Self::Expression(Expression { template }) => template.secrets(),
+            Self::List(shapes) => shapes.iter().flat_map(|shape| shape.value.secrets()).collect(),
+            Self::Map(shapes) => shapes.iter().flat_map(|(_, shape)| shape.value.secrets()).collect(),
+        }
+    }
+
+    /// Every path that evaluating it uses, as [`Shape::reads`] has them, without copies.
     pub(crate) fn each_use<'t>(&'t self, see: &mut impl FnMut(Used<'t>)) {
         match self {
             Self::Literal(_) => {}
