@@ -60,9 +60,7 @@ fn typed(bytes: &mut Vec<u8>) -> io::Result<bool> {
             0x04 if bytes.is_empty() => return Ok(true),
             0x04 => {}
             0x15 => bytes.clear(),
-            0x7f | 0x08 => {
-                while bytes.pop().is_some_and(|last| last & 0xc0 == 0x80) {}
-            }
+            0x7f | 0x08 => while bytes.pop().is_some_and(|last| last & 0xc0 == 0x80) {},
             other if bytes.len() <= MAX_VALUE => bytes.push(other),
             _ => {}
         }

@@ -2,10 +2,7 @@
 //!
 //! Like `unbound-tool`, whose code these have, it depends on the host: `check --host` asks for it.
 
-use std::{
-    collections::BTreeMap,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use trellis_core::{
     Code, Diagnostic, Document, Program,
@@ -15,7 +12,10 @@ use trellis_core::{
         node::{CallSyntax, CalleeSyntax, NodeSyntax},
     },
 };
-use trellis_host::{Secrets, secrets::{is_name, variable}};
+use trellis_host::{
+    Secrets,
+    secrets::{is_name, variable},
+};
 
 /// One finding for each name: where it stands first, with its other places as labels; sorted.
 pub(crate) fn unknown_secrets(program: &Program, secrets: &Secrets) -> Vec<Diagnostic> {

@@ -81,8 +81,7 @@ impl Vault {
     }
 
     fn checked(file: &Path, key: MasterKey) -> Result<Self, VaultError> {
-        // A link is followed, so that its target is what is replaced.
-        let vault = Self { file: file.canonicalize().unwrap_or_else(|_| file.to_owned()), key };
+        let vault = Self { file: file.to_owned(), key };
         if vault.contents()?.is_some() || vault.key.exists() {
             vault.key.read()?;
         }
