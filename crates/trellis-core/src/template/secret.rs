@@ -7,8 +7,7 @@ use std::ops::Range;
 use memchr::memchr;
 use minijinja::machinery::{Token, tokenize};
 
-use super::{Body, Dialect, SegmentPiece, Template, delimiters::syntax};
-use crate::span::Span;
+use super::{Dialect, delimiters::syntax};
 
 /// One use of a secret in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,21 +95,6 @@ pub(super) fn mask(text: &str, found: &[UsedSecret]) -> String {
 /// Whether a variable is a masked secret.
 pub(super) fn is_masked(name: &str) -> bool {
     name.strip_prefix("secre").is_some_and(|rest| rest.starts_with(SEAL))
-}
-
-impl Template {
-    /// Every secret that it names, with the place of the name in the author's file.
-    pub(super) fn secrets(&self) -> Vec<(&str, Span)> {
-        let inner = &*self.inner;
-        let names: Vec<&Range<usize>> = match &inner.body {
-            Body::Literal | Body::Broken => Vec::new(),
-            Body::Engine(engine) => engine.secrets().collect(),
-            Body::Pieces(pieces) => {
-                pieces.iter().filter_map(|piece| if let SegmentPiece::Secret(name) = piece { Some(name) } else { None }).collect()
-            }
-        };
-        names.into_iter().map(|name| (&inner.text[name.clone()], inner.map.span(name.clone()))).collect()
-    }
 }
 
 #[cfg(test)]

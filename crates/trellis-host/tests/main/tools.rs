@@ -80,7 +80,7 @@ fn a_secret_is_in_no_result_whatever_its_form() {
 #[test]
 fn a_source_that_fails_is_named_in_the_error() {
     let failing = Secrets::fallible(|name| Err(SecretError::Unreadable { name: name.into(), why: "the vault is closed".into() }));
-    let stage = tool("", "cat").function(move |bindings| bindings.secrets(failing));
+    let stage = tool("", "cat").function(move |bindings| bindings.secrets(failing.clone()));
     assert_eq!(stage.text("").0.output, Some(Value::text("the secret `key` cannot be read: the vault is closed")));
 }
 

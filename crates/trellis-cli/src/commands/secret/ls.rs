@@ -14,7 +14,7 @@ Examples:
   trellis secret ls --json | jq -r '.secrets[].name'
 
 Exit codes: 0 listed; 2 wrong usage, or the vault failed.")]
-pub(super) struct Ls {
+pub(super) struct SecretLs {
     /// Print one JSON object, for programs
     #[arg(long)]
     json: bool,
@@ -22,7 +22,7 @@ pub(super) struct Ls {
     place: VaultArgs,
 }
 
-impl Ls {
+impl SecretLs {
     pub(super) fn run(self) -> anyhow::Result<Exit> {
         let entries = self.place.open()?.list()?;
         if self.json {

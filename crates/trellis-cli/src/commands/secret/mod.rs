@@ -42,9 +42,9 @@ pub(crate) struct Secret {
 
 #[derive(Debug, Subcommand)]
 enum SecretSubcommand {
-    Set(set::Set),
-    Ls(ls::Ls),
-    Rm(rm::Rm),
+    Set(set::SecretSet),
+    Ls(ls::SecretLs),
+    Rm(rm::SecretRm),
 }
 
 /// Whose vault is meant.

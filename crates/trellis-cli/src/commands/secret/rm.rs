@@ -14,7 +14,7 @@ Examples:
   trellis secret rm crm wiki
 
 Exit codes: 0 removed; 2 a secret does not exist, wrong usage, or the vault failed.")]
-pub(super) struct Rm {
+pub(super) struct SecretRm {
     /// The names
     #[arg(value_name = "NAME", required = true)]
     names: Vec<String>,
@@ -22,7 +22,7 @@ pub(super) struct Rm {
     place: VaultArgs,
 }
 
-impl Rm {
+impl SecretRm {
     /// Takes all of them out, or none where one is not there.
     pub(super) fn run(self) -> anyhow::Result<Exit> {
         self.names.iter().try_for_each(|name| checked(name))?;

@@ -22,7 +22,7 @@ Examples:
   pass show crm | trellis secret set crm       the value from another program
 
 Exit codes: 0 stored; 2 wrong usage, or the vault failed; 130 interrupted.")]
-pub(super) struct Set {
+pub(super) struct SecretSet {
     /// The name: a-z, 0-9, `.`, `_` and `-`
     #[arg(value_name = "NAME")]
     name: String,
@@ -30,7 +30,7 @@ pub(super) struct Set {
     place: VaultArgs,
 }
 
-impl Set {
+impl SecretSet {
     pub(super) fn run(self) -> anyhow::Result<Exit> {
         checked(&self.name)?;
         // Before anybody types a value that could not be stored.

@@ -133,11 +133,11 @@ impl Vault {
         let mut contents = contents.unwrap_or_default();
         // A vault has one key: a value under another one would leave the others closed for ever.
         if let Some((other, secret)) = contents.secrets.first_key_value()
-            && cipher::open(&*key, other, &secret.nonce, &secret.data).is_none()
+            && cipher::open(&key, other, &secret.nonce, &secret.data).is_none()
         {
             return Err(VaultError::Closed { name: other.as_str().into(), file: self.file.clone(), key: self.key.place() });
         }
-        let (nonce, data) = cipher::seal(&*key, name, value).ok_or(VaultError::NoRandom)?;
+        let (nonce, data) = cipher::seal(&key, name, value).ok_or(VaultError::NoRandom)?;
         contents.secrets.insert(name.to_owned(), SealedSecret { set: now(), nonce, data });
         lock.replace(&contents)
     }
