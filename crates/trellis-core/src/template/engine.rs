@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** the parsed tree is not kept; between checking and first use there is only the text.
 
-use std::{borrow::Cow, ops::Range, sync::OnceLock};
+use std::{borrow::Cow, sync::OnceLock};
 
 use minijinja::{
     ErrorKind,

@@ -133,7 +133,7 @@ fn secrets_of(template: &Template) -> Vec<(&str, Span)> {
     let inner = &*template.inner;
     let names: Vec<&Range<usize>> = match &inner.body {
         Body::Literal | Body::Broken => Vec::new(),
-        Body::Engine(engine) => engine.secrets().collect(),
+        Body::Engine(engine) => engine.secrets().iter().map(|secret| &secret.name).collect(),
         Body::Pieces(pieces) => {
             pieces.iter().filter_map(|piece| if let SegmentPiece::Secret(name) = piece { Some(name) } else { None }).collect()
         }

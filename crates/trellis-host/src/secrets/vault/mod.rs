@@ -170,15 +170,13 @@ impl Vault {
 }
 
 impl Secrets {
-    /// The secrets of the vault in this file; where it cannot be opened, each that is asked for is an error that says so.
+    /// The secrets of the vault in this file, which is opened for each of them: where it cannot be, the secret is an error that says so.
     pub fn from_vault(file: &Path) -> Self {
-        match Vault::open(file) {
-            Ok(vault) => vault.secrets(),
-            Err(error) => {
-                let why: Arc<str> = error.to_string().into();
-                Self::fallible(move |name| Err(SecretError::Unreadable { name: name.into(), why: Arc::clone(&why) }))
-            }
-        }
+        let file = file.to_owned();
+        Self::fallible(move |name| {
+            let found = Vault::open(&file).and_then(|vault| vault.get(name));
+            found.map_err(|error| SecretError::Unreadable { name: name.into(), why: error.to_string().into() })
+        })
     }
 }
 
