@@ -4,7 +4,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::{
     Exit,
-    commands::{Check, Completions, Explain, Fmt, Graph, Man, Migrate, New, Run, Schema, Session},
+    commands::{Check, Completions, Explain, Fmt, Graph, Man, Migrate, New, Run, Schema, Secret, Session},
 };
 
 /// Runs, checks and draws graphs of Markdown files.
@@ -24,6 +24,7 @@ Examples:
   trellis check                       check the graphs here for mistakes
   trellis explain unknown-target      explain a code, and how to fix it
   trellis session ls                  list the stored sessions
+  trellis secret set crm              store a secret for the tools of a graph
   trellis graph --format dot | dot -Tsvg > graph.svg
 
 Exit codes: 0 success; 1 the graph has mistakes, or the session failed;
@@ -37,6 +38,7 @@ pub(crate) enum Command {
     Explain(Explain),
     Graph(Graph),
     Session(Session),
+    Secret(Secret),
     New(New),
     Fmt(Fmt),
     Migrate(Migrate),
@@ -57,6 +59,7 @@ impl Args {
             Command::Explain(explain) => explain.run(),
             Command::Graph(graph) => graph.run(),
             Command::Session(session) => session.run(),
+            Command::Secret(secret) => secret.run(),
             Command::New(new) => new.run(),
             Command::Fmt(fmt) => fmt.run(),
             Command::Migrate(migrate) => migrate.run(),

@@ -1,11 +1,14 @@
 //! From a graph that was loaded to one that can be run in a terminal or over JSON Lines.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use anyhow::bail;
 use trellis_core::Program;
 use trellis_host::{
-    Policy, Secrets, Sessions, Unbound,
+    Policy, Sessions, Unbound,
     assembly::{Assembly, NotRunnable, OpenStore, Runnable},
     binding::Host,
 };
@@ -14,6 +17,7 @@ use trellis_project::Version;
 use crate::{
     open::{Opened, Place},
     report::Checked,
+    store_config::secrets,
 };
 
 /// Who runs graphs here, and how.
@@ -84,21 +88,24 @@ pub(crate) fn checked(version: &Version, place: &Place) -> Checked {
 }
 
 impl RunMode {
-    /// How graphs are run on these terms.
-    pub(crate) fn assembly(self) -> Assembly {
+    /// How the graph in a folder is run on these terms, with its secrets.
+    pub(crate) fn assembly(self, folder: &Path) -> Assembly {
+        self.terms().host(Host::new().secrets(secrets(folder)))
+    }
+
+    fn terms(self) -> Assembly {
         let unbound = match (self.json, self.can_type) {
             (true, _) => Unbound::Elsewhere,
             (false, true) => Unbound::TypedIn,
             (false, false) => Unbound::Fail,
         };
         let policy = Policy::new().approve_all(self.approve_all).unbound(unbound);
-        let host = Host::new().secrets(Secrets::from_env());
-        Assembly::new().host(host).policy(policy).max_input(self.max_input).asks_nobody(self.no_input)
+        Assembly::new().policy(policy).max_input(self.max_input).asks_nobody(self.no_input)
     }
 
     /// Sessions of a graph on these terms, kept in a store if there is one.
     pub(crate) fn sessions(self, ready: Runnable, kept: Option<&OpenStore>) -> Sessions {
-        let sessions = self.assembly().sessions(ready, kept);
+        let sessions = self.terms().sessions(ready, kept);
         sessions.unwrap_or_else(|error| unreachable!("nothing here is a function: {error}"))
     }
 }

@@ -14,7 +14,7 @@ use trellis_host::{
     binding::{Host, check_bindings},
 };
 
-use crate::report::Checked;
+use crate::{report::Checked, store_config::secrets, unknown_secrets::unknown_secrets};
 
 /// What somebody asks for.
 #[derive(Clone, Debug, Default)]
@@ -70,6 +70,7 @@ impl CheckPolicy {
         if let Some(program) = program.filter(|_| self.host) {
             let (bindings, _) = Bindings::new(program, folder, &Host::new());
             late.extend(bindings.unbound_tools(program, Severity::Error));
+            late.extend(unknown_secrets(program, &secrets(folder)));
             // A watch looks at the files of graphs, so it would not hear of a command that came or went.
             late.extend(bindings.obstacles(program).into_iter().filter(|_| !self.watch));
         }

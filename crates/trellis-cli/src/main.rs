@@ -26,8 +26,10 @@ mod recording;
 mod report;
 mod run_all;
 mod run_session;
+mod secret_input;
 mod store_config;
 mod terminal;
+mod unknown_secrets;
 mod watch;
 
 use std::{env, io::Write, path::Path, process::ExitCode};

@@ -8,7 +8,10 @@ use std::{
 };
 
 use trellis_core::Document;
-use trellis_host::assembly::{OpenStore, StoreSettings};
+use trellis_host::{
+    Secrets,
+    assembly::{OpenStore, StoreSettings},
+};
 
 use crate::{open::Place, terminal};
 
@@ -77,6 +80,16 @@ pub(crate) async fn open_if_it_can_be(settings: &StoreSettings) -> anyhow::Resul
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// The vault of the graph in a folder: `TRELLIS_VAULT`, or `.trellis/vault.json` there.
+pub(crate) fn vault_file(folder: &Path) -> PathBuf {
+    set("TRELLIS_VAULT").map_or_else(|| folder.strip_prefix(".").unwrap_or(folder).join(".trellis/vault.json"), PathBuf::from)
+}
+
+/// The secrets of the graph in a folder: from the environment, then from its vault (world 11.1).
+pub(crate) fn secrets(folder: &Path) -> Secrets {
+    Secrets::chain([Secrets::from_env(), Secrets::from_vault(&vault_file(folder))])
 }
 
 /// What the environment says; a variable that is empty says nothing.

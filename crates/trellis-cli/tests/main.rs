@@ -53,6 +53,8 @@ mod steering;
 mod terminal;
 #[path = "main/usage.rs"]
 mod usage;
+#[path = "main/vault.rs"]
+mod vault;
 #[path = "main/watch.rs"]
 mod watch;
 #[path = "main/wire.rs"]

@@ -10,6 +10,7 @@ mod migrate;
 mod new;
 mod run;
 mod schema;
+mod secret;
 mod session;
 
 pub(crate) use check::Check;
@@ -22,4 +23,5 @@ pub(crate) use migrate::Migrate;
 pub(crate) use new::New;
 pub(crate) use run::Run;
 pub(crate) use schema::Schema;
+pub(crate) use secret::Secret;
 pub(crate) use session::Session;

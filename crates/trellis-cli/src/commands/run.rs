@@ -168,7 +168,8 @@ impl Run {
         progress.at(&place.path.to_string_lossy());
         let mut loaded = Loaded::opened(place.open()?);
         drop(progress);
-        match loaded.ready(&terms.assembly())? {
+        let assembly = terms.assembly(&loaded.folder);
+        match loaded.ready(&assembly)? {
             Some(ready) => {
                 warn(loaded.checked);
                 Ok(Begun::Ready(Box::new(ready), None))

@@ -57,7 +57,7 @@ impl Following {
     /// # Errors
     /// There is no graph.
     pub(crate) fn open(place: &Place, terms: RunMode, poll: bool) -> anyhow::Result<Self> {
-        let assembly = terms.assembly();
+        let assembly = terms.assembly(place.folder());
         let graph = if poll { LiveGraph::polling(&place.path, assembly)? } else { LiveGraph::open(&place.path, assembly)? };
         warn_of_polling(graph.trouble());
         Ok(Self { graph, place: place.clone(), terms })

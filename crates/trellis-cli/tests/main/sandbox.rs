@@ -49,7 +49,16 @@ impl Sandbox {
     pub(crate) fn command_of(&self, program: &Path, args: &[&str]) -> Command {
         let mut command = Command::new(program);
         command.args(args).current_dir(self.path());
-        for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TRELLIS_MAX_INPUT_SIZE", "TRELLIS_STORE", "TRELLIS_KEY_FILE"] {
+        for name in [
+            "NO_COLOR",
+            "CLICOLOR",
+            "CLICOLOR_FORCE",
+            "TRELLIS_MAX_INPUT_SIZE",
+            "TRELLIS_STORE",
+            "TRELLIS_KEY_FILE",
+            "TRELLIS_VAULT",
+            "TRELLIS_VAULT_KEY",
+        ] {
             command.env_remove(name);
         }
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("OTEL_")) {

@@ -64,7 +64,7 @@ fn examples_name_graphs_and_nodes_that_exist() {
     let sandbox = Sandbox::new(&[]);
     let repository = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let session = ["ls", "show", "replay", "fork", "back", "goto", "set", "check", "export", "rm", "prune", "seal"];
-    let commands = ["run", "check", "explain", "graph", "session", "new", "fmt", "schema"].map(|command| vec![command]);
+    let commands = ["run", "check", "explain", "graph", "session", "secret", "new", "fmt", "schema"].map(|command| vec![command]);
     let mut named = 0;
     for command in commands.into_iter().chain(session.map(|command| vec!["session", command])).chain([vec![]]) {
         let help = sandbox.trellis(&[&command[..], &["--help"]].concat());

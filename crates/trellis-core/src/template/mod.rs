@@ -14,11 +14,13 @@ mod bridge;
 pub mod builtins;
 mod calculation;
 mod check;
+mod compute;
 mod const_eval;
 mod delimiters;
 mod dialects;
 mod engine;
 mod explain;
+mod failure;
 mod formula;
 mod go;
 mod jinja;
@@ -28,6 +30,7 @@ mod machine;
 mod mistake;
 mod nesting;
 mod pieces;
+mod number;
 mod reads;
 mod secret;
 mod segments;
@@ -43,6 +46,7 @@ use std::{
 
 pub(crate) use self::kinds::{Demand, KindSet, LOOPED, RECKONED};
 pub(crate) use calculation::{Calculation, CalculationOutcome, LastOperation, PATHS};
+pub use compute::{Compute, ComputeError};
 use dialects::path_text;
 pub(crate) use dialects::{is_go, is_legacy_jinja, with_dots};
 use engine::TemplateEngine;
@@ -52,6 +56,7 @@ use memchr::memchr;
 use mistake::Mistake;
 pub(crate) use pieces::has_hole;
 pub use pieces::{RenderedPiece, TemplatePiece};
+pub use number::number;
 use reads::Use;
 pub use reads::{ElementStep, GuardedTest};
 use segments::{SegmentPiece, Unreadable};
@@ -142,12 +147,6 @@ enum Purpose {
     Argument,
     /// A text that is rendered in pieces and may hold secrets.
     Pieces,
-}
-
-impl Purpose {
-    fn takes_secrets(self) -> bool {
-        matches!(self, Self::Argument | Self::Pieces)
-    }
 }
 
 /// A use of a path in a template; it fails where nothing is there.
@@ -335,7 +334,7 @@ impl Template {
             return (Self::with(whole, map, Body::Literal), false);
         }
         let found = secret::find(text, dialect);
-        if !used.takes_secrets() && !found.is_empty() {
+        if !matches!(used, Purpose::Argument | Purpose::Pieces) && !found.is_empty() {
             expose(text, found, map, report);
             return (Self::with(whole, map, Body::Broken), false);
         }

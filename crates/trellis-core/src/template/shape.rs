@@ -1,13 +1,13 @@
 //! Shapes: values with holes, which `args`, `set`, `output` … hold (language 3.3).
 
-use std::{fmt, sync::Arc};
+use std::{fmt, ops::Range, sync::Arc};
 
 use super::{Body, Dialect, Purpose, Read, RenderLimits, SecretUse, SegmentPiece, Template, TemplateError, Term, Text, Used};
 use crate::{
     diagnostic::Report,
     path::KeyPath,
     scope::Scope,
-    span::{SourceMap, Spanned},
+    span::{SourceMap, Span, Spanned},
     value::{Key, Mapping, Value},
 };
 
@@ -72,7 +72,17 @@ impl Shape {
         }
     }
 
-    /// The same without copies.
+    /// Every secret that it names, with the place of the name in the author's file (language 3.6).
+    pub fn secrets(&self) -> Vec<(&str, Span)> {
+        match self {
+            Self::Literal(_) => Vec::new(),
+            Self::Text(template) | Self::Expression(Expression { template }) => secrets_of(template),
+            Self::List(shapes) => shapes.iter().flat_map(|shape| shape.value.secrets()).collect(),
+            Self::Map(shapes) => shapes.iter().flat_map(|(_, shape)| shape.value.secrets()).collect(),
+        }
+    }
+
+    /// Every path that evaluating it uses, as [`Shape::reads`] has them, without copies.
     pub(crate) fn each_use<'t>(&'t self, see: &mut impl FnMut(Used<'t>)) {
         match self {
             Self::Literal(_) => {}
@@ -116,6 +126,19 @@ impl Shape {
             }
         }
     }
+}
+
+/// Every secret that a text names, with the place of the name.
+fn secrets_of(template: &Template) -> Vec<(&str, Span)> {
+    let inner = &*template.inner;
+    let names: Vec<&Range<usize>> = match &inner.body {
+        Body::Literal | Body::Broken => Vec::new(),
+        Body::Engine(engine) => engine.secrets().iter().map(|secret| &secret.name).collect(),
+        Body::Pieces(pieces) => {
+            pieces.iter().filter_map(|piece| if let SegmentPiece::Secret(name) = piece { Some(name) } else { None }).collect()
+        }
+    };
+    names.into_iter().map(|name| (&inner.text[name.clone()], inner.map.span(name.clone()))).collect()
 }
 
 /// Goes one step down a JSON pointer and comes back.

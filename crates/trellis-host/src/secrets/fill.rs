@@ -50,7 +50,11 @@ fn filled<'v>(call: &PendingCall, values: impl DoubleEndedIterator<Item = &'v st
 }
 
 fn no_place(name: &str) -> ToolError {
-    ToolError { code: Some(Value::text("secret")), ..ToolError::new(format!("the secret `{name}` has no place in the arguments")) }
+    ToolError {
+        code: Some(Value::text("secret")),
+        is_final: true,
+        ..ToolError::new(format!("the secret `{name}` has no place in the arguments"))
+    }
 }
 
 /// Inserts `value` at a byte offset of the text at a JSON pointer.
@@ -103,7 +107,7 @@ mod tests {
             error.message,
             "the secret `api-key` is not known here; set `TRELLIS_SECRET_API_KEY`, or run `trellis secret set api-key`"
         );
-        assert_eq!(error.code, Some(Value::text("secret")));
+        assert_eq!((error.code, error.is_final), (Some(Value::text("secret")), true));
         let filled = Secrets::new(|_| Some("x".into())).fill(&call).unwrap();
         assert_eq!(filled.unmasked.iter().map(|name| &**name).collect::<Vec<_>>(), ["api-key"]);
         assert_eq!(filled.mask.text("x"), "x");

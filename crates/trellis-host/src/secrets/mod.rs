@@ -118,7 +118,7 @@ impl Secrets {
 
 impl From<SecretError> for ToolError {
     fn from(error: SecretError) -> Self {
-        Self { code: Some(Value::text("secret")), ..Self::new(error.to_string()) }
+        Self { code: Some(Value::text("secret")), is_final: true, ..Self::new(error.to_string()) }
     }
 }
 

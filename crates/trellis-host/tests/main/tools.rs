@@ -6,6 +6,7 @@ use trellis_core::{Context, ToolOutcome, Value, state::PendingCall};
 use trellis_host::{
     Bindings, Reason, Secrets,
     binding::{Caller, Host},
+    secrets::SecretError,
 };
 
 use crate::stage::{Stage, run};
@@ -31,7 +32,7 @@ fn output(binding: &str, body: &str) -> String {
 
 #[test]
 fn bad_manners_are_error_results() {
-    assert_eq!(output("", "cat"), r#"{"key":"hunter2"}"#);
+    assert_eq!(output("", "cat"), r#"{"key":"***"}"#);
     assert_eq!(output("", "exec <&-; echo closed"), "closed");
     assert_eq!(
         output("", "head -c 10485760 /dev/zero"),
@@ -50,7 +51,37 @@ fn a_secret_is_in_no_message_and_no_variable() {
     assert_eq!(output("", r#"echo "denied for $TRELLIS_ARGS" >&2; exit 1"#), r#"denied for {"key":"***"}"#);
     let stage = tool("", "cat").function(|bindings| bindings.secrets(Secrets::default()));
     let (outcome, _) = stage.text("");
-    assert_eq!(outcome.output, Some(Value::text("the secret `key` is not known here; set `TRELLIS_SECRET_KEY`")));
+    assert_eq!(
+        outcome.output,
+        Some(Value::text("the secret `key` is not known here; set `TRELLIS_SECRET_KEY`, or run `trellis secret set key`"))
+    );
+}
+
+// world 9.9: results, data, texts and keys, encoded too; what the session saves has none of it
+#[test]
+fn a_secret_is_in_no_result_whatever_its_form() {
+    let told = r#"printf '{"hunter2":["x hunter2","aHVudGVyMg==","dTpodW50ZXIy","%s"],"n":1}' "$(echo $TRELLIS_ARGS | tr -d '{}":key,')""#;
+    assert_eq!(output("", told), r#"{"***":["x ***","***","dTp***","***"],"n":1}"#);
+    assert_eq!(output("", "printf 'hunter2'"), "***");
+    let failing = |bindings: Bindings| {
+        bindings.function("tool", |context, args| {
+            context.progress(&format!("got {}", args.get("key").unwrap().as_str().unwrap()));
+            let data = Some(Value::map([("hunter2", Value::from(["hunter2"]))]));
+            Err(trellis_core::ToolError { code: Some(Value::text("no-hunter2")), data, ..trellis_core::ToolError::new("no hunter2") })
+        })
+    };
+    let (outcome, lines) = tool("", "exit 1").function(failing).json("");
+    assert_eq!(outcome.output, Some(Value::text("no ***")));
+    assert!(lines.iter().any(|line| line.contains("got ***")) && lines.iter().any(|line| line.contains("no-***")), "{lines:?}");
+    assert!(!lines.iter().any(|line| line.contains("hunter2")), "{lines:?}");
+}
+
+// world 11.1: a source that cannot be read is not an unknown secret
+#[test]
+fn a_source_that_fails_is_named_in_the_error() {
+    let failing = Secrets::fallible(|name| Err(SecretError::Unreadable { name: name.into(), why: "the vault is closed".into() }));
+    let stage = tool("", "cat").function(move |bindings| bindings.secrets(failing.clone()));
+    assert_eq!(stage.text("").0.output, Some(Value::text("the secret `key` cannot be read: the vault is closed")));
 }
 
 #[test]

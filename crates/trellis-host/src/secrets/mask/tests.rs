@@ -167,10 +167,10 @@ fn a_value_of_any_depth_is_masked() {
 // world F: a secret of 64 KiB
 #[test]
 fn a_long_secret_is_masked_in_long_texts() {
-    let secret = "ab\"c\n".repeat(11_000);
+    let secret = format!("key {}", "ab\"c\n".repeat(11_000));
     let mask = Mask::of_secrets([&*secret]);
     assert_eq!(mask.text(&format!("<{secret}{secret}>")), "<******>");
     assert_eq!(mask.text(&Value::text(&*secret).to_json()), "\"***\"");
-    let plain = "ab\"c\n".repeat(10_999);
-    assert_eq!(mask.text(&plain), plain);
+    let plain = &secret[..secret.len() - 1];
+    assert_eq!(mask.text(plain), plain);
 }

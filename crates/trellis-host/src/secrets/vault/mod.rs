@@ -81,8 +81,7 @@ impl Vault {
     }
 
     fn checked(file: &Path, key: MasterKey) -> Result<Self, VaultError> {
-        // A link is followed, so that its target is what is replaced.
-        let vault = Self { file: file.canonicalize().unwrap_or_else(|_| file.to_owned()), key };
+        let vault = Self { file: file.to_owned(), key };
         if vault.contents()?.is_some() || vault.key.exists() {
             vault.key.read()?;
         }
@@ -134,11 +133,11 @@ impl Vault {
         let mut contents = contents.unwrap_or_default();
         // A vault has one key: a value under another one would leave the others closed for ever.
         if let Some((other, secret)) = contents.secrets.first_key_value()
-            && cipher::open(&*key, other, &secret.nonce, &secret.data).is_none()
+            && cipher::open(&key, other, &secret.nonce, &secret.data).is_none()
         {
             return Err(VaultError::Closed { name: other.as_str().into(), file: self.file.clone(), key: self.key.place() });
         }
-        let (nonce, data) = cipher::seal(&*key, name, value).ok_or(VaultError::NoRandom)?;
+        let (nonce, data) = cipher::seal(&key, name, value).ok_or(VaultError::NoRandom)?;
         contents.secrets.insert(name.to_owned(), SealedSecret { set: now(), nonce, data });
         lock.replace(&contents)
     }
@@ -171,15 +170,13 @@ impl Vault {
 }
 
 impl Secrets {
-    /// The secrets of the vault in this file; where it cannot be opened, each that is asked for is an error that says so.
+    /// The secrets of the vault in this file, which is opened for each of them: where it cannot be, the secret is an error that says so.
     pub fn from_vault(file: &Path) -> Self {
-        match Vault::open(file) {
-            Ok(vault) => vault.secrets(),
-            Err(error) => {
-                let why: Arc<str> = error.to_string().into();
-                Self::fallible(move |name| Err(SecretError::Unreadable { name: name.into(), why: Arc::clone(&why) }))
-            }
-        }
+        let file = file.to_owned();
+        Self::fallible(move |name| {
+            let found = Vault::open(&file).and_then(|vault| vault.get(name));
+            found.map_err(|error| SecretError::Unreadable { name: name.into(), why: error.to_string().into() })
+        })
     }
 }
 

@@ -18,17 +18,18 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// The right to write a vault, until it is dropped. The lock is a file of its own, since the vault is replaced.
-pub(super) struct WriteLock<'v> {
-    vault: &'v Path,
+pub(super) struct WriteLock {
+    vault: PathBuf,
     lock: File,
 }
 
-impl<'v> WriteLock<'v> {
-    /// Waits for other writers. A folder that is not there is made, with a `.gitignore` of `*`.
-    pub(super) fn acquire(vault: &'v Path) -> Result<Self, VaultError> {
-        let folder = folder_of(vault);
+impl WriteLock {
+    /// Waits for other writers. A folder that is not there is made, with a `.gitignore` of `*`. A link is followed: its target is what is replaced.
+    pub(super) fn acquire(vault: &Path) -> Result<Self, VaultError> {
+        let vault = vault.canonicalize().unwrap_or_else(|_| vault.to_owned());
+        let folder = folder_of(&vault);
         make_folder(folder).map_err(VaultError::io(folder, "made"))?;
-        let path = beside(vault, ".lock");
+        let path = beside(&vault, ".lock");
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false);
         for_owner(&mut options);
@@ -38,7 +39,7 @@ impl<'v> WriteLock<'v> {
             match lock.try_lock() {
                 Ok(()) => return Ok(Self { vault, lock }),
                 Err(TryLockError::WouldBlock) if Instant::now() < give_up => thread::sleep(PAUSE),
-                Err(TryLockError::WouldBlock) => return Err(VaultError::Busy(vault.to_owned())),
+                Err(TryLockError::WouldBlock) => return Err(VaultError::Busy(vault)),
                 Err(TryLockError::Error(error)) => return Err(VaultError::io(path, "locked")(error)),
             }
         }
@@ -46,21 +47,21 @@ impl<'v> WriteLock<'v> {
 
     /// Puts these contents in the place of the file's.
     pub(super) fn replace(&self, contents: &Contents) -> Result<(), VaultError> {
-        let next = beside(self.vault, ".new");
-        let written = write(&next, contents).and_then(|()| fs::rename(&next, self.vault));
+        let next = beside(&self.vault, ".new");
+        let written = write(&next, contents).and_then(|()| fs::rename(&next, &self.vault));
         if written.is_err() {
             let _ = fs::remove_file(&next);
         }
-        written.map_err(VaultError::io(self.vault, "written"))?;
+        written.map_err(VaultError::io(&self.vault, "written"))?;
         // The rename is on the disk with its folder; where folders cannot be opened, the system sees to that.
-        if let Ok(folder) = File::open(folder_of(self.vault)) {
+        if let Ok(folder) = File::open(folder_of(&self.vault)) {
             let _ = folder.sync_all();
         }
         Ok(())
     }
 }
 
-impl Drop for WriteLock<'_> {
+impl Drop for WriteLock {
     fn drop(&mut self) {
         // Where it cannot be unlocked, closing the file does.
         let _ = self.lock.unlock();

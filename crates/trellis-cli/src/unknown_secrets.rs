@@ -1,0 +1,81 @@
+//! Secrets that calls name and this host cannot fill in, and names that come to one variable (world 9.8, 11.1).
+//!
+//! Like `unbound-tool`, whose code these have, it depends on the host: `check --host` asks for it.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use trellis_core::{
+    Code, Diagnostic, Document, Program,
+    diagnostic::Place,
+    syntax::{
+        document::Content,
+        node::{CallSyntax, CalleeSyntax, NodeSyntax},
+    },
+};
+use trellis_host::{
+    Secrets,
+    secrets::{is_name, variable},
+};
+
+/// One finding for each name: where it stands first, with its other places as labels; sorted.
+pub(crate) fn unknown_secrets(program: &Program, secrets: &Secrets) -> Vec<Diagnostic> {
+    let mut names = BTreeMap::<Arc<str>, Vec<Place>>::new();
+    for document in program.documents() {
+        for (name, place) in named_in(document) {
+            names.entry(name).or_default().push(place);
+        }
+    }
+    names.values_mut().for_each(|places| places.sort());
+    let unknown = names.iter().filter_map(|(name, places)| {
+        let why = secrets.find(name).err()?.to_string();
+        let (why, help) = why.split_once("; ").map_or((&*why, None), |(why, help)| (why, Some(help.to_owned())));
+        Some(finding(places, why.to_owned(), "named here too")?.help_maybe(help))
+    });
+    let mut findings: Vec<_> = unknown.chain(same_variable(&names)).collect();
+    findings.sort_by(|a, b| a.order().cmp(&b.order()));
+    findings
+}
+
+/// Names that one variable would give one value.
+fn same_variable(names: &BTreeMap<Arc<str>, Vec<Place>>) -> impl Iterator<Item = Diagnostic> {
+    let mut by_variable = BTreeMap::<String, Vec<(&Arc<str>, &Place)>>::new();
+    for (name, places) in names.iter().filter(|(name, _)| is_name(name)) {
+        by_variable.entry(variable(name)).or_default().extend(places.first().map(|place| (name, place)));
+    }
+    by_variable.into_iter().filter(|(_, named)| named.len() > 1).filter_map(|(variable, named)| {
+        let list = named.iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(" and ");
+        let places: Vec<Place> = named.iter().map(|(_, place)| (*place).clone()).collect();
+        let message = format!("the secrets {list} come to one variable, `{variable}`");
+        Some(finding(&places, message, "the other one")?.help("give them names that differ in letters or digits"))
+    })
+}
+
+fn finding(places: &[Place], message: String, label: &'static str) -> Option<Diagnostic> {
+    let (first, others) = places.split_first()?;
+    let found = Diagnostic::new(Code::UnboundTool, &first.path, first.span, message);
+    Some(others.iter().fold(found, |found, place| found.label(&place.path, place.span, label)))
+}
+
+/// The secrets that the calls of a file name.
+fn named_in(document: &Document) -> Vec<(Arc<str>, Place)> {
+    let (nodes, project): (&[NodeSyntax], _) = match &document.content {
+        Content::Node(node) => (std::slice::from_ref(node), None),
+        Content::Nodes(nodes, project) => (nodes, Some(project)),
+        Content::Project(project) => (&[], Some(project)),
+        Content::Library(_) | Content::Broken => (&[], None),
+    };
+    let of_nodes = nodes.iter().flat_map(|node| {
+        let before = node.defaults.as_ref().and_then(|defaults| defaults.before_each.as_deref());
+        node.call.as_deref().into_iter().chain(node.undo.as_deref()).chain(before)
+    });
+    let mut open: Vec<&CallSyntax> = of_nodes.chain(project.and_then(|project| project.defaults.before_each.as_deref())).collect();
+    let mut found = Vec::new();
+    while let Some(call) = open.pop() {
+        if let CalleeSyntax::Parallel(branches, _) = &call.callee {
+            open.extend(branches.iter().map(|(_, call)| call));
+        }
+        let named = call.args.iter().flat_map(|args| args.value.secrets());
+        found.extend(named.map(|(name, span)| (name.into(), Place::new(&document.path, span))));
+    }
+    found
+}
