@@ -11,6 +11,7 @@
 
 #[cfg(feature = "reload")]
 mod live_graph;
+#[cfg(any(feature = "metrics", feature = "telemetry"))]
 mod observers;
 mod store_settings;
 
@@ -23,10 +24,9 @@ use trellis_core::{
 
 #[cfg(feature = "reload")]
 pub use self::live_graph::{LiveGraph, Reload};
-pub use self::{
-    observers::Observers,
-    store_settings::{OpenStore, StoreSettings},
-};
+#[cfg(any(feature = "metrics", feature = "telemetry"))]
+pub use self::observers::Observers;
+pub use self::store_settings::{OpenStore, StoreSettings};
 use crate::{
     Bindings, Policy, Sessions, Unbound,
     binding::{Host, check_bindings},

@@ -1,11 +1,11 @@
 //! Observers of sessions: the collector that the environment names, and metrics.
 
+#[cfg(feature = "telemetry")]
+use std::sync::{Mutex, PoisonError};
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-#[cfg(feature = "telemetry")]
-use std::sync::{Mutex, PoisonError};
 
 use super::OpenStore;
 use crate::Sessions;
@@ -79,7 +79,6 @@ impl Observers {
     /// Waits for what is still to be sent, for `patience` at most, and says what was not. The sessions must be gone.
     pub fn finish(&self, patience: Duration) -> Option<String> {
         let until = Instant::now() + patience;
-        #[cfg_attr(not(any(feature = "metrics", feature = "telemetry")), expect(unused_variables, reason = "nothing is waited for"))]
         let left = || until.saturating_duration_since(Instant::now());
         #[cfg(feature = "telemetry")]
         let unsent = {

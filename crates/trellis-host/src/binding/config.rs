@@ -246,7 +246,14 @@ pub(super) mod testing {
     pub(in crate::binding) fn reader<T>(config: &str, read: impl FnOnce(&mut ConfigReader<'_>) -> T) -> T {
         let Value::Map(config) = Value::from_json(config).unwrap() else { panic!("{config} is no mapping") };
         let path = FilePath::from("trellis.yaml");
-        read(&mut ConfigReader { config: &config, spans: &BTreeMap::new(), prefix: "", around: Span::at(0), path: &path, found: Vec::new() })
+        read(&mut ConfigReader {
+            config: &config,
+            spans: &BTreeMap::new(),
+            prefix: "",
+            around: Span::at(0),
+            path: &path,
+            found: Vec::new(),
+        })
     }
 }
 

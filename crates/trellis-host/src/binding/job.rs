@@ -77,7 +77,10 @@ impl Job<'_> {
         let value = shape.evaluate(&Scope::of_call(&self.args, self.call), limits, &mut Vec::new());
         let failed = |error: TemplateError| {
             let code = Some(Value::text("template"));
-            ToolError { code, ..ToolError::new(format!("the binding of `{}` cannot be filled in: {}", self.tool(), error.message)).finally() }
+            ToolError {
+                code,
+                ..ToolError::new(format!("the binding of `{}` cannot be filled in: {}", self.tool(), error.message)).finally()
+            }
         };
         Ok(value.map_err(failed)?.unwrap_or_default())
     }

@@ -9,7 +9,7 @@ use trellis_core::{Document, ToolError, Value, diagnostic::Severity, program::Gr
 
 #[cfg(feature = "processes")]
 use super::process;
-use super::{Host, Job, builtin, config::ConfigReader, function};
+use super::{Host, Job, builtin, compute, config::ConfigReader, function};
 
 /// A future that a [`Binding`] gives.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -152,4 +152,5 @@ pub(super) const KINDS: &[Kind] = &[
     Kind { key: "process", read: process::config::read },
     Kind { key: "function", read: function::read },
     Kind { key: "builtin", read: builtin::read },
+    Kind { key: "compute", read: compute::read },
 ];

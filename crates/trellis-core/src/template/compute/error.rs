@@ -52,7 +52,7 @@ impl fmt::Display for ComputeError {
 impl From<ComputeError> for ToolError {
     fn from(error: ComputeError) -> Self {
         let message = error.to_string();
-        Self { code: Some(error.code), data: error.data, ..Self::new(message) }
+        Self { code: Some(error.code), data: error.data, ..Self::new(message).finally() }
     }
 }
 

@@ -32,9 +32,9 @@ impl RenderBudget {
     /// The budget of the rendering that calls.
     pub(super) fn of<'s>(state: &'s mut State<'_, '_>) -> &'s mut Self {
         if state.get_extension::<Self>().is_none() {
-            let bounds = state.lookup(VIEW).and_then(|view| {
-                view.downcast_object_ref::<ScopeView>().map(|view| (view.limits, view.made, view.in_pieces))
-            });
+            let bounds = state
+                .lookup(VIEW)
+                .and_then(|view| view.downcast_object_ref::<ScopeView>().map(|view| (view.limits, view.made, view.in_pieces)));
             let (limits, made, in_pieces) = bounds.unwrap_or((RenderLimits { output: 0, fuel: 0 }, 0, false));
             let work = limits.fuel.saturating_mul(256);
             let pieces = in_pieces.then(Vec::new);

@@ -150,7 +150,11 @@ impl Builtin {
             ToolError { kind: ToolErrorKind::Schema, ..ToolError::new(message).finally() }
         };
         if let Some(breach) = self.parameters.as_ref().and_then(|schema| schema.breaches(&args).into_iter().next()) {
-            return Err(unfit(if breach.pointer.is_empty() { breach.message } else { format!("`{}`: {}", breach.pointer, breach.message) }));
+            return Err(unfit(if breach.pointer.is_empty() {
+                breach.message
+            } else {
+                format!("`{}`: {}", breach.pointer, breach.message)
+            }));
         }
         match args {
             Value::Map(args) => Ok(args),

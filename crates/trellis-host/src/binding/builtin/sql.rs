@@ -10,8 +10,8 @@ use std::{
 };
 
 use rusqlite::{
-    fallible_iterator::FallibleIterator,
     Batch, Connection, ErrorCode, OpenFlags, Statement, ToSql,
+    fallible_iterator::FallibleIterator,
     hooks::{AuthAction, AuthContext, Authorization},
     types::{ToSqlOutput, ValueRef},
 };
@@ -64,7 +64,9 @@ impl Query {
     fn make(&self) -> Result<(), ToolError> {
         let shown = self.database.display();
         let Some(init) = &self.init else {
-            return Err(store_error(format!("the database `{shown}` is not there; write `init: FILE` with the SQL that makes it")).finally());
+            return Err(
+                store_error(format!("the database `{shown}` is not there; write `init: FILE` with the SQL that makes it")).finally()
+            );
         };
         let sql = fs::read_to_string(init).map_err(|error| store_error(format!("`{}` cannot be read: {error}", init.display())))?;
         let unmade = |error: std::io::Error| store_error(format!("`{shown}` cannot be made: {error}"));
@@ -75,11 +77,12 @@ impl Query {
             connection.authorizer(Some(authorize))?;
             connection.execute_batch(&format!("begin;\n{sql}\n;commit;"))
         });
-        let linked = made
-            .map_err(|error| final_error("sql", format!("`{}` does not make a database: {error}", init.display())))
-            .and_then(|()| match fs::hard_link(&draft, &self.database) {
-                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(unmade(error)),
-                _ => Ok(()),
+        let linked =
+            made.map_err(|error| final_error("sql", format!("`{}` does not make a database: {error}", init.display()))).and_then(|()| {
+                match fs::hard_link(&draft, &self.database) {
+                    Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(unmade(error)),
+                    _ => Ok(()),
+                }
             });
         let _ = fs::remove_file(&draft);
         linked
@@ -149,7 +152,9 @@ impl Tool for Query {
         };
         match &self.init {
             Some(init) => unread("init", init, "correct the path, or write the SQL that makes the database").into_iter().collect(),
-            None => unread("database", &self.database, "correct the path, or add `init: FILE` with the SQL that makes it").into_iter().collect(),
+            None => {
+                unread("database", &self.database, "correct the path, or add `init: FILE` with the SQL that makes it").into_iter().collect()
+            }
         }
     }
 }

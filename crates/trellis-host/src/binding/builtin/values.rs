@@ -105,7 +105,8 @@ impl Values {
         let mut statement = connection
             .prepare_cached("select value, version from entries where space = ?1 and key = ?2 and (expires is null or expires > ?3)")
             .map_err(|error| self.failed(&error))?;
-        let row = statement.query_row(params![self.space, key, now], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))).optional();
+        let row =
+            statement.query_row(params![self.space, key, now], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))).optional();
         let Some((json, version)) = row.map_err(|error| self.failed(&error))? else { return Ok(None) };
         let value = Value::from_json(&json).map_err(|error| store_error(format!("the value of `{key}` cannot be read: {error}")))?;
         Ok(Some(Entry { value, version: version.unsigned_abs() }))
@@ -193,9 +194,10 @@ impl Values {
             _ => args.get("value").cloned().unwrap_or_default(),
         };
         match value.size() {
-            size if size > MAX_VALUE => {
-                Err(final_error("limit", format!("the value of `{key}` would be {size} bytes, more than the {MAX_VALUE} that one may have")))
-            }
+            size if size > MAX_VALUE => Err(final_error(
+                "limit",
+                format!("the value of `{key}` would be {size} bytes, more than the {MAX_VALUE} that one may have"),
+            )),
             _ => Ok(value.to_json()),
         }
     }

@@ -126,7 +126,8 @@ impl Document {
             let keys: serde_yaml::Mapping = serde_yaml::from_str(front).ok()?;
             keys.get("title")?.as_str().map(str::to_owned)
         });
-        let heading = || body.lines().find_map(|line| Some(line.strip_prefix('#')?.trim_start_matches('#').strip_prefix(' ')?.trim().to_owned()));
+        let heading =
+            || body.lines().find_map(|line| Some(line.strip_prefix('#')?.trim_start_matches('#').strip_prefix(' ')?.trim().to_owned()));
         Self { title: title.or_else(heading).unwrap_or_else(|| path.to_owned()), text: body.to_owned() }
     }
 }
