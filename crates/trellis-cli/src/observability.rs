@@ -1,6 +1,6 @@
 //! Who else sees what sessions do: the collector that the environment names, and a file with metrics.
 //!
-//! **Invariant:** a collector that is slow, refuses or is not there costs a run a warning, and [`PATIENCE`] at its end.
+//! **Invariant:** a collector that is slow, refuses or is not there costs a run a warning, and [`FLUSH_TIMEOUT`] at its end.
 
 use std::{
     path::{Path, PathBuf},
@@ -20,7 +20,7 @@ use trellis_host::{
 use crate::{output::OutputFile, store_config::OpenStore, terminal};
 
 /// How long a run that is over waits for its last spans to be sent.
-const PATIENCE: Duration = Duration::from_secs(3);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 /// How often the metrics of a run that stays are written.
 const EVERY: Duration = Duration::from_secs(15);
 
@@ -97,7 +97,7 @@ impl Observers {
     /// # Errors
     /// The metrics cannot be written.
     pub(crate) fn finish(&self) -> anyhow::Result<()> {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + FLUSH_TIMEOUT;
         let left = || until.saturating_duration_since(Instant::now());
         let unsent: Vec<_> = self.exports().drain(..).filter_map(|export| export.finish(left())).collect();
         let spans = unsent.iter().map(|unsent| unsent.spans).sum();
