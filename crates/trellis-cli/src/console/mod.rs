@@ -46,7 +46,7 @@ use self::{
 use crate::terminal::Look;
 
 /// How long a tool may take before it is said that it runs.
-const PATIENCE: Duration = Duration::from_millis(150);
+const SILENT_CALL: Duration = Duration::from_millis(150);
 /// How often what turns turns.
 const TURN: Duration = Duration::from_millis(100);
 
@@ -189,7 +189,7 @@ impl Interactive {
         let now = Instant::now();
         match (&mut self.question, &self.busy) {
             (Some(question), _) if self.asking => question.frame(window, self.until.map(|until| until.saturating_duration_since(now))),
-            (_, Busy::Running { name, since }) if now.duration_since(*since) >= PATIENCE => {
+            (_, Busy::Running { name, since }) if now.duration_since(*since) >= SILENT_CALL => {
                 rows::running(name, now.duration_since(*since), window)
             }
             (_, Busy::Sleeping { until }) => rows::sleeping(until.saturating_duration_since(now), window),
@@ -210,7 +210,7 @@ impl Interactive {
             Busy::Nothing => None,
             Busy::Running { since, .. } => {
                 let elapsed = now.duration_since(*since);
-                Some(PATIENCE.checked_sub(elapsed).unwrap_or(TURN))
+                Some(SILENT_CALL.checked_sub(elapsed).unwrap_or(TURN))
             }
             Busy::Sleeping { until } => to_second(*until),
         }

@@ -192,6 +192,7 @@ fn millis<S: serde::Serializer>(duration: &Option<Duration>, serializer: S) -> R
 
 /// An accepted move.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Step {
     /// Where the session is now.
     pub state: State,
@@ -211,6 +212,7 @@ impl Step {
 /// What happened in a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Event {
     /// A node was left.
     Left(NodeId),

@@ -16,11 +16,8 @@ use super::{
 };
 use crate::{
     session::{Adoption, Session},
-    store::{Head, Query, SessionStatus, Snapshot, StoreError, Stored, Which, absent},
+    store::{HEADS_PER_PAGE, Head, Query, SessionStatus, Snapshot, StoreError, Stored, Which, absent},
 };
-
-/// Sessions that are asked for at once.
-const PAGE: usize = 500;
 
 /// A call that waits for an approval.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,8 +89,8 @@ impl Operator<'_> {
     pub async fn all_held(&self, graph: Option<Arc<str>>, mut show: impl FnMut(PendingApproval)) -> Result<(), StoreError> {
         let (mut after, now) = (None, self.clock.now());
         loop {
-            let page = self.store.list(Query { graph: graph.clone(), which: Which::Newest, after, limit: PAGE }).await?;
-            let is_last = page.len() < PAGE;
+            let page = self.store.list(Query { graph: graph.clone(), which: Which::Newest, after, limit: HEADS_PER_PAGE }).await?;
+            let is_last = page.len() < HEADS_PER_PAGE;
             after = page.last().map(|head| (head.at, head.session.clone()));
             let calls = page.iter().filter(|head| matches!(head.standing, SessionStatus::WaitingForTool | SessionStatus::RollingBack));
             let ids: Vec<_> = calls.map(|head| head.session.clone()).collect();

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// How often in a row a run goes on after somebody else went on with its session.
-const CONFLICTS: usize = 8;
+const MAX_RUN_CONFLICTS: usize = 8;
 
 /// What came first.
 enum Heard {
@@ -81,7 +81,7 @@ impl<C: Console> Runner<C> {
                     return Err(RunError::Refused(refusal));
                 }
                 // Somebody else went on with it: it goes on from there.
-                Err(refusal @ SendError::Store(StoreError::Conflict { .. })) if conflicts < CONFLICTS => {
+                Err(refusal @ SendError::Store(StoreError::Conflict { .. })) if conflicts < MAX_RUN_CONFLICTS => {
                     conflicts += 1;
                     if is_answer {
                         self.refuse(&refusal).await?;

@@ -235,7 +235,7 @@ impl Session {
         }
     }
 
-    fn accept(&mut self, input: Input, Step { state, events, wrote }: Step) {
+    fn accept(&mut self, input: Input, Step { state, events, wrote, .. }: Step) {
         let at = self.now();
         let changes = Changes::between(&self.here.state, &state, &wrote);
         let before = (self.here.state.current_node_id.clone(), self.here.state.ended.is_some());

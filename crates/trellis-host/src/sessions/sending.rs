@@ -9,7 +9,7 @@
 use trellis_core::{Next, SignalName};
 
 use super::{
-    CONFLICTS, Reply, SendError, Sent, Sessions, Stop, Turn,
+    MAX_TURN_CONFLICTS, Reply, SendError, Sent, Sessions, Stop, Turn,
     drive::millis,
     slot::{PanicSafeLock, RunningSession, Slot, SlotState},
 };
@@ -103,7 +103,7 @@ impl Sessions {
         }
         let mut saw = slot.place.locked().running().map(Saw::of);
         self.take(slot, reply.clone())?;
-        for _ in 0..CONFLICTS {
+        for _ in 0..MAX_TURN_CONFLICTS {
             let turn = self.onward(slot).await;
             let (Err(SendError::Store(StoreError::Conflict { expected: at, .. })), Some(before)) = (&turn, &mut saw) else { return turn };
             self.awake(slot).await?;
@@ -184,7 +184,7 @@ impl Sessions {
 
     /// Goes on until somebody else is needed, from wherever others put the session.
     async fn again(&self, slot: &Slot) -> Result<Turn, SendError> {
-        for _ in 1..CONFLICTS {
+        for _ in 1..MAX_TURN_CONFLICTS {
             self.awake(slot).await?;
             match self.onward(slot).await {
                 Err(SendError::Store(StoreError::Conflict { .. })) => {}

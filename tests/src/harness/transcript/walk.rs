@@ -194,7 +194,7 @@ impl Walk {
         }
         self.begun = Some(self.answers.clone());
         if let Some(state) = self.stored.clone() {
-            return self.accept(None, Input::Pass, Step { state, events: Vec::new(), wrote: Vec::new() });
+            return self.accept(None, Input::Pass, Step::new(state));
         }
         match self.engine.answering(self.answers.clone()).start(self.start.clone()) {
             Ok(step) => self.accept(None, Input::Pass, step),
