@@ -30,7 +30,7 @@ use serde_json::Value as Json;
 
 use self::{
     pattern::{Exhausted, Pattern, count_steps, metered},
-    references::{STEP, Step},
+    references::{CountedReference, STEP},
 };
 
 use crate::{
@@ -169,7 +169,8 @@ impl BuiltSchema {
 
 /// Builds a schema. Patterns that look around or refer back need another engine than the others, and a budget.
 fn build(schema: &Json) -> Result<BuiltSchema, ValidationError<'static>> {
-    let options = || draft202012::options().offline().should_validate_formats(true).with_keyword(STEP, |_, _, _| Ok(Box::new(Step) as _));
+    let options =
+        || draft202012::options().offline().should_validate_formats(true).with_keyword(STEP, |_, _, _| Ok(Box::new(CountedReference) as _));
     let counted = OnceLock::new();
     if let Ok(validator) = options().with_pattern_options(PatternOptions::regex()).build(schema) {
         return Ok(BuiltSchema { validator, counted, names: Vec::new() });

@@ -47,9 +47,9 @@ fn put_step(entries: &mut Map<String, Json>) -> bool {
 }
 
 /// One step.
-pub(super) struct Step;
+pub(super) struct CountedReference;
 
-impl<'i> Keyword<'i> for Step {
+impl<'i> Keyword<'i> for CountedReference {
     fn validate(&self, instance: &'i Json) -> Result<(), ValidationError<'i>> {
         if Keyword::is_valid(self, instance) { Ok(()) } else { Err(ValidationError::custom(STEP)) }
     }

@@ -1,4 +1,4 @@
-//! The registry of bindings: one trait, and a table with an entry for each kind that this build carries out.
+//! A kind of binding: the trait that carries out calls, and how one is read from a project file.
 //!
 //! A kind reads its own keys of a binding and becomes something that runs. [`super::Bindings`] finds it by graph and tool, fills in secrets, masks and
 //! bounds; a kind sees one [`Job`] at a time and decides nothing about the graph.
@@ -7,9 +7,7 @@ use std::{fmt, path::Path, pin::Pin, sync::Arc, time::Duration};
 
 use trellis_core::{Document, ToolError, Value, diagnostic::Severity, program::Graph, syntax::project::HostConfig};
 
-#[cfg(feature = "processes")]
-use super::process;
-use super::{Host, Job, builtin, compute, config::ConfigReader, function};
+use super::{Host, Job, config::ConfigReader};
 
 /// A future that a [`Binding`] gives.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -145,12 +143,3 @@ impl Carrier {
         Self::Binding(Arc::new(binding))
     }
 }
-
-/// The kinds of this build. Keys of other kinds are read by the compiler and carried out elsewhere.
-pub(super) const KINDS: &[Kind] = &[
-    #[cfg(feature = "processes")]
-    Kind { key: "process", read: process::config::read },
-    Kind { key: "function", read: function::read },
-    Kind { key: "builtin", read: builtin::read },
-    Kind { key: "compute", read: compute::read },
-];

@@ -22,6 +22,7 @@ mod process;
 #[cfg(all(unix, feature = "processes"))]
 mod process_group;
 mod progress;
+mod registry;
 #[cfg(feature = "schemars")]
 mod typed;
 mod unbound;
@@ -43,14 +44,14 @@ use trellis_core::{
 
 #[cfg(feature = "processes")]
 pub use self::process::MAX_ENV_ARGS;
+pub(crate) use self::{context::Report, job::timed_out};
 pub use self::{
-    config::check_bindings,
     context::{CallContext, Caller, Cancel},
     host::Host,
     job::{Job, Progress},
     kind::{Answer, Binding, Obstacle, Pending},
+    registry::check_bindings,
 };
-pub(crate) use self::{context::Report, job::timed_out};
 use self::{
     function::Function,
     job::Bounds,
@@ -99,7 +100,7 @@ impl Bindings {
         for graph in program.graphs() {
             let folder = folder.join(&*graph.root);
             for (name, syntax) in &graph.bindings {
-                let file = config::path_of(program, graph, name, syntax);
+                let file = registry::path_of(program, graph, name, syntax);
                 let site = Site {
                     tool: name,
                     folder: &folder,
@@ -109,7 +110,7 @@ impl Bindings {
                     graph: Some(graph),
                     host,
                 };
-                let bound = match config::decode(syntax, &file, &site) {
+                let bound = match registry::decode(syntax, &file, &site) {
                     Ok(None) => continue,
                     Ok(Some(carrier)) => Bound::By(carrier, file),
                     Err(mut findings) => {
