@@ -9,7 +9,7 @@ use std::{
 
 use crate::Secrets;
 
-type Shared = HashMap<TypeId, Arc<dyn Any + Send + Sync>>;
+type SharedByType = HashMap<TypeId, Arc<dyn Any + Send + Sync>>;
 
 /// Things that bindings share: the secrets, and whatever stays open between calls. Clones share the same things, so a host makes one and hands it to
 /// every [`super::Bindings::new`].
@@ -18,7 +18,7 @@ type Shared = HashMap<TypeId, Arc<dyn Any + Send + Sync>>;
 pub struct Host {
     /// The values of secrets.
     pub secrets: Secrets,
-    shared: Arc<Mutex<Shared>>,
+    shared: Arc<Mutex<SharedByType>>,
 }
 
 impl Host {
