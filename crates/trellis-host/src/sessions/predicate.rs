@@ -7,7 +7,7 @@ use trellis_core::{
     engine::Unanswered,
     id::{CallId, IdempotencyKey},
     program::PredicateSource,
-    state::{CallKind, CallRole, PendingCall},
+    state::{CallKind, CallRole, PartCalls, PendingCall},
 };
 
 use super::{
@@ -139,5 +139,7 @@ fn bound(program: &Program, question: &PredicateQuestion) -> Option<PendingCall>
         retry: None,
         metadata: None,
         kind: CallKind::Tool,
+        part: None,
+        prepared: PartCalls::default(),
     })
 }
