@@ -170,7 +170,7 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for TextConsole<R, 
                 self.untold = aside::line(&note);
                 Ok(())
             }
-            Note::Progress(..) | Note::Sleep(_) => Ok(()),
+            Note::Awaiting(_) | Note::Progress(..) | Note::Sleep(_) => Ok(()),
             Note::Reload(reloaded) => match reload_text(reloaded, self.time_of_day.as_ref()) {
                 Some(text) => self.print(&text).await,
                 None => Ok(()),

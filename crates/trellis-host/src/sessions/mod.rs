@@ -16,6 +16,7 @@
 mod call;
 mod drive;
 mod memory;
+mod parts;
 mod persistence;
 mod policy;
 mod predicate;

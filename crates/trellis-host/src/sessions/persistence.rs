@@ -232,6 +232,14 @@ impl Sessions {
             Act::Go | Act::Leave | Act::Predicate(_) => Some(session.here().at),
             Act::Sleep { due, .. } => Some(*due),
             Act::Stop(stop) => stop.due(),
+            Act::Parts { whole, open } => {
+                if whole.approve.is_some() && !session.is_approved(whole) && !self.policy.approve_all {
+                    return self.due_of(running, &Act::Call(Arc::clone(whole)));
+                }
+                let parts = open.iter().filter_map(|part| self.due_of(running, &Act::Call(Arc::clone(part))));
+                let whole = whole.timeout.map(|timeout| session.asked_at(whole).saturating_add(timeout));
+                parts.chain(whole).min()
+            }
             Act::Call(call) => {
                 let asked = session.asked_at(call);
                 let after = |millis: Option<u64>| millis.map(|millis| asked.saturating_add(millis));

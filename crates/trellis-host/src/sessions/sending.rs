@@ -40,7 +40,7 @@ struct Saw {
     next: u64,
     version: u64,
     asked: u64,
-    approved: Option<Approved>,
+    approved: Vec<Approved>,
     stop: Option<Stop>,
 }
 
@@ -56,7 +56,7 @@ impl RunningSession {
     /// Whether it stopped waiting for what it waits for.
     fn time_is_up(&self, now: u64) -> bool {
         let due = match &self.stop {
-            Some(stop) => stop.due(),
+            Some(_) => self.due(),
             None => match self.session.engine().render(self.session.state()).map(|view| view.next) {
                 Ok(Next::Ask(request)) => request.timeout.map(|timeout| self.session.entered_at().saturating_add(millis(timeout))),
                 Ok(Next::Call(call)) if !self.session.is_approved(&call) => {
