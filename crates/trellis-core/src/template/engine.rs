@@ -126,7 +126,7 @@ impl TemplateEngine {
         let met = self.prepared(&of.text).borrow_dependent().program.pieces(scope, limits);
         let met = met.map_err(|error| self.failure(of, limits, &error))?;
         let piece = |met| match met {
-            MetPiece::Literal(text) => Some(RenderedPiece::Text(text)),
+            MetPiece::Author(text) => Some(RenderedPiece::Text(text)),
             MetPiece::Value(value) => Some(RenderedPiece::Value(value)),
             MetPiece::Secret(place) => {
                 let used = self.secrets.iter().find(|used| used.place.contains(&place))?;

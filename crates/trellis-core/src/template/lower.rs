@@ -15,7 +15,7 @@ use minijinja::{
 
 use super::{
     builtins::GUARDS,
-    machine::{Literal, Secret, hook},
+    machine::{AuthorText, Secret, hook},
 };
 
 /// A template ready for the engine.
@@ -63,7 +63,7 @@ fn statement<'s>(tree: &Stmt<'s>, raw: RawText) -> Stmt<'s> {
         }
         // Text outside of loops is as long as the template; inside it goes through the printer, which counts.
         Stmt::EmitRaw(node) if raw == RawText::Piece => {
-            emit(constant(Dyn::from_object(Literal(node.raw.into())), node.span()), node.span())
+            emit(constant(Dyn::from_object(AuthorText(node.raw.into())), node.span()), node.span())
         }
         Stmt::EmitRaw(node) if raw == RawText::Counted => emit(constant(Dyn::from(node.raw), node.span()), node.span()),
         Stmt::EmitRaw(node) => Stmt::EmitRaw(Spanned::new(ast::EmitRaw { raw: node.raw }, flat(node.span()))),

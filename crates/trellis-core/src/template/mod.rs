@@ -144,12 +144,6 @@ enum Purpose {
     Pieces,
 }
 
-impl Purpose {
-    fn takes_secrets(self) -> bool {
-        matches!(self, Self::Argument | Self::Pieces)
-    }
-}
-
 /// A use of a path in a template; it fails where nothing is there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Read {
@@ -335,7 +329,7 @@ impl Template {
             return (Self::with(whole, map, Body::Literal), false);
         }
         let found = secret::find(text, dialect);
-        if !used.takes_secrets() && !found.is_empty() {
+        if !matches!(used, Purpose::Argument | Purpose::Pieces) && !found.is_empty() {
             expose(text, found, map, report);
             return (Self::with(whole, map, Body::Broken), false);
         }

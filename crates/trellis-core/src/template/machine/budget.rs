@@ -9,7 +9,7 @@ use super::{
         RenderLimits,
         bridge::{ScopeView, Size, from_dyn, too_long},
     },
-    Literal, Met, MetPiece, Secret, VIEW,
+    AuthorText, Met, MetPiece, Secret, VIEW,
 };
 use crate::value::Value;
 
@@ -42,15 +42,15 @@ impl RenderBudget {
 
     /// Adds a piece, and pays for it as if it were printed.
     pub(super) fn piece(&mut self, value: &Dyn) -> Result<(), Error> {
-        let piece = if let Some(Literal(text)) = value.downcast_object_ref::<Literal>() {
-            MetPiece::Literal(Arc::clone(text))
+        let piece = if let Some(AuthorText(text)) = value.downcast_object_ref::<AuthorText>() {
+            MetPiece::Author(Arc::clone(text))
         } else if let Some(secret) = value.downcast_object_ref::<Secret>() {
             MetPiece::Secret(secret.place)
         } else {
             MetPiece::Value(from_dyn(value, Size::printed(self.output))?)
         };
         let bytes = match &piece {
-            MetPiece::Literal(text) | MetPiece::Value(Value::Text(text)) => text.len() as u64,
+            MetPiece::Author(text) | MetPiece::Value(Value::Text(text)) => text.len() as u64,
             MetPiece::Value(_) | MetPiece::Secret(_) => 1,
         };
         self.output = self.output.checked_sub(bytes).ok_or_else(too_long)?;

@@ -67,9 +67,9 @@ impl Object for Secret {
 
 /// Text of the author's in a lowered tree that is rendered in pieces.
 #[derive(Debug)]
-pub(super) struct Literal(pub(super) Arc<str>);
+pub(super) struct AuthorText(pub(super) Arc<str>);
 
-impl Object for Literal {
+impl Object for AuthorText {
     fn repr(self: &Arc<Self>) -> ObjectRepr {
         ObjectRepr::Plain
     }
@@ -77,7 +77,7 @@ impl Object for Literal {
 
 /// A piece of a rendering: the byte of a secret's variable stands for the secret.
 pub(super) enum MetPiece {
-    Literal(Arc<str>),
+    Author(Arc<str>),
     Value(Value),
     Secret(usize),
 }
@@ -181,7 +181,7 @@ fn emit(out: &mut Output, state: &mut State, value: &Dyn) -> Result<(), Error> {
     if budget.pieces.is_some() {
         return budget.piece(value);
     }
-    if let Some(Literal(text)) = value.downcast_object_ref::<Literal>() {
+    if let Some(AuthorText(text)) = value.downcast_object_ref::<AuthorText>() {
         let text = Dyn::from(Arc::clone(text));
         let written = print(&text, out, budget.output)?;
         budget.output -= written;
