@@ -1,6 +1,8 @@
 //! What the bindings of a host share, over all its graphs and reloads.
 
 use super::Secrets;
+#[cfg(feature = "http")]
+use crate::http::HttpClient;
 
 /// Things that bindings share: the secrets, and whatever stays open between calls. Clones share the same things, so a host makes one and hands it to
 /// every [`super::Bindings::new`].
@@ -9,6 +11,9 @@ use super::Secrets;
 pub struct Host {
     /// The values of secrets.
     pub secrets: Secrets,
+    /// The connections of bindings that speak HTTP.
+    #[cfg(feature = "http")]
+    pub http: HttpClient,
 }
 
 impl Host {
