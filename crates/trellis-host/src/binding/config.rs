@@ -9,14 +9,15 @@ use serde::{
 use serde_path_to_error::Segment;
 use trellis_core::{
     Code, Diagnostic, Document, Mapping, Program,
-    diagnostic::{FilePath, did_you_mean},
+    diagnostic::{FilePath, Severity, did_you_mean},
     program::Graph,
-    span::Span,
+    span::{Span, Spanned},
     syntax::{
         document::Content,
         duration,
         project::{BindingSyntax, HostConfig},
     },
+    template::Shape,
 };
 
 use super::{
@@ -46,31 +47,35 @@ pub fn check_bindings(documents: &[Arc<Document>]) -> Vec<Diagnostic> {
         for binding in &project.bindings {
             let name = binding.tool.name.as_ref().map_or("", |name| &*name.value);
             let site = Site { tool: name, folder: Path::new(""), graph: None, host: &Host::new() };
-            found.extend(decode(binding, &document.path, &site).err().into_iter().flatten());
+            found.extend(decode_all(binding, &document.path, &site).1);
         }
     }
     found
 }
 
-/// Decodes one binding: nothing where it is a bare contract, or of a kind that this build does not carry out. Every finding is collected.
+/// Decodes one binding: nothing where it is a bare contract, or of a kind that this build does not carry out. Every finding is collected; those that are
+/// no errors are left to [`check_bindings`].
 pub(super) fn decode(syntax: &BindingSyntax, path: &FilePath, site: &Site<'_>) -> Result<Option<Carrier>, Vec<Diagnostic>> {
-    let HostConfig { values, spans, .. } = &syntax.config;
-    let mut reader = ConfigReader { config: values, spans, around: syntax.tool.span, path, found: Vec::new() };
+    let (carrier, found) = decode_all(syntax, path, site);
+    if found.iter().any(Diagnostic::is_error) { Err(found) } else { Ok(carrier) }
+}
+
+fn decode_all(syntax: &BindingSyntax, path: &FilePath, site: &Site<'_>) -> (Option<Carrier>, Vec<Diagnostic>) {
+    let HostConfig { values, spans, shapes, .. } = &syntax.config;
+    let mut reader = ConfigReader { config: values, spans, shapes, around: syntax.tool.span, path, found: Vec::new() };
     let folder = absolute(site.folder);
     let site = Site { folder: &folder, ..*site };
     let kind = KINDS.iter().find(|kind| values.contains(kind.key));
     let carrier = kind.and_then(|kind| (kind.read)(&mut reader, &site));
-    if reader.found.is_empty() {
-        return Ok(carrier);
-    }
     reader.found.sort_by(|one, other| one.order().cmp(&other.order()));
-    Err(reader.found)
+    (carrier, reader.found)
 }
 
 /// Reads a mapping of a project file into a type of the host; each mistake is a finding at its place.
 pub(super) struct ConfigReader<'s> {
     config: &'s Mapping,
     spans: &'s BTreeMap<String, Span>,
+    shapes: &'s BTreeMap<String, Spanned<Shape>>,
     /// The place of what no span is known of.
     around: Span,
     pub(super) path: &'s FilePath,
@@ -117,6 +122,24 @@ impl ConfigReader<'_> {
             };
             let value = self.config.get(key).map(ToString::to_string).unwrap_or_default();
             self.report(&place, message, help(key, &value));
+        }
+    }
+
+    /// The shape at a path: what is filled in when a call is made.
+    pub(super) fn shape(&self, place: &str) -> Option<&Spanned<Shape>> {
+        self.shapes.get(place)
+    }
+
+    /// Adds a finding at a place of the file.
+    pub(super) fn report_at(&mut self, span: Span, message: String, help: &str) {
+        self.found.push(Diagnostic::new(Code::WrongType, self.path, span, message).help(help));
+    }
+
+    /// Adds a warning at a path of the mapping.
+    pub(super) fn warn(&mut self, place: &str, message: String, help: &str) {
+        self.report(place, message, Some(help.to_owned()));
+        if let Some(found) = self.found.last_mut() {
+            found.severity = Severity::Warning;
         }
     }
 
@@ -239,7 +262,14 @@ pub(super) mod testing {
     pub(in crate::binding) fn reader<T>(config: &str, read: impl FnOnce(&mut ConfigReader<'_>) -> T) -> T {
         let Value::Map(config) = Value::from_json(config).unwrap() else { panic!("{config} is no mapping") };
         let path = FilePath::from("trellis.yaml");
-        read(&mut ConfigReader { config: &config, spans: &BTreeMap::new(), around: Span::at(0), path: &path, found: Vec::new() })
+        read(&mut ConfigReader {
+            config: &config,
+            spans: &BTreeMap::new(),
+            shapes: &BTreeMap::new(),
+            around: Span::at(0),
+            path: &path,
+            found: Vec::new(),
+        })
     }
 }
 

@@ -7,7 +7,11 @@ use std::{fmt, path::Path, pin::Pin, sync::Arc, time::Duration};
 
 use trellis_core::{ToolError, Value, diagnostic::Severity, program::Graph};
 
-use super::{Host, Job, config::ConfigReader, function, process};
+#[cfg(feature = "http")]
+use super::http;
+#[cfg(feature = "processes")]
+use super::process;
+use super::{Host, Job, config::ConfigReader, function};
 
 /// A future that a [`Binding`] gives.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -143,4 +147,6 @@ pub(super) const KINDS: &[Kind] = &[
     #[cfg(feature = "processes")]
     Kind { key: "process", read: process::config::read },
     Kind { key: "function", read: function::read },
+    #[cfg(feature = "http")]
+    Kind { key: "http", read: http::config::read },
 ];

@@ -31,6 +31,7 @@ pub use self::{
     error::{coded, status_error},
     request::HttpRequest,
     response::HttpResponse,
+    tls::check_ca,
 };
 
 /// A client for all that a host calls over HTTP. Clones share its connections. Nothing is read or set up before the first call.
