@@ -9,8 +9,6 @@
 pub(super) mod config;
 mod request;
 mod response;
-#[cfg(test)]
-mod tests;
 mod url;
 
 use std::{collections::BTreeSet, fmt, path::PathBuf, sync::Arc, time::Duration};
