@@ -183,7 +183,6 @@ fn http(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Http> {
         idempotency: config.idempotency.0.filter(|_| !matches!(key, "get" | "head")),
         ca: config.ca.map(|ca| site.folder.join(ca)),
         max_wait: max_wait.or(config.max_wait).map_or(MAX_WAIT, |wait| wait.0),
-        secret_names: shape.secrets().into_iter().map(|(name, _)| name.to_owned()).collect(),
     })
 }
 
