@@ -13,6 +13,7 @@
 //! | feature | default | what it adds |
 //! |---|---|---|
 //! | `processes` | yes | bindings that name a command: tools as processes |
+//! | `http` | no | bindings that name a URL, and `trellis_host::http`: the client that bindings share |
 //! | `runner` | yes | [`runner`]: sessions over a console, as text or JSON Lines |
 //! | `reload` | no | [`assembly::LiveGraph`](assembly): a graph on disk that is edited while it runs |
 //! | `history` | yes | [`history`]: stored sessions read, moved, forked, replayed and checked |
@@ -36,6 +37,8 @@ mod guard;
 #[cfg(feature = "history")]
 pub mod history;
 pub mod hooks;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod interceptor;
 pub mod journal;
 pub mod key_value;

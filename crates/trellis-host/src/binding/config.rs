@@ -9,15 +9,17 @@ use serde::{
 use serde_path_to_error::Segment;
 use trellis_core::{
     Code, Diagnostic, Mapping,
-    diagnostic::{FilePath, did_you_mean},
-    span::Span,
+    diagnostic::{FilePath, Severity, did_you_mean},
+    span::{Span, Spanned},
     syntax::duration,
+    template::Shape,
 };
 
 /// Reads a mapping of a project file into a type of the host; each mistake is a finding at its place.
 pub(super) struct ConfigReader<'s> {
     pub(super) config: &'s Mapping,
     pub(super) spans: &'s BTreeMap<String, Span>,
+    pub(super) shapes: &'s BTreeMap<String, Spanned<Shape>>,
     /// The path of the mapping in the file, which the paths in `spans` begin with: `servers.files`; empty for a binding.
     pub(super) prefix: &'s str,
     /// The place of what no span is known of.
@@ -68,6 +70,24 @@ impl ConfigReader<'_> {
             };
             let value = self.config.get(key).map(ToString::to_string).unwrap_or_default();
             self.report(&place, message, help(key, &value));
+        }
+    }
+
+    /// The shape at a path: what is filled in when a call is made.
+    pub(super) fn shape(&self, place: &str) -> Option<&Spanned<Shape>> {
+        self.shapes.get(place)
+    }
+
+    /// Adds a finding at a place of the file.
+    pub(super) fn report_at(&mut self, span: Span, message: String, help: &str) {
+        self.found.push(Diagnostic::new(Code::WrongType, self.path, span, message).help(help));
+    }
+
+    /// Adds a warning at a path of the mapping.
+    pub(super) fn warn(&mut self, place: &str, message: String, help: &str) {
+        self.report(place, message, Some(help.to_owned()));
+        if let Some(found) = self.found.last_mut() {
+            found.severity = Severity::Warning;
         }
     }
 
@@ -195,6 +215,7 @@ pub(super) mod testing {
             config: &config,
             spans: &BTreeMap::new(),
             prefix: "",
+            shapes: &BTreeMap::new(),
             around: Span::at(0),
             path: &path,
             found: Vec::new(),

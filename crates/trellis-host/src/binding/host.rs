@@ -8,6 +8,8 @@ use std::{
 };
 
 use crate::Secrets;
+#[cfg(feature = "http")]
+use crate::http::HttpClient;
 
 type SharedByType = HashMap<TypeId, Arc<dyn Any + Send + Sync>>;
 
@@ -18,6 +20,9 @@ type SharedByType = HashMap<TypeId, Arc<dyn Any + Send + Sync>>;
 pub struct Host {
     /// The values of secrets.
     pub secrets: Secrets,
+    /// The connections of bindings that speak HTTP.
+    #[cfg(feature = "http")]
+    pub http: HttpClient,
     shared: Arc<Mutex<SharedByType>>,
 }
 

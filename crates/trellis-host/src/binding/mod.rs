@@ -12,6 +12,8 @@ mod context;
 mod function;
 mod hidden;
 mod host;
+#[cfg(feature = "http")]
+mod http;
 mod job;
 mod kind;
 #[cfg(feature = "processes")]

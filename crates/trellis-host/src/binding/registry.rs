@@ -12,6 +12,8 @@ use trellis_core::{
     },
 };
 
+#[cfg(feature = "http")]
+use super::http;
 #[cfg(feature = "processes")]
 use super::process;
 use super::{
@@ -26,6 +28,8 @@ pub(super) const KINDS: &[Kind] = &[
     #[cfg(feature = "processes")]
     Kind { key: "process", read: process::config::read },
     Kind { key: "function", read: function::read },
+    #[cfg(feature = "http")]
+    Kind { key: "http", read: http::config::read },
     Kind { key: "builtin", read: builtin::read },
     Kind { key: "compute", read: compute::read },
 ];
@@ -54,25 +58,28 @@ pub fn check_bindings(documents: &[Arc<Document>]) -> Vec<Diagnostic> {
             let name = binding.tool.name.as_ref().map_or("", |name| &*name.value);
             let (folder, host) = (Path::new(root), &Host::new());
             let site = Site { tool: name, folder, root, config: &binding.config, documents, graph: None, host };
-            found.extend(decode(binding, &document.path, &site).err().into_iter().flatten());
+            found.extend(decode_all(binding, &document.path, &site).1);
         }
     }
     found
 }
 
-/// Decodes one binding: nothing where it is a bare contract, or of a kind that this build does not carry out. Every finding is collected.
+/// Decodes one binding: nothing where it is a bare contract, or of a kind that this build does not carry out. Every finding is collected; those that are
+/// no errors are left to [`check_bindings`].
 pub(super) fn decode(syntax: &BindingSyntax, path: &FilePath, site: &Site<'_>) -> Result<Option<Carrier>, Vec<Diagnostic>> {
-    let HostConfig { values, spans, .. } = &syntax.config;
-    let mut reader = ConfigReader { config: values, spans, prefix: "", around: syntax.tool.span, path, found: Vec::new() };
+    let (carrier, found) = decode_all(syntax, path, site);
+    if found.iter().any(Diagnostic::is_error) { Err(found) } else { Ok(carrier) }
+}
+
+fn decode_all(syntax: &BindingSyntax, path: &FilePath, site: &Site<'_>) -> (Option<Carrier>, Vec<Diagnostic>) {
+    let HostConfig { values, spans, shapes, .. } = &syntax.config;
+    let mut reader = ConfigReader { config: values, spans, shapes, prefix: "", around: syntax.tool.span, path, found: Vec::new() };
     let folder = absolute(site.folder);
     let site = Site { folder: &folder, ..*site };
     let kind = KINDS.iter().find(|kind| values.contains(kind.key));
     let carrier = kind.and_then(|kind| (kind.read)(&mut reader, &site));
-    if reader.found.is_empty() {
-        return Ok(carrier);
-    }
     reader.found.sort_by(|one, other| one.order().cmp(&other.order()));
-    Err(reader.found)
+    (carrier, reader.found)
 }
 
 #[cfg(test)]

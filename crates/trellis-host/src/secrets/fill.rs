@@ -58,7 +58,7 @@ fn no_place(name: &str) -> ToolError {
 }
 
 /// Inserts `value` at a byte offset of the text at a JSON pointer.
-fn insert(args: &mut Value, pointer: &str, offset: usize, value: &str) -> Option<()> {
+pub(crate) fn insert(args: &mut Value, pointer: &str, offset: usize, value: &str) -> Option<()> {
     let mut here = args;
     for part in pointer.split('/').skip(1) {
         let part = part.replace("~1", "/").replace("~0", "~");

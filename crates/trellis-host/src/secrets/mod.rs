@@ -20,15 +20,15 @@ use zeroize::Zeroizing;
 
 #[cfg(feature = "vault")]
 pub use self::vault::{MAX_VALUE, Vault, VaultEntry, VaultError};
-pub(crate) use self::{
-    fill::FilledCall,
-    mask::{Masker, SHORTEST, StreamEnd},
-    withheld::is_withheld,
-};
 pub use self::{
     fill::shown,
     mask::{Mask, MaskStream},
     name::{is_name, variable},
+};
+pub(crate) use self::{
+    fill::{FilledCall, insert},
+    mask::{Masker, SHORTEST, StreamEnd},
+    withheld::is_withheld,
 };
 
 /// The value of a secret; its bytes are overwritten when it is dropped.
