@@ -1,6 +1,6 @@
 //! Bindings as written become something that runs, or findings with their place.
 
-use std::{collections::BTreeMap, fmt, path::Path, sync::Arc, time::Duration};
+use std::{borrow::Cow, collections::BTreeMap, fmt, path::Path, sync::Arc, time::Duration};
 
 use serde::{
     Deserialize, Deserializer,
@@ -44,9 +44,13 @@ pub fn check_bindings(documents: &[Arc<Document>]) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for document in documents {
         let (Content::Project(project) | Content::Nodes(_, project)) = &document.content else { continue };
+        let root = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        #[cfg(feature = "mcp")]
+        found.extend(super::mcp::check_servers(&project.host));
         for binding in &project.bindings {
             let name = binding.tool.name.as_ref().map_or("", |name| &*name.value);
-            let site = Site { tool: name, folder: Path::new(""), graph: None, host: &Host::new() };
+            let (folder, host) = (Path::new(root), &Host::new());
+            let site = Site { tool: name, folder, root, documents, graph: None, host };
             found.extend(decode_all(binding, &document.path, &site).1);
         }
     }
@@ -62,7 +66,7 @@ pub(super) fn decode(syntax: &BindingSyntax, path: &FilePath, site: &Site<'_>) -
 
 fn decode_all(syntax: &BindingSyntax, path: &FilePath, site: &Site<'_>) -> (Option<Carrier>, Vec<Diagnostic>) {
     let HostConfig { values, spans, shapes, .. } = &syntax.config;
-    let mut reader = ConfigReader { config: values, spans, shapes, around: syntax.tool.span, path, found: Vec::new() };
+    let mut reader = ConfigReader { config: values, spans, shapes, prefix: "", around: syntax.tool.span, path, found: Vec::new() };
     let folder = absolute(site.folder);
     let site = Site { folder: &folder, ..*site };
     let kind = KINDS.iter().find(|kind| values.contains(kind.key));
@@ -73,11 +77,13 @@ fn decode_all(syntax: &BindingSyntax, path: &FilePath, site: &Site<'_>) -> (Opti
 
 /// Reads a mapping of a project file into a type of the host; each mistake is a finding at its place.
 pub(super) struct ConfigReader<'s> {
-    config: &'s Mapping,
-    spans: &'s BTreeMap<String, Span>,
-    shapes: &'s BTreeMap<String, Spanned<Shape>>,
+    pub(super) config: &'s Mapping,
+    pub(super) spans: &'s BTreeMap<String, Span>,
+    pub(super) shapes: &'s BTreeMap<String, Spanned<Shape>>,
+    /// The path of the mapping in the file, which the paths in `spans` begin with: `servers.files`; empty for a binding.
+    pub(super) prefix: &'s str,
     /// The place of what no span is known of.
-    around: Span,
+    pub(super) around: Span,
     pub(super) path: &'s FilePath,
     pub(super) found: Vec<Diagnostic>,
 }
@@ -104,7 +110,9 @@ impl ConfigReader<'_> {
             {
                 let around = segments.join(".").trim_end_matches(unknown).trim_end_matches('.').to_owned();
                 let help = did_you_mean(unknown, known.iter().copied()).unwrap_or_else(|| format!("it takes {}", listed(&known)));
-                self.report(&format!("{around}.{unknown}"), format!("`{around}` has no key `{unknown}`"), Some(help));
+                let place = if around.is_empty() { unknown.to_owned() } else { format!("{around}.{unknown}") };
+                let whole = if around.is_empty() { self.prefix } else { &around };
+                self.report(&place, format!("`{whole}` has no key `{unknown}`"), Some(help));
                 continue;
             }
             let Some(key) = segments.first().filter(|key| keys.remove(key.as_str()).is_some()) else {
@@ -145,7 +153,8 @@ impl ConfigReader<'_> {
 
     /// Adds a finding at a path of the mapping, such as `process.0`.
     pub(super) fn report(&mut self, place: &str, message: String, help: Option<String>) {
-        let span = span_of(self.spans, place).unwrap_or(self.around);
+        let place = if self.prefix.is_empty() { Cow::Borrowed(place) } else { Cow::Owned(format!("{}.{place}", self.prefix)) };
+        let span = span_of(self.spans, &place).unwrap_or(self.around);
         self.found.push(Diagnostic::new(Code::WrongType, self.path, span, message).help_maybe(help));
     }
 }
@@ -266,6 +275,7 @@ pub(super) mod testing {
             config: &config,
             spans: &BTreeMap::new(),
             shapes: &BTreeMap::new(),
+            prefix: "",
             around: Span::at(0),
             path: &path,
             found: Vec::new(),
@@ -297,8 +307,10 @@ mod tests {
     }
 
     fn read(config: &str, spans: &[(&str, Span)]) -> Result<Option<Carrier>, Vec<Diagnostic>> {
-        let site = Site { tool: "t", folder: Path::new("/graph"), graph: None, host: &Host::new() };
-        decode(&binding(config, spans), &"trellis.yaml".into(), &site)
+        let syntax = binding(config, spans);
+        let host = &Host::new();
+        let site = Site { tool: "t", folder: Path::new("/graph"), root: "", documents: &[], graph: None, host };
+        decode(&syntax, &"trellis.yaml".into(), &site)
     }
 
     #[test]

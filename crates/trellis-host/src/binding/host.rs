@@ -1,6 +1,8 @@
 //! What the bindings of a host share, over all its graphs and reloads.
 
 use super::Secrets;
+#[cfg(feature = "mcp")]
+use super::Servers;
 #[cfg(feature = "http")]
 use crate::http::HttpClient;
 
@@ -14,6 +16,9 @@ pub struct Host {
     /// The connections of bindings that speak HTTP.
     #[cfg(feature = "http")]
     pub http: HttpClient,
+    /// The MCP servers that bindings call, and the connections to them.
+    #[cfg(feature = "mcp")]
+    pub servers: Servers,
 }
 
 impl Host {
@@ -26,5 +31,12 @@ impl Host {
     #[must_use]
     pub fn secrets(self, secrets: Secrets) -> Self {
         Self { secrets, ..self }
+    }
+
+    /// Closes what is open between calls: servers that were started here are ended, kindly, then by force. Call it when nothing is to be called any
+    /// more; a host that is only dropped leaves its servers no time.
+    pub async fn close(&self) {
+        #[cfg(feature = "mcp")]
+        self.servers.close().await;
     }
 }

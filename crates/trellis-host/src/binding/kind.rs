@@ -5,10 +5,12 @@
 
 use std::{fmt, path::Path, pin::Pin, sync::Arc, time::Duration};
 
-use trellis_core::{ToolError, Value, diagnostic::Severity, program::Graph};
+use trellis_core::{Document, ToolError, Value, diagnostic::Severity, program::Graph};
 
 #[cfg(feature = "http")]
 use super::http;
+#[cfg(feature = "mcp")]
+use super::mcp;
 #[cfg(feature = "processes")]
 use super::process;
 use super::{Host, Job, config::ConfigReader, function};
@@ -114,6 +116,10 @@ pub(super) struct Site<'s> {
     pub(super) tool: &'s str,
     /// The folder of the project file, absolute: relative paths start there.
     pub(super) folder: &'s Path,
+    /// The root of its graph in the program, empty for the outermost.
+    pub(super) root: &'s str,
+    /// The files of the program, which say what bindings refer to.
+    pub(super) documents: &'s [Arc<Document>],
     /// The graph that the binding belongs to, where there is a program.
     pub(super) graph: Option<&'s Graph>,
     pub(super) host: &'s Host,
@@ -149,4 +155,6 @@ pub(super) const KINDS: &[Kind] = &[
     Kind { key: "function", read: function::read },
     #[cfg(feature = "http")]
     Kind { key: "http", read: http::config::read },
+    #[cfg(feature = "mcp")]
+    Kind { key: "mcp", read: mcp::read },
 ];

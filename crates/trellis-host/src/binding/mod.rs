@@ -14,6 +14,8 @@ mod host;
 mod http;
 mod job;
 mod kind;
+#[cfg(feature = "mcp")]
+mod mcp;
 #[cfg(feature = "processes")]
 mod output;
 mod preflight;
@@ -50,6 +52,8 @@ pub use self::{
     job::{Job, Progress},
     kind::{Answer, Binding, Obstacle, Pending},
 };
+#[cfg(feature = "mcp")]
+pub use self::mcp::Servers;
 pub(crate) use self::{context::Report, job::timed_out};
 use self::{
     function::Function,
@@ -100,7 +104,14 @@ impl Bindings {
             let folder = folder.join(&*graph.root);
             for (name, syntax) in &graph.bindings {
                 let file = config::path_of(program, graph, name, syntax);
-                let site = Site { tool: name, folder: &folder, graph: Some(graph), host };
+                let site = Site {
+                    tool: name,
+                    folder: &folder,
+                    root: &graph.root,
+                    documents: program.documents(),
+                    graph: Some(graph),
+                    host,
+                };
                 let bound = match config::decode(syntax, &file, &site) {
                     Ok(None) => continue,
                     Ok(Some(carrier)) => Bound::By(carrier, file),

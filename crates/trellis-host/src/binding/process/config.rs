@@ -62,7 +62,7 @@ fn process(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Process> {
 }
 
 /// A bare name goes through `PATH`; anything else is a path below the project's folder.
-fn program(command: &str, folder: &Path) -> PathBuf {
+pub(in crate::binding) fn program(command: &str, folder: &Path) -> PathBuf {
     let is_path = command.contains('/') || (cfg!(windows) && command.contains('\\'));
     if is_path { folder.join(command) } else { PathBuf::from(command) }
 }
@@ -74,7 +74,8 @@ mod tests {
 
     #[test]
     fn relative_paths_start_at_the_project_and_bare_names_go_through_the_path() {
-        let site = Site { tool: "t", folder: Path::new("/graph"), graph: None, host: &Host::new() };
+        let (folder, host) = (Path::new("/graph"), &Host::new());
+        let site = Site { tool: "t", folder, root: "", documents: &[], graph: None, host };
         let read = |config: &str| reader(config, |reader| process(reader, &site).unwrap());
         let process = read(r#"{"process":["./bin/x","-v"],"cwd":"data","env":{"N":1},"grace":"1m30s"}"#);
         assert_eq!((process.program.as_path(), process.cwd.as_path()), (Path::new("/graph/./bin/x"), Path::new("/graph/data")));
