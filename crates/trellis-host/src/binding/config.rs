@@ -50,7 +50,7 @@ pub fn check_bindings(documents: &[Arc<Document>]) -> Vec<Diagnostic> {
         for binding in &project.bindings {
             let name = binding.tool.name.as_ref().map_or("", |name| &*name.value);
             let (folder, host) = (Path::new(root), &Host::new());
-            let site = Site { tool: name, folder, root, documents, graph: None, host };
+            let site = Site { tool: name, folder, root, config: &binding.config, documents, graph: None, host };
             found.extend(decode_all(binding, &document.path, &site).1);
         }
     }
@@ -309,7 +309,7 @@ mod tests {
     fn read(config: &str, spans: &[(&str, Span)]) -> Result<Option<Carrier>, Vec<Diagnostic>> {
         let syntax = binding(config, spans);
         let host = &Host::new();
-        let site = Site { tool: "t", folder: Path::new("/graph"), root: "", documents: &[], graph: None, host };
+        let site = Site { tool: "t", folder: Path::new("/graph"), root: "", config: &syntax.config, documents: &[], graph: None, host };
         decode(&syntax, &"trellis.yaml".into(), &site)
     }
 

@@ -19,6 +19,9 @@ pub struct Host {
     /// The MCP servers that bindings call, and the connections to them.
     #[cfg(feature = "mcp")]
     pub servers: Servers,
+    /// Indexes of `documents.search`.
+    #[cfg(feature = "sqlite")]
+    pub(super) indexes: super::builtin::Indexes,
 }
 
 impl Host {

@@ -5,7 +5,7 @@
 
 use std::{fmt, path::Path, pin::Pin, sync::Arc, time::Duration};
 
-use trellis_core::{Document, ToolError, Value, diagnostic::Severity, program::Graph};
+use trellis_core::{Code, Document, ToolError, Value, diagnostic::Severity, program::Graph, syntax::project::HostConfig};
 
 #[cfg(feature = "http")]
 use super::http;
@@ -13,7 +13,7 @@ use super::http;
 use super::mcp;
 #[cfg(feature = "processes")]
 use super::process;
-use super::{Host, Job, config::ConfigReader, function};
+use super::{Host, Job, builtin, compute, config::ConfigReader, function};
 
 /// A future that a [`Binding`] gives.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -59,6 +59,12 @@ pub trait Binding: fmt::Debug + Send + Sync {
     fn reach(&self) -> Pending<'_, Vec<Obstacle>> {
         Box::pin(std::future::ready(Vec::new()))
     }
+
+    /// The JSON Schema that the other side holds arguments to, asked after [`Binding::reach`]; `None` where it says nothing, or where its arguments are
+    /// not those of the call.
+    fn takes(&self) -> Pending<'_, Option<Value>> {
+        Box::pin(std::future::ready(None))
+    }
 }
 
 /// The outcome of one attempt.
@@ -90,6 +96,8 @@ impl From<Result<Value, ToolError>> for Answer {
 pub struct Obstacle {
     /// The key of the binding that it is about, such as `process.0`; the nearest one around it that is written takes the finding.
     pub place: String,
+    /// Its kind.
+    pub code: Code,
     /// How grave it is.
     pub severity: Severity,
     /// The reason, as the end of a sentence.
@@ -101,7 +109,7 @@ pub struct Obstacle {
 impl Obstacle {
     /// An obstacle that keeps every call from success.
     pub fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { place: place.into(), severity: Severity::Error, message: message.into(), help: None }
+        Self { place: place.into(), code: Code::UnboundTool, severity: Severity::Error, message: message.into(), help: None }
     }
 
     /// The same with advice.
@@ -118,6 +126,8 @@ pub(super) struct Site<'s> {
     pub(super) folder: &'s Path,
     /// The root of its graph in the program, empty for the outermost.
     pub(super) root: &'s str,
+    /// Its keys, with what is filled in when they are used.
+    pub(super) config: &'s HostConfig,
     /// The files of the program, which say what bindings refer to.
     pub(super) documents: &'s [Arc<Document>],
     /// The graph that the binding belongs to, where there is a program.
@@ -157,4 +167,6 @@ pub(super) const KINDS: &[Kind] = &[
     Kind { key: "http", read: http::config::read },
     #[cfg(feature = "mcp")]
     Kind { key: "mcp", read: mcp::read },
+    Kind { key: "builtin", read: builtin::read },
+    Kind { key: "compute", read: compute::read },
 ];

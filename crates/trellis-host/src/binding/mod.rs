@@ -5,6 +5,8 @@
 //!
 //! **Invariant:** the value of a secret that was filled into a call is in no message, no progress and no result of it (world 9.9).
 
+mod builtin;
+mod compute;
 mod config;
 mod context;
 mod function;
@@ -108,6 +110,7 @@ impl Bindings {
                     tool: name,
                     folder: &folder,
                     root: &graph.root,
+                    config: &syntax.config,
                     documents: program.documents(),
                     graph: Some(graph),
                     host,

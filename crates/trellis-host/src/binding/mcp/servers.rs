@@ -3,7 +3,7 @@
 //! **Invariant:** however many calls begin at once, a server is started once.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeSet, VecDeque},
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -14,7 +14,7 @@ use trellis_core::ToolError;
 
 use super::{
     super::Cancel,
-    config::ServerConfig,
+    config::{Reach, ServerConfig},
     connection::Connection,
     failure::{left_alone, lost},
 };
@@ -89,6 +89,17 @@ impl Server {
 
     pub(super) fn config(&self) -> &ServerConfig {
         &self.config
+    }
+
+    /// What would keep it from starting or being asked, found without either.
+    pub(super) fn foreseen(&self) -> Vec<String> {
+        let (why, sealed) = match &self.config.reach {
+            Reach::Process(process, env) => (process.foreseen(), env),
+            Reach::Url(_, headers) => (None, headers),
+        };
+        let names: BTreeSet<_> = sealed.secrets.iter().map(|used| &used.name).collect();
+        let unknown = names.into_iter().filter_map(|name| Some(self.secrets.find(name).err()?.to_string()));
+        why.into_iter().chain(unknown).collect()
     }
 
     /// A connection for one call. Opening it goes on when the caller does not wait for it any longer, so that the next attempt finds it.
