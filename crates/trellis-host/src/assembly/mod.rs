@@ -61,6 +61,8 @@ pub struct Runnable {
     pub engine: Engine,
     /// The carriers of its calls.
     pub bindings: Bindings,
+    /// What its bindings share; to be closed when nothing is called any more.
+    pub host: Host,
 }
 
 /// What assembling came to.
@@ -160,7 +162,7 @@ impl Assembly {
         }
         let input = self.max_input.unwrap_or(program.limits().input);
         let engine = Engine::new(Arc::clone(program), deferred_predicates(program))?.with_max_input(input);
-        Ok(Runnable { engine, bindings })
+        Ok(Runnable { engine, bindings, host: self.host.clone() })
     }
 
     /// Sessions of a graph, kept in a store if there is one.

@@ -5,7 +5,7 @@
 
 use std::{fmt, path::Path, pin::Pin, sync::Arc, time::Duration};
 
-use trellis_core::{Document, ToolError, Value, diagnostic::Severity, program::Graph, syntax::project::HostConfig};
+use trellis_core::{Code, Document, ToolError, Value, diagnostic::Severity, program::Graph, syntax::project::HostConfig};
 
 use super::{Host, Job, config::ConfigReader};
 
@@ -53,6 +53,12 @@ pub trait Binding: fmt::Debug + Send + Sync {
     fn reach(&self) -> Pending<'_, Vec<Obstacle>> {
         Box::pin(std::future::ready(Vec::new()))
     }
+
+    /// The JSON Schema that the other side holds arguments to, asked after [`Binding::reach`]; `None` where it says nothing, or where its arguments are
+    /// not those of the call.
+    fn takes(&self) -> Pending<'_, Option<Value>> {
+        Box::pin(std::future::ready(None))
+    }
 }
 
 /// The outcome of one attempt.
@@ -84,6 +90,8 @@ impl From<Result<Value, ToolError>> for Answer {
 pub struct Obstacle {
     /// The key of the binding that it is about, such as `process.0`; the nearest one around it that is written takes the finding.
     pub place: String,
+    /// Its kind.
+    pub code: Code,
     /// How grave it is.
     pub severity: Severity,
     /// The reason, as the end of a sentence.
@@ -95,7 +103,7 @@ pub struct Obstacle {
 impl Obstacle {
     /// An obstacle that keeps every call from success.
     pub fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { place: place.into(), severity: Severity::Error, message: message.into(), help: None }
+        Self { place: place.into(), code: Code::UnboundTool, severity: Severity::Error, message: message.into(), help: None }
     }
 
     /// The same with advice.

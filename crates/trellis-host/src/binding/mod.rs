@@ -16,6 +16,8 @@ mod host;
 mod http;
 mod job;
 mod kind;
+#[cfg(feature = "mcp")]
+mod mcp;
 #[cfg(feature = "processes")]
 mod output;
 mod preflight;
@@ -44,12 +46,14 @@ use trellis_core::{
     state::{CallKind, PendingCall},
 };
 
+#[cfg(feature = "mcp")]
+pub use self::mcp::Servers;
 #[cfg(feature = "processes")]
 pub use self::process::MAX_ENV_ARGS;
 pub(crate) use self::{context::Report, job::timed_out};
 pub use self::{
     context::{CallContext, Caller, Cancel},
-    host::Host,
+    host::{Host, Resource},
     job::{Job, Progress},
     kind::{Answer, Binding, Obstacle, Pending},
     registry::check_bindings,

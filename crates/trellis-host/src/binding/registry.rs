@@ -14,6 +14,8 @@ use trellis_core::{
 
 #[cfg(feature = "http")]
 use super::http;
+#[cfg(feature = "mcp")]
+use super::mcp;
 #[cfg(feature = "processes")]
 use super::process;
 use super::{
@@ -30,6 +32,8 @@ pub(super) const KINDS: &[Kind] = &[
     Kind { key: "function", read: function::read },
     #[cfg(feature = "http")]
     Kind { key: "http", read: http::config::read },
+    #[cfg(feature = "mcp")]
+    Kind { key: "mcp", read: mcp::read },
     Kind { key: "builtin", read: builtin::read },
     Kind { key: "compute", read: compute::read },
 ];
@@ -54,6 +58,8 @@ pub fn check_bindings(documents: &[Arc<Document>]) -> Vec<Diagnostic> {
     for document in documents {
         let (Content::Project(project) | Content::Nodes(_, project)) = &document.content else { continue };
         let root = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        #[cfg(feature = "mcp")]
+        found.extend(mcp::check_servers(&project.host));
         for binding in &project.bindings {
             let name = binding.tool.name.as_ref().map_or("", |name| &*name.value);
             let (folder, host) = (Path::new(root), &Host::new());

@@ -62,7 +62,7 @@ fn process(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Process> {
 }
 
 /// A bare name goes through `PATH`; anything else is a path below the project's folder.
-fn program(command: &str, folder: &Path) -> PathBuf {
+pub(in crate::binding) fn program(command: &str, folder: &Path) -> PathBuf {
     let is_path = command.contains('/') || (cfg!(windows) && command.contains('\\'));
     if is_path { folder.join(command) } else { PathBuf::from(command) }
 }

@@ -19,7 +19,7 @@ use trellis_core::{ToolError, Value};
 pub(in crate::binding::builtin) use self::folder::Document;
 use self::{folder::Listing, index::Index};
 use super::{BuiltinConfig, Request, Tool, final_error, number, store_error, text};
-use crate::binding::{Obstacle, config::ConfigReader, kind::Site};
+use crate::binding::{Obstacle, config::ConfigReader, host::Resource, kind::Site};
 
 /// Hits where the call does not say.
 const LIMIT: u64 = 5;
@@ -31,6 +31,8 @@ const FILES: &str = "**/*.md";
 struct Indexes(Mutex<HashMap<(PathBuf, String), IndexSlot>>);
 
 type IndexSlot = Arc<Mutex<Option<Index>>>;
+
+impl Resource for Indexes {}
 
 impl Indexes {
     fn slot(&self, folder: &Path, files: &str) -> IndexSlot {
