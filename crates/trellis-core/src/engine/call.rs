@@ -51,6 +51,8 @@ impl Move<'_> {
         }
         let metadata = call.metadata.as_ref().or(node.metadata.as_deref());
         let kind = self.kind(node, call, &role, &key)?;
+        let is_own = role == CallRole::Do && kind.is_tool();
+        let offered = if is_own { offered(call).into_iter().filter(|tool| **tool != *name(call)).collect() } else { Vec::new() };
         Ok(PendingCall {
             id: ids::call(&key, 1),
             name: name(call).into(),
@@ -66,6 +68,7 @@ impl Move<'_> {
             retry: None,
             metadata: metadata.map(|metadata| self.evaluate(&node.id, metadata)).transpose()?.flatten(),
             kind,
+            offered,
         })
     }
 
@@ -104,7 +107,7 @@ impl Move<'_> {
             }
             Callee::Each(path, composite) => CallKind::Each {
                 items: self.items(node, path)?,
-                offered: call.offered.iter().map(|tool| tool.name.clone()).collect(),
+                offered: offered(call),
                 collect: collects(composite),
                 limit: composite.limit,
             },
@@ -162,6 +165,11 @@ impl Move<'_> {
         });
         Some(left)
     }
+}
+
+/// The names of the tools that a call may have made, or that a model is offered.
+fn offered(call: &Call) -> Vec<Arc<str>> {
+    call.offered.iter().map(|tool| tool.name.clone()).collect()
 }
 
 /// What a call is called in views, records and ids.

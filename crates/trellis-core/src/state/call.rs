@@ -48,6 +48,9 @@ pub struct PendingCall {
     /// What stands behind a name that is no tool.
     #[serde(default, skip_serializing_if = "CallKind::is_tool")]
     pub kind: CallKind,
+    /// The names of the tools that a model is offered: the node's own, but for the one that is called (world 9.19).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offered: Vec<Arc<str>>,
 }
 
 /// What a call is for; part of its ids (language 7.8).

@@ -230,6 +230,7 @@ mod tests {
             retry: None,
             metadata: None,
             kind: CallKind::Tool,
+            offered: Vec::new(),
         }
     }
 

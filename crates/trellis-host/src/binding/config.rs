@@ -47,6 +47,8 @@ pub fn check_bindings(documents: &[Arc<Document>]) -> Vec<Diagnostic> {
         let root = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
         #[cfg(feature = "mcp")]
         found.extend(super::mcp::check_servers(&project.host));
+        #[cfg(feature = "model")]
+        found.extend(super::model::check_models(&project.host, root, documents));
         for binding in &project.bindings {
             let name = binding.tool.name.as_ref().map_or("", |name| &*name.value);
             let (folder, host) = (Path::new(root), &Host::new());

@@ -11,6 +11,8 @@ use trellis_core::{Document, ToolError, Value, diagnostic::Severity, program::Gr
 use super::http;
 #[cfg(feature = "mcp")]
 use super::mcp;
+#[cfg(feature = "model")]
+use super::model;
 #[cfg(feature = "processes")]
 use super::process;
 use super::{Host, Job, config::ConfigReader, function};
@@ -53,6 +55,11 @@ pub trait Binding: fmt::Debug + Send + Sync {
     /// Reasons why a call could not be carried out, found without starting or connecting anything.
     fn obstacles(&self) -> Vec<Obstacle> {
         Vec::new()
+    }
+
+    /// A line that a person should read before the first call: that another one answers than the author named first.
+    fn notice(&self) -> Option<String> {
+        None
     }
 
     /// Reasons that show only when it connects (`check --host --reach`).
@@ -157,4 +164,6 @@ pub(super) const KINDS: &[Kind] = &[
     Kind { key: "http", read: http::config::read },
     #[cfg(feature = "mcp")]
     Kind { key: "mcp", read: mcp::read },
+    #[cfg(feature = "model")]
+    Kind { key: "model", read: model::read },
 ];

@@ -16,6 +16,8 @@ mod job;
 mod kind;
 #[cfg(feature = "mcp")]
 mod mcp;
+#[cfg(feature = "model")]
+mod model;
 #[cfg(feature = "processes")]
 mod output;
 mod preflight;
@@ -47,9 +49,9 @@ use trellis_core::{
 pub use self::process::MAX_ENV_ARGS;
 pub use self::{
     config::check_bindings,
-    context::{CallContext, Caller, Cancel},
+    context::{CallContext, Caller, Cancel, Delta},
     host::Host,
-    job::{Job, Progress},
+    job::{Job, Offered, Progress},
     kind::{Answer, Binding, Obstacle, Pending},
 };
 #[cfg(feature = "mcp")]
@@ -57,7 +59,7 @@ pub use self::mcp::Servers;
 pub(crate) use self::{context::Report, job::timed_out};
 use self::{
     function::Function,
-    job::Bounds,
+    job::{Bounds, made_from},
     kind::{Carrier, Site},
 };
 use crate::secrets::{FilledCall, SHORTEST, Secrets};
@@ -262,7 +264,9 @@ impl Bindings {
         };
         let timeout = call.timeout.map(Duration::from_millis).or(found.timeout());
         let context = CallContext::new(caller, call, report);
-        let job = Job { call, args, timeout, context, bounds: self.bounds, mask: mask.clone() };
+        let returns = made_from(program, call).and_then(|made| made.returns.last()).map(|schema| schema.source().clone());
+        let offered = Offered::of(program, call);
+        let job = Job { call, args, timeout, context, offered, returns, bounds: self.bounds, mask: mask.clone() };
         let Answer { result, meta } = found.run(job).await;
         let result = result.map(|value| secret.value(value)).map_err(|error| ToolError {
             message: mask.text(&error.message).into_owned(),

@@ -138,5 +138,6 @@ fn bound(program: &Program, question: &PredicateQuestion) -> Option<PendingCall>
         retry: None,
         metadata: None,
         kind: CallKind::Tool,
+        offered: Vec::new(),
     })
 }

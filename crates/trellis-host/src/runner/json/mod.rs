@@ -20,7 +20,7 @@ use super::{
 use crate::{
     controls::escaped,
     wire::{
-        ApprovalQuestion, Call, CallResult, End, InputQuestion, KeepQuestion, KeysQuestion, PredicateQuestion, Progress, Refusal, Reload,
+        ApprovalQuestion, Call, CallResult, End, InputQuestion, KeepQuestion, KeysQuestion, PredicateQuestion, Delta, Progress, Refusal, Reload,
         SessionEvent, Stop,
     },
 };
@@ -73,6 +73,7 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for JsonLines<R, W>
             Note::Call(call) => SessionEvent::CallTool(Call::from(call)),
             Note::Result(_, result) => SessionEvent::ToolResult(CallResult::from(result)),
             Note::Progress(call, text) => SessionEvent::Progress(Progress::new(call.id.clone(), text)),
+            Note::Delta(call, delta) => SessionEvent::Delta(Delta::new(call.id.clone(), delta)),
             // What is slept has its length in the graph; the other end has nothing to do.
             Note::Sleep(_) | Note::Refused(..) | Note::RollingBack { .. } => return Ok(()),
             Note::Reload(Reloaded::Sound { moved, .. }) => SessionEvent::Reload(Reload::sound(*moved)),
