@@ -68,7 +68,7 @@ impl CheckPolicy {
     pub(crate) fn apply(&self, checked: &mut Checked, program: Option<&Program>, folder: &Path) {
         let mut late = check_bindings(&checked.documents);
         if let Some(program) = program.filter(|_| self.host) {
-            let (bindings, _) = Bindings::new(program, folder, &Host::new());
+            let (bindings, _) = Bindings::new(program, folder, &Host::new().secrets(secrets(folder)));
             late.extend(bindings.unbound_tools(program, Severity::Error));
             late.extend(unknown_secrets(program, &secrets(folder)));
             // A watch looks at the files of graphs, so it would not hear of a command that came or went.
