@@ -105,6 +105,15 @@ pub(super) fn running(name: &str, elapsed: Duration, window: Window) -> Frame {
     busy(turn, &format!("{} {time}", printable(name)), hint, window)
 }
 
+/// A model's text while it is written: the last rows of it, above those of `below`.
+pub(super) fn streamed(text: &str, below: Frame, window: Window) -> Frame {
+    const SHOWN: usize = 6;
+    let mut rows: Vec<String> = text.lines().flat_map(|line| wrapped(&printable(line), window.room)).collect();
+    rows.drain(..rows.len().saturating_sub(SHOWN));
+    rows.extend(below.rows);
+    Frame { rows, cursor: None }
+}
+
 /// A sleep: how long it still takes.
 pub(super) fn sleeping(left: Duration, window: Window) -> Frame {
     busy(window.look.pick("◷", "."), &format!("going on in {}", spoken(left)), "  Ctrl-C interrupts", window)

@@ -53,6 +53,8 @@ impl Move<'_> {
         }
         let metadata = call.metadata.as_ref().or(node.metadata.as_deref());
         let kind = self.kind(node, call, &role, &key)?;
+        let is_own = role == CallRole::Do && kind.is_tool();
+        let offered = if is_own { offered(call).into_iter().filter(|tool| **tool != *name(call)).collect() } else { Vec::new() };
         Ok(PendingCall {
             id: ids::call(&key, 1),
             name: name(call).into(),
@@ -74,6 +76,7 @@ impl Move<'_> {
             kind,
             part: None,
             prepared: PartCalls::default(),
+            offered,
         })
     }
 
@@ -229,6 +232,11 @@ impl Move<'_> {
             is_settled: false,
         });
     }
+}
+
+/// The names of the tools that a call may have made, or that a model is offered.
+fn offered(call: &Call) -> Vec<Arc<str>> {
+    call.offered.iter().map(|tool| tool.name.clone()).collect()
 }
 
 /// What a call is called in views, records and ids.

@@ -50,6 +50,9 @@ pub struct PendingCall {
     /// What stands behind a name that is no tool.
     #[serde(default, skip_serializing_if = "CallKind::is_tool")]
     pub kind: CallKind,
+    /// The names of the tools that a model is offered: the node's own, but for the one that is called (world 9.19).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offered: Vec<Arc<str>>,
     /// Which part of which call it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<PartOf>,

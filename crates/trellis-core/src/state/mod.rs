@@ -243,6 +243,7 @@ mod tests {
             kind: CallKind::Tool,
             part: None,
             prepared: PartCalls::default(),
+            offered: Vec::new(),
         }
     }
 

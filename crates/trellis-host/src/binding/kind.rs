@@ -49,6 +49,11 @@ pub trait Binding: fmt::Debug + Send + Sync {
         Vec::new()
     }
 
+    /// A line that a person should read before the first call: that another one answers than the author named first.
+    fn notice(&self) -> Option<String> {
+        None
+    }
+
     /// Reasons that show only when it connects (`check --host --reach`).
     fn reach(&self) -> Pending<'_, Vec<Obstacle>> {
         Box::pin(std::future::ready(Vec::new()))

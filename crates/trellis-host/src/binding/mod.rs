@@ -18,6 +18,8 @@ mod job;
 mod kind;
 #[cfg(feature = "mcp")]
 mod mcp;
+#[cfg(feature = "model")]
+mod model;
 #[cfg(feature = "processes")]
 mod output;
 mod preflight;
@@ -52,15 +54,15 @@ pub use self::mcp::Servers;
 pub use self::process::MAX_ENV_ARGS;
 pub(crate) use self::{context::Report, job::timed_out};
 pub use self::{
-    context::{CallContext, Caller, Cancel},
+    context::{CallContext, Caller, Cancel, Delta},
     host::{Host, Resource},
-    job::{Job, Progress},
+    job::{Job, Offered, Progress},
     kind::{Answer, Binding, Obstacle, Pending},
     registry::check_bindings,
 };
 use self::{
     function::Function,
-    job::Bounds,
+    job::{Bounds, made_from},
     kind::{Carrier, Site},
 };
 use crate::secrets::{FilledCall, SHORTEST, Secrets};
@@ -266,7 +268,9 @@ impl Bindings {
         };
         let timeout = call.timeout.map(Duration::from_millis).or(found.timeout());
         let context = CallContext::new(caller, call, report);
-        let job = Job { call, args, timeout, context, bounds: self.bounds, mask: mask.clone() };
+        let returns = made_from(program, call).and_then(|made| made.returns.last()).map(|schema| schema.source().clone());
+        let offered = Offered::of(program, call);
+        let job = Job { call, args, timeout, context, offered, returns, bounds: self.bounds, mask: mask.clone() };
         let Answer { result, meta } = found.run(job).await;
         let result = result.map(|value| secret.value(value)).map_err(|error| ToolError {
             message: mask.text(&error.message).into_owned(),

@@ -16,6 +16,8 @@ use trellis_core::{
 use super::http;
 #[cfg(feature = "mcp")]
 use super::mcp;
+#[cfg(feature = "model")]
+use super::model;
 #[cfg(feature = "processes")]
 use super::process;
 use super::{
@@ -34,6 +36,8 @@ pub(super) const KINDS: &[Kind] = &[
     Kind { key: "http", read: http::config::read },
     #[cfg(feature = "mcp")]
     Kind { key: "mcp", read: mcp::read },
+    #[cfg(feature = "model")]
+    Kind { key: "model", read: model::read },
     Kind { key: "builtin", read: builtin::read },
     Kind { key: "compute", read: compute::read },
 ];
@@ -60,6 +64,8 @@ pub fn check_bindings(documents: &[Arc<Document>]) -> Vec<Diagnostic> {
         let root = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
         #[cfg(feature = "mcp")]
         found.extend(mcp::check_servers(&project.host));
+        #[cfg(feature = "model")]
+        found.extend(model::check_models(&project.host, root, documents));
         for binding in &project.bindings {
             let name = binding.tool.name.as_ref().map_or("", |name| &*name.value);
             let (folder, host) = (Path::new(root), &Host::new());

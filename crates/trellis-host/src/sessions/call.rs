@@ -118,11 +118,7 @@ impl Sessions {
     /// A call with a binding. A signal that the session takes, and a pause, stop it.
     async fn carry_out(&self, slot: &Slot, call: Call, site: CallSite) -> Result<Option<Stop>, SendError> {
         self.tell(slot, &SessionEvent::Calling(Arc::clone(&call)));
-        let caller = {
-            let (tell, call) = (self.teller(&slot.id), Arc::clone(&call));
-            Caller::new(slot.id.clone(), self.graph(), move |line| tell(&SessionEvent::Progress(Arc::clone(&call), line.into())))
-                .within(site.context)
-        };
+        let caller = self.caller(slot, &call, site.context);
         let mut work = std::pin::pin!(site.bindings.call(site.engine.inspect(), &call, &caller));
         tokio::select! {
             biased;
@@ -135,6 +131,18 @@ impl Sessions {
             result if matches!(result.outcome, ToolOutcome::Success(_)) => self.settle_with(slot, &call, result),
             _ => Ok(None),
         }
+    }
+
+    /// Who has a call carried out. Text is told while it is written where there is an observer.
+    fn caller(&self, slot: &Slot, call: &Call, context: Context) -> Caller {
+        let (tell, of) = (self.teller(&slot.id), Arc::clone(call));
+        let report = move |line: &str| tell(&SessionEvent::Progress(Arc::clone(&of), line.into()));
+        let caller = Caller::new(slot.id.clone(), self.graph(), report).within(context);
+        if !self.is_observed() {
+            return caller;
+        }
+        let (tell, of) = (self.teller(&slot.id), Arc::clone(call));
+        caller.watched(move |delta| tell(&SessionEvent::Delta(Arc::clone(&of), delta)))
     }
 
     /// Hands the session what became of its call.

@@ -140,5 +140,6 @@ fn bound(program: &Program, question: &PredicateQuestion) -> Option<PendingCall>
         kind: CallKind::Tool,
         part: None,
         prepared: PartCalls::default(),
+        offered: Vec::new(),
     })
 }

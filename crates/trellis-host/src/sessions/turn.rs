@@ -10,6 +10,7 @@ use trellis_core::{
 };
 
 use crate::{
+    binding::Delta,
     session::SessionError,
     store::{BadName, StoreError},
 };
@@ -212,6 +213,8 @@ pub enum SessionEvent {
     Calling(Call),
     /// A running tool says something about its progress: one line.
     Progress(Call, Arc<str>),
+    /// A piece of the text that a model writes for a call, while it writes it (world 9.21).
+    Delta(Call, Delta),
     /// What became of a call that was carried out, answered or denied here.
     Returned(Call, ToolResult),
     /// The result of a call breaks what its tool returns (language 5.3), and counts as a failure; with why.

@@ -22,8 +22,8 @@ use crate::{
     controls::escaped,
     sessions,
     wire::{
-        ApprovalQuestion, Call, CallResult, End, InputQuestion, KeepQuestion, KeysQuestion, PredicateQuestion, Progress, Refusal, Reload,
-        SessionEvent, Stop,
+        ApprovalQuestion, Call, CallResult, Delta, End, InputQuestion, KeepQuestion, KeysQuestion, PredicateQuestion, Progress, Refusal,
+        Reload, SessionEvent, Stop,
     },
 };
 
@@ -93,6 +93,7 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for JsonLines<R, W>
             Note::Call(call) => SessionEvent::CallTool(Call::from(call)),
             Note::Result(_, result) => SessionEvent::ToolResult(CallResult::from(result)),
             Note::Progress(call, text) => SessionEvent::Progress(Progress::new(call.id.clone(), text)),
+            Note::Delta(call, delta) => SessionEvent::Delta(Delta::new(call.id.clone(), delta)),
             // What is slept has its length in the graph; the other end has nothing to do.
             Note::Awaiting(others) => {
                 for stop in others {
