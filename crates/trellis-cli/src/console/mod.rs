@@ -7,6 +7,7 @@
 //!
 //! **Invariant:** the parts are pure: a state takes a key and gives rows. Only `tty.rs` and `live.rs` know the terminal.
 
+mod busy;
 mod editor;
 mod frame;
 mod hint;
@@ -36,6 +37,7 @@ use trellis_host::runner::{Asking, Awaited, Command, Console, Note};
 
 pub(crate) use self::tty::Tty;
 use self::{
+    busy::{Busy, to_second},
     frame::Frame,
     history::History,
     keys::Key,
@@ -45,11 +47,14 @@ use self::{
 };
 use crate::terminal::Look;
 
+<<<<<<< HEAD
 /// How long a tool may take before it is said that it runs.
 const SILENT_CALL: Duration = Duration::from_millis(150);
 /// How often what turns turns.
 const TURN: Duration = Duration::from_millis(100);
 
+=======
+>>>>>>> w/parts
 /// The console of a terminal.
 pub(crate) struct Interactive {
     live: Live,
@@ -84,13 +89,6 @@ struct Answered {
     refusal: Option<String>,
 }
 
-/// What the program does while it asks nothing.
-enum Busy {
-    Nothing,
-    Running { name: String, since: Instant },
-    Sleeping { until: Instant },
-}
-
 /// What came of asking for one of several things.
 pub(crate) enum Chosen {
     /// The option, by its place.
@@ -114,7 +112,7 @@ impl Interactive {
             asking: false,
             until: None,
             answered: None,
-            busy: Busy::Nothing,
+            busy: Busy::default(),
             written: VecDeque::new(),
             streamed: String::new(),
             history: History::default(),
@@ -161,8 +159,9 @@ impl Interactive {
 
     /// What ran or slept does so no longer.
     fn leave(&mut self) {
-        if let Busy::Running { name, since } = std::mem::replace(&mut self.busy, Busy::Nothing) {
-            let text = scrollback::stopped(&name, since.elapsed(), self.live.window());
+        let Busy::Running(calls) = std::mem::take(&mut self.busy) else { return };
+        for call in calls {
+            let text = scrollback::stopped(&call.name, call.since.elapsed(), self.live.window());
             self.live.say(&text, &Frame::default());
         }
     }
@@ -190,6 +189,7 @@ impl Interactive {
     fn frame(&mut self) -> Frame {
         let window = self.live.window();
         let now = Instant::now();
+<<<<<<< HEAD
         match (&mut self.question, &self.busy) {
             (Some(question), _) if self.asking => question.frame(window, self.until.map(|until| until.saturating_duration_since(now))),
             (_, Busy::Running { name, since }) if !self.streamed.is_empty() => {
@@ -200,11 +200,17 @@ impl Interactive {
             }
             (_, Busy::Sleeping { until }) => rows::sleeping(until.saturating_duration_since(now), window),
             _ => Frame::default(),
+=======
+        match &mut self.question {
+            Some(question) if self.asking => question.frame(window, self.until.map(|until| until.saturating_duration_since(now))),
+            _ => self.busy.frame(window),
+>>>>>>> w/parts
         }
     }
 
     /// When the rows change by themselves.
     fn next_change(&self) -> Option<Duration> {
+<<<<<<< HEAD
         let now = Instant::now();
         let to_second = |until: Instant| {
             let left = until.saturating_duration_since(now);
@@ -220,6 +226,9 @@ impl Interactive {
             }
             Busy::Sleeping { until } => to_second(*until),
         }
+=======
+        if self.asking { self.until.and_then(to_second) } else { self.busy.next_change() }
+>>>>>>> w/parts
     }
 
     /// Takes a key of a question.
