@@ -57,12 +57,12 @@ print(server.server_port, flush=True)
 server.serve_forever()
 "#;
 
-struct Service {
+struct NotesServer {
     child: Child,
     url: String,
 }
 
-impl Service {
+impl NotesServer {
     fn start(folder: &Path) -> Self {
         let mut python = Command::new("python3");
         python.args(["-c", SERVICE]).current_dir(folder).stdout(Stdio::piped());
@@ -73,7 +73,7 @@ impl Service {
     }
 }
 
-impl Drop for Service {
+impl Drop for NotesServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -101,7 +101,7 @@ fn run(sandbox: &Sandbox, args: &[&str], env: &[(&str, &str)]) -> Ran {
 #[test]
 fn a_service_is_called_recorded_and_replayed() {
     let sandbox = Sandbox::new(NOTES);
-    let service = Service::start(sandbox.path());
+    let service = NotesServer::start(sandbox.path());
     let env = [("NOTES_URL", service.url.as_str()), ("TRELLIS_SECRET_NOTES", KEY)];
     let ran = run(&sandbox, &["run", ".", "--json", "--record", "calls.jsonl"], &env);
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:?}");
@@ -138,7 +138,7 @@ fn what_is_missing_and_who_does_not_answer_is_found_before_the_run() {
     assert!(ran.out.contains("`notes.add` cannot be carried out: the variable `NOTES_URL` is not set\n  trellis.yaml:5:"), "{}", ran.out);
     assert!(ran.out.contains("the secret `notes` is not known here") && ran.out.ends_with("3 errors in 4 nodes\n"), "{}", ran.out);
 
-    let service = Service::start(sandbox.path());
+    let service = NotesServer::start(sandbox.path());
     let url = service.url.clone();
     let env = [("NOTES_URL", url.as_str()), ("TRELLIS_SECRET_NOTES", KEY)];
     let ran = run(&sandbox, &["check", "--host", "--reach", "."], &env);
