@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+#[cfg(feature = "mcp")]
+use trellis_core::language::SecretUse;
 use trellis_core::{Mapping, ToolError, Value, state::PendingCall};
 
 use super::{Mask, SHORTEST, SecretText, Secrets};
@@ -27,6 +29,20 @@ impl Secrets {
         let unmasked = short.map(|(secret, _)| secret.name.as_ref().into()).collect();
         let args = filled(call, values.iter().map(|value| &***value))?;
         Ok(FilledCall { args, mask: Mask::of_secrets(values.iter().map(|value| &***value)), unmasked })
+    }
+
+    /// Fills secrets into a value; also what masks them.
+    ///
+    /// # Errors
+    /// A secret cannot be had, or has no place in the value; the code is `secret`.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn fill_in(&self, mut value: Value, uses: &[SecretUse]) -> Result<(Value, Mask), ToolError> {
+        let texts = uses.iter().map(|used| Ok(self.find(&used.name)?)).collect::<Result<Vec<SecretText>, ToolError>>()?;
+        // From the back, so that the offsets before stay true.
+        for (used, text) in uses.iter().zip(&texts).rev() {
+            insert(&mut value, &used.pointer, used.offset, text).ok_or_else(|| no_place(&used.name))?;
+        }
+        Ok((value, Mask::of_secrets(texts.iter().map(|text| &***text))))
     }
 }
 

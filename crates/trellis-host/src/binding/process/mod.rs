@@ -73,7 +73,7 @@ impl Binding for Process {
 }
 
 impl Process {
-    async fn run_to_end(&self, job: Job<'_>) -> Result<Value, ToolError> {
+    pub(in crate::binding) async fn run_to_end(&self, job: Job<'_>) -> Result<Value, ToolError> {
         let (tool, progress) = (job.tool(), job.progress());
         let mut args = Value::Map(job.args.clone()).to_json();
         let mut command = self.command(&job, &args);
@@ -111,7 +111,8 @@ impl Process {
         }
     }
 
-    fn command(&self, job: &Job<'_>, args: &str) -> Command {
+    /// Its command, as far as no call is concerned: what it inherits, where it runs, and a process group of its own.
+    pub(super) fn bare_command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.args).current_dir(&self.cwd).kill_on_drop(true);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -119,6 +120,25 @@ impl Process {
             command.env_remove(name);
         }
         command.envs(&self.env);
+        #[cfg(unix)]
+        command.process_group(0);
+        command
+    }
+
+    /// Why the system refused to start it, as the end of a sentence.
+    #[cfg(feature = "mcp")]
+    pub(super) fn refusal(&self, error: &io::Error) -> String {
+        start::reason(self, error)
+    }
+
+    /// Why the system would refuse to start it, as far as that can be told without starting it.
+    #[cfg(feature = "mcp")]
+    pub(super) fn foreseen(&self) -> Option<String> {
+        start::foreseen(self)
+    }
+
+    fn command(&self, job: &Job<'_>, args: &str) -> Command {
+        let mut command = self.bare_command();
         if args.len() < MAX_ENV_ARGS {
             command.env("TRELLIS_ARGS", args).env_remove("TRELLIS_ARGS_ON_STDIN");
         } else {
@@ -127,8 +147,6 @@ impl Process {
         command.env("TRELLIS_CALL_ID", job.call.id.as_str());
         command.env("TRELLIS_IDEMPOTENCY_KEY", job.call.idempotency_key.as_str());
         command.env("TRELLIS_ATTEMPT", job.call.attempt.to_string());
-        #[cfg(unix)]
-        command.process_group(0);
         command
     }
 }

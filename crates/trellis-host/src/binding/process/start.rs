@@ -13,8 +13,13 @@ use super::Process;
 
 /// What the system's refusal to start a process comes to.
 pub(super) fn refused(process: &Process, tool: &str, error: &io::Error) -> ToolError {
-    let why = folder(process).unwrap_or_else(|| program(process, error));
+    let why = reason(process, error);
     ToolError::new(format!("the binding `{tool}` of `{}` cannot start: {why}", process.file))
+}
+
+/// The reason of the system's refusal, as the end of a sentence.
+pub(super) fn reason(process: &Process, error: &io::Error) -> String {
+    folder(process).unwrap_or_else(|| program(process, error))
 }
 
 /// What the system would refuse, as far as can be told without starting anything.

@@ -1,0 +1,124 @@
+//! `mcp:` as it is written: a tool of a server.
+
+use std::{fmt, path::Path, sync::Arc};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error as _, MapAccess, Visitor, value::MapAccessDeserializer},
+};
+use trellis_core::{
+    Diagnostic, Document, Value,
+    diagnostic::did_you_mean,
+    syntax::{document::Content, project::HostConfig},
+};
+
+use super::{
+    super::{
+        config::{ConfigReader, given},
+        kind::Site,
+    },
+    config::ServerConfig,
+};
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct McpSyntax {
+    #[serde(deserialize_with = "given")]
+    mcp: Option<ToolName>,
+}
+
+/// A tool, and the server that has it: `server/tool`, or `{server, tool}`.
+#[derive(Debug, PartialEq)]
+pub(super) struct ToolName {
+    pub(super) server: String,
+    pub(super) tool: String,
+}
+
+/// Reads `mcp:`; the server must be one of the graph's own file or of a file further out.
+pub(super) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<(ServerConfig, Arc<str>)> {
+    let help = |_: &str, _: &str| Some("write `server/tool`, or `{ server: …, tool: … }`".to_owned());
+    let ToolName { server, tool } = reader.read::<McpSyntax>(help).mcp?;
+    let Some((config, folder)) = find(site, &server) else {
+        let known = outwards(site).flat_map(|(config, _)| servers(config));
+        let known: Vec<String> = known.collect();
+        let help = did_you_mean(&server, known.iter().map(String::as_str));
+        let help = help.unwrap_or_else(|| "define it: `servers: { NAME: { process: [command, …] } }`".to_owned());
+        reader.report("mcp", format!("there is no server `{server}`"), Some(help));
+        return None;
+    };
+    match ServerConfig::read(config, &server, &folder) {
+        Ok(config) => Some((config, tool.into())),
+        Err(_) => {
+            // The mistakes themselves are told at their places.
+            reader.report("mcp", format!("the server `{server}` has a mistake"), Some("correct its definition in `servers`".to_owned()));
+            None
+        }
+    }
+}
+
+/// Finds a server for a binding; with the folder of the file that defines it.
+fn find<'s>(site: &Site<'s>, name: &str) -> Option<(&'s HostConfig, std::path::PathBuf)> {
+    outwards(site).find(|(config, _)| config.at(&["servers", name]).is_some())
+}
+
+/// What the project files say for hosts: those of the binding's graph, then outwards.
+fn outwards<'s>(site: &Site<'s>) -> impl Iterator<Item = (&'s HostConfig, std::path::PathBuf)> {
+    let roots =
+        std::iter::successors(Some(site.root), |root| (!root.is_empty()).then(|| root.rsplit_once('/').map_or("", |(around, _)| around)));
+    let (documents, folder): (&[Arc<Document>], &Path) = (site.documents, site.folder);
+    roots.enumerate().flat_map(move |(depth, root)| {
+        let folder = folder.ancestors().nth(depth).unwrap_or(folder).to_owned();
+        let own = documents.iter().filter(move |document| document.path.rsplit_once('/').map_or("", |(folder, _)| folder) == root);
+        let configs = own.filter_map(|document| match &document.content {
+            Content::Project(project) | Content::Nodes(_, project) => Some(&project.host),
+            _ => None,
+        });
+        configs.map(move |config| (config, folder.clone()))
+    })
+}
+
+/// The names of the servers that a file defines.
+fn servers(config: &HostConfig) -> Vec<String> {
+    let servers = config.get("servers").and_then(Value::as_map);
+    servers.map(|servers| servers.keys().map(ToString::to_string).collect()).unwrap_or_default()
+}
+
+/// Findings about the servers that a file defines.
+pub(super) fn check_servers(config: &HostConfig) -> Vec<Diagnostic> {
+    let found = servers(config).into_iter().filter_map(|name| ServerConfig::read(config, &name, Path::new("")).err());
+    found.flatten().collect()
+}
+
+impl<'de> Deserialize<'de> for ToolName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Named {
+            server: String,
+            tool: String,
+        }
+        struct Name;
+        impl<'de> Visitor<'de> for Name {
+            type Value = ToolName;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("`server/tool`")
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<ToolName, E> {
+                match text.split_once('/') {
+                    Some((server, tool)) if !server.is_empty() && !tool.is_empty() => {
+                        Ok(ToolName { server: server.to_owned(), tool: tool.to_owned() })
+                    }
+                    _ => Err(E::custom(format!("`{text}` names no tool of a server"))),
+                }
+            }
+            fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<ToolName, A::Error> {
+                let Named { server, tool } = Named::deserialize(MapAccessDeserializer::new(entries))?;
+                if server.is_empty() || tool.is_empty() {
+                    return Err(A::Error::custom("`mcp` names no tool of a server"));
+                }
+                Ok(ToolName { server, tool })
+            }
+        }
+        deserializer.deserialize_any(Name)
+    }
+}

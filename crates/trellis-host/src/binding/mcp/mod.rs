@@ -1,0 +1,158 @@
+//! Tools of MCP servers: `mcp: server/tool` (world 9.13–9.16).
+//!
+//! `servers` of a project file say how a server is reached: a process, or a URL. The tools of one server share one connection ([`Servers`]).
+//!
+//! ```text
+//! Bindings ──▶ McpTool ──Lease──▶ Server ──▶ Connection ──rmcp──▶ Tapped<Stdio | HTTP>
+//!                 └─ Flight: sent, progress, answer or cancelled      └─ progress, late answers, the end
+//! ```
+//!
+//! **Invariant:** nothing that a server says is part of the program: its descriptions reach no prompt, and its tools are called by authors only.
+
+mod binding;
+mod call;
+mod config;
+mod connection;
+mod failure;
+mod process;
+mod result;
+mod servers;
+mod stdio;
+mod tap;
+mod tools;
+
+use std::{sync::Arc, time::Duration};
+
+use trellis_core::{
+    Code, Diagnostic, Mapping, ToolError, Value,
+    diagnostic::did_you_mean,
+    scope::Scope,
+    syntax::project::HostConfig,
+    template::{DEFAULT_FUEL, RenderLimits, Shape},
+};
+
+pub use self::servers::Servers;
+use self::{
+    call::Flight,
+    failure::coded,
+    servers::{Lease, Server},
+    tools::ToolList,
+};
+use super::{
+    Job,
+    config::ConfigReader,
+    kind::{Answer, Binding, Carrier, Obstacle, Pending, Site},
+};
+
+/// Time that a call may take where nobody says (world 9.5).
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A tool of a server.
+#[derive(Debug)]
+pub(super) struct McpTool {
+    server: Arc<Server>,
+    tool: Arc<str>,
+    /// What is handed on, where that is not the call's arguments as they are.
+    args: Option<Shape>,
+}
+
+/// Reads `mcp:` and `args:`.
+pub(super) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Carrier> {
+    let (server, tool) = binding::read(reader, site)?;
+    let args = reader.shape("args").map(|shape| shape.value.clone());
+    Some(Carrier::new(McpTool { server: site.host.shared::<Servers>().get(server, &site.host.secrets, &site.host.http), tool, args }))
+}
+
+/// Findings about the servers that a project file defines.
+pub(super) fn check_servers(config: &HostConfig) -> Vec<Diagnostic> {
+    binding::check_servers(config)
+}
+
+impl Binding for McpTool {
+    fn run<'a>(&'a self, job: Job<'a>) -> Pending<'a, Answer> {
+        Box::pin(async move {
+            let (mut lease, mut flight) = (None, None);
+            let answer = job.within(self.attempt(&job, &mut lease, &mut flight)).await;
+            let facts = lease.as_ref().map(|lease: &Lease| lease.connection().facts());
+            let result = match (answer, &lease, flight.take()) {
+                (Err(error), Some(lease), Some(flight)) => self.give_up(flight, lease, error, &job).await,
+                (answer, ..) => answer,
+            };
+            Answer::from(result).with_meta(facts)
+        })
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        Some(TIMEOUT)
+    }
+
+    fn obstacles(&self) -> Vec<Obstacle> {
+        let name = &self.server.config().name;
+        let obstacle = |why: String| match why.split_once("; ") {
+            Some((why, remedy)) => Obstacle::new("mcp", format!("the server `{name}`: {why}")).help(remedy),
+            None => Obstacle::new("mcp", format!("the server `{name}`: {why}")),
+        };
+        self.server.foreseen().into_iter().map(obstacle).collect()
+    }
+
+    fn reach(&self) -> Pending<'_, Vec<Obstacle>> {
+        Box::pin(async move {
+            match self.tools().await {
+                Ok(tools) if tools.lacks(&self.tool) => {
+                    let message = format!("the server `{}` has no tool `{}`", self.server.config().name, self.tool);
+                    let found = Obstacle { code: Code::UnknownTool, ..Obstacle::new("mcp", message) };
+                    vec![match did_you_mean(&self.tool, tools.names()) {
+                        Some(help) => found.help(help),
+                        None => found,
+                    }]
+                }
+                Ok(_) => Vec::new(),
+                Err(error) => vec![Obstacle::new("mcp", error.message)],
+            }
+        })
+    }
+
+    /// The tool's `inputSchema`; nothing where `args` makes what is handed on.
+    fn takes(&self) -> Pending<'_, Option<Value>> {
+        Box::pin(async move {
+            let tools = if self.args.is_none() { self.tools().await.ok()? } else { return None };
+            Some(tools.get(&self.tool)?.input.as_ref()?.source().clone())
+        })
+    }
+}
+
+impl McpTool {
+    async fn tools(&self) -> Result<Arc<ToolList>, ToolError> {
+        self.server.connection().await?.connection().tools().await
+    }
+
+    /// Carries a call out. While it is under way, `lease` and `flight` hold what is needed to call it off.
+    async fn attempt(&self, job: &Job<'_>, lease: &mut Option<Lease>, flight: &mut Option<Flight>) -> Result<Value, ToolError> {
+        let args = &self.arguments(job)?;
+        let lease = &*lease.insert(self.server.connection().await?);
+        let output = call::accepted(lease, &self.server.config().name, &self.tool, args).await?;
+        let under_way = flight.insert(Flight::begin(lease, &self.tool, args, job).await?);
+        let answer = under_way.answer(lease, job).await;
+        *flight = None;
+        call::value(answer?, job.tool(), output.as_ref(), lease, job)
+    }
+
+    /// What is sent: what `args` makes of the call's arguments, else those (world 9.2).
+    fn arguments(&self, job: &Job<'_>) -> Result<Mapping, ToolError> {
+        let Some(shape) = &self.args else { return Ok(job.args.clone()) };
+        let limits = RenderLimits { output: job.output_limit(), fuel: DEFAULT_FUEL };
+        let made = shape.evaluate(&Scope::of_call(&job.args, job.call), limits, &mut Vec::new());
+        match made
+            .map_err(|error| coded("template", format!("the `args` of `{}` cannot be made: {}", job.tool(), error.message)).finally())?
+        {
+            Some(Value::Map(args)) => Ok(args),
+            _ => Err(coded("template", format!("the `args` of `{}` are no mapping", job.tool())).finally()),
+        }
+    }
+
+    /// Calls off a call that was stopped, or whose time is up.
+    async fn give_up(&self, flight: Flight, lease: &Lease, error: ToolError, job: &Job<'_>) -> Result<Value, ToolError> {
+        let answer = flight.cancel(lease, error).await?;
+        call::value(answer, job.tool(), None, lease, job)
+    }
+}

@@ -1,0 +1,100 @@
+//! The tools that a server has, and what their schemas say.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use rmcp::{
+    Peer, RoleClient,
+    model::{PaginatedRequestParams, Tool},
+    service::ServiceError,
+};
+use trellis_core::{Value, schema::Schema, value::to_value};
+
+/// Tools that are read of one server.
+const MAX_TOOLS: usize = 1000;
+
+/// Pages that they may come on.
+const MAX_PAGES: usize = 200;
+
+/// Bytes of a schema that values are held to.
+const MAX_SCHEMA: usize = 64 << 10;
+
+/// The tools of a server.
+#[derive(Debug, Default)]
+pub(super) struct ToolList {
+    tools: BTreeMap<Arc<str>, ServerTool>,
+    /// Whether the server has more than were read.
+    is_cut: bool,
+}
+
+/// A tool of a server.
+#[derive(Debug)]
+pub(super) struct ServerTool {
+    /// Its declaration.
+    pub(super) tool: Tool,
+    /// What its arguments are held to.
+    pub(super) input: Option<Schema>,
+    /// What its structured result is held to.
+    pub(super) output: Option<Schema>,
+}
+
+impl ToolList {
+    /// Reads all pages.
+    ///
+    /// # Errors
+    /// A page cannot be read.
+    pub(super) async fn read(peer: &Peer<RoleClient>) -> Result<Self, ServiceError> {
+        let mut list = Self::default();
+        let mut cursor = None;
+        for _ in 0..MAX_PAGES {
+            let page = peer.list_tools(Some(PaginatedRequestParams::default().with_cursor(cursor.take()))).await?;
+            for tool in page.tools {
+                if list.tools.len() == MAX_TOOLS {
+                    return Ok(Self { is_cut: true, ..list });
+                }
+                list.tools.insert(Arc::from(&*tool.name), ServerTool::new(tool));
+            }
+            match page.next_cursor {
+                Some(next) => cursor = Some(next),
+                None => return Ok(list),
+            }
+        }
+        Ok(Self { is_cut: true, ..list })
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&ServerTool> {
+        self.tools.get(name)
+    }
+
+    /// Tells if the server certainly has no such tool.
+    pub(super) fn lacks(&self, name: &str) -> bool {
+        !self.is_cut && !self.tools.contains_key(name)
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.tools.keys().map(|name| &**name)
+    }
+
+    pub(super) fn tools(&self) -> impl Iterator<Item = &Tool> {
+        self.tools.values().map(|known| &known.tool)
+    }
+}
+
+impl ServerTool {
+    fn new(tool: Tool) -> Self {
+        let input = schema(&tool.input_schema);
+        let output = tool.output_schema.as_deref().and_then(schema);
+        Self { tool, input, output }
+    }
+}
+
+/// A schema that values are held to; nothing where it is too long, refers to others or is none.
+fn schema(source: &serde_json::Map<String, serde_json::Value>) -> Option<Schema> {
+    let mut source = source.clone();
+    // Which draft it is written for is no matter: what tools declare is the same in all of them.
+    source.remove("$schema");
+    if serde_json::to_vec(&source).is_ok_and(|json| json.len() > MAX_SCHEMA) {
+        return None;
+    }
+    let source: Value = to_value(&source).ok()?;
+    Schema::new(&source).ok()
+}
