@@ -47,14 +47,6 @@ use self::{
 };
 use crate::terminal::Look;
 
-<<<<<<< HEAD
-/// How long a tool may take before it is said that it runs.
-const SILENT_CALL: Duration = Duration::from_millis(150);
-/// How often what turns turns.
-const TURN: Duration = Duration::from_millis(100);
-
-=======
->>>>>>> w/parts
 /// The console of a terminal.
 pub(crate) struct Interactive {
     live: Live,
@@ -189,46 +181,16 @@ impl Interactive {
     fn frame(&mut self) -> Frame {
         let window = self.live.window();
         let now = Instant::now();
-<<<<<<< HEAD
-        match (&mut self.question, &self.busy) {
-            (Some(question), _) if self.asking => question.frame(window, self.until.map(|until| until.saturating_duration_since(now))),
-            (_, Busy::Running { name, since }) if !self.streamed.is_empty() => {
-                rows::streamed(&self.streamed, rows::running(name, now.duration_since(*since), window), window)
-            }
-            (_, Busy::Running { name, since }) if now.duration_since(*since) >= SILENT_CALL => {
-                rows::running(name, now.duration_since(*since), window)
-            }
-            (_, Busy::Sleeping { until }) => rows::sleeping(until.saturating_duration_since(now), window),
-            _ => Frame::default(),
-=======
         match &mut self.question {
             Some(question) if self.asking => question.frame(window, self.until.map(|until| until.saturating_duration_since(now))),
+            _ if !self.streamed.is_empty() => rows::streamed(&self.streamed, self.busy.frame(window), window),
             _ => self.busy.frame(window),
->>>>>>> w/parts
         }
     }
 
     /// When the rows change by themselves.
     fn next_change(&self) -> Option<Duration> {
-<<<<<<< HEAD
-        let now = Instant::now();
-        let to_second = |until: Instant| {
-            let left = until.saturating_duration_since(now);
-            let step = if left > Duration::from_secs(10) { 1000 } else { 100 };
-            (!left.is_zero()).then(|| Duration::from_millis(u64::from(left.subsec_millis()) % step + 1))
-        };
-        match &self.busy {
-            _ if self.asking => self.until.and_then(to_second),
-            Busy::Nothing => None,
-            Busy::Running { since, .. } => {
-                let elapsed = now.duration_since(*since);
-                Some(SILENT_CALL.checked_sub(elapsed).unwrap_or(TURN))
-            }
-            Busy::Sleeping { until } => to_second(*until),
-        }
-=======
         if self.asking { self.until.and_then(to_second) } else { self.busy.next_change() }
->>>>>>> w/parts
     }
 
     /// Takes a key of a question.

@@ -41,19 +41,12 @@ impl Console for Interactive {
                 }
             }
             Note::Call(call) => {
-<<<<<<< HEAD
-                self.leave();
-                self.settle();
-                self.pass_on();
-                self.written.clear();
-                self.streamed.clear();
-                self.busy = Busy::Running { name: call.name.to_string(), since: Instant::now() };
-=======
                 if !self.busy.runs_beside(call) {
                     self.leave();
                     self.settle();
                     self.pass_on();
                     self.written.clear();
+                    self.streamed.clear();
                 }
                 // Of a call with parts, these are shown.
                 if call.kind.parts().is_none() {
@@ -63,7 +56,6 @@ impl Console for Interactive {
             Note::Progress(call, line) if call.part.is_some() => {
                 let frame = self.frame();
                 self.live.say(&scrollback::progress(&format!("{}: {line}", label(call)), window), &frame);
->>>>>>> w/parts
             }
             Note::Progress(_, line) => {
                 self.written.push_back(line.to_owned());
@@ -79,15 +71,8 @@ impl Console for Interactive {
                 self.live.draw(&frame);
             }
             Note::Result(call, result) => {
-<<<<<<< HEAD
                 self.streamed.clear();
-                let elapsed = match std::mem::replace(&mut self.busy, Busy::Nothing) {
-                    Busy::Running { since, .. } => Some(since.elapsed()),
-                    _ => None,
-                };
-=======
                 let elapsed = self.busy.end(call);
->>>>>>> w/parts
                 // An approval may have run out.
                 self.pass_on();
                 let written = std::mem::take(&mut self.written);

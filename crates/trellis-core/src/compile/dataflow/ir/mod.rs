@@ -31,13 +31,8 @@ use crate::{
     compile::dataflow::index::{EdgeIndex, ReplyIndex, to_u32},
     path::{KeyPath, Segment},
     program::{
-<<<<<<< HEAD
-        Call, Callee, Choice, Failure, Guard, Listen, Node, NodeIndex, Outcome, Part, Point, PointIndex, Program, Reason, Reply, Role,
-        Speech, Target, Write, WriteSource,
-=======
-        Call, Callee, Choice, Failure, Guard, ITEM, Listen, Node, NodeIndex, Outcome, Part, Point, PointIndex, PredicateSource, Program,
-        Reason, Reply, Role, Speech, Target, Write, WriteSource,
->>>>>>> w/parts
+        Call, Callee, Choice, Failure, Guard, ITEM, Listen, Node, NodeIndex, Outcome, Part, Point, PointIndex, Program, Reason, Reply,
+        Role, Speech, Target, Write, WriteSource,
     },
     schema::Schema,
     span::Span,
