@@ -27,6 +27,7 @@ pub(crate) fn wake(ready: Runnable, keep: &StoreSettings, seeing: &Observers, ap
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
     // Why something failed may quote what nobody is to read here.
     let has_secrets = Redactor::new(Some(ready.engine.inspect().documents())).is_needed();
+    let host = ready.host.clone();
     let mut tally = Tally { has_secrets, ..Tally::default() };
     let exit = runtime.block_on(async {
         let kept = seeing.kept(keep.open().await?);
@@ -41,6 +42,7 @@ pub(crate) fn wake(ready: Runnable, keep: &StoreSettings, seeing: &Observers, ap
             Some(_) = signals.recv() => anyhow::Ok(Exit::Interrupted),
         }
     });
+    runtime.block_on(host.close());
     runtime.shutdown_background();
     let seen = seeing.finish();
     let exit = exit?;

@@ -58,6 +58,7 @@ impl SessionRun {
     pub(crate) fn walk(mut self, output: Option<OutputFile>) -> anyhow::Result<Exit> {
         let RunMode { json, no_input, .. } = self.terms;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
+        let host = self.ready.host.clone();
         let (recorder, seeing) = (self.taped.recorder.clone(), self.taped.seeing.clone());
         let outcome = runtime.block_on(async {
             if let Some(tty) = self.tty.take() {
@@ -66,6 +67,7 @@ impl SessionRun {
             }
             if no_input { self.over(tokio::io::empty(), json).await } else { self.over(BufReader::new(tokio::io::stdin()), json).await }
         });
+        runtime.block_on(host.close());
         // A thread may still wait for a line that nobody will type.
         runtime.shutdown_background();
         let seen = seeing.finish();

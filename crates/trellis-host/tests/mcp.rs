@@ -4,5 +4,11 @@
 
 #[path = "mcp/host.rs"]
 mod host;
+#[path = "mcp/http.rs"]
+mod http;
 #[path = "mcp/manners.rs"]
 mod manners;
+#[path = "mcp/peers.rs"]
+mod peers;
+#[path = "mcp/reach.rs"]
+mod reach;

@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, reason = "coverage is printed beside the test")]
 
 mod bytes;
+mod compute;
 mod convert;
 mod coverage;
 mod edits;

@@ -46,7 +46,7 @@ use self::{
 use crate::terminal::Look;
 
 /// How long a tool may take before it is said that it runs.
-const PATIENCE: Duration = Duration::from_millis(150);
+const SILENT_CALL: Duration = Duration::from_millis(150);
 /// How often what turns turns.
 const TURN: Duration = Duration::from_millis(100);
 
@@ -195,7 +195,7 @@ impl Interactive {
             (_, Busy::Running { name, since }) if !self.streamed.is_empty() => {
                 rows::streamed(&self.streamed, rows::running(name, now.duration_since(*since), window), window)
             }
-            (_, Busy::Running { name, since }) if now.duration_since(*since) >= PATIENCE => {
+            (_, Busy::Running { name, since }) if now.duration_since(*since) >= SILENT_CALL => {
                 rows::running(name, now.duration_since(*since), window)
             }
             (_, Busy::Sleeping { until }) => rows::sleeping(until.saturating_duration_since(now), window),
@@ -216,7 +216,7 @@ impl Interactive {
             Busy::Nothing => None,
             Busy::Running { since, .. } => {
                 let elapsed = now.duration_since(*since);
-                Some(PATIENCE.checked_sub(elapsed).unwrap_or(TURN))
+                Some(SILENT_CALL.checked_sub(elapsed).unwrap_or(TURN))
             }
             Busy::Sleeping { until } => to_second(*until),
         }

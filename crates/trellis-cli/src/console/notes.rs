@@ -64,6 +64,7 @@ impl Console for Interactive {
                 let written = std::mem::take(&mut self.written);
                 self.say(&scrollback::result(call, &result.outcome, elapsed, Vec::from(written).as_slice(), window));
             }
+            Note::Awaiting(_) => {}
             Note::Sleep(time) => {
                 self.leave();
                 self.settle();

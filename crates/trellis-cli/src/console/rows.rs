@@ -12,7 +12,7 @@ use super::{frame::Frame, layout::VisibleRows, question::Question};
 use crate::{
     columns::{cut, width, wrapped},
     report::printable,
-    terminal::Look,
+    terminal::{Look, QUIET},
 };
 
 /// The window, and what it can show.
@@ -28,7 +28,6 @@ pub(super) struct Window {
 const NOTE_ROWS: usize = 3;
 /// Rows that are left to what was said.
 const SAID_ROWS: usize = 5;
-const QUIET: Style = Style::new().dimmed();
 
 impl Question {
     /// The rows of the question; `left` is the time that an answer has.

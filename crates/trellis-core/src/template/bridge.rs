@@ -17,6 +17,14 @@ use crate::{
 /// The hidden name under which filters find the scope and its limits.
 pub(super) const VIEW: &str = "\u{1}";
 
+/// A second name of the key `loop`, for Go's `$.loop` inside of `range`: the engine binds `loop` there.
+pub(super) const LOOP_KEY: &str = "\u{1}loop";
+
+/// The key of the context that a name of the tree reads.
+pub(super) fn context_key(name: &str) -> &str {
+    if name == LOOP_KEY { "loop" } else { name }
+}
+
 /// Levels of a value that a template makes; JSON readers allow as many.
 pub(super) const MAX_DEPTH: usize = 128;
 
@@ -32,11 +40,23 @@ struct MapView(Mapping);
 #[derive(Debug)]
 pub(super) struct ScopeView {
     /// The names.
-    pub(super) scope: Scope,
+    pub(super) names: TemplateInput,
     /// The bounds of this rendering.
     pub(super) limits: super::RenderLimits,
     /// Whether pieces are wanted, not a text.
     pub(super) in_pieces: bool,
+    /// Bytes of a list or mapping that is made on the way, as JSON.
+    pub(super) made: u64,
+}
+
+/// The names that a template can read.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "it is made once for a rendering, and lies on the heap")]
+pub(super) enum TemplateInput {
+    /// Those of a session.
+    Scope(Scope),
+    /// Those of a call's arguments.
+    Arguments(Mapping),
 }
 
 impl Object for ListView {
@@ -80,7 +100,10 @@ impl Object for ScopeView {
         if key == VIEW {
             return Some(Dyn::from_dyn_object(Arc::clone(self)));
         }
-        self.scope.get(key).map(to_dyn)
+        match &self.names {
+            TemplateInput::Scope(scope) => scope.get(context_key(key)).map(to_dyn),
+            TemplateInput::Arguments(arguments) => arguments.get(key).map(to_dyn),
+        }
     }
 }
 
@@ -116,6 +139,11 @@ impl Size {
     /// So many parts, whatever their texts.
     pub(super) fn parts(parts: u64) -> Self {
         Self { parts, bytes: u64::MAX }
+    }
+
+    /// So many parts, and so many bytes of texts.
+    pub(super) fn made(parts: u64, bytes: u64) -> Self {
+        Self { parts, bytes }
     }
 
     fn pay(&mut self, bytes: usize) -> Result<(), Error> {
@@ -158,6 +186,16 @@ fn shared(value: &Dyn) -> Option<Value> {
         return Some(Value::List(list.0.clone()));
     }
     value.downcast_object_ref::<MapView>().map(|map| Value::Map(map.0.clone()))
+}
+
+/// The value that a template made, and how many parts it has.
+///
+/// # Errors
+/// As [`from_dyn`].
+pub(super) fn counted(value: &Dyn, size: Size) -> Result<(Value, u64), Error> {
+    let mut left = size;
+    let value = convert(value, MAX_DEPTH, &mut left)?;
+    Ok((value, size.parts - left.parts))
 }
 
 fn convert(value: &Dyn, depth: usize, left: &mut Size) -> Result<Value, Error> {
@@ -217,7 +255,8 @@ fn too_many() -> Error {
     invalid("the value has too many parts")
 }
 
-fn number(value: &Dyn) -> Result<Value, Error> {
+/// A number of 64 bits.
+pub(super) fn number(value: &Dyn) -> Result<Value, Error> {
     if value.is_integer() {
         if let Ok(number) = i64::try_from(value.clone()) {
             return Ok(Value::Int(number));

@@ -4,6 +4,8 @@
 //!
 //! **Invariant:** nothing here depends on chance, time or the environment, and nothing shows more than the values it is given.
 
+use minijinja::machinery::ast::{Call, Expr};
+
 /// A name that templates know, with its one-line description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Builtin {
@@ -104,6 +106,57 @@ pub const TESTS: &[Builtin] = &[
 /// Functions, by name: `function(arguments)`.
 pub const FUNCTIONS: &[Builtin] = &[builtin("range", "the integers from 0, or the first argument, up to before the last; at most 10,000")];
 
+/// Filters that a `compute` file has beside [`FILTERS`] (world 9.27).
+pub const COMPUTE_FILTERS: &[Builtin] = &[
+    builtin("merge", "the mapping with the entries of another one, which win"),
+    builtin("without", "the mapping without the entry of the given name, or those of a list of names"),
+];
+
+/// Functions that a `compute` file has beside [`FUNCTIONS`].
+pub const COMPUTE_FUNCTIONS: &[Builtin] = &[builtin(
+    "namespace",
+    "entries that loops and conditions may change: `{% set seen = namespace(count=0) %}`, `{% set seen.count = 1 %}`",
+)];
+
+/// The names whose values leave a `compute` file.
+pub(super) const OUTCOMES: [&str; 2] = ["result", "error"];
+
+/// Whether it is `namespace(…)`.
+pub(super) fn is_namespace(call: &Call<'_>) -> bool {
+    matches!(&call.expr, Expr::Var(name) if name.id == "namespace")
+}
+
+/// What a text is written in: a template, or a `compute` file, which has a few names more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Vocabulary {
+    /// A template.
+    Template,
+    /// A `compute` file.
+    Compute,
+}
+
+impl Vocabulary {
+    /// The lists of a kind of name: what every template has, and what a `compute` file adds.
+    pub(super) fn lists(kind: &str) -> [&'static [Builtin]; 2] {
+        match kind {
+            "filter" => [FILTERS, COMPUTE_FILTERS],
+            "test" => [TESTS, &[]],
+            _ => [FUNCTIONS, COMPUTE_FUNCTIONS],
+        }
+    }
+
+    /// The names of a kind.
+    pub(super) fn names(self, kind: &str) -> impl Iterator<Item = &'static str> {
+        let [common, more] = Self::lists(kind);
+        names(common).chain(names(if self == Self::Compute { more } else { &[] }))
+    }
+
+    /// Whether it has a name.
+    pub(super) fn has(self, kind: &str, name: &str) -> bool {
+        self.names(kind).any(|known| known == name)
+    }
+}
+
 /// Tests that ask what a value is; they may stand on something that is not set, at any depth.
 pub(super) const GUARDS: &[&str] = &[
     "boolean",
@@ -122,11 +175,6 @@ pub(super) const GUARDS: &[&str] = &[
     "undefined",
 ];
 
-/// Whether `list` holds `name`.
-pub(super) fn knows(list: &[Builtin], name: &str) -> bool {
-    list.iter().any(|builtin| builtin.name == name)
-}
-
 /// The names of `list`.
 pub(super) fn names(list: &'static [Builtin]) -> impl Iterator<Item = &'static str> {
     list.iter().map(|builtin| builtin.name)
@@ -138,9 +186,9 @@ mod tests {
 
     #[test]
     fn lists_are_sorted_and_guards_are_tests() {
-        for list in [FILTERS, TESTS, FUNCTIONS] {
+        for list in [FILTERS, TESTS, FUNCTIONS, COMPUTE_FILTERS, COMPUTE_FUNCTIONS] {
             assert!(list.is_sorted_by_key(|builtin| builtin.name));
         }
-        assert!(GUARDS.iter().all(|name| knows(TESTS, name)));
+        assert!(GUARDS.iter().all(|name| Vocabulary::Template.has("test", name)));
     }
 }

@@ -11,7 +11,7 @@ use minijinja::machinery::{
 
 use super::{
     Mistake,
-    builtins::{self, Builtin, FILTERS, FUNCTIONS, TESTS},
+    builtins::{Vocabulary, is_namespace},
     const_eval,
     lower::{extent, is_secret},
     reads::OF_LOOP,
@@ -20,14 +20,15 @@ use super::{
 use crate::diagnostic::near;
 
 /// Every mistake in `tree`, in the order of the text.
-pub(super) fn check(tree: &Stmt<'_>) -> Vec<Mistake> {
-    let mut checker = Checker { mistakes: Vec::new(), loops: 0 };
+pub(super) fn check(tree: &Stmt<'_>, vocabulary: Vocabulary) -> Vec<Mistake> {
+    let mut checker = Checker { vocabulary, mistakes: Vec::new(), loops: 0 };
     checker.statement(tree);
     checker.mistakes.sort_by_key(|mistake| (mistake.place.start, mistake.place.end));
     checker.mistakes
 }
 
 struct Checker {
+    vocabulary: Vocabulary,
     mistakes: Vec<Mistake>,
     /// How many loops are around.
     loops: usize,
@@ -69,7 +70,14 @@ impl Checker {
             }
             Stmt::Set(node) => {
                 self.target(&node.target);
-                self.expression(&node.expr);
+                match &node.expr {
+                    Expr::Call(call)
+                        if self.vocabulary == Vocabulary::Compute && is_namespace(call) && matches!(node.target, Expr::Var(_)) =>
+                    {
+                        self.values(&call.args).into_iter().for_each(|value| self.expression(value));
+                    }
+                    value => self.expression(value),
+                }
             }
             Stmt::SetBlock(node) => {
                 self.target(&node.target);
@@ -118,13 +126,13 @@ impl Checker {
             Expr::Compare(node) => std::iter::once(&node.expr).chain(node.ops.iter().map(|op| &op.expr)).collect(),
             Expr::IfExpr(node) => [Some(&node.true_expr), Some(&node.test_expr), node.false_expr.as_ref()].into_iter().flatten().collect(),
             Expr::Filter(node) => {
-                if self.known("filter", node.name, FILTERS, name_place(node.span(), node.name)) {
+                if self.known("filter", node.name, name_place(node.span(), node.name)) {
                     self.names_in_arguments(node.name, &node.args);
                 }
                 node.expr.iter().chain(self.values(&node.args)).collect()
             }
             Expr::Test(node) => {
-                self.known("test", node.name, TESTS, name_place(node.span(), node.name));
+                self.known("test", node.name, name_place(node.span(), node.name));
                 std::iter::once(&node.expr).chain(self.values(&node.args)).collect()
             }
             Expr::Call(node) => {
@@ -193,13 +201,15 @@ impl Checker {
         match node.identify_call() {
             CallType::Function(name) => {
                 let place = bytes(node.expr.span());
-                self.known("function", name, FUNCTIONS, place);
+                if self.known("function", name, place) && is_namespace(node) {
+                    self.refuse(extent(&node.expr), "`namespace` stands alone: `{% set name = namespace(…) %}`");
+                }
             }
             CallType::Method(Expr::Var(var), "cycle" | "changed") if var.id == "loop" => {}
             CallType::Method(object, name) => {
                 self.expression(object);
                 let mistake = Mistake::syntax(bytes(extent(&node.expr)), format!("`{name}` cannot be called: values have no methods"));
-                let filter = builtins::knows(FILTERS, name).then(|| format!("write it as a filter: `… | {name}`"));
+                let filter = self.vocabulary.has("filter", name).then(|| format!("write it as a filter: `… | {name}`"));
                 self.mistakes.push(mistake.help_maybe(filter));
             }
             CallType::Object(object) => {
@@ -224,30 +234,31 @@ impl Checker {
 
     /// `map("upper")` and `select("odd")` name filters and tests by text.
     fn names_in_arguments(&mut self, filter: &str, args: &[CallArg<'_>]) {
-        let (kind, list, at) = match filter {
-            "map" => ("filter", FILTERS, 0),
-            "select" | "reject" => ("test", TESTS, 0),
-            "selectattr" | "rejectattr" => ("test", TESTS, 1),
+        let (kind, at) = match filter {
+            "map" => ("filter", 0),
+            "select" | "reject" => ("test", 0),
+            "selectattr" | "rejectattr" => ("test", 1),
             _ => return,
         };
         if let Some(CallArg::Pos(Expr::Const(node))) = args.get(at)
             && let Some(name) = node.value.as_str()
         {
-            self.known(kind, name, list, bytes(node.span()));
+            self.known(kind, name, bytes(node.span()));
         }
     }
 
-    fn known(&mut self, kind: &str, name: &str, list: &'static [Builtin], place: Range<usize>) -> bool {
-        if builtins::knows(list, name) {
+    fn known(&mut self, kind: &str, name: &str, place: Range<usize>) -> bool {
+        if self.vocabulary.has(kind, name) {
             return true;
         }
-        let also = [("filter", FILTERS), ("test", TESTS), ("function", FUNCTIONS)];
-        let elsewhere = also.iter().find(|(_, list)| builtins::knows(list, name)).map(|(other, _)| match *other {
+        let kinds = ["filter", "test", "function"];
+        let elsewhere = kinds.iter().find(|kind| self.vocabulary.has(kind, name)).map(|other| match *other {
             "filter" => format!("`{name}` is a filter: `… | {name}`"),
             "test" => format!("`{name}` is a test: `… is {name}`"),
             _ => format!("`{name}` is a function: `{name}(…)`"),
         });
-        let near = near(name, builtins::names(list)).filter(|_| elsewhere.is_none());
+        let elsewhere = elsewhere.or_else(|| Vocabulary::Compute.has(kind, name).then(|| "only a `compute` file has it".to_owned()));
+        let near = near(name, self.vocabulary.names(kind)).filter(|_| elsewhere.is_none());
         self.mistakes.push(Mistake::unknown(place, format!("there is no {kind} `{name}`")).meant(near).help_maybe(elsewhere));
         false
     }
@@ -255,6 +266,8 @@ impl Checker {
     fn target(&mut self, tree: &Expr<'_>) {
         match tree {
             Expr::List(node) => node.items.iter().for_each(|item| self.target(item)),
+            // Whether the name is a namespace, `compute::statements` asks.
+            Expr::GetAttr(node) if self.vocabulary == Vocabulary::Compute && matches!(node.expr, Expr::Var(_)) => {}
             Expr::GetAttr(_) => self.refuse(extent(tree), "only a plain name can be set here"),
             _ => {}
         }

@@ -3,14 +3,19 @@
 use std::ops::Range;
 
 use super::{
-    Dialect, explain, go, jinja, secret,
+    Dialect,
+    builtins::Vocabulary,
+    explain, go, jinja, secret,
     segments::{self, SegmentPiece},
 };
 
 /// Whether a text is a Go template, and none of Jinja's.
 pub(crate) fn is_go(text: &str) -> bool {
     let is_plain = || segments::split(text, false, &secret::find(text, Dialect::Jinja)).is_some();
-    text.contains("{{") && !is_plain() && reads_as_go(text) && (go_word(text).is_some() || jinja::checked(text).is_err())
+    text.contains("{{")
+        && !is_plain()
+        && reads_as_go(text)
+        && (go_word(text).is_some() || jinja::checked(text, Vocabulary::Template).is_err())
 }
 
 /// Returns true if a text that is no Jinja template is a Go template.

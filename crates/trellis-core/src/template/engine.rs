@@ -11,8 +11,9 @@ use minijinja::{
 use self_cell::self_cell;
 
 use super::{
-    Dialect, Mistake, Purpose, RenderLimits, RenderedPiece, TemplateError, TemplateInner, Term, Text, check, delimiters, explain, formula,
-    go, jinja, lower,
+    Dialect, Mistake, Purpose, RenderLimits, RenderedPiece, TemplateError, TemplateInner, Term, Text,
+    builtins::Vocabulary,
+    check, failure, formula, go, jinja, lower,
     machine::{Machine, MetPiece},
     path_text,
     reads::{self, Use},
@@ -61,7 +62,7 @@ impl TemplateEngine {
         let source = masked.as_deref().unwrap_or(text);
         let tree = match dialect {
             Dialect::Go => go::parse(source)?,
-            Dialect::Jinja | Dialect::Legacy => jinja::checked(source)?,
+            Dialect::Jinja | Dialect::Legacy => jinja::checked(source, Vocabulary::Template)?,
         };
         let (typed, in_pieces) = (matches!(used, Purpose::Value | Purpose::Argument), used == Purpose::Pieces);
         if in_pieces {
@@ -193,16 +194,10 @@ impl TemplateEngine {
     }
 
     fn failure(&self, of: &TemplateInner, limits: RenderLimits, error: &minijinja::Error) -> TemplateError {
-        let place = error.range().map(|range| delimiters::clamp(&of.text, range));
-        let message = match error.kind() {
-            ErrorKind::UndefinedError => match &place {
-                Some(place) => format!("`{}` is not set", path_text(&of.text[place.clone()])),
-                None => "a value is not set".into(),
-            },
-            ErrorKind::WriteFailure => return of.too_long(limits),
-            ErrorKind::OutOfFuel => format!("the template needs more than {} steps (`limits.template_fuel`)", limits.fuel),
-            kind => error.detail().map_or_else(|| kind.to_string(), explain::in_our_words),
-        };
+        if error.kind() == ErrorKind::WriteFailure {
+            return of.too_long(limits);
+        }
+        let (message, place) = failure::failure(error, &of.text, limits);
         TemplateError { message, span: place.map(|place| of.map.span(place)) }
     }
 }

@@ -9,7 +9,7 @@ use minijinja::machinery::{
     parse as parse_tree,
 };
 
-use super::{Mistake, check, delimiters::syntax, explain, nesting, nesting::MAX_NESTING};
+use super::{Mistake, builtins::Vocabulary, check, delimiters::syntax, explain, nesting, nesting::MAX_NESTING};
 
 /// Mistakes of one template that are reported at once.
 const MAX_MISTAKES_REPORTED: usize = 16;
@@ -18,14 +18,14 @@ const MAX_MISTAKES_REPORTED: usize = 16;
 ///
 /// # Errors
 /// Every mistake that can be told from the ones before it.
-pub(super) fn checked(source: &str) -> Result<Stmt<'_>, Vec<Mistake>> {
-    let tree = parse(source).map_err(|first| and_the_rest(source, first))?;
-    let mistakes = check::check(&tree);
+pub(super) fn checked(source: &str, vocabulary: Vocabulary) -> Result<Stmt<'_>, Vec<Mistake>> {
+    let tree = parse(source).map_err(|first| and_the_rest(source, first, vocabulary))?;
+    let mistakes = check::check(&tree, vocabulary);
     if mistakes.is_empty() { Ok(tree) } else { Err(mistakes) }
 }
 
 /// The first mistake with those after it: the `{{ … }}` that holds one is left out and the rest is read again.
-fn and_the_rest(source: &str, first: Mistake) -> Vec<Mistake> {
+fn and_the_rest(source: &str, first: Mistake, vocabulary: Vocabulary) -> Vec<Mistake> {
     let mut text = source.to_owned();
     let mut mistakes = vec![first];
     while let Some(hole) = hole_around(&text, &mistakes[mistakes.len() - 1].place)
@@ -34,7 +34,7 @@ fn and_the_rest(source: &str, first: Mistake) -> Vec<Mistake> {
         text.replace_range(hole.clone(), &" ".repeat(hole.len()));
         match parse(&text) {
             Ok(tree) => {
-                mistakes.extend(check::check(&tree));
+                mistakes.extend(check::check(&tree, vocabulary));
                 break;
             }
             Err(mistake) => mistakes.push(mistake),

@@ -14,7 +14,7 @@ use minijinja::{
 };
 
 use super::{
-    builtins::GUARDS,
+    builtins::{GUARDS, OUTCOMES, is_namespace},
     machine::{AuthorText, Secret, hook},
 };
 
@@ -26,7 +26,22 @@ pub(super) fn template<'s>(tree: &Stmt<'s>, secrets: bool, in_pieces: bool) -> S
         (false, true) => RawText::Counted,
         (false, false) => RawText::Plain,
     };
-    statement(tree, raw)
+    statement(tree, LoweringMode { raw, prints: true, is_compute: false })
+}
+
+/// A `compute` file ready for the engine: it prints nothing, so its blanks are left out where nothing captures them.
+pub(super) fn compute<'s>(tree: &Stmt<'s>) -> Stmt<'s> {
+    statement(tree, LoweringMode { raw: RawText::Counted, prints: false, is_compute: true })
+}
+
+/// What stands around a statement.
+#[derive(Clone, Copy)]
+struct LoweringMode {
+    raw: RawText,
+    /// Blanks are part of a text.
+    prints: bool,
+    /// What is set is part of a result.
+    is_compute: bool,
 }
 
 /// Text between the tags of a template, and who counts it.
@@ -40,10 +55,15 @@ enum RawText {
     Piece,
 }
 
-impl RawText {
+impl LoweringMode {
     /// The same inside of a loop.
     fn looped(self) -> Self {
-        if self == Self::Plain { Self::Counted } else { self }
+        let raw = if self.raw == RawText::Plain { RawText::Counted } else { self.raw };
+        Self { raw, ..self }
+    }
+
+    fn captured(self) -> Self {
+        Self { prints: true, ..self }
     }
 }
 
@@ -52,20 +72,21 @@ pub(super) fn expression<'s>(tree: &Expr<'s>) -> (Expr<'s>, bool) {
     if ends_in_optional(tree) { (may_be_unset(tree), true) } else { (needed(tree), false) }
 }
 
-fn statements<'s>(trees: &[Stmt<'s>], raw: RawText) -> Vec<Stmt<'s>> {
-    trees.iter().map(|tree| statement(tree, raw)).collect()
+fn statements<'s>(trees: &[Stmt<'s>], mode: LoweringMode) -> Vec<Stmt<'s>> {
+    let is_kept = |tree: &&Stmt<'s>| mode.prints || !matches!(tree, Stmt::EmitRaw(node) if node.raw.trim().is_empty());
+    trees.iter().filter(is_kept).map(|tree| statement(tree, mode)).collect()
 }
 
-fn statement<'s>(tree: &Stmt<'s>, raw: RawText) -> Stmt<'s> {
+fn statement<'s>(tree: &Stmt<'s>, mode: LoweringMode) -> Stmt<'s> {
     match tree {
         Stmt::Template(node) => {
-            Stmt::Template(Spanned::new(ast::Template { children: statements(&node.children, raw) }, flat(node.span())))
+            Stmt::Template(Spanned::new(ast::Template { children: statements(&node.children, mode) }, flat(node.span())))
         }
         // Text outside of loops is as long as the template; inside it goes through the printer, which counts.
-        Stmt::EmitRaw(node) if raw == RawText::Piece => {
+        Stmt::EmitRaw(node) if mode.raw == RawText::Piece => {
             emit(constant(Dyn::from_object(AuthorText(node.raw.into())), node.span()), node.span())
         }
-        Stmt::EmitRaw(node) if raw == RawText::Counted => emit(constant(Dyn::from(node.raw), node.span()), node.span()),
+        Stmt::EmitRaw(node) if mode.raw == RawText::Counted => emit(constant(Dyn::from(node.raw), node.span()), node.span()),
         Stmt::EmitRaw(node) => Stmt::EmitRaw(Spanned::new(ast::EmitRaw { raw: node.raw }, flat(node.span()))),
         Stmt::EmitExpr(node) if is_secret(&node.expr) => {
             emit(constant(Dyn::from_object(Secret { place: extent(&node.expr).start_offset as usize }), node.span()), node.span())
@@ -80,34 +101,43 @@ fn statement<'s>(tree: &Stmt<'s>, raw: RawText) -> Stmt<'s> {
                 iter: filter(hook::KEEP, needed(&node.iter), Vec::new(), extent(&node.iter)),
                 filter_expr: node.filter_expr.as_ref().map(may_be_unset),
                 recursive: false,
-                body: statements(&node.body, raw.looped()),
-                else_body: statements(&node.else_body, raw),
+                body: statements(&node.body, mode.looped()),
+                else_body: statements(&node.else_body, mode),
             };
             Stmt::ForLoop(Spanned::new(lowered, flat(node.span())))
         }
         Stmt::IfCond(node) => {
             let lowered = ast::IfCond {
                 expr: may_be_unset(&node.expr),
-                true_body: statements(&node.true_body, raw),
-                false_body: statements(&node.false_body, raw),
+                true_body: statements(&node.true_body, mode),
+                false_body: statements(&node.false_body, mode),
             };
             Stmt::IfCond(Spanned::new(lowered, flat(node.span())))
         }
         Stmt::WithBlock(node) => {
             let assignments = node.assignments.iter().map(|(name, value)| (target(name), kept(value))).collect();
-            Stmt::WithBlock(Spanned::new(ast::WithBlock { assignments, body: statements(&node.body, raw) }, flat(node.span())))
+            Stmt::WithBlock(Spanned::new(ast::WithBlock { assignments, body: statements(&node.body, mode) }, flat(node.span())))
+        }
+        // The engine's own object, which `set` can change: a copy of it could not be.
+        Stmt::Set(node) if let Some(made) = namespace(&node.expr) => {
+            Stmt::Set(Spanned::new(ast::Set { target: target(&node.target), expr: made }, flat(node.span())))
+        }
+        // What becomes part of a result has to be there.
+        Stmt::Set(node) if mode.is_compute && is_outcome(&node.target) => {
+            let value = filter(hook::KEEP, needed(&node.expr), Vec::new(), extent(&node.expr));
+            Stmt::Set(Spanned::new(ast::Set { target: target(&node.target), expr: value }, flat(node.span())))
         }
         Stmt::Set(node) => Stmt::Set(Spanned::new(ast::Set { target: target(&node.target), expr: kept(&node.expr) }, flat(node.span()))),
         Stmt::SetBlock(node) => {
             let lowered = ast::SetBlock {
                 target: target(&node.target),
                 filter: node.filter.as_ref().map(|filters| chain(filters)),
-                body: statements(&node.body, raw),
+                body: statements(&node.body, mode.captured()),
             };
             Stmt::SetBlock(Spanned::new(lowered, flat(node.span())))
         }
         Stmt::FilterBlock(node) => {
-            let lowered = ast::FilterBlock { filter: chain(&node.filter), body: statements(&node.body, raw) };
+            let lowered = ast::FilterBlock { filter: chain(&node.filter), body: statements(&node.body, mode.captured()) };
             Stmt::FilterBlock(Spanned::new(lowered, flat(node.span())))
         }
         // The checker has refused these: an accepted template has none.
@@ -232,6 +262,25 @@ fn may_be_unset<'s>(tree: &Expr<'s>) -> Expr<'s> {
             Expr::Map(Spanned::new(lowered, span))
         }
     }
+}
+
+/// Whether the value of a name leaves a `compute` file, or is kept for one that does.
+fn is_outcome(target: &Expr<'_>) -> bool {
+    match target {
+        Expr::Var(name) => OUTCOMES.contains(&name.id),
+        other => matches!(other, Expr::GetAttr(_)),
+    }
+}
+
+/// `namespace(…)` of a `compute` file, whose entries are values with names.
+fn namespace<'s>(tree: &Expr<'s>) -> Option<Expr<'s>> {
+    let Expr::Call(node) = tree else { return None };
+    if !is_namespace(node) {
+        return None;
+    }
+    let span = flat(node.span());
+    let callee = Expr::Var(Spanned::new(ast::Var { id: hook::NAMESPACE }, span));
+    Some(Expr::Call(Spanned::new(ast::Call { expr: callee, args: arguments(&node.args, kept) }, span)))
 }
 
 /// A filter as it runs over this value, in the place of what its author wrote there.

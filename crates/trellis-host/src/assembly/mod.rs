@@ -11,6 +11,7 @@
 
 #[cfg(feature = "reload")]
 mod live_graph;
+#[cfg(any(feature = "metrics", feature = "telemetry"))]
 mod observers;
 mod store_settings;
 
@@ -23,10 +24,9 @@ use trellis_core::{
 
 #[cfg(feature = "reload")]
 pub use self::live_graph::{LiveGraph, Reload};
-pub use self::{
-    observers::Observers,
-    store_settings::{OpenStore, StoreSettings},
-};
+#[cfg(any(feature = "metrics", feature = "telemetry"))]
+pub use self::observers::Observers;
+pub use self::store_settings::{OpenStore, StoreSettings};
 use crate::{
     Bindings, Policy, Sessions, Unbound,
     binding::{Host, check_bindings},
@@ -61,6 +61,8 @@ pub struct Runnable {
     pub engine: Engine,
     /// The carriers of its calls.
     pub bindings: Bindings,
+    /// What its bindings share; to be closed when nothing is called any more.
+    pub host: Host,
 }
 
 /// What assembling came to.
@@ -160,7 +162,7 @@ impl Assembly {
         }
         let input = self.max_input.unwrap_or(program.limits().input);
         let engine = Engine::new(Arc::clone(program), deferred_predicates(program))?.with_max_input(input);
-        Ok(Runnable { engine, bindings })
+        Ok(Runnable { engine, bindings, host: self.host.clone() })
     }
 
     /// Sessions of a graph, kept in a store if there is one.

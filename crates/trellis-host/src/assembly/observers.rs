@@ -1,7 +1,9 @@
 //! Observers of sessions: the collector that the environment names, and metrics.
 
+#[cfg(feature = "telemetry")]
+use std::sync::{Mutex, PoisonError};
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 

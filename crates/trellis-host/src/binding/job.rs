@@ -6,7 +6,9 @@ use trellis_core::{
     Mapping, Program, ToolError, Value,
     engine::ToolErrorKind,
     program::{Call, Callee, Limits, Role},
+    scope::Scope,
     state::{CallRole, PendingCall},
+    template::{DEFAULT_FUEL, RenderLimits, Shape, TemplateError},
 };
 
 use super::CallContext;
@@ -118,6 +120,23 @@ impl Job<'_> {
             timeout = after(self.timeout) => Err(timed_out(self.tool(), timeout)),
             () = self.context.cancel().cancelled() => Err(stopped(self.tool())),
         }
+    }
+
+    /// A shape of the binding's over the arguments of the call (world 9.2).
+    ///
+    /// # Errors
+    /// Code `template`: it cannot be evaluated.
+    pub fn shaped(&self, shape: &Shape) -> Result<Value, ToolError> {
+        let limits = RenderLimits { output: self.bounds.output, fuel: DEFAULT_FUEL };
+        let value = shape.evaluate(&Scope::of_call(&self.args, self.call), limits, &mut Vec::new());
+        let failed = |error: TemplateError| {
+            let code = Some(Value::text("template"));
+            ToolError {
+                code,
+                ..ToolError::new(format!("the binding of `{}` cannot be filled in: {}", self.tool(), error.message)).finally()
+            }
+        };
+        Ok(value.map_err(failed)?.unwrap_or_default())
     }
 
     /// A result that is no longer than [`Job::output_limit`].

@@ -1,21 +1,13 @@
-//! The registry of bindings: one trait, and a table with an entry for each kind that this build carries out.
+//! A kind of binding: the trait that carries out calls, and how one is read from a project file.
 //!
 //! A kind reads its own keys of a binding and becomes something that runs. [`super::Bindings`] finds it by graph and tool, fills in secrets, masks and
 //! bounds; a kind sees one [`Job`] at a time and decides nothing about the graph.
 
 use std::{fmt, path::Path, pin::Pin, sync::Arc, time::Duration};
 
-use trellis_core::{Document, ToolError, Value, diagnostic::Severity, program::Graph};
+use trellis_core::{Code, Document, ToolError, Value, diagnostic::Severity, program::Graph, syntax::project::HostConfig};
 
-#[cfg(feature = "http")]
-use super::http;
-#[cfg(feature = "mcp")]
-use super::mcp;
-#[cfg(feature = "model")]
-use super::model;
-#[cfg(feature = "processes")]
-use super::process;
-use super::{Host, Job, config::ConfigReader, function};
+use super::{Host, Job, config::ConfigReader};
 
 /// A future that a [`Binding`] gives.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -66,6 +58,12 @@ pub trait Binding: fmt::Debug + Send + Sync {
     fn reach(&self) -> Pending<'_, Vec<Obstacle>> {
         Box::pin(std::future::ready(Vec::new()))
     }
+
+    /// The JSON Schema that the other side holds arguments to, asked after [`Binding::reach`]; `None` where it says nothing, or where its arguments are
+    /// not those of the call.
+    fn takes(&self) -> Pending<'_, Option<Value>> {
+        Box::pin(std::future::ready(None))
+    }
 }
 
 /// The outcome of one attempt.
@@ -97,6 +95,8 @@ impl From<Result<Value, ToolError>> for Answer {
 pub struct Obstacle {
     /// The key of the binding that it is about, such as `process.0`; the nearest one around it that is written takes the finding.
     pub place: String,
+    /// Its kind.
+    pub code: Code,
     /// How grave it is.
     pub severity: Severity,
     /// The reason, as the end of a sentence.
@@ -108,7 +108,7 @@ pub struct Obstacle {
 impl Obstacle {
     /// An obstacle that keeps every call from success.
     pub fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { place: place.into(), severity: Severity::Error, message: message.into(), help: None }
+        Self { place: place.into(), code: Code::UnboundTool, severity: Severity::Error, message: message.into(), help: None }
     }
 
     /// The same with advice.
@@ -125,6 +125,8 @@ pub(super) struct Site<'s> {
     pub(super) folder: &'s Path,
     /// The root of its graph in the program, empty for the outermost.
     pub(super) root: &'s str,
+    /// Its keys, with what is filled in when they are used.
+    pub(super) config: &'s HostConfig,
     /// The files of the program, which say what bindings refer to.
     pub(super) documents: &'s [Arc<Document>],
     /// The graph that the binding belongs to, where there is a program.
@@ -154,16 +156,3 @@ impl Carrier {
         Self::Binding(Arc::new(binding))
     }
 }
-
-/// The kinds of this build. Keys of other kinds are read by the compiler and carried out elsewhere.
-pub(super) const KINDS: &[Kind] = &[
-    #[cfg(feature = "processes")]
-    Kind { key: "process", read: process::config::read },
-    Kind { key: "function", read: function::read },
-    #[cfg(feature = "http")]
-    Kind { key: "http", read: http::config::read },
-    #[cfg(feature = "mcp")]
-    Kind { key: "mcp", read: mcp::read },
-    #[cfg(feature = "model")]
-    Kind { key: "model", read: model::read },
-];

@@ -5,6 +5,8 @@
 //!
 //! **Invariant:** the value of a secret that was filled into a call is in no message, no progress and no result of it (world 9.9).
 
+mod builtin;
+mod compute;
 mod config;
 mod context;
 mod function;
@@ -26,6 +28,7 @@ mod process;
 #[cfg(all(unix, feature = "processes"))]
 mod process_group;
 mod progress;
+mod registry;
 #[cfg(feature = "schemars")]
 mod typed;
 mod unbound;
@@ -45,18 +48,18 @@ use trellis_core::{
     state::{CallKind, PendingCall},
 };
 
-#[cfg(feature = "processes")]
-pub use self::process::MAX_ENV_ARGS;
-pub use self::{
-    config::check_bindings,
-    context::{CallContext, Caller, Cancel, Delta},
-    host::Host,
-    job::{Job, Offered, Progress},
-    kind::{Answer, Binding, Obstacle, Pending},
-};
 #[cfg(feature = "mcp")]
 pub use self::mcp::Servers;
+#[cfg(feature = "processes")]
+pub use self::process::MAX_ENV_ARGS;
 pub(crate) use self::{context::Report, job::timed_out};
+pub use self::{
+    context::{CallContext, Caller, Cancel, Delta},
+    host::{Host, Resource},
+    job::{Job, Offered, Progress},
+    kind::{Answer, Binding, Obstacle, Pending},
+    registry::check_bindings,
+};
 use self::{
     function::Function,
     job::{Bounds, made_from},
@@ -105,16 +108,17 @@ impl Bindings {
         for graph in program.graphs() {
             let folder = folder.join(&*graph.root);
             for (name, syntax) in &graph.bindings {
-                let file = config::path_of(program, graph, name, syntax);
+                let file = registry::path_of(program, graph, name, syntax);
                 let site = Site {
                     tool: name,
                     folder: &folder,
                     root: &graph.root,
+                    config: &syntax.config,
                     documents: program.documents(),
                     graph: Some(graph),
                     host,
                 };
-                let bound = match config::decode(syntax, &file, &site) {
+                let bound = match registry::decode(syntax, &file, &site) {
                     Ok(None) => continue,
                     Ok(Some(carrier)) => Bound::By(carrier, file),
                     Err(mut findings) => {

@@ -1,8 +1,13 @@
 //! What keeps bindings from carrying calls out, found before a call is made: what `check --host` asks.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use trellis_core::{Code, Diagnostic, Program, diagnostic::FilePath, syntax::project::BindingSyntax};
+use trellis_core::{
+    Code, Diagnostic, Document, Program, Value, compile,
+    diagnostic::FilePath,
+    span::{Span, Spanned},
+    syntax::{document::Content, project::BindingSyntax},
+};
 
 use super::{Binding, Bindings, Bound, Carrier, Obstacle, config::span_of};
 
@@ -24,13 +29,17 @@ impl Bindings {
     /// Findings about bindings that cannot reach what they call. All connect side by side, each for ten seconds at most.
     pub async fn reach(&self, program: &Program) -> Vec<Diagnostic> {
         let asked = self.written(program).map(|written| async move {
-            let obstacles = tokio::time::timeout(REACH, written.binding.reach()).await;
-            written.findings(obstacles.unwrap_or_else(|_| vec![Obstacle::new("", "nothing answered within 10 s")]))
+            let reached = tokio::time::timeout(REACH, async { (written.binding.reach().await, written.binding.takes().await) }).await;
+            let (obstacles, takes) = reached.unwrap_or_else(|_| (vec![Obstacle::new("", "nothing answered within 10 s")], None));
+            let span = written.syntax.tool.span;
+            (written.findings(obstacles), takes.map(|schema| (Arc::clone(written.file), span, schema)))
         });
-        let mut found = Vec::new();
-        for findings in futures_util::future::join_all(asked).await {
+        let (mut found, mut held) = (Vec::new(), Vec::new());
+        for (findings, takes) in futures_util::future::join_all(asked).await {
             found.extend(findings);
+            held.extend(takes);
         }
+        found.extend(misfits(program, &held));
         found
     }
 
@@ -43,6 +52,30 @@ impl Bindings {
             })
         })
     }
+}
+
+/// Arguments in the graph that do not fit what the other sides take: findings of the compiler, should each binding declare the schema of its own.
+fn misfits(program: &Program, held: &[(FilePath, Span, Value)]) -> Vec<Diagnostic> {
+    if held.is_empty() {
+        return Vec::new();
+    }
+    let declared = |document: &Arc<Document>| {
+        let mut document = Document::clone(document);
+        if let Content::Project(project) | Content::Nodes(_, project) = &mut document.content {
+            for (path, span, schema) in held {
+                let here = project.bindings.iter_mut().filter(|binding| *path == document.path && binding.tool.span == *span);
+                here.for_each(|binding| binding.tool.parameters = Some(Spanned::new(schema.clone(), *span)));
+            }
+        }
+        Arc::new(document)
+    };
+    let of = |documents: &[Arc<Document>]| {
+        let found = compile(documents).diagnostics;
+        found.into_iter().filter(|finding| finding.code == Code::BadToolArgs).collect::<Vec<_>>()
+    };
+    let known = of(program.documents());
+    let documents: Vec<_> = program.documents().iter().map(declared).collect();
+    of(&documents).into_iter().filter(|finding| !known.contains(finding)).collect()
 }
 
 /// A binding and where it is written.
@@ -58,10 +91,10 @@ impl Written<'_> {
         obstacles.into_iter().map(|obstacle| self.finding(obstacle)).collect()
     }
 
-    fn finding(&self, Obstacle { place, severity, message, help }: Obstacle) -> Diagnostic {
+    fn finding(&self, Obstacle { place, code, severity, message, help }: Obstacle) -> Diagnostic {
         let span = span_of(&self.syntax.config.spans, &place).unwrap_or(self.syntax.tool.span);
         let message = format!("`{}` cannot be carried out: {message}", self.name);
-        let mut found = Diagnostic::new(Code::UnboundTool, self.file, span, message).help_maybe(help);
+        let mut found = Diagnostic::new(code, self.file, span, message).help_maybe(help);
         found.severity = severity;
         found
     }

@@ -125,6 +125,8 @@ pub enum Note<'a> {
     Content(&'a str),
     /// A call that is carried out here begins.
     Call(&'a PendingCall),
+    /// What other parts of a call wait for, beside what is asked next: each is answered by its id.
+    Awaiting(&'a [Stop]),
     /// A line that a running tool wrote on standard error.
     Progress(&'a PendingCall, &'a str),
     /// A piece of the text that a model writes, while it writes it.

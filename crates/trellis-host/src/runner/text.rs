@@ -184,7 +184,7 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for TextConsole<R, 
                 self.write("").await?;
                 self.write_aside(&text).await
             }
-            Note::Progress(..) | Note::Sleep(_) => Ok(()),
+            Note::Awaiting(_) | Note::Progress(..) | Note::Sleep(_) => Ok(()),
             Note::Reload(reloaded) => match reload_text(reloaded, self.time_of_day.as_ref()) {
                 Some(text) => self.print(&text).await,
                 None => Ok(()),

@@ -6,7 +6,7 @@ use trellis_core::{
     Context, Engine, NodeId, Program, Start, ToolOutcome, ToolResult,
     engine::Unanswered,
     id::{CallId, IdempotencyKey},
-    state::{CallKind, CallRole, PendingCall},
+    state::{CallKind, CallRole, PartCalls, PendingCall},
 };
 
 use super::{
@@ -139,5 +139,7 @@ fn bound(program: &Program, question: &PredicateQuestion) -> Option<PendingCall>
         metadata: None,
         kind: CallKind::Tool,
         offered: Vec::new(),
+        part: None,
+        prepared: PartCalls::default(),
     })
 }

@@ -30,9 +30,16 @@ pub struct Turn {
     pub said: Vec<Arc<str>>,
     /// What it needs.
     pub stop: Stop,
+    /// What other parts of the same call need: each is answered by its id, also before `stop`.
+    pub others: Vec<Stop>,
 }
 
 impl Turn {
+    /// When it stops waiting for the first of what it waits for, in milliseconds since 1970.
+    pub fn due(&self) -> Option<u64> {
+        std::iter::once(&self.stop).chain(&self.others).filter_map(Stop::due).min()
+    }
+
     /// What answers this turn, and no other.
     pub fn answer(&self, reply: impl Into<Reply>) -> Sent {
         Sent { expected: Some(self.asked), reply: reply.into() }

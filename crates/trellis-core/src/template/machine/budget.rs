@@ -7,7 +7,7 @@ use minijinja::{Error, ErrorKind, State, value::Value as Dyn};
 use super::{
     super::{
         RenderLimits,
-        bridge::{ScopeView, Size, from_dyn, too_long},
+        bridge::{ScopeView, Size, from_dyn, invalid, too_long},
     },
     AuthorText, Met, MetPiece, Secret, VIEW,
 };
@@ -20,6 +20,8 @@ pub(super) struct RenderBudget {
     /// Bytes that may still be printed.
     pub(super) output: u64,
     work: u64,
+    /// Bytes of a list or mapping that is made on the way.
+    made: u64,
     /// Secrets met so far.
     pub(super) secrets: Vec<Met>,
     /// Pieces met so far, where they are wanted instead of a text.
@@ -30,12 +32,13 @@ impl RenderBudget {
     /// The budget of the rendering that calls.
     pub(super) fn of<'s>(state: &'s mut State<'_, '_>) -> &'s mut Self {
         if state.get_extension::<Self>().is_none() {
-            let view =
-                state.lookup(VIEW).and_then(|view| view.downcast_object_ref::<ScopeView>().map(|view| (view.limits, view.in_pieces)));
-            let (limits, in_pieces) = view.unwrap_or((RenderLimits { output: 0, fuel: 0 }, false));
+            let bounds = state
+                .lookup(VIEW)
+                .and_then(|view| view.downcast_object_ref::<ScopeView>().map(|view| (view.limits, view.made, view.in_pieces)));
+            let (limits, made, in_pieces) = bounds.unwrap_or((RenderLimits { output: 0, fuel: 0 }, 0, false));
             let work = limits.fuel.saturating_mul(256);
             let pieces = in_pieces.then(Vec::new);
-            return state.get_or_insert_extension(Self { printed: 0, output: limits.output, work, secrets: Vec::new(), pieces });
+            return state.get_or_insert_extension(Self { printed: 0, output: limits.output, work, made, secrets: Vec::new(), pieces });
         }
         state.get_or_insert_extension_with(|| unreachable!("it was put there when it was missing"))
     }
@@ -81,6 +84,30 @@ impl RenderBudget {
     /// Pays for `parts` of a value, `each` as much as reading so many bytes.
     pub(super) fn parts(&mut self, parts: u64, each: u64) -> Result<(), Error> {
         self.work(usize::try_from(parts.saturating_mul(each)).unwrap_or(usize::MAX))
+    }
+
+    /// Pays for a list or mapping of `parts` that is made from others.
+    pub(super) fn container(&mut self, parts: usize) -> Result<(), Error> {
+        self.size(parts as u64)?;
+        self.work(parts.saturating_mul(64))
+    }
+
+    /// Refuses a list or mapping of more bytes than may be made.
+    pub(super) fn size(&self, bytes: u64) -> Result<(), Error> {
+        if bytes > self.made { Err(self.too_large(too_long())) } else { Ok(()) }
+    }
+
+    /// The same failure, where it says that a list or mapping is too large to be made.
+    pub(super) fn too_large(&self, error: Error) -> Error {
+        if error.kind() != ErrorKind::WriteFailure || self.made == u64::MAX {
+            return error;
+        }
+        invalid(format!("a list or mapping that is made here has more than {} bytes (`limits.tool_output`)", self.made))
+    }
+
+    /// How large a list or mapping may be that is made on the way, of at most so many parts.
+    pub(super) fn largest(&self, parts: u64) -> Size {
+        Size::made(parts, self.made)
     }
 
     /// The longest text that may be made on the way: a short one is always allowed, it need not be printed.

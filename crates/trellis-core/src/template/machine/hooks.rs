@@ -6,7 +6,7 @@ use minijinja::{
 };
 
 use super::{
-    super::bridge::{Size, from_dyn, invalid, is_shared, kind, print, to_dyn, weigh},
+    super::bridge::{counted, invalid, is_shared, kind, number, print, to_dyn, weigh},
     RenderBudget, hook,
 };
 
@@ -14,7 +14,7 @@ use super::{
 const MAX_ITEMS: usize = 10_000;
 
 /// Parts of a value that gets a name or is compared.
-const MAX_PARTS: u64 = 1_000_000;
+pub(super) const MAX_PARTS: u64 = 1_000_000;
 
 /// Adds the hooks.
 pub(super) fn add(engine: &mut Environment<'static>) {
@@ -28,6 +28,7 @@ pub(super) fn add(engine: &mut Environment<'static>) {
     engine.add_filter(hook::CONCAT, concat);
     engine.add_filter(hook::ADD, plus);
     engine.add_filter(hook::MULTIPLY, multiply);
+    engine.add_filter(hook::FITS, |value: &Dyn| number(value).map(|number| to_dyn(&number)));
     engine.add_function(hook::RANGE, range);
 }
 
@@ -63,9 +64,14 @@ fn compared(state: &mut State, value: Dyn) -> Result<Dyn, Error> {
 /// A value that gets a name becomes plain data, and is bounded so that names cannot multiply it: `a = [a, a]`.
 fn keep(state: &mut State, value: Dyn) -> Result<Dyn, Error> {
     if is_container(&value) {
-        let parts = if is_shared(&value) { 1 } else { weigh(&value, MAX_PARTS)? };
-        RenderBudget::of(state).parts(parts, 64)?;
-        return from_dyn(&value, Size::parts(MAX_PARTS)).map(|value| to_dyn(&value));
+        if is_shared(&value) {
+            RenderBudget::of(state).parts(1, 64)?;
+            return Ok(value);
+        }
+        let budget = RenderBudget::of(state);
+        let (kept, parts) = counted(&value, budget.largest(MAX_PARTS)).map_err(|error| budget.too_large(error))?;
+        budget.parts(parts, 64)?;
+        return Ok(to_dyn(&kept));
     }
     if let (ValueKind::String, Some(bytes)) = (value.kind(), value.as_bytes()) {
         RenderBudget::of(state).text(bytes.len())?;
@@ -153,7 +159,7 @@ fn plus(state: &mut State, left: &Dyn, right: &Dyn) -> Result<Dyn, Error> {
     }
     if list(left) && list(right) {
         let items = left.len().unwrap_or_default().saturating_add(right.len().unwrap_or_default());
-        RenderBudget::of(state).work(items.saturating_mul(64))?;
+        RenderBudget::of(state).container(items)?;
         return left.try_iter()?.checked().chain(right.try_iter()?.checked()).collect::<Result<Vec<_>, _>>().map(Dyn::from);
     }
     match numbers(left, right) {

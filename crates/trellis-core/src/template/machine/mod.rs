@@ -7,6 +7,7 @@
 mod budget;
 mod filters;
 mod hooks;
+mod mappings;
 
 use std::{
     collections::BTreeMap,
@@ -22,9 +23,12 @@ use minijinja::{
 use self::budget::RenderBudget;
 use super::{
     DEFAULT_FUEL, RenderLimits,
-    bridge::{ScopeView, Size, VIEW, from_dyn, print, too_long},
+    bridge::{ScopeView, Size, TemplateInput, VIEW, from_dyn, print, too_long},
 };
-use crate::{scope::Scope, value::Value};
+use crate::{
+    scope::Scope,
+    value::{Mapping, Value},
+};
 
 /// NameTable of filters that only a lowered tree uses.
 pub(super) mod hook {
@@ -48,6 +52,10 @@ pub(super) mod hook {
     pub(crate) const ADD: &str = "+";
     /// The function `range`, under a name that hides no key of that name.
     pub(crate) const RANGE: &str = "range()";
+    /// The function `namespace`, likewise.
+    pub(crate) const NAMESPACE: &str = "namespace()";
+    /// A number that fits.
+    pub(crate) const FITS: &str = "<64";
     /// Multiplies numbers, repeats texts.
     pub(crate) const MULTIPLY: &str = "*";
 }
@@ -95,6 +103,7 @@ static ENGINE: LazyLock<Environment<'static>> = LazyLock::new(|| {
     hooks::add(&mut engine);
     filters::add(&mut engine);
     filters::add_tests(&mut engine);
+    mappings::add(&mut engine);
     engine
 });
 
@@ -121,55 +130,84 @@ impl<'s> Machine<'s> {
     /// Renders to text, with the secrets that were met.
     pub(super) fn render(&self, scope: &Scope, limits: RenderLimits) -> Result<(String, Vec<Met>), Error> {
         let mut out = String::new();
-        let (_, secrets) = self.run(scope, limits, &mut out)?;
+        let (_, secrets) = self.run(TemplateInput::Scope(scope.clone()), limits, &mut out)?;
         if out.len() as u64 > limits.output { Err(too_long()) } else { Ok((out, secrets)) }
     }
 
     /// Evaluates to a value; nothing where it is not set.
     pub(super) fn evaluate(&self, scope: &Scope, limits: RenderLimits) -> Result<Option<Value>, Error> {
-        let value = self.run(scope, limits, &mut String::new())?.0.unwrap_or(Dyn::UNDEFINED);
+        let value = self.run(TemplateInput::Scope(scope.clone()), limits, &mut String::new())?.0.unwrap_or(Dyn::UNDEFINED);
         if value.is_undefined() { Ok(None) } else { from_dyn(&value, Size::printed(limits.output)).map(Some) }
     }
 
     /// Renders in pieces; the tree was lowered for it.
     pub(super) fn pieces(&self, scope: &Scope, limits: RenderLimits) -> Result<Vec<MetPiece>, Error> {
-        let spent = |budget: &mut RenderBudget| budget.pieces.take().unwrap_or_default();
-        Ok(self.run_in(ScopeView { scope: scope.clone(), limits, in_pieces: true }, &mut String::new(), spent)?.1)
+        let view = ScopeView { names: TemplateInput::Scope(scope.clone()), limits, made: u64::MAX, in_pieces: true };
+        with_fuel(limits.fuel, |engine| {
+            self.eval(engine, view, &mut String::new(), |_, state| {
+                let pieces = state.get_extension_mut::<RenderBudget>().and_then(|budget| budget.pieces.take());
+                pieces.unwrap_or_default()
+            })
+        })
     }
 
-    fn run(&self, scope: &Scope, limits: RenderLimits, out: &mut String) -> Result<(Option<Dyn>, Vec<Met>), Error> {
-        let spent = |budget: &mut RenderBudget| std::mem::take(&mut budget.secrets);
-        self.run_in(ScopeView { scope: scope.clone(), limits, in_pieces: false }, out, spent)
-    }
-
-    fn run_in<T: Default>(
+    /// Runs a template over arguments, and gives the values that it names so at its top, lists and mappings of at most `made` bytes each.
+    pub(super) fn named<const N: usize>(
         &self,
-        view: ScopeView,
-        out: &mut String,
-        spent: impl FnOnce(&mut RenderBudget) -> T,
-    ) -> Result<(Option<Dyn>, T), Error> {
-        let fuel = view.limits.fuel;
-        let view = Dyn::from_object(view);
-        if ENGINE.fuel() == Some(fuel) {
-            return self.run_on(&ENGINE, view, out, spent);
+        arguments: &Mapping,
+        limits: RenderLimits,
+        made: u64,
+        names: [&str; N],
+    ) -> Result<(String, [Option<Value>; N]), Error> {
+        let mut out = String::new();
+        let view = ScopeView { names: TemplateInput::Arguments(arguments.clone()), limits, made, in_pieces: false };
+        let values = with_fuel(limits.fuel, |engine| {
+            self.eval(engine, view, &mut out, |_, state| {
+                let set = state.exports();
+                let named = |name: &&str| if set.contains(name) { state.lookup(name) } else { None };
+                names.each_ref().map(|name| named(name).filter(|value| !value.is_undefined()))
+            })
+        })?;
+        let mut read = [const { None }; N];
+        for (value, read) in values.iter().zip(&mut read) {
+            *read = value.as_ref().map(|value| from_dyn(value, Size::printed(made))).transpose()?;
         }
-        let mut engine = ENGINE.clone();
-        engine.set_fuel(Some(fuel));
-        self.run_on(&engine, view, out, spent)
+        Ok((out, read))
     }
 
-    fn run_on<T: Default>(
+    fn run(&self, names: TemplateInput, limits: RenderLimits, out: &mut String) -> Result<(Option<Dyn>, Vec<Met>), Error> {
+        let view = ScopeView { names, limits, made: u64::MAX, in_pieces: false };
+        with_fuel(limits.fuel, |engine| {
+            self.eval(engine, view, out, |value, state| {
+                let secrets = state.get_extension_mut::<RenderBudget>().map(|budget| std::mem::take(&mut budget.secrets));
+                (value, secrets.unwrap_or_default())
+            })
+        })
+    }
+
+    fn eval<T>(
         &self,
         engine: &Environment<'_>,
-        view: Dyn,
+        view: ScopeView,
         out: &mut String,
-        spent: impl FnOnce(&mut RenderBudget) -> T,
-    ) -> Result<(Option<Dyn>, T), Error> {
+        then: impl FnOnce(Option<Dyn>, &mut State<'_, '_>) -> T,
+    ) -> Result<T, Error> {
         let blocks = BTreeMap::new();
         let mut out = make_string_output(out);
-        let (value, mut state) = eval(engine, &self.instructions, view, &blocks, &mut out, AutoEscape::None)?;
-        Ok((value, state.get_extension_mut::<RenderBudget>().map(spent).unwrap_or_default()))
+        let (value, mut state) = eval(engine, &self.instructions, Dyn::from_object(view), &blocks, &mut out, AutoEscape::None)?;
+        Ok(then(value, &mut state))
     }
+}
+
+/// The engine with so much fuel.
+fn with_fuel<T>(fuel: u64, run: impl FnOnce(&Environment<'_>) -> T) -> T {
+    if ENGINE.fuel() == Some(fuel) {
+        return run(&ENGINE);
+    }
+    let mut engine = ENGINE.clone();
+    // The engine counts down a signed number.
+    engine.set_fuel(Some(fuel.min(i64::MAX as u64)));
+    run(&engine)
 }
 
 /// Prints a value.
@@ -211,6 +249,10 @@ mod tests {
         for builtin in builtins::TESTS {
             assert!(!ENGINE.empty_state().perform_test(builtin.name, &[]).is_err_and(unknown), "{}", builtin.name);
         }
-        assert!(ENGINE.globals().all(|(name, _)| name == hook::RANGE) && builtins::FUNCTIONS.len() == 1);
+        for builtin in builtins::COMPUTE_FILTERS {
+            assert!(!ENGINE.empty_state().apply_filter(builtin.name, &[]).is_err_and(unknown), "{}", builtin.name);
+        }
+        let functions = [(hook::RANGE, builtins::FUNCTIONS), (hook::NAMESPACE, builtins::COMPUTE_FUNCTIONS)];
+        assert!(ENGINE.globals().all(|(name, _)| functions.iter().any(|(hook, list)| *hook == name && list.len() == 1)));
     }
 }

@@ -63,9 +63,8 @@ fn find<'s>(site: &Site<'s>, name: &str) -> Option<(&'s HostConfig, std::path::P
 
 /// What the project files say for hosts: those of the binding's graph, then outwards.
 fn outwards<'s>(site: &Site<'s>) -> impl Iterator<Item = (&'s HostConfig, std::path::PathBuf)> {
-    let roots = std::iter::successors(Some(site.root), |root| {
-        (!root.is_empty()).then(|| root.rsplit_once('/').map_or("", |(around, _)| around))
-    });
+    let roots =
+        std::iter::successors(Some(site.root), |root| (!root.is_empty()).then(|| root.rsplit_once('/').map_or("", |(around, _)| around)));
     let (documents, folder): (&[Arc<Document>], &Path) = (site.documents, site.folder);
     roots.enumerate().flat_map(move |(depth, root)| {
         let folder = folder.ancestors().nth(depth).unwrap_or(folder).to_owned();

@@ -24,7 +24,8 @@ mod tools;
 use std::{sync::Arc, time::Duration};
 
 use trellis_core::{
-    Diagnostic, Mapping, ToolError, Value,
+    Code, Diagnostic, Mapping, ToolError, Value,
+    diagnostic::did_you_mean,
     scope::Scope,
     syntax::project::HostConfig,
     template::{DEFAULT_FUEL, RenderLimits, Shape},
@@ -35,11 +36,12 @@ use self::{
     call::Flight,
     failure::coded,
     servers::{Lease, Server},
+    tools::ToolList,
 };
 use super::{
     Job,
     config::ConfigReader,
-    kind::{Answer, Binding, Carrier, Pending, Site},
+    kind::{Answer, Binding, Carrier, Obstacle, Pending, Site},
 };
 
 /// Time that a call may take where nobody says (world 9.5).
@@ -58,7 +60,7 @@ pub(super) struct McpTool {
 pub(super) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Carrier> {
     let (server, tool) = binding::read(reader, site)?;
     let args = reader.shape("args").map(|shape| shape.value.clone());
-    Some(Carrier::new(McpTool { server: site.host.servers.get(server, &site.host.secrets, &site.host.http), tool, args }))
+    Some(Carrier::new(McpTool { server: site.host.shared::<Servers>().get(server, &site.host.secrets, &site.host.http), tool, args }))
 }
 
 /// Findings about the servers that a project file defines.
@@ -83,9 +85,47 @@ impl Binding for McpTool {
     fn timeout(&self) -> Option<Duration> {
         Some(TIMEOUT)
     }
+
+    fn obstacles(&self) -> Vec<Obstacle> {
+        let name = &self.server.config().name;
+        let obstacle = |why: String| match why.split_once("; ") {
+            Some((why, remedy)) => Obstacle::new("mcp", format!("the server `{name}`: {why}")).help(remedy),
+            None => Obstacle::new("mcp", format!("the server `{name}`: {why}")),
+        };
+        self.server.foreseen().into_iter().map(obstacle).collect()
+    }
+
+    fn reach(&self) -> Pending<'_, Vec<Obstacle>> {
+        Box::pin(async move {
+            match self.tools().await {
+                Ok(tools) if tools.lacks(&self.tool) => {
+                    let message = format!("the server `{}` has no tool `{}`", self.server.config().name, self.tool);
+                    let found = Obstacle { code: Code::UnknownTool, ..Obstacle::new("mcp", message) };
+                    vec![match did_you_mean(&self.tool, tools.names()) {
+                        Some(help) => found.help(help),
+                        None => found,
+                    }]
+                }
+                Ok(_) => Vec::new(),
+                Err(error) => vec![Obstacle::new("mcp", error.message)],
+            }
+        })
+    }
+
+    /// The tool's `inputSchema`; nothing where `args` makes what is handed on.
+    fn takes(&self) -> Pending<'_, Option<Value>> {
+        Box::pin(async move {
+            let tools = if self.args.is_none() { self.tools().await.ok()? } else { return None };
+            Some(tools.get(&self.tool)?.input.as_ref()?.source().clone())
+        })
+    }
 }
 
 impl McpTool {
+    async fn tools(&self) -> Result<Arc<ToolList>, ToolError> {
+        self.server.connection().await?.connection().tools().await
+    }
+
     /// Carries a call out. While it is under way, `lease` and `flight` hold what is needed to call it off.
     async fn attempt(&self, job: &Job<'_>, lease: &mut Option<Lease>, flight: &mut Option<Flight>) -> Result<Value, ToolError> {
         let args = &self.arguments(job)?;
@@ -102,7 +142,9 @@ impl McpTool {
         let Some(shape) = &self.args else { return Ok(job.args.clone()) };
         let limits = RenderLimits { output: job.output_limit(), fuel: DEFAULT_FUEL };
         let made = shape.evaluate(&Scope::of_call(&job.args, job.call), limits, &mut Vec::new());
-        match made.map_err(|error| coded("template", format!("the `args` of `{}` cannot be made: {}", job.tool(), error.message)).finally())? {
+        match made
+            .map_err(|error| coded("template", format!("the `args` of `{}` cannot be made: {}", job.tool(), error.message)).finally())?
+        {
             Some(Value::Map(args)) => Ok(args),
             _ => Err(coded("template", format!("the `args` of `{}` are no mapping", job.tool())).finally()),
         }

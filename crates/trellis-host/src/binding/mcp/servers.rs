@@ -3,7 +3,7 @@
 //! **Invariant:** however many calls begin at once, a server is started once.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeSet, VecDeque},
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -13,8 +13,8 @@ use tokio::time::{Instant, sleep};
 use trellis_core::ToolError;
 
 use super::{
-    super::Cancel,
-    config::ServerConfig,
+    super::{Cancel, Pending, host::Resource},
+    config::{Reach, ServerConfig},
     connection::Connection,
     failure::{left_alone, lost},
 };
@@ -26,9 +26,9 @@ const DEATHS: usize = 3;
 /// … within this time is left alone for as long.
 const WITHIN: Duration = Duration::from_secs(60);
 
-/// The servers that bindings of a host call, and their connections. Clones are the same servers.
-#[derive(Clone, Default)]
-pub struct Servers(Arc<Mutex<Vec<Arc<Server>>>>);
+/// The servers that bindings of a host call, and their connections.
+#[derive(Default)]
+pub struct Servers(Mutex<Vec<Arc<Server>>>);
 
 /// A server and its connection, where there is one.
 pub(super) struct Server {
@@ -73,11 +73,15 @@ impl Servers {
         servers.push(Arc::clone(&server));
         server
     }
+}
 
+impl Resource for Servers {
     /// Closes all connections, and opens none any more. Processes are asked to end, and ended by force after their grace period.
-    pub async fn close(&self) {
-        let servers = std::mem::take(&mut *locked(&self.0));
-        futures_util::future::join_all(servers.iter().map(|server| server.close())).await;
+    fn close(&self) -> Pending<'_, ()> {
+        Box::pin(async {
+            let servers = std::mem::take(&mut *locked(&self.0));
+            futures_util::future::join_all(servers.iter().map(|server| server.close())).await;
+        })
     }
 }
 
@@ -89,6 +93,17 @@ impl Server {
 
     pub(super) fn config(&self) -> &ServerConfig {
         &self.config
+    }
+
+    /// What would keep it from starting or being asked, found without either.
+    pub(super) fn foreseen(&self) -> Vec<String> {
+        let (why, sealed) = match &self.config.reach {
+            Reach::Process(process, env) => (process.foreseen(), env),
+            Reach::Url(_, headers) => (None, headers),
+        };
+        let names: BTreeSet<_> = sealed.secrets.iter().map(|used| &used.name).collect();
+        let unknown = names.into_iter().filter_map(|name| Some(self.secrets.find(name).err()?.to_string()));
+        why.into_iter().chain(unknown).collect()
     }
 
     /// A connection for one call. Opening it goes on when the caller does not wait for it any longer, so that the next attempt finds it.

@@ -20,7 +20,7 @@ const GRACE: Duration = Duration::from_secs(5);
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Config {
+struct ProcessConfig {
     #[serde(deserialize_with = "given")]
     process: Option<Vec<String>>,
     env: BTreeMap<String, Plain>,
@@ -38,7 +38,7 @@ pub(in crate::binding) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -
 }
 
 fn process(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Process> {
-    let Config { process, env, cwd, grace, output_limit } = reader.read(|key, value| match key {
+    let ProcessConfig { process, env, cwd, grace, output_limit } = reader.read(|key, value| match key {
         "process" => Some("write the command and its arguments as a list of texts: `[./bin/tool, --fast]`".to_owned()),
         "grace" => Some(duration::help(value)),
         _ => None,
@@ -69,13 +69,15 @@ pub(in crate::binding) fn program(command: &str, folder: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use trellis_core::syntax::project::HostConfig;
+
     use super::*;
     use crate::binding::{Host, config::testing::reader};
 
     #[test]
     fn relative_paths_start_at_the_project_and_bare_names_go_through_the_path() {
-        let (folder, host) = (Path::new("/graph"), &Host::new());
-        let site = Site { tool: "t", folder, root: "", documents: &[], graph: None, host };
+        let (config, host) = (&HostConfig::default(), &Host::new());
+        let site = Site { tool: "t", folder: Path::new("/graph"), root: "", config, documents: &[], graph: None, host };
         let read = |config: &str| reader(config, |reader| process(reader, &site).unwrap());
         let process = read(r#"{"process":["./bin/x","-v"],"cwd":"data","env":{"N":1},"grace":"1m30s"}"#);
         assert_eq!((process.program.as_path(), process.cwd.as_path()), (Path::new("/graph/./bin/x"), Path::new("/graph/data")));

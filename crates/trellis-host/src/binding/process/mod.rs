@@ -131,6 +131,12 @@ impl Process {
         start::reason(self, error)
     }
 
+    /// Why the system would refuse to start it, as far as that can be told without starting it.
+    #[cfg(feature = "mcp")]
+    pub(super) fn foreseen(&self) -> Option<String> {
+        start::foreseen(self)
+    }
+
     fn command(&self, job: &Job<'_>, args: &str) -> Command {
         let mut command = self.bare_command();
         if args.len() < MAX_ENV_ARGS {

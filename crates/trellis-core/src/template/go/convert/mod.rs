@@ -20,7 +20,7 @@ use std::ops::Range;
 use minijinja::machinery::ast::{Expr, Stmt};
 
 use self::{sameness::same, writer::Writer};
-use super::super::{Dialect, Mistake, check, jinja, secret};
+use super::super::{Dialect, Mistake, builtins::Vocabulary, check, jinja, secret};
 
 /// A reason why a text of the Go dialect has no counterpart in the jinja dialect.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub fn go_to_jinja(text: &str) -> Result<String, Vec<Problem>> {
 fn read_back(result: &str, source: &str, tree: &Stmt<'_>) -> Result<(), Vec<Mistake>> {
     let secrets = secret::find(result, Dialect::Jinja);
     let masked = secret::mask(result, &secrets);
-    let read = jinja::checked(&masked)?;
+    let read = jinja::checked(&masked, Vocabulary::Template)?;
     let misplaced = check::secrets(&read, &secrets);
     if !misplaced.is_empty() {
         return Err(misplaced);

@@ -1,6 +1,4 @@
-//! Tools that need no server, and the contracts that hold where their bindings write none (world 9.18, 9.24).
-//!
-//! The core carries none of them out: a host does. It knows what they take and return, so that a check can prove their calls.
+//! Contracts that hold where bindings write none (world 9.18, 9.24): with them, a check can prove the calls of builtins.
 
 use crate::{language::Effect, value::Value};
 

@@ -1,0 +1,43 @@
+//! `json.parse` and `json.merge`.
+
+use super::{failure, wanted};
+use crate::{
+    input::ToolError,
+    value::{Mapping, Value},
+};
+
+const MALFORMED: &str = "malformed_json";
+
+/// `json.parse {text}`: the value that a JSON text holds.
+///
+/// # Errors
+/// `malformed_json`: it is no JSON, has a key twice, an integer beyond 64 bits, or more levels than a value may have.
+pub fn parse(arguments: &Mapping) -> Result<Value, ToolError> {
+    match arguments.get("text") {
+        Some(Value::Text(text)) => Value::from_json(text).map_err(|error| failure(MALFORMED, error.to_string())),
+        other => Err(wanted(MALFORMED, "text", "text", other)),
+    }
+}
+
+/// `json.merge {parts}`: one mapping of all entries of a list of mappings. Under each key stands the last value that is not empty (null, `""`, `[]`, `{}`),
+/// or the first of them, if all are empty. A part that is null or empty adds nothing. Entries are not merged further down.
+///
+/// # Errors
+/// `malformed_json`: `parts` is no list, or a part is no mapping.
+pub fn merge(arguments: &Mapping) -> Result<Value, ToolError> {
+    let Some(Value::List(parts)) = arguments.get("parts") else {
+        return Err(wanted(MALFORMED, "parts", "list", arguments.get("parts")));
+    };
+    let mut merged = Mapping::new();
+    for (at, part) in parts.iter().enumerate().filter(|(_, part)| !part.is_empty()) {
+        let Value::Map(entries) = part else {
+            return Err(failure(MALFORMED, format!("part {} is of kind {}, not a mapping", at + 1, part.kind())));
+        };
+        for (key, value) in entries.iter() {
+            if !value.is_empty() || !merged.contains(key) {
+                merged.insert(key.clone(), value.clone());
+            }
+        }
+    }
+    Ok(merged.into())
+}

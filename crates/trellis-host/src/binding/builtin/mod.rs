@@ -1,0 +1,212 @@
+//! Builtins: tools that need no server (world 9.24). One file each.
+//!
+//! A builtin is a function of its arguments, its configuration and files; it runs on a thread that may block. Its contract stands in
+//! [`trellis_core::builtin`], so that `check` proves its calls, and is held here to what `args:` makes of a call.
+
+mod calculate;
+#[cfg(feature = "sqlite")]
+mod documents;
+#[cfg(feature = "sqlite")]
+mod sql;
+#[cfg(feature = "sqlite")]
+mod values;
+
+use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
+
+use serde::Deserialize;
+use trellis_core::{
+    Mapping, ToolError, Value, builtin::BuiltinTool, engine::ToolErrorKind, id::IdempotencyKey, schema::Schema, template::Shape,
+};
+
+use super::{
+    Answer, Binding, Job, Obstacle, Pending,
+    config::{ConfigReader, given},
+    kind::{Carrier, Site},
+};
+
+/// Time that a builtin has where nobody says another (9.5).
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Carries one builtin out, on a thread that may block.
+trait Tool: fmt::Debug + Send + Sync {
+    /// The result for these arguments. `stop` is told how to break the work off, where that is possible.
+    fn call(&self, request: Request<'_>) -> Result<Value, ToolError>;
+
+    /// Reasons why it could not work, found without changing anything.
+    fn obstacles(&self) -> Vec<Obstacle> {
+        Vec::new()
+    }
+}
+
+/// One call of a builtin.
+#[derive(Clone, Copy)]
+struct Request<'r> {
+    args: &'r Mapping,
+    /// The key under which a write happens once.
+    key: &'r IdempotencyKey,
+    /// Breaks off what runs.
+    stop: &'r StopHandle,
+}
+
+/// A builtin with its configuration.
+#[derive(Debug)]
+struct Builtin {
+    known: &'static BuiltinTool,
+    parameters: Option<Schema>,
+    args: Option<Shape>,
+    tool: Arc<dyn Tool>,
+}
+
+/// Keys beside `builtin:`; each builtin has some of them, which the compiler holds bindings to.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct BuiltinConfig {
+    builtin: Option<String>,
+    #[serde(deserialize_with = "given")]
+    folder: Option<PathBuf>,
+    #[serde(deserialize_with = "given")]
+    files: Option<String>,
+    #[serde(deserialize_with = "given")]
+    database: Option<PathBuf>,
+    #[serde(deserialize_with = "given")]
+    init: Option<PathBuf>,
+    #[serde(deserialize_with = "given")]
+    sql: Option<String>,
+    write: bool,
+    one: bool,
+    #[serde(deserialize_with = "given")]
+    space: Option<String>,
+    #[serde(deserialize_with = "given")]
+    store: Option<PathBuf>,
+}
+
+/// Reads `builtin:` and the keys beside it. A name that is none has the compiler's finding.
+pub(super) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Carrier> {
+    let config: BuiltinConfig = reader.read(|_, _| None);
+    let known = BuiltinTool::find(config.builtin.as_deref()?)?;
+    let tool = tool(known.name, config, reader, site)?;
+    let parameters = known.parameters().and_then(|schema| Schema::new(&schema).ok());
+    let args = site.config.shape("args").map(|shape| shape.value.clone());
+    Some(Carrier::new(Builtin { known, parameters, args, tool }))
+}
+
+/// The builtin of a name; nothing where this build does not carry it out.
+fn tool(name: &str, config: BuiltinConfig, reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Arc<dyn Tool>> {
+    if let Some(calculation) = calculate::Calculation::named(name) {
+        return Some(Arc::new(calculation));
+    }
+    #[cfg(feature = "sqlite")]
+    return match name {
+        "documents.search" => Some(Arc::new(documents::Search::new(config, reader, site)?)),
+        "documents.read" => Some(Arc::new(documents::Read::new(&config, site))),
+        "sql.query" => Some(Arc::new(sql::SqlQuery::new(config, reader, site)?)),
+        _ => values::ValueTool::named(name, config, site).map(|values| Arc::new(values) as Arc<dyn Tool>),
+    };
+    #[cfg(not(feature = "sqlite"))]
+    {
+        let _ = (config, reader, site);
+        None
+    }
+}
+
+impl Binding for Builtin {
+    fn run<'a>(&'a self, job: Job<'a>) -> Pending<'a, Answer> {
+        Box::pin(async move { self.result(job).await.into() })
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        Some(TIMEOUT)
+    }
+
+    fn obstacles(&self) -> Vec<Obstacle> {
+        self.tool.obstacles()
+    }
+}
+
+impl Builtin {
+    async fn result(&self, job: Job<'_>) -> Result<Value, ToolError> {
+        let args = self.arguments(&job)?;
+        let (tool, key, stop) = (Arc::clone(&self.tool), job.call.idempotency_key.clone(), StopHandle::default());
+        let work = {
+            let stop = stop.clone();
+            tokio::task::spawn_blocking(move || tool.call(Request { args: &args, key: &key, stop: &stop }))
+        };
+        let stopped = StopOnDrop(stop);
+        let result = job.within(async { work.await.unwrap_or_else(|gone| Err(ToolError::new(gone.to_string()))) }).await;
+        drop(stopped);
+        job.bounded(result?)
+    }
+
+    /// The arguments that the builtin gets, held to its contract.
+    fn arguments(&self, job: &Job<'_>) -> Result<Mapping, ToolError> {
+        let args = match &self.args {
+            Some(shape) => job.shaped(shape)?,
+            None => Value::Map(job.args.clone()),
+        };
+        let unfit = |why: String| {
+            let message = format!("`{}` does not take these arguments: {why}", self.known.name);
+            ToolError { kind: ToolErrorKind::Schema, ..ToolError::new(message).finally() }
+        };
+        if let Some(breach) = self.parameters.as_ref().and_then(|schema| schema.breaches(&args).into_iter().next()) {
+            return Err(unfit(if breach.pointer.is_empty() {
+                breach.message
+            } else {
+                format!("`{}`: {}", breach.pointer, breach.message)
+            }));
+        }
+        match args {
+            Value::Map(args) => Ok(args),
+            other => Err(unfit(format!("{} is no mapping", other.kind()))),
+        }
+    }
+}
+
+/// A way to break off work on another thread; nothing until the work has named one.
+#[derive(Clone, Default)]
+struct StopHandle(Arc<std::sync::Mutex<Option<Box<dyn Fn() + Send>>>>);
+
+impl StopHandle {
+    /// Names how to break off what begins now.
+    #[cfg(feature = "sqlite")]
+    fn set(&self, stop: impl Fn() + Send + 'static) {
+        *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(Box::new(stop));
+    }
+
+    fn stop(&self) {
+        if let Some(stop) = &*self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner) {
+            stop();
+        }
+    }
+}
+
+/// Breaks off what still runs when its call is over.
+struct StopOnDrop(StopHandle);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+/// An error with a code that no retry mends.
+fn final_error(code: &str, message: impl Into<String>) -> ToolError {
+    ToolError { code: Some(Value::text(code)), ..ToolError::new(message).finally() }
+}
+
+/// A file of a builtin that cannot be read or written now (code `store`).
+#[cfg(feature = "sqlite")]
+fn store_error(message: impl Into<String>) -> ToolError {
+    ToolError { code: Some(Value::text("store")), ..ToolError::new(message) }
+}
+
+/// An argument that is a text; the contract says that it is there.
+#[cfg(feature = "sqlite")]
+fn text<'a>(args: &'a Mapping, name: &str) -> &'a str {
+    args.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// An argument that is a whole number.
+#[cfg(feature = "sqlite")]
+fn number(args: &Mapping, name: &str) -> Option<u64> {
+    args.get(name).and_then(Value::as_i64).and_then(|number| u64::try_from(number).ok())
+}

@@ -1,0 +1,150 @@
+//! Servers over HTTP without manners (world F, mcp).
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{TcpListener, TcpStream},
+    thread,
+};
+
+use trellis_core::{Value, engine::ToolErrorKind};
+
+use crate::host::{Stage, code, run};
+
+const JSON: &str = "application/json";
+
+/// Answers each request on a port of its own: `answer` gets the method, the headers and the body.
+fn serve(answer: impl Fn(&str, &str, &str) -> (u16, &'static str, String) + Send + Sync + 'static) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let answer = std::sync::Arc::new(answer);
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let answer = std::sync::Arc::clone(&answer);
+            thread::spawn(move || one(stream.unwrap(), &*answer));
+        }
+    });
+    port
+}
+
+fn one(mut stream: TcpStream, answer: &dyn Fn(&str, &str, &str) -> (u16, &'static str, String)) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if reader.read_line(&mut head).unwrap_or(0) == 0 {
+            return;
+        }
+    }
+    let lower = head.to_ascii_lowercase();
+    let length = lower.lines().find_map(|line| line.strip_prefix("content-length: ")?.trim().parse::<usize>().ok()).unwrap_or(0);
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    let (status, kind, text) = answer(head.split(' ').next().unwrap(), &lower, &String::from_utf8(body).unwrap());
+    let session = if text.contains("protocolVersion") { "mcp-session-id: s1\r\n" } else { "" };
+    let length = if kind == "text/event-stream" { String::new() } else { format!("content-length: {}\r\n", text.len()) };
+    let _ = write!(stream, "HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\n{session}{length}connection: close\r\n\r\n{text}");
+    if text.contains(": without end") {
+        while stream.write_all(b": still there\n\n").is_ok() {
+            thread::sleep(std::time::Duration::from_millis(20));
+        }
+    }
+}
+
+fn id(body: &str) -> String {
+    let body = Value::from_json(body).unwrap();
+    body.get("id").map(Value::to_json).unwrap_or_default()
+}
+
+fn result(body: &str, result: &str) -> (u16, &'static str, String) {
+    (200, JSON, format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, id(body)))
+}
+
+/// A server of 2025 whose answer to `tools/call` is another one.
+fn legacy(call: impl Fn(&str, &str) -> (u16, &'static str, String) + Send + Sync + 'static) -> u16 {
+    serve(move |method, head, body| match body {
+        _ if method != "POST" => (405, JSON, String::new()),
+        body if body.contains("\"server/discover\"") => (400, JSON, "{}".to_owned()),
+        body if body.contains("\"initialize\"") => {
+            result(body, r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"}}"#)
+        }
+        body if body.contains("\"notifications/") => (202, JSON, String::new()),
+        body if body.contains("\"tools/list\"") => result(body, r#"{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}"#),
+        body => call(head, body),
+    })
+}
+
+fn stage(port: u16, more: &str) -> Stage {
+    Stage::new(&format!("servers: {{ s: {{ url: \"http://127.0.0.1:{port}/mcp\"{more} }} }}\nbindings: {{ t: {{ mcp: s/t }} }}\n"))
+}
+
+#[test]
+fn statuses_pages_and_cut_answers_have_their_codes() {
+    run(async {
+        for (answer, expected, is_final) in [
+            ((503, JSON, "{}"), "http-503", false),
+            ((429, "text/plain", "slow down"), "http-429", false),
+            ((401, "text/plain", "who are you"), "http-401", true),
+            ((418, "text/plain", "teapot"), "http-418", true),
+            ((200, "text/html", "<html>hello</html>"), "content-type", true),
+            ((200, JSON, "{\"half"), "content-type", true),
+        ] {
+            let (status, kind, text) = answer;
+            let error = stage(legacy(move |_, _| (status, kind, text.to_owned())), "").call("t", "{}").await.unwrap_err();
+            assert_eq!((code(&error), error.is_final), (expected, is_final), "{error:?}");
+        }
+    });
+}
+
+#[test]
+fn nobody_listens() {
+    run(async {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let error = stage(port, "").call("t", "{}").await.unwrap_err();
+        assert_eq!((code(&error), error.is_final), ("connect", false), "{error:?}");
+    });
+}
+
+#[test]
+fn a_session_that_is_gone_is_opened_again() {
+    run(async {
+        let calls = std::sync::atomic::AtomicUsize::new(0);
+        let port = legacy(move |_, body| match calls.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
+            1 => (404, JSON, String::new()),
+            _ => result(body, r#"{"content":[{"type":"text","text":"done"}]}"#),
+        });
+        let stage = stage(port, "");
+        for _ in 0..3 {
+            assert_eq!(stage.call("t", "{}").await.unwrap(), Value::text("done"));
+        }
+    });
+}
+
+#[test]
+fn events_without_end_run_into_the_timeout_and_large_ones_into_the_bound() {
+    run(async {
+        let stage_of = |text: &'static str| stage(legacy(move |_, _| (200, "text/event-stream", text.to_owned())), "");
+        let error = stage_of(": without end\n\n").call_within("t", "{}", 500).await.unwrap_err();
+        assert_eq!(error.kind, ToolErrorKind::Timeout);
+        let large = |_: &str, body: &str| {
+            let blocks = format!(r#"{{"content":[{{"type":"text","text":"{}"}}]}}"#, "x".repeat(20_000_000));
+            result(body, &blocks)
+        };
+        let error = stage(legacy(large), "").call("t", "{}").await.unwrap_err();
+        assert_eq!((code(&error), error.is_final), ("too-large", true), "{}", &error.message[..200.min(error.message.len())]);
+    });
+}
+
+#[test]
+fn headers_hold_secrets_and_nobody_sees_them() {
+    run(async {
+        let echo = |head: &str, _: &str| {
+            let line = head.lines().find(|line| line.starts_with("authorization")).unwrap_or("none").to_owned();
+            (200, JSON, format!(r#"{{"jsonrpc":"2.0","id":2,"error":{{"code":-32000,"message":"you sent {line}"}}}}"#))
+        };
+        let port = legacy(move |head, body| {
+            let (status, kind, text) = echo(head, body);
+            (status, kind, text.replace("\"id\":2", &format!("\"id\":{}", id(body))))
+        });
+        let error = stage(port, ", headers: { authorization: \"Bearer {{secret:token}}\" }").call("t", "{}").await.unwrap_err();
+        assert_eq!(error.message, "you sent authorization: bearer ***");
+    });
+}
