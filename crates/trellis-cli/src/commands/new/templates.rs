@@ -19,13 +19,19 @@ macro_rules! project {
 }
 
 /// The graphs, the simplest first.
-pub(super) const PROJECTS: [Project; 3] = [
+pub(super) const PROJECTS: [Project; 4] = [
     project!("blank", "a question, an answer, an end", "start.md" "hello.md" "bye.md" "trellis.yaml" "README.md"),
     project!("form", "typed answers, reviewed before they are taken", "start.md" "people.md" "meal.md" "review.md" "done.md" "left.md" "trellis.yaml" "README.md"),
     project!(
         "tool",
         "calls of scripts, an approval, a rollback",
         "start.md" "price.md" "book.md" "send.md" "done.md" "declined.md" "sorry.md" "bin/price" "bin/book" "bin/cancel" "bin/send" "trellis.yaml" "README.md"
+    ),
+    project!(
+        "agent",
+        "a model that calls tools, with an approval; runs without a model too",
+        "start.md" "think.md" "act.md" "ask_first.md" "answer.md" "bye.md" "tired.md" "sorry.md" "_prompts/assistant.md" "_model.yaml" "bin/find" "bin/order"
+        "trellis.yaml" "README.md"
     ),
 ];
 
