@@ -19,7 +19,7 @@ macro_rules! project {
 }
 
 /// The graphs, the simplest first.
-pub(super) const PROJECTS: [Project; 4] = [
+pub(super) const PROJECTS: [Project; 5] = [
     project!("blank", "a question, an answer, an end", "start.md" "hello.md" "bye.md" "trellis.yaml" "README.md"),
     project!("form", "typed answers, reviewed before they are taken", "start.md" "people.md" "meal.md" "review.md" "done.md" "left.md" "trellis.yaml" "README.md"),
     project!(
@@ -31,6 +31,12 @@ pub(super) const PROJECTS: [Project; 4] = [
         "api",
         "calls of a service over HTTP, with a key, tried from a recording",
         "start.md" "find.md" "reason.md" "send.md" "done.md" "unknown.md" "sorry.md" "calls.jsonl" "trellis.yaml" "README.md"
+    ),
+    project!(
+        "agent",
+        "a model that calls tools, with an approval; runs without a model too",
+        "start.md" "think.md" "act.md" "ask_first.md" "answer.md" "bye.md" "tired.md" "sorry.md" "_prompts/assistant.md" "_model.yaml" "bin/find" "bin/order"
+        "trellis.yaml" "README.md"
     ),
 ];
 

@@ -5,7 +5,6 @@ use std::time::Duration;
 use trellis_core::{
     Mapping, ToolError, Value,
     engine::ToolErrorKind,
-    scope::Scope,
     template::{DEFAULT_FUEL, RenderLimits},
 };
 
@@ -106,11 +105,9 @@ impl Model {
     /// The arguments that are handed on: those of `args:`, else the call's own (world 9.2).
     fn arguments(&self, job: &Job<'_>) -> Result<Mapping, ToolError> {
         let Some(shape) = &self.args else { return Ok(job.args.clone()) };
-        let scope = Scope::of_call(&job.args, job.call);
-        match shape.value.evaluate(&scope, limits(job), &mut Vec::new()) {
-            Ok(Some(Value::Map(args))) => Ok(args),
-            Ok(_) => Err(lost("template", format!("`args` of `{}` is no mapping", self.tool))),
-            Err(error) => Err(lost("template", format!("`args` of `{}`: {}", self.tool, error.message))),
+        match job.shaped(&shape.value)? {
+            Value::Map(args) => Ok(args),
+            _ => Err(lost("template", format!("`args` of `{}` is no mapping", self.tool))),
         }
     }
 
