@@ -66,7 +66,7 @@ enum CarriedOut {
     Blocking(Arc<dyn Tool>),
     /// By commands of a skill, with a time of their own.
     #[cfg(all(feature = "processes", feature = "sqlite"))]
-    BySkill(skills::SkillRunner),
+    BySkill(Box<skills::SkillRunner>),
 }
 
 /// Keys beside `builtin:`; each builtin has some of them, which the compiler holds bindings to.
@@ -109,8 +109,8 @@ pub(super) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Car
 /// Finds what carries out the builtin of a name; nothing where this build does not.
 fn carried_out(name: &str, config: BuiltinConfig, reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<CarriedOut> {
     #[cfg(all(feature = "processes", feature = "sqlite"))]
-    if let Some(operation) = skills::Operation::named(name) {
-        return Some(CarriedOut::BySkill(skills::SkillRunner::new(operation, &config, reader, site)?));
+    if let Some(operation) = skills::SkillOperation::named(name) {
+        return Some(CarriedOut::BySkill(Box::new(skills::SkillRunner::new(operation, &config, reader, site)?)));
     }
     tool(name, config, reader, site).map(CarriedOut::Blocking)
 }
@@ -120,7 +120,7 @@ fn tool(name: &str, config: BuiltinConfig, reader: &mut ConfigReader<'_>, site: 
         return Some(Arc::new(calculation));
     }
     #[cfg(all(feature = "processes", feature = "sqlite"))]
-    if let Some(question) = skills::Question::named(name) {
+    if let Some(question) = skills::SkillQuestion::named(name) {
         return Some(Arc::new(skills::SkillTool::new(question, &config, reader, site)?));
     }
     #[cfg(feature = "sqlite")]
@@ -204,7 +204,10 @@ impl Builtin {
 
 /// A way to break off work on another thread; nothing until the work has named one.
 #[derive(Clone, Default)]
-struct StopHandle(Arc<std::sync::Mutex<Option<Box<dyn Fn() + Send>>>>);
+struct StopHandle(Arc<std::sync::Mutex<Option<BreakOff>>>);
+
+/// Breaks work off.
+type BreakOff = Box<dyn Fn() + Send>;
 
 impl StopHandle {
     /// Names how to break off what begins now.

@@ -31,12 +31,12 @@ use crate::binding::{
 
 /// What is done with a skill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::binding::builtin) enum Operation {
+pub(in crate::binding::builtin) enum SkillOperation {
     Execute,
     Restore,
 }
 
-impl Operation {
+impl SkillOperation {
     pub(in crate::binding::builtin) fn named(name: &str) -> Option<Self> {
         match name {
             "skills.execute" => Some(Self::Execute),
@@ -49,7 +49,7 @@ impl Operation {
 /// Carries skills out, and takes back what they did.
 #[derive(Debug)]
 pub(in crate::binding::builtin) struct SkillRunner {
-    operation: Operation,
+    operation: SkillOperation,
     library: SkillLibrary,
 }
 
@@ -77,7 +77,7 @@ struct SkillCall<'c> {
 
 impl SkillRunner {
     pub(in crate::binding::builtin) fn new(
-        operation: Operation,
+        operation: SkillOperation,
         config: &BuiltinConfig,
         reader: &mut ConfigReader<'_>,
         site: &Site<'_>,
@@ -88,8 +88,8 @@ impl SkillRunner {
     /// Carries a call out; its arguments are held to the contract already.
     pub(in crate::binding::builtin) async fn carry_out(&self, job: &Job<'_>, args: &Mapping) -> Result<Value, ToolError> {
         match self.operation {
-            Operation::Execute => self.execute(job, args).await,
-            Operation::Restore => self.undo(job, args).await,
+            SkillOperation::Execute => self.execute(job, args).await,
+            SkillOperation::Restore => self.undo(job, args).await,
         }
     }
 
@@ -97,7 +97,7 @@ impl SkillRunner {
     pub(in crate::binding::builtin) fn obstacles(&self) -> Vec<Obstacle> {
         let workspace = workspace::real(&self.library.workspace).err();
         let missing = workspace.map(|error| Obstacle::new("workspace", error.message).help("make it, or correct `workspace`"));
-        if self.operation == Operation::Restore || missing.is_some() {
+        if self.operation == SkillOperation::Restore || missing.is_some() {
             return missing.into_iter().collect();
         }
         let (cards, mut found) = self.library.cards();

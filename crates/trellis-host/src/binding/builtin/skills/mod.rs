@@ -18,7 +18,7 @@ mod workspace;
 
 use trellis_core::{Mapping, ToolError, Value};
 
-pub(super) use self::execute::{Operation, SkillRunner};
+pub(super) use self::execute::{SkillOperation, SkillRunner};
 use self::library::SkillLibrary;
 use super::{
     BuiltinConfig, Request, Tool,
@@ -36,13 +36,13 @@ struct SkillIndexes(Indexes);
 
 /// A question about skills, which changes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Question {
+pub(super) enum SkillQuestion {
     Search,
     Card,
     Check,
 }
 
-impl Question {
+impl SkillQuestion {
     pub(super) fn named(name: &str) -> Option<Self> {
         match name {
             "skills.search" => Some(Self::Search),
@@ -56,13 +56,13 @@ impl Question {
 /// Answers questions about the skills of a folder.
 #[derive(Debug)]
 pub(super) struct SkillTool {
-    question: Question,
+    question: SkillQuestion,
     library: SkillLibrary,
     slot: IndexSlot,
 }
 
 impl SkillTool {
-    pub(super) fn new(question: Question, config: &BuiltinConfig, reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Self> {
+    pub(super) fn new(question: SkillQuestion, config: &BuiltinConfig, reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Self> {
         let library = SkillLibrary::new(config, reader, site)?;
         let slot = site.host.shared::<SkillIndexes>().0.slot(library.folder(), library::FILES);
         Some(Self { question, library, slot })
@@ -92,11 +92,11 @@ impl SkillTool {
 impl Tool for SkillTool {
     fn call(&self, request: Request<'_>) -> Result<Value, ToolError> {
         let args = request.args;
-        if self.question == Question::Search {
+        if self.question == SkillQuestion::Search {
             return self.search(args);
         }
         let card = self.library.find(text(args, "skill_id"))?.map_err(|why| final_error("not_found", why))?;
-        if self.question == Question::Card {
+        if self.question == SkillQuestion::Card {
             return Ok(card.to_value());
         }
         let problems = card.problems(&arguments(args));
