@@ -1,11 +1,13 @@
 //! Builtins: tools that need no server (world 9.24). One file each.
 //!
-//! A builtin is a function of its arguments, its configuration and files; it runs on a thread that may block. Its contract stands in
-//! [`trellis_core::builtin`], so that `check` proves its calls, and is held here to what `args:` makes of a call.
+//! A builtin is a function of its arguments, its configuration and files; it runs on a thread that may block. Those that run skills start processes
+//! besides. Its contract stands in [`trellis_core::builtin`], so that `check` proves its calls, and is held here to what `args:` makes of a call.
 
 mod calculate;
 #[cfg(feature = "sqlite")]
 mod documents;
+#[cfg(all(feature = "processes", feature = "sqlite"))]
+mod skills;
 #[cfg(feature = "sqlite")]
 mod sql;
 #[cfg(feature = "sqlite")]
@@ -54,7 +56,17 @@ struct Builtin {
     known: &'static BuiltinTool,
     parameters: Option<Schema>,
     args: Option<Shape>,
-    tool: Arc<dyn Tool>,
+    carried_out: CarriedOut,
+}
+
+/// A way to carry a builtin out.
+#[derive(Debug)]
+enum CarriedOut {
+    /// On a thread that may block.
+    Blocking(Arc<dyn Tool>),
+    /// By commands of a skill, with a time of their own.
+    #[cfg(all(feature = "processes", feature = "sqlite"))]
+    BySkill(Box<skills::SkillRunner>),
 }
 
 /// Keys beside `builtin:`; each builtin has some of them, which the compiler holds bindings to.
@@ -78,22 +90,38 @@ struct BuiltinConfig {
     space: Option<String>,
     #[serde(deserialize_with = "given")]
     store: Option<PathBuf>,
+    #[serde(deserialize_with = "given")]
+    workspace: Option<PathBuf>,
+    allow: Option<Vec<String>>,
+    block: Vec<String>,
 }
 
 /// Reads `builtin:` and the keys beside it. A name that is none has the compiler's finding.
 pub(super) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Carrier> {
     let config: BuiltinConfig = reader.read(|_, _| None);
     let known = BuiltinTool::find(config.builtin.as_deref()?)?;
-    let tool = tool(known.name, config, reader, site)?;
+    let carried_out = carried_out(known.name, config, reader, site)?;
     let parameters = known.parameters().and_then(|schema| Schema::new(&schema).ok());
     let args = site.config.shape("args").map(|shape| shape.value.clone());
-    Some(Carrier::new(Builtin { known, parameters, args, tool }))
+    Some(Carrier::new(Builtin { known, parameters, args, carried_out }))
 }
 
-/// The builtin of a name; nothing where this build does not carry it out.
+/// Finds what carries out the builtin of a name; nothing where this build does not.
+fn carried_out(name: &str, config: BuiltinConfig, reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<CarriedOut> {
+    #[cfg(all(feature = "processes", feature = "sqlite"))]
+    if let Some(operation) = skills::SkillOperation::named(name) {
+        return Some(CarriedOut::BySkill(Box::new(skills::SkillRunner::new(operation, &config, reader, site)?)));
+    }
+    tool(name, config, reader, site).map(CarriedOut::Blocking)
+}
+
 fn tool(name: &str, config: BuiltinConfig, reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Arc<dyn Tool>> {
     if let Some(calculation) = calculate::Calculation::named(name) {
         return Some(Arc::new(calculation));
+    }
+    #[cfg(all(feature = "processes", feature = "sqlite"))]
+    if let Some(question) = skills::SkillQuestion::named(name) {
+        return Some(Arc::new(skills::SkillTool::new(question, &config, reader, site)?));
     }
     #[cfg(feature = "sqlite")]
     return match name {
@@ -115,18 +143,31 @@ impl Binding for Builtin {
     }
 
     fn timeout(&self) -> Option<Duration> {
-        Some(TIMEOUT)
+        match &self.carried_out {
+            CarriedOut::Blocking(_) => Some(TIMEOUT),
+            #[cfg(all(feature = "processes", feature = "sqlite"))]
+            CarriedOut::BySkill(_) => None,
+        }
     }
 
     fn obstacles(&self) -> Vec<Obstacle> {
-        self.tool.obstacles()
+        match &self.carried_out {
+            CarriedOut::Blocking(tool) => tool.obstacles(),
+            #[cfg(all(feature = "processes", feature = "sqlite"))]
+            CarriedOut::BySkill(skills) => skills.obstacles(),
+        }
     }
 }
 
 impl Builtin {
     async fn result(&self, job: Job<'_>) -> Result<Value, ToolError> {
         let args = self.arguments(&job)?;
-        let (tool, key, stop) = (Arc::clone(&self.tool), job.call.idempotency_key.clone(), StopHandle::default());
+        let tool = match &self.carried_out {
+            CarriedOut::Blocking(tool) => Arc::clone(tool),
+            #[cfg(all(feature = "processes", feature = "sqlite"))]
+            CarriedOut::BySkill(skills) => return job.bounded(skills.carry_out(&job, &args).await?),
+        };
+        let (key, stop) = (job.call.idempotency_key.clone(), StopHandle::default());
         let work = {
             let stop = stop.clone();
             tokio::task::spawn_blocking(move || tool.call(Request { args: &args, key: &key, stop: &stop }))
@@ -163,7 +204,10 @@ impl Builtin {
 
 /// A way to break off work on another thread; nothing until the work has named one.
 #[derive(Clone, Default)]
-struct StopHandle(Arc<std::sync::Mutex<Option<Box<dyn Fn() + Send>>>>);
+struct StopHandle(Arc<std::sync::Mutex<Option<BreakOff>>>);
+
+/// Breaks work off.
+type BreakOff = Box<dyn Fn() + Send>;
 
 impl StopHandle {
     /// Names how to break off what begins now.

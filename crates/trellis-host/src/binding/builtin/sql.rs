@@ -89,7 +89,7 @@ impl SqlQuery {
     }
 
     fn rows(&self, statement: &mut Statement<'_>) -> Result<Vec<Value>, ToolError> {
-        let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+        let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let (mut rows, mut found) = (statement.raw_query(), Vec::new());
         while let Some(row) = rows.next().map_err(|error| self.failed(&error))? {
             if found.len() == MAX_ROWS {
@@ -138,7 +138,7 @@ impl Tool for SqlQuery {
         for index in 1..=statement.parameter_count() {
             let name = statement.parameter_name(index).map(|name| name[1..].to_owned());
             let Some(name) = name else { return Err(final_error("sql", "parameters have names: write `:name` in place of `?`")) };
-            let value = request.args.get(&*name).unwrap_or(&Value::Null);
+            let value = request.args.get(&name).unwrap_or(&Value::Null);
             statement.raw_bind_parameter(index, BoundParameter(value)).map_err(|error| self.failed(&error))?;
         }
         let rows = self.rows(&mut statement)?;

@@ -16,7 +16,7 @@ use crate::binding::{
     kind::{Carrier, Site},
 };
 
-const GRACE: Duration = Duration::from_secs(5);
+pub(in crate::binding) const GRACE: Duration = Duration::from_secs(5);
 
 #[derive(Default, Deserialize)]
 #[serde(default)]

@@ -21,28 +21,28 @@ const MAX_FILE: u64 = 1 << 20;
 const MAX_BYTES: u64 = 64 << 20;
 
 /// Files below a folder whose relative paths match a glob.
-#[derive(Debug)]
-pub(super) struct Listing {
+#[derive(Clone, Debug)]
+pub(in crate::binding::builtin) struct Listing {
     folder: PathBuf,
     matcher: GlobMatcher,
 }
 
 /// A file as it was when it was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Stamp {
+pub(in crate::binding::builtin) struct Stamp {
     /// Its path below the folder, with `/`.
-    pub(super) path: String,
+    pub(in crate::binding::builtin) path: String,
     size: u64,
     modified: Option<SystemTime>,
 }
 
 impl Listing {
-    pub(super) fn new(folder: &Path, files: &str) -> Result<Self, globset::Error> {
+    pub(in crate::binding::builtin) fn new(folder: &Path, files: &str) -> Result<Self, globset::Error> {
         let glob = globset::GlobBuilder::new(files).literal_separator(true).build()?;
         Ok(Self { folder: folder.to_owned(), matcher: Glob::compile_matcher(&glob) })
     }
 
-    pub(super) fn folder(&self) -> &Path {
+    pub(in crate::binding::builtin) fn folder(&self) -> &Path {
         &self.folder
     }
 
@@ -50,7 +50,7 @@ impl Listing {
     ///
     /// # Errors
     /// The folder cannot be listed (`store`), or there are too many or too large files (`limit`).
-    pub(super) fn stamps(&self) -> Result<Vec<Stamp>, ToolError> {
+    pub(in crate::binding::builtin) fn stamps(&self) -> Result<Vec<Stamp>, ToolError> {
         let unlisted = |error: io::Error| store_error(format!("the folder `{}` cannot be listed: {error}", self.folder.display()));
         let root = fs::canonicalize(&self.folder).map_err(unlisted)?;
         let (mut found, mut bytes) = (Vec::new(), 0_u64);
@@ -104,6 +104,14 @@ impl Document {
     /// # Errors
     /// It is too large (`limit`), no UTF-8, or cannot be read (`store`).
     pub(super) fn read(folder: &Path, path: &str) -> Result<Option<Self>, ToolError> {
+        Ok(Self::source(folder, path)?.map(|text| Self::of(path, &text)))
+    }
+
+    /// Reads the whole text of a file below a folder, as [`Document::read`] does.
+    ///
+    /// # Errors
+    /// Those of [`Document::read`].
+    pub(in crate::binding::builtin) fn source(folder: &Path, path: &str) -> Result<Option<String>, ToolError> {
         let is_below = !path.is_empty() && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
         let Ok(root) = fs::canonicalize(folder) else { return Ok(None) };
         let file = root.join(path);
@@ -116,7 +124,7 @@ impl Document {
             return Err(final_error("limit", format!("`{path}` has {size} bytes, more than the {MAX_FILE} that a document may have")));
         }
         let text = String::from_utf8(fs::read(&file).map_err(|error| unread(&error))?).map_err(|_| unread(&"it is not UTF-8").finally())?;
-        Ok(Some(Self::of(path, &text)))
+        Ok(Some(text))
     }
 
     fn of(path: &str, text: &str) -> Self {
@@ -133,7 +141,7 @@ impl Document {
 }
 
 /// The YAML before a text, if it begins with some, and the text behind it.
-fn frontmatter(text: &str) -> (Option<&str>, &str) {
+pub(in crate::binding::builtin) fn frontmatter(text: &str) -> (Option<&str>, &str) {
     let split = || {
         let rest = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n"))?;
         let mut at = 0;

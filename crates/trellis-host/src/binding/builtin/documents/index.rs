@@ -4,7 +4,7 @@ use rusqlite::{Connection, params};
 use trellis_core::ToolError;
 
 use super::{
-    folder::{Document, Listing, Stamp},
+    folder::{Document, Stamp},
     store_error,
 };
 
@@ -22,18 +22,18 @@ pub(super) struct Index {
 
 /// A document that a query found.
 #[derive(Debug, PartialEq)]
-pub(super) struct Hit {
-    pub(super) path: String,
-    pub(super) title: String,
-    pub(super) snippet: String,
+pub(in crate::binding::builtin) struct Hit {
+    pub(in crate::binding::builtin) path: String,
+    pub(in crate::binding::builtin) title: String,
+    pub(in crate::binding::builtin) snippet: String,
     /// Between 0 and 1, with four decimals.
-    pub(super) score: f64,
+    pub(in crate::binding::builtin) score: f64,
 }
 
 impl Index {
-    /// Reads and indexes the files of a listing. One that went away meanwhile, or is no text, is left out.
-    pub(super) fn new(listing: &Listing, stamps: Vec<Stamp>) -> Result<Self, ToolError> {
-        let documents = stamps.iter().filter_map(|stamp| Some((&*stamp.path, Document::read(listing.folder(), &stamp.path).ok()??)));
+    /// Indexes what `read` makes of the files with these paths. A file of which it makes nothing is left out.
+    pub(super) fn new(stamps: Vec<Stamp>, read: impl Fn(&str) -> Option<Document>) -> Result<Self, ToolError> {
+        let documents = stamps.iter().filter_map(|stamp| Some((&*stamp.path, read(&stamp.path)?)));
         let connection = Self::filled(documents).map_err(|error| failed(&error))?;
         Ok(Self { stamps, connection })
     }

@@ -16,8 +16,11 @@ use std::{
 
 use trellis_core::{ToolError, Value};
 
-pub(in crate::binding::builtin) use self::folder::Document;
-use self::{folder::Listing, index::Index};
+use self::index::Index;
+pub(in crate::binding::builtin) use self::{
+    folder::{Document, Listing, frontmatter},
+    index::Hit,
+};
 use super::{BuiltinConfig, Request, Tool, final_error, number, store_error, text};
 use crate::binding::{Obstacle, config::ConfigReader, host::Resource, kind::Site};
 
@@ -28,16 +31,40 @@ const FILES: &str = "**/*.md";
 
 /// Indexes of a host by folder and glob, over all its graphs and reloads.
 #[derive(Default)]
-struct Indexes(Mutex<HashMap<(PathBuf, String), IndexSlot>>);
-
-type IndexSlot = Arc<Mutex<Option<Index>>>;
+pub(in crate::binding::builtin) struct Indexes(Mutex<HashMap<(PathBuf, String), IndexSlot>>);
 
 impl Resource for Indexes {}
 
 impl Indexes {
-    fn slot(&self, folder: &Path, files: &str) -> IndexSlot {
+    pub(in crate::binding::builtin) fn slot(&self, folder: &Path, files: &str) -> IndexSlot {
         let mut indexes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(indexes.entry((folder.to_owned(), files.to_owned())).or_default())
+        indexes.entry((folder.to_owned(), files.to_owned())).or_default().clone()
+    }
+}
+
+/// The place of one index, empty until it is first asked.
+#[derive(Clone, Debug, Default)]
+pub(in crate::binding::builtin) struct IndexSlot(Arc<Mutex<Option<Index>>>);
+
+impl IndexSlot {
+    /// Returns the best documents of a listing, best first. The index is made anew where the files are others; `read` makes a document of a path.
+    ///
+    /// # Errors
+    /// The folder cannot be listed (`store`), or there are too many or too large files (`limit`).
+    pub(in crate::binding::builtin) fn search(
+        &self,
+        listing: &Listing,
+        read: impl Fn(&str) -> Option<Document>,
+        query: &str,
+        limit: u64,
+    ) -> Result<Vec<Hit>, ToolError> {
+        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let stamps = listing.stamps()?;
+        let index = match slot.take() {
+            Some(index) if index.is_of(&stamps) => index,
+            _ => Index::new(stamps, read)?,
+        };
+        slot.insert(index).search(query, limit)
     }
 }
 
@@ -63,15 +90,10 @@ impl Search {
 
 impl Tool for Search {
     fn call(&self, request: Request<'_>) -> Result<Value, ToolError> {
-        let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
-        let stamps = self.listing.stamps()?;
-        let index = match slot.take() {
-            Some(index) if index.is_of(&stamps) => index,
-            _ => Index::new(&self.listing, stamps)?,
-        };
-        let index = slot.insert(index);
         let limit = number(request.args, "limit").unwrap_or(LIMIT);
-        let hits = index.search(text(request.args, "query"), limit)?;
+        // A file that went away meanwhile, or is no text, is left out.
+        let read = |path: &str| Document::read(self.listing.folder(), path).ok()?;
+        let hits = self.slot.search(&self.listing, read, text(request.args, "query"), limit)?;
         let hits = hits.into_iter().map(|hit| {
             let fields = [("path", hit.path), ("snippet", hit.snippet), ("title", hit.title)];
             let texts = fields.into_iter().map(|(key, text)| (key, Value::text(text)));
@@ -111,7 +133,8 @@ impl Tool for Read {
     }
 }
 
-fn no_folder(folder: &Path) -> Option<Obstacle> {
+/// The obstacle of a folder that is not there.
+pub(in crate::binding::builtin) fn no_folder(folder: &Path) -> Option<Obstacle> {
     let why = std::fs::read_dir(folder).err()?;
     Some(Obstacle::new("folder", format!("the folder `{}` cannot be listed: {why}", folder.display())).help("make it, or correct `folder`"))
 }

@@ -1,0 +1,194 @@
+//! A card: the file of a skill, as it is written and as it is used (world 11.9).
+
+use std::{collections::BTreeMap, path::Path, time::Duration};
+
+use serde::Deserialize;
+use trellis_core::{Mapping, Value, schema::Schema, span::Span, syntax::duration};
+
+use super::{super::documents::frontmatter, paths};
+use crate::binding::{
+    config::{ConfigReader, Wait, given},
+    job::span,
+};
+
+/// Time that the commands of a skill have together where nobody says another.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The name of the frontmatter in messages.
+const FRONTMATTER: &str = "frontmatter";
+
+/// A skill without mistakes.
+#[derive(Debug)]
+pub(super) struct SkillCard {
+    pub(super) id: String,
+    pub(super) title: String,
+    pub(super) tags: Vec<String>,
+    args: Option<Value>,
+    required_inputs: Option<Schema>,
+    pub(super) dry_run_supported: bool,
+    rollback: Option<String>,
+    /// Paths below the workspace, as written.
+    pub(super) backup: Vec<String>,
+    pub(super) check: Option<Vec<String>>,
+    pub(super) run: Vec<String>,
+    pub(super) dry_run: Option<Vec<String>>,
+    pub(super) verify: Option<Vec<String>>,
+    pub(super) timeout: Duration,
+    /// What it says about itself.
+    pub(super) text: String,
+}
+
+/// A mistake in a card, and how to mend it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct CardMistake {
+    pub(super) message: String,
+    pub(super) help: Option<String>,
+}
+
+/// The frontmatter.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct CardKeys {
+    #[serde(deserialize_with = "given")]
+    title: Option<String>,
+    tags: Vec<String>,
+    #[serde(deserialize_with = "given")]
+    args: Option<Value>,
+    #[serde(deserialize_with = "given")]
+    required_inputs: Option<Value>,
+    #[serde(deserialize_with = "given")]
+    dry_run_supported: Option<bool>,
+    #[serde(deserialize_with = "given")]
+    rollback: Option<String>,
+    backup: Vec<String>,
+    #[serde(deserialize_with = "given")]
+    check: Option<Vec<String>>,
+    #[serde(deserialize_with = "given")]
+    run: Option<Vec<String>>,
+    #[serde(deserialize_with = "given")]
+    dry_run: Option<Vec<String>>,
+    #[serde(deserialize_with = "given")]
+    verify: Option<Vec<String>>,
+    #[serde(deserialize_with = "given")]
+    timeout: Option<Wait>,
+}
+
+impl SkillCard {
+    /// Reads a card. Its paths must stay below `workspace`, and apart from `state`, where backups are kept.
+    ///
+    /// # Errors
+    /// All its mistakes.
+    pub(super) fn parse(id: &str, source: &str, workspace: &Path, state: &Path) -> Result<Self, Vec<CardMistake>> {
+        let source = source.strip_prefix('\u{feff}').unwrap_or(source);
+        let (front, text) = frontmatter(source);
+        let config = mapping(front).map_err(|mistake| vec![mistake])?;
+        let mut found = Vec::new();
+        let keys = read(&config, &mut found);
+        let mut mistake = |message: String, help: &str| found.push(CardMistake { message, help: Some(help.to_owned()) });
+        if keys.title.as_ref().is_none_or(|title| title.trim().is_empty())
+            && config.get("title").is_none_or(|title| title.as_str().is_some())
+        {
+            mistake("it has no `title`".to_owned(), "write `title: …` in its frontmatter, between two lines `---`");
+        }
+        if !config.contains("run") {
+            mistake("it has no `run`".to_owned(), "write `run: [./bin/tool]`, the command that does the work");
+        }
+        let commands = [("check", &keys.check), ("run", &keys.run), ("dry_run", &keys.dry_run), ("verify", &keys.verify)];
+        for (key, _) in
+            commands.into_iter().filter(|(_, command)| command.as_ref().is_some_and(|words| words.first().is_none_or(String::is_empty)))
+        {
+            mistake(format!("`{key}` names no command"), "write the command and its arguments as a list of texts: `[./bin/tool, --fast]`");
+        }
+        if keys.timeout.as_ref().is_some_and(|timeout| timeout.0.is_zero()) {
+            mistake("`timeout` is no time at all".to_owned(), "write one such as `30s`");
+        }
+        for path in &keys.backup {
+            if let Err(why) = paths::resolve(workspace, state, path) {
+                mistake(format!("`backup` names `{path}`, which {why}"), "name files and folders below the workspace, such as `logs`");
+            }
+        }
+        let required_inputs = keys.required_inputs.as_ref().map(Schema::new).transpose().unwrap_or_else(|error| {
+            let message = format!("`required_inputs` is no JSON Schema: `{}`: {}", error.path, error.message);
+            mistake(message, "write one such as `{type: object, required: [days], properties: {days: {type: integer}}}`");
+            None
+        });
+        let CardKeys { title, tags, args, dry_run_supported, rollback, backup, check, run, dry_run, verify, timeout, .. } = keys;
+        let (Some(title), Some(run), true) = (title, run, found.is_empty()) else { return Err(found) };
+        Ok(Self {
+            id: id.to_owned(),
+            title: title.trim().to_owned(),
+            tags,
+            args,
+            required_inputs,
+            dry_run_supported: dry_run_supported.unwrap_or(dry_run.is_some()),
+            rollback,
+            backup,
+            check,
+            run,
+            dry_run,
+            verify,
+            timeout: timeout.map_or(TIMEOUT, |timeout| timeout.0),
+            text: text.trim().to_owned(),
+        })
+    }
+
+    /// Lists what is wrong with arguments, a line each.
+    pub(super) fn problems(&self, args: &Mapping) -> Vec<String> {
+        let Some(schema) = &self.required_inputs else { return Vec::new() };
+        let breaches = schema.breaches(&Value::Map(args.clone())).into_iter();
+        breaches
+            .map(|breach| if breach.pointer.is_empty() { breach.message } else { format!("`{}`: {}", breach.pointer, breach.message) })
+            .collect()
+    }
+
+    /// Returns the card as `skills.card` gives it; keys that are not written are left out.
+    pub(super) fn to_value(&self) -> Value {
+        let texts = |texts: &Vec<String>| Value::list(texts.iter().map(|text| Value::text(text.as_str())));
+        let written = [
+            ("args", self.args.clone()),
+            ("required_inputs", self.required_inputs.as_ref().map(|schema| schema.source().clone())),
+            ("rollback", self.rollback.as_deref().map(Value::text)),
+            ("check", self.check.as_ref().map(texts)),
+            ("dry_run", self.dry_run.as_ref().map(texts)),
+            ("verify", self.verify.as_ref().map(texts)),
+        ];
+        let always = [
+            ("skill_id", Value::text(self.id.as_str())),
+            ("title", Value::text(self.title.as_str())),
+            ("tags", texts(&self.tags)),
+            ("dry_run_supported", Value::Bool(self.dry_run_supported)),
+            ("backup", texts(&self.backup)),
+            ("run", texts(&self.run)),
+            ("timeout", Value::text(span(self.timeout))),
+            ("text", Value::text(self.text.as_str())),
+        ];
+        Value::map(always.into_iter().chain(written.into_iter().filter_map(|(key, value)| Some((key, value?)))))
+    }
+}
+
+/// The frontmatter as a mapping; none is an empty one.
+fn mapping(front: Option<&str>) -> Result<Mapping, CardMistake> {
+    let mistake = |message: String| CardMistake { message, help: Some("write `key: value` lines between two lines `---`".to_owned()) };
+    match serde_yaml::from_str::<Value>(front.unwrap_or_default()) {
+        Ok(Value::Map(keys)) => Ok(keys),
+        Ok(Value::Null) => Ok(Mapping::default()),
+        Ok(other) => Err(mistake(format!("its frontmatter is {}, no mapping", other.kind()))),
+        Err(error) => Err(mistake(format!("its frontmatter is no YAML: {error}"))),
+    }
+}
+
+fn read(config: &Mapping, found: &mut Vec<CardMistake>) -> CardKeys {
+    let path = FRONTMATTER.into();
+    let mut reader =
+        ConfigReader { config, spans: &BTreeMap::new(), prefix: FRONTMATTER, around: Span::at(0), path: &path, found: Vec::new() };
+    let keys = reader.read(|key, value| match key {
+        "check" | "run" | "dry_run" | "verify" => {
+            Some("write the command and its arguments as a list of texts: `[./bin/tool, --fast]`".to_owned())
+        }
+        "tags" | "backup" => Some("write a list of texts: `[logs]`".to_owned()),
+        "timeout" => Some(duration::help(value)),
+        _ => None,
+    });
+    found.extend(reader.found.into_iter().map(|found| CardMistake { message: found.message, help: found.help }));
+    keys
+}
