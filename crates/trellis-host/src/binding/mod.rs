@@ -55,7 +55,7 @@ pub use self::{
     kind::{Answer, Binding, Obstacle, Pending},
 };
 #[cfg(feature = "mcp")]
-pub use self::mcp::Servers;
+pub use self::mcp::{Servers, server_library};
 pub(crate) use self::{context::Report, job::timed_out};
 use self::{
     function::Function,

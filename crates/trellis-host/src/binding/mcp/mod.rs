@@ -14,6 +14,7 @@ mod call;
 mod config;
 mod connection;
 mod failure;
+mod library;
 mod process;
 mod result;
 mod servers;
@@ -31,7 +32,7 @@ use trellis_core::{
     template::{DEFAULT_FUEL, RenderLimits, Shape},
 };
 
-pub use self::servers::Servers;
+pub use self::{library::server_library, servers::Servers};
 use self::{
     call::Flight,
     failure::coded,
