@@ -45,6 +45,8 @@ use trellis_core::{
     state::{CallKind, PendingCall},
 };
 
+#[cfg(feature = "mcp")]
+pub use self::mcp::{Servers, server_library};
 #[cfg(feature = "processes")]
 pub use self::process::MAX_ENV_ARGS;
 pub use self::{
@@ -54,8 +56,6 @@ pub use self::{
     job::{Job, Progress},
     kind::{Answer, Binding, Obstacle, Pending},
 };
-#[cfg(feature = "mcp")]
-pub use self::mcp::{Servers, server_library};
 pub(crate) use self::{context::Report, job::timed_out};
 use self::{
     function::Function,

@@ -63,10 +63,9 @@ fn legacy(call: impl Fn(&str, &str) -> (u16, &'static str, String) + Send + Sync
     serve(move |method, head, body| match body {
         _ if method != "POST" => (405, JSON, String::new()),
         body if body.contains("\"server/discover\"") => (400, JSON, "{}".to_owned()),
-        body if body.contains("\"initialize\"") => result(
-            body,
-            r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"}}"#,
-        ),
+        body if body.contains("\"initialize\"") => {
+            result(body, r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"}}"#)
+        }
         body if body.contains("\"notifications/") => (202, JSON, String::new()),
         body if body.contains("\"tools/list\"") => result(body, r#"{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}"#),
         body => call(head, body),

@@ -56,7 +56,8 @@ fn servers_of_outer_graphs_are_found() {
         ("inner/start.yaml", "content: hello\n"),
         ("inner/trellis.yaml", "bindings: { t: { mcp: files/read } }\n"),
     ];
-    let documents: Vec<_> = sources.iter().map(|(path, text)| Arc::new(Document::parse(&Source::text(*path, text), Dialect::default()))).collect();
+    let documents: Vec<_> =
+        sources.iter().map(|(path, text)| Arc::new(Document::parse(&Source::text(*path, text), Dialect::default()))).collect();
     assert!(check_bindings(&documents).is_empty());
 }
 
@@ -68,7 +69,10 @@ fn findings(project: &str, node: &str, reach: bool) -> Vec<(Code, String, String
     let (bindings, found) = Bindings::new(&program, folder.path(), &Host::new().secrets(Secrets::new(|_| None)));
     assert!(found.is_empty(), "{found:?}");
     let found = if reach { run(bindings.reach(&program)) } else { bindings.obstacles(&program) };
-    found.into_iter().map(|found| (found.code, found.place.map(|place| place.path.to_string()).unwrap_or_default(), found.message)).collect()
+    found
+        .into_iter()
+        .map(|found| (found.code, found.place.map(|place| place.path.to_string()).unwrap_or_default(), found.message))
+        .collect()
 }
 
 #[test]
@@ -93,7 +97,10 @@ fn connecting_shows_tools_that_are_not_there_and_arguments_that_do_not_fit() {
                    bindings: { echo: { mcp: rude/echo }, gone: { mcp: rude/ecko } }\n";
     let found = findings(project, "do: { tool: echo, args: { text: 3 } }\n", true);
     assert_eq!(found.len(), 2, "{found:?}");
-    assert_eq!(found[0], (Code::UnknownTool, "trellis.yaml".into(), "`gone` cannot be carried out: the server `rude` has no tool `ecko`".into()));
+    assert_eq!(
+        found[0],
+        (Code::UnknownTool, "trellis.yaml".into(), "`gone` cannot be carried out: the server `rude` has no tool `ecko`".into())
+    );
     assert_eq!((found[1].0, found[1].1.as_str()), (Code::BadToolArgs, "start.yaml"), "{found:?}");
     assert!(findings(project, "do: { tool: echo, args: { text: hello } }\n", true).len() == 1);
 }

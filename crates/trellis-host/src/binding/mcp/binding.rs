@@ -61,7 +61,12 @@ pub(super) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<(Se
 }
 
 /// Finds a server for the graph at `root`, whose folder is `folder`; with the folder of the file that defines it.
-pub(super) fn find_server<'d>(documents: &'d [Arc<Document>], root: &'d str, folder: &'d Path, name: &str) -> Option<(&'d HostConfig, PathBuf)> {
+pub(super) fn find_server<'d>(
+    documents: &'d [Arc<Document>],
+    root: &'d str,
+    folder: &'d Path,
+    name: &str,
+) -> Option<(&'d HostConfig, PathBuf)> {
     outwards(documents, root, folder).find(|(config, _)| config.at(&["servers", name]).is_some())
 }
 

@@ -117,8 +117,7 @@ impl ServerConfig {
             let found = Diagnostic::new(Code::WrongType, &config.path, around, message);
             return Err(vec![found.help("write `process: [command, argument, …]` or `url: https://…`")]);
         };
-        let mut reader =
-            ConfigReader {
+        let mut reader = ConfigReader {
             config: keys,
             spans: &config.spans,
             shapes: &config.shapes,

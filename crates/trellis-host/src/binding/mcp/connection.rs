@@ -13,9 +13,7 @@ use rmcp::{
         ClientCapabilities, ClientConfig, ClientResult, ErrorCode, ErrorData, Implementation, ProtocolVersion, ServerNotification,
         ServerRequest, SubscriptionFilter,
     },
-    service::{
-        ClientInitializeError, ClientLifecycleMode, ClientServiceExt, NotificationContext, RequestContext, RunningService,
-    },
+    service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt, NotificationContext, RequestContext, RunningService},
     transport::{StreamableHttpClientTransport, Transport, streamable_http_client::StreamableHttpClientTransportConfig},
 };
 use tokio::{sync::Mutex, time::timeout};
@@ -30,11 +28,7 @@ use super::{
     tap::{Tap, Tapped},
     tools::ToolList,
 };
-use crate::{
-    Secrets,
-    http::HttpClient,
-    secrets::Mask,
-};
+use crate::{Secrets, http::HttpClient, secrets::Mask};
 
 /// Time for a handshake; a mute server needs ten seconds of it before it is taken for an old one.
 const CONNECT: Duration = Duration::from_secs(30);

@@ -10,8 +10,7 @@ use rmcp::{
 use trellis_core::{Mapping, ToolError, Value, value::to_value};
 
 /// Errors after which another attempt with the same arguments fails as well.
-const FINAL: [ErrorCode; 3] =
-    [ErrorCode::METHOD_NOT_FOUND, ErrorCode::INVALID_PARAMS, ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY];
+const FINAL: [ErrorCode; 3] = [ErrorCode::METHOD_NOT_FOUND, ErrorCode::INVALID_PARAMS, ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY];
 
 /// An error with a code of the host's.
 pub(super) fn coded(code: &str, message: impl Into<String>) -> ToolError {

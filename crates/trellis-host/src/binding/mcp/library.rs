@@ -29,7 +29,10 @@ pub async fn server_library(documents: &[Arc<Document>], folder: &Path, host: &H
     let body = Yaml::from_iter([(YamlValue::from("tools"), YamlValue::from(written))]);
     let body = serde_yaml::to_string(&body).map_err(|error| ToolError::new(error.to_string()))?;
     let bindings: String = tools.tools().map(|known| binding(server, &known.tool.name)).collect();
-    Ok(format!("{}#\n# To call them, bind them in `trellis.yaml`:\n#   bindings:\n{bindings}{body}", heading(lease.connection(), server, day)))
+    Ok(format!(
+        "{}#\n# To call them, bind them in `trellis.yaml`:\n#   bindings:\n{bindings}{body}",
+        heading(lease.connection(), server, day)
+    ))
 }
 
 /// The server, its version and the day.

@@ -32,13 +32,13 @@ use trellis_core::{
     template::{DEFAULT_FUEL, RenderLimits, Shape},
 };
 
-pub use self::{library::server_library, servers::Servers};
 use self::{
     call::Flight,
     failure::coded,
     servers::{Lease, Server},
     tools::ToolList,
 };
+pub use self::{library::server_library, servers::Servers};
 use super::{
     Job,
     config::ConfigReader,
@@ -143,7 +143,9 @@ impl McpTool {
         let Some(shape) = &self.args else { return Ok(job.args.clone()) };
         let limits = RenderLimits { output: job.output_limit(), fuel: DEFAULT_FUEL };
         let made = shape.evaluate(&Scope::of_call(&job.args, job.call), limits, &mut Vec::new());
-        match made.map_err(|error| coded("template", format!("the `args` of `{}` cannot be made: {}", job.tool(), error.message)).finally())? {
+        match made
+            .map_err(|error| coded("template", format!("the `args` of `{}` cannot be made: {}", job.tool(), error.message)).finally())?
+        {
             Some(Value::Map(args)) => Ok(args),
             _ => Err(coded("template", format!("the `args` of `{}` are no mapping", job.tool())).finally()),
         }

@@ -14,9 +14,9 @@ use tokio::{
     time::timeout,
 };
 
+use super::super::output::OutputTail;
 #[cfg(unix)]
 use super::super::process_group::Group;
-use super::super::output::OutputTail;
 
 /// Time to leave by itself once its standard input is closed.
 const GOODBYE: Duration = Duration::from_millis(500);

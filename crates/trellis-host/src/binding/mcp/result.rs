@@ -22,7 +22,8 @@ pub(super) fn value(tool: &str, answer: ServerResult, output: Option<&Schema>) -
         ServerResult::CreateTaskResult(_) => return Err(wants("answers with a task, which is not waited for")),
         ServerResult::CustomResult(other) => return loose(tool, &other.0, output),
         other => {
-            let message = format!("the answer of `{tool}` is no result of a tool: {}", start(&serde_json::to_string(&other).unwrap_or_default()));
+            let message =
+                format!("the answer of `{tool}` is no result of a tool: {}", start(&serde_json::to_string(&other).unwrap_or_default()));
             return Err(coded("malformed_json", message).finally());
         }
     };
@@ -134,7 +135,10 @@ mod tests {
             (r#"{"content":[{"type":"text","text":"plain\n"}]}"#, r#""plain""#),
             (r#"{"content":[]}"#, "null"),
             (r#"{"content":[{"type":"text","text":""}]}"#, "null"),
-            (r#"{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#, r#"[{"text":"a","type":"text"},{"text":"b","type":"text"}]"#),
+            (
+                r#"{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#,
+                r#"[{"text":"a","type":"text"},{"text":"b","type":"text"}]"#,
+            ),
             (
                 r#"{"content":[{"type":"image","data":"AA==","mimeType":"image/png","annotations":{"priority":1}}]}"#,
                 r#"[{"data":"AA==","mimeType":"image/png","type":"image"}]"#,
