@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use crate::tidy::{assert_none, rust_files, without_tests};
 
 /// Names that a crate may give twice, with the reason.
-const SHARED: [(&str, &str); 7] = [
+const SHARED: [(&str, &str); 8] = [
     ("Call", "the engine's call to carry out, and the program's call that it is made from"),
     ("Effect", "the effect that a tool declares, and the one that a session had"),
     ("Violation", "the serialized form, in a witness"),
+    ("Pending", "the future of a store, and that of a binding: each trait names its own"),
     ("Process", "without the feature `processes` there is none"),
     ("Tty", "without a terminal there is none"),
     ("System", "one for each operating system"),

@@ -1,9 +1,10 @@
-//! What is asked of a graph beyond what its own files say: `--host`, `--strict`, `--deny`.
+//! What is asked of a graph beyond what its own files say: `--host`, `--reach`, `--strict`, `--deny`.
 //!
 //! In: a graph that was checked. Out: the same with more findings, or graver ones.
 
 use std::path::Path;
 
+use anyhow::Context as _;
 use trellis_core::{
     Code, Diagnostic, Program,
     compile::{UncheckedRead, apply_severities},
@@ -21,6 +22,8 @@ use crate::{report::Checked, store_config::secrets, unknown_secrets::unknown_sec
 pub(crate) struct CheckPolicy {
     /// Whether every tool has to be carried out here.
     pub(crate) host: bool,
+    /// Whether bindings connect to what they call.
+    pub(crate) reach: bool,
     /// Whether it is asked again at each save.
     pub(crate) watch: bool,
     /// Whether every read has to be proved.
@@ -65,14 +68,23 @@ impl Denied {
 impl CheckPolicy {
     /// Adds what a run would refuse of the bindings, what the host cannot carry out and what is not proved, and says what is an error. `program` is there if the graph compiles, `folder` is
     /// where its relative paths begin.
-    pub(crate) fn apply(&self, checked: &mut Checked, program: Option<&Program>, folder: &Path) {
+    ///
+    /// # Errors
+    /// The system gives nothing to connect with.
+    pub(crate) fn apply(&self, checked: &mut Checked, program: Option<&Program>, folder: &Path) -> anyhow::Result<()> {
         let mut late = check_bindings(&checked.documents);
         if let Some(program) = program.filter(|_| self.host) {
-            let (bindings, _) = Bindings::new(program, folder, &Host::new());
+            let (bindings, _) = Bindings::new(program, folder, &Host::new().secrets(secrets(folder)));
             late.extend(bindings.unbound_tools(program, Severity::Error));
             late.extend(unknown_secrets(program, &secrets(folder)));
             // A watch looks at the files of graphs, so it would not hear of a command that came or went.
             late.extend(bindings.obstacles(program).into_iter().filter(|_| !self.watch));
+            if self.reach {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("nothing can be connected to")?;
+                late.extend(runtime.block_on(bindings.reach(program)));
+                // Whatever still looks up a name is not waited for.
+                runtime.shutdown_background();
+            }
         }
         if self.strict {
             late.extend(checked.unchecked.iter().map(UncheckedRead::finding));
@@ -89,6 +101,7 @@ impl CheckPolicy {
             }
         }
         checked.diagnostics.sort_by(|a, b| a.order().cmp(&b.order()));
+        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Observers of the sessions of one run: the collector that the environment names, and a file with metrics.
 //!
-//! **Invariant:** a collector that is slow, refuses or is not there costs a run a warning, and [`PATIENCE`] at its end.
+//! **Invariant:** a collector that is slow, refuses or is not there costs a run a warning, and [`FLUSH_TIMEOUT`] at its end.
 
 use std::{
     path::{Path, PathBuf},
@@ -20,7 +20,7 @@ use trellis_host::{
 use crate::{output::OutputFile, terminal};
 
 /// Time that a run that is over waits for its last spans to be sent.
-const PATIENCE: Duration = Duration::from_secs(3);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 /// Time between two writes of the metrics of a run that stays.
 const EVERY: Duration = Duration::from_secs(15);
 
@@ -78,7 +78,7 @@ impl Observers {
     /// # Errors
     /// The metrics cannot be written.
     pub(crate) fn finish(&self) -> anyhow::Result<()> {
-        if let Some(unsent) = self.observers.finish(PATIENCE) {
+        if let Some(unsent) = self.observers.finish(FLUSH_TIMEOUT) {
             terminal::print_error(&format!("warning: {unsent}\n"));
         }
         self.write()

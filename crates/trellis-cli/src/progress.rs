@@ -9,10 +9,10 @@ use std::{
 
 use crate::{report::printable, terminal};
 
-const PATIENCE: Duration = Duration::from_millis(500);
+const SILENT_WORK: Duration = Duration::from_millis(500);
 const REFRESH: Duration = Duration::from_millis(200);
 /// Back to the beginning of the line, which is then cleared.
-const CLEAR: &str = "\r\x1b[K";
+const CLEAR_LINE: &str = "\r\x1b[K";
 
 /// The line; dropping it removes it.
 pub(crate) struct Progress {
@@ -41,15 +41,15 @@ impl Progress {
 }
 
 fn show(what: &str, at: &Mutex<String>, is_done: &mpsc::Receiver<()>) {
-    let mut patience = PATIENCE;
+    let mut patience = SILENT_WORK;
     let mut shown = false;
     while let Err(mpsc::RecvTimeoutError::Timeout) = is_done.recv_timeout(patience) {
         let place = at.lock().map(|place| place.clone()).unwrap_or_default();
-        terminal::print_error(&format!("{CLEAR}{what} {place} …"));
+        terminal::print_error(&format!("{CLEAR_LINE}{what} {place} …"));
         (patience, shown) = (REFRESH, true);
     }
     if shown {
-        terminal::print_error(CLEAR);
+        terminal::print_error(CLEAR_LINE);
     }
 }
 

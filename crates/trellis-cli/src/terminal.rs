@@ -10,12 +10,18 @@ use std::{
 };
 
 use anstream::{AutoStream, ColorChoice};
+use anstyle::Style;
 use trellis_host::controls::escaped;
 
 /// Nobody reads standard output any more.
 #[derive(Debug, thiserror::Error)]
 #[error("standard output was closed")]
 pub(crate) struct Closed;
+
+/// What is beside the point.
+pub(crate) const QUIET: Style = Style::new().dimmed();
+/// What is looked for.
+pub(crate) const BOLD: Style = Style::new().bold();
 
 /// Columns where the terminal does not say, or there is none.
 const WIDTH: usize = 100;

@@ -1,4 +1,4 @@
-//! Secrets that calls name and this host cannot fill in, and names that come to one variable (world 9.8, 11.1).
+//! Secrets that calls and bindings name and this host cannot fill in, and names that come to one variable (world 9.8, 11.1).
 //!
 //! Like `unbound-tool`, whose code these have, it depends on the host: `check --host` asks for it.
 
@@ -56,7 +56,7 @@ fn finding(places: &[Place], message: String, label: &'static str) -> Option<Dia
     Some(others.iter().fold(found, |found, place| found.label(&place.path, place.span, label)))
 }
 
-/// The secrets that the calls of a file name.
+/// The secrets that the calls and bindings of a file name.
 fn named_in(document: &Document) -> Vec<(Arc<str>, Place)> {
     let (nodes, project): (&[NodeSyntax], _) = match &document.content {
         Content::Node(node) => (std::slice::from_ref(node), None),
@@ -77,5 +77,9 @@ fn named_in(document: &Document) -> Vec<(Arc<str>, Place)> {
         let named = call.args.iter().flat_map(|args| args.value.secrets());
         found.extend(named.map(|(name, span)| (name.into(), Place::new(&document.path, span))));
     }
+    let bindings = project.into_iter().flat_map(|project| &project.bindings);
+    let shapes = bindings.flat_map(|binding| binding.config.shapes.values());
+    let named = shapes.flat_map(|shape| shape.value.secrets());
+    found.extend(named.map(|(name, span)| (name.into(), Place::new(&document.path, span))));
     found
 }

@@ -19,6 +19,7 @@ pub struct ContextTypes {
 
 /// One key, as far as it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct KeyType {
     /// Its name; `sys.ans` and `sys.error` are among them.
     pub key: Key,

@@ -129,6 +129,17 @@ pub enum ToolErrorKind {
     Schema,
 }
 
+impl ToolErrorKind {
+    /// As `sys.error.kind` has it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Timeout => "timeout",
+            Self::Schema => "schema",
+        }
+    }
+}
+
 /// Answers of deferred predicates for one step.
 pub type Answers = BTreeMap<Arc<str>, bool>;
 

@@ -83,5 +83,8 @@ pub struct SecretUse {
     pub name: Arc<str>,
 }
 
+/// The most parts of a call that run at once (language 10.1).
+pub const MOST_ABREAST: u32 = 64;
+
 /// The highest `limits.depth`: what wraps a value in a record must find room within what readers of JSON take.
 pub const DEEPEST: u32 = 64;

@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// How much may wait for a hook.
-const QUEUE: usize = 4096;
+const MAX_WAITING_EVENTS: usize = 4096;
 /// How long a change of the program waits for a hook; one that takes longer has no objection.
 pub const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -129,7 +129,7 @@ pub(crate) struct Hooked {
 impl Hooked {
     /// A thread for these hooks; what they are not told is added to `dropped`.
     pub(crate) fn new(hooks: impl Hooks, dropped: Arc<AtomicU64>) -> Self {
-        let (queue, told) = sync_channel(QUEUE);
+        let (queue, told) = sync_channel(MAX_WAITING_EVENTS);
         let lost = Arc::clone(&dropped);
         // Without a thread the queue is closed, and everything is counted as dropped.
         let _ = thread::Builder::new().name("trellis-hooks".into()).spawn(move || listen(&hooks, &told, &lost));
@@ -203,12 +203,7 @@ fn call(hooks: &impl Hooks, moment: &Moment, seen: &HookEvent) {
         Event::Returned { id, outcome } => hooks.on_tool_return(moment, id, outcome),
         Event::Signalled(signal) => hooks.on_signal(moment, signal),
         Event::Ended(reason) => hooks.on_end(moment, *reason),
-        Event::Invalid(_)
-        | Event::Predicate { .. }
-        | Event::Late { .. }
-        | Event::DeadLetter(_)
-        | Event::RollingBack(_)
-        | Event::Undone { .. } => {}
+        _ => {}
     }
 }
 

@@ -12,6 +12,9 @@ mod functions;
 mod history;
 #[path = "main/hooks.rs"]
 mod hooks;
+#[cfg(feature = "http")]
+#[path = "main/http/mod.rs"]
+mod http;
 #[path = "main/interrupted.rs"]
 mod interrupted;
 #[path = "main/json.rs"]

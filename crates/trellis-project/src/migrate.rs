@@ -6,7 +6,7 @@
 //!                     └────────────────── while something changes ───────────┘
 //! ```
 //!
-//! Each round makes an edit that it never has to make again (a key renamed, a tool declared), so the rounds end; `ROUNDS` bounds them all the same.
+//! Each round makes an edit that it never has to make again (a key renamed, a tool declared), so the rounds end; `MAX_PASSES` bounds them all the same.
 //!
 //! **Invariant:** nothing is edited where some file cannot be read; a migrated graph is migrated to itself.
 
@@ -30,12 +30,11 @@ use crate::{
     GraphLoader, LoadError, Project,
     loader::folder,
     overlay::{Edited, Overlay},
+    project::PROJECT_FILE,
 };
 
 /// Rounds after which it is enough.
-const ROUNDS: usize = 20;
-
-const PROJECT_FILE: &str = "trellis.yaml";
+const MAX_PASSES: usize = 20;
 
 /// What a graph comes to.
 #[derive(Debug)]
@@ -98,7 +97,7 @@ pub fn migrate(loader: impl GraphLoader + 'static, root: Option<PathBuf>, to: Op
         is_go: false,
     };
     if run.project.problems().is_empty() {
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_PASSES {
             if !run.round()? {
                 break;
             }

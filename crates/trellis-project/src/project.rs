@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// The name of a project file (language 1).
-const PROJECT_FILE: &str = "trellis.yaml";
+pub(crate) const PROJECT_FILE: &str = "trellis.yaml";
 
 /// One graph, loaded.
 ///

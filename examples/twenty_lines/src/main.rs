@@ -20,7 +20,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         let input = match view.next {
             Next::Pass => Input::Pass,
             Next::Ask(_) => Input::Text(answers.next().ok_or("the input ended")??),
-            Next::Call(call) => Input::Result(ToolResult::new(call.id.clone(), ToolOutcome::Error(ToolError::new("no tools here")))),
+            Next::Call(call) | Next::Parts { whole: call, .. } => {
+                Input::Result(ToolResult::new(call.id.clone(), ToolOutcome::Error(ToolError::new("no tools here"))))
+            }
             Next::End(_) => return Ok(()),
         };
         match engine.navigate(&state, input) {

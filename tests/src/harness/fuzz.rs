@@ -52,7 +52,7 @@ pub fn run(bytes: &[u8]) {
                 let choice = request.options.first().map_or_else(|| "1".to_owned(), |option| option.value.to_string());
                 walk.take(&format!("> {choice}"));
             }
-            Some(Next::Call(_)) => walk.take("< {}"),
+            Some(Next::Call(_) | Next::Parts { .. }) => walk.take("< {}"),
             Some(Next::Pass) => walk.take("."),
             Some(Next::End(_)) | None => break,
         }

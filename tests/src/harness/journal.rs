@@ -61,7 +61,7 @@ fn journaled(played: &Played) -> Result<Session, String> {
                 let answer = answer.ok_or_else(|| format!("the host asks for `{name}`, the walk did not"))?;
                 session.answer(&name, answer).map_err(|error| format!("the host's session refuses: {error}"))?;
             }
-            Ok(Halt::Ask(_) | Halt::Call(_) | Halt::Ended(_)) | Err(_) => match next {
+            Ok(Halt::Ask(_) | Halt::Call(_) | Halt::Parts { .. } | Halt::Ended(_)) | Err(_) => match next {
                 None => return Ok(session),
                 Some(moment) => session.send(moment.input.clone()).map_err(|error| format!("the host's session refuses: {error}"))?,
             },

@@ -198,7 +198,7 @@ fn calls(state: &State) -> Vec<&PendingCall> {
     while let Some(call) = open.pop() {
         calls.push(call);
         if let CallKind::Parallel { branches, .. } = &call.kind {
-            open.extend(branches.values());
+            open.extend(branches.iter().map(|(_, branch)| branch));
         }
     }
     calls

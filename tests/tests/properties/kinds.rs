@@ -346,7 +346,7 @@ fn walk(program: &Arc<Program>, rng: &mut Rng, lines: &mut Vec<String>) -> trell
         let line = match walk.next() {
             Some(Next::Ask(request)) => answer(&request, rng),
             Some(Next::Call(_)) if rng.chance(12) => "<! {\"message\":\"broken\",\"code\":7}".into(),
-            Some(Next::Call(_)) => format!("< {}", given(rng)),
+            Some(Next::Call(_) | Next::Parts { .. }) => format!("< {}", given(rng)),
             Some(Next::Pass) => ".".into(),
             Some(Next::End(_)) | None => break,
         };

@@ -105,7 +105,7 @@ fn walk(program: &Arc<Program>, rng: &mut Rng, lines: &mut Vec<String>) -> trell
     for _ in 0..STEPS {
         let line = match walk.next() {
             Some(Next::Ask(request)) => answer(&request, walk.calls(), rng),
-            Some(Next::Call(_)) => result(walk.calls(), rng),
+            Some(Next::Call(_) | Next::Parts { .. }) => result(walk.calls(), rng),
             Some(Next::Pass) if looped > 1 => break,
             Some(Next::Pass) => {
                 looped += 1;

@@ -41,6 +41,7 @@ Examples:
   trellis check --format sarif > trellis.sarif
   trellis check --deny warnings       treat warnings as errors, for example in CI
   trellis check --host                also check that every tool can be carried out here
+  trellis check --host --reach        also connect to what the tools call
   trellis check --watch               check again whenever a file is saved, until Ctrl-C
 
 Exit codes: 0 no errors; 1 errors (with `--fix`: errors that remain);
@@ -64,9 +65,12 @@ pub(crate) struct Check {
     /// Report unchecked reads, and treat everything unproved as an error
     #[arg(long)]
     strict: bool,
-    /// Also report tools without a binding, and commands that do not exist
+    /// Also report tools without a binding, commands that do not exist, and variables, secrets and files that are missing
     #[arg(long)]
     host: bool,
+    /// With `--host`, also connect to what bindings call; 10 seconds each, side by side
+    #[arg(long, requires = "host", conflicts_with = "watch")]
+    reach: bool,
     /// Show at most this number of findings per graph, 0 for all; formats for programs always show all
     #[arg(long, value_name = "NUMBER", default_value_t = 100)]
     limit: usize,
@@ -113,7 +117,13 @@ impl Check {
                 "`--dry-run` shows a difference, which is no JSON and no SARIF\nleave `--format` out; every finding of `--format json` has its `fix`"
             );
         }
-        let demands = CheckPolicy { host: self.host, watch: self.watch, strict: self.strict, deny: std::mem::take(&mut self.deny) };
+        let demands = CheckPolicy {
+            host: self.host,
+            reach: self.reach,
+            watch: self.watch,
+            strict: self.strict,
+            deny: std::mem::take(&mut self.deny),
+        };
         if self.watch {
             return self.stay(demands);
         }
@@ -146,7 +156,7 @@ impl Check {
             outcome.whole &= opened.is_whole();
             let (program, folder) = (opened.compiled.program.clone(), opened.folder().to_owned());
             let (project, mut checked) = opened.into_parts();
-            demands.apply(&mut checked, program.as_deref(), &folder);
+            demands.apply(&mut checked, program.as_deref(), &folder)?;
             outcome.graphs.push(checked);
             // As with the documents in the end: nobody waits for them to be taken apart.
             std::mem::forget((program, compiler, project));
@@ -188,7 +198,7 @@ impl Check {
             }
             count += made.len();
             let mut checked = fix::checked(&mending, &place);
-            demands.apply(&mut checked, mending.compiled().program.as_deref(), mending.root());
+            demands.apply(&mut checked, mending.compiled().program.as_deref(), mending.root())?;
             outcome.graphs.push(checked);
         }
         if count > 0 {

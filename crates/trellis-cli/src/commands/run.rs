@@ -131,6 +131,9 @@ impl Run {
             Begun::Ready(ready, news) => (*ready, news),
             Begun::Refused(exit) => return Ok(exit),
         };
+        for notice in ready.bindings.notices(ready.engine.inspect()) {
+            terminal::print_error(&format!("note: {}\n", report::printable(&notice)));
+        }
         let keep = self.store.of(place, ready.engine.inspect().documents());
         let seeing = Observers::new(keep.graph(), self.metrics.as_deref())?;
         if self.all {

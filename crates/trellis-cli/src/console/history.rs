@@ -3,7 +3,7 @@
 //! **Invariant:** a secret never comes here: who asks adds what may be kept.
 
 /// Lines that are kept.
-const MOST: usize = 200;
+const MAX_LINES: usize = 200;
 
 #[derive(Debug, Default)]
 pub(super) struct History {
@@ -19,7 +19,7 @@ impl History {
             return;
         }
         self.lines.push(line.to_owned());
-        if self.lines.len() > MOST {
+        if self.lines.len() > MAX_LINES {
             self.lines.remove(0);
         }
     }

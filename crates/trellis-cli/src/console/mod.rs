@@ -46,7 +46,7 @@ use self::{
 use crate::terminal::Look;
 
 /// How long a tool may take before it is said that it runs.
-const PATIENCE: Duration = Duration::from_millis(150);
+const SILENT_CALL: Duration = Duration::from_millis(150);
 /// How often what turns turns.
 const TURN: Duration = Duration::from_millis(100);
 
@@ -68,6 +68,8 @@ pub(crate) struct Interactive {
     busy: Busy,
     /// The lines that the running tool wrote last.
     written: VecDeque<String>,
+    /// The end of the text that a model has written so far.
+    streamed: String,
     history: History,
     /// Whether the graph was edited since something was asked, and the session stands where it stood.
     edited: bool,
@@ -114,6 +116,7 @@ impl Interactive {
             answered: None,
             busy: Busy::Nothing,
             written: VecDeque::new(),
+            streamed: String::new(),
             history: History::default(),
             edited: false,
             terminated: false,
@@ -189,7 +192,10 @@ impl Interactive {
         let now = Instant::now();
         match (&mut self.question, &self.busy) {
             (Some(question), _) if self.asking => question.frame(window, self.until.map(|until| until.saturating_duration_since(now))),
-            (_, Busy::Running { name, since }) if now.duration_since(*since) >= PATIENCE => {
+            (_, Busy::Running { name, since }) if !self.streamed.is_empty() => {
+                rows::streamed(&self.streamed, rows::running(name, now.duration_since(*since), window), window)
+            }
+            (_, Busy::Running { name, since }) if now.duration_since(*since) >= SILENT_CALL => {
                 rows::running(name, now.duration_since(*since), window)
             }
             (_, Busy::Sleeping { until }) => rows::sleeping(until.saturating_duration_since(now), window),
@@ -210,7 +216,7 @@ impl Interactive {
             Busy::Nothing => None,
             Busy::Running { since, .. } => {
                 let elapsed = now.duration_since(*since);
-                Some(PATIENCE.checked_sub(elapsed).unwrap_or(TURN))
+                Some(SILENT_CALL.checked_sub(elapsed).unwrap_or(TURN))
             }
             Busy::Sleeping { until } => to_second(*until),
         }

@@ -5,7 +5,10 @@
 use std::{collections::VecDeque, io, time::Instant};
 
 use trellis_core::SignalName;
-use trellis_host::runner::{Asking, Awaited, Command, Console, Note, Reloaded};
+use trellis_host::{
+    binding::Delta,
+    runner::{Asking, Awaited, Command, Console, Note, Reloaded},
+};
 
 use super::{Busy, Interactive, keys::Key, live::Event, question::Question, rows::Window, scrollback};
 use crate::markdown;
@@ -14,6 +17,8 @@ use crate::markdown;
 const READABLE: usize = 100;
 /// Lines of a tool that are remembered, so that they are not said twice.
 const REMEMBERED: usize = 20;
+/// Bytes of a model's text that are remembered while it is written.
+const STREAMED: usize = 4096;
 
 impl Console for Interactive {
     async fn note(&mut self, note: Note<'_>) -> io::Result<()> {
@@ -32,6 +37,7 @@ impl Console for Interactive {
                 self.settle();
                 self.pass_on();
                 self.written.clear();
+                self.streamed.clear();
                 self.busy = Busy::Running { name: call.name.to_string(), since: Instant::now() };
             }
             Note::Progress(_, line) => {
@@ -42,7 +48,13 @@ impl Console for Interactive {
                 let frame = self.frame();
                 self.live.say(&scrollback::progress(line, window), &frame);
             }
+            Note::Delta(_, delta) => {
+                self.stream(delta);
+                let frame = self.frame();
+                self.live.draw(&frame);
+            }
             Note::Result(call, result) => {
+                self.streamed.clear();
                 let elapsed = match std::mem::replace(&mut self.busy, Busy::Nothing) {
                     Busy::Running { since, .. } => Some(since.elapsed()),
                     _ => None,
@@ -52,6 +64,7 @@ impl Console for Interactive {
                 let written = std::mem::take(&mut self.written);
                 self.say(&scrollback::result(call, &result.outcome, elapsed, Vec::from(written).as_slice(), window));
             }
+            Note::Awaiting(_) => {}
             Note::Sleep(time) => {
                 self.leave();
                 self.settle();
@@ -129,6 +142,17 @@ impl Console for Interactive {
 }
 
 impl Interactive {
+    /// Remembers the end of what a model writes.
+    fn stream(&mut self, delta: &Delta) {
+        if delta.is_reset {
+            self.streamed.clear();
+        }
+        self.streamed.push_str(&delta.text);
+        let excess = self.streamed.len().saturating_sub(STREAMED);
+        let cut = (excess..).find(|&at| self.streamed.is_char_boundary(at)).unwrap_or(excess);
+        self.streamed.drain(..cut);
+    }
+
     /// Nothing is asked for now. Unless it was an edit that said something, the session has moved on, and with it what was half typed.
     fn pass_on(&mut self) {
         if self.until.is_some_and(|until| until <= Instant::now()) {

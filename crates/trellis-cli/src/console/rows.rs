@@ -12,7 +12,7 @@ use super::{frame::Frame, layout::VisibleRows, question::Question};
 use crate::{
     columns::{cut, width, wrapped},
     report::printable,
-    terminal::Look,
+    terminal::{Look, QUIET},
 };
 
 /// The window, and what it can show.
@@ -28,7 +28,6 @@ pub(super) struct Window {
 const NOTE_ROWS: usize = 3;
 /// Rows that are left to what was said.
 const SAID_ROWS: usize = 5;
-const QUIET: Style = Style::new().dimmed();
 
 impl Question {
     /// The rows of the question; `left` is the time that an answer has.
@@ -104,6 +103,15 @@ pub(super) fn running(name: &str, elapsed: Duration, window: Window) -> Frame {
     let time = spoken(elapsed);
     let hint = window.look.pick("  Ctrl-C stops it", "  Ctrl-C stops it");
     busy(turn, &format!("{} {time}", printable(name)), hint, window)
+}
+
+/// A model's text while it is written: the last rows of it, above those of `below`.
+pub(super) fn streamed(text: &str, below: Frame, window: Window) -> Frame {
+    const SHOWN: usize = 6;
+    let mut rows: Vec<String> = text.lines().flat_map(|line| wrapped(&printable(line), window.room)).collect();
+    rows.drain(..rows.len().saturating_sub(SHOWN));
+    rows.extend(below.rows);
+    Frame { rows, cursor: None }
 }
 
 /// A sleep: how long it still takes.

@@ -7,7 +7,7 @@
 use trellis_core::{Mapping, Value};
 
 /// Values and keys that are named; the rest is counted.
-const MOST: usize = 6;
+const MAX_NAMED: usize = 6;
 /// Levels that are told.
 const DEEPEST: usize = 3;
 
@@ -140,8 +140,8 @@ fn properties(schema: &Mapping, depth: usize) -> Option<String> {
 
 fn listed(items: impl Iterator<Item = String>, rest: &str) -> String {
     let items = items.collect::<Vec<_>>();
-    let shown = items.iter().take(MOST).map(String::as_str).collect::<Vec<_>>().join(", ");
-    if items.len() > MOST { format!("{shown} and {} {rest}", items.len() - MOST) } else { shown }
+    let shown = items.iter().take(MAX_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if items.len() > MAX_NAMED { format!("{shown} and {} {rest}", items.len() - MAX_NAMED) } else { shown }
 }
 
 fn text(schema: &Mapping, key: &str) -> Option<String> {

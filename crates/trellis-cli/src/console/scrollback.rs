@@ -21,11 +21,9 @@ use super::rows::{Window, spoken};
 use crate::{
     columns::{width, wrapped},
     report::printable,
-    terminal::clock_time,
+    terminal::{BOLD, QUIET, clock_time},
 };
 
-const QUIET: Style = Style::new().dimmed();
-const BOLD: Style = Style::new().bold();
 const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default();
 const NOTED: Style = AnsiColor::Yellow.on_default();

@@ -9,7 +9,7 @@ use super::{
 use crate::terminal::Look;
 
 /// Columns of text below which a cell is not pressed.
-const NARROW: usize = 8;
+const MIN_CELL_COLUMNS: usize = 8;
 
 /// A table in the making.
 #[derive(Default)]
@@ -37,7 +37,7 @@ impl Table {
             for (column, cell) in row.iter().enumerate().take(count) {
                 let (line, unit) = measured(cell);
                 wanted[column] = wanted[column].max(line);
-                least[column] = least[column].max(unit.min(line)).max(line.min(NARROW));
+                least[column] = least[column].max(unit.min(line)).max(line.min(MIN_CELL_COLUMNS));
             }
         }
         let mut spare = room.checked_sub(3 * count + 1)?.checked_sub(least.iter().sum())?;

@@ -11,7 +11,7 @@ use super::{
     Checked, display_width, printable,
     text::{excerpt, fold},
 };
-use crate::terminal::Width;
+use crate::terminal::{BOLD, QUIET, Width};
 
 /// Lines for places elsewhere; the rest is counted.
 const PLACES: usize = 5;
@@ -20,9 +20,7 @@ const BESIDE: usize = 2;
 /// Columns between a place and what is to be seen there, and before both.
 const MARGIN: usize = 7;
 /// Columns below which what is to be seen stands below its place.
-const NARROW: usize = 20;
-const QUIET: Style = Style::new().dimmed();
-const BOLD: Style = Style::new().bold();
+const MIN_SEEN_COLUMNS: usize = 20;
 /// What stands behind the mark where a way follows and nothing else is said.
 const THIS_WAY: &str = "when you come this way:";
 
@@ -102,7 +100,7 @@ impl Layout {
         if !self.width.folds {
             return vec![text.into_owned()];
         }
-        fold(&text, self.width.columns.saturating_sub(indent).max(NARROW / 2), used)
+        fold(&text, self.width.columns.saturating_sub(indent).max(MIN_SEEN_COLUMNS / 2), used)
     }
 
     /// The place, its line, and a mark below it.
@@ -124,7 +122,7 @@ impl Layout {
         }
         let number = format!("{:>2}", contents.line() + 1);
         let gutter = " ".repeat(number.len());
-        let room = self.width.columns.saturating_sub(number.len() + 4).max(NARROW);
+        let room = self.width.columns.saturating_sub(number.len() + 4).max(MIN_SEEN_COLUMNS);
         let start = label.offset().saturating_sub(contents.span().offset());
         let shown = excerpt(line, start..start.saturating_add(label.len()), room);
         writeln!(f, "{QUIET}{number} |{QUIET:#} {}", shown.line)?;
@@ -170,7 +168,7 @@ impl Layout {
 
     fn line(&self, mark: &str, place: &Elsewhere, column: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let indent = column + MARGIN;
-        if self.width.folds && self.width.columns < indent + NARROW {
+        if self.width.folds && self.width.columns < indent + MIN_SEEN_COLUMNS {
             let at = self.folded(&place.place, MARGIN - 2, 0).join("\n     ");
             let message = self.folded(&place.message, MARGIN, 0).join("\n       ");
             return writeln!(f, "{mark}  {QUIET}{at}{QUIET:#}\n       {message}");

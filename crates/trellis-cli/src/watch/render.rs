@@ -5,19 +5,18 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use anstyle::{AnsiColor, Style};
+use anstyle::AnsiColor;
 
 use super::millis;
 use crate::{
     report::{self, Checked, Summary, counted, printable},
-    terminal::{self, Width, clock_time},
+    terminal::{self, QUIET, Width, clock_time},
 };
 
-const QUIET: Style = Style::new().dimmed();
 /// Files that were saved and are named.
-const NAMED: usize = 3;
+const MAX_NAMED_SAVES: usize = 3;
 /// To the top, and nothing below.
-const CLEAR: &str = "\x1b[H\x1b[2J";
+const CLEAR_SCREEN: &str = "\x1b[H\x1b[2J";
 
 /// Where reports go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,13 +91,13 @@ fn page(report: &Report<'_>, time: &str, (columns, rows): (usize, usize)) -> Str
     let above = if report.first { "\n".repeat(rows.saturating_sub(1)) } else { String::new() };
     let (shown, hidden) = first_of(&findings(report), columns, rows.saturating_sub(4));
     let more = if hidden > 0 { format!("{QUIET}… and {} more{QUIET:#}\n\n", hidden) } else { String::new() };
-    format!("{above}{CLEAR}{shown}{more}{below}")
+    format!("{above}{CLEAR_SCREEN}{shown}{more}{below}")
 }
 
 /// ` start.md saved`, ` start.md, bye.md and 4 more saved`.
 fn saved(changed: &[String]) -> String {
-    let named = changed.iter().take(NAMED).map(|path| printable(path)).collect::<Vec<_>>().join(", ");
-    match changed.len().saturating_sub(NAMED) {
+    let named = changed.iter().take(MAX_NAMED_SAVES).map(|path| printable(path)).collect::<Vec<_>>().join(", ");
+    match changed.len().saturating_sub(MAX_NAMED_SAVES) {
         _ if changed.is_empty() => String::new(),
         0 => format!(" {named} changed"),
         more => format!(" {named} and {} changed", counted(more, "other file")),
@@ -142,7 +141,7 @@ mod tests {
         let problems = ["there is no `x\u{1b}[2J`".to_owned()];
         let report = Report { graphs: &[], changed: &[], problems: &problems, healed: false, took: Duration::from_millis(3), first: true };
         let page = page(&report, "14:02:10", (80, 24));
-        let (above, page) = page.split_once(CLEAR).unwrap();
+        let (above, page) = page.split_once(CLEAR_SCREEN).unwrap();
         assert_eq!(above, "\n".repeat(23), "what stood on the screen is moved up, not wiped out");
         let expected = "error: there is no `x\u{fffd}[2J`\n\nnothing to check; waiting for it to come back (3 ms)\n14:02:10; watching, Ctrl-C ends it\n";
         assert_eq!(anstream::adapter::strip_str(page).to_string(), expected);

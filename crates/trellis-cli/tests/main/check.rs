@@ -161,7 +161,7 @@ help: bind it in `trellis.yaml`: `bindings: {charge: {process: [./charge]}}`
 1 error in 2 nodes
 ";
     assert_eq!(ran.out, expected);
-    sandbox.write("trellis.yaml", b"bindings: { charge: { process: [sh, ./charge] }, log: { http: x } }\nbefore_each: log\n");
+    sandbox.write("trellis.yaml", b"bindings: { charge: { process: [sh, ./charge] }, log: { description: x } }\nbefore_each: log\n");
     let ran = sandbox.trellis(&["check", "--host"]);
     assert!(ran.out.starts_with("error[unbound-tool]: `log` is called") && ran.out.contains("  trellis.yaml:2:14\n"), "{}", ran.out);
     assert!(ran.out.ends_with("1 error in 2 nodes\n"), "{}", ran.out);

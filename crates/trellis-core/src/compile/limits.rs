@@ -15,5 +15,8 @@ pub(super) fn overridden(limits: Limits, set: LimitsSyntax) -> Limits {
         tool_output: set.tool_output.unwrap_or(limits.tool_output),
         tool_stderr: set.tool_stderr.unwrap_or(limits.tool_stderr),
         effects: set.effects.unwrap_or(limits.effects),
+        abreast: set.abreast.and_then(|abreast| u32::try_from(abreast).ok()).unwrap_or(limits.abreast),
+        parts: set.parts.unwrap_or(limits.parts),
+        parts_output: set.parts_output.unwrap_or(limits.parts_output),
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     id::NodeId,
     path::KeyPath,
     program::{Call, Node, Role, WriteTarget},
-    state::{CallRole, PendingCall, State, Status, VERSION},
+    state::{CallKind, CallRole, PendingCall, State, Status, VERSION},
 };
 
 /// A stored state, fitted to a program.
@@ -115,7 +115,7 @@ impl Engine {
     }
 
     fn stamped(&self, state: State) -> State {
-        State { program: self.program.fingerprint().clone(), ..state }
+        State { version: VERSION, program: self.program.fingerprint().clone(), ..state }
     }
 
     /// Whether a state can go on at `node`, and everything that keeps it from that.
@@ -128,6 +128,8 @@ impl Engine {
         let pending = state.pending_tool_call.as_deref();
         let at_gate = pending.is_some_and(|call| call.role == CallRole::BeforeEach);
         let is_same = match pending {
+            // It was kept before calls had parts: it is made anew.
+            Some(pending) if pending.kind.parts().is_some_and(|count| count != state.parts.len()) => false,
             Some(pending) => match self.calls_now(&step, node, pending, at_gate) {
                 None => false,
                 Some(Ok(())) => true,
@@ -210,8 +212,17 @@ impl Engine {
     }
 }
 
+/// Whether two calls call the same: names, arguments, branches and items, whatever their policies say.
 fn alike(now: &PendingCall, pending: &PendingCall) -> bool {
-    (&now.name, &now.args, &now.secrets, &now.kind) == (&pending.name, &pending.args, &pending.secrets, &pending.kind)
+    let kinds = match (&now.kind, &pending.kind) {
+        (CallKind::Parallel { branches: now, .. }, CallKind::Parallel { branches: pending, .. }) => {
+            let same = |((now_name, now), (name, pending)): (&(_, PendingCall), &(_, PendingCall))| now_name == name && alike(now, pending);
+            now.len() == pending.len() && now.iter().zip(pending).all(same)
+        }
+        (CallKind::Each { items: now, .. }, CallKind::Each { items: pending, .. }) => now == pending,
+        (now, pending) => now == pending,
+    };
+    kinds && (&now.name, &now.args, &now.secrets) == (&pending.name, &pending.args, &pending.secrets)
 }
 
 impl From<NotEntered> for Blocker {

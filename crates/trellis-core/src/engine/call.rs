@@ -1,6 +1,6 @@
 //! Calls: interpolated once on entering, kept, tried again with the same key (language 5, 7.4, 7.8).
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use super::{
     Event,
@@ -13,10 +13,12 @@ use crate::{
     id::IdempotencyKey,
     language::OnBranchError,
     path::{KeyPath, walk},
-    program::{Approve, Call, Callee, Composite, Failure, Node, PointIndex, Role},
-    state::{ABANDONED, Abandoned, Approval, CallKind, CallRole, PendingCall, RetryRecord, Status},
+    program::{Approve, Call, Callee, Composite, Failure, Node, PointIndex, Role, Tool},
+    state::{
+        ABANDONED, Abandoned, Approval, CallKind, CallRole, ItemApproval, Offered, PartCalls, Parts, PendingCall, RetryRecord, Status,
+    },
     template::{SecretUse, Shape},
-    value::{Mapping, Value},
+    value::{Key, List, Mapping, Value},
 };
 
 impl Move<'_> {
@@ -51,6 +53,8 @@ impl Move<'_> {
         }
         let metadata = call.metadata.as_ref().or(node.metadata.as_deref());
         let kind = self.kind(node, call, &role, &key)?;
+        let is_own = role == CallRole::Do && kind.is_tool();
+        let offered = if is_own { offered(call).into_iter().filter(|tool| **tool != *name(call)).collect() } else { Vec::new() };
         Ok(PendingCall {
             id: ids::call(&key, 1),
             name: name(call).into(),
@@ -62,10 +66,17 @@ impl Move<'_> {
             attempt: 1,
             delay: 0,
             timeout: call.timeout.map(millis),
-            approve: call.approve.as_ref().map(|approve| self.approval(node, approve)).transpose()?,
+            approve: match &kind {
+                // It is asked for every item.
+                CallKind::Each { .. } => None,
+                _ => call.approve.as_ref().map(|approve| self.approval(node, approve)).transpose()?,
+            },
             retry: None,
             metadata: metadata.map(|metadata| self.evaluate(&node.id, metadata)).transpose()?.flatten(),
             kind,
+            part: None,
+            prepared: PartCalls::default(),
+            offered,
         })
     }
 
@@ -95,20 +106,58 @@ impl Move<'_> {
             Callee::Tool(_) => CallKind::Tool,
             Callee::Graph(target) => CallKind::Graph(self.program.node(*target).id.clone()),
             Callee::Parallel(calls, composite) => {
-                let mut branches = BTreeMap::new();
-                for (branch, call) in calls {
+                self.count_parts(node, calls.len())?;
+                let branch = |(branch, call): &(Key, Call)| {
                     let key = ids::below(key, "branch", branch);
-                    branches.insert(branch.clone(), self.interpolate_as(node, call, role.clone(), key)?);
-                }
+                    let pending = self.interpolate_as(node, call, role.clone(), key)?;
+                    Ok((branch.clone(), PendingCall { retry: call.retry.as_ref().map(RetryRecord::from), ..pending }))
+                };
+                let branches = calls.iter().map(branch).collect::<Result<_, Stop>>()?;
                 CallKind::Parallel { branches, any: composite.any, collect: collects(composite), limit: composite.limit }
             }
-            Callee::Each(path, composite) => CallKind::Each {
-                items: self.items(node, path)?,
-                offered: call.offered.iter().map(|tool| tool.name.clone()).collect(),
-                collect: collects(composite),
-                limit: composite.limit,
-            },
+            Callee::Each(path, composite) => {
+                let items = self.items(node, path)?;
+                self.count_parts(node, items.as_list().map_or(0, List::len))?;
+                CallKind::Each {
+                    approve: call.approve.as_ref().map(|approve| self.item_approval(node, approve, &items)),
+                    offered: call.offered.iter().map(|tool| self.offer(node, tool)).collect(),
+                    items,
+                    collect: collects(composite),
+                    limit: composite.limit,
+                }
+            }
         })
+    }
+
+    fn count_parts(&self, node: &Node, met: usize) -> Result<(), Stop> {
+        let limit = self.program.limits().parts;
+        let met = met as u64;
+        if met > limit { Err(Stop::limit(&node.id, "parts of one call (`limits.parts`)", limit, met)) } else { Ok(()) }
+    }
+
+    /// A tool that items may call, with its own policies and those of the graph.
+    fn offer(&self, node: &Node, tool: &Tool) -> Offered {
+        let retry = tool.retry.as_ref().or(self.program.graph_of(node).retry.as_ref());
+        Offered { name: tool.name.clone(), timeout: tool.timeout.map(millis), retry: retry.map(RetryRecord::from) }
+    }
+
+    /// What is asked about each item; it reads the item as `item` (language 10.5).
+    fn item_approval(&self, node: &Node, approve: &Approve, items: &Value) -> ItemApproval {
+        let local = render::in_locale(self.program, &self.state, node, &approve.messages);
+        let ask = local.into_iter().flatten().next().or(approve.ask.as_ref());
+        let asks = match ask {
+            None => Vec::new(),
+            Some(ask) if ask.is_literal() => vec![Some(ask.shared_text())],
+            Some(ask) => {
+                let of_item = |item: &Value| {
+                    let mut scope = self.scope();
+                    scope.context.insert("item".into(), item.clone());
+                    ask.render(&scope, limits(self.program)).ok()
+                };
+                items.as_list().into_iter().flat_map(List::iter).map(of_item).collect()
+            }
+        };
+        ItemApproval { asks, expires: approve.expires.map(millis) }
     }
 
     fn items(&self, node: &Node, path: &KeyPath) -> Result<Value, Stop> {
@@ -124,30 +173,51 @@ impl Move<'_> {
         Err(Stop::failed(Failure::Template, &node.id, format!("`{}`: `each` takes `{path}`, which {wrong}", node.id)))
     }
 
-    /// Yields a call.
-    pub(super) fn call(&mut self, pending: impl Into<Arc<PendingCall>>, status: Status) {
+    /// Yields a call, with the parts that it has.
+    ///
+    /// # Errors
+    /// What came of its parts at once is above a bound.
+    pub(super) fn call(&mut self, pending: impl Into<Arc<PendingCall>>, status: Status) -> Result<(), Stop> {
+        let pending = pending.into();
+        let parts = self.first_parts(&pending);
+        self.call_with(pending, status, parts);
+        self.hold_parts()
+    }
+
+    /// Yields a call whose parts stand like this.
+    pub(super) fn call_with(&mut self, pending: impl Into<Arc<PendingCall>>, status: Status, parts: Parts) {
         let pending = pending.into();
         self.events.push(Event::Called { id: pending.id.clone(), tool: pending.name.clone() });
         self.state.status = status;
         self.state.pending_tool_call = Some(pending);
+        self.state.parts = parts;
+        self.has_left_parts = false;
+        self.announce_opened(&[]);
     }
 
-    /// The same point again, one attempt more: the call with a new id, or the same question.
+    /// The same point again, one attempt more: the call with a new id, or the same question. Parts that succeeded are not made again.
     pub(super) fn again(&mut self, point: PointIndex) -> Result<(), Stop> {
         self.state.attempt = self.state.attempt.saturating_add(1);
-        let Some(left) = self.abandon() else { return Ok(()) };
+        let Some((left, parts)) = self.abandon() else { return Ok(()) };
         let node = self.node_of(point);
         let call = if is_gate(self.program, point) { self.program.graph_of(node).before_each.as_deref() } else { call_of(node) };
         let retry = call.and_then(|call| call.retry.as_ref()).map(RetryRecord::from);
         let status = self.state.status;
         let next = next_attempt(&left, retry.as_ref(), self.trying);
-        self.call(next, status);
+        self.call_with(next, status, parts.again());
         Ok(())
     }
 
-    /// Leaves the pending call without a result, and remembers it.
-    pub(super) fn abandon(&mut self) -> Option<Arc<PendingCall>> {
-        let left = self.state.pending_tool_call.take()?;
+    /// Leaves the pending call and its open parts without a result, and remembers them.
+    pub(super) fn abandon(&mut self) -> Option<(Arc<PendingCall>, Parts)> {
+        self.leave_parts();
+        let (left, parts) = self.state.take_call()?;
+        self.remember_left(&left);
+        Some((left, parts))
+    }
+
+    /// Remembers a call that was left, so that a late result of it is known.
+    pub(super) fn remember_left(&mut self, left: &PendingCall) {
         let abandoned = Arc::make_mut(&mut self.state.abandoned);
         if abandoned.len() >= ABANDONED {
             abandoned.drain(..=abandoned.len() - ABANDONED);
@@ -158,10 +228,15 @@ impl Move<'_> {
             role: left.role.clone(),
             node: left.node.clone(),
             tool: left.name.clone(),
+            part: left.part.as_ref().map(|of| of.part.clone()),
             is_settled: false,
         });
-        Some(left)
     }
+}
+
+/// The names of the tools that a call may have made, or that a model is offered.
+fn offered(call: &Call) -> Vec<Arc<str>> {
+    call.offered.iter().map(|tool| tool.name.clone()).collect()
 }
 
 /// What a call is called in views, records and ids.

@@ -57,7 +57,7 @@ impl<'e> Move<'e> {
                 Target::Point(to) => self.enter(to)?,
                 Target::Proceed(to) => self.arrive(to)?,
                 Target::Again => return self.again(point),
-                Target::Rollback => self.roll_back(),
+                Target::Rollback => self.roll_back()?,
                 Target::End(reason) => return self.finish(point, &reason),
             };
             let Some((at, reply)) = onward else { return Ok(()) };

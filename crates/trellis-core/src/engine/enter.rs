@@ -51,7 +51,7 @@ impl<'e> Move<'e> {
         state.attempt = 1;
         state.entered = state.step;
         state.status = Status::Active;
-        state.pending_tool_call = None;
+        state.take_call();
         self.input = None;
         self.tool_result = None;
         self.error = None;
@@ -62,15 +62,14 @@ impl<'e> Move<'e> {
         // A gate stands only where the graph has the call.
         let Some(call) = &self.program.graph_of(node).before_each else { return Ok(()) };
         let pending = self.interpolate(node, call, CallRole::BeforeEach)?;
-        self.call(pending, Status::WaitingForTool);
-        Ok(())
+        self.call(pending, Status::WaitingForTool)
     }
 
     /// What follows `before_each`: requirements, then what the node waits for.
     pub(super) fn arrive(&mut self, point: PointIndex) -> Result<Onward<'e>, Stop> {
         let node = self.node_of(point);
         self.state.attempt = 1;
-        self.state.pending_tool_call = None;
+        self.state.take_call();
         self.input = None;
         self.tool_result = None;
         self.require(node)?;
@@ -83,7 +82,7 @@ impl<'e> Move<'e> {
             Role::Listen(_) => self.state.status = Status::WaitingForInput,
             Role::Act(call) => {
                 let pending = self.interpolate(node, call, CallRole::Do)?;
-                self.call(pending, Status::WaitingForTool);
+                self.call(pending, Status::WaitingForTool)?;
             }
         }
         Ok(None)

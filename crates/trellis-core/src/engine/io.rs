@@ -28,10 +28,11 @@ impl View {
         let next = match &self.next {
             Next::Pass => None,
             Next::Ask(request) => Some(Action::RequestInput(request)),
-            Next::Call(call) => Some(Action::CallTool(call)),
+            Next::Call(call) | Next::Parts { whole: call, .. } => Some(Action::CallTool(call)),
             Next::End(ended) => Some(Action::End(ended)),
         };
-        said.into_iter().chain(next)
+        let parts: &[Call] = if let Next::Parts { open, .. } = &self.next { open } else { &[] };
+        said.into_iter().chain(next).chain(parts.iter().map(|part| Action::CallTool(part)))
     }
 
     /// Whether the session has ended.
@@ -49,6 +50,14 @@ pub enum Next {
     Ask(Request),
     /// Carry out the call, and navigate with its result.
     Call(Call),
+    /// Carry out the parts that are open now, side by side, and navigate with the result of each as it comes (language 10.1). Who can settle the whole
+    /// navigates with a result under its id instead.
+    Parts {
+        /// The whole call: its approval is asked and its delay is over before a part begins; its `timeout` counts from its start.
+        whole: Call,
+        /// The parts that are open, in order; never none.
+        open: Vec<Call>,
+    },
     /// Stop.
     End(EndView),
 }
@@ -192,6 +201,7 @@ fn millis<S: serde::Serializer>(duration: &Option<Duration>, serializer: S) -> R
 
 /// An accepted move.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Step {
     /// Where the session is now.
     pub state: State,
@@ -211,6 +221,7 @@ impl Step {
 /// What happened in a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Event {
     /// A node was left.
     Left(NodeId),

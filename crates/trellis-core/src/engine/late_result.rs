@@ -6,13 +6,14 @@ use super::{
     Event, Step, ToolResult,
     call::{call_of, name},
     fail::Stop,
+    parts::is_irreversible,
     result::Settled,
     step::{Move, find},
 };
 use crate::{
     id::CallId,
-    program::{Call, Node},
-    state::{Abandoned, CallRole, Effect, State, Status},
+    program::{Call, Callee, Node},
+    state::{Abandoned, CallRole, Effect, PartName, State, Status},
     value::Value,
 };
 
@@ -42,7 +43,16 @@ impl Move<'_> {
     /// The effect of a late success: once per key, and only of a call that its node still makes.
     fn late_effect(&self, abandoned: &Abandoned, outcome: super::ToolOutcome) -> Option<Effect> {
         let node = self.program.node(find(self.program, &abandoned.node)?);
-        let call = call_of(node).filter(|call| abandoned.role == CallRole::Do && name(call) == &*abandoned.tool)?;
+        let call = call_of(node).filter(|_| abandoned.role == CallRole::Do)?;
+        let call = match (&abandoned.part, &call.callee) {
+            (Some(PartName::Branch(name)), Callee::Parallel(branches, _)) => &branches.iter().find(|(branch, _)| branch == name)?.1,
+            (Some(PartName::Item(_)), Callee::Each(..)) => return self.late_item(call, abandoned, outcome),
+            (Some(_), _) => return None,
+            (None, _) => call,
+        };
+        if name(call) != &*abandoned.tool {
+            return None;
+        }
         let Settled::Success(value) = Settled::new(self.engine, outcome, &call.returns) else { return None };
         let effects = &self.state.effects;
         if effects.holds(&abandoned.key) || effects.len() as u64 >= self.program.limits().effects {
@@ -50,6 +60,15 @@ impl Move<'_> {
         }
         // An undo that cannot be made any more is at least listed: what happened must not be forgotten.
         self.replayed(node, call, abandoned, value).unwrap_or_else(|_| Some(irreversible(abandoned)))
+    }
+
+    /// The effect of an item of `each`: items have no undo, so one that cannot be undone is listed.
+    fn late_item(&self, call: &Call, abandoned: &Abandoned, outcome: super::ToolOutcome) -> Option<Effect> {
+        let tool = call.offered.iter().find(|tool| tool.name == abandoned.tool)?;
+        let succeeded = matches!(Settled::new(self.engine, outcome, tool.returns.as_slice()), Settled::Success(_));
+        let effects = &self.state.effects;
+        let is_new = !effects.holds(&abandoned.key) && (effects.len() as u64) < self.program.limits().effects;
+        (succeeded && is_new && is_irreversible(tool)).then(|| irreversible(abandoned))
     }
 
     /// Interpolates the undo over a copy of the context with the node's writes applied.

@@ -15,6 +15,7 @@ mod input;
 mod io;
 mod late_result;
 mod navigate;
+mod parts;
 mod predicates;
 mod refusal;
 mod relocate;
@@ -23,6 +24,7 @@ mod replay;
 mod result;
 mod retry;
 mod rollback;
+mod settle;
 mod speech;
 mod start;
 mod step;
@@ -65,7 +67,7 @@ use crate::{
 ///     let input = match view.next {
 ///         Next::Pass => Input::Pass,
 ///         Next::Ask(_) => Input::Text("Ana".into()),
-///         Next::Call(_) => unreachable!("this graph calls nothing"),
+///         Next::Call(_) | Next::Parts { .. } => unreachable!("this graph calls nothing"),
 ///         Next::End(_) => break,
 ///     };
 ///     state = engine.navigate(&state, input)?.state;

@@ -4,6 +4,7 @@ use super::{
     Engine, Event, Expected, Input, NavigateError, Step, ToolError, ToolErrorKind, ToolResult,
     fail::Stop,
     input::{self, ReceivedInput, Taken},
+    parts::part_call,
     render,
     result::error_value,
     step::{Move, find, limits, point, scope},
@@ -41,6 +42,11 @@ impl Engine {
         let node = self.node(state)?;
         match (state.status, &node.role) {
             (Status::Active, Role::Pass) if matches!(given, ReceivedInput::Nothing) => self.advance(state, node.body, &Outcome::Pass, None),
+            (Status::WaitingForTool | Status::RollingBack, _)
+                if matches!(given, ReceivedInput::Nothing) && self.has_nothing_open(state) =>
+            {
+                self.settle_parts(state)
+            }
             (Status::WaitingForInput, Role::Listen(listen)) => self.listen(state, node, listen, given),
             (Status::WaitingForInput, _) | (Status::Active, Role::Listen(_) | Role::Act(_)) => {
                 Err(NavigateError::Unadopted(node.id.clone()))
@@ -130,12 +136,20 @@ impl Engine {
     fn take_result(&self, state: &State, result: ToolResult) -> Result<Step, NavigateError> {
         if let Some(pending) = state.pending_tool_call.as_ref().filter(|pending| pending.id == result.id) {
             let mut step = self.begin(state);
-            let done: Result<(), Stop> = if state.status == Status::RollingBack {
+            let done: Result<(), Stop> = if pending.kind.parts() == Some(state.parts.len()) {
+                step.state.settled = Some(pending.id.clone());
+                step.settle_by_client(pending, result.outcome)
+            } else if state.status == Status::RollingBack {
                 step.undone(pending, result.outcome)
             } else {
                 let point = point(state, self.node(state)?);
                 step.result(point, pending, result.outcome)
             };
+            return step.close(done).map_err(NavigateError::Unanswered);
+        }
+        if let Some((whole, (at, part))) = state.pending_tool_call.as_ref().zip(self.open_part(state, &result.id)) {
+            let mut step = self.begin(state);
+            let done = step.part_result(whole, at, &part, result.outcome);
             return step.close(done).map_err(NavigateError::Unanswered);
         }
         let left = state.abandoned.iter().find(|abandoned| abandoned.id == result.id);
@@ -148,8 +162,15 @@ impl Engine {
         Err(self.foreign(state, result.id))
     }
 
+    /// The step that settles a call of which nothing is left to run (language 10.4).
+    fn settle_parts(&self, state: &State) -> Result<Step, NavigateError> {
+        let mut step = self.begin(state);
+        let done = state.pending_tool_call.as_ref().map_or(Ok(()), |whole| step.settle_by_parts(whole));
+        step.close(done).map_err(NavigateError::Unanswered)
+    }
+
     fn foreign(&self, state: &State, id: CallId) -> NavigateError {
-        let settled = state.settled.as_ref() == Some(&id) || state.has_settled_late(&id);
+        let settled = state.settled.as_ref() == Some(&id) || state.has_settled_late(&id) || self.has_settled_part(state, &id);
         let expected = self.expected(state);
         match state.pending_tool_call {
             None if !settled => NavigateError::WrongKind { node: state.current_node_id.clone(), got: "a tool result", expected },
@@ -179,7 +200,11 @@ impl Engine {
         let pending = state.pending_tool_call.as_ref();
         match state.status {
             Status::Terminated => Expected::Nothing,
-            Status::WaitingForTool | Status::RollingBack => pending.map_or(Expected::Nothing, |call| Expected::Result(call.id.clone())),
+            Status::WaitingForTool | Status::RollingBack if self.has_nothing_open(state) => Expected::Pass,
+            Status::WaitingForTool | Status::RollingBack => pending.map_or(Expected::Nothing, |call| {
+                let part = self.open(state).next().and_then(|at| part_call(call, &state.parts, at));
+                Expected::Result(part.map_or_else(|| call.id.clone(), |part| part.id.clone()))
+            }),
             Status::Active => Expected::Pass,
             Status::WaitingForInput => {
                 let node = find(&self.program, &state.current_node_id).map(|index| self.program.node(index));

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     id::{NodeId, SessionId},
     program::{Failure, Node, Target},
-    state::{Effects, State, Status},
+    state::{Effects, State, Status, VERSION},
 };
 
 /// Why a session cannot be put somewhere; it stays where it is.
@@ -97,7 +97,7 @@ impl Engine {
             Status::Terminated => return Err(NotEntered::Ended),
             Status::Active | Status::WaitingForInput | Status::WaitingForTool => {}
         }
-        if state.pending_tool_call.take().is_some() {
+        if state.take_call().is_some() {
             let index = find(&self.program, &state.current_node_id).ok_or_else(|| NotEntered::Unknown(state.current_node_id.clone()))?;
             return self.entered(state, self.program.node(index), true);
         }
@@ -110,7 +110,7 @@ impl Engine {
 
     /// Enters a node like any other, as a step of its own so that keys stay unique. A pending call is abandoned; an ended session goes on.
     pub(super) fn entered(&self, state: State, node: &Node, leaves: bool) -> Result<Step, NotEntered> {
-        let mut step = Move::new(self, State { program: self.program.fingerprint().clone(), ..state });
+        let mut step = Move::new(self, State { version: VERSION, program: self.program.fingerprint().clone(), ..state });
         let state = &mut step.state;
         let is_standing = state.current_node_id == node.id && state.ended.is_none();
         if let Some(visits) = state.visits.get(&node.id).copied().filter(|visits| is_standing && *visits > 0) {

@@ -20,7 +20,7 @@ impl Engine {
         if let (Status::WaitingForTool | Status::RollingBack, Some(call)) = (state.status, &state.pending_tool_call)
             && (state.status == Status::RollingBack || call.role == CallRole::BeforeEach)
         {
-            return Ok(View { content: None, next: Next::Call(call.clone()) });
+            return Ok(View { content: None, next: self.next(state, call)? });
         }
         let found = self.program.find(&state.current_node_id);
         if let (Status::Terminated, Some(ended)) = (state.status, &state.ended) {
@@ -39,7 +39,7 @@ impl Engine {
             }
             (Status::WaitingForTool, Role::Act(call), Some(pending)) => {
                 let content = if call.body.is_some() { None } else { self.content(state, node)? };
-                Ok(View { content, next: Next::Call(pending.clone()) })
+                Ok(View { content, next: self.next(state, pending)? })
             }
             _ => Err(RenderError::Unadopted(node.id.clone())),
         }

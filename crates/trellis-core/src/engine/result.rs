@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     id::IdempotencyKey,
-    program::{Call, Excess, Failure, Limits, Node, Outcome, PointIndex, Reply, Target},
+    program::{Call, Callee, Excess, Failure, Limits, Node, Outcome, PointIndex, Reply, Target},
     schema::Schema,
     state::{CallRole, Effect, PendingCall},
     value::{Mapping, Value},
@@ -29,15 +29,11 @@ impl Settled {
     /// Checks a result against the bounds, and a success against `returns` (language 5.3).
     pub(super) fn new(engine: &Engine, outcome: ToolOutcome, returns: &[Schema]) -> Self {
         let limits = engine.program.limits();
-        let broken = |message| Self::Failed(ToolError { kind: ToolErrorKind::Schema, ..ToolError::new(message) });
         match outcome {
-            ToolOutcome::Success(value) => {
-                if let Err(excess) = limits.admit(&value) {
-                    return broken(format!("the result {excess}"));
-                }
-                let Some(schema) = returns.iter().find(|schema| !engine.fits(schema, &value)) else { return Self::Success(value) };
-                broken(format!("the result breaks `returns`: {}", breaches(schema, &value, "")))
-            }
+            ToolOutcome::Success(value) => match limits.admit(&value) {
+                Ok(()) => Self::fitting(engine, value, returns),
+                Err(excess) => Self::broken(format!("the result {excess}")),
+            },
             ToolOutcome::Error(error) => match admitted(&error, limits) {
                 Ok(()) => Self::Failed(error),
                 Err(excess) => {
@@ -49,15 +45,22 @@ impl Settled {
         }
     }
 
+    /// A success, unless it breaks `returns`.
+    pub(super) fn fitting(engine: &Engine, value: Value, returns: &[Schema]) -> Self {
+        let Some(schema) = returns.iter().find(|schema| !engine.fits(schema, &value)) else { return Self::Success(value) };
+        Self::broken(format!("the result breaks `returns`: {}", breaches(schema, &value, "")))
+    }
+
+    /// A result that is not what it must be.
+    pub(super) fn broken(message: String) -> Self {
+        Self::Failed(ToolError { kind: ToolErrorKind::Schema, ..ToolError::new(message) })
+    }
+
     pub(super) fn as_str(&self) -> &'static str {
         match self {
             Self::Success(_) => "success",
             Self::Denied(_) => "denied",
-            Self::Failed(error) => match error.kind {
-                ToolErrorKind::Error => "error",
-                ToolErrorKind::Timeout => "timeout",
-                ToolErrorKind::Schema => "schema",
-            },
+            Self::Failed(error) => error.kind.as_str(),
         }
     }
 }
@@ -75,7 +78,7 @@ impl<'e> Move<'e> {
         let gate = is_gate(self.program, point);
         let call = if gate { self.program.graph_of(node).before_each.as_deref() } else { call_of(node) };
         let settled = Settled::new(self.engine, outcome, call.map_or(&[][..], |call| &call.returns));
-        self.events.push(Event::Returned { id: pending.id.clone(), outcome: settled.as_str().into() });
+        self.returned_event(pending, &settled);
         self.state.settled = Some(pending.id.clone());
         match settled {
             Settled::Success(value) => {
@@ -96,6 +99,20 @@ impl<'e> Move<'e> {
         }
     }
 
+    /// Tells what came of a call.
+    pub(super) fn returned_event(&mut self, pending: &PendingCall, settled: &Settled) {
+        self.events.push(Event::Returned { id: pending.id.clone(), outcome: settled.as_str().into() });
+    }
+
+    /// Goes on from a success of the pending call of `point`.
+    pub(super) fn succeed_with(&mut self, point: PointIndex, pending: &PendingCall, value: Value) -> Result<(), Stop> {
+        let node = self.node_of(point);
+        let call = if is_gate(self.program, point) { self.program.graph_of(node).before_each.as_deref() } else { call_of(node) };
+        self.input = Some(value.clone());
+        self.tool_result = Some(value);
+        self.succeed(point, node, call, pending)
+    }
+
     /// Writes, then the effect with its undo as it is now, then the choice (language 7.7).
     fn succeed(&mut self, point: PointIndex, node: &Node, call: Option<&Call>, pending: &PendingCall) -> Result<(), Stop> {
         let reply = self.reply(point, &Outcome::Success)?;
@@ -103,7 +120,7 @@ impl<'e> Move<'e> {
         if let Some(call) = call {
             self.record(node, call, pending)?;
         }
-        self.state.pending_tool_call = None;
+        self.state.take_call();
         self.go_on(point, reply)
     }
 
@@ -130,10 +147,27 @@ impl<'e> Move<'e> {
     pub(super) fn effect(&self, node: &Node, call: &Call, tool: &Arc<str>, key: &IdempotencyKey) -> Result<Option<Effect>, Stop> {
         let undo = match &call.undo {
             Some(undo) => Some(Arc::new(self.interpolate_undo(node, undo, key, self.next_number())?)),
+            // Of parts, each that is irreversible is listed, not the whole (language 10.6).
+            None if matches!(call.callee, Callee::Parallel(..) | Callee::Each(..)) => return Ok(None),
             None if call.effect == crate::language::Effect::Irreversible => None,
             None => return Ok(None),
         };
         Ok(Some(Effect { node: node.id.clone(), tool: tool.clone(), key: key.clone(), undo }))
+    }
+
+    /// The same of a branch that came to `value`: its undo sees its own `save_to` on a copy of the context, and no other branch's (language 10.6).
+    pub(super) fn effect_of_branch(&self, node: &Node, branch: &Call, call: &PendingCall, value: &Value) -> Result<Option<Effect>, Stop> {
+        let mut copy = Move::new(self.engine, self.state.clone());
+        copy.input = Some(value.clone());
+        copy.tool_result = Some(value.clone());
+        for write in &branch.writes {
+            copy.write(&node.id, write)?;
+        }
+        copy.effect(node, branch, &call.name, &call.idempotency_key)
+    }
+
+    pub(super) fn irreversible(&self, node: &Node, call: &PendingCall) -> Effect {
+        Effect { node: node.id.clone(), tool: call.name.clone(), key: call.idempotency_key.clone(), undo: None }
     }
 
     /// The number of the next effect: one above the newest, also above the one that is being undone.
@@ -152,33 +186,38 @@ impl<'e> Move<'e> {
         if pending.attempt > 1 && self.state.effects.holds(&pending.idempotency_key) {
             return Ok(());
         }
-        if let Some(effect) = self.effect(node, call, &pending.name, &pending.idempotency_key)? {
-            let limit = self.program.limits().effects;
-            let met = self.state.effects.len() as u64 + 1;
-            if met > limit {
-                return Err(Stop::limit(&node.id, "effects to remember", limit, met));
-            }
-            self.state.effects.push(effect);
+        let effect = self.effect(node, call, &pending.name, &pending.idempotency_key)?;
+        effect.map_or(Ok(()), |effect| self.keep_effect(node, effect))
+    }
+
+    /// Adds an effect, within its bound.
+    pub(super) fn keep_effect(&mut self, node: &Node, effect: Effect) -> Result<(), Stop> {
+        let limit = self.program.limits().effects;
+        let met = self.state.effects.len() as u64 + 1;
+        if met > limit {
+            return Err(Stop::limit(&node.id, "effects to remember", limit, met));
         }
+        self.state.effects.push(effect);
         Ok(())
     }
 }
 
 /// `sys.error` (language 4.2).
 pub(super) fn error_value(call: &PendingCall, error: ToolError) -> Value {
-    let kind = match error.kind {
-        ToolErrorKind::Error => "error",
-        ToolErrorKind::Timeout => "timeout",
-        ToolErrorKind::Schema => "schema",
-    };
-    let optional = [("code", error.code), ("data", error.data)];
+    let optional = [("code", error.code), ("data", error.data), ("part", part_value(call))];
     let optional = optional.into_iter().filter_map(|(key, value)| Some((key, value?)));
-    described(call, kind, error.message).into_iter().chain(optional).collect::<Mapping>().into()
+    described(call, error.kind.as_str(), error.message).into_iter().chain(optional).collect::<Mapping>().into()
 }
 
-fn denial_value(call: &PendingCall, reason: Option<String>) -> Value {
+pub(super) fn denial_value(call: &PendingCall, reason: Option<String>) -> Value {
     let message = reason.unwrap_or_else(|| DENIED.to_owned());
-    described(call, "denied", message).into_iter().collect::<Mapping>().into()
+    let part = part_value(call).map(|part| ("part", part));
+    described(call, "denied", message).into_iter().chain(part).collect::<Mapping>().into()
+}
+
+/// The part of a call that an error is about (language 10.3).
+fn part_value(call: &PendingCall) -> Option<Value> {
+    call.part.as_ref().map(|of| of.part.to_value())
 }
 
 fn described(call: &PendingCall, kind: &str, message: String) -> [(&'static str, Value); 4] {

@@ -12,7 +12,7 @@ use super::{
     step::{Move, find},
 };
 use crate::{
-    program::{Call, Graph, PointIndex},
+    program::{Call, Callee, Graph, PointIndex},
     schema::Schema,
     state::{Effect, PendingCall, Status},
     value::{Mapping, Value},
@@ -20,7 +20,7 @@ use crate::{
 
 impl<'e> Move<'e> {
     /// Begins to unwind; what is left when there is nothing to unwind says what follows.
-    pub(super) fn roll_back(&mut self) -> Onward<'e> {
+    pub(super) fn roll_back(&mut self) -> Result<Onward<'e>, Stop> {
         let effects = &self.state.effects;
         self.events.push(Event::RollingBack(u32::try_from(effects.undoable().len()).unwrap_or(u32::MAX)));
         let irreversible = Value::list(effects.irreversible().map(|effect| listed(effect)));
@@ -31,19 +31,19 @@ impl<'e> Move<'e> {
     }
 
     /// Yields the next undo, or says what follows the last one.
-    fn unwind(&mut self) -> Onward<'e> {
+    fn unwind(&mut self) -> Result<Onward<'e>, Stop> {
         self.state.attempt = 1;
-        self.state.pending_tool_call = None;
+        self.state.take_call();
         self.state.status = Status::RollingBack;
         while let Some(effect) = self.state.effects.pop() {
             if let Some(undo) = &effect.undo {
-                self.call(undo.clone(), Status::RollingBack);
-                return None;
+                self.call(undo.clone(), Status::RollingBack)?;
+                return Ok(None);
             }
         }
         self.state.rolled_back = true;
         let (graph, body) = self.standing();
-        Some((body, self.program.unwound(graph)))
+        Ok(Some((body, self.program.unwound(graph))))
     }
 
     /// The graph that unwinds; its node may be gone, since frozen undo calls survive it.
@@ -55,8 +55,13 @@ impl<'e> Move<'e> {
     /// Takes the result of a pending undo.
     pub(super) fn undone(&mut self, pending: &PendingCall, outcome: ToolOutcome) -> Result<(), Stop> {
         let settled = Settled::new(self.engine, outcome, self.undo_returns(pending));
-        self.events.push(Event::Returned { id: pending.id.clone(), outcome: settled.as_str().into() });
         self.state.settled = Some(pending.id.clone());
+        self.undone_as(pending, settled)
+    }
+
+    /// Goes on from a pending undo that came to this.
+    pub(super) fn undone_as(&mut self, pending: &PendingCall, settled: Settled) -> Result<(), Stop> {
+        self.events.push(Event::Returned { id: pending.id.clone(), outcome: settled.as_str().into() });
         let message = match settled {
             Settled::Success(_) => None,
             Settled::Denied(reason) => Some(reason.unwrap_or_else(|| DENIED.to_owned())),
@@ -71,24 +76,31 @@ impl<'e> Move<'e> {
         if let Some(message) = message {
             self.list_failed(pending, &message);
         }
-        match self.unwind() {
+        match self.unwind()? {
             Some((point, reply)) => self.take(point, reply),
             None => Ok(()),
         }
     }
 
     fn undo_again(&mut self, pending: &PendingCall, trying: Trying) -> Result<(), Stop> {
-        self.abandon();
+        let parts = self.abandon().map(|(_, parts)| parts.again());
         self.state.attempt = self.state.attempt.saturating_add(1);
-        self.call(next_attempt(pending, pending.retry.as_ref(), trying), Status::RollingBack);
+        self.call_with(next_attempt(pending, pending.retry.as_ref(), trying), Status::RollingBack, parts.unwrap_or_default());
         Ok(())
     }
 
     /// What the undo must return, while its node still has it.
     fn undo_returns(&self, pending: &PendingCall) -> &'e [Schema] {
-        let node = find(self.program, &pending.node).map(|index| self.program.node(index));
-        let undo: Option<&'e Call> = node.and_then(call_of).and_then(|call| call.undo.as_deref());
-        undo.filter(|undo| name(undo) == &*pending.name).map_or(&[], |undo| &undo.returns)
+        self.undo_of(pending).map_or(&[], |undo| &undo.returns)
+    }
+
+    /// The undo that a call was made from, while its node still has it: the node's own, or that of a branch.
+    pub(super) fn undo_of(&self, pending: &PendingCall) -> Option<&'e Call> {
+        let node = self.program.node(find(self.program, &pending.node)?);
+        let call: &'e Call = call_of(node)?;
+        let branches = if let Callee::Parallel(branches, _) = &call.callee { &**branches } else { &[] };
+        let mut undos = std::iter::once(call).chain(branches.iter().map(|(_, branch)| branch)).filter_map(|call| call.undo.as_deref());
+        undos.find(|undo| name(undo) == &*pending.name)
     }
 
     fn list_failed(&mut self, pending: &PendingCall, message: &str) {

@@ -16,7 +16,7 @@ use crate::{
     program::{Graph, Node, Target},
     schema::Schema,
     scope::RESERVED,
-    state::{Effects, State, Status, System, VERSION},
+    state::{Effects, Parts, State, Status, System, VERSION},
     value::{Mapping, Value},
 };
 
@@ -63,6 +63,7 @@ impl Engine {
                 current_node_id: node.id.clone(),
                 status: Status::Active,
                 pending_tool_call: None,
+                parts: Parts::default(),
                 attempt: 1,
                 context: Context::new(start.context),
                 system_context: System::default(),

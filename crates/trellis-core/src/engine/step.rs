@@ -14,7 +14,7 @@ use crate::{
     id::NodeId,
     program::{Node, NodeIndex, Part, PointIndex, Program, Speech},
     scope::{Scope, Sys, SysValues},
-    state::{CallRole, ContextWrite, EndReason, Ended, State, Status},
+    state::{CallRole, ContextWrite, EndReason, Ended, PartName, State, Status},
     template::{RenderLimits, Shape, Template},
     value::Value,
 };
@@ -37,6 +37,10 @@ pub(super) struct Move<'e> {
     pub(super) error: Option<Value>,
     /// What that error says about another attempt.
     pub(super) trying: Trying,
+    /// The parts that did not succeed, while their call resolves.
+    pub(super) failed_parts: Vec<PartName>,
+    /// Whether the open parts of the pending call were left in this step.
+    pub(super) has_left_parts: bool,
     /// Predicates that were asked in this step, with their answers.
     pub(super) asked: Vec<(u32, bool)>,
 }
@@ -54,6 +58,8 @@ impl<'e> Move<'e> {
             tool_result: None,
             error: None,
             trying: Trying::default(),
+            failed_parts: Vec::new(),
+            has_left_parts: false,
             asked: Vec::new(),
         }
     }
@@ -124,7 +130,7 @@ impl<'e> Move<'e> {
         ended.rollback.clone_from(&self.state.system_context.rollback);
         self.events.push(Event::Ended(ended.reason));
         self.state.status = Status::Terminated;
-        self.state.pending_tool_call = None;
+        self.state.take_call();
         self.state.ended = Some(Arc::new(ended));
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     id::NodeId,
     path::{KeyPath, walk},
     program::{Bound, Excess, Failure, Write, WriteSource, WriteTarget},
-    state::ContextWrite,
+    state::{ContextWrite, PartName},
     value::{Key, Value},
 };
 
@@ -41,7 +41,14 @@ impl Move<'_> {
             WriteSource::Input => Ok(self.input.clone()),
             WriteSource::Error => Ok(self.error.clone()),
             WriteSource::Shape(shape) => self.evaluate(node, shape),
+            WriteSource::Branch(name) => Ok(self.branch(name)),
         }
+    }
+
+    /// What came of a branch that succeeded.
+    fn branch(&self, name: &Key) -> Option<Value> {
+        let has_failed = self.failed_parts.iter().any(|part| matches!(part, PartName::Branch(failed) if failed == name));
+        self.tool_result.as_ref()?.as_map()?.get(name).filter(|_| !has_failed).cloned()
     }
 
     fn assign(&mut self, node: &NodeId, path: &KeyPath, value: Value) -> Result<(), Stop> {

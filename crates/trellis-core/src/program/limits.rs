@@ -49,6 +49,12 @@ pub struct Limits {
     pub tool_stderr: u64,
     /// Effects remembered at once: 10,000.
     pub effects: u64,
+    /// Parts of a `parallel` or `each` that run at once, where the call sets no `limit`: 16, at most 64.
+    pub abreast: u32,
+    /// Parts of one `parallel` or `each`: 1,000.
+    pub parts: u64,
+    /// Bytes of what came of the parts of one call, together, as compact JSON: 16 MiB.
+    pub parts_output: u64,
 }
 
 impl Default for Limits {
@@ -64,6 +70,9 @@ impl Default for Limits {
             tool_output: 1 << 20,
             tool_stderr: 16 << 20,
             effects: 10_000,
+            abreast: 16,
+            parts: 1_000,
+            parts_output: 16 << 20,
         }
     }
 }

@@ -41,6 +41,8 @@ pub enum WriteSource {
     Error,
     /// A shape over the scope as it is then.
     Shape(Shape),
+    /// The part of a result that came of this branch; nothing is written where the branch did not succeed (language 10.3).
+    Branch(Key),
 }
 
 /// Writes in order; cloning is cheap.

@@ -12,6 +12,7 @@ mod part;
 mod partial;
 mod pattern;
 mod plain;
+mod references;
 mod words;
 
 use std::{
@@ -27,7 +28,10 @@ pub(crate) use part::followed;
 pub use partial::Flaw;
 use serde_json::Value as Json;
 
-use self::pattern::{Exhausted, Pattern, metered};
+use self::{
+    pattern::{Exhausted, Pattern, count_steps, metered},
+    references::{CountedReference, STEP},
+};
 
 use crate::{
     path::Segment,
@@ -46,6 +50,8 @@ struct Inner {
 /// A built schema.
 struct BuiltSchema {
     validator: Validator,
+    /// The same with its references counted, once the breaches of a value are collected; nothing where it has none.
+    counted: OnceLock<Option<Validator>>,
     /// Patterns for names of keys that may take long.
     names: Vec<Pattern>,
 }
@@ -96,13 +102,17 @@ impl Schema {
     pub fn breaches(&self, value: &Value) -> Vec<Breach> {
         let Some(built) = self.built() else { return Vec::new() };
         let json = to_json(value);
-        let found = built.within(value.size(), &json, |validator| {
-            validator.iter_errors(&json).flat_map(|error| words::breaches(&error)).collect::<Vec<_>>()
-        });
-        let mut breaches = match found {
-            Ok(breaches) => breaches,
-            Err(Exhausted(pattern)) => vec![Breach { pointer: String::new(), message: format!("takes too long to match `{pattern}`") }],
+        let found = match built.within(value.size(), &json, |validator| validator.is_valid(&json)) {
+            Ok(true) => return Vec::new(),
+            Ok(false) => metered(value.size(), || {
+                count_steps(value.size());
+                let errors = built.counted(self.source()).iter_errors(&json);
+                errors.flat_map(|error| words::breaches(&error)).collect()
+            }),
+            Err(exhausted) => Err(exhausted),
         };
+        let whole = |exhausted: Exhausted| vec![Breach { pointer: String::new(), message: exhausted.to_string() }];
+        let mut breaches: Vec<_> = found.unwrap_or_else(whole);
         breaches.sort_by(|a, b| (&a.pointer, &a.message).cmp(&(&b.pointer, &b.message)));
         breaches.dedup();
         breaches
@@ -149,13 +159,21 @@ impl BuiltSchema {
         metered(bytes, || pattern::try_names(&self.names, json))?;
         metered(bytes, || validate(&self.validator))
     }
+
+    /// The validator that collects the breaches of a value.
+    fn counted(&self, source: &Value) -> &Validator {
+        let counted = || Some(build(&references::counted(&to_json(source))?).ok()?.validator);
+        self.counted.get_or_init(counted).as_ref().unwrap_or(&self.validator)
+    }
 }
 
 /// Builds a schema. Patterns that look around or refer back need another engine than the others, and a budget.
 fn build(schema: &Json) -> Result<BuiltSchema, ValidationError<'static>> {
-    let options = || draft202012::options().offline().should_validate_formats(true);
+    let options =
+        || draft202012::options().offline().should_validate_formats(true).with_keyword(STEP, |_, _, _| Ok(Box::new(CountedReference) as _));
+    let counted = OnceLock::new();
     if let Ok(validator) = options().with_pattern_options(PatternOptions::regex()).build(schema) {
-        return Ok(BuiltSchema { validator, names: Vec::new() });
+        return Ok(BuiltSchema { validator, counted, names: Vec::new() });
     }
     let metered = options().with_keyword("pattern", |_, source, path| {
         let pattern = source.as_str().and_then(Pattern::new);
@@ -163,7 +181,7 @@ fn build(schema: &Json) -> Result<BuiltSchema, ValidationError<'static>> {
     });
     // The validator's own engine names what is wrong.
     options().build(schema)?;
-    Ok(BuiltSchema { validator: metered.build(schema)?, names: pattern::of_names(schema) })
+    Ok(BuiltSchema { validator: metered.build(schema)?, counted, names: pattern::of_names(schema) })
 }
 
 /// The same value in the validator's own form.

@@ -8,6 +8,7 @@
 
 use std::{
     cell::RefCell,
+    fmt,
     sync::{Arc, OnceLock},
 };
 
@@ -17,6 +18,9 @@ use serde_json::Value as Json;
 
 /// How often a validation may go back, beside once for each byte of the value: some 50 ms.
 const BUDGET: u64 = 1_000_000;
+
+/// References that a collection of breaches may follow, beside one for each byte of the value.
+const STEPS: u64 = 50_000;
 
 /// How often a match may go back, one try after the other.
 const BOUNDS: [u64; 7] = [64, 256, 1_024, 4_096, 16_384, 65_536, 262_144];
@@ -29,25 +33,58 @@ const SHORT: u64 = 1_024;
 
 thread_local! {
     /// What is left to the validation that is under way: a validator hands nothing on to the patterns in it.
-    static METER: RefCell<Meter> = const { RefCell::new(Meter { left: 0, exhausted: None }) };
+    static METER: RefCell<Meter> = const { RefCell::new(Meter { left: 0, steps: None, exhausted: None }) };
 }
 
 struct Meter {
     left: u64,
-    exhausted: Option<Arc<str>>,
+    /// References that may still be followed, where they are counted.
+    steps: Option<u64>,
+    exhausted: Option<Exhausted>,
 }
 
-/// The pattern for which the budget of a validation was not enough.
-pub(super) struct Exhausted(pub(super) Arc<str>);
+/// For what the budget of a validation was not enough.
+pub(super) enum Exhausted {
+    /// This pattern.
+    Pattern(Arc<str>),
+    /// The references.
+    References,
+}
+
+impl fmt::Display for Exhausted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pattern(pattern) => write!(f, "takes too long to match `{pattern}`"),
+            Self::References => f.write_str("does not fit, in more ways than can be listed"),
+        }
+    }
+}
 
 /// Validates a value of so many bytes within one budget.
 ///
 /// # Errors
 /// The budget was not enough; what the validation came to means nothing.
 pub(super) fn metered<T>(bytes: u64, validate: impl FnOnce() -> T) -> Result<T, Exhausted> {
-    METER.set(Meter { left: BUDGET.saturating_add(bytes), exhausted: None });
+    METER.set(Meter { left: BUDGET.saturating_add(bytes), steps: None, exhausted: None });
     let result = validate();
-    METER.with_borrow_mut(|meter| meter.exhausted.take()).map_or(Ok(result), |pattern| Err(Exhausted(pattern)))
+    METER.with_borrow_mut(|meter| meter.exhausted.take()).map_or(Ok(result), Err)
+}
+
+/// Counts references from here to the end of the validation of a value of so many bytes.
+pub(super) fn count_steps(bytes: u64) {
+    METER.with_borrow_mut(|meter| meter.steps = Some(STEPS.saturating_add(bytes)));
+}
+
+/// Whether one more reference may be followed.
+pub(super) fn is_step_left() -> bool {
+    METER.with_borrow_mut(|meter| {
+        let Some(steps) = meter.steps else { return true };
+        meter.steps = Some(steps.saturating_sub(1));
+        if steps == 0 {
+            meter.exhausted.get_or_insert(Exhausted::References);
+        }
+        steps > 0
+    })
 }
 
 /// A pattern with growing bounds.
@@ -77,7 +114,7 @@ impl Pattern {
         METER.with_borrow_mut(|meter| {
             let is_match = if meter.exhausted.is_none() { self.within(meter, text) } else { None };
             if is_match.is_none() {
-                meter.exhausted.get_or_insert_with(|| Arc::clone(&self.source));
+                meter.exhausted.get_or_insert_with(|| Exhausted::Pattern(Arc::clone(&self.source)));
             }
             is_match.unwrap_or_default()
         })

@@ -1,8 +1,10 @@
 //! A call as it is kept in the state: interpolated once, repeated byte for byte (language 7.1, 7.2).
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::parts::{PartCalls, PartName};
 
 use crate::{
     id::{CallId, IdempotencyKey, NodeId},
@@ -39,7 +41,7 @@ pub struct PendingCall {
     /// A person must be asked first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approve: Option<Approval>,
-    /// The policy of an undo, which has no ways of its own to carry it.
+    /// The policy of an undo or a part, which have no ways of their own to carry it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<RetryRecord>,
     /// Travels with the action.
@@ -48,6 +50,24 @@ pub struct PendingCall {
     /// What stands behind a name that is no tool.
     #[serde(default, skip_serializing_if = "CallKind::is_tool")]
     pub kind: CallKind,
+    /// The names of the tools that a model is offered: the node's own, but for the one that is called (world 9.19).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offered: Vec<Arc<str>>,
+    /// Which part of which call it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<PartOf>,
+    /// Calls of its parts that were made already; no part of what is stored or compared.
+    #[serde(skip)]
+    pub prepared: PartCalls,
+}
+
+/// A part's place: the attempt of the call that it belongs to, and its name there (language 10.1).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartOf {
+    /// The attempt of the whole.
+    pub of: CallId,
+    /// Its name there.
+    pub part: PartName,
 }
 
 /// What a call is for; part of its ids (language 7.8).
@@ -73,8 +93,9 @@ pub enum CallKind {
     Graph(NodeId),
     /// Calls side by side.
     Parallel {
-        /// By branch.
-        branches: BTreeMap<Arc<str>, PendingCall>,
+        /// By branch, in the order of the file.
+        #[serde(deserialize_with = "branches")]
+        branches: Vec<(Arc<str>, PendingCall)>,
         /// Whether one success is enough.
         any: bool,
         /// Whether errors become entries of the result.
@@ -86,13 +107,78 @@ pub enum CallKind {
     Each {
         /// The items.
         items: Value,
-        /// The names that items may call.
-        offered: Vec<Arc<str>>,
+        /// The tools that items may call.
+        offered: Vec<Offered>,
+        /// The approval that each item needs: the question of each, nothing for one that could not be made.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        approve: Option<ItemApproval>,
         /// Whether errors become entries of the result.
         collect: bool,
         /// How many run at once.
         limit: Option<u32>,
     },
+}
+
+/// A tool that items of `each` may call, with its policies.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "OfferedForm")]
+pub struct Offered {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Milliseconds a call of it may take.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<u64>,
+    /// How often a call of it is tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry: Option<RetryRecord>,
+}
+
+/// An offered tool as it is stored: version 1 had its name only.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OfferedForm {
+    Name(Arc<str>),
+    Whole {
+        name: Arc<str>,
+        #[serde(default)]
+        timeout: Option<u64>,
+        #[serde(default)]
+        retry: Option<RetryRecord>,
+    },
+}
+
+impl From<OfferedForm> for Offered {
+    fn from(form: OfferedForm) -> Self {
+        match form {
+            OfferedForm::Name(name) => Self { name, timeout: None, retry: None },
+            OfferedForm::Whole { name, timeout, retry } => Self { name, timeout, retry },
+        }
+    }
+}
+
+/// The approvals of items.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ItemApproval {
+    /// The questions: one for all items, or one for each; null where one could not be made. None: the call itself is shown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<Option<Arc<str>>>,
+    /// Milliseconds until one expires.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<u64>,
+}
+
+/// Branches in order; version 1 had a mapping.
+fn branches<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(Arc<str>, PendingCall)>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Form {
+        List(Vec<(Arc<str>, PendingCall)>),
+        Mapping(std::collections::BTreeMap<Arc<str>, PendingCall>),
+    }
+    Ok(match Form::deserialize(deserializer)? {
+        Form::List(list) => list,
+        Form::Mapping(mapping) => mapping.into_iter().collect(),
+    })
 }
 
 impl PendingCall {
@@ -102,7 +188,7 @@ impl PendingCall {
         let inner = match &self.kind {
             CallKind::Tool | CallKind::Graph(_) => Vec::new(),
             CallKind::Each { items, .. } => vec![items.clone()],
-            CallKind::Parallel { branches, .. } => branches.values().flat_map(Self::values).collect(),
+            CallKind::Parallel { branches, .. } => branches.iter().flat_map(|(_, branch)| branch.values()).collect(),
         };
         own.chain(inner).collect()
     }
@@ -112,7 +198,7 @@ impl PendingCall {
         let inner = match &self.kind {
             CallKind::Tool | CallKind::Graph(_) => 0,
             CallKind::Each { items, .. } => 3 + items.depth(),
-            CallKind::Parallel { branches, .. } => 4 + branches.values().map(Self::depth).max().unwrap_or_default(),
+            CallKind::Parallel { branches, .. } => 5 + branches.iter().map(|(_, branch)| branch.depth()).max().unwrap_or_default(),
         };
         let metadata = self.metadata.as_ref().map_or(0, Value::depth);
         inner.max(1 + metadata.max(Value::Map(self.args.clone()).depth()))
@@ -180,12 +266,15 @@ pub struct Abandoned {
     pub node: NodeId,
     /// The tool.
     pub tool: Arc<str>,
+    /// Which part of a call it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<PartName>,
     /// Whether a late result of it was recorded: it is settled, and another one is none.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_settled: bool,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
-fn is_zero(delay: &u64) -> bool {
+pub(super) fn is_zero(delay: &u64) -> bool {
     *delay == 0
 }

@@ -15,7 +15,7 @@ use std::{
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Abandoned, Effect, Ended, PendingCall, State, Status, System};
+use super::{Abandoned, Effect, Ended, Part, Parts, PendingCall, State, Status, System};
 use crate::{
     id::{CallId, NodeId},
     path::KeyPath,
@@ -35,6 +35,9 @@ pub struct Changes {
     /// The call that is pending now; null: none is any more.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "nullable")]
     pub call: Option<Option<Arc<PendingCall>>>,
+    /// The parts of that call that are not as they were, by their places; beside a new call, those that are not as at first.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub parts: BTreeMap<u32, Part>,
     /// Keys of the context, with their values now.
     #[serde(skip_serializing_if = "Mapping::is_empty")]
     pub context: Mapping,
@@ -112,10 +115,12 @@ impl Changes {
             _ => None,
         });
         let calls = (&before.pending_tool_call, &after.pending_tool_call);
+        let is_same_call = same(calls.0.as_ref(), calls.1.as_ref());
         Self {
             node: changed(before.current_node_id != after.current_node_id).map(|()| after.current_node_id.clone()),
             status: changed(before.status != after.status).map(|()| after.status),
-            call: changed(!same(calls.0.as_ref(), calls.1.as_ref())).map(|()| calls.1.clone()),
+            call: changed(!is_same_call).map(|()| calls.1.clone()),
+            parts: if is_same_call { after.parts.changed(&before.parts) } else { after.parts.tried() }.into_iter().collect(),
             context: set.iter().filter_map(|key| Some((Key::clone(key), after.context.get(key)?.clone()))).collect(),
             appended: appended.collect(),
             system: changed(!before.system_context.is_same(&after.system_context)).map(|()| Box::new(after.system_context.clone())),
@@ -195,7 +200,14 @@ impl State {
         }
         take(&mut self.current_node_id, changes.node.as_ref());
         take(&mut self.status, changes.status.as_ref());
-        take(&mut self.pending_tool_call, changes.call.as_ref());
+        if let Some(call) = &changes.call {
+            self.pending_tool_call.clone_from(call);
+            let count = call.as_ref().and_then(|call| call.kind.parts());
+            self.parts = Parts::fresh(count.unwrap_or(0));
+        }
+        for (at, part) in &changes.parts {
+            self.parts.set(*at, part.clone());
+        }
         take(&mut self.system_context, changes.system.as_deref());
         take(&mut self.step, changes.step.as_ref());
         take(&mut self.entered, changes.entered.as_ref());

@@ -5,12 +5,14 @@
 mod call;
 mod changes;
 mod effects;
+mod parts;
 
 use std::sync::Arc;
 
-pub use call::{Abandoned, Approval, CallKind, CallRole, PendingCall, RetryRecord};
+pub use call::{Abandoned, Approval, CallKind, CallRole, ItemApproval, Offered, PartOf, PendingCall, RetryRecord};
 pub use changes::{Changes, ContextWrite, EffectChanges, ListAppend};
 pub use effects::Effects;
+pub use parts::{Part, PartCalls, PartName, Parts};
 use rpds::RedBlackTreeMapSync;
 use serde::{Deserialize, Serialize};
 
@@ -21,11 +23,11 @@ use crate::{
     value::Value,
 };
 
-/// The version that this build writes and reads.
-pub const VERSION: u32 = 1;
+/// The version that this build writes; it reads all up to it. Version 1 had no parts: a `parallel` or `each` that is pending there is made anew.
+pub const VERSION: u32 = 2;
 
 /// How many abandoned calls a state remembers.
-pub const ABANDONED: usize = 64;
+pub const ABANDONED: usize = 256;
 
 /// Where one session is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,6 +48,9 @@ pub struct State {
     /// The call that was yielded and has no accepted result yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending_tool_call: Option<Arc<PendingCall>>,
+    /// The parts of that call, if it has any.
+    #[serde(default, skip_serializing_if = "Parts::is_empty")]
+    pub parts: Parts,
     /// Attempts at this point, from 1; counted invalid inputs are attempts too.
     pub attempt: u32,
     /// The session's mapping.
@@ -83,6 +88,12 @@ impl State {
     /// Whether this call was left, and a late result of it was recorded.
     pub fn has_settled_late(&self, call: &CallId) -> bool {
         self.abandoned.iter().any(|left| left.id == *call && left.is_settled)
+    }
+
+    /// Forgets the pending call with its parts, and hands it over.
+    pub(crate) fn take_call(&mut self) -> Option<(Arc<PendingCall>, Parts)> {
+        let parts = std::mem::take(&mut self.parts);
+        self.pending_tool_call.take().map(|call| (call, parts))
     }
 
     /// Whether something stands at a path of the context, of `sys.ans` or of `sys.error`.
@@ -230,6 +241,9 @@ mod tests {
             retry: None,
             metadata: None,
             kind: CallKind::Tool,
+            part: None,
+            prepared: PartCalls::default(),
+            offered: Vec::new(),
         }
     }
 
@@ -245,6 +259,7 @@ mod tests {
             role: CallRole::Do,
             node: "pay".into(),
             tool: "charge".into(),
+            part: None,
             is_settled: true,
         };
         State {
@@ -255,6 +270,7 @@ mod tests {
             current_node_id: "pay".into(),
             status: Status::WaitingForTool,
             pending_tool_call: Some(Arc::new(call(CallRole::Do))),
+            parts: Parts::default(),
             attempt: 2,
             context: Context::new(Mapping::from_iter([("b", Value::Float(0.1)), ("a", Value::Null)])),
             system_context: System { ans: Some(Value::Null), ..System::default() },

@@ -102,4 +102,10 @@ pub struct LimitsSyntax {
     pub tool_stderr: Option<u64>,
     /// Calls with `undo` that are remembered at once.
     pub effects: Option<u64>,
+    /// `abreast`
+    pub abreast: Option<u64>,
+    /// `parts`
+    pub parts: Option<u64>,
+    /// `parts_output`
+    pub parts_output: Option<u64>,
 }

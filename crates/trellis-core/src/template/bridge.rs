@@ -17,6 +17,14 @@ use crate::{
 /// The hidden name under which filters find the scope and its limits.
 pub(super) const VIEW: &str = "\u{1}";
 
+/// A second name of the key `loop`, for Go's `$.loop` inside of `range`: the engine binds `loop` there.
+pub(super) const LOOP_KEY: &str = "\u{1}loop";
+
+/// The key of the context that a name of the tree reads.
+pub(super) fn context_key(name: &str) -> &str {
+    if name == LOOP_KEY { "loop" } else { name }
+}
+
 /// Levels of a value that a template makes; JSON readers allow as many.
 pub(super) const MAX_DEPTH: usize = 128;
 
@@ -93,7 +101,7 @@ impl Object for ScopeView {
             return Some(Dyn::from_dyn_object(Arc::clone(self)));
         }
         match &self.names {
-            TemplateInput::Scope(scope) => scope.get(key).map(to_dyn),
+            TemplateInput::Scope(scope) => scope.get(context_key(key)).map(to_dyn),
             TemplateInput::Arguments(arguments) => arguments.get(key).map(to_dyn),
         }
     }

@@ -52,7 +52,6 @@ pub(crate) use dialects::{is_go, is_legacy_jinja, with_dots};
 use engine::TemplateEngine;
 pub(crate) use formula::Term;
 pub use go::{Problem, go_to_jinja};
-use memchr::memchr;
 use mistake::Mistake;
 pub use number::number;
 pub(crate) use pieces::has_hole;
@@ -230,7 +229,7 @@ impl Template {
 
     /// Parses the body of a Markdown file, as [`Template::parse`] does.
     pub(crate) fn body(file: &Arc<str>, span: Span, dialect: Dialect, report: &mut Report) -> Self {
-        if !has_brace(&file[span.range()]) {
+        if !segments::has_brace(&file[span.range()]) {
             // It is shown as it is, so it is kept ready to be shown.
             return Self::literal(&file[span.range()]);
         }
@@ -330,7 +329,7 @@ impl Template {
     /// Parses a text, and says whether it is exactly one `{{ expression }}`.
     fn parse_with(whole: Text, map: &SourceMap, dialect: Dialect, used: Purpose, report: &mut Report) -> (Self, bool) {
         let text = &*whole;
-        if !has_brace(text) {
+        if !segments::has_brace(text) {
             return (Self::with(whole, map, Body::Literal), false);
         }
         let found = secret::find(text, dialect);
@@ -393,9 +392,4 @@ impl fmt::Debug for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Template").field(&self.text()).finish()
     }
-}
-
-/// Whether there may be a hole.
-fn has_brace(text: &str) -> bool {
-    memchr(b'{', text.as_bytes()).is_some()
 }

@@ -158,3 +158,8 @@ pub(super) fn render(
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(60).collect()
 }
+
+/// Returns whether there may be a hole.
+pub(super) fn has_brace(text: &str) -> bool {
+    memchr(b'{', text.as_bytes()).is_some()
+}

@@ -15,18 +15,14 @@ use serde::{
     },
 };
 
-use super::Segment;
-use super::{ConvertError, Key, Value, key::KeySerializer};
-
-/// Levels of lists and mappings that [`Value::from_json`] reads.
-const LEVELS: usize = 127;
+use super::{ConvertError, DEPTH, Key, Segment, Value, key::KeySerializer};
 
 /// Makes a value of anything that serde serialises, in the shapes of `serde_json`: structs and maps become mappings, sequences and tuples lists,
 /// `None` and `()` null, and an enum's variant its name, or a mapping from its name to its content. Keys of maps become text.
 ///
 /// # Errors
 /// An integer does not fit 64 bits, a number is not finite, a key of a map is no text, number or boolean or stands twice, or it is more than
-/// 127 levels deep. The error names the place.
+/// [`DEPTH`] levels deep. The error names the place.
 ///
 /// ```
 /// use trellis_core::value::to_value;
@@ -43,21 +39,21 @@ const LEVELS: usize = 127;
 /// # Ok::<(), trellis_core::value::ConvertError>(())
 /// ```
 pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value, ConvertError> {
-    value.serialize(Serializer { left: LEVELS })
+    value.serialize(Serializer { left: DEPTH })
 }
 
 /// Makes one value.
 #[derive(Clone, Copy)]
 struct Serializer {
     /// How many levels may still follow.
-    left: usize,
+    left: u32,
 }
 
 impl Serializer {
     /// For what stands inside a list or a mapping.
     fn inside(self) -> Result<Self, ConvertError> {
         let left = self.left.checked_sub(1);
-        left.map(|left| Self { left }).ok_or_else(|| ConvertError::new(format!("a value may be {LEVELS} levels deep")))
+        left.map(|left| Self { left }).ok_or_else(|| ConvertError::new(format!("a value may be {DEPTH} levels deep")))
     }
 
     fn list(self, len: usize, variant: Option<&'static str>) -> Result<ListSerializer, ConvertError> {

@@ -29,7 +29,7 @@ const FUEL: u64 = 16 * DEFAULT_FUEL;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Config {
+struct ComputeConfig {
     #[serde(deserialize_with = "given")]
     compute: Option<PathBuf>,
 }
@@ -45,7 +45,7 @@ struct ComputeFile {
 /// Reads `compute:`.
 pub(super) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Carrier> {
     let help = |_: &str, _: &str| Some("write the path of a template file: `./lib/total.jinja`".to_owned());
-    let path = reader.read::<Config>(help).compute?;
+    let path = reader.read::<ComputeConfig>(help).compute?;
     let parameters = site.graph.and_then(|graph| graph.bindings.get(site.tool)?.tool.parameters.as_ref()).map(|schema| &schema.value);
     Some(Carrier::new(ComputeFile::open(site.folder, &path, parameters)))
 }

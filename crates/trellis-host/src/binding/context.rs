@@ -18,6 +18,18 @@ use trellis_core::{
 /// Takes lines about progress, from any thread.
 pub(crate) type Report = Arc<dyn Fn(&str) + Send + Sync>;
 
+/// A piece of the text that a model writes, told while it writes. Pieces are told and never stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delta {
+    /// The text that comes next.
+    pub text: Arc<str>,
+    /// Whether it takes back what was told of this call before: another provider speaks.
+    pub is_reset: bool,
+}
+
+/// Takes pieces of text, from any thread.
+pub(crate) type Watch = Arc<dyn Fn(Delta) + Send + Sync>;
+
 /// Asks a running tool to stop: SIGTERM, then SIGKILL after its grace period.
 #[derive(Clone, Default)]
 pub struct Cancel(Arc<(AtomicBool, Notify)>);
@@ -64,18 +76,25 @@ pub struct Caller {
     context: Context,
     cancel: Cancel,
     report: Report,
+    watch: Option<Watch>,
 }
 
 impl Caller {
     /// A call of this session, of the graph that the host calls so. `report` takes lines about its progress.
     pub fn new(session: SessionId, graph: Arc<str>, report: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Self { session, graph, context: Context::default(), cancel: Cancel::new(), report: Arc::new(report) }
+        Self { session, graph, context: Context::default(), cancel: Cancel::new(), report: Arc::new(report), watch: None }
     }
 
     /// The same, of a session with this context: what of it nobody may see is masked in what the tool says.
     #[must_use]
     pub fn within(self, context: Context) -> Self {
         Self { context, ..self }
+    }
+
+    /// The same, for one who watches a model's text while it is written.
+    #[must_use]
+    pub fn watched(self, watch: impl Fn(Delta) + Send + Sync + 'static) -> Self {
+        Self { watch: Some(Arc::new(watch)), ..self }
     }
 
     #[cfg(test)]
@@ -131,6 +150,7 @@ pub struct CallContext {
     pub attempt: u32,
     cancel: Cancel,
     report: Report,
+    watch: Option<Watch>,
 }
 
 impl CallContext {
@@ -144,6 +164,7 @@ impl CallContext {
             attempt: call.attempt,
             cancel: caller.cancel.clone(),
             report,
+            watch: caller.watch.clone(),
         }
     }
 
@@ -155,6 +176,18 @@ impl CallContext {
 
     pub(super) fn report(&self) -> &(dyn Fn(&str) + Send + Sync) {
         &*self.report
+    }
+
+    /// Whether somebody watches the text that a model writes.
+    pub fn is_watched(&self) -> bool {
+        self.watch.is_some()
+    }
+
+    /// Tells a piece of text. Secrets in it are not masked here: a secret may be cut in two.
+    pub fn delta(&self, delta: Delta) {
+        if let Some(watch) = &self.watch {
+            watch(delta);
+        }
     }
 
     /// Says something about the progress: one line.

@@ -68,13 +68,13 @@ impl Binding for Function {
 /// Reads `function:`: the name of a registered function, or `{}` for the tool's own.
 pub(super) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Carrier> {
     let help = |_: &str, _: &str| Some("write the name that the program registers, or `{}` for the tool's own".to_owned());
-    let FunctionName(name) = reader.read::<Config>(help).function?;
+    let FunctionName(name) = reader.read::<FunctionConfig>(help).function?;
     Some(Carrier::Function(name.map_or_else(|| site.tool.into(), Into::into)))
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Config {
+struct FunctionConfig {
     #[serde(deserialize_with = "given")]
     function: Option<FunctionName>,
 }

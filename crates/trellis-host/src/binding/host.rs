@@ -1,14 +1,32 @@
 //! What the bindings of a host share, over all its graphs and reloads.
 
-use super::Secrets;
-#[cfg(feature = "mcp")]
-use super::Servers;
+use std::{
+    any::{Any, TypeId},
+    collections::HashMap,
+    fmt,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use futures_util::future::join_all;
+
+use crate::Secrets;
 #[cfg(feature = "http")]
 use crate::http::HttpClient;
 
+/// Something that bindings of one kind share: connections, indexes, buckets.
+pub trait Resource: Any + Send + Sync {
+    /// Closes what is open, in good order; the host is about to end.
+    fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+type Resources = HashMap<TypeId, (Arc<dyn Any + Send + Sync>, Arc<dyn Resource>)>;
+
 /// Things that bindings share: the secrets, and whatever stays open between calls. Clones share the same things, so a host makes one and hands it to
 /// every [`super::Bindings::new`].
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct Host {
     /// The values of secrets.
@@ -16,12 +34,7 @@ pub struct Host {
     /// The connections of bindings that speak HTTP.
     #[cfg(feature = "http")]
     pub http: HttpClient,
-    /// The MCP servers that bindings call, and the connections to them.
-    #[cfg(feature = "mcp")]
-    pub servers: Servers,
-    /// Indexes of `documents.search`.
-    #[cfg(feature = "sqlite")]
-    pub(super) indexes: super::builtin::Indexes,
+    resources: Arc<Mutex<Resources>>,
 }
 
 impl Host {
@@ -36,10 +49,29 @@ impl Host {
         Self { secrets, ..self }
     }
 
+    /// The one `T` of this host, made when it is first asked for: a kind of binding keeps what its bindings share in a type of its own.
+    pub fn shared<T: Resource + Default>(&self) -> Arc<T> {
+        let mut resources = self.resources.lock().unwrap_or_else(PoisonError::into_inner);
+        let (one, _) = resources.entry(TypeId::of::<T>()).or_insert_with(|| {
+            let one = Arc::new(T::default());
+            (Arc::clone(&one) as _, one)
+        });
+        Arc::clone(one).downcast().unwrap_or_else(|_| unreachable!("it lies under its own type"))
+    }
+
     /// Closes what is open between calls: servers that were started here are ended, kindly, then by force. Call it when nothing is to be called any
     /// more; a host that is only dropped leaves its servers no time.
     pub async fn close(&self) {
-        #[cfg(feature = "mcp")]
-        self.servers.close().await;
+        let open: Vec<Arc<dyn Resource>> = {
+            let resources = self.resources.lock().unwrap_or_else(PoisonError::into_inner);
+            resources.values().map(|(_, one)| Arc::clone(one)).collect()
+        };
+        join_all(open.iter().map(|one| one.close())).await;
+    }
+}
+
+impl fmt::Debug for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Host").field("secrets", &self.secrets).finish_non_exhaustive()
     }
 }

@@ -1,13 +1,13 @@
 //! One attempt of a call, as the one who carries it out gets it.
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use trellis_core::{
-    Mapping, ToolError, Value,
+    Mapping, Program, ToolError, Value,
     engine::ToolErrorKind,
-    program::Limits,
+    program::{Call, Callee, Limits, Role},
     scope::Scope,
-    state::PendingCall,
+    state::{CallRole, PendingCall},
     template::{DEFAULT_FUEL, RenderLimits, Shape, TemplateError},
 };
 
@@ -25,9 +25,63 @@ pub struct Job<'c> {
     pub timeout: Option<Duration>,
     /// Who asks, whether it is to stop, and where progress goes.
     pub context: CallContext,
+    /// The tools that a model is offered, as the program has them now (world 9.19).
+    pub offered: Vec<Offered>,
+    /// The schema that a success has to fit; of the call, else of its tool.
+    pub returns: Option<Value>,
     pub(super) bounds: Bounds,
     /// Everything nobody may see of the tool's output.
     pub(super) mask: Mask,
+}
+
+/// A tool that a model is offered.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Offered {
+    /// Its name, as the graph has it.
+    pub name: Arc<str>,
+    /// What it is for.
+    pub description: Option<Arc<str>>,
+    /// The schema of its arguments.
+    pub parameters: Option<Value>,
+}
+
+impl Offered {
+    /// The tools that a pending call offers; one that the program no longer has is left out.
+    pub(super) fn of(program: &Program, call: &PendingCall) -> Vec<Self> {
+        let made = made_from(program, call);
+        let found = call.offered.iter().filter_map(|name| made?.offered.iter().find(|tool| tool.name == *name));
+        let offered = found.map(|tool| Self {
+            name: Arc::clone(&tool.name),
+            description: tool.description.clone(),
+            parameters: tool.parameters.as_ref().map(|schema| schema.source().clone()),
+        });
+        offered.collect()
+    }
+}
+
+/// The call of the program that a pending one was made from, where its node still calls the same tool.
+pub(super) fn made_from<'p>(program: &'p Program, call: &PendingCall) -> Option<&'p Call> {
+    let index = program.find(&call.node).or_else(|| program.find_renamed(&call.node))?;
+    let node = program.node(index);
+    let own = match &node.role {
+        Role::Act(own) => Some(&**own),
+        Role::Pass | Role::Listen(_) => None,
+    };
+    let root = match call.role {
+        CallRole::Do => own,
+        CallRole::Undo(_) => own.and_then(|own| own.undo.as_deref()),
+        CallRole::BeforeEach => program.graph_of(node).before_each.as_deref(),
+    };
+    let mut open: Vec<&Call> = root.into_iter().collect();
+    while let Some(next) = open.pop() {
+        match &next.callee {
+            Callee::Tool(tool) if tool.name == call.name => return Some(next),
+            Callee::Parallel(branches, _) => open.extend(branches.iter().map(|(_, branch)| branch)),
+            Callee::Tool(_) | Callee::Graph(_) | Callee::Each(..) => {}
+        }
+    }
+    None
 }
 
 /// Takes what a running tool says about its progress, line by line, without its line break and with secrets left out.

@@ -1,4 +1,4 @@
-//! The registry of bindings: one trait, and a table with an entry for each kind that this build carries out.
+//! A kind of binding: the trait that carries out calls, and how one is read from a project file.
 //!
 //! A kind reads its own keys of a binding and becomes something that runs. [`super::Bindings`] finds it by graph and tool, fills in secrets, masks and
 //! bounds; a kind sees one [`Job`] at a time and decides nothing about the graph.
@@ -7,13 +7,7 @@ use std::{fmt, path::Path, pin::Pin, sync::Arc, time::Duration};
 
 use trellis_core::{Code, Document, ToolError, Value, diagnostic::Severity, program::Graph, syntax::project::HostConfig};
 
-#[cfg(feature = "http")]
-use super::http;
-#[cfg(feature = "mcp")]
-use super::mcp;
-#[cfg(feature = "processes")]
-use super::process;
-use super::{Host, Job, builtin, compute, config::ConfigReader, function};
+use super::{Host, Job, config::ConfigReader};
 
 /// A future that a [`Binding`] gives.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -53,6 +47,11 @@ pub trait Binding: fmt::Debug + Send + Sync {
     /// Reasons why a call could not be carried out, found without starting or connecting anything.
     fn obstacles(&self) -> Vec<Obstacle> {
         Vec::new()
+    }
+
+    /// A line that a person should read before the first call: that another one answers than the author named first.
+    fn notice(&self) -> Option<String> {
+        None
     }
 
     /// Reasons that show only when it connects (`check --host --reach`).
@@ -157,16 +156,3 @@ impl Carrier {
         Self::Binding(Arc::new(binding))
     }
 }
-
-/// The kinds of this build. Keys of other kinds are read by the compiler and carried out elsewhere.
-pub(super) const KINDS: &[Kind] = &[
-    #[cfg(feature = "processes")]
-    Kind { key: "process", read: process::config::read },
-    Kind { key: "function", read: function::read },
-    #[cfg(feature = "http")]
-    Kind { key: "http", read: http::config::read },
-    #[cfg(feature = "mcp")]
-    Kind { key: "mcp", read: mcp::read },
-    Kind { key: "builtin", read: builtin::read },
-    Kind { key: "compute", read: compute::read },
-];

@@ -18,6 +18,8 @@ mod job;
 mod kind;
 #[cfg(feature = "mcp")]
 mod mcp;
+#[cfg(feature = "model")]
+mod model;
 #[cfg(feature = "processes")]
 mod output;
 mod preflight;
@@ -26,6 +28,7 @@ mod process;
 #[cfg(all(unix, feature = "processes"))]
 mod process_group;
 mod progress;
+mod registry;
 #[cfg(feature = "schemars")]
 mod typed;
 mod unbound;
@@ -49,17 +52,17 @@ use trellis_core::{
 pub use self::mcp::{Servers, server_library};
 #[cfg(feature = "processes")]
 pub use self::process::MAX_ENV_ARGS;
-pub use self::{
-    config::check_bindings,
-    context::{CallContext, Caller, Cancel},
-    host::Host,
-    job::{Job, Progress},
-    kind::{Answer, Binding, Obstacle, Pending},
-};
 pub(crate) use self::{context::Report, job::timed_out};
+pub use self::{
+    context::{CallContext, Caller, Cancel, Delta},
+    host::{Host, Resource},
+    job::{Job, Offered, Progress},
+    kind::{Answer, Binding, Obstacle, Pending},
+    registry::check_bindings,
+};
 use self::{
     function::Function,
-    job::Bounds,
+    job::{Bounds, made_from},
     kind::{Carrier, Site},
 };
 use crate::secrets::{FilledCall, SHORTEST, Secrets};
@@ -105,7 +108,7 @@ impl Bindings {
         for graph in program.graphs() {
             let folder = folder.join(&*graph.root);
             for (name, syntax) in &graph.bindings {
-                let file = config::path_of(program, graph, name, syntax);
+                let file = registry::path_of(program, graph, name, syntax);
                 let site = Site {
                     tool: name,
                     folder: &folder,
@@ -115,7 +118,7 @@ impl Bindings {
                     graph: Some(graph),
                     host,
                 };
-                let bound = match config::decode(syntax, &file, &site) {
+                let bound = match registry::decode(syntax, &file, &site) {
                     Ok(None) => continue,
                     Ok(Some(carrier)) => Bound::By(carrier, file),
                     Err(mut findings) => {
@@ -265,7 +268,9 @@ impl Bindings {
         };
         let timeout = call.timeout.map(Duration::from_millis).or(found.timeout());
         let context = CallContext::new(caller, call, report);
-        let job = Job { call, args, timeout, context, bounds: self.bounds, mask: mask.clone() };
+        let returns = made_from(program, call).and_then(|made| made.returns.last()).map(|schema| schema.source().clone());
+        let offered = Offered::of(program, call);
+        let job = Job { call, args, timeout, context, offered, returns, bounds: self.bounds, mask: mask.clone() };
         let Answer { result, meta } = found.run(job).await;
         let result = result.map(|value| secret.value(value)).map_err(|error| ToolError {
             message: mask.text(&error.message).into_owned(),

@@ -1,6 +1,6 @@
 //! What keeps bindings from carrying calls out, found before a call is made: what `check --host` asks.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use trellis_core::{
     Code, Diagnostic, Document, Program, Value, compile,
@@ -19,6 +19,11 @@ impl Bindings {
     pub fn obstacles(&self, program: &Program) -> Vec<Diagnostic> {
         let found = self.written(program).flat_map(|written| written.findings(written.binding.obstacles()));
         found.collect()
+    }
+
+    /// Lines that a person should read before the first call, each once.
+    pub fn notices(&self, program: &Program) -> BTreeSet<String> {
+        self.written(program).filter_map(|written| written.binding.notice()).collect()
     }
 
     /// Findings about bindings that cannot reach what they call. All connect side by side, each for ten seconds at most.

@@ -16,11 +16,8 @@ use super::{
 };
 use crate::{
     session::{Adoption, Session},
-    store::{Head, Query, SessionStatus, Snapshot, StoreError, Stored, Which, absent},
+    store::{HEADS_PER_PAGE, Head, Query, SessionStatus, Snapshot, StoreError, Stored, Which, absent},
 };
-
-/// Sessions that are asked for at once.
-const PAGE: usize = 500;
 
 /// A call that waits for an approval.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,13 +36,19 @@ pub struct PendingApproval {
 }
 
 impl PendingApproval {
-    /// The call of a session that waits for an approval, if one does.
-    fn of(session: &Session, graph: &Arc<str>) -> Option<Self> {
-        let call = session.state().pending_tool_call.clone()?;
-        let approval = call.approve.as_ref().filter(|_| !session.is_approved(&call))?;
-        let (asked, expires) = (session.asked_at(&call), approval.expires);
-        let due = expires.map(|expires| asked.saturating_add(expires));
-        Some(Self { session: session.state().session_id.clone(), graph: Arc::clone(graph), asked, due, call })
+    /// The calls of a session that wait for an approval: the pending one, or its open parts.
+    fn of(session: &Session, graph: &Arc<str>) -> Vec<Self> {
+        let held = |call: Call| {
+            let approval = call.approve.as_ref().filter(|_| !session.is_approved(&call))?;
+            let (asked, expires) = (session.asked_at(&call), approval.expires);
+            let due = expires.map(|expires| asked.saturating_add(expires));
+            Some(Self { session: session.state().session_id.clone(), graph: Arc::clone(graph), asked, due, call })
+        };
+        let Some(pending) = session.state().pending_tool_call.clone() else { return Vec::new() };
+        match held(pending) {
+            Some(whole) => vec![whole],
+            None => session.open_parts().into_iter().flat_map(|(_, open)| open).filter_map(held).collect(),
+        }
     }
 }
 
@@ -70,6 +73,9 @@ pub enum Undecided {
         /// The one that waits.
         now: String,
     },
+    /// Several calls wait, and none was named.
+    #[error("several calls wait: name one of `{}` with `--call`", .0.join("`, `"))]
+    Several(Vec<String>),
     /// Where a denial leads cannot be known here.
     #[error("where a denial leads is not known: {0}")]
     Unknown(String),
@@ -92,14 +98,15 @@ impl Operator<'_> {
     pub async fn all_held(&self, graph: Option<Arc<str>>, mut show: impl FnMut(PendingApproval)) -> Result<(), StoreError> {
         let (mut after, now) = (None, self.clock.now());
         loop {
-            let page = self.store.list(Query { graph: graph.clone(), which: Which::Newest, after, limit: PAGE }).await?;
-            let is_last = page.len() < PAGE;
+            let page = self.store.list(Query { graph: graph.clone(), which: Which::Newest, after, limit: HEADS_PER_PAGE }).await?;
+            let is_last = page.len() < HEADS_PER_PAGE;
             after = page.last().map(|head| (head.at, head.session.clone()));
             let calls = page.iter().filter(|head| matches!(head.standing, SessionStatus::WaitingForTool | SessionStatus::RollingBack));
             let ids: Vec<_> = calls.map(|head| head.session.clone()).collect();
             for stored in self.store.load(&ids).await?.into_iter().flatten() {
-                let held = self.session(&stored).ok().and_then(|session| PendingApproval::of(&session, &stored.head.graph));
-                held.filter(|held| held.due.is_none_or(|due| due > now)).into_iter().for_each(&mut show);
+                let held = self.session(&stored).ok().map(|session| PendingApproval::of(&session, &stored.head.graph));
+                let held = held.into_iter().flatten();
+                held.filter(|held| held.due.is_none_or(|due| due > now)).for_each(&mut show);
             }
             if is_last {
                 return Ok(());
@@ -153,11 +160,24 @@ impl Operator<'_> {
         let stored = self.stored(id).await?;
         let session = self.session(&stored)?;
         let undecided = |why| HistoryError::Undecided(id.clone(), why);
-        let Some(held) = PendingApproval::of(&session, &stored.head.graph) else { return Err(undecided(waits_for(&session))) };
-        let is_meant = |meant: &&str| **meant == *held.call.id.as_str() || **meant == *held.call.idempotency_key.as_str();
-        if let Some(meant) = meant.filter(|meant| !is_meant(meant)) {
-            return Err(undecided(Undecided::Other { meant: meant.to_owned(), now: held.call.id.to_string() }));
+        let mut all = PendingApproval::of(&session, &stored.head.graph);
+        let ids = |all: &[PendingApproval]| all.iter().map(|held| held.call.id.to_string()).collect::<Vec<_>>();
+        let at = match meant {
+            None if all.len() > 1 => return Err(undecided(Undecided::Several(ids(&all)))),
+            None => 0,
+            Some(meant) => {
+                let is_meant = |held: &PendingApproval| *meant == *held.call.id.as_str() || *meant == *held.call.idempotency_key.as_str();
+                match all.iter().position(is_meant) {
+                    Some(at) => at,
+                    None if all.is_empty() => 0,
+                    None => return Err(undecided(Undecided::Other { meant: meant.to_owned(), now: ids(&all).join("`, `") })),
+                }
+            }
+        };
+        if all.is_empty() {
+            return Err(undecided(waits_for(&session)));
         }
+        let held = all.swap_remove(at);
         if held.due.is_some_and(|due| due <= self.clock.now()) {
             return Err(undecided(Undecided::Expired(held.call.name.to_string())));
         }

@@ -15,11 +15,9 @@ use trellis_core::{
 use super::{HistoryError, Operator, Put};
 use crate::{
     journal::Clock,
-    store::{Head, Query, SessionStatus, SessionStore, Snapshot, StoreError, Stored, Which, lacking},
+    store::{HEADS_PER_PAGE, Head, Query, SessionStatus, SessionStore, Snapshot, StoreError, Stored, Which, lacking},
 };
 
-/// Sessions that are asked for at once.
-const PAGE: usize = 1000;
 /// Sessions below which another thread costs more than it saves.
 const SHARE: usize = 64;
 
@@ -129,9 +127,9 @@ impl<'s> Check<'s> {
         if self.is_done {
             return Ok(Vec::new());
         }
-        let query = Query { graph: None, which: Which::Newest, after: self.after.take(), limit: PAGE };
+        let query = Query { graph: None, which: Which::Newest, after: self.after.take(), limit: HEADS_PER_PAGE };
         let heads = self.store.list(query).await?;
-        self.is_done = heads.len() < PAGE;
+        self.is_done = heads.len() < HEADS_PER_PAGE;
         self.after = heads.last().map(|head| (head.at, head.session.clone()));
         let is_live = |head: &Head| head.graph == self.graph && !head.standing.has_ended() || head.standing == SessionStatus::Unreadable;
         let ids: Vec<_> = heads.iter().filter(|head| is_live(head)).map(|head| head.session.clone()).collect();

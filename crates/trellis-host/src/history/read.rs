@@ -9,11 +9,9 @@ use trellis_core::{SessionId, State};
 use super::HistoryError;
 use crate::{
     journal::Record,
-    store::{Head, SessionStore, Snapshot, StoreError, Stored, check_name, read},
+    store::{Head, RECORDS_PER_PAGE, SessionStore, Snapshot, StoreError, Stored, check_name, read},
 };
 
-/// Records that are asked for at once.
-const PAGE: usize = 1000;
 /// Records in which the beginning of an epoch is looked for first.
 const WINDOW: u64 = 256;
 
@@ -74,7 +72,7 @@ impl History {
     async fn read(&mut self, store: &dyn SessionStore, from: u64, until: u64) -> Result<(), HistoryError> {
         let mut next = from;
         while next < until {
-            let limit = usize::try_from(until - next).map_or(PAGE, |left| left.min(PAGE));
+            let limit = usize::try_from(until - next).map_or(RECORDS_PER_PAGE, |left| left.min(RECORDS_PER_PAGE));
             let rows = store.records(&self.head.session, next, limit).await?;
             if rows.is_empty() {
                 break;

@@ -21,13 +21,11 @@ use trellis_core::{
 use super::{Flaw, History};
 use crate::{
     journal::{Entry, Record},
-    store::{Place, appended_path, put_at, redacted_by, visit},
+    store::{MIN_SEARCHED_BYTES, Place, appended_path, put_at, redacted_by, visit},
 };
 
 /// What stands for what is not shown.
 const HIDDEN: &str = "***";
-/// In bytes. Shorter values would be found everywhere: they are hidden where they are the whole value.
-const SHORT: usize = 4;
 
 /// Hides what is secret in one session.
 #[derive(Debug)]
@@ -131,7 +129,7 @@ impl Redactor {
         if text.is_empty() || *text == *HIDDEN {
             return;
         }
-        if text.len() < SHORT {
+        if text.len() < MIN_SEARCHED_BYTES {
             self.short.insert(text);
             return;
         }

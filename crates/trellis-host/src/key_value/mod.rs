@@ -16,20 +16,17 @@ use trellis_core::{SessionId, Value};
 use self::entry::{KeyPlace, ValueRecord};
 use crate::{
     journal::Clock,
-    store::{Append, BadName, Head, Query, Removal, SessionStatus, SessionStore, StoreError, Which, check_name},
+    store::{Append, BadName, HEADS_PER_PAGE, Head, Query, Removal, SessionStatus, SessionStore, StoreError, Which, check_name},
 };
 
 /// Records of a key that are read at most: behind so many a snapshot takes their place.
-const RECORDS: u64 = 8;
+const MAX_RECORDS_PER_KEY: u64 = 8;
 
 /// How long a key that was taken out keeps its number, in milliseconds: a writer that saw it before must not take another value for it.
 const REMEMBERED: u64 = 24 * 60 * 60 * 1_000;
 
 /// The longest key, in bytes: stores make keys of indexes of them.
-const LONGEST: usize = 512;
-
-/// Heads that are asked for at once.
-const PAGE: usize = 256;
+const MAX_KEY_BYTES: usize = 512;
 
 /// Values of one space. The store should hold nothing else: `session ls` would list keys beside sessions.
 ///
@@ -105,7 +102,7 @@ pub enum ValueError {
         found: Option<u64>,
     },
     /// No key can be so.
-    #[error("a key has 1 to {LONGEST} bytes and no control characters")]
+    #[error("a key has 1 to {MAX_KEY_BYTES} bytes and no control characters")]
     Key,
     /// No JSON says what it is.
     #[error("the value cannot be kept: it is nested deeper than 120 levels, or holds a number that is none")]
@@ -173,7 +170,7 @@ impl Values {
         let mut listed = Vec::new();
         let mut after = after.map(|last| (last.at, self.session(&last.key)));
         loop {
-            let query = Query { graph: Some(self.graph()), which: Which::Newest, after, limit: PAGE.min(limit) };
+            let query = Query { graph: Some(self.graph()), which: Which::Newest, after, limit: HEADS_PER_PAGE.min(limit) };
             let is_wanted = |head: &&Head| head.standing == SessionStatus::Active && head.due.is_none_or(|until| until > now);
             let page = self.store.list(query).await?;
             listed.extend(page.iter().filter(is_wanted).filter_map(|head| self.listed(head)));
@@ -193,7 +190,7 @@ impl Values {
         let (mut after, mut swept) = (None, 0);
         loop {
             let which = Which::Due(self.clock.now());
-            let page = self.store.list(Query { graph: Some(self.graph()), which, after, limit: PAGE }).await?;
+            let page = self.store.list(Query { graph: Some(self.graph()), which, after, limit: HEADS_PER_PAGE }).await?;
             for head in &page {
                 match self.store.remove(&head.session, Removal::Session { expected: head.next }).await {
                     Ok(()) => swept += 1,
@@ -242,7 +239,7 @@ impl Values {
                 Err(error) => return Err(error.into()),
                 Ok(()) => {}
             }
-            if next.is_multiple_of(RECORDS) {
+            if next.is_multiple_of(MAX_RECORDS_PER_KEY) {
                 // The value is kept; what stays of the old ones now goes the next time.
                 let _ = self.store.remove(&session, Removal::Before(next)).await;
             }
@@ -267,12 +264,12 @@ impl Values {
             standing,
             due,
         };
-        let snapshot = next.is_multiple_of(RECORDS).then(|| Arc::clone(text));
+        let snapshot = next.is_multiple_of(MAX_RECORDS_PER_KEY).then(|| Arc::clone(text));
         Append { session: session.clone(), expected: found.next, records: vec![Arc::clone(text)], head, snapshot }
     }
 
     async fn find(&self, key: &str) -> Result<(SessionId, KeyPlace), ValueError> {
-        if key.is_empty() || key.len() > LONGEST || key.chars().any(char::is_control) {
+        if key.is_empty() || key.len() > MAX_KEY_BYTES || key.chars().any(char::is_control) {
             return Err(ValueError::Key);
         }
         let session = self.session(key);

@@ -35,7 +35,7 @@ use crate::{
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Calls that are remembered until their result comes.
-const CALLS: usize = 10_000;
+const MAX_OPEN_CALLS: usize = 10_000;
 
 /// Counts what happens. Clones count together.
 #[derive(Clone, Default)]
@@ -153,7 +153,7 @@ impl Hooks for Counting {
 /// Remembers something of a session, unless that are too many already.
 fn remember<T>(map: &Mutex<BTreeMap<SessionId, T>>, session: &SessionId, value: T) {
     let mut map = locked(map);
-    if map.len() < CALLS || map.contains_key(session) {
+    if map.len() < MAX_OPEN_CALLS || map.contains_key(session) {
         map.insert(session.clone(), value);
     }
 }

@@ -5,7 +5,7 @@ use trellis_core::{ToolError, ToolOutcome, engine::ToolErrorKind, state::Pending
 use super::console::Note;
 
 /// Characters of what a tool says that a line shows.
-const MOST: usize = 300;
+const MAX_SHOWN_CHARS: usize = 300;
 
 /// The line about something that happened; nothing for what the conversation shows, or what went well.
 pub(super) fn line(note: &Note<'_>) -> Option<String> {
@@ -38,7 +38,7 @@ fn because(why: Option<&str>) -> String {
 /// The last line of a text, where a program that fails says why.
 fn short(text: &str) -> String {
     let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    match last.char_indices().nth(MOST) {
+    match last.char_indices().nth(MAX_SHOWN_CHARS) {
         Some((end, _)) => format!("{}…", &last[..end]),
         None => last.to_owned(),
     }

@@ -9,7 +9,7 @@ use trellis_core::{
 };
 
 use super::Reason;
-use crate::sessions::Stop;
+use crate::{binding::Delta, sessions::Stop};
 
 /// What the runner waits for.
 #[derive(Clone, Copy, Debug)]
@@ -125,8 +125,12 @@ pub enum Note<'a> {
     Content(&'a str),
     /// A call that is carried out here begins.
     Call(&'a PendingCall),
+    /// What other parts of a call wait for, beside what is asked next: each is answered by its id.
+    Awaiting(&'a [Stop]),
     /// A line that a running tool wrote on standard error.
     Progress(&'a PendingCall, &'a str),
+    /// A piece of the text that a model writes, while it writes it.
+    Delta(&'a PendingCall, &'a Delta),
     /// What became of a call.
     Result(&'a PendingCall, &'a ToolResult),
     /// The result of a call breaks what its tool returns, and counts as a failure; with why.

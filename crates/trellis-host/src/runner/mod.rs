@@ -11,6 +11,7 @@ mod console;
 mod held;
 mod json;
 mod lines;
+mod stream;
 mod summary;
 mod text;
 mod turns;
@@ -197,6 +198,7 @@ impl<C: Console> Runner<C> {
             SessionEvent::Invalid(message) => Note::Error { code: "invalid-input", message },
             SessionEvent::Calling(call) => Note::Call(call),
             SessionEvent::Progress(call, line) => Note::Progress(call, line),
+            SessionEvent::Delta(call, delta) => Note::Delta(call, delta),
             SessionEvent::Returned(call, result) => Note::Result(call, result),
             SessionEvent::Sleeping(left) => Note::Sleep(*left),
             SessionEvent::Trouble(code, message) => Note::Error { code, message },

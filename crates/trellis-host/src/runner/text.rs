@@ -16,6 +16,7 @@ use super::{
     Reason, aside, choose,
     console::{Asking, Awaited, Command, Console, Note, Reloaded, RunSummary},
     lines::{Line, LineReader},
+    stream::StreamedText,
     summary::leaves_something,
 };
 use crate::{controls::is_steering, secrets::shown, sessions::quoted};
@@ -41,6 +42,7 @@ pub struct TextConsole<R, W> {
     behind: Behind,
     /// Whether something was said: a blank line then stands before the next content.
     said: bool,
+    stream: StreamedText,
 }
 
 /// What must be written before anything else is.
@@ -70,6 +72,7 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> TextConsole<R, W> {
             echo: false,
             behind: Behind::Nothing,
             said: false,
+            stream: StreamedText::default(),
         }
     }
 
@@ -127,9 +130,13 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> TextConsole<R, W> {
 
     /// Tells what belongs beside the conversation, behind what was said before.
     async fn tell_aside(&mut self) -> io::Result<()> {
-        let (Some(line), Some(aside)) = (self.untold.take(), &mut self.aside) else { return Ok(()) };
-        let line = plain(&line).replace(is_steering, "\u{fffd}") + "\n";
-        aside.write_all(line.as_bytes()).await?;
+        let Some(line) = self.untold.take() else { return Ok(()) };
+        self.write_aside(&(plain(&line).replace(is_steering, "\u{fffd}") + "\n")).await
+    }
+
+    async fn write_aside(&mut self, text: &str) -> io::Result<()> {
+        let Some(aside) = self.aside.as_mut().filter(|_| !text.is_empty()) else { return Ok(()) };
+        aside.write_all(text.as_bytes()).await?;
         aside.flush().await
     }
 
@@ -158,6 +165,8 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for TextConsole<R, 
         {
             self.untold.take_if(|untold| said.contains(&**untold));
         }
+        let end = if matches!(note, Note::Delta(..) | Note::Progress(..)) { "" } else { self.stream.end() };
+        self.write_aside(end).await?;
         self.tell_aside().await?;
         match note {
             Note::Content(text) => {
@@ -170,7 +179,12 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for TextConsole<R, 
                 self.untold = aside::line(&note);
                 Ok(())
             }
-            Note::Progress(..) | Note::Sleep(_) => Ok(()),
+            Note::Delta(_, delta) => {
+                let text = self.stream.next(delta);
+                self.write("").await?;
+                self.write_aside(&text).await
+            }
+            Note::Awaiting(_) | Note::Progress(..) | Note::Sleep(_) => Ok(()),
             Note::Reload(reloaded) => match reload_text(reloaded, self.time_of_day.as_ref()) {
                 Some(text) => self.print(&text).await,
                 None => Ok(()),

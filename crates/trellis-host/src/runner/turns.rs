@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// How often in a row a run goes on after somebody else went on with its session.
-const CONFLICTS: usize = 8;
+const MAX_RUN_CONFLICTS: usize = 8;
 
 /// What came first.
 enum Heard {
@@ -44,7 +44,7 @@ impl<C: Console> Runner<C> {
         let mut onward = None;
         let mut start = Some(start);
         // What was asked last, and its number.
-        let mut asked: Option<(u64, Stop)> = None;
+        let mut asked: Option<(u64, (Stop, Vec<Stop>))> = None;
         let mut conflicts = 0;
         loop {
             let reply = onward.take();
@@ -64,16 +64,16 @@ impl<C: Console> Runner<C> {
                 }
                 turn => turn,
             };
-            let (seq, stop, again) = match turn {
+            let (seq, (stop, others), again) = match turn {
                 Ok(Turn { stop: Stop::Ended(ended), .. }) => {
                     let program = self.sessions.look(id, |session| session.engine().clone());
                     let farewell = program.map(|engine| RunSummary::ended(std::sync::Arc::clone(&ended), engine.inspect()));
                     return Ok(farewell.unwrap_or_else(|| RunSummary::stopped(ended.reason.into(), None)));
                 }
-                Ok(Turn { stop, asked: seq, .. }) => {
-                    let again = asked.as_ref().is_some_and(|(at, asked)| *at == seq && is_same(asked, &stop));
+                Ok(Turn { stop, others, asked: seq, .. }) => {
+                    let again = asked.as_ref().is_some_and(|(at, (asked, _))| *at == seq && is_same(asked, &stop));
                     conflicts = 0;
-                    (seq, stop, again)
+                    (seq, (stop, others), again)
                 }
                 Err(SendError::Start(refused)) => return Err(refused.into()),
                 Err(SendError::Exists(id)) => return Err(RunError::Exists(id)),
@@ -81,7 +81,7 @@ impl<C: Console> Runner<C> {
                     return Err(RunError::Refused(refusal));
                 }
                 // Somebody else went on with it: it goes on from there.
-                Err(refusal @ SendError::Store(StoreError::Conflict { .. })) if conflicts < CONFLICTS => {
+                Err(refusal @ SendError::Store(StoreError::Conflict { .. })) if conflicts < MAX_RUN_CONFLICTS => {
                     conflicts += 1;
                     if is_answer {
                         self.refuse(&refusal).await?;
@@ -103,11 +103,11 @@ impl<C: Console> Runner<C> {
                     }
                 }
             };
-            onward = match self.answer(id, seq, &stop, again).await? {
+            onward = match self.answer(id, seq, (&stop, &others), again).await? {
                 ControlFlow::Continue(onward) => Some(onward),
                 ControlFlow::Break(farewell) => return Ok(farewell),
             };
-            asked = Some((seq, stop));
+            asked = Some((seq, (stop, others)));
         }
     }
 
@@ -181,9 +181,18 @@ impl<C: Console> Runner<C> {
     }
 
     /// Asks for what the session needs, until something comes that it can be handed, or that it must be asked about.
-    async fn answer(&mut self, id: &SessionId, seq: u64, stop: &Stop, mut again: bool) -> Result<Flow<Onward>, RunError> {
+    /// What other parts of a call wait for is shown before.
+    async fn answer(
+        &mut self,
+        id: &SessionId,
+        seq: u64,
+        (stop, others): (&Stop, &[Stop]),
+        mut again: bool,
+    ) -> Result<Flow<Onward>, RunError> {
         let awaited = Awaited::of(stop);
-        let until = stop.due().map(|due| Instant::now() + self.sessions.until(due));
+        let due = std::iter::once(stop).chain(others).filter_map(Stop::due).min();
+        let until = due.map(|due| Instant::now() + self.sessions.until(due));
+        self.console.note(Note::Awaiting(others)).await?;
         loop {
             let left = stop.due().map(|due| self.sessions.until(due));
             self.console.ask(awaited, Asking { left, again, seq }).await?;

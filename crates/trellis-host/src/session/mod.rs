@@ -37,6 +37,13 @@ pub enum Halt {
     Ask(Request),
     /// Carry the call out, and send its result.
     Call(Call),
+    /// Carry the open parts of a call out side by side, and send the result of each as it comes (language 10.1).
+    Parts {
+        /// The whole.
+        whole: Call,
+        /// The parts that are open.
+        open: Vec<Call>,
+    },
     /// Find out whether this predicate holds, and [`Session::answer`].
     Predicate(Box<Unanswered>),
     /// Stop.
@@ -172,6 +179,7 @@ impl Session {
                 Next::Pass => self.pass()?,
                 Next::Ask(request) => return Ok(Halt::Ask(request.clone())),
                 Next::Call(call) => return Ok(Halt::Call(Arc::clone(call))),
+                Next::Parts { whole, open } => return Ok(Halt::Parts { whole: Arc::clone(whole), open: open.clone() }),
                 Next::End(ended) => return Ok(Halt::Ended(Arc::clone(ended))),
             }
         }
@@ -235,11 +243,12 @@ impl Session {
         }
     }
 
-    fn accept(&mut self, input: Input, Step { state, events, wrote }: Step) {
+    fn accept(&mut self, input: Input, Step { state, events, wrote, .. }: Step) {
         let at = self.now();
         let changes = Changes::between(&self.here.state, &state, &wrote);
         let before = (self.here.state.current_node_id.clone(), self.here.state.ended.is_some());
         self.here.step(at, state);
+        self.here.count_waits(at, &events);
         self.view = None;
         let mut late = false;
         for event in &events {
@@ -308,20 +317,30 @@ impl Session {
     /// Approves the pending call, all its attempts.
     pub fn approve(&mut self, key: IdempotencyKey) {
         let (at, from) = (self.now(), Some(self.here.state.current_node_id.clone()));
-        self.here.approved = Some(Approved { key: key.clone(), at });
+        self.here.approve(Approved { key: key.clone(), at });
         self.record(at, Entry::Approve { key }, from, Vec::new(), Changes::default(), false);
     }
 
     /// Since when somebody is asked about this call, for its result or its approval: since its delay was over, or since it was approved.
     pub fn asked_at(&self, call: &PendingCall) -> u64 {
-        let asked = self.here.stepped_at.saturating_add(call.delay);
-        let approved = self.here.approved.as_ref().filter(|approved| approved.key == call.idempotency_key);
+        let made = self.here.waits.get(&call.id).copied().unwrap_or(self.here.stepped_at);
+        let asked = made.saturating_add(call.delay);
+        let approved = self.here.approved.iter().find(|approved| approved.key == call.idempotency_key);
         approved.map_or(asked, |approved| approved.at.max(asked))
+    }
+
+    /// The open parts of the pending call, if it has any.
+    pub fn open_parts(&self) -> Option<(Call, Vec<Call>)> {
+        self.here.state.pending_tool_call.as_ref()?.kind.parts()?;
+        match self.engine.render(&self.here.state).ok()?.next {
+            Next::Parts { whole, open } => Some((whole, open)),
+            _ => None,
+        }
     }
 
     /// Whether this call was approved.
     pub fn is_approved(&self, call: &PendingCall) -> bool {
-        self.here.approved.as_ref().is_some_and(|approved| approved.key == call.idempotency_key)
+        self.here.approved.iter().any(|approved| approved.key == call.idempotency_key)
     }
 
     /// The time, which never goes back while the session is in memory, whatever the clock does.

@@ -16,14 +16,14 @@ use crate::{
 };
 
 /// What a call meets when its turn has come.
-struct CallSite {
-    engine: Engine,
-    bindings: Arc<Bindings>,
-    context: Context,
+pub(super) struct CallSite {
+    pub(super) engine: Engine,
+    pub(super) bindings: Arc<Bindings>,
+    pub(super) context: Context,
     step: u64,
     /// When the step was taken that made the call.
     since: u64,
-    approved: bool,
+    pub(super) approved: bool,
 }
 
 impl Sessions {
@@ -61,30 +61,32 @@ impl Sessions {
         if self.interceptors.is_empty() {
             return Some(Verdict::Allow);
         }
-        let graph = self.graph();
-        let about = Intercepted { session: &slot.id, graph: &graph, context, call };
-        let decided = async {
-            for interceptor in &self.interceptors {
-                match Guarded::new(async { interceptor.intercept(about).await }).await {
-                    Ok(Verdict::Allow) => {}
-                    Ok(verdict) => return verdict,
-                    Err(panicked) => {
-                        let why = format!("whether `{}` may run was not decided: an interceptor panicked: {panicked}", call.name);
-                        return Verdict::answer(ToolOutcome::Error(ToolError::new(why)));
-                    }
-                }
-            }
-            Verdict::Allow
-        };
         tokio::select! {
             biased;
-            verdict = decided => Some(verdict),
+            verdict = self.decided(slot, call, context) => Some(verdict),
             () = slot.disturbed_from_here() => None,
         }
     }
 
+    /// The same, whatever happens to the session meanwhile.
+    pub(super) async fn decided(&self, slot: &Slot, call: &PendingCall, context: &Context) -> Verdict {
+        let graph = self.graph();
+        let about = Intercepted { session: &slot.id, graph: &graph, context, call };
+        for interceptor in &self.interceptors {
+            match Guarded::new(async { interceptor.intercept(about).await }).await {
+                Ok(Verdict::Allow) => {}
+                Ok(verdict) => return verdict,
+                Err(panicked) => {
+                    let why = format!("whether `{}` may run was not decided: an interceptor panicked: {panicked}", call.name);
+                    return Verdict::answer(ToolOutcome::Error(ToolError::new(why)));
+                }
+            }
+        }
+        Verdict::Allow
+    }
+
     /// Waits for an approval, unless it expired.
-    fn hold(&self, slot: &Slot, call: Call) -> Result<Option<Stop>, SendError> {
+    pub(super) fn hold(&self, slot: &Slot, call: Call) -> Result<Option<Stop>, SendError> {
         let now = self.now();
         let expires = call.approve.as_ref().and_then(|approval| approval.expires);
         let asked_at = self.running(slot, |running| Ok(running.session.asked_at(&call)))?;
@@ -96,7 +98,7 @@ impl Sessions {
     }
 
     /// A call that the client carries out, or nobody, and then why.
-    fn elsewhere(&self, slot: &Slot, call: Call, why: String) -> Result<Option<Stop>, SendError> {
+    pub(super) fn elsewhere(&self, slot: &Slot, call: Call, why: String) -> Result<Option<Stop>, SendError> {
         let timeout = match self.policy.unbound {
             Unbound::Fail => return self.settle(slot, &call, ToolOutcome::Error(ToolError::new(why))),
             Unbound::Elsewhere => call.timeout,
@@ -116,11 +118,7 @@ impl Sessions {
     /// A call with a binding. A signal that the session takes, and a pause, stop it.
     async fn carry_out(&self, slot: &Slot, call: Call, site: CallSite) -> Result<Option<Stop>, SendError> {
         self.tell(slot, &SessionEvent::Calling(Arc::clone(&call)));
-        let caller = {
-            let (tell, call) = (self.teller(&slot.id), Arc::clone(&call));
-            Caller::new(slot.id.clone(), self.graph(), move |line| tell(&SessionEvent::Progress(Arc::clone(&call), line.into())))
-                .within(site.context)
-        };
+        let caller = self.caller(slot, &call, site.context);
         let mut work = std::pin::pin!(site.bindings.call(site.engine.inspect(), &call, &caller));
         tokio::select! {
             biased;
@@ -135,12 +133,24 @@ impl Sessions {
         }
     }
 
+    /// Who has a call carried out. Text is told while it is written where there is an observer.
+    fn caller(&self, slot: &Slot, call: &Call, context: Context) -> Caller {
+        let (tell, of) = (self.teller(&slot.id), Arc::clone(call));
+        let report = move |line: &str| tell(&SessionEvent::Progress(Arc::clone(&of), line.into()));
+        let caller = Caller::new(slot.id.clone(), self.graph(), report).within(context);
+        if !self.is_observed() {
+            return caller;
+        }
+        let (tell, of) = (self.teller(&slot.id), Arc::clone(call));
+        caller.watched(move |delta| tell(&SessionEvent::Delta(Arc::clone(&of), delta)))
+    }
+
     /// Hands the session what became of its call.
-    fn settle(&self, slot: &Slot, call: &Call, outcome: ToolOutcome) -> Result<Option<Stop>, SendError> {
+    pub(super) fn settle(&self, slot: &Slot, call: &Call, outcome: ToolOutcome) -> Result<Option<Stop>, SendError> {
         self.settle_with(slot, call, ToolResult::new(call.id.clone(), outcome))
     }
 
-    fn settle_with(&self, slot: &Slot, call: &Call, result: ToolResult) -> Result<Option<Stop>, SendError> {
+    pub(super) fn settle_with(&self, slot: &Slot, call: &Call, result: ToolResult) -> Result<Option<Stop>, SendError> {
         self.tell(slot, &SessionEvent::Returned(Arc::clone(call), result.clone()));
         self.running(slot, |running| {
             running.session.send(Input::Result(result))?;
@@ -152,7 +162,11 @@ impl Sessions {
 }
 
 impl CallSite {
-    fn of(running: &RunningSession, call: &Call) -> Self {
+    pub(super) fn step(&self) -> u64 {
+        self.step
+    }
+
+    pub(super) fn of(running: &RunningSession, call: &Call) -> Self {
         Self {
             engine: running.session.engine().clone(),
             bindings: Arc::clone(&running.bindings),

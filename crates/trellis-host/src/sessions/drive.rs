@@ -5,6 +5,8 @@ use std::{sync::Arc, time::Duration};
 use trellis_core::{
     Input, SignalName, ToolOutcome, ToolResult,
     engine::{Call, RequestType, StartError},
+    id::CallId,
+    state::PendingCall,
 };
 
 use super::{
@@ -23,6 +25,11 @@ pub(super) enum Act {
     Leave,
     Stop(Stop),
     Call(Call),
+    /// Carry out the open parts of a call.
+    Parts {
+        whole: Call,
+        open: Vec<Call>,
+    },
     /// Sleep at this step, from then until then.
     Sleep {
         step: u64,
@@ -40,6 +47,14 @@ impl Act {
             Self::Call(call) if call.delay > 0 => {
                 let since = slot.place.locked().running().map(|running| running.session.stepped_at())?;
                 Some(since.saturating_add(call.delay))
+            }
+            Self::Parts { whole, open } => {
+                let place = slot.place.locked();
+                let running = place.running()?;
+                let delayed = |call: &Call| (call.delay > 0).then(|| running.session.asked_at(call));
+                // Unless all of them are delayed, one of them can begin.
+                let parts = open.iter().map(delayed).collect::<Option<Vec<_>>>().and_then(|dues| dues.into_iter().min());
+                delayed(whole).max(parts)
             }
             _ => None,
         }
@@ -101,13 +116,14 @@ impl Sessions {
             if let Some(due) = act.sleeps_until(slot).filter(|due| patience != SleepPolicy::Whole && *due > self.now()) {
                 return Ok(RestPoint::Asleep(due));
             }
-            if let (Some(seat), Act::Call(_) | Act::Predicate(_)) = (&mut seat, &act) {
+            if let (Some(seat), Act::Call(_) | Act::Parts { .. } | Act::Predicate(_)) = (&mut seat, &act) {
                 seat.take_for_a_call().await;
             }
             let stop = match act {
                 Act::Go | Act::Leave => None,
                 Act::Stop(stop) => Some(stop),
                 Act::Call(call) => self.call(slot, call, patience).await?,
+                Act::Parts { whole, .. } => self.parts(slot, whole, patience).await?,
                 Act::Predicate(question) => self.predicate(slot, question).await?,
                 Act::Sleep { step, since, due } => {
                     if self.sleep(slot, step, since, due).await {
@@ -131,11 +147,12 @@ impl Sessions {
     /// The turn of a session that stops.
     pub(super) fn stopped(&self, slot: &Slot, stop: Stop) -> Turn {
         let mut place = slot.place.locked();
-        let mut turn = Turn { session: slot.id.clone(), seq: 0, asked: 0, said: Vec::new(), stop };
+        let mut turn = Turn { session: slot.id.clone(), seq: 0, asked: 0, said: Vec::new(), stop, others: Vec::new() };
         if let SlotState::Running(running) = &mut *place {
             running.stop = Some(turn.stop.clone());
             (turn.seq, turn.asked) = (running.session.journal().next_seq(), running.session.here().asked);
             turn.said = std::mem::take(&mut running.said);
+            turn.others.clone_from(&running.others);
         }
         turn
     }
@@ -163,6 +180,7 @@ impl Sessions {
         }
         let running = place.running_mut().ok_or_else(|| SendError::Unknown(slot.id.clone()))?;
         running.stop = None;
+        running.others.clear();
         if let Some(stop) = self.take_up(slot, running)? {
             return Ok(Act::Stop(stop));
         }
@@ -192,6 +210,7 @@ impl Sessions {
                 due => Act::Stop(Stop::Ask { request, due }),
             },
             Halt::Call(call) => Act::Call(call),
+            Halt::Parts { whole, open } => Act::Parts { whole, open },
             Halt::Predicate(asked) => Act::Predicate(PredicateQuestion::in_step(*asked, &running.session)),
             Halt::Ended(ended) => Act::Stop(Stop::Ended(ended)),
         })
@@ -226,8 +245,8 @@ impl Sessions {
                 running.session.supply(keys)?;
             }
             (Some(Stop::Changed { .. }), Reply::Keep(kept)) => running.decide(kept),
-            (Some(Stop::Approve { call, .. }), Reply::Approve { call: id, yes }) if id.as_ref().is_none_or(|id| *id == call.id) => {
-                let call = Arc::clone(call);
+            (_, Reply::Approve { call: id, yes }) if running.held(id.as_ref()).is_some() => {
+                let Some(call) = running.held(id.as_ref()) else { return Ok(()) };
                 if yes {
                     running.session.approve(call.idempotency_key.clone());
                 } else {
@@ -243,7 +262,7 @@ impl Sessions {
             (_, Reply::Input(Input::Result(result))) if running.session.state().has_settled_late(&result.id) => {}
             // The result of a call that was left long ago may come at any time; that of the pending one when it is due.
             (stop, Reply::Input(Input::Result(result))) if !running.holds_back(stop.as_ref(), &result) => {
-                let call = running.session.state().pending_tool_call.clone().filter(|call| call.id == result.id);
+                let call = running.pending(&result.id);
                 running.session.send(Input::Result(result.clone()))?;
                 if let Some(call) = call {
                     self.tell(slot, &SessionEvent::Given(call, result));
@@ -286,8 +305,43 @@ impl Sessions {
 impl RunningSession {
     /// Whether this result is that of a call whose turn has not come: it waits for an approval, or for a decision.
     fn holds_back(&self, stop: Option<&Stop>, result: &ToolResult) -> bool {
-        let is_pending = self.session.state().pending_tool_call.as_ref().is_some_and(|call| call.id == result.id);
-        is_pending && matches!(stop, Some(Stop::Approve { .. } | Stop::Keys { .. } | Stop::Changed { .. } | Stop::Predicate { .. }))
+        let is_held = |stop: &Stop| match stop {
+            Stop::Approve { call, .. } => call.id == result.id || self.part(&result.id).is_some_and(|part| is_part_of(&part, call)),
+            Stop::Keys { .. } | Stop::Changed { .. } | Stop::Predicate { .. } => true,
+            _ => false,
+        };
+        let is_pending = self.pending(&result.id).is_some();
+        is_pending && stop.into_iter().chain(&self.others).any(is_held)
+    }
+
+    /// The pending call, or the open part, that has this id.
+    fn pending(&self, id: &CallId) -> Option<Call> {
+        self.session.state().pending_tool_call.clone().filter(|call| call.id == *id).or_else(|| self.part(id))
+    }
+
+    fn part(&self, id: &CallId) -> Option<Call> {
+        self.session.open_parts().and_then(|(_, open)| open.into_iter().find(|part| part.id == *id))
+    }
+
+    /// The call that waits for an approval: the one of this id, or the only one.
+    fn held(&self, id: Option<&CallId>) -> Option<Call> {
+        let mut held = self.stop.iter().chain(&self.others).filter_map(|stop| match stop {
+            Stop::Approve { call, .. } if id.is_none_or(|id| *id == call.id) => Some(call),
+            _ => None,
+        });
+        let first = held.next()?;
+        held.next().is_none().then(|| Arc::clone(first))
+    }
+}
+
+fn is_part_of(part: &PendingCall, whole: &PendingCall) -> bool {
+    part.part.as_ref().is_some_and(|of| of.of == whole.id)
+}
+
+impl RunningSession {
+    /// When the first of what it waits for is over.
+    pub(super) fn due(&self) -> Option<u64> {
+        self.stop.iter().chain(&self.others).filter_map(Stop::due).min()
     }
 }
 

@@ -16,6 +16,7 @@
 mod call;
 mod drive;
 mod memory;
+mod parts;
 mod persistence;
 mod policy;
 mod predicate;
@@ -63,7 +64,7 @@ use crate::{
 };
 
 /// How often a session is loaded again in one turn because somebody else went on with it.
-const CONFLICTS: usize = 8;
+const MAX_TURN_CONFLICTS: usize = 8;
 /// How many sessions that nobody goes on with stay in memory, if nothing else is said.
 const IN_MEMORY: usize = 1024;
 
@@ -374,6 +375,10 @@ impl Sessions {
 
     fn tell(&self, slot: &Slot, happening: &SessionEvent) {
         self.teller(&slot.id)(happening);
+    }
+
+    fn is_observed(&self) -> bool {
+        !self.observers.read().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
     /// Tells what happens in a session to who observes it.

@@ -21,9 +21,9 @@ use crate::{
 };
 
 /// Records that may wait for those behind them, while a session passes through.
-const BATCH: u64 = 64;
+const MAX_WAITING_RECORDS: u64 = 64;
 /// Records after which a snapshot saves time when the session is loaded, if they are also longer than the snapshot.
-const SNAPSHOT: u64 = 64;
+const RECORDS_PER_SNAPSHOT: u64 = 64;
 /// Records after which there is a snapshot in any case.
 const SNAPSHOT_AT_LAST: u64 = 4096;
 /// The pauses before a store is tried again that cannot be reached.
@@ -72,7 +72,7 @@ impl StoreTail {
     fn grown(self, records: &[Arc<str>], here: &Snapshot) -> (Self, Option<Arc<str>>) {
         let bytes = self.bytes + records.iter().map(|text| text.len()).sum::<usize>();
         let grown = Self { records: self.records + records.len() as u64, bytes, ..self };
-        let is_time = grown.records >= SNAPSHOT && (bytes > 2 * self.snapshot || grown.records >= SNAPSHOT_AT_LAST);
+        let is_time = grown.records >= RECORDS_PER_SNAPSHOT && (bytes > 2 * self.snapshot || grown.records >= SNAPSHOT_AT_LAST);
         match is_time.then(|| json(here)) {
             Some(text) => (Self { snapshot: text.len(), ..Self::default() }, Some(text)),
             None => (grown, None),
@@ -199,7 +199,7 @@ impl Sessions {
     /// What is to be appended now; nothing where nothing happened, or where it can wait.
     fn append(&self, running: &mut RunningSession, keeping: &Persistence, act: &Act) -> Option<Append> {
         let waiting = running.session.journal().records().len() as u64;
-        if waiting == 0 || matches!(act, Act::Go) && waiting < BATCH {
+        if waiting == 0 || matches!(act, Act::Go) && waiting < MAX_WAITING_RECORDS {
             return None;
         }
         if let Act::Stop(Stop::Ask { .. }) = act {
@@ -232,6 +232,14 @@ impl Sessions {
             Act::Go | Act::Leave | Act::Predicate(_) => Some(session.here().at),
             Act::Sleep { due, .. } => Some(*due),
             Act::Stop(stop) => stop.due(),
+            Act::Parts { whole, open } => {
+                if whole.approve.is_some() && !session.is_approved(whole) && !self.policy.approve_all {
+                    return self.due_of(running, &Act::Call(Arc::clone(whole)));
+                }
+                let parts = open.iter().filter_map(|part| self.due_of(running, &Act::Call(Arc::clone(part))));
+                let whole = whole.timeout.map(|timeout| session.asked_at(whole).saturating_add(timeout));
+                parts.chain(whole).min()
+            }
             Act::Call(call) => {
                 let asked = session.asked_at(call);
                 let after = |millis: Option<u64>| millis.map(|millis| asked.saturating_add(millis));

@@ -6,7 +6,7 @@ use trellis_core::{
     Context, Engine, NodeId, Program, Start, ToolOutcome, ToolResult,
     engine::Unanswered,
     id::{CallId, IdempotencyKey},
-    state::{CallKind, CallRole, PendingCall},
+    state::{CallKind, CallRole, PartCalls, PendingCall},
 };
 
 use super::{
@@ -138,5 +138,8 @@ fn bound(program: &Program, question: &PredicateQuestion) -> Option<PendingCall>
         retry: None,
         metadata: None,
         kind: CallKind::Tool,
+        part: None,
+        prepared: PartCalls::default(),
+        offered: Vec::new(),
     })
 }

@@ -26,13 +26,11 @@ use super::{
 };
 use crate::{
     guard::{Guarded, Panicked},
-    store::{Query, SessionStore, StoreError, Which},
+    store::{HEADS_PER_PAGE, Query, SessionStore, StoreError, Which},
 };
 
 /// Sessions that move at the same time, and calls of woken sessions that are carried out at the same time.
 const ABREAST: usize = 64;
-/// Heads that are asked for at once.
-const PAGE: usize = 512;
 /// How long a store is left alone: another process may have put something into it that is due sooner.
 const LOOK: Duration = Duration::from_secs(5);
 /// How long a session is left alone whose store cannot be reached.
@@ -267,10 +265,10 @@ impl Schedule {
         (self.asked, self.is_outdated) = (Some(Instant::now()), false);
         let (mut after, mut news) = (None, BTreeSet::new());
         loop {
-            let query = Query { graph: Some(Arc::clone(&keeping.graph)), which: Which::Due(u64::MAX), after, limit: PAGE };
+            let query = Query { graph: Some(Arc::clone(&keeping.graph)), which: Which::Due(u64::MAX), after, limit: HEADS_PER_PAGE };
             let page = keeping.store.list(query).await?;
             let last = page.last().and_then(|head| Some((head.due?, head.session.clone())));
-            let is_last = page.len() < PAGE;
+            let is_last = page.len() < HEADS_PER_PAGE;
             for head in page.into_iter().filter(|head| !self.awake.contains(&head.session)) {
                 let due = match self.tried.get(&head.session) {
                     Some((next, due)) if *next == head.next => *due,
@@ -281,7 +279,7 @@ impl Schedule {
                 };
                 news.extend(due.map(|due| (due, head.session, head.next)));
             }
-            if is_last || news.len() >= PAGE {
+            if is_last || news.len() >= HEADS_PER_PAGE {
                 self.horizon = if is_last { u64::MAX } else { last.map_or(u64::MAX, |(due, _)| due) };
                 self.due = news;
                 return Ok(());

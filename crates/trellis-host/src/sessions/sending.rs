@@ -9,7 +9,7 @@
 use trellis_core::{Next, SignalName};
 
 use super::{
-    CONFLICTS, Reply, SendError, Sent, Sessions, Stop, Turn,
+    MAX_TURN_CONFLICTS, Reply, SendError, Sent, Sessions, Stop, Turn,
     drive::millis,
     slot::{PanicSafeLock, RunningSession, Slot, SlotState},
 };
@@ -40,7 +40,7 @@ struct Saw {
     next: u64,
     version: u64,
     asked: u64,
-    approved: Option<Approved>,
+    approved: Vec<Approved>,
     stop: Option<Stop>,
 }
 
@@ -56,7 +56,7 @@ impl RunningSession {
     /// Whether it stopped waiting for what it waits for.
     fn time_is_up(&self, now: u64) -> bool {
         let due = match &self.stop {
-            Some(stop) => stop.due(),
+            Some(_) => self.due(),
             None => match self.session.engine().render(self.session.state()).map(|view| view.next) {
                 Ok(Next::Ask(request)) => request.timeout.map(|timeout| self.session.entered_at().saturating_add(millis(timeout))),
                 Ok(Next::Call(call)) if !self.session.is_approved(&call) => {
@@ -103,7 +103,7 @@ impl Sessions {
         }
         let mut saw = slot.place.locked().running().map(Saw::of);
         self.take(slot, reply.clone())?;
-        for _ in 0..CONFLICTS {
+        for _ in 0..MAX_TURN_CONFLICTS {
             let turn = self.onward(slot).await;
             let (Err(SendError::Store(StoreError::Conflict { expected: at, .. })), Some(before)) = (&turn, &mut saw) else { return turn };
             self.awake(slot).await?;
@@ -184,7 +184,7 @@ impl Sessions {
 
     /// Goes on until somebody else is needed, from wherever others put the session.
     async fn again(&self, slot: &Slot) -> Result<Turn, SendError> {
-        for _ in 1..CONFLICTS {
+        for _ in 1..MAX_TURN_CONFLICTS {
             self.awake(slot).await?;
             match self.onward(slot).await {
                 Err(SendError::Store(StoreError::Conflict { .. })) => {}

@@ -11,6 +11,7 @@ use tokio::sync::{Notify, oneshot};
 use trellis_core::{
     Event, Mapping, SessionId, Start, Value,
     engine::{Answers, ChangedCall, Unanswered},
+    id::CallId,
     state::{PendingCall, Status},
 };
 
@@ -60,6 +61,10 @@ pub(super) struct RunningSession {
     pub(super) changed: ChangedCall,
     /// What it told its client that it needs.
     pub(super) stop: Option<Stop>,
+    /// What other parts of the same call need.
+    pub(super) others: Vec<Stop>,
+    /// The call of which it was told that its parts are carried out.
+    pub(super) told_whole: Option<CallId>,
     /// What was said since the last turn.
     pub(super) said: Vec<Arc<str>>,
     /// What is told as soon as it is stored.
@@ -98,6 +103,11 @@ impl Slot {
     pub(super) fn pause(&self) {
         self.paused.store(true, Ordering::Release);
         self.disturb();
+    }
+
+    /// Whether it was told to pause.
+    pub(super) fn is_paused(&self) -> bool {
+        self.paused.load(Ordering::Acquire)
     }
 
     /// Whether it was told to pause; asking forgets it.
@@ -183,6 +193,8 @@ impl RunningSession {
             version,
             changed: ChangedCall::Blocks,
             stop: None,
+            others: Vec::new(),
+            told_whole: None,
             said: Vec::new(),
             telling: Vec::new(),
             seen: Vec::new(),

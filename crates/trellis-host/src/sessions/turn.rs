@@ -10,6 +10,7 @@ use trellis_core::{
 };
 
 use crate::{
+    binding::Delta,
     session::SessionError,
     store::{BadName, StoreError},
 };
@@ -29,9 +30,16 @@ pub struct Turn {
     pub said: Vec<Arc<str>>,
     /// What it needs.
     pub stop: Stop,
+    /// What other parts of the same call need: each is answered by its id, also before `stop`.
+    pub others: Vec<Stop>,
 }
 
 impl Turn {
+    /// When it stops waiting for the first of what it waits for, in milliseconds since 1970.
+    pub fn due(&self) -> Option<u64> {
+        std::iter::once(&self.stop).chain(&self.others).filter_map(Stop::due).min()
+    }
+
     /// What answers this turn, and no other.
     pub fn answer(&self, reply: impl Into<Reply>) -> Sent {
         Sent { expected: Some(self.asked), reply: reply.into() }
@@ -205,6 +213,8 @@ pub enum SessionEvent {
     Calling(Call),
     /// A running tool says something about its progress: one line.
     Progress(Call, Arc<str>),
+    /// A piece of the text that a model writes for a call, while it writes it (world 9.21).
+    Delta(Call, Delta),
     /// What became of a call that was carried out, answered or denied here.
     Returned(Call, ToolResult),
     /// The result of a call breaks what its tool returns (language 5.3), and counts as a failure; with why.

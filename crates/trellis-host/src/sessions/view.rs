@@ -57,7 +57,7 @@ impl Sessions {
         let current =
             Current { engine: running.session.engine().clone(), bindings: Arc::clone(&running.bindings), version: running.version };
         let stop = running.stop.clone().map_or_else(|| self.standing(&running.session, &current), Ok)?;
-        Ok(Some(turn(&running.session, stop)))
+        Ok(Some(Turn { others: running.others.clone(), ..turn(&running.session, stop) }))
     }
 
     /// What a session needs where it stands.
@@ -89,6 +89,19 @@ impl Sessions {
             }
             Next::Ask(request) => Stop::Ask { due: request.timeout.map(due), request },
             Next::Call(call) => self.called(session, &current.bindings, engine.inspect(), call),
+            Next::Parts { whole, open } => {
+                if whole.approve.is_some() && !session.is_approved(&whole) && !self.policy.approve_all {
+                    return Ok(self.called(session, &current.bindings, engine.inspect(), whole));
+                }
+                let stops = open.into_iter().map(|part| self.called(session, &current.bindings, engine.inspect(), part));
+                // What goes on by itself comes first: nobody is asked before.
+                let (mut working, mut waiting) = (None, None);
+                for stop in stops {
+                    let is_working = matches!(stop, Stop::Running { .. } | Stop::Sleeping { .. });
+                    (if is_working { &mut working } else { &mut waiting }).get_or_insert(stop);
+                }
+                working.or(waiting).unwrap_or(Stop::Running { node, call: Some(whole), since: here.at })
+            }
             Next::Pass => Stop::Running { node, call: None, since: here.at },
             Next::End(ended) => Stop::Ended(ended),
         })
@@ -115,7 +128,7 @@ impl Sessions {
 /// The turn of a session that has not begun.
 fn asks_first(id: &SessionId, asked: Unanswered) -> Turn {
     let stop = Stop::predicate(super::predicate::id(&asked.name, None), asked);
-    Turn { session: id.clone(), seq: 0, asked: 0, said: Vec::new(), stop }
+    Turn { session: id.clone(), seq: 0, asked: 0, said: Vec::new(), stop, others: Vec::new() }
 }
 
 fn turn(session: &Session, stop: Stop) -> Turn {
@@ -126,5 +139,6 @@ fn turn(session: &Session, stop: Stop) -> Turn {
         asked: session.here().asked,
         said: content.into_iter().collect(),
         stop,
+        others: Vec::new(),
     }
 }

@@ -31,7 +31,7 @@ mod snapshot;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
-use std::{fmt, pin::Pin, sync::Arc};
+use std::{fmt, pin::Pin, sync::Arc, time::Duration};
 
 use trellis_core::SessionId;
 
@@ -52,9 +52,16 @@ pub use self::{
     snapshot::{Approved, Snapshot, read},
 };
 
-pub(crate) use self::redacted::{Place, absent, appended_path, is_redacted, put_at, visit, whole};
+pub(crate) use self::redacted::{MIN_SEARCHED_BYTES, Place, absent, appended_path, is_redacted, put_at, visit, whole};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqliteStore;
+
+/// Heads of sessions that are asked of a store at once.
+pub(crate) const HEADS_PER_PAGE: usize = 512;
+/// Records of a session that are asked of a store at once.
+pub(crate) const RECORDS_PER_PAGE: usize = 1000;
+/// How long another process may hold a session, or the file of all of them, before it is given up.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What to do where TLS is wanted.
 const TUNNEL: &str = "lead it through a tunnel (`stunnel`, `ssh -L`), and name this end of it";

@@ -1,7 +1,7 @@
 //! Names of sessions: people type them, stores make keys and file names of them.
 
 /// The longest name, in bytes.
-const LONGEST: usize = 128;
+const MAX_NAME_BYTES: usize = 128;
 
 /// A name that no session can have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,7 +22,7 @@ pub fn check_name(name: &str) -> Result<(), BadName> {
     let is_fit = |c: char| c.is_ascii_alphanumeric() || "-_.:@+".contains(c);
     let why = if name.is_empty() {
         "it is empty"
-    } else if name.len() > LONGEST {
+    } else if name.len() > MAX_NAME_BYTES {
         "it is longer than 128 bytes"
     } else if name.starts_with('.') {
         "it begins with a dot"

@@ -5,10 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{Head, Query, Removal, SessionStatus, SessionStore, StoreError, Which};
-
-/// Heads that are asked for at once.
-const PAGE: usize = 256;
+use super::{HEADS_PER_PAGE, Head, Query, Removal, SessionStatus, SessionStore, StoreError, Which};
 
 /// What is kept. A session goes only where everything that is set here lets it go; where neither `before` nor `keep` is set, all stay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,10 +39,10 @@ impl Retention {
     pub async fn apply(&self, store: &dyn SessionStore, is_dry: bool, mut told: impl FnMut(&Head, Pruned)) -> Result<(), StoreError> {
         let (mut after, mut seen) = (None, 0);
         loop {
-            let query = Query { graph: self.graph.clone(), which: Which::Newest, after: after.take(), limit: PAGE };
+            let query = Query { graph: self.graph.clone(), which: Which::Newest, after: after.take(), limit: HEADS_PER_PAGE };
             let page = store.list(query).await?;
             after = page.last().map(|head| (head.at, head.session.clone()));
-            let is_last = page.len() < PAGE;
+            let is_last = page.len() < HEADS_PER_PAGE;
             // What nobody can read, nobody can judge.
             for head in page.into_iter().filter(|head| head.standing != SessionStatus::Unreadable) {
                 seen += usize::from(self.may_take(&head));

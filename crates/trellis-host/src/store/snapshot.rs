@@ -1,8 +1,14 @@
 //! Where a session is, with the times that its waits are measured from: the fold of its records.
 
-use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::error::Category;
-use trellis_core::{State, id::IdempotencyKey, state::VERSION};
+use trellis_core::{
+    Event, State,
+    id::{CallId, IdempotencyKey},
+    state::VERSION,
+};
 
 use super::{Row, StoreError, Stored};
 use crate::journal::{Entry, Needs, Record};
@@ -20,9 +26,12 @@ pub struct Snapshot {
     pub entered_at: u64,
     /// When the last step was taken: the delay of a pending call counts from here.
     pub stepped_at: u64,
-    /// The call that was approved last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub approved: Option<Approved>,
+    /// The calls that were approved last, at most 128.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+    pub approved: Vec<Approved>,
+    /// When the open parts of the pending call, and that call, were made: their delays and timeouts count from there.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub waits: BTreeMap<CallId, u64>,
     /// The number of the record from which on its question is asked: an answer to an earlier one is stale.
     #[serde(default = "not_kept")]
     pub asked: u64,
@@ -39,6 +48,23 @@ fn not_kept() -> u64 {
     u64::MAX
 }
 
+/// Approvals that are remembered: more than parts that can be open at once.
+const APPROVALS: usize = 128;
+
+/// Approvals as they are stored: there was one once.
+fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Approved>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Form {
+        Many(Vec<Approved>),
+        One(Approved),
+    }
+    Ok(match Form::deserialize(deserializer)? {
+        Form::Many(approved) => approved,
+        Form::One(approved) => vec![approved],
+    })
+}
+
 /// An approval that was given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approved {
@@ -51,7 +77,18 @@ pub struct Approved {
 impl Snapshot {
     /// Where a session begins.
     pub fn beginning(state: State, at: u64) -> Self {
-        Self { state, began: at, at, entered_at: at, stepped_at: at, approved: None, asked: 1, question: None, blocked: None }
+        Self {
+            state,
+            began: at,
+            at,
+            entered_at: at,
+            stepped_at: at,
+            approved: Vec::new(),
+            waits: BTreeMap::new(),
+            asked: 1,
+            question: None,
+            blocked: None,
+        }
     }
 
     /// Takes a step again, as it was recorded.
@@ -59,10 +96,35 @@ impl Snapshot {
         let before = (self.state.entered, self.state.step);
         record.apply(&mut self.state);
         if let Entry::Approve { key } = &record.entry {
-            self.approved = Some(Approved { key: key.clone(), at: record.at });
+            self.approve(Approved { key: key.clone(), at: record.at });
         }
         self.time(record.at, before);
+        self.count_waits(record.at, &record.events);
         self.ask_by(record);
+    }
+
+    /// Remembers an approval.
+    pub(crate) fn approve(&mut self, approved: Approved) {
+        self.approved.retain(|other| other.key != approved.key);
+        if self.approved.len() >= APPROVALS {
+            self.approved.remove(0);
+        }
+        self.approved.push(approved);
+    }
+
+    /// Notes when parts were made, and forgets those of a call that is over.
+    pub(crate) fn count_waits(&mut self, at: u64, events: &[Event]) {
+        if self.state.parts.is_empty() {
+            self.waits.clear();
+            return;
+        }
+        for event in events {
+            match event {
+                Event::Called { id, .. } => drop(self.waits.insert(id.clone(), at)),
+                Event::Returned { id, .. } => drop(self.waits.remove(id)),
+                _ => {}
+            }
+        }
     }
 
     /// Notes what a record means for the question.
@@ -80,8 +142,9 @@ impl Snapshot {
     /// waits longer for it.
     pub(crate) fn counted_from(&mut self, now: u64) {
         let (last, ahead) = (self.at, self.at.saturating_sub(now));
-        let approved = self.approved.as_mut().map(|approved| &mut approved.at);
-        for time in [&mut self.at, &mut self.entered_at, &mut self.stepped_at].into_iter().chain(approved) {
+        let approved = self.approved.iter_mut().map(|approved| &mut approved.at);
+        let waits = self.waits.values_mut();
+        for time in [&mut self.at, &mut self.entered_at, &mut self.stepped_at].into_iter().chain(approved).chain(waits) {
             *time = (*time).min(last).saturating_sub(ahead);
         }
     }
@@ -277,7 +340,7 @@ mod tests {
         assert!(secret.contains("at column ") && !secret.contains("hunter2"), "{secret}");
         let swapped = Row { seq: 1, text: sound.records[0].text.clone() };
         assert!(says(vec![sound.records[0].clone(), swapped]).contains("record 0 stands in its place"));
-        let newer = sound.records[0].text.clone().unwrap().replace("\"version\":1", "\"version\":9");
+        let newer = sound.records[0].text.clone().unwrap().replace(&format!("\"version\":{VERSION}"), "\"version\":9");
         assert!(says(vec![Row { seq: 0, text: Ok(newer.into()) }]).contains("newer version"));
         assert!(says(Vec::new()).contains("holds no start"));
 

@@ -11,8 +11,8 @@ use opentelemetry_sdk::{
 /// How long a request may take where nothing else is said, in milliseconds.
 const TIMEOUT: u64 = 10_000;
 /// How many spans may wait, how many are sent at once, and how long those wait, in milliseconds.
-const QUEUE: u64 = 2048;
-const BATCH: u64 = 512;
+const MAX_WAITING_SPANS: u64 = 2048;
+const MAX_SPANS_PER_REQUEST: u64 = 512;
 const DELAY: u64 = 5000;
 
 /// A variable that cannot be followed.
@@ -133,8 +133,8 @@ impl Ignored {
 
     fn batches(&mut self) -> BatchConfig {
         let size = |number| usize::try_from(number).unwrap_or(usize::MAX);
-        let queue = size(self.number(said("OTEL_BSP_MAX_QUEUE_SIZE"), QUEUE));
-        let batch = size(self.number(said("OTEL_BSP_MAX_EXPORT_BATCH_SIZE"), BATCH)).min(queue);
+        let queue = size(self.number(said("OTEL_BSP_MAX_QUEUE_SIZE"), MAX_WAITING_SPANS));
+        let batch = size(self.number(said("OTEL_BSP_MAX_EXPORT_BATCH_SIZE"), MAX_SPANS_PER_REQUEST)).min(queue);
         let delay = Duration::from_millis(self.number(said("OTEL_BSP_SCHEDULE_DELAY"), DELAY));
         BatchConfigBuilder::default().with_max_queue_size(queue).with_max_export_batch_size(batch).with_scheduled_delay(delay).build()
     }

@@ -11,9 +11,9 @@ use super::{Closing, Sink, SpanStart, SpanSubject, identity};
 use crate::hooks::{Moment, TakenUp};
 
 /// Sessions that are remembered; the one that did nothing for the longest time is closed for another.
-const OPEN: usize = 10_000;
+const MAX_OPEN_SESSIONS: usize = 10_000;
 /// Calls of a session that are remembered.
-const CALLS: usize = 1_000;
+const MAX_CALLS_PER_SESSION: usize = 1_000;
 
 /// The spans that are open.
 pub(super) struct OpenSpans<S: Sink> {
@@ -131,7 +131,7 @@ impl<S: Sink> OpenSpans<S> {
         self.tick += 1;
         let tick = self.tick;
         if !self.sessions.contains_key(&moment.session)
-            && self.sessions.len() >= OPEN
+            && self.sessions.len() >= MAX_OPEN_SESSIONS
             && let Some((_, session)) = self.order.pop_first()
             && let Some(open) = self.sessions.remove(&session)
         {
@@ -201,7 +201,7 @@ impl<T> OpenSession<T> {
     }
 
     fn open_call<S: Sink<Span = T>>(&mut self, sink: &mut S, moment: &Moment, call: &CallId, tool: &str, at: u64) {
-        if self.calls.len() >= CALLS {
+        if self.calls.len() >= MAX_CALLS_PER_SESSION {
             return;
         }
         let parent = self.visit.as_ref().map(|visit| (visit.id, &visit.span)).or(self.span.as_ref().map(|(id, span)| (*id, span)));

@@ -48,6 +48,33 @@ pub struct Call {
     /// What stands behind a call that is no plain tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<CallKind>,
+    /// The call that this is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<CallId>,
+    /// The name of the part there: a branch, or the place of an item from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<PartName>,
+}
+
+/// The name of a part of a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "part"))]
+#[serde(untagged)]
+#[non_exhaustive]
+pub enum PartName {
+    /// A branch of `parallel`.
+    Branch(Arc<str>),
+    /// An item of `each`, by its place from 0.
+    Item(u32),
+}
+
+impl From<&state::PartName> for PartName {
+    fn from(name: &state::PartName) -> Self {
+        match name {
+            state::PartName::Branch(name) => Self::Branch(Arc::clone(name)),
+            state::PartName::Item(at) => Self::Item(*at),
+        }
+    }
 }
 
 impl From<&state::PendingCall> for Call {
@@ -65,6 +92,8 @@ impl From<&state::PendingCall> for Call {
             approve: call.approve.as_ref().map(Approval::from),
             metadata: call.metadata.clone(),
             kind: CallKind::of(&call.kind),
+            of: call.part.as_ref().map(|part| part.of.clone()),
+            part: call.part.as_ref().map(|part| PartName::from(&part.part)),
         }
     }
 }
@@ -178,9 +207,12 @@ impl CallKind {
                 collect: *collect,
                 limit: *limit,
             },
-            state::CallKind::Each { items, offered, collect, limit } => {
-                Self::Each { items: items.clone(), offered: offered.clone(), collect: *collect, limit: *limit }
-            }
+            state::CallKind::Each { items, offered, collect, limit, .. } => Self::Each {
+                items: items.clone(),
+                offered: offered.iter().map(|tool| Arc::clone(&tool.name)).collect(),
+                collect: *collect,
+                limit: *limit,
+            },
         })
     }
 }
@@ -193,7 +225,7 @@ pub struct Branch(pub Call);
 
 impl Serialize for Branch {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Call { id, name, args, secrets, idempotency_key, attempt, node, role, timeout, approve, metadata, kind } = &self.0;
+        let Call { id, name, args, secrets, idempotency_key, attempt, node, role, timeout, approve, metadata, kind, .. } = &self.0;
         let mut keys = serializer.serialize_struct("Branch", 12)?;
         keys.serialize_field("id", id)?;
         keys.serialize_field("name", name)?;

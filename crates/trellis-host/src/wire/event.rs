@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use trellis_core::id::CallId;
 
 use super::{Call, CallResult};
-use crate::sessions;
+use crate::{binding, sessions};
 
 /// A line that nobody has to answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,6 +20,8 @@ pub enum SessionEvent {
     CallTool(Call),
     /// A running tool says something about its work.
     Progress(Progress),
+    /// A model writes: a piece of its text, told while it writes.
+    Delta(Delta),
     /// A call with a binding is over, or one was denied.
     ToolResult(CallResult),
     /// Files of the graph were saved, under `--watch`.
@@ -37,6 +39,7 @@ impl SessionEvent {
             Seen::Invalid(message) => Self::Error(Refusal::new("invalid-input", message)),
             Seen::Calling(call) => Self::CallTool(Call::from(&**call)),
             Seen::Progress(call, text) => Self::Progress(Progress::new(call.id.clone(), Arc::clone(text))),
+            Seen::Delta(call, delta) => Self::Delta(Delta::new(call.id.clone(), delta)),
             Seen::Returned(_, result) => Self::ToolResult(CallResult::from(result)),
             Seen::Adopted(moved) => Self::Reload(Reload::sound(moved.as_deref())),
             Seen::Trouble(code, message) => Self::Error(Refusal::new(code, message)),
@@ -60,6 +63,27 @@ impl Progress {
     /// The line `text` of the call `id`.
     pub fn new(id: CallId, text: impl Into<Arc<str>>) -> Self {
         Self { id, text: text.into() }
+    }
+}
+
+/// A piece of the text that a model writes; the result of its call has the whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "delta"))]
+#[non_exhaustive]
+pub struct Delta {
+    /// The call; what answers it names it.
+    pub id: CallId,
+    /// The text that comes next.
+    pub text: Arc<str>,
+    /// Whether it takes back the pieces before it: another provider answers.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reset: bool,
+}
+
+impl Delta {
+    /// A piece of the text of the call `id`.
+    pub fn new(id: CallId, delta: &binding::Delta) -> Self {
+        Self { id, text: Arc::clone(&delta.text), reset: delta.is_reset }
     }
 }
 

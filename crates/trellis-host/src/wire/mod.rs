@@ -31,9 +31,9 @@ use trellis_core::Value;
 #[cfg(feature = "schemars")]
 pub use self::schema::schema;
 pub use self::{
-    call::{Approval, Branch, Call, CallKind, Role, SecretPlace},
+    call::{Approval, Branch, Call, CallKind, PartName, Role, SecretPlace},
     end::{End, EndReason, LastingEffect, Rollback, UndoFailure},
-    event::{Progress, Refusal, Reload, ReloadStatus, SessionEvent},
+    event::{Delta, Progress, Refusal, Reload, ReloadStatus, SessionEvent},
     outcome::{BadOutcome, CallResult, ErrorKind},
     reply::{BadReply, PredicateLine, Reply},
     stop::{

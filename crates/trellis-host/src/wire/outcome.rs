@@ -148,7 +148,7 @@ impl From<CallResult> for PrintedResult {
 
 /// The shape of an outcome that is taken.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object such as {\"id\": …, \"result\": …}")]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schemars", schemars(rename = "given_result", extend("oneOf" = super::constraints::one_outcome(), "dependentRequired" = super::constraints::reason_of_denial())))]
 pub(super) struct ResultLine {
@@ -190,7 +190,7 @@ enum GivenError {
 
 /// Why a call failed, unless it is a text.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a text or an object such as {\"message\": …}")]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "given_failure"))]
 struct ErrorLine {
     /// For people.

@@ -84,7 +84,7 @@ pub enum Reply {
 /// An answer to a `PREDICATE`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "predicate_answer"))]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object such as {\"id\": …, \"value\": true}")]
 #[non_exhaustive]
 pub struct PredicateLine {
     /// The id of the `PREDICATE`.
@@ -239,6 +239,26 @@ impl From<Reply> for sessions::Sent {
             Reply::Predicate { predicate } => sessions::Reply::Predicate { id: predicate.id, holds: predicate.value }.into(),
             Reply::Context { context, seq } => of(seq, sessions::Reply::Context(context)),
             Reply::Keep { keep, seq } => of(seq, sessions::Reply::Keep(keep)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// JSON Lines: a bad line is told in words of the page, and names no type of this code.
+    #[test]
+    fn a_bad_line_is_told_in_plain_words() {
+        for (line, told) in [
+            (r#"{"tool_result":3}"#, "`tool_result`: invalid type: integer `3`, expected an object such as {\"id\": …, \"result\": …}"),
+            (
+                r#"{"tool_result":{"id":"c","error":7}}"#,
+                "`error`: invalid type: integer `7`, expected a text or an object such as {\"message\": …}",
+            ),
+            (r#"{"predicate":true}"#, "`predicate`: invalid type: boolean `true`, expected an object such as {\"id\": …, \"value\": true}"),
+        ] {
+            assert_eq!(Reply::parse(line).unwrap_err().message, told, "{line}");
         }
     }
 }

@@ -21,6 +21,9 @@ pub struct Turn {
     pub said: Vec<Said>,
     /// What the session needs.
     pub stop: Stop,
+    /// What other parts of the same call need; each is answered by its id.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<Stop>,
     /// The moment when the session stops waiting for that, in milliseconds since 1970; null where it waits for ever.
     pub due: Option<u64>,
 }
@@ -32,7 +35,8 @@ impl From<&sessions::Turn> for Turn {
             seq: turn.seq,
             said: turn.said.iter().map(|text| Said { text: Arc::clone(text) }).collect(),
             stop: Stop::of(&turn.stop, turn.asked),
-            due: turn.stop.due(),
+            others: turn.others.iter().map(|stop| Stop::of(stop, turn.asked)).collect(),
+            due: turn.due(),
         }
     }
 }

@@ -10,8 +10,11 @@ use std::{
 };
 
 use trellis_core::{
-    Document, Value,
-    syntax::{document::Content, project::BindingSyntax},
+    Document, Mapping, Value,
+    syntax::{
+        document::Content,
+        project::{BindingSyntax, HostConfig},
+    },
 };
 
 use super::file_stamp::Stamp;
@@ -81,22 +84,38 @@ fn is_same(known: Option<&Seen>, now: Option<&Seen>) -> bool {
     }
 }
 
-/// The files that `process:` names: its command, where that is a path, and what among its arguments can be a file of the project.
+/// The files that `process:` names (its command, where that is a path, and what among its arguments can be a file of the project), prompts, and replies
+/// of models.
 fn named(documents: &[Arc<Document>], root: &Path) -> BTreeSet<PathBuf> {
     let mut files = BTreeSet::new();
     for document in documents {
         let (Content::Project(project) | Content::Nodes(_, project)) = &document.content else { continue };
         let folder = root.join(Path::new(&*document.path).parent().unwrap_or(Path::new("")));
         project.bindings.iter().for_each(|binding| of_binding(binding, &folder, root, &mut files));
+        of_models(&project.host, &folder, root, &mut files);
     }
     files
 }
 
 fn of_binding(binding: &BindingSyntax, folder: &Path, root: &Path, files: &mut BTreeSet<PathBuf>) {
-    let words = binding.config.get("process").and_then(Value::as_list).cloned().unwrap_or_default();
+    files.extend(binding.config.at(&["model", "system"]).and_then(Value::as_str).map(|prompt| plain(&folder.join(prompt))));
+    of_command(&binding.config.values, folder, root, files);
+}
+
+/// The files of `models`: replies, and what commands name.
+fn of_models(config: &HostConfig, folder: &Path, root: &Path, files: &mut BTreeSet<PathBuf>) {
+    let providers = config.at(&["models", "providers"]).and_then(Value::as_map);
+    for provider in providers.into_iter().flat_map(Mapping::values).filter_map(Value::as_map) {
+        files.extend(provider.get("scripted").and_then(Value::as_str).map(|replies| plain(&folder.join(replies))));
+        of_command(provider, folder, root, files);
+    }
+}
+
+fn of_command(config: &Mapping, folder: &Path, root: &Path, files: &mut BTreeSet<PathBuf>) {
+    let words = config.get("process").and_then(Value::as_list).cloned().unwrap_or_default();
     let mut words = words.iter().filter_map(Value::as_str);
     files.extend(words.next().filter(|command| command.contains('/')).map(|command| plain(&folder.join(command))));
-    let cwd = binding.config.get("cwd").and_then(Value::as_str).map_or_else(|| folder.to_owned(), |cwd| folder.join(cwd));
+    let cwd = config.get("cwd").and_then(Value::as_str).map_or_else(|| folder.to_owned(), |cwd| folder.join(cwd));
     // Most arguments are none; one that looks like a file counts before it exists, so that its coming is noticed.
     for argument in words.filter(|word| !word.starts_with('-') && word.rsplit('/').next().is_some_and(|name| name.contains('.'))) {
         let path = plain(&cwd.join(argument));
@@ -143,9 +162,21 @@ mod tests {
             "  c: { process: [/opt/tool] }\n",
             "  d: { process: nonsense }\n",
             "  e: { http: x }\n",
+            "  f: { model: { role: r, system: ./_prompts/r.md } }\n",
+            "models: { providers: { h: { scripted: ./_model.yaml }, l: { process: [./bin/model, _data.json] } } }\n",
         ));
         let found = named(&documents, Path::new("/g"));
-        let expected = ["/g/bin/a.sh", "/g/data.json", "/g/py/tool.py", "/g/up.py", "/opt/tool"];
+        let expected = [
+            "/g/_data.json",
+            "/g/_model.yaml",
+            "/g/_prompts/r.md",
+            "/g/bin/a.sh",
+            "/g/bin/model",
+            "/g/data.json",
+            "/g/py/tool.py",
+            "/g/up.py",
+            "/opt/tool",
+        ];
         assert_eq!(found.iter().map(|path| path.to_str().unwrap()).collect::<Vec<_>>(), expected);
     }
 

@@ -39,7 +39,7 @@ const HEARTBEAT_WITHOUT_ROOT: Duration = Duration::from_millis(200);
 const POLL: Duration = Duration::from_millis(500);
 const POLL_SHARE: u32 = 20;
 /// How often new folders may turn up while others are being watched.
-const ROUNDS: usize = 16;
+const MAX_WALKS: usize = 16;
 
 /// Watches files below some paths.
 #[derive(Debug)]
@@ -218,7 +218,7 @@ impl Watch {
 
     /// Watches folders that are new, until there are no more of them: each may have been filled before it was watched.
     fn extend(&mut self) {
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_WALKS {
             self.identity = self.roots.iter().map(|root| Identity::of(root)).collect();
             let scope = Scope::of(&self.roots, &self.files);
             let wanted = scope.watched();

@@ -2,7 +2,11 @@
 //!
 //! **Invariant:** what nodes say and how the session ends must be what the engine alone said, and every line must fit the schema.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use serde_json::{Value as Json, json};
 use tokio::{
@@ -40,7 +44,7 @@ pub fn drive(program: &Arc<Program>, played: &Played, block: &str) -> Vec<String
             output: BufReader::new(output).lines(),
             answers: played.begun.iter().map(|(name, answer)| (name.to_string(), *answer)).collect(),
             said: String::new(),
-            approval: None,
+            approvals: BTreeSet::new(),
             unanswered: false,
             end: None,
             problems: Vec::new(),
@@ -65,8 +69,8 @@ struct OtherEnd {
     answers: BTreeMap<String, bool>,
     /// What nodes said, as a transcript has it.
     said: String,
-    /// The call whose approval is awaited.
-    approval: Option<String>,
+    /// The calls whose approval is awaited.
+    approvals: BTreeSet<String>,
     /// Whether it was asked for a predicate that the transcript leaves open.
     unanswered: bool,
     /// The payload of the last line.
@@ -128,10 +132,23 @@ impl OtherEnd {
                 }
                 _ => self.print(&json!({ "input": "" })).await,
             },
-            Line::Result(_, outcome) => self.answer(call.as_str(), outcome).await,
+            Line::Result(_, outcome) => {
+                // A person approves the whole before its parts begin.
+                let whole = if let Some(Next::Parts { whole, .. }) = &before { Some(whole.id.to_string()) } else { None };
+                if let Some(whole) = whole.filter(|whole| whole != call.as_str() && self.approvals.remove(whole)) {
+                    self.print(&json!({ "approve": whole })).await;
+                    self.listen(SETTLED).await;
+                }
+                self.answer(call.as_str(), outcome).await;
+            }
         }
-        if let Some(Next::Call(call)) = walk.next() {
-            patience += Duration::from_millis(call.delay);
+        match walk.next() {
+            Some(Next::Call(call)) => patience += Duration::from_millis(call.delay),
+            Some(Next::Parts { whole, open }) => {
+                let parts = open.iter().map(|part| part.delay).max().unwrap_or_default();
+                patience += Duration::from_millis(whole.delay.max(parts));
+            }
+            _ => {}
         }
         self.listen(patience).await;
         true
@@ -139,7 +156,7 @@ impl OtherEnd {
 
     /// Approves the call, if that is what the host waits for, and sends its result.
     async fn answer(&mut self, id: &str, outcome: ToolOutcome) {
-        if self.approval.take_if(|awaited| awaited == id).is_some() {
+        if self.approvals.remove(id) {
             if outcome == ToolOutcome::Denied(None) {
                 return self.print(&json!({ "deny": id })).await;
             }
@@ -171,7 +188,7 @@ impl OtherEnd {
             let payload = message.remove("payload").unwrap_or_default();
             match message["type"].as_str() {
                 Some("RENDER_CONTENT") => print::content(&mut self.said, payload.as_str().unwrap_or_default()),
-                Some("APPROVAL") => self.approval = payload["id"].as_str().map(str::to_owned),
+                Some("APPROVAL") => self.approvals.extend(payload["id"].as_str().map(str::to_owned)),
                 Some("PREDICATE") => {
                     let answer = payload["name"].as_str().and_then(|name| self.answers.get(name)).copied();
                     self.unanswered = answer.is_none();

@@ -114,7 +114,7 @@ impl Walk {
     pub(super) fn call(&self, number: Option<usize>) -> CallId {
         let found = match number {
             Some(number) => number.checked_sub(1).and_then(|at| self.out.calls.get(at)),
-            None => self.out.calls.last(),
+            None => self.out.pending.as_ref().or(self.out.calls.last()),
         };
         found.cloned().unwrap_or_else(|| CallId::from("foreign"))
     }
@@ -194,7 +194,7 @@ impl Walk {
         }
         self.begun = Some(self.answers.clone());
         if let Some(state) = self.stored.clone() {
-            return self.accept(None, Input::Pass, Step { state, events: Vec::new(), wrote: Vec::new() });
+            return self.accept(None, Input::Pass, Step::new(state));
         }
         match self.engine.answering(self.answers.clone()).start(self.start.clone()) {
             Ok(step) => self.accept(None, Input::Pass, step),
@@ -230,6 +230,7 @@ impl Walk {
             (Ok(Next::Ask(request)), Expected::Input(expected)) => request == **expected,
             (Ok(Next::Ask(request)), Expected::Pass) => matches!(request.input_type, RequestType::None(_)),
             (Ok(Next::Call(call)), Expected::Result(id)) => call.id == *id,
+            (Ok(Next::Parts { open, .. }), Expected::Result(id)) => open.first().is_some_and(|part| part.id == *id),
             (Ok(Next::Pass), Expected::Pass) | (Ok(Next::End(_)), Expected::Nothing) => true,
             _ => false,
         };

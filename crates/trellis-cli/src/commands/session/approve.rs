@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use anstyle::Style;
 use serde_json::{Value as Json, json};
 use trellis_core::Value;
 use trellis_host::{
@@ -15,7 +14,11 @@ use super::{
     format_time::date_time,
     resolve_id::named,
 };
-use crate::{Exit, report::printable, terminal};
+use crate::{
+    Exit,
+    report::printable,
+    terminal::{self, BOLD, QUIET},
+};
 
 /// Approves the pending call of a session
 ///
@@ -119,8 +122,6 @@ pub(super) fn call(held: &PendingApproval) -> String {
 
 /// A call that waits, for people.
 fn waiting(held: &PendingApproval) -> String {
-    const BOLD: Style = Style::new().bold();
-    const QUIET: Style = Style::new().dimmed();
     let mut out = format!("{BOLD}{}{BOLD:#}  {} at `{}`\n", held.session, call(held), printable(held.call.node.as_str()));
     if let Some(ask) = held.call.approve.as_ref().and_then(|approval| approval.ask.as_ref()) {
         let _ = writeln!(out, "    {}", printable(ask));

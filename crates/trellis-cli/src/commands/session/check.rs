@@ -20,7 +20,7 @@ use super::{
 use crate::{
     Exit,
     report::{counted, printable},
-    terminal,
+    terminal::{self, BOLD},
 };
 
 /// Names of other graphs that are shown.
@@ -134,7 +134,6 @@ impl SessionCheck {
 
     /// One session for people; nothing for those that go on as they are.
     fn told(&self, checked: &Checked, engine: &Engine, edits: &Edits) -> String {
-        const BOLD: Style = Style::new().bold();
         let bad = AnsiColor::Red.on_default();
         let asks = AnsiColor::Yellow.on_default();
         let (head, node) = (&checked.head, printable(checked.head.node.as_str()));

@@ -8,7 +8,7 @@ use super::format_time::date_time;
 use crate::{open::Opened, report::printable};
 
 /// How many files are named.
-const NAMED: usize = 3;
+const MAX_NAMED_EDITS: usize = 3;
 
 /// When each file of the graph was saved, the oldest first.
 #[derive(Default)]
@@ -36,7 +36,7 @@ impl Edits {
     pub(super) fn told(&self, moment: u64) -> String {
         match self.since(moment) {
             [] => String::new(),
-            files if files.len() > NAMED => format!(" ({} files were saved since)", files.len()),
+            files if files.len() > MAX_NAMED_EDITS => format!(" ({} files were saved since)", files.len()),
             files => {
                 let files: Vec<_> = files.iter().map(|(saved, path)| format!("`{}` {}", printable(path), date_time(*saved))).collect();
                 format!(" ({})", files.join(", "))

@@ -2,7 +2,6 @@
 
 use std::{fmt::Write as _, io};
 
-use anstyle::Style;
 use anyhow::{anyhow, bail};
 use clap::{ValueEnum, builder::PossibleValue};
 use serde_json::json;
@@ -10,6 +9,7 @@ use trellis_core::SessionId;
 use trellis_host::store::{Head, Query, SessionStatus, Which};
 
 use super::{
+    HEADS_PER_PAGE,
     context::{OutputArgs, SessionCommand, TargetArgs, Use},
     format_time::date_time,
     resolve_id::named,
@@ -17,11 +17,8 @@ use super::{
 use crate::{
     Exit, columns,
     report::printable,
-    terminal::{self, Width},
+    terminal::{self, BOLD, QUIET, Width},
 };
-
-/// Heads that are asked for at once.
-const PAGE: usize = 2000;
 
 /// Lists stored sessions, most recently active first
 #[derive(Debug, clap::Args)]
@@ -133,7 +130,7 @@ impl Ls {
         let graph = stand.is_named.then(|| stand.graph.clone());
         let mut heads = Vec::new();
         // Of those that are to stand so, a page may hold none.
-        let at_once = if self.status.is_empty() { limit.saturating_add(1).min(PAGE) } else { PAGE };
+        let at_once = if self.status.is_empty() { limit.saturating_add(1).min(HEADS_PER_PAGE) } else { HEADS_PER_PAGE };
         loop {
             let query = Query { graph: graph.clone(), which: Which::Newest, after: after.take(), limit: at_once };
             let page = stand.store.list(query).await?;
@@ -182,8 +179,6 @@ fn as_json(heads: &[Head], more: bool) -> String {
 
 /// A table that fits the terminal; elsewhere names are whole.
 fn as_text(heads: &[Head], more: bool, width: Width) -> String {
-    const BOLD: Style = Style::new().bold();
-    const QUIET: Style = Style::new().dimmed();
     if heads.is_empty() {
         return "no sessions\n".to_owned();
     }

@@ -25,6 +25,9 @@ use clap::Subcommand;
 pub(crate) use self::resolve_id::named;
 use crate::Exit;
 
+/// Heads of sessions that are asked of a store at once.
+const HEADS_PER_PAGE: usize = 1000;
+
 /// Lists, shows and moves stored sessions, and checks them against an edited graph
 #[derive(Debug, clap::Args)]
 #[command(

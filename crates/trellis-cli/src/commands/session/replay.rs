@@ -11,7 +11,7 @@ use super::{
 use crate::{Exit, terminal};
 
 /// Records that are named one by one.
-const SHOWN: usize = 10;
+const MAX_NAMED_RECORDS: usize = 10;
 
 /// Replays every recorded step on the current graph, without tools
 ///
@@ -100,8 +100,8 @@ fn redacted(done: &Replayed) -> String {
         1 => "1 step holds redacted values, which were taken to fit".to_owned(),
         steps => format!("{steps} steps hold redacted values, which were taken to fit"),
     };
-    let numbers = done.unchecked.iter().take(SHOWN).map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    let more = if done.unchecked.len() > SHOWN { ", …" } else { "" };
+    let numbers = done.unchecked.iter().take(MAX_NAMED_RECORDS).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let more = if done.unchecked.len() > MAX_NAMED_RECORDS { ", …" } else { "" };
     match done.unchecked.len() {
         0 => format!("; {steps}"),
         1 => format!("; {steps}; record {numbers} depends on them and was not checked"),

@@ -4,10 +4,10 @@ use anyhow::bail;
 use trellis_core::{SessionId, diagnostic::did_you_mean};
 use trellis_host::store::{Query, SessionStore, StoreError, Which, check_name};
 
-/// Heads that are asked for at once.
-const PAGE: usize = 1000;
+use super::HEADS_PER_PAGE;
+
 /// Names of candidates that are shown.
-const SHOWN: usize = 5;
+const MAX_NAMED_CANDIDATES: usize = 5;
 
 /// The one session that `text` names, whole or by its beginning.
 ///
@@ -25,9 +25,9 @@ pub(crate) async fn named(store: &dyn SessionStore, text: &str) -> anyhow::Resul
     let mut all = Vec::new();
     let mut after = None;
     loop {
-        let page = store.list(Query { graph: None, which: Which::Newest, after: after.take(), limit: PAGE }).await?;
+        let page = store.list(Query { graph: None, which: Which::Newest, after: after.take(), limit: HEADS_PER_PAGE }).await?;
         after = page.last().map(|head| (head.at, head.session.clone()));
-        let is_last = page.len() < PAGE;
+        let is_last = page.len() < HEADS_PER_PAGE;
         all.extend(page.into_iter().map(|head| head.session));
         if is_last {
             break;
@@ -42,8 +42,8 @@ pub(crate) async fn named(store: &dyn SessionStore, text: &str) -> anyhow::Resul
         }
         _ => {
             found.sort();
-            let names: Vec<_> = found.iter().take(SHOWN).map(|id| format!("`{id}`")).collect();
-            let more = if found.len() > SHOWN { ", …" } else { "" };
+            let names: Vec<_> = found.iter().take(MAX_NAMED_CANDIDATES).map(|id| format!("`{id}`")).collect();
+            let more = if found.len() > MAX_NAMED_CANDIDATES { ", …" } else { "" };
             bail!("{} sessions begin with `{text}`: {}{more}", found.len(), names.join(", "))
         }
     }

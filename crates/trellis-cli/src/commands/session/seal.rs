@@ -7,16 +7,16 @@ use serde_json::json;
 use trellis_core::SessionId;
 use trellis_host::store::{Keys, Query, Sealed, SessionStore, Which};
 
-use super::context::{OutputArgs, TargetArgs};
+use super::{
+    HEADS_PER_PAGE,
+    context::{OutputArgs, TargetArgs},
+};
 use crate::{
     Exit,
     report::{counted, printable},
     store_config::warn,
     terminal,
 };
-
-/// Sessions that are asked for at once.
-const PAGE: usize = 500;
 
 /// Seals stored sessions with the first key of the key file, and generates keys
 ///
@@ -78,7 +78,7 @@ impl Seal {
     async fn seal(&self, sealed: &Sealed<Arc<dyn SessionStore>>) -> anyhow::Result<Exit> {
         let (mut done, mut after) = (Done::default(), None);
         loop {
-            let page = sealed.reseal(after, PAGE).await?;
+            let page = sealed.reseal(after, HEADS_PER_PAGE).await?;
             done.sealed += page.sealed;
             done.kept += page.kept;
             done.failed.extend(page.failed.into_iter().map(|(session, why)| (session, why.to_string())));
@@ -113,13 +113,13 @@ impl Seal {
         let sealed = Sealed::new(Arc::clone(&store), keys);
         let (mut counts, mut after) = (BTreeMap::<Option<Arc<str>>, usize>::new(), None);
         loop {
-            let page = store.list(Query { graph: None, which: Which::Newest, after, limit: PAGE }).await?;
+            let page = store.list(Query { graph: None, which: Which::Newest, after, limit: HEADS_PER_PAGE }).await?;
             for head in &page {
                 for key in sealed.keys_of(&head.session).await? {
                     *counts.entry(key).or_default() += 1;
                 }
             }
-            after = page.last().filter(|_| page.len() == PAGE).map(|head| (head.at, head.session.clone()));
+            after = page.last().filter(|_| page.len() == HEADS_PER_PAGE).map(|head| (head.at, head.session.clone()));
             if after.is_none() {
                 break;
             }

@@ -2,7 +2,6 @@
 
 use std::{fmt::Write as _, io, time::Duration};
 
-use anstyle::Style;
 use anyhow::bail;
 use serde_json::json;
 use trellis_core::{SessionId, State, Value};
@@ -20,11 +19,11 @@ use super::{
 use crate::{
     Exit,
     report::printable,
-    terminal::{self, Look, Width},
+    terminal::{self, BOLD, Look, QUIET, Width},
 };
 
 /// How often a session is looked at that is followed.
-const LOOK: Duration = Duration::from_millis(300);
+const LOOK_EVERY: Duration = Duration::from_millis(300);
 
 /// Shows a session step by step: answers, calls and their results, changes of the context
 ///
@@ -98,7 +97,7 @@ impl Show {
             if terminal::is_closed() {
                 bail!(terminal::Closed);
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(LOOK_EVERY).await;
             let mut more = History::since(&*stand.store, id, next).await.map_err(|error| told(error, id))?;
             veil.hide(&mut more);
             self.print(&more, &mut timeline, next)?;
@@ -133,7 +132,6 @@ impl Show {
 
 /// What is missing.
 fn missing(flaw: &Flaw, is_json: bool) -> String {
-    const QUIET: Style = Style::new().dimmed();
     if is_json {
         return format!("{}\n", json!({ "seq": flaw.seq, "until": flaw.until, "missing": flaw.why, "pruned": flaw.is_pruned }));
     }
@@ -145,8 +143,6 @@ fn missing(flaw: &Flaw, is_json: bool) -> String {
 
 /// `run-19f  orders  began …  waiting for input at `ask``.
 fn title(head: &Head) -> String {
-    const BOLD: Style = Style::new().bold();
-    const QUIET: Style = Style::new().dimmed();
     let graph = printable(&head.graph);
     let (began, standing, node) = (date_time(head.began), head.standing.as_str().replace('_', " "), printable(head.node.as_str()));
     format!("{BOLD}{}{BOLD:#}  {standing} at `{node}`\n{QUIET}{graph}, began {began}, {} records{QUIET:#}\n", head.session, head.next)

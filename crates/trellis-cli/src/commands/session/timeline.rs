@@ -3,7 +3,6 @@
 
 use std::fmt::Write as _;
 
-use anstyle::Style;
 use trellis_core::{Event, Input, ToolOutcome, Value, engine::ToolErrorKind};
 use trellis_host::{
     Entry, Record,
@@ -15,10 +14,8 @@ use super::format_time::date_time;
 use crate::{
     columns,
     report::printable,
-    terminal::{Look, Width},
+    terminal::{Look, QUIET, Width},
 };
-
-const QUIET: Style = Style::new().dimmed();
 
 /// Tells records one after the other.
 pub(super) struct Timeline<'e> {

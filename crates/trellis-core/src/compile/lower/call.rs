@@ -9,8 +9,11 @@ use crate::{
         names::{Candidate, Resolved},
     },
     diagnostic::{Code, Diagnostic, Near},
+    path::KeyPath,
     program::{Approve, Call, Callee, Composite, Tool, Write, WriteSource, WriteTarget},
+    span::Spanned,
     syntax::node::{CallSyntax, CalleeSyntax, CompositeSyntax, Effect, NodeSyntax, OnBranchError, TargetSyntax},
+    value::Key,
 };
 
 /// What surrounds a call that is lowered.
@@ -28,6 +31,7 @@ impl<'d> Lowering<'d> {
         call.retry = syntax.retry.as_ref().or(node.retry.as_deref()).map(|retry| retry.value.clone()).or(call.retry);
         call.metadata = call.metadata.or_else(|| node.metadata.as_ref().map(|metadata| metadata.value.clone()));
         call.writes = writes.into();
+        self.branches_agree(around, node, syntax);
         if let Some(undo) = &node.undo {
             call.undo = Some(Arc::new(self.call(around, undo)));
             if syntax.effect.is_none() {
@@ -62,7 +66,7 @@ impl<'d> Lowering<'d> {
                 (callee, Arc::new(Tool::default()))
             }
             CalleeSyntax::Parallel(branches, composite) => {
-                let branches = branches.iter().map(|(name, branch)| (name.value.clone(), self.call(around, branch)));
+                let branches = branches.iter().map(|(name, branch)| (name.value.clone(), self.branch(around, branch)));
                 let branches: Vec<_> = branches.collect();
                 (Callee::Parallel(branches.into(), join_composite(*composite, OnBranchError::Fail)), Arc::new(Tool::default()))
             }
@@ -106,7 +110,49 @@ impl<'d> Lowering<'d> {
         }
     }
 
-    fn tool(&mut self, around: &Around<'_, 'd>, name: &crate::span::Spanned<Arc<str>>) -> Arc<Tool> {
+    /// Lowers a branch of `parallel`, with its undo, which sees what the branch itself saves (language 10.6).
+    fn branch(&mut self, around: &Around<'_, 'd>, syntax: &'d CallSyntax) -> Call {
+        let mut call = self.call(around, syntax);
+        call.writes = Self::saved(syntax).into();
+        if let Some(undo) = &syntax.undo {
+            call.undo = Some(Arc::new(self.call(around, undo)));
+            if syntax.effect.is_none() {
+                call.effect = Effect::Undoable;
+            }
+        }
+        call
+    }
+
+    /// Reports branches that save to one path, or inside each other's, and an `undo` of the node beside those of its branches.
+    fn branches_agree(&mut self, around: &Around<'_, 'd>, node: &'d NodeSyntax, syntax: &'d CallSyntax) {
+        let CalleeSyntax::Parallel(branches, _) = &syntax.callee else { return };
+        let (here, mut saved) = (around.here, Vec::<(&Spanned<Key>, &Spanned<KeyPath>)>::new());
+        for (name, branch) in branches {
+            let Some(path) = &branch.save_to else { continue };
+            let segments = path.value.segments();
+            let clash = saved
+                .iter()
+                .find(|(_, other)| segments.starts_with(other.value.segments()) || other.value.segments().starts_with(segments));
+            if let Some((first, other)) = clash {
+                let is_same = path.value == other.value;
+                let how = if is_same { "to the same path as" } else { "into what is saved by" };
+                let message = format!("the branch `{}` saves {how} the branch `{}`", name.value, first.value);
+                let found = Diagnostic::new(Code::WrongType, here.path, path.span, message);
+                self.push(found.label(here.path, other.span, "first here").help("give each branch a path of its own"));
+            }
+            saved.push((name, path));
+        }
+        if let (Some(undo), Some((name, own))) =
+            (&node.undo, branches.iter().find_map(|(name, branch)| Some((name, branch.undo.as_ref()?))))
+        {
+            let message = format!("the node has an `undo`, and so has its branch `{}`", name.value);
+            let found = Diagnostic::new(Code::WrongType, here.path, own.key, message);
+            let help = "keep the one of the node, which undoes the whole, or those of the branches";
+            self.push(found.label(here.path, undo.key, "the node's").help(help));
+        }
+    }
+
+    fn tool(&mut self, around: &Around<'_, 'd>, name: &Spanned<Arc<str>>) -> Arc<Tool> {
         match self.tools.find(around.candidate, around.own, &name.value) {
             Ok(tool) => tool,
             Err(unknown) => {
@@ -167,11 +213,8 @@ impl<'d> Lowering<'d> {
 
     /// The write of a call's own `save_to`.
     pub(super) fn saved(syntax: &CallSyntax) -> Vec<Write> {
-        let save = |path: &crate::span::Spanned<_>| Write {
-            to: WriteTarget::Path(Clone::clone(&path.value)),
-            value: WriteSource::Input,
-            origin: path.span,
-        };
+        let save =
+            |path: &Spanned<_>| Write { to: WriteTarget::Path(Clone::clone(&path.value)), value: WriteSource::Input, origin: path.span };
         syntax.save_to.iter().map(save).collect()
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     path::KeyPath,
     program::{Call, Edge, Failure, Guard, Listen, Outcome, PointIndex, Provenance, Reason, Target, Write, WriteSource, WriteTarget},
     span::{SourceMap, Span, Spanned},
-    syntax::node::{AssignSyntax, CallSyntax, CalleeSyntax, EndSyntax, InputType, NodeSyntax, TargetSyntax},
+    syntax::node::{AssignSyntax, CallSyntax, CalleeSyntax, EndSyntax, InputType, NodeSyntax, OnBranchError, TargetSyntax},
     template::{Dialect, Shape},
     value::{Key, Value},
 };
@@ -43,11 +43,18 @@ fn save_to(node: &NodeSyntax) -> Option<&Spanned<KeyPath>> {
     node.save_to.as_ref().or_else(|| node.call.as_ref().and_then(|call| call.save_to.as_ref()))
 }
 
-/// What branches of `parallel` save: their part of the result, where it is there.
+/// What branches of `parallel` save: their part of the result, where it is there and, where errors are collected, no error (language 10.3).
 fn of_branches(call: &CallSyntax) -> Vec<Write> {
     let CalleeSyntax::Parallel(branches, composite) = &call.callee else { return Vec::new() };
     let write = |(name, branch): &(Spanned<Key>, CallSyntax)| {
         let to = branch.save_to.as_ref()?;
+        if composite.on_error == Some(OnBranchError::Collect) {
+            return Some(Write {
+                to: WriteTarget::Path(to.value.clone()),
+                value: WriteSource::Branch(name.value.clone()),
+                origin: to.span,
+            });
+        }
         let may_lack = if composite.any { " | optional" } else { "" };
         let text = format!("{{{{ input[{}]{may_lack} }}}}", Value::Text(name.value.clone()).to_json());
         // It stands for what the key says, and cannot be wrong.

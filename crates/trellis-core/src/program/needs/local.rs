@@ -290,7 +290,7 @@ impl Locals {
     fn write(&mut self, write: &Write) -> Vec<ContextEvent> {
         let mut events = match &write.value {
             WriteSource::Shape(shape) => self.shapes(std::iter::once(shape)),
-            WriteSource::Input | WriteSource::Error => Vec::new(),
+            WriteSource::Input | WriteSource::Error | WriteSource::Branch(_) => Vec::new(),
         };
         let to = match &write.to {
             WriteTarget::Path(path) | WriteTarget::Append(path) => self.number(path),

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     diagnostic::Code,
+    language::MOST_ABREAST,
     span::{Span, Spanned},
     syntax::{
         node::{ApproveSyntax, CallSyntax, CalleeSyntax, CompositeSyntax, Effect, NodeSyntax, OnBranchError, Retry},
@@ -24,7 +25,7 @@ const BESIDE: &str = "it stands on the node, beside `do`";
 pub(crate) static CALL: Form = Form {
     otherwise: Some("arguments stand under `args`"),
     aliases: &[("output_schema", "returns")],
-    inside: &[("parallel", Inside::Each(&CALL)), ("retry", Inside::One(&RETRY)), ("approve", Inside::One(&APPROVE))],
+    inside: &[("parallel", Inside::Each(&BRANCH)), ("retry", Inside::One(&RETRY)), ("approve", Inside::One(&APPROVE))],
     elsewhere: &[
         ("tool", Some("name"), "write `name`"),
         ("arguments", Some("args"), "write `args`"),
@@ -36,11 +37,39 @@ pub(crate) static CALL: Form = Form {
         ("on_denied", None, BESIDE),
         ("on_timeout", None, BESIDE),
     ],
+    ..Form::new("a call", &CALL_KEYS)
+};
+
+const CALL_KEYS: [&str; 16] = [
+    "name", "graph", "parallel", "each", "args", "body", "join", "on_error", "limit", "effect", "timeout", "retry", "approve", "returns",
+    "save_to", "metadata",
+];
+
+/// A branch of `parallel`: a call of a tool or a graph, which may have an `undo` of its own (language 10.1, 10.6).
+pub(crate) static BRANCH: Form = Form {
+    otherwise: CALL.otherwise,
+    aliases: CALL.aliases,
+    inside: &[
+        ("parallel", Inside::Each(&CALL)),
+        ("retry", Inside::One(&RETRY)),
+        ("approve", Inside::One(&APPROVE)),
+        ("undo", Inside::One(&CALL)),
+    ],
+    elsewhere: &[
+        ("tool", Some("name"), "write `name`"),
+        ("arguments", Some("args"), "write `args`"),
+        ("params", Some("args"), "write `args`"),
+        ("parameters", Some("args"), "write `args`"),
+        ("id", None, "calls get their ids by themselves: remove it"),
+        ("to", None, BESIDE),
+        ("on_denied", None, BESIDE),
+        ("on_timeout", None, BESIDE),
+    ],
     ..Form::new(
-        "a call",
+        "a branch",
         &[
             "name", "graph", "parallel", "each", "args", "body", "join", "on_error", "limit", "effect", "timeout", "retry", "approve",
-            "returns", "save_to", "metadata",
+            "returns", "save_to", "metadata", "undo",
         ],
     )
 };
@@ -77,6 +106,10 @@ impl<'t> Decoder<'t, '_> {
 
     /// A call: its bare name, or a mapping. `held_by` is the key or branch that holds it.
     pub(super) fn call(&mut self, held_by: &str, key: Span, value: &YamlNode<'t>) -> Option<CallSyntax> {
+        self.call_of(&CALL, held_by, key, value)
+    }
+
+    fn call_of(&mut self, form: &'static Form, held_by: &str, key: Span, value: &YamlNode<'t>) -> Option<CallSyntax> {
         let YamlData::Map(entries) = &value.data else {
             let callee = match value.data {
                 YamlData::Scalar(..) => self.name(held_by, value).map(CalleeSyntax::Tool)?,
@@ -90,7 +123,7 @@ impl<'t> Decoder<'t, '_> {
         let mut parts = CallParts::default();
         let mut call = bare(key, value.span, CalleeSyntax::Parallel(Vec::new(), CompositeSyntax::default()));
         let mut metadata = None;
-        let seen = self.each(entries, &CALL, |decoder, key, entry| match key {
+        let seen = self.each(entries, form, |decoder, key, entry| match key {
             "metadata" => metadata = Some(entry),
             _ => decoder.call_key(&mut call, &mut parts, key, entry),
         });
@@ -132,12 +165,16 @@ impl<'t> Decoder<'t, '_> {
             "effect" => call.effect = self.one_of(key, &EFFECTS, value),
             "returns" => call.returns = self.schema(&entry.key, value),
             "save_to" => call.save_to = self.saved(key, value),
+            "undo" => call.undo = self.call(key, entry.span, value).map(Box::new),
             "join" => parts.composite.any = self.one_of(key, &[("all", false), ("any", true)], value).is_some_and(|any| any.value),
             "on_error" => {
                 let words = [("fail", OnBranchError::Fail), ("collect", OnBranchError::Collect)];
                 parts.composite.on_error = self.one_of(key, &words, value).map(|word| word.value);
             }
-            _ => parts.composite.limit = self.count(key, value).map(|limit| limit.value),
+            _ => {
+                let limit = self.integer(key, 1, u64::from(MOST_ABREAST), value);
+                parts.composite.limit = limit.and_then(|limit| u32::try_from(limit.value).ok());
+            }
         }
     }
 
@@ -158,7 +195,13 @@ impl<'t> Decoder<'t, '_> {
                         self.find(Code::MissingValue, branch.span, format!("the branch `{}` has no call", shown(&branch.key)));
                         return None;
                     }
-                    let call = self.call(&branch.key, branch.span, &branch.value)?;
+                    let call = self.call_of(&BRANCH, &branch.key, branch.span, &branch.value)?;
+                    if let CalleeSyntax::Parallel(..) | CalleeSyntax::Each(..) = call.callee {
+                        let message = format!("the branch `{}` makes several calls itself", shown(&branch.key));
+                        let help = "put `parallel` or `each` on a node of its own, and call that by `graph:`";
+                        self.find_with(Code::WrongType, branch.span, message, help);
+                        return None;
+                    }
                     Some((Spanned::new(Key::from(&*branch.key), branch.span), call))
                 });
                 Some(CalleeSyntax::Parallel(branches.collect(), none))
@@ -290,5 +333,6 @@ fn bare(key: Span, span: Span, callee: CalleeSyntax) -> CallSyntax {
         returns: None,
         save_to: None,
         metadata: None,
+        undo: None,
     }
 }

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     diagnostic::{Code, Severity},
+    language::MOST_ABREAST,
     span::Spanned,
     syntax::{
         node::NodeSyntax,
@@ -65,7 +66,21 @@ pub(crate) static PREDICATE: Form = Form::new("a predicate", &["needs", "schema"
 
 pub(crate) static LIMITS: Form = Form::new(
     "`limits`",
-    &["input", "depth", "value", "context", "template_output", "template_fuel", "pass_through", "tool_output", "tool_stderr", "effects"],
+    &[
+        "input",
+        "depth",
+        "value",
+        "context",
+        "template_output",
+        "template_fuel",
+        "pass_through",
+        "tool_output",
+        "tool_stderr",
+        "effects",
+        "abreast",
+        "parts",
+        "parts_output",
+    ],
 );
 
 pub(super) const DIALECTS: [(&str, Dialect); 3] = [("jinja", Dialect::Jinja), ("go", Dialect::Go), ("legacy", Dialect::Legacy)];
@@ -189,7 +204,11 @@ impl<'t> Decoder<'t, '_> {
         let mut limits = LimitsSyntax::default();
         let entries = self.mapping("limits", "a mapping from limits to numbers", value).unwrap_or_default();
         self.each(entries, &LIMITS, |decoder, key, entry| {
-            let most = if key == "depth" { u64::from(DEEPEST) } else { u64::MAX };
+            let most = match key {
+                "depth" => u64::from(DEEPEST),
+                "abreast" => u64::from(MOST_ABREAST),
+                _ => u64::MAX,
+            };
             let number = decoder.integer(key, 1, most, &entry.value).map(|number| number.value);
             match key {
                 "input" => limits.input = number,
@@ -201,7 +220,10 @@ impl<'t> Decoder<'t, '_> {
                 "pass_through" => limits.pass_through = number,
                 "tool_output" => limits.tool_output = number,
                 "tool_stderr" => limits.tool_stderr = number,
-                _ => limits.effects = number,
+                "effects" => limits.effects = number,
+                "abreast" => limits.abreast = number,
+                "parts" => limits.parts = number,
+                _ => limits.parts_output = number,
             }
         });
         limits

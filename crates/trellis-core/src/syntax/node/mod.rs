@@ -258,6 +258,8 @@ pub struct CallSyntax {
     pub save_to: Option<Spanned<KeyPath>>,
     /// `metadata:`.
     pub metadata: Option<Spanned<Shape>>,
+    /// `undo:` of a branch of `parallel` (language 10.6).
+    pub undo: Option<Box<CallSyntax>>,
 }
 
 impl CallSyntax {
@@ -265,7 +267,10 @@ impl CallSyntax {
     pub(crate) fn called(&self) -> Vec<&TargetSyntax> {
         match &self.callee {
             CalleeSyntax::Graph(target) => vec![target],
-            CalleeSyntax::Parallel(branches, _) => branches.iter().flat_map(|(_, branch)| branch.called()).collect(),
+            CalleeSyntax::Parallel(branches, _) => {
+                let branches = branches.iter().flat_map(|(_, branch)| std::iter::once(branch).chain(branch.undo.as_deref()));
+                branches.flat_map(CallSyntax::called).collect()
+            }
             CalleeSyntax::Tool(_) | CalleeSyntax::Each(..) => Vec::new(),
         }
     }

@@ -222,6 +222,9 @@ mod tests {
             ("tool_output", limits.tool_output),
             ("tool_stderr", limits.tool_stderr),
             ("effects", limits.effects),
+            ("abreast", limits.abreast.into()),
+            ("parts", limits.parts),
+            ("parts_output", limits.parts_output),
         ];
         for (key, bound) in known {
             assert_eq!(default(&project::LIMITS, key), json!(bound), "{key}");

@@ -96,6 +96,13 @@ pub(super) static LIMITS: KeyFormTable = KeyFormTable {
         ("tool_output", Count, "Bytes of one tool's output. Without it: `1048576`."),
         ("tool_stderr", Count, "Bytes that one tool writes on standard error. Without it: `16777216`."),
         ("effects", Count, "Calls with `undo` remembered at once. Without it: `10000`."),
+        (
+            "abreast",
+            Count,
+            "Parts of a `parallel` or `each` that run at once, where the call sets no `limit`: from 1 to 64. Without it: `16`.",
+        ),
+        ("parts", Count, "Parts of one `parallel` or `each`. Without it: `1000`."),
+        ("parts_output", Count, "Bytes of the results of all parts of one call, as compact JSON. Without it: `16777216`."),
     ],
 };
 

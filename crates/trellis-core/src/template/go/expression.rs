@@ -8,7 +8,7 @@ use minijinja::{
 };
 
 use super::{
-    super::{Mistake, secret::is_masked},
+    super::{Mistake, bridge::LOOP_KEY, secret::is_masked},
     SUBSET, constant,
     lexer::{GoLexer, GoToken},
     span,
@@ -154,7 +154,8 @@ impl<'s, 'p> GoAction<'s, 'p> {
             GoToken::Root => match self.lexer.next()? {
                 Some((GoToken::Field(name), next)) if next.start == place.end => {
                     end = next.end;
-                    variable(name, place.start..next.end)
+                    let is_shadowed = name == "loop" && matches!(self.dot, Dot::Named(_));
+                    variable(if is_shadowed { LOOP_KEY } else { name }, place.start..next.end)
                 }
                 _ => return Err(Mistake::syntax(place, "`$` alone is the whole context: name a key, `$.key`")),
             },

@@ -6,6 +6,7 @@ use super::{inner, value_of};
 use crate::{
     path::{KeyPath, Segment},
     template::{
+        bridge::context_key,
         kinds::{KindSet, keeps_items},
         machine::hook,
     },
@@ -138,7 +139,7 @@ impl<'s> TemplateNames<'s> {
             Expr::Var(node) if super::super::secret::is_masked(node.id) => None,
             Expr::Var(node) => match self.get(node.id) {
                 Some(binding) => binding.whole.clone(),
-                None => ValueSource::of(node.id),
+                None => ValueSource::of(context_key(node.id)),
             },
             Expr::GetAttr(node) => Some(self.source(&node.expr)?.under(node.name)),
             Expr::GetItem(node) => {
@@ -246,7 +247,7 @@ pub(super) fn beginning(tree: &Expr<'_>) -> Option<KeyPath> {
     let mut tree = tree;
     loop {
         tree = match tree {
-            Expr::Var(node) => return KeyPath::new(vec![Segment::Key(node.id.into())]),
+            Expr::Var(node) => return KeyPath::new(vec![Segment::Key(context_key(node.id).into())]),
             Expr::Filter(node) => node.expr.as_ref().or_else(|| node.args.first().map(value_of))?,
             Expr::GetAttr(node) => &node.expr,
             Expr::GetItem(node) => &node.expr,

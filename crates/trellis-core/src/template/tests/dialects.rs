@@ -76,6 +76,27 @@ fn dialects_agree() {
     }
 }
 
+/// Language 3.5: `$` is the whole context, also where a loop has names of its own.
+#[test]
+fn a_key_named_loop_is_read_inside_of_range() {
+    let mut scope = scope();
+    scope.context.insert("loop".into(), Value::from_json(r#"{"index": "the key"}"#).unwrap());
+    for (text, shown) in [
+        ("{{ range .items }}{{ $.loop.index }} {{ .t }};{{ end }}", "the key x;the key y;"),
+        ("{{ range .items }}{{ range $.user.tags }}{{ index $.loop \"index\" }},{{ end }}{{ end }}", "the key,the key,the key,the key,"),
+        ("{{ range .items }}{{ if $.loop }}{{ toJson $.loop }}{{ end }}{{ end }}", r#"{"index":"the key"}{"index":"the key"}"#),
+        ("{{ with .user }}{{ $.loop.index }}{{ end }}{{ .loop.index }}", "the keythe key"),
+        ("{{ range $loop := .items }}{{ $loop.t }}{{ $.loop.index }}{{ end }}", "xthe keyythe key"),
+    ] {
+        let (template, found) = parse(text, Dialect::Go);
+        assert!(found.is_empty(), "{text}: {found:?}");
+        assert_eq!(template.render(&scope, LIMITS).as_deref(), Ok(shown), "{text}");
+        let read: Vec<_> = template.reads().into_iter().map(|read| read.path.to_string()).collect();
+        assert!(read.iter().any(|path| path.starts_with("loop")), "{text}: {read:?}");
+    }
+    assert_eq!(render_in("{{ range .items }}{{ $.loop }}{{ end }}", Dialect::Go), Err("`$.loop` is not set".to_owned()));
+}
+
 #[test]
 fn secrets_are_places_and_never_text() {
     let mut report = Report::new(&"a.md".into());

@@ -18,8 +18,6 @@ use trellis_core::{
     Mapping, ToolError, Value, builtin::BuiltinTool, engine::ToolErrorKind, id::IdempotencyKey, schema::Schema, template::Shape,
 };
 
-#[cfg(feature = "sqlite")]
-pub(super) use self::documents::Indexes;
 use super::{
     Answer, Binding, Job, Obstacle, Pending,
     config::{ConfigReader, given},
@@ -62,7 +60,7 @@ struct Builtin {
 /// Keys beside `builtin:`; each builtin has some of them, which the compiler holds bindings to.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Config {
+struct BuiltinConfig {
     builtin: Option<String>,
     #[serde(deserialize_with = "given")]
     folder: Option<PathBuf>,
@@ -84,7 +82,7 @@ struct Config {
 
 /// Reads `builtin:` and the keys beside it. A name that is none has the compiler's finding.
 pub(super) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Carrier> {
-    let config: Config = reader.read(|_, _| None);
+    let config: BuiltinConfig = reader.read(|_, _| None);
     let known = BuiltinTool::find(config.builtin.as_deref()?)?;
     let tool = tool(known.name, config, reader, site)?;
     let parameters = known.parameters().and_then(|schema| Schema::new(&schema).ok());
@@ -93,7 +91,7 @@ pub(super) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Car
 }
 
 /// The builtin of a name; nothing where this build does not carry it out.
-fn tool(name: &str, config: Config, reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Arc<dyn Tool>> {
+fn tool(name: &str, config: BuiltinConfig, reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Arc<dyn Tool>> {
     if let Some(calculation) = calculate::Calculation::named(name) {
         return Some(Arc::new(calculation));
     }
@@ -101,8 +99,8 @@ fn tool(name: &str, config: Config, reader: &mut ConfigReader<'_>, site: &Site<'
     return match name {
         "documents.search" => Some(Arc::new(documents::Search::new(config, reader, site)?)),
         "documents.read" => Some(Arc::new(documents::Read::new(&config, site))),
-        "sql.query" => Some(Arc::new(sql::Query::new(config, reader, site)?)),
-        _ => values::Values::named(name, config, site).map(|values| Arc::new(values) as Arc<dyn Tool>),
+        "sql.query" => Some(Arc::new(sql::SqlQuery::new(config, reader, site)?)),
+        _ => values::ValueTool::named(name, config, site).map(|values| Arc::new(values) as Arc<dyn Tool>),
     };
     #[cfg(not(feature = "sqlite"))]
     {

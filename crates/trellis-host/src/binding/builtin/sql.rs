@@ -17,7 +17,7 @@ use rusqlite::{
 };
 use trellis_core::{Mapping, ToolError, Value};
 
-use super::{Config, Request, Tool, final_error, store_error};
+use super::{BuiltinConfig, Request, Tool, final_error, store_error};
 use crate::binding::{Obstacle, config::ConfigReader, kind::Site};
 
 /// Rows of one result.
@@ -27,7 +27,7 @@ const MAX_ROWS: usize = 10_000;
 const BUSY: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
-pub(super) struct Query {
+pub(super) struct SqlQuery {
     database: PathBuf,
     init: Option<PathBuf>,
     sql: String,
@@ -35,9 +35,9 @@ pub(super) struct Query {
     one: bool,
 }
 
-impl Query {
-    pub(super) fn new(config: Config, reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Self> {
-        let Config { database, init, sql, write, one, .. } = config;
+impl SqlQuery {
+    pub(super) fn new(config: BuiltinConfig, reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Self> {
+        let BuiltinConfig { database, init, sql, write, one, .. } = config;
         if database.is_none() || sql.is_none() {
             let key = if database.is_none() { "database: data/shop.db" } else { "sql: select …" };
             let message = format!("`sql.query` has no `{}`", key.split(':').next().unwrap_or_default());
@@ -124,7 +124,7 @@ impl Query {
     }
 }
 
-impl Tool for Query {
+impl Tool for SqlQuery {
     fn call(&self, request: Request<'_>) -> Result<Value, ToolError> {
         let connection = self.open()?;
         let interrupt = connection.get_interrupt_handle();
@@ -139,7 +139,7 @@ impl Tool for Query {
             let name = statement.parameter_name(index).map(|name| name[1..].to_owned());
             let Some(name) = name else { return Err(final_error("sql", "parameters have names: write `:name` in place of `?`")) };
             let value = request.args.get(&*name).unwrap_or(&Value::Null);
-            statement.raw_bind_parameter(index, Bound(value)).map_err(|error| self.failed(&error))?;
+            statement.raw_bind_parameter(index, BoundParameter(value)).map_err(|error| self.failed(&error))?;
         }
         let rows = self.rows(&mut statement)?;
         Ok(if self.one { rows.into_iter().next().unwrap_or(Value::Null) } else { Value::list(rows) })
@@ -172,9 +172,9 @@ fn authorize(context: AuthContext<'_>) -> Authorization {
 }
 
 /// A value as a parameter: lists and mappings as JSON.
-struct Bound<'v>(&'v Value);
+struct BoundParameter<'v>(&'v Value);
 
-impl ToSql for Bound<'_> {
+impl ToSql for BoundParameter<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         let Self(value) = self;
         Ok(match value {

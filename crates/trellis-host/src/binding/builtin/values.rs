@@ -12,7 +12,7 @@ use std::{
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use trellis_core::{Mapping, ToolError, Value, syntax::duration};
 
-use super::{Config, Request, Tool, final_error, number, store_error, text};
+use super::{BuiltinConfig, Request, Tool, final_error, number, store_error, text};
 use crate::binding::{Obstacle, kind::Site};
 
 /// The file where nobody names one, below the folder of the project file.
@@ -51,7 +51,7 @@ enum Operation {
 }
 
 #[derive(Debug)]
-pub(super) struct Values {
+pub(super) struct ValueTool {
     operation: Operation,
     file: PathBuf,
     space: String,
@@ -59,14 +59,14 @@ pub(super) struct Values {
 }
 
 /// A value that is there.
-struct Entry {
+struct VersionedValue {
     value: Value,
     version: u64,
 }
 
-impl Values {
+impl ValueTool {
     /// The builtin of a name; nothing where it is none of these.
-    pub(super) fn named(name: &str, config: Config, site: &Site<'_>) -> Option<Self> {
+    pub(super) fn named(name: &str, config: BuiltinConfig, site: &Site<'_>) -> Option<Self> {
         let operation = match name {
             "values.get" => Operation::Get,
             "values.put" => Operation::Put,
@@ -101,7 +101,7 @@ impl Values {
         store_error(format!("`{}` cannot be used: {error}", self.file.display()))
     }
 
-    fn entry(&self, connection: &Connection, key: &str, now: i64) -> Result<Option<Entry>, ToolError> {
+    fn entry(&self, connection: &Connection, key: &str, now: i64) -> Result<Option<VersionedValue>, ToolError> {
         let mut statement = connection
             .prepare_cached("select value, version from entries where space = ?1 and key = ?2 and (expires is null or expires > ?3)")
             .map_err(|error| self.failed(&error))?;
@@ -109,13 +109,13 @@ impl Values {
             statement.query_row(params![self.space, key, now], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))).optional();
         let Some((json, version)) = row.map_err(|error| self.failed(&error))? else { return Ok(None) };
         let value = Value::from_json(&json).map_err(|error| store_error(format!("the value of `{key}` cannot be read: {error}")))?;
-        Ok(Some(Entry { value, version: version.unsigned_abs() }))
+        Ok(Some(VersionedValue { value, version: version.unsigned_abs() }))
     }
 
     fn get(&self, key: &str, now: i64) -> Result<Value, ToolError> {
         let found = if self.file.exists() { self.entry(&self.open()?, key, now)? } else { None };
         match (found, &self.default) {
-            (Some(Entry { value, version }), _) => Ok(Value::map([("value", value), ("version", Value::from(version))])),
+            (Some(VersionedValue { value, version }), _) => Ok(Value::map([("value", value), ("version", Value::from(version))])),
             (None, Some(default)) => Ok(Value::map([("value", default.clone()), ("version", Value::Int(0))])),
             (None, None) => Err(final_error("not_found", format!("there is no value `{key}` in the space `{}`", self.space))),
         }
@@ -177,7 +177,7 @@ impl Values {
     }
 
     /// The value after a put or an append, as JSON.
-    fn changed(&self, args: &Mapping, key: &str, before: Option<Entry>) -> Result<String, ToolError> {
+    fn changed(&self, args: &Mapping, key: &str, before: Option<VersionedValue>) -> Result<String, ToolError> {
         let value = match self.operation {
             Operation::Append => {
                 let mut items = match before.map(|entry| entry.value) {
@@ -203,7 +203,7 @@ impl Values {
     }
 }
 
-impl Tool for Values {
+impl Tool for ValueTool {
     fn call(&self, request: Request<'_>) -> Result<Value, ToolError> {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let now = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
@@ -238,7 +238,7 @@ mod tests {
     impl Space {
         fn at(&self, operation: Operation, key: &str, args: &str, now: i64) -> Result<String, ToolError> {
             let file = self.0.path().join(".trellis/values.db");
-            let values = Values { operation, file, space: "s".into(), default: None };
+            let values = ValueTool { operation, file, space: "s".into(), default: None };
             let Ok(Value::Map(args)) = Value::from_json(args) else { panic!("{args}") };
             let (key, stop) = (IdempotencyKey::new(key), StopHandle::default());
             let request = Request { args: &args, key: &key, stop: &stop };

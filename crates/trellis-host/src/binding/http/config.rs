@@ -50,6 +50,9 @@ pub(super) enum ResponseFormat {
 struct HttpBinding {
     #[serde(deserialize_with = "given")]
     http: Option<HttpConfig>,
+    /// Beside every kind (9.1).
+    #[serde(deserialize_with = "given")]
+    max_wait: Option<Wait>,
 }
 
 #[derive(Deserialize)]
@@ -83,7 +86,8 @@ struct HttpConfig {
     idempotency: KeyHeader,
     #[serde(deserialize_with = "given")]
     ca: Option<PathBuf>,
-    max_wait: Wait,
+    #[serde(deserialize_with = "given")]
+    max_wait: Option<Wait>,
 }
 
 impl Default for HttpConfig {
@@ -106,7 +110,7 @@ impl Default for HttpConfig {
             redirects: 0,
             idempotency: KeyHeader(Some(IDEMPOTENCY.to_owned())),
             ca: None,
-            max_wait: Wait(MAX_WAIT),
+            max_wait: None,
         }
     }
 }
@@ -146,9 +150,10 @@ pub(in crate::binding) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -
 
 fn http(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Http> {
     let help = |_: &str, _: &str| Some("write a method with its URL: `http: { get: \"https://…\" }`".to_owned());
-    let mut config = reader.read::<HttpBinding>(help).http?;
+    let HttpBinding { http, max_wait } = reader.read(help);
+    let config = http?;
     let shape = reader.shape("http")?.value.clone();
-    let (key, method) = method(reader, site, &mut config)?;
+    let (key, method) = method(reader, site, &config)?;
     let url = url(reader, &config, &shape, key)?;
     for (key, what) in [("base", config.base.as_ref().and_then(BaseUrl::written).map(str::to_owned)), (key, url.origin())] {
         if let Some(host) = what.as_deref().and_then(unprotected) {
@@ -177,13 +182,12 @@ fn http(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Http> {
         redirects: config.redirects,
         idempotency: config.idempotency.0.filter(|_| !matches!(key, "get" | "head")),
         ca: config.ca.map(|ca| site.folder.join(ca)),
-        max_wait: config.max_wait.0,
-        secret_names: shape.secrets().into_iter().map(|(name, _)| name.to_owned()).collect(),
+        max_wait: max_wait.or(config.max_wait).map_or(MAX_WAIT, |wait| wait.0),
     })
 }
 
 /// The one method: its key, and its name on the wire.
-fn method(reader: &mut ConfigReader<'_>, site: &Site<'_>, config: &mut HttpConfig) -> Option<(&'static str, &'static str)> {
+fn method(reader: &mut ConfigReader<'_>, site: &Site<'_>, config: &HttpConfig) -> Option<(&'static str, &'static str)> {
     let all = [
         (&config.get, "get", "GET"),
         (&config.head, "head", "HEAD"),

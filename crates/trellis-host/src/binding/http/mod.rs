@@ -9,8 +9,6 @@
 pub(super) mod config;
 mod request;
 mod response;
-#[cfg(test)]
-mod tests;
 mod url;
 
 use std::{collections::BTreeSet, fmt, path::PathBuf, sync::Arc, time::Duration};
@@ -52,8 +50,6 @@ pub(super) struct Http {
     idempotency: Option<String>,
     ca: Option<PathBuf>,
     max_wait: Duration,
-    /// The secrets that it names, each once.
-    secret_names: BTreeSet<String>,
 }
 
 /// The body of a request.
@@ -91,11 +87,6 @@ impl Binding for Http {
 
     fn obstacles(&self) -> Vec<Obstacle> {
         let mut found: Vec<Obstacle> = self.base.iter().filter_map(BaseUrl::obstacle).collect();
-        let unknown = self.secret_names.iter().filter_map(|name| Some(self.secrets.find(name).err()?.to_string()));
-        found.extend(unknown.map(|why| match why.split_once("; ") {
-            Some((why, help)) => Obstacle::new("http", why).help(help),
-            None => Obstacle::new("http", why),
-        }));
         if let Some(ca) = &self.ca
             && let Err(error) = crate::http::check_ca(ca)
         {

@@ -52,7 +52,7 @@ impl Filling<'_> {
         };
         let mut url = filled(base.as_deref(), &self.pieces(&http.url)?)?;
         if let Some(query) = &http.query {
-            let query = pairs(&self.value(query)?)?;
+            let query = pairs(&self.entries(query)?)?;
             if !query.is_empty() {
                 url.push(if url.contains('?') { '&' } else { '?' });
                 url.push_str(&query);
@@ -79,7 +79,7 @@ impl Filling<'_> {
         let (media_type, body) = match body {
             RequestBody::None => return Ok(request),
             RequestBody::Json(shape) => ("application/json", self.value(shape)?.to_json()),
-            RequestBody::Form(shape) => ("application/x-www-form-urlencoded", pairs(&self.value(shape)?)?),
+            RequestBody::Form(shape) => ("application/x-www-form-urlencoded", pairs(&self.entries(shape)?)?),
             RequestBody::Text(shape) => {
                 let text = plain(&self.value(shape)?).ok_or_else(|| coded("template", "`text` takes a text").finally())?;
                 ("text/plain; charset=utf-8", text)
@@ -122,6 +122,17 @@ impl Filling<'_> {
                 .ok_or_else(|| coded("secret", format!("the secret `{}` has no place in the request", place.name)).finally())?;
         }
         Ok(value)
+    }
+
+    /// The entries of a mapping, in the order of the file.
+    fn entries(&mut self, shape: &Shape) -> Result<Vec<(Arc<str>, Value)>, ToolError> {
+        match shape {
+            Shape::Map(entries) => entries.iter().map(|(key, shape)| Ok((Arc::clone(&key.value), self.value(&shape.value)?))).collect(),
+            other => match self.value(other)? {
+                Value::Map(entries) => Ok(entries.iter().map(|(key, value)| (Arc::clone(key), value.clone())).collect()),
+                _ => Ok(Vec::new()),
+            },
+        }
     }
 
     fn secret(&mut self, name: &str) -> Result<SecretText, ToolError> {

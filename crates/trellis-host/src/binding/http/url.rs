@@ -1,6 +1,6 @@
 //! URLs with holes (world 9.11): an author's text fixes scheme, host and port, and what is filled in stays within its segment.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use serde::{
     Deserialize, Deserializer,
@@ -147,11 +147,11 @@ fn check_segment(segment: &str, is_filled: bool) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// The pairs of a mapping, percent-encoded: null leaves a pair out, a list repeats it.
+/// Pairs of names and values, percent-encoded: null leaves a pair out, a list repeats it.
 ///
 /// # Errors
 /// `url`: a value is a mapping, or a list in a list.
-pub(super) fn pairs(of: &Value) -> Result<String, ToolError> {
+pub(super) fn pairs(of: &[(Arc<str>, Value)]) -> Result<String, ToolError> {
     let mut text = String::new();
     let mut push = |key: &str, value: &Value| {
         if matches!(value, Value::Null) {
@@ -166,7 +166,7 @@ pub(super) fn pairs(of: &Value) -> Result<String, ToolError> {
         text.push_str(&encoded(&value));
         Ok::<(), ToolError>(())
     };
-    for (key, value) in of.as_map().into_iter().flat_map(trellis_core::Mapping::iter) {
+    for (key, value) in of {
         match value {
             Value::List(items) => items.iter().try_for_each(|item| push(key, item))?,
             value => push(key, value)?,
@@ -337,9 +337,13 @@ mod tests {
     // world 9.11
     #[test]
     fn null_leaves_a_pair_out_and_a_list_repeats_it() {
-        let query = |json: &str| pairs(&Value::from_json(json).unwrap());
-        assert_eq!(query(r#"{"a":[1,"x y",null],"b":null,"c&":true,"d":""}"#).unwrap(), "a=1&a=x%20y&c%26=true&d=");
-        assert!(query(r#"{"a":{"b":1}}"#).is_err() && query(r#"{"a":[[1]]}"#).is_err());
+        let query = |entries: &[(&str, &str)]| {
+            let entries = entries.iter().map(|(name, json)| (Arc::from(*name), Value::from_json(json).unwrap()));
+            pairs(&entries.collect::<Vec<_>>())
+        };
+        let entries = [("d", "\"\""), ("a", r#"[1,"x y",null]"#), ("b", "null"), ("c&", "true")];
+        assert_eq!(query(&entries).unwrap(), "d=&a=1&a=x%20y&c%26=true");
+        assert!(query(&[("a", r#"{"b":1}"#)]).is_err() && query(&[("a", "[[1]]")]).is_err());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc};
 use serde_yaml::{Mapping as Yaml, Value as YamlValue};
 use trellis_core::{Document, ToolError, Value, schema::Schema};
 
-use super::{super::Host, binding::find_server, config::ServerConfig, connection::Connection, failure::coded, tools::ServerTool};
+use super::{super::Host, binding::find_server, config::ServerConfig, connection::Connection, failure::coded, servers::Servers, tools::ServerTool};
 
 /// Writes a library of the tools that a server of the outermost graph of these files has now; its relative paths begin at `folder`, and `day` is the day
 /// that its comment names. A tool that says it only reads has no effect, any other is irreversible.
@@ -22,7 +22,7 @@ pub async fn server_library(documents: &[Arc<Document>], folder: &Path, host: &H
         let message = found.first().map(|finding| finding.message.clone()).unwrap_or_default();
         unknown(format!("the server `{server}` has a mistake: {message}"))
     })?;
-    let known = host.servers.get(config, &host.secrets, &host.http);
+    let known = host.shared::<Servers>().get(config, &host.secrets, &host.http);
     let lease = known.connection().await?;
     let tools = lease.connection().tools().await?;
     let written: Vec<YamlValue> = tools.tools().map(|tool| YamlValue::from(entry(tool))).collect();

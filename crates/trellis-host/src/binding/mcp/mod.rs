@@ -61,7 +61,7 @@ pub(super) struct McpTool {
 pub(super) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Carrier> {
     let (server, tool) = binding::read(reader, site)?;
     let args = reader.shape("args").map(|shape| shape.value.clone());
-    Some(Carrier::new(McpTool { server: site.host.servers.get(server, &site.host.secrets, &site.host.http), tool, args }))
+    Some(Carrier::new(McpTool { server: site.host.shared::<Servers>().get(server, &site.host.secrets, &site.host.http), tool, args }))
 }
 
 /// Findings about the servers that a project file defines.

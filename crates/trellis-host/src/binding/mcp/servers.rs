@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 use trellis_core::ToolError;
 
 use super::{
-    super::Cancel,
+    super::{Cancel, Pending, host::Resource},
     config::{Reach, ServerConfig},
     connection::Connection,
     failure::{left_alone, lost},
@@ -26,9 +26,9 @@ const DEATHS: usize = 3;
 /// … within this time is left alone for as long.
 const WITHIN: Duration = Duration::from_secs(60);
 
-/// The servers that bindings of a host call, and their connections. Clones are the same servers.
-#[derive(Clone, Default)]
-pub struct Servers(Arc<Mutex<Vec<Arc<Server>>>>);
+/// The servers that bindings of a host call, and their connections.
+#[derive(Default)]
+pub struct Servers(Mutex<Vec<Arc<Server>>>);
 
 /// A server and its connection, where there is one.
 pub(super) struct Server {
@@ -73,11 +73,15 @@ impl Servers {
         servers.push(Arc::clone(&server));
         server
     }
+}
 
+impl Resource for Servers {
     /// Closes all connections, and opens none any more. Processes are asked to end, and ended by force after their grace period.
-    pub async fn close(&self) {
-        let servers = std::mem::take(&mut *locked(&self.0));
-        futures_util::future::join_all(servers.iter().map(|server| server.close())).await;
+    fn close(&self) -> Pending<'_, ()> {
+        Box::pin(async {
+            let servers = std::mem::take(&mut *locked(&self.0));
+            futures_util::future::join_all(servers.iter().map(|server| server.close())).await;
+        })
     }
 }
 

@@ -20,7 +20,7 @@ const GRACE: Duration = Duration::from_secs(5);
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Config {
+struct ProcessConfig {
     #[serde(deserialize_with = "given")]
     process: Option<Vec<String>>,
     env: BTreeMap<String, Plain>,
@@ -38,7 +38,7 @@ pub(in crate::binding) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -
 }
 
 fn process(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Process> {
-    let Config { process, env, cwd, grace, output_limit } = reader.read(|key, value| match key {
+    let ProcessConfig { process, env, cwd, grace, output_limit } = reader.read(|key, value| match key {
         "process" => Some("write the command and its arguments as a list of texts: `[./bin/tool, --fast]`".to_owned()),
         "grace" => Some(duration::help(value)),
         _ => None,

@@ -73,7 +73,7 @@ impl Binding for Process {
 }
 
 impl Process {
-    async fn run_to_end(&self, job: Job<'_>) -> Result<Value, ToolError> {
+    pub(in crate::binding) async fn run_to_end(&self, job: Job<'_>) -> Result<Value, ToolError> {
         let (tool, progress) = (job.tool(), job.progress());
         let mut args = Value::Map(job.args.clone()).to_json();
         let mut command = self.command(&job, &args);

@@ -64,7 +64,8 @@ impl Bench {
     fn job_with<'c>(&self, call: &'c PendingCall, cancel: &Cancel, mask: Mask, report: Report) -> Job<'c> {
         let caller = Caller::new("s".into(), "g".into(), |_| {}).with_cancel(cancel.clone());
         let context = CallContext::new(&caller, call, report);
-        Job { call, args: call.args.clone(), timeout: self.timeout, context, bounds: self.bounds(), mask }
+        let args = call.args.clone();
+        Job { call, args, timeout: self.timeout, context, offered: Vec::new(), returns: None, bounds: self.bounds(), mask }
     }
 
     fn bounds(&self) -> Bounds {

@@ -5,8 +5,8 @@ use trellis_core::{Input, ToolError, ToolOutcome, id::CallId};
 /// What stands for a secret that somebody typed.
 const SECRET: &str = "***";
 
-/// The line of an input; results name their call by its number among `calls` where it is not the last one.
-pub(super) fn input(input: &Input, calls: &[CallId], is_secret: bool) -> String {
+/// The line of an input; results name their call by its number among `calls` where it is not the pending one.
+pub(super) fn input(input: &Input, calls: &[CallId], pending: Option<&CallId>, is_secret: bool) -> String {
     match input {
         Input::Text(_) | Input::Value(_) if is_secret => format!("> {SECRET}"),
         Input::Text(text) if text.contains(['\n', '\r']) => format!(">= {}", json(text)),
@@ -17,7 +17,7 @@ pub(super) fn input(input: &Input, calls: &[CallId], is_secret: bool) -> String 
         Input::Pass => ".".to_owned(),
         Input::Result(result) => {
             let number = match calls.iter().rposition(|call| *call == result.id) {
-                Some(at) if at + 1 == calls.len() => String::new(),
+                Some(_) if pending == Some(&result.id) => String::new(),
                 Some(at) => (at + 1).to_string(),
                 None => "0".to_owned(),
             };

@@ -143,7 +143,7 @@ impl<'e> Author<'e> {
             }
             self.answer(&answers);
             let is_secret = is_secret(self.engine, &state.current_node_id);
-            self.script.line(&lines::input(&moment.input, &self.script.calls, is_secret));
+            self.script.line(&lines::input(&moment.input, &self.script.calls, self.script.pending.as_ref(), is_secret));
             self.hand_in(&state, moment.input);
         }
         self.compare(record, behind);

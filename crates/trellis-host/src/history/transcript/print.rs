@@ -21,7 +21,11 @@ pub fn next(out: &mut String, next: &Next) {
     match next {
         Next::Pass => {}
         Next::Ask(request) => self::request(out, request),
-        Next::Call(call) => self::call(out, call, "! "),
+        Next::Call(call) => self::call(out, call, "! ", None),
+        Next::Parts { whole, open } => {
+            self::call(out, whole, "! ", None);
+            open.iter().for_each(|call| part(out, call, None));
+        }
         Next::End(ended) => end(out, ended),
     }
 }
@@ -52,9 +56,23 @@ fn request(out: &mut String, request: &Request) {
     out.push_str(if request.open { " open\n" } else { "\n" });
 }
 
-/// `! name {args}` with everything that is not as usual in brackets; branches follow, indented.
-fn call(out: &mut String, call: &Call, lead: &str) {
+/// The whole of a call with parts, which follow it.
+pub(super) fn whole(out: &mut String, call: &Call) {
+    self::call(out, call, "! ", None);
+}
+
+/// `!   part: name {args} #2`: a part of a call, by its number among the calls of the transcript.
+pub(super) fn part(out: &mut String, call: &Call, number: Option<usize>) {
+    let name = call.part.as_ref().map(|of| format!("{}: ", of.part)).unwrap_or_default();
+    self::call(out, call, &format!("!   {name}"), number);
+}
+
+/// `! name {args}` with everything that is not as usual in brackets.
+fn call(out: &mut String, call: &Call, lead: &str, number: Option<usize>) {
     let _ = write!(out, "{lead}{} {}", call.name, Value::Map(call.args.clone()).to_json());
+    if let Some(number) = number {
+        let _ = write!(out, " #{number}");
+    }
     let mut notes = Vec::new();
     match &call.role {
         CallRole::Do => {}
@@ -73,11 +91,6 @@ fn call(out: &mut String, call: &Call, lead: &str) {
         let _ = write!(out, " ({note})");
     }
     out.push('\n');
-    if let CallKind::Parallel { branches, .. } = &call.kind {
-        for (branch, pending) in branches {
-            self::call(out, &Call::new(pending.clone()), &format!("!   {branch}: "));
-        }
-    }
 }
 
 /// `approve: question, expires 15m`.
@@ -98,8 +111,9 @@ fn kind(kind: &CallKind) -> Option<String> {
         CallKind::Parallel { any, collect, limit, .. } => {
             Some(words(&[("parallel", true), ("join any", *any), ("collect", *collect)], limit))
         }
-        CallKind::Each { items, offered, collect, limit } => {
+        CallKind::Each { items, offered, collect, limit, .. } => {
             let words = words(&[("each", true), ("collect", *collect)], limit);
+            let offered: Vec<_> = offered.iter().map(|tool| &*tool.name).collect();
             Some(format!("{words}, offered {}, items {}", offered.join(" "), items.to_json()))
         }
     }

@@ -15,6 +15,8 @@ pub struct TranscriptWriter {
     pub text: String,
     /// The calls that were made, in order: a line of an author may name one by its number.
     pub calls: Vec<CallId>,
+    /// The call that a result without a number is for: the pending one, of a call with parts the whole.
+    pub pending: Option<CallId>,
     /// What was said last: a node says it once for each time it is entered.
     shown: Option<(NodeId, u64)>,
 }
@@ -42,12 +44,30 @@ impl TranscriptWriter {
             print::content(&mut self.text, text);
             self.shown = Some(place);
         }
-        if let Next::Call(call) = &view.next
-            && self.calls.last() != Some(&call.id)
-        {
-            self.calls.push(call.id.clone());
+        match &view.next {
+            Next::Call(call) => {
+                self.pending = Some(call.id.clone());
+                if self.calls.last() != Some(&call.id) {
+                    self.calls.push(call.id.clone());
+                }
+                print::next(&mut self.text, &view.next);
+            }
+            Next::Parts { whole, open } => {
+                if self.pending.as_ref() != Some(&whole.id) {
+                    self.pending = Some(whole.id.clone());
+                    self.calls.push(whole.id.clone());
+                    print::whole(&mut self.text, whole);
+                }
+                // Those that opened now; the others were shown.
+                for part in open {
+                    if !self.calls.contains(&part.id) {
+                        self.calls.push(part.id.clone());
+                        print::part(&mut self.text, part, Some(self.calls.len()));
+                    }
+                }
+            }
+            next => print::next(&mut self.text, next),
         }
-        print::next(&mut self.text, &view.next);
         matches!(view.next, Next::Pass)
     }
 }

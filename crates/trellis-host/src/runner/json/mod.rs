@@ -11,6 +11,7 @@ use std::{collections::VecDeque, fmt, io};
 
 use serde::Serialize;
 use tokio::io::{AsyncBufRead, AsyncWrite, AsyncWriteExt};
+use trellis_core::id::CallId;
 
 use self::incoming::{bad, parse};
 use super::{
@@ -19,9 +20,10 @@ use super::{
 };
 use crate::{
     controls::escaped,
+    sessions,
     wire::{
-        ApprovalQuestion, Call, CallResult, End, InputQuestion, KeepQuestion, KeysQuestion, PredicateQuestion, Progress, Refusal, Reload,
-        SessionEvent, Stop,
+        ApprovalQuestion, Call, CallResult, Delta, End, InputQuestion, KeepQuestion, KeysQuestion, PredicateQuestion, Progress, Refusal,
+        Reload, SessionEvent, Stop,
     },
 };
 
@@ -33,12 +35,30 @@ pub struct JsonLines<R, W> {
     early: VecDeque<(Command, u64)>,
     early_bytes: u64,
     limit: u64,
+    /// Parts that were printed last, and whether as calls.
+    parts: VecDeque<(CallId, bool)>,
 }
+
+/// Parts that are remembered as printed: more than can be open at once.
+const PARTS: usize = 256;
 
 impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> JsonLines<R, W> {
     /// Lines from `reader`, lines to `writer`; a line is at most `limit` bytes, which must hold inputs and results of tools.
     pub fn new(reader: R, writer: W, limit: u64) -> Self {
-        Self { lines: LineReader::new(reader), writer, early: VecDeque::new(), early_bytes: 0, limit }
+        Self { lines: LineReader::new(reader), writer, early: VecDeque::new(), early_bytes: 0, limit, parts: VecDeque::new() }
+    }
+
+    /// Whether a part was not printed yet, as a call or as a question for its approval: each comes once.
+    fn is_new(&mut self, id: &CallId, as_call: bool) -> bool {
+        if self.parts.len() >= PARTS {
+            self.parts.pop_front();
+        }
+        let printed = (id.clone(), as_call);
+        let is_new = !self.parts.contains(&printed);
+        if is_new {
+            self.parts.push_back(printed);
+        }
+        is_new
     }
 
     async fn print(&mut self, line: &impl Serialize) -> io::Result<()> {
@@ -73,7 +93,22 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for JsonLines<R, W>
             Note::Call(call) => SessionEvent::CallTool(Call::from(call)),
             Note::Result(_, result) => SessionEvent::ToolResult(CallResult::from(result)),
             Note::Progress(call, text) => SessionEvent::Progress(Progress::new(call.id.clone(), text)),
+            Note::Delta(call, delta) => SessionEvent::Delta(Delta::new(call.id.clone(), delta)),
             // What is slept has its length in the graph; the other end has nothing to do.
+            Note::Awaiting(others) => {
+                for stop in others {
+                    match stop {
+                        sessions::Stop::Call { call, .. } if self.is_new(&call.id, true) => {
+                            self.print(&Stop::CallTool(Call::from(&**call))).await?;
+                        }
+                        sessions::Stop::Approve { call, .. } if self.is_new(&call.id, false) => {
+                            self.print(&Stop::Approval(ApprovalQuestion::from(&**call))).await?;
+                        }
+                        _ => {}
+                    }
+                }
+                return Ok(());
+            }
             Note::Sleep(_) | Note::Refused(..) | Note::RollingBack { .. } => return Ok(()),
             Note::Reload(Reloaded::Sound { moved, .. }) => SessionEvent::Reload(Reload::sound(*moved)),
             Note::Reload(Reloaded::Broken { findings, since }) => SessionEvent::Reload(Reload::broken(findings.json.clone(), Some(*since))),
@@ -89,6 +124,8 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for JsonLines<R, W>
             // After an error the request still stands.
             _ if asking.again => return Ok(()),
             Awaited::Input(request) => Stop::RequestInput(InputQuestion::new(request, seq)),
+            Awaited::Approval(call) if call.part.is_some() && !self.is_new(&call.id, false) => return Ok(()),
+            Awaited::Result(call) if call.part.is_some() && !self.is_new(&call.id, true) => return Ok(()),
             Awaited::Approval(call) => Stop::Approval(ApprovalQuestion::from(call)),
             Awaited::Result(call) => Stop::CallTool(Call::from(call)),
             Awaited::Predicate { id, name } => Stop::Predicate(PredicateQuestion::new(id, name)),

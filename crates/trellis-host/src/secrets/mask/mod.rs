@@ -59,6 +59,18 @@ impl Mask {
         Self::of_forms(all)
     }
 
+    /// Masks what either masks.
+    #[must_use]
+    pub fn and(self, other: &Self) -> Self {
+        if other.is_empty() {
+            return self;
+        }
+        if self.is_empty() {
+            return other.clone();
+        }
+        Self::of_forms(self.0.texts.iter().chain(&other.0.texts).cloned().collect())
+    }
+
     fn of_forms(mut texts: Vec<Zeroizing<Vec<u8>>>) -> Self {
         texts.retain(|text| text.len() >= SHORTEST);
         texts.sort_by(|one, other| one[0].cmp(&other[0]).then(other.len().cmp(&one.len())).then_with(|| one.cmp(other)));

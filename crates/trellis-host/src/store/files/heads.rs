@@ -23,7 +23,7 @@ const SETTLED: Duration = Duration::from_secs(1);
 
 /// What a journal begins with in every version, what every line has, and how far that is looked for.
 const OPENING: &[u8] = b"{\"trellis\":";
-const SUM: &[u8] = b"\"sum\":\"";
+const SUM_KEY: &[u8] = b"\"sum\":\"";
 const BEGINNING: u64 = 1 << 16;
 
 /// What was read before.
@@ -127,7 +127,7 @@ fn head(folder: &Folder, file: &OsStr, modified: Option<SystemTime>) -> Result<O
 fn is_journal(path: &Path) -> bool {
     let mut text = Vec::new();
     let read = opened(OpenOptions::new().read(true), path).and_then(|file| file.take(BEGINNING).read_to_end(&mut text));
-    read.is_err() || text.starts_with(OPENING) || text.windows(SUM.len()).any(|window| window == SUM)
+    read.is_err() || text.starts_with(OPENING) || text.windows(SUM_KEY.len()).any(|window| window == SUM_KEY)
 }
 
 /// The session of a file: its name says so, or where that is too long, its first line.

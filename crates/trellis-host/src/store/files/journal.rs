@@ -20,10 +20,8 @@ use super::{
     opened,
     scan::{Scan, Scanned, is_torn},
 };
-use crate::store::{Head, Row, StoreError};
+use crate::store::{Head, LOCK_TIMEOUT, Row, StoreError};
 
-/// How long another process may hold a session before it is given up.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// Where the end of a journal is looked for first, in bytes from there.
 const TAIL: u64 = 8 * 1024;
 
@@ -77,7 +75,7 @@ impl<'a> Journal<'a> {
     /// Locks a file that was opened at the session's path. Nothing: it does not lie there any more.
     pub(super) fn lock(folder: &'a Folder, session: &'a SessionId, file: &'a File, lock: FileLock) -> Result<Option<Self>, StoreError> {
         let path = folder.journal(session);
-        let give_up = Instant::now() + PATIENCE;
+        let give_up = Instant::now() + LOCK_TIMEOUT;
         let mut pause = Duration::from_micros(50);
         loop {
             let locked = if lock == FileLock::ToRead { file.try_lock_shared() } else { file.try_lock() };

@@ -40,7 +40,7 @@ use super::{
 };
 
 /// How many journals stay open.
-const OPEN: usize = 128;
+const MAX_OPEN_JOURNALS: usize = 128;
 
 /// Keeps sessions in a folder. It does its work on the threads of tokio that may block; where the disk is quick, one append is written where it is
 /// asked for.
@@ -202,7 +202,7 @@ impl OpenFiles {
     fn held(&self, session: &SessionId) -> Arc<Mutex<OpenJournal>> {
         self.writes.fetch_add(1, Ordering::Relaxed);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if open.len() >= OPEN && !open.contains_key(session) {
+        if open.len() >= MAX_OPEN_JOURNALS && !open.contains_key(session) {
             open.retain(|_, held| Arc::strong_count(held) > 1);
         }
         Arc::clone(open.entry(session.clone()).or_default())

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use trellis_core::SessionId;
 
 /// Longer names are cut, and told apart by a hash: a file system takes 255 bytes, and endings come behind.
-const LONGEST: usize = 200;
+const MAX_FILE_NAME_BYTES: usize = 200;
 
 /// The name of a session's files, without an ending. Upper case is encoded, because some file systems do not tell it from lower case.
 pub(super) fn of(session: &SessionId) -> String {
@@ -21,8 +21,8 @@ pub(super) fn of(session: &SessionId) -> String {
     if name.is_empty() {
         name.push('%');
     }
-    if name.len() > LONGEST {
-        name.truncate(LONGEST - 33);
+    if name.len() > MAX_FILE_NAME_BYTES {
+        name.truncate(MAX_FILE_NAME_BYTES - 33);
         let _ = write!(name, "~{:032x}", hash(session.as_str()));
     }
     name
@@ -80,7 +80,7 @@ mod tests {
     fn long_names_are_cut_and_stay_apart() {
         let long = "x".repeat(10_240);
         let other = format!("{}y", &long[1..]);
-        assert!(of(&long.as_str().into()).len() <= LONGEST);
+        assert!(of(&long.as_str().into()).len() <= MAX_FILE_NAME_BYTES);
         assert_ne!(of(&long.as_str().into()), of(&other.as_str().into()));
         assert_eq!(session(&of(&long.as_str().into())), None);
     }

@@ -12,19 +12,19 @@ use crate::store::StoreError;
 const STEPS: [&str; 2] = [include_str!("1.sql"), include_str!("2.sql")];
 
 /// Why it stays as it was.
-pub(super) enum Obstacle {
+pub(super) enum MigrationError {
     Newer(StoreError),
     Failed(Error),
 }
 
-impl From<Error> for Obstacle {
+impl From<Error> for MigrationError {
     fn from(error: Error) -> Self {
         Self::Failed(error)
     }
 }
 
 /// Makes or changes the tables in `schema`, if need be.
-pub(super) async fn migrate(client: &mut Client, schema: &str, store: &Arc<str>) -> Result<(), Obstacle> {
+pub(super) async fn migrate(client: &mut Client, schema: &str, store: &Arc<str>) -> Result<(), MigrationError> {
     let known = STEPS.len() as u64;
     let transaction = client.transaction().await?;
     transaction.execute("SELECT pg_advisory_xact_lock(hashtext('trellis'), hashtext($1))", &[&schema]).await?;
@@ -40,7 +40,7 @@ pub(super) async fn migrate(client: &mut Client, schema: &str, store: &Arc<str>)
     let found: i64 = transaction.query_one("SELECT max(format) FROM format", &[]).await?.get(0);
     let found = u64::try_from(found).unwrap_or_default();
     if found > known {
-        return Err(Obstacle::Newer(StoreError::Newer { store: Arc::clone(store), found, known }));
+        return Err(MigrationError::Newer(StoreError::Newer { store: Arc::clone(store), found, known }));
     }
     for step in STEPS.iter().skip(usize::try_from(found).unwrap_or(usize::MAX)) {
         transaction.batch_execute(step).await?;

@@ -16,7 +16,7 @@ use tokio::{sync::OnceCell, time::timeout};
 use tokio_postgres::{Config, Error, NoTls, error::SqlState, types::ToSql};
 use trellis_core::SessionId;
 
-use self::migrate::{Obstacle, migrate};
+use self::migrate::{MigrationError, migrate};
 use super::{Append, Head, Pending, Query, Removal, Row, SessionStatus, SessionStore, StoreError, Stored, Which, address::Address};
 
 /// How many connections one process makes at most.
@@ -97,8 +97,8 @@ impl PostgresStore {
     async fn prepare(&self) -> Result<(), StoreError> {
         let mut client = self.pool.get().await.map_err(|error| self.unreachable(&error))?;
         migrate(&mut client, &self.schema, &self.name).await.map_err(|obstacle| match obstacle {
-            Obstacle::Newer(error) => error,
-            Obstacle::Failed(error) => self.failed(&error),
+            MigrationError::Newer(error) => error,
+            MigrationError::Failed(error) => self.failed(&error),
         })
     }
 

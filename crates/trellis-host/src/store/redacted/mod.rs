@@ -28,7 +28,7 @@ use self::secret::{SeenSecrets, strip};
 pub(crate) use self::{
     mark::{is_in as is_redacted, whole},
     places::{Place, appended_path, visit},
-    secret::put_at,
+    secret::{MIN_SEARCHED_BYTES, put_at},
 };
 use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored};
 

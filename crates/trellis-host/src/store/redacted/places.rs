@@ -68,7 +68,7 @@ pub(crate) fn appended_path(path: &KeyPath, list: &KeyPath, at: usize) -> Option
 fn record(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
     each(value, &mut |key, value| match key {
         "seq" | "at" | "kind" | "from" | "to" | "program" | "origin" | "signal" | "key" => {}
-        "began" | "entered_at" | "stepped_at" | "approved" | "asked" | "still_asked" | "question" | "blocked" | "needs" => {}
+        "began" | "entered_at" | "stepped_at" | "approved" | "asked" | "still_asked" | "question" | "blocked" | "needs" | "waits" => {}
         "state" => state(value, visit),
         "changes" => changes(value, visit),
         "keys" => context(value, visit),
@@ -103,6 +103,7 @@ pub(super) fn state(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
         | "visits" | "abandoned" | "settled" | "rolled_back" => {}
         "context" => context(value, visit),
         "pending_tool_call" => call(value, visit),
+        "parts" => items(value, &mut |one| part(one, visit)),
         "effects" => items(value, &mut |one| effect(one, visit)),
         "ended" => ended(value, visit),
         "system_context" => each(value, &mut |_, value| visit(Place::Data(value))),
@@ -116,6 +117,7 @@ fn changes(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
         "context" => context(value, visit),
         "appended" => each(value, &mut |list, entry| appended(list, entry, visit)),
         "call" => call(value, visit),
+        "parts" => each(value, &mut |_, one| part(one, visit)),
         "system" => each(value, &mut |_, value| visit(Place::Data(value))),
         "effects" => each(value, &mut |key, value| {
             if key == "joined" {
@@ -149,7 +151,7 @@ fn effect(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
 
 fn call(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
     each(value, &mut |key, value| match key {
-        "id" | "name" | "role" | "node" | "secrets" | "idempotency_key" | "attempt" | "delay" | "timeout" | "retry" => {}
+        "id" | "name" | "role" | "node" | "secrets" | "idempotency_key" | "attempt" | "delay" | "timeout" | "retry" | "part" => {}
         "approve" => each(value, &mut |key, value| {
             if key == "ask" {
                 visit(Place::Data(value));
@@ -157,8 +159,17 @@ fn call(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
         }),
         "kind" => each(value, &mut |_, kind| {
             each(kind, &mut |key, value| match key {
-                "branches" => each(value, &mut |_, branch| call(branch, visit)),
+                // Of version 1, a mapping; else pairs of a name and a call.
+                "branches" => {
+                    each(value, &mut |_, branch| call(branch, visit));
+                    items(value, &mut |pair| items(pair, &mut |one| call(one, visit)));
+                }
                 "items" => visit(Place::Data(value)),
+                "approve" => each(value, &mut |key, asks| {
+                    if key == "asks" {
+                        items(asks, &mut |ask| visit(Place::Data(ask)));
+                    }
+                }),
                 _ => {}
             });
         }),
@@ -166,16 +177,29 @@ fn call(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
     });
 }
 
+/// A part of a call, with what came of it.
+fn part(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
+    each(value, &mut |key, value| {
+        if key == "outcome" {
+            outcome(value, visit);
+        }
+    });
+}
+
+fn outcome(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
+    each(value, &mut |key, value| match key {
+        "error" => each(value, &mut |key, value| {
+            if !matches!(key, "kind" | "final" | "after") {
+                visit(Place::Data(value));
+            }
+        }),
+        _ => visit(Place::Data(value)),
+    });
+}
+
 fn result(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
     each(value, &mut |key, value| match key {
-        "outcome" => each(value, &mut |key, value| match key {
-            "error" => each(value, &mut |key, value| {
-                if !matches!(key, "kind" | "final" | "after") {
-                    visit(Place::Data(value));
-                }
-            }),
-            _ => visit(Place::Data(value)),
-        }),
+        "outcome" => outcome(value, visit),
         "meta" => visit(Place::Data(value)),
         _ => {}
     });

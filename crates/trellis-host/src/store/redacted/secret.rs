@@ -12,8 +12,8 @@ use super::{
     places::{self, Place, appended_path},
 };
 
-/// Shorter texts and numbers are looked for only as a whole, and only in what is written together with the key: they would be found everywhere.
-const SHORT: usize = 4;
+/// Shorter texts and numbers are looked for only as a whole, and only in what is written together with the key: they would be found everywhere. In bytes.
+pub(crate) const MIN_SEARCHED_BYTES: usize = 4;
 
 /// One value, or one part of it, that is not a mapping or a list.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +79,7 @@ impl SeenSecrets {
             return;
         }
         let escaped = Some(escaped(&text)).filter(|json| **json != *text).map(Arc::from);
-        let known = if text.len() < SHORT { &mut short.0 } else { &mut self.0 };
+        let known = if text.len() < MIN_SEARCHED_BYTES { &mut short.0 } else { &mut self.0 };
         if !known.iter().any(|secret| secret.text == text) {
             known.push(Secret { text, escaped, path: path.into() });
         }

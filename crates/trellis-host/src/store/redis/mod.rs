@@ -168,7 +168,7 @@ impl RedisStore {
         let graph = query.graph.map_or_else(String::new, |graph| format!(":{graph}"));
         let mut call = self.scripts.list.arg(&self.prefix);
         call.arg(format!(":{list}{graph}")).arg(from.map_or_else(|| "-".to_owned(), |from| format!("({from}"))).arg(to);
-        let found: Vec<(String, Vec<u8>)> = self.link.run(call.arg(query.limit.min(MOST))).await?;
+        let found: Vec<(String, Vec<u8>)> = self.link.run(call.arg(query.limit.min(MAX_LIMIT))).await?;
         let listed = |(place, head): (String, Vec<u8>)| {
             let (number, session) = place.split_once(':').unwrap_or_default();
             let session = SessionId::from(session);
@@ -189,7 +189,7 @@ impl RedisStore {
 
     async fn history(&self, session: &SessionId, from: u64, limit: usize) -> Result<Vec<Row>, StoreError> {
         let mut call = self.scripts.records.arg(&self.prefix);
-        call.arg(session.as_str()).arg(from.min(EXACT)).arg(limit.min(MOST));
+        call.arg(session.as_str()).arg(from.min(EXACT)).arg(limit.min(MAX_LIMIT));
         let (first, records): (u64, Vec<String>) = self.link.run(&call).await?;
         Ok(rows(first, records))
     }
@@ -199,7 +199,7 @@ impl RedisStore {
 const EXACT: u64 = 1 << 52;
 
 /// More than this is asked for by nobody.
-const MOST: usize = 1 << 30;
+const MAX_LIMIT: usize = 1 << 30;
 
 /// Where a session stands in a list: numbers as texts of one length are in the order of the numbers.
 fn place(number: u64, session: &SessionId) -> String {

@@ -15,14 +15,11 @@ use super::{
 };
 use crate::{
     journal::{Entry, Record},
-    store::{Append, Head, Query, SessionStore, Snapshot, StoreError, Which},
+    store::{Append, Head, Query, RECORDS_PER_PAGE, SessionStore, Snapshot, StoreError, Which},
 };
 
 /// How often a session that goes on meanwhile is tried again.
 const TRIES: usize = 5;
-
-/// Records that are asked for at once.
-const PAGE: usize = 1000;
 
 /// What became of a page of sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,10 +65,10 @@ impl<S: SessionStore> Sealed<S> {
         keys.extend(stored.and_then(|stored| stored.snapshot).map(|(_, text)| key_of(&text)));
         let mut next = 0;
         loop {
-            let rows = self.store.records(session, next, PAGE).await?;
+            let rows = self.store.records(session, next, RECORDS_PER_PAGE).await?;
             keys.extend(rows.iter().filter_map(|row| row.text.as_ref().ok()).map(|text| key_of(text)));
             match rows.last() {
-                Some(last) if rows.len() == PAGE => next = last.seq + 1,
+                Some(last) if rows.len() == RECORDS_PER_PAGE => next = last.seq + 1,
                 _ => return Ok(keys),
             }
         }

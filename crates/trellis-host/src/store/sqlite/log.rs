@@ -17,8 +17,8 @@ use std::{
 use rusqlite::Connection;
 
 /// How many bytes are added at once: as many as there are, within these bounds.
-const LEAST: u64 = 64 << 10;
-const MOST: u64 = 1 << 20;
+const MIN_GROWTH: u64 = 64 << 10;
+const MAX_GROWTH: u64 = 1 << 20;
 
 /// The log beside a file, and how long it was made.
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ impl Log {
         if length <= self.length {
             return Ok(length);
         }
-        let added = length.clamp(LEAST, MOST);
+        let added = length.clamp(MIN_GROWTH, MAX_GROWTH);
         match file.write_all_at(&vec![0; usize::try_from(added).map_err(io::Error::other)?], length) {
             Ok(()) => Ok(length + added),
             // What is left of the disk is for commits.

@@ -15,7 +15,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use rustix::fs::{Access, access};
 
 use super::{Name, stored};
-use crate::store::StoreError;
+use crate::store::{LOCK_TIMEOUT, StoreError};
 
 /// What each version added to the one before. A version that was published is never changed.
 const VERSIONS: [&str; 3] = [
@@ -74,9 +74,6 @@ const SMALLEST: u64 = 512;
 /// How many pages are written before they are copied from the log to the file: 16 MiB.
 const PAGES: u32 = 4096;
 
-/// How long another process may hold the file before it is given up.
-pub(super) const PATIENCE: Duration = Duration::from_secs(10);
-
 /// Opens a file, makes it where it is not there, and brings it to the newest version.
 pub(super) fn open(path: &Path, name: &Name) -> Result<Connection, StoreError> {
     let length = make(path).map_err(|error| StoreError::Unwritable { store: name.shared(), message: error.to_string() })?;
@@ -101,7 +98,7 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     // SQLite gives a meaning of its own to some names, but to no path.
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(LOCK_TIMEOUT)?;
     connection.pragma_update(None, "synchronous", "full")?;
     // A step writes three pages or so: what is written meanwhile to the file itself is written less often.
     connection.pragma_update_and_check(None, "wal_autocheckpoint", PAGES, |_| Ok(()))?;
@@ -121,7 +118,7 @@ pub(super) fn may_be_written(path: &Path) -> bool {
 pub(super) fn connect_to_read(path: &Path, name: &Name) -> Result<Connection, StoreError> {
     let open = |place: OsString, more: OpenFlags| {
         let connection = Connection::open_with_flags(place, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | more)?;
-        connection.busy_timeout(PATIENCE)?;
+        connection.busy_timeout(LOCK_TIMEOUT)?;
         Ok((versions(&connection)?, connection))
     };
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -230,7 +227,7 @@ fn migrate(connection: &Connection, name: &Name) -> Result<(), StoreError> {
 
 /// Tries again while another process holds the file: not everything waits by itself.
 fn patiently<T>(mut act: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
-    let give_up = Instant::now() + PATIENCE;
+    let give_up = Instant::now() + LOCK_TIMEOUT;
     loop {
         match act() {
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && Instant::now() < give_up => {

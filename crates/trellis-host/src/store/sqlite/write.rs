@@ -5,8 +5,8 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 use trellis_core::SessionId;
 
-use super::{Name, listed, log::Log, number, place, schema::PATIENCE, stored};
-use crate::store::{Append, Removal, StoreError};
+use super::{Name, listed, log::Log, number, place, stored};
+use crate::store::{Append, LOCK_TIMEOUT, Removal, StoreError};
 
 /// What is written.
 #[derive(Debug)]
@@ -83,14 +83,14 @@ impl Writer {
     /// be read as before, and it is tried again once more of them came.
     pub(super) fn sort(&mut self) {
         self.recent = 0;
-        let sorted = self.connection.busy_timeout(PATIENCE).and_then(|()| self.in_one(|writer| writer.connection.execute_batch(SORT)));
+        let sorted = self.connection.busy_timeout(LOCK_TIMEOUT).and_then(|()| self.in_one(|writer| writer.connection.execute_batch(SORT)));
         drop(sorted);
     }
 
     /// Commits all of a group together, and says of each what became of it. Nothing: another process holds the file, and it is not waited for.
     pub(super) fn write(&mut self, group: &[What], patience: LockPolicy, name: &Name) -> Option<Vec<Result<(), StoreError>>> {
         let is_busy = |error: &rusqlite::Error| error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
-        let wait = if patience == LockPolicy::Some { PATIENCE } else { Duration::ZERO };
+        let wait = if patience == LockPolicy::Some { LOCK_TIMEOUT } else { Duration::ZERO };
         match self.connection.busy_timeout(wait).and_then(|()| self.all(group)) {
             Ok(outcomes) => Some(outcomes),
             Err(error) if is_busy(&error) && patience == LockPolicy::None => None,

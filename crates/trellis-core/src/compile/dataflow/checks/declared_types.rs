@@ -71,6 +71,9 @@ fn given(analysis: &mut Analysis<'_, '_>, point: PointIndex, reply: &Reply, writ
         }
         WriteSource::Input => return Some(analysis.answer_at(point)),
         WriteSource::Shape(Shape::Expression(expression)) => expression,
+        WriteSource::Branch(name) => {
+            return Some(crate::compile::dataflow::domain::external::of_branch(&mut analysis.types, program, point, name));
+        }
         WriteSource::Shape(_) | WriteSource::Error => return None,
     };
     let (path, _) = shape.path()?;

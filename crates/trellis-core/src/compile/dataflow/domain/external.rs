@@ -68,13 +68,41 @@ pub(crate) fn returned(types: &mut TypeTable, call: &Call) -> TypeId {
             let of = if how.any { TypeId::UNKNOWN_OR_ABSENT } else { TypeId::UNKNOWN };
             types.mapping(branches.iter().map(|(key, _)| (key.clone(), of)))
         }
-        Callee::Each(..) => types.list(TypeId::UNKNOWN),
+        Callee::Each(..) => {
+            let entry = entry_of_each(types, call);
+            types.list(entry)
+        }
         Callee::Tool(_) | Callee::Graph(_) => TypeId::UNKNOWN,
     };
     call.returns.iter().fold(made, |known, schema| {
         let declared = types.declared(schema);
         types.meet(known, declared)
     })
+}
+
+/// Returns the branch of the `parallel` that a point calls.
+pub(crate) fn branch_at<'p>(program: &'p Program, point: PointIndex, name: &Key) -> Option<&'p Call> {
+    let Callee::Parallel(branches, _) = &call_at(program, point)?.callee else { return None };
+    branches.iter().find(|(branch, _)| branch == name).map(|(_, branch)| branch)
+}
+
+/// Returns the type of what a branch that succeeded comes to.
+pub(crate) fn of_branch(types: &mut TypeTable, program: &Program, point: PointIndex, name: &Key) -> TypeId {
+    branch_at(program, point, name).map_or(TypeId::UNKNOWN, |branch| returned(types, branch))
+}
+
+/// Returns the type of the entries that `each` leaves: `result` is what the offered tools return (language 10.13).
+fn entry_of_each(types: &mut TypeTable, call: &Call) -> TypeId {
+    let results: Vec<TypeId> =
+        call.offered.iter().map(|tool| tool.returns.as_ref().map_or(TypeId::UNKNOWN, |schema| types.declared(schema))).collect();
+    let result = results.into_iter().fold(TypeId::ABSENT, |known, of| types.join(known, of));
+    let text = types.text();
+    let kinds = types.of_schema(&Value::map([("enum", Value::list(["error", "denied", "timeout", "schema"].map(Value::from)))]));
+    let error = [("kind", kinds), ("code", TypeId::UNKNOWN_OR_ABSENT), ("message", text)];
+    let error = types.mapping(error.map(|(key, of)| (Key::from(key), of)));
+    let error = types.join(error, TypeId::ABSENT);
+    let entry = [("id", TypeId::UNKNOWN_OR_ABSENT), ("name", text), ("result", result), ("error", error)];
+    types.mapping(entry.map(|(key, of)| (Key::from(key), of)))
 }
 
 /// Returns the schema that the arguments of a call are checked against: kinds, closed values, and what a tool requires. `None` if nothing
@@ -113,6 +141,10 @@ pub(crate) fn rollback(types: &mut TypeTable) -> TypeId {
 pub(crate) fn error(types: &mut TypeTable) -> TypeId {
     let text = types.text();
     let kinds = types.of_schema(&Value::map([("enum", Value::list(["error", "denied", "timeout", "schema"].map(Value::from)))]));
+    // A branch by its name, an item by its place (language 10.3).
+    let place = types.of_kinds(&[Kinds::INT]);
+    let part = types.join(text, place);
+    let part = types.join(part, TypeId::ABSENT);
     let entries = [
         ("tool", text),
         ("node", text),
@@ -120,6 +152,7 @@ pub(crate) fn error(types: &mut TypeTable) -> TypeId {
         ("kind", kinds),
         ("code", TypeId::UNKNOWN_OR_ABSENT),
         ("data", TypeId::UNKNOWN_OR_ABSENT),
+        ("part", part),
     ];
     types.mapping(entries.map(|(key, of)| (Key::from(key), of)))
 }

@@ -72,7 +72,7 @@ impl<'p> Interner<'_, 'p> {
         for at in 0..self.passage.follows.len() {
             self.follow(self.passage.follows[at]);
         }
-        self.steps();
+        self.steps(point);
         self.answers(point);
         let shape = node.output.as_ref().filter(|_| node.terminal);
         let output = shape.map(|shape| self.source(shape)).or_else(|| node.terminal.then(|| self.literal(&Value::Null)));
@@ -121,12 +121,12 @@ impl<'p> Interner<'_, 'p> {
     }
 
     /// Interns the instructions of the point as [`Op`].
-    fn steps(&mut self) {
+    fn steps(&mut self, point: PointIndex) {
         let program = self.passage.program;
         for at in 0..self.passage.ops.len() {
             let step = match self.passage.ops[at].clone() {
                 Instr::Read(mark) => Op::Read(mark),
-                Instr::Write { write, reads } => self.write(write, OpRange::of(&reads)),
+                Instr::Write { write, reads } => self.write(point, write, OpRange::of(&reads)),
                 Instr::Fit { schema, node, index } => {
                     let key = &program.node(node).entry.types[index as usize].0;
                     let name = self.tables.keys.name(key);
@@ -155,7 +155,7 @@ impl<'p> Interner<'_, 'p> {
         }
     }
 
-    fn write(&mut self, write: &'p Write, reads: OpRange) -> Op {
+    fn write(&mut self, point: PointIndex, write: &'p Write, reads: OpRange) -> Op {
         let mut is_cut = false;
         let (to, how) = match &write.to {
             WriteTarget::Path(path) | WriteTarget::Append(path) => {
@@ -180,6 +180,11 @@ impl<'p> Interner<'_, 'p> {
             WriteSource::Shape(shape) => self.source(shape),
             WriteSource::Error => self.tables.sources.put(SourceExpr::Known(self.tables.error)),
             WriteSource::Input => self.tables.sources.put(SourceExpr::Brought),
+            WriteSource::Branch(name) => {
+                let of = external::of_branch(self.types, self.passage.program, point, name);
+                let of = self.types.join(of, TypeId::ABSENT);
+                self.tables.sources.put(SourceExpr::Known(of))
+            }
         };
         Op::Write { to, how, source, reads }
     }

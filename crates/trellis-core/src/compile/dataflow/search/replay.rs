@@ -281,7 +281,7 @@ fn called(input: &SearchInput<'_, '_>, state: &State, call: &Call) -> Option<Vio
             return Some(Violation::Call { node: pending.node.clone(), callee: pending.name.clone(), takes });
         }
         if let CallKind::Parallel { branches, .. } = &pending.kind {
-            calls.extend(branches.values());
+            calls.extend(branches.iter().map(|(_, branch)| branch));
         }
     }
     None

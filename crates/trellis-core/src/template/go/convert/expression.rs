@@ -11,6 +11,7 @@ use super::{
     Problem,
     names::{FreshNames, is_key, is_name},
 };
+use crate::template::bridge::context_key;
 
 /// Precedence of a form, the loosest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,10 +52,10 @@ impl Printer<'_, '_> {
         Ok(match tree {
             Expr::Var(node) => match self.names.get(node.id) {
                 Some(written) => (written.to_owned(), ConvertedBinding::Primary),
-                None if node.id == "loop" && self.looped => {
+                None if context_key(node.id) == "loop" && self.looped => {
                     return Err(problem("inside of a loop, `loop` is not a key in Jinja".to_owned()));
                 }
-                None if is_key(node.id) => (node.id.to_owned(), ConvertedBinding::Primary),
+                None if is_key(context_key(node.id)) => (context_key(node.id).to_owned(), ConvertedBinding::Primary),
                 None => return Err(problem(format!("Jinja cannot read the key `{}`: it takes it for something else", node.id))),
             },
             Expr::Const(node) => self.constant(&node.value, start),

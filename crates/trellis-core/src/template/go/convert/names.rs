@@ -8,7 +8,7 @@ use minijinja::machinery::{
     tokenize,
 };
 
-use crate::template::delimiters::syntax;
+use crate::template::{bridge::context_key, delimiters::syntax};
 
 /// Words that Jinja takes for values, keywords or its own names.
 const WORDS: [&str; 16] =
@@ -92,7 +92,7 @@ fn each_expression<'t, 's>(tree: &'t Stmt<'s>, see: &mut impl FnMut(&'t Expr<'s>
 fn variables<'s>(tree: &Expr<'s>, keys: &mut BTreeSet<&'s str>) {
     match tree {
         Expr::Var(node) => {
-            keys.insert(node.id);
+            keys.insert(context_key(node.id));
         }
         Expr::GetAttr(node) => variables(&node.expr, keys),
         Expr::GetItem(node) => [&node.expr, &node.subscript_expr].into_iter().for_each(|part| variables(part, keys)),

@@ -9,6 +9,7 @@ use minijinja::{
 };
 
 use super::writer::is_path;
+use crate::template::bridge::context_key;
 
 /// Says if two trees render the same over every context.
 pub(super) fn same(one: &Stmt<'_>, other: &Stmt<'_>) -> bool {
@@ -123,7 +124,7 @@ impl<'s> Parts<'s> {
         match tree {
             Expr::Var(node) => match self.names.iter().rev().find(|(name, _)| *name == node.id) {
                 Some((_, written)) => written.clone(),
-                None => format!("key({})", node.id),
+                None => format!("key({})", context_key(node.id)),
             },
             Expr::Const(node) => match node.value.kind() {
                 ValueKind::String => format!("{:?}", node.value.as_str()),

@@ -106,6 +106,7 @@ fn a_key_named_loop_is_read_outside_of_loops() {
     assert_eq!(converted("{{ .loop }}{{ range .a }}{{ .loop }}{{ else }}{{ .loop }}{{ end }}"), {
         "{{ loop }}{% for item in a | values %}{{ item.loop }}{% else %}{{ loop }}{% endfor %}"
     });
+    assert_eq!(converted("{{ with .a }}{{ . }}{{ $.loop }}{{ end }}"), "{% if a %}{{ a }}{{ loop }}{% endif %}");
 }
 
 #[test]

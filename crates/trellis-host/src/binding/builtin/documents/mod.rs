@@ -18,8 +18,8 @@ use trellis_core::{ToolError, Value};
 
 pub(in crate::binding::builtin) use self::folder::Document;
 use self::{folder::Listing, index::Index};
-use super::{Config, Request, Tool, final_error, number, store_error, text};
-use crate::binding::{Obstacle, config::ConfigReader, kind::Site};
+use super::{BuiltinConfig, Request, Tool, final_error, number, store_error, text};
+use crate::binding::{Obstacle, config::ConfigReader, host::Resource, kind::Site};
 
 /// Hits where the call does not say.
 const LIMIT: u64 = 5;
@@ -27,36 +27,32 @@ const LIMIT: u64 = 5;
 const FILES: &str = "**/*.md";
 
 /// Indexes of a host by folder and glob, over all its graphs and reloads.
-#[derive(Clone, Default)]
-pub(in crate::binding) struct Indexes(Arc<Mutex<HashMap<(PathBuf, String), Slot>>>);
+#[derive(Default)]
+struct Indexes(Mutex<HashMap<(PathBuf, String), IndexSlot>>);
 
-type Slot = Arc<Mutex<Option<Index>>>;
+type IndexSlot = Arc<Mutex<Option<Index>>>;
+
+impl Resource for Indexes {}
 
 impl Indexes {
-    fn slot(&self, folder: &Path, files: &str) -> Slot {
+    fn slot(&self, folder: &Path, files: &str) -> IndexSlot {
         let mut indexes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(indexes.entry((folder.to_owned(), files.to_owned())).or_default())
-    }
-}
-
-impl std::fmt::Debug for Indexes {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Indexes")
     }
 }
 
 #[derive(Debug)]
 pub(super) struct Search {
     listing: Listing,
-    slot: Slot,
+    slot: IndexSlot,
 }
 
 impl Search {
-    pub(super) fn new(config: Config, reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Self> {
+    pub(super) fn new(config: BuiltinConfig, reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Self> {
         let folder = site.folder.join(config.folder.unwrap_or_default());
         let files = config.files.unwrap_or_else(|| FILES.to_owned());
         match Listing::new(&folder, &files) {
-            Ok(listing) => Some(Self { slot: site.host.indexes.slot(&folder, &files), listing }),
+            Ok(listing) => Some(Self { slot: site.host.shared::<Indexes>().slot(&folder, &files), listing }),
             Err(error) => {
                 reader.report("files", format!("`files` is no glob: {error}"), Some(format!("write one such as `{FILES}`")));
                 None
@@ -95,7 +91,7 @@ pub(super) struct Read {
 }
 
 impl Read {
-    pub(super) fn new(config: &Config, site: &Site<'_>) -> Self {
+    pub(super) fn new(config: &BuiltinConfig, site: &Site<'_>) -> Self {
         Self { folder: site.folder.join(config.folder.clone().unwrap_or_default()) }
     }
 }

@@ -4,19 +4,20 @@
 //!
 //! **Example:** `a.b = 1` forks if `a` is optional: one branch writes into `a`, the other creates it.
 
-use std::{ops::Range, rc::Rc};
+use std::{collections::BTreeMap, ops::Range, rc::Rc};
 
 use super::typed;
 use crate::{
     compile::dataflow::{
+        domain::external,
         fixpoint::violation::Violation,
         search::{SearchRun, path::ExecResult, state::SymState, tracked::each_path},
         symbolic::{Lookup, SymValue},
     },
-    path::KeyPath,
-    program::{PointIndex, Write, WriteSource, WriteTarget},
+    path::{KeyPath, Segment},
+    program::{Guard, Operand, PointIndex, Root, Write, WriteSource, WriteTarget},
     template::Shape,
-    value::Key,
+    value::{Key, Value},
 };
 
 impl SearchRun<'_, '_> {
@@ -50,6 +51,11 @@ impl SearchRun<'_, '_> {
             WriteSource::Error => match &state.failure {
                 Some(sym) => sym.clone(),
                 None => return ExecResult::Continue,
+            },
+            WriteSource::Branch(name) => match self.branch(state, point, name) {
+                Ok(Some(sym)) => sym,
+                Ok(None) => return ExecResult::Continue,
+                Err(infeasible) => return infeasible,
             },
             WriteSource::Shape(shape) => {
                 self.settle(state, shape);
@@ -92,6 +98,34 @@ impl SearchRun<'_, '_> {
                 Rc::make_mut(&mut state.context).insert(Key::clone(key), value);
                 ExecResult::Continue
             }
+        }
+    }
+
+    /// Returns what came of a branch, `None` if it did not succeed: forks between the two, and assumes of the whole result that it says so.
+    fn branch(&mut self, state: &mut SymState, point: PointIndex, name: &Key) -> Result<Option<SymValue>, ExecResult> {
+        let program = self.input.program;
+        let has_failed = self.fork();
+        let segments = vec![Segment::Key("input".into()), Segment::Key(name.clone())];
+        let Some(path) = KeyPath::new(segments) else { return Ok(Some(state.constraints.havoc())) };
+        let error = Value::map([("error", Value::map([("kind", Value::text("error")), ("message", Value::text("failed"))]))]);
+        let guard = Guard::Is(Operand { root: Root::Input, path: path.clone() }, true, error);
+        if !state.assume(&guard, has_failed, &mut BTreeMap::new()) {
+            return Err(ExecResult::Infeasible);
+        }
+        if has_failed {
+            return Ok(None);
+        }
+        let sym = match state.look(&path) {
+            Lookup::Absent => return Ok(None),
+            Lookup::Present(sym) => sym,
+            Lookup::MaybePresent(sym) if state.decide(&path, true) => sym,
+            Lookup::MaybePresent(_) => return Ok(None),
+        };
+        let returns = external::branch_at(program, point, name).map_or(&[][..], |branch| &branch.returns);
+        if returns.iter().all(|schema| state.constraints.assume_fits(&sym, schema)) {
+            Ok(Some(state.constraints.copied(&sym)))
+        } else {
+            Err(ExecResult::Infeasible)
         }
     }
 

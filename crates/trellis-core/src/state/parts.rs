@@ -1,0 +1,299 @@
+//! The parts of a pending `parallel` or `each` (language 10.1): how often each was tried, and what came of it.
+//!
+//! Persistent, so that a step takes one outcome for the same price however many parts there are. What a part calls follows from the frozen call.
+//!
+//! **Invariant:** what is derived (which parts are without outcome, how many succeeded) follows from the list alone.
+
+use std::sync::{Arc, OnceLock};
+
+use rpds::{RedBlackTreeSetSync, VectorSync};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{CallKind, PendingCall};
+use crate::{input::ToolOutcome, value::Value};
+
+/// A part of a pending call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// Its attempt, from 1.
+    pub attempt: u32,
+    /// Milliseconds the host waits before that attempt.
+    #[serde(default, skip_serializing_if = "super::call::is_zero")]
+    pub delay: u64,
+    /// What came of it; nothing while it is open, or has not begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Arc<ToolOutcome>>,
+}
+
+impl Part {
+    /// A part that was not tried yet.
+    pub(crate) const FRESH: Self = Self { attempt: 1, delay: 0, outcome: None };
+
+    fn has_succeeded(&self) -> bool {
+        matches!(self.outcome.as_deref(), Some(ToolOutcome::Success(_)))
+    }
+}
+
+/// The name of a part within its call.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum PartName {
+    /// A branch of `parallel`.
+    Branch(Arc<str>),
+    /// An item of `each`, by its place from 0.
+    Item(u32),
+}
+
+impl PartName {
+    /// The name as `sys.error.part` has it.
+    pub fn to_value(&self) -> Value {
+        match self {
+            Self::Branch(name) => Value::Text(Arc::clone(name)),
+            Self::Item(at) => Value::Int(i64::from(*at)),
+        }
+    }
+}
+
+impl std::fmt::Display for PartName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Branch(name) => f.write_str(name),
+            Self::Item(at) => write!(f, "{at}"),
+        }
+    }
+}
+
+/// The parts of the pending call, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Parts {
+    list: VectorSync<Part>,
+    /// Those without outcome.
+    waiting: RedBlackTreeSetSync<u32>,
+    succeeded: u32,
+    denied: u32,
+    /// The first in order that succeeded, and the first that did not.
+    first_success: Option<u32>,
+    first_failure: Option<u32>,
+    /// Bytes of all outcomes as JSON.
+    bytes: u64,
+}
+
+impl Parts {
+    pub(crate) fn new(list: impl IntoIterator<Item = Part>) -> Self {
+        let mut parts = Self::default();
+        for part in list {
+            let at = parts.count();
+            parts.count_in(at, &part);
+            parts.list.push_back_mut(part);
+        }
+        parts
+    }
+
+    /// So many parts that were not tried yet.
+    pub(crate) fn fresh(count: usize) -> Self {
+        Self::new(std::iter::repeat_n(Part::FRESH, count))
+    }
+
+    fn count_in(&mut self, at: u32, part: &Part) {
+        let Some(outcome) = part.outcome.as_deref() else {
+            self.waiting.insert_mut(at);
+            return;
+        };
+        self.bytes += size(outcome);
+        let first = match outcome {
+            ToolOutcome::Success(_) => {
+                self.succeeded += 1;
+                &mut self.first_success
+            }
+            ToolOutcome::Denied(_) => {
+                self.denied += 1;
+                &mut self.first_failure
+            }
+            ToolOutcome::Error(_) => &mut self.first_failure,
+        };
+        *first = Some(first.map_or(at, |first| first.min(at)));
+    }
+
+    /// Replaces a part that has no outcome.
+    pub(crate) fn set(&mut self, at: u32, part: Part) {
+        if self.list.get(at as usize).is_none_or(|part| part.outcome.is_some()) {
+            return;
+        }
+        if part.outcome.is_some() {
+            self.waiting.remove_mut(&at);
+            self.count_in(at, &part);
+        }
+        self.list.set_mut(at as usize, part);
+    }
+
+    /// The parts of another attempt of the whole: what did not succeed is tried once more.
+    pub(crate) fn again(&self) -> Self {
+        let again = |part: &Part| match part.has_succeeded() {
+            true => part.clone(),
+            false => Part { attempt: part.attempt.saturating_add(1), ..Part::FRESH },
+        };
+        Self::new(self.list.iter().map(again))
+    }
+
+    /// A part by its place.
+    pub fn get(&self, at: u32) -> Option<&Part> {
+        self.list.get(at as usize)
+    }
+
+    /// All parts in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Part> {
+        self.list.iter()
+    }
+
+    /// The first parts without outcome, by their places.
+    pub fn waiting(&self, most: usize) -> impl Iterator<Item = u32> {
+        self.waiting.iter().copied().take(most)
+    }
+
+    fn count(&self) -> u32 {
+        u32::try_from(self.list.len()).unwrap_or(u32::MAX)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// How many have an outcome.
+    pub fn done(&self) -> usize {
+        self.list.len() - self.waiting.size()
+    }
+
+    pub(crate) fn all_denied(&self) -> bool {
+        self.denied == self.count()
+    }
+
+    /// The first part in order that succeeded.
+    pub(crate) fn first_success(&self) -> Option<u32> {
+        self.first_success
+    }
+
+    /// The first part in order that failed or was denied.
+    pub(crate) fn first_failure(&self) -> Option<u32> {
+        self.first_failure
+    }
+
+    /// Bytes of all outcomes as JSON.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// What differs from `before`, of which only parts without outcome can have changed.
+    pub(super) fn changed(&self, before: &Self) -> Vec<(u32, Part)> {
+        /// The most parts that are open at once, so that no other can change in one step.
+        const WINDOW: usize = crate::language::MOST_ABREAST as usize;
+        let differs = |at: &u32| self.get(*at) != before.get(*at);
+        before.waiting(WINDOW).filter(differs).filter_map(|at| Some((at, self.get(at)?.clone()))).collect()
+    }
+
+    /// What is not as in parts that were never tried.
+    pub(super) fn tried(&self) -> Vec<(u32, Part)> {
+        (0..).zip(self.list.iter()).filter(|(_, part)| **part != Part::FRESH).map(|(at, part)| (at, part.clone())).collect()
+    }
+}
+
+/// Bytes of an outcome as JSON, about.
+fn size(outcome: &ToolOutcome) -> u64 {
+    match outcome {
+        ToolOutcome::Success(value) => value.size(),
+        ToolOutcome::Error(error) => {
+            let values = error.code.iter().chain(&error.data).map(Value::size).sum::<u64>();
+            values + error.message.len() as u64
+        }
+        ToolOutcome::Denied(reason) => reason.as_ref().map_or(0, |reason| reason.len() as u64),
+    }
+}
+
+impl PartialEq for Parts {
+    fn eq(&self, other: &Self) -> bool {
+        self.list == other.list
+    }
+}
+
+impl Serialize for Parts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.list.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for Parts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Vec::<Part>::deserialize(deserializer).map(Self::new)
+    }
+}
+
+/// First attempts of the parts of a call, each made once; a copy of the call makes its own.
+#[derive(Debug, Default)]
+pub struct PartCalls(OnceLock<Box<[OnceLock<Arc<PendingCall>>]>>);
+
+impl PartCalls {
+    /// The call of a part, made by `make` when it is asked for first.
+    pub(crate) fn get(&self, count: usize, at: usize, make: impl FnOnce() -> PendingCall) -> Option<Arc<PendingCall>> {
+        let calls = self.0.get_or_init(|| std::iter::repeat_with(OnceLock::new).take(count).collect());
+        calls.get(at).map(|call| Arc::clone(call.get_or_init(|| Arc::new(make()))))
+    }
+}
+
+impl Clone for PartCalls {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl PartialEq for PartCalls {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl CallKind {
+    /// How many parts such a call has; nothing for one that has none.
+    pub fn parts(&self) -> Option<usize> {
+        match self {
+            Self::Tool | Self::Graph(_) => None,
+            Self::Parallel { branches, .. } => Some(branches.len()),
+            Self::Each { items, .. } => Some(items.as_list().map_or(0, crate::value::List::len)),
+        }
+    }
+
+    /// How many of them run at once, where the call says so.
+    pub(crate) fn limit(&self) -> Option<u32> {
+        match self {
+            Self::Tool | Self::Graph(_) => None,
+            Self::Parallel { limit, .. } | Self::Each { limit, .. } => *limit,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_derived_follows_from_the_list() {
+        let mut parts = Parts::fresh(3);
+        let done = |outcome| Part { outcome: Some(Arc::new(outcome)), ..Part::FRESH };
+        parts.set(2, done(ToolOutcome::Success(Value::Int(7))));
+        parts.set(0, done(ToolOutcome::Denied(None)));
+        let json = serde_json::to_string(&parts).unwrap();
+        let expected = r#"[{"attempt":1,"outcome":{"denied":null}},{"attempt":1},{"attempt":1,"outcome":{"success":7}}]"#;
+        assert_eq!(json, expected);
+        let back: Parts = serde_json::from_str(&json).unwrap();
+        for parts in [&parts, &back] {
+            assert_eq!((parts.done(), parts.waiting(9).collect::<Vec<_>>()), (2, vec![1]));
+            assert_eq!((parts.first_success(), parts.first_failure(), parts.bytes()), (Some(2), Some(0), 1));
+        }
+        parts.set(0, Part::FRESH);
+        assert_eq!(parts, back, "an outcome stays");
+    }
+}

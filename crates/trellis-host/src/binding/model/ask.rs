@@ -1,0 +1,296 @@
+//! One call: the request is made, and the providers are asked until one answers.
+
+use std::time::Duration;
+
+use trellis_core::{
+    Mapping, ToolError, Value,
+    engine::ToolErrorKind,
+    scope::Scope,
+    template::{DEFAULT_FUEL, RenderLimits},
+};
+
+use super::{
+    Model, Streaming,
+    chain::{Remaining, goes_on, tried},
+    code,
+    completion::{Completion, Format, RequestedCall, Usage, answer, parsed},
+    deltas::Deltas,
+    lost, messages,
+    names::WireNames,
+    openai::{Asking, ReadyEndpoint},
+    prompt,
+    provider::{ProviderKind, ReadyKind, ReadyLink},
+    request::{ChatRequest, WireForm},
+    scripted,
+};
+use crate::{
+    binding::{
+        Job,
+        job::{after, stopped, timed_out},
+        kind::Answer,
+    },
+    http::coded,
+    secrets::Mask,
+};
+
+/// What a provider came to.
+struct Reply {
+    result: Result<Value, ToolError>,
+    /// The model that answered, as it calls itself.
+    model: Option<String>,
+    usage: Usage,
+}
+
+impl Model {
+    /// Carries a call out.
+    pub(super) async fn answer(&self, job: &Job<'_>) -> Answer {
+        let request = match self.request(job) {
+            Ok(request) => request,
+            Err(error) => return Err(error).into(),
+        };
+        let chain = self.chain();
+        let mut attempts: Vec<Value> = chain.passed.iter().map(|(name, _)| tried(name, "unconfigured")).collect();
+        if chain.ready.is_empty() {
+            let message = format!("no provider of the role `{}` is set up: {}", self.role, chain.remedy());
+            return Answer::from(Err(lost("unconfigured", message))).with_meta(meta(None, None, None, attempts));
+        }
+        let names = WireNames::new(job.offered.iter().map(|tool| &tool.name));
+        let mut deltas = Deltas::new(&job.context, self.format == Format::Text && self.stream != Streaming::Never);
+        let remaining = Remaining::of(job.timeout);
+        let count = chain.ready.len();
+        for (place, link) in chain.ready.into_iter().enumerate() {
+            if place > 0 && remaining.is_over() {
+                break;
+            }
+            let mask = link.mask.clone();
+            deltas.begin(&job.mask.clone().and(&mask));
+            let share = remaining.share(link.link, count - place);
+            let name = link.name().to_owned();
+            let Reply { result, model, usage } = self.ask(job, &request, &names, link, share, &mut deltas).await;
+            match result {
+                Err(error) if place + 1 < count && goes_on(&error) && !job.context.cancel().is_cancelled() => {
+                    attempts.push(tried(&name, code(&error).unwrap_or("timeout")));
+                }
+                Err(error) => {
+                    attempts.push(tried(&name, code(&error).unwrap_or(kind(&error))));
+                    return Answer::from(Err(masked(error, &mask))).with_meta(meta(Some(&name), model, None, attempts));
+                }
+                Ok(value) => {
+                    deltas.end();
+                    let bounded =
+                        job.bounded(mask.value(value)).map_err(|error| ToolError { code: Some("too-large".into()), ..error.finally() });
+                    return Answer::from(bounded).with_meta(meta(Some(&name), model, Some(usage), attempts));
+                }
+            }
+        }
+        let timeout = job.timeout.unwrap_or_default();
+        Answer::from(Err(timed_out(job.tool(), timeout))).with_meta(meta(None, None, None, attempts))
+    }
+
+    /// The question as the role and the binding put it.
+    fn request<'j>(&'j self, job: &'j Job<'_>) -> Result<ChatRequest<'j>, ToolError> {
+        let system = self.system.as_deref().map(prompt::text).transpose()?;
+        let messages = messages::conversation(system.as_deref(), &self.arguments(job)?)?;
+        Ok(ChatRequest {
+            role: &self.role,
+            messages,
+            tools: &job.offered,
+            format: self.format,
+            schema: job.returns.as_ref().filter(|_| self.format == Format::Json),
+            max_tokens: self.max_tokens,
+            temperature: self.temperature,
+            tool: &self.tool,
+        })
+    }
+
+    /// The arguments that are handed on: those of `args:`, else the call's own (world 9.2).
+    fn arguments(&self, job: &Job<'_>) -> Result<Mapping, ToolError> {
+        let Some(shape) = &self.args else { return Ok(job.args.clone()) };
+        let scope = Scope::of_call(&job.args, job.call);
+        match shape.value.evaluate(&scope, limits(job), &mut Vec::new()) {
+            Ok(Some(Value::Map(args))) => Ok(args),
+            Ok(_) => Err(lost("template", format!("`args` of `{}` is no mapping", self.tool))),
+            Err(error) => Err(lost("template", format!("`args` of `{}`: {}", self.tool, error.message))),
+        }
+    }
+
+    async fn ask(
+        &self,
+        job: &Job<'_>,
+        request: &ChatRequest<'_>,
+        names: &WireNames,
+        link: ReadyLink<'_>,
+        share: Option<Duration>,
+        deltas: &mut Deltas<'_>,
+    ) -> Reply {
+        let ReadyLink { link, model, kind, .. } = link;
+        let request = &ChatRequest {
+            max_tokens: self.max_tokens.or(link.max_tokens),
+            temperature: self.temperature.or(link.temperature),
+            messages: request.messages.clone(),
+            ..*request
+        };
+        let provider = &link.provider.name;
+        match kind {
+            ReadyKind::Scripted(file) => {
+                let result = scripted::answer(&file, request, limits(job)).and_then(|answer| {
+                    deltas.push(&answer.content);
+                    let completion = Completion { content: answer.content, calls: answer.calls, ..Completion::default() };
+                    completion.result(self.format, &WireNames::default())
+                });
+                Reply { result, model: Some("scripted".to_owned()), usage: Usage::default() }
+            }
+            #[cfg(feature = "processes")]
+            ReadyKind::Process(process) => {
+                let args = process_input(request);
+                let job = Job {
+                    call: job.call,
+                    args,
+                    timeout: share,
+                    context: job.context.clone(),
+                    offered: Vec::new(),
+                    returns: None,
+                    bounds: job.bounds,
+                    mask: job.mask.clone(),
+                };
+                let result = process.run_to_end(job).await.and_then(|printed| from_process(printed, self.format));
+                Reply { result, model, usage: Usage::default() }
+            }
+            ReadyKind::Endpoint(endpoint) => {
+                let ProviderKind::Endpoint(written) = &link.provider.kind else { unreachable!("an endpoint is made from one") };
+                let form = WireForm {
+                    model: model.as_deref().unwrap_or_default(),
+                    schema: written.schema,
+                    limit_key: written.limit_key,
+                    extra: &written.extra,
+                    streams: self.streams(job),
+                };
+                let body = request.body(&form, names);
+                match self.within(job, share, provider, self.endpoint(job, &endpoint, &body, form.streams, deltas)).await {
+                    Ok(completion) => Reply {
+                        model: completion.model.clone().or_else(|| model.clone()),
+                        usage: completion.usage,
+                        result: completion.result(self.format, names),
+                    },
+                    Err(error) => Reply { result: Err(error), model: model.clone(), usage: Usage::default() },
+                }
+            }
+        }
+    }
+
+    /// Whether the answer is asked for as a stream.
+    fn streams(&self, job: &Job<'_>) -> bool {
+        match self.stream {
+            Streaming::Auto => job.context.is_watched() && self.format == Format::Text,
+            Streaming::Always => true,
+            Streaming::Never => false,
+        }
+    }
+
+    async fn endpoint(
+        &self,
+        job: &Job<'_>,
+        endpoint: &ReadyEndpoint,
+        body: &Value,
+        streams: bool,
+        deltas: &mut Deltas<'_>,
+    ) -> Result<Completion, ToolError> {
+        let key = job.call.idempotency_key.as_str();
+        let asking = Asking { streams, key, limit: job.output_limit(), max_wait: self.max_wait };
+        endpoint.ask(&self.client, body, &asking, &mut |text| deltas.push(text)).await
+    }
+
+    /// Waits for a provider until its time is up or the call is to stop; then its connection is dropped.
+    async fn within<T>(
+        &self,
+        job: &Job<'_>,
+        share: Option<Duration>,
+        provider: &str,
+        work: impl Future<Output = Result<T, ToolError>> + Send,
+    ) -> Result<T, ToolError> {
+        tokio::select! {
+            done = work => done,
+            share = after(share) => {
+                let whole = job.timeout.filter(|timeout| *timeout == share);
+                let error = timed_out(job.tool(), share);
+                let message = format!("the provider `{provider}` took longer than its share, {}", crate::binding::job::span(share));
+                Err(if whole.is_some() { error } else { ToolError { message, ..error } })
+            }
+            () = job.context.cancel().cancelled() => Err(stopped(job.tool())),
+        }
+    }
+}
+
+fn limits(job: &Job<'_>) -> RenderLimits {
+    RenderLimits { output: job.output_limit(), fuel: DEFAULT_FUEL }
+}
+
+/// What a process gets on standard input.
+#[cfg(feature = "processes")]
+fn process_input(request: &ChatRequest<'_>) -> Mapping {
+    let tools = request.tools.iter().map(|tool| {
+        let description = tool.description.clone().map_or(Value::Null, Value::Text);
+        Value::map([("name", Value::Text(tool.name.clone())), ("description", description), ("parameters", tool.parameters.clone().into())])
+    });
+    let format = match request.format {
+        Format::Text => "text",
+        Format::Json => "json",
+    };
+    let entries: [(&str, Value); 5] = [
+        ("role", request.role.into()),
+        ("messages", request.messages.clone().into()),
+        ("tools", tools.collect::<Vec<_>>().into()),
+        ("format", format.into()),
+        ("max_tokens", request.max_tokens.into()),
+    ];
+    entries.into_iter().collect()
+}
+
+/// What a process printed, as a result: some of its keys may be missing.
+#[cfg(feature = "processes")]
+fn from_process(printed: Value, format: Format) -> Result<Value, ToolError> {
+    match (format, &printed) {
+        (Format::Json, Value::Text(text)) => parsed(text),
+        (Format::Json, _) => Ok(printed),
+        (Format::Text, Value::Text(text)) => Ok(answer(text, Vec::new(), Usage::default())),
+        (Format::Text, Value::Map(entries)) => {
+            let calls = match entries.get("tool_calls") {
+                None | Some(Value::Null) => Vec::new(),
+                Some(Value::List(calls)) => calls.iter().map(RequestedCall::from).collect(),
+                Some(_) => return Err(coded("malformed_json", "the model printed `tool_calls` that are no list")),
+            };
+            let tokens = |key: &str| entries.get("usage").and_then(|usage| usage.get(key)?.as_u64()).unwrap_or(0);
+            let completion = Completion {
+                content: entries.get("content").and_then(Value::as_str).unwrap_or_default().to_owned(),
+                calls,
+                usage: Usage { input: tokens("input"), output: tokens("output") },
+                ..Completion::default()
+            };
+            completion.result(format, &WireNames::default())
+        }
+        (Format::Text, _) => Err(coded("malformed_json", "the model printed neither a text nor an answer")),
+    }
+}
+
+fn masked(error: ToolError, mask: &Mask) -> ToolError {
+    ToolError { message: mask.text(&error.message).into_owned(), data: error.data.map(|data| mask.value(data)), ..error }
+}
+
+fn kind(error: &ToolError) -> &'static str {
+    if error.kind == ToolErrorKind::Timeout { "timeout" } else { "error" }
+}
+
+/// Facts about a call, which never reach the context.
+fn meta(provider: Option<&str>, model: Option<String>, usage: Option<Usage>, tried: Vec<Value>) -> Option<Value> {
+    let mut meta = Mapping::new();
+    let mut set = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            meta.insert(key.into(), value);
+        }
+    };
+    set("provider", provider.map(Value::from));
+    set("model", model.map(Value::from));
+    set("usage", usage.map(Usage::value));
+    set("tried", Some(tried).filter(|tried| !tried.is_empty()).map(Value::from));
+    Some(meta.into())
+}

@@ -1,0 +1,89 @@
+//! `model:` of a binding (world 9.17).
+
+use std::{path::PathBuf, time::Duration};
+
+use serde::Deserialize;
+use trellis_core::{diagnostic::did_you_mean, syntax::duration};
+
+use super::{Model, Streaming, completion::Format, models::Models};
+use crate::binding::{
+    config::{ConfigReader, Wait, given},
+    kind::{Carrier, Site},
+};
+
+/// The longest wait that an endpoint may ask for, where the binding does not say.
+const MAX_WAIT: Duration = Duration::from_secs(60);
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct BindingKeys {
+    #[serde(deserialize_with = "given")]
+    model: Option<ModelKeys>,
+    #[serde(deserialize_with = "given")]
+    max_wait: Option<Wait>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct ModelKeys {
+    #[serde(deserialize_with = "given")]
+    role: Option<String>,
+    #[serde(deserialize_with = "given")]
+    system: Option<PathBuf>,
+    format: Format,
+    stream: Streaming,
+    #[serde(deserialize_with = "given")]
+    max_tokens: Option<u64>,
+    #[serde(deserialize_with = "given")]
+    temperature: Option<f64>,
+}
+
+/// Reads `model:` and the keys beside it, with the role that it names.
+pub(in crate::binding) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Carrier> {
+    let BindingKeys { model, max_wait } = reader.read(|key, value| match key {
+        "max_wait" => Some(duration::help(value)),
+        _ => Some("write `model: { role: planner, system: ./prompts/planner.md, format: text }`".to_owned()),
+    });
+    let ModelKeys { role, system, format, stream, max_tokens, temperature } = model?;
+    check_numbers(reader, "model.", max_tokens, temperature);
+    let Some(role) = role else {
+        let help = "roles stand in `trellis.yaml`: `models: { roles: { … } }`".to_owned();
+        reader.report("model", format!("the binding `{}` names no role", site.tool), Some(help));
+        return None;
+    };
+    let models = Models { documents: site.documents, root: site.root, folder: site.folder };
+    let Some((config, _)) = models.find("roles", &role) else {
+        let names = models.names("roles");
+        let help = did_you_mean(&role, names.iter().map(String::as_str));
+        let help = help.unwrap_or_else(|| format!("define it in `trellis.yaml`: `models: {{ roles: {{ {role}: [{{ provider: … }}] }} }}`"));
+        reader.report("model.role", format!("there is no role `{role}`"), Some(help));
+        return None;
+    };
+    // Mistakes in there have findings of their own.
+    let chain = models.chain(config, &role).ok()?;
+    Some(Carrier::new(Model {
+        tool: site.tool.to_owned(),
+        role,
+        is_system_a_node: system.as_ref().is_some_and(|system| models.is_file_of_graph(site.root, system)),
+        system: system.map(|system| site.folder.join(system)),
+        format,
+        stream,
+        max_tokens,
+        temperature,
+        max_wait: max_wait.map_or(MAX_WAIT, |wait| wait.0),
+        args: reader.shape("args").cloned(),
+        chain,
+        secrets: site.host.secrets.clone(),
+        client: site.host.http.clone(),
+    }))
+}
+
+/// Reports numbers that no endpoint takes.
+pub(super) fn check_numbers(reader: &mut ConfigReader<'_>, around: &str, max_tokens: Option<u64>, temperature: Option<f64>) {
+    if max_tokens == Some(0) {
+        reader.report(&format!("{around}max_tokens"), "`max_tokens` takes a number from 1 on".to_owned(), None);
+    }
+    if temperature.is_some_and(|temperature| !(0.0..=2.0).contains(&temperature)) {
+        reader.report(&format!("{around}temperature"), "`temperature` takes a number from 0 to 2".to_owned(), None);
+    }
+}

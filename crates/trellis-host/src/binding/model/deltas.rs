@@ -1,0 +1,51 @@
+//! A model's text, told while it is written (world 9.21).
+
+use crate::{
+    binding::{CallContext, Delta},
+    secrets::{Mask, MaskStream},
+};
+
+/// The text of one call, whoever writes it.
+pub(super) struct Deltas<'j> {
+    context: &'j CallContext,
+    is_on: bool,
+    stream: Option<MaskStream>,
+    /// Whether something was told that another provider's text takes back.
+    is_told: bool,
+}
+
+impl<'j> Deltas<'j> {
+    /// Tells nothing where nobody watches.
+    pub(super) fn new(context: &'j CallContext, is_on: bool) -> Self {
+        Self { context, is_on: is_on && context.is_watched(), stream: None, is_told: false }
+    }
+
+    /// A provider begins to speak; `mask` hides its secrets as well.
+    pub(super) fn begin(&mut self, mask: &Mask) {
+        self.stream = Some(mask.stream());
+        if std::mem::take(&mut self.is_told) {
+            self.context.delta(Delta { text: "".into(), is_reset: true });
+        }
+    }
+
+    /// Tells what comes next, but for what may be the beginning of a secret.
+    pub(super) fn push(&mut self, text: &str) {
+        let Some(stream) = self.stream.as_mut().filter(|_| self.is_on) else { return };
+        let text = stream.push(text);
+        self.tell(text);
+    }
+
+    /// Tells what was held back, where the text is whole.
+    pub(super) fn end(&mut self) {
+        let Some(stream) = self.stream.take().filter(|_| self.is_on) else { return };
+        let text = stream.finish();
+        self.tell(text);
+    }
+
+    fn tell(&mut self, text: String) {
+        if !text.is_empty() {
+            self.is_told = true;
+            self.context.delta(Delta { text: text.into(), is_reset: false });
+        }
+    }
+}

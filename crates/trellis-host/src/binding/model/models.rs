@@ -1,0 +1,309 @@
+//! `models:` of a project: providers and roles (world 9.20, 9.22).
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use trellis_core::{
+    Code, Diagnostic, Document, Value,
+    diagnostic::did_you_mean,
+    span::Span,
+    syntax::{document::Content, duration, project::HostConfig},
+};
+
+use super::{
+    config::check_numbers,
+    openai::{Endpoint, Setting},
+    provider::{Link, Provider, ProviderKind},
+    provider_keys::{LinkKeys, ProviderKeys},
+    request::SET,
+    sealed::SealedText,
+};
+#[cfg(feature = "processes")]
+use crate::binding::process::{Process, config::program};
+use crate::{
+    binding::config::{ConfigReader, span_of},
+    http::HttpRequest,
+};
+
+/// Time that a process has to end by itself.
+#[cfg(feature = "processes")]
+const GRACE: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// What is wrong with the `models` of a project file; `root` is its folder in the program.
+pub(in crate::binding) fn check_models(config: &HostConfig, root: &str, documents: &[Arc<Document>]) -> Vec<Diagnostic> {
+    let Some(Value::Map(sections)) = config.get("models") else { return Vec::new() };
+    let models = Models { documents, root, folder: Path::new(root) };
+    let mut found = Vec::new();
+    for (section, entries) in sections.iter() {
+        let place = format!("models.{section}");
+        let report =
+            |message: String, help: String| Diagnostic::new(Code::WrongType, &config.path, span_at(config, &place), message).help(help);
+        match (&**section, entries) {
+            ("providers", Value::Map(entries)) => {
+                entries.keys().for_each(|name| found.extend(models.provider(config, root, name).err().into_iter().flatten()));
+            }
+            ("roles", Value::Map(entries)) => {
+                entries.keys().for_each(|name| found.extend(models.links(config, name).err().into_iter().flatten()));
+            }
+            ("providers" | "roles", _) => {
+                found.push(report(format!("`{place}` takes a mapping by name"), format!("write `{section}: {{ NAME: … }}`")))
+            }
+            (unknown, _) => {
+                let help = did_you_mean(unknown, ["providers", "roles"]).unwrap_or_else(|| "it takes `providers`, `roles`".to_owned());
+                found.push(report(format!("`models` has no key `{unknown}`"), help));
+            }
+        }
+    }
+    found
+}
+
+/// The `models` that a graph sees: those of its own files, then outwards (world 9.1).
+pub(super) struct Models<'m> {
+    pub(super) documents: &'m [Arc<Document>],
+    /// The root of the graph, and its folder.
+    pub(super) root: &'m str,
+    pub(super) folder: &'m Path,
+}
+
+type Faults = Vec<Diagnostic>;
+
+impl<'m> Models<'m> {
+    /// The configurations that the graph sees, innermost first, with their roots.
+    fn configs(&self) -> impl Iterator<Item = (&'m HostConfig, String)> {
+        let mut root = Some(self.root.to_owned());
+        let roots = std::iter::from_fn(move || {
+            let here = root.take()?;
+            root = (!here.is_empty()).then(|| here.rsplit_once('/').map_or("", |(around, _)| around).to_owned());
+            Some(here)
+        });
+        let documents = self.documents;
+        roots.flat_map(move |root| {
+            let here = documents.iter().filter_map(move |document| {
+                let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+                let (Content::Project(project) | Content::Nodes(_, project)) = &document.content else { return None };
+                (folder == root).then(|| (&project.host, root.clone()))
+            });
+            here.collect::<Vec<_>>()
+        })
+    }
+
+    pub(super) fn find(&self, section: &str, name: &str) -> Option<(&'m HostConfig, String)> {
+        self.configs().find(|(config, _)| config.at(&["models", section, name]).is_some())
+    }
+
+    pub(super) fn names(&self, section: &str) -> Vec<String> {
+        let named = |config: &HostConfig| config.at(&["models", section]).and_then(Value::as_map).cloned().unwrap_or_default();
+        self.configs().flat_map(|(config, _)| named(config).keys().map(ToString::to_string).collect::<Vec<_>>()).collect()
+    }
+
+    /// The folder of a graph around this one.
+    fn folder_of(&self, root: &str) -> PathBuf {
+        let depth = |root: &str| root.split('/').filter(|part| !part.is_empty()).count();
+        let up = depth(self.root).saturating_sub(depth(root));
+        self.folder.ancestors().nth(up).unwrap_or(self.folder).to_owned()
+    }
+
+    /// Whether a path of a file in `root` is a file that the graph reads.
+    pub(super) fn is_file_of_graph(&self, root: &str, path: &Path) -> bool {
+        let path = path.strip_prefix(".").unwrap_or(path);
+        let whole = Path::new(root).join(path);
+        self.documents.iter().any(|document| Path::new(&*document.path) == whole)
+    }
+
+    /// The chain of a role with its providers.
+    ///
+    /// # Errors
+    /// The findings, which [`check_models`] has as well.
+    pub(super) fn chain(&self, config: &HostConfig, role: &str) -> Result<Vec<Link>, Faults> {
+        let mut chain = Vec::new();
+        for LinkKeys { provider, model, max_tokens, temperature } in self.links(config, role)? {
+            let name = provider.unwrap_or_default();
+            let (config, root) = self.find("providers", &name).ok_or_else(Vec::new)?;
+            let provider = Arc::new(self.provider(config, &root, &name)?);
+            chain.push(Link { provider, model: model.map(Setting::from), max_tokens, temperature });
+        }
+        Ok(chain)
+    }
+
+    /// The links of a role as written; each names a provider.
+    fn links(&self, config: &HostConfig, role: &str) -> Result<Vec<LinkKeys>, Faults> {
+        let place = format!("models.roles.{role}");
+        let items = config.at(&["models", "roles", role]).and_then(Value::as_list).filter(|items| !items.is_empty());
+        let Some(items) = items else {
+            let message = format!("`{place}` takes a list of providers, the first of which answers");
+            let found = Diagnostic::new(Code::WrongType, &config.path, span_at(config, &place), message);
+            return Err(vec![found.help(format!("write `{role}: [{{ provider: NAME, model: NAME }}]`"))]);
+        };
+        let (mut links, mut found) = (Vec::new(), Vec::new());
+        for (index, item) in items.iter().enumerate() {
+            match self.link(config, &format!("{place}.{index}"), item) {
+                Ok(link) => links.push(link),
+                Err(mut faults) => found.append(&mut faults),
+            }
+        }
+        if found.is_empty() { Ok(links) } else { Err(found) }
+    }
+
+    fn link(&self, config: &HostConfig, place: &str, item: &Value) -> Result<LinkKeys, Faults> {
+        let around = span_at(config, place);
+        let Value::Map(keys) = item else {
+            let found = Diagnostic::new(Code::WrongType, &config.path, around, format!("`{place}` takes a mapping"));
+            return Err(vec![found.help("write `{ provider: NAME, model: NAME }`")]);
+        };
+        let mut reader = ConfigReader {
+            config: keys,
+            spans: &config.spans,
+            shapes: &config.shapes,
+            prefix: place,
+            around,
+            path: &config.path,
+            found: Vec::new(),
+        };
+        let link: LinkKeys = reader.read(|_, _| None);
+        check_numbers(&mut reader, "", link.max_tokens, link.temperature);
+        match link.provider.as_deref().map(|name| (name, self.find("providers", name))) {
+            None if reader.found.is_empty() => {
+                reader.report("", format!("`{place}` names no provider"), Some("write `{ provider: NAME, model: NAME }`".to_owned()));
+            }
+            None => {}
+            Some((name, None)) => {
+                let names = self.names("providers");
+                let help = did_you_mean(name, names.iter().map(String::as_str));
+                let help = help.unwrap_or_else(|| "define it under `models.providers`".to_owned());
+                reader.report("provider", format!("there is no provider `{name}`"), Some(help));
+            }
+            Some((name, Some((config, _)))) => {
+                let is_endpoint = config.at(&["models", "providers", name, "openai"]).is_some();
+                if is_endpoint && link.model.is_none() && reader.found.is_empty() {
+                    let help = "write `model: NAME`, or `model: { env: OPENAI_MODEL, default: NAME }`".to_owned();
+                    reader.report("", format!("`{place}` names no model"), Some(help));
+                }
+            }
+        }
+        if reader.found.is_empty() { Ok(link) } else { Err(reader.found) }
+    }
+
+    /// A provider of a project file whose folder in the program is `root`.
+    fn provider(&self, config: &HostConfig, root: &str, name: &str) -> Result<Provider, Faults> {
+        let place = format!("models.providers.{name}");
+        let around = span_at(config, &place);
+        let Some(Value::Map(keys)) = config.at(&["models", "providers", name]) else {
+            let found = Diagnostic::new(Code::WrongType, &config.path, around, format!("`{place}` takes a mapping"));
+            return Err(vec![found.help("write `openai: https://…`, `process: [./bin/model]` or `scripted: ./_model.yaml`")]);
+        };
+        let mut reader = ConfigReader {
+            config: keys,
+            spans: &config.spans,
+            shapes: &config.shapes,
+            prefix: &place,
+            around,
+            path: &config.path,
+            found: Vec::new(),
+        };
+        let provider = self.provider_of(&mut reader, root, name);
+        provider.filter(|_| reader.found.is_empty()).ok_or(reader.found)
+    }
+
+    fn provider_of(&self, reader: &mut ConfigReader<'_>, root: &str, name: &str) -> Option<Provider> {
+        let keys: ProviderKeys = reader.read(|key, value| match key {
+            "timeout" | "grace" => Some(duration::help(value)),
+            "openai" => Some("write its address: `openai: https://api.example.org/v1`, or `openai: { env: NAME }`".to_owned()),
+            "process" => Some("write the command and its arguments as a list of texts: `[./bin/model]`".to_owned()),
+            _ => None,
+        });
+        let kinds = ["openai", "process", "scripted"].iter().filter(|kind| reader.config.contains(kind)).count();
+        if kinds != 1 {
+            if reader.found.is_empty() {
+                let help = "write one of `openai: https://…`, `process: [./bin/model]`, `scripted: ./_model.yaml`".to_owned();
+                let message = if kinds == 0 { "says no way to reach a model" } else { "is reached in several ways" };
+                reader.report("", format!("the provider `{name}` {message}"), Some(help));
+            }
+            return None;
+        }
+        misplaced(reader);
+        let folder = self.folder_of(root);
+        let timeout = keys.timeout.as_ref().map(|wait| wait.0);
+        let kind = if keys.openai.is_some() {
+            endpoint(reader, keys, &folder)?
+        } else if let Some(file) = &keys.scripted {
+            ProviderKind::Scripted(folder.join(file), self.is_file_of_graph(root, file))
+        } else {
+            process(reader, keys, &folder, name)?
+        };
+        Some(Provider { name: name.to_owned(), kind, timeout })
+    }
+}
+
+fn endpoint(reader: &mut ConfigReader<'_>, keys: ProviderKeys, folder: &Path) -> Option<ProviderKind> {
+    let base = Setting::from(keys.openai?);
+    let written = match &base {
+        Setting::Text(text) => Some(text),
+        Setting::Variable { default, .. } => default.as_ref(),
+    };
+    if let Some(base) = written
+        && (HttpRequest::new("POST", base).is_err() || base.contains(['?', '#']))
+    {
+        let help = Some("write where its API begins: `https://api.example.org/v1`".to_owned());
+        reader.report("openai", format!("`{base}` is no address of an endpoint"), help);
+    }
+    for key in keys.extra.keys().filter(|key| SET.contains(&key.as_str())) {
+        reader.report(&format!("extra.{key}"), format!("`extra` may not set `{key}`: it is set already"), None);
+    }
+    let extra = keys.extra.iter().filter_map(|(key, value)| Some((key.as_str(), Value::from_json(&value.to_string()).ok()?)));
+    Some(ProviderKind::Endpoint(Endpoint {
+        base,
+        key: keys.key.map(SealedText),
+        headers: keys.headers.into_iter().map(|(name, value)| (name, SealedText(value))).collect(),
+        ca: keys.ca.map(|ca| folder.join(ca)),
+        schema: keys.schema,
+        limit_key: keys.limit_key,
+        extra: extra.collect(),
+    }))
+}
+
+#[cfg(feature = "processes")]
+fn process(reader: &mut ConfigReader<'_>, keys: ProviderKeys, folder: &Path, name: &str) -> Option<ProviderKind> {
+    let process = keys.process?;
+    let Some((command, args)) = process.split_first() else {
+        let help = Some("write `process: [./bin/model]`".to_owned());
+        reader.report("process", format!("the provider `{name}` names no command"), help);
+        return None;
+    };
+    let env = reader.config.get("env").and_then(Value::as_map).cloned().unwrap_or_default();
+    let env: BTreeMap<String, SealedText> = env.iter().map(|(name, value)| (name.to_string(), SealedText::from(value))).collect();
+    let process = Process {
+        file: Arc::clone(reader.path),
+        command: command.clone(),
+        program: program(command, folder),
+        args: args.to_vec(),
+        env: BTreeMap::new(),
+        cwd: keys.cwd.map_or_else(|| folder.to_owned(), |cwd| folder.join(cwd)),
+        grace: keys.grace.map_or(GRACE, |wait| wait.0),
+        output: None,
+    };
+    Some(ProviderKind::Process(Box::new(process), env))
+}
+
+#[cfg(not(feature = "processes"))]
+fn process(reader: &mut ConfigReader<'_>, _: ProviderKeys, _: &Path, name: &str) -> Option<ProviderKind> {
+    reader.report("process", format!("the provider `{name}` is a process, which this build cannot start"), None);
+    None
+}
+
+/// Reports keys that mean nothing beside the provider's kind.
+fn misplaced(reader: &mut ConfigReader<'_>) {
+    const BESIDE: [(&str, &[&str]); 2] =
+        [("openai", &["key", "headers", "ca", "schema", "limit_key", "extra"]), ("process", &["env", "cwd", "grace"])];
+    for (kind, keys) in BESIDE.iter().filter(|(kind, _)| !reader.config.contains(kind)).collect::<Vec<_>>() {
+        for key in keys.iter().filter(|key| reader.config.contains(key)).collect::<Vec<_>>() {
+            reader.report(key, format!("`{key}` means nothing here"), Some(format!("it belongs beside `{kind}`")));
+        }
+    }
+}
+
+fn span_at(config: &HostConfig, place: &str) -> Span {
+    span_of(&config.spans, place).unwrap_or(Span::at(0))
+}

@@ -1,0 +1,229 @@
+//! Endpoints that speak `POST {base}/chat/completions` (world 9.20).
+
+use std::{collections::BTreeMap, env, error::Error, fmt, io::Cursor, path::PathBuf, time::Duration};
+
+use futures_util::{StreamExt, stream};
+use sse_stream::SseStream;
+use trellis_core::{Mapping, ToolError, Value};
+
+use super::{
+    assembly::{self, Assembly},
+    completion::Completion,
+    lost,
+    request::{LimitKey, SchemaSupport},
+    sealed::SealedText,
+};
+use crate::{
+    binding::kind::Obstacle,
+    http::{HttpClient, HttpRequest, HttpResponse, coded, status_error},
+    secrets::{SecretText, Secrets},
+};
+
+/// Bytes of the answer to a refused request that are read: its message is in there.
+const MAX_REFUSAL: u64 = 64 << 10;
+
+/// Bytes of a stream for each byte that a result may have: a chunk says little with many words.
+const STREAM_FACTOR: u64 = 64;
+
+/// An endpoint, as it is written.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Endpoint {
+    pub(super) base: Setting,
+    pub(super) key: Option<SealedText>,
+    pub(super) headers: BTreeMap<String, SealedText>,
+    pub(super) ca: Option<PathBuf>,
+    pub(super) schema: SchemaSupport,
+    pub(super) limit_key: LimitKey,
+    pub(super) extra: Mapping,
+}
+
+/// A text, or the variable that has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Setting {
+    Text(String),
+    Variable { env: String, default: Option<String> },
+}
+
+/// An endpoint with everything that a request needs.
+#[derive(Clone)]
+pub(super) struct ReadyEndpoint {
+    base: String,
+    headers: Vec<(String, String)>,
+    ca: Option<PathBuf>,
+}
+
+impl Setting {
+    /// Its value; a variable that is empty counts as unset.
+    ///
+    /// # Errors
+    /// The variable that is unset.
+    pub(super) fn value(&self) -> Result<String, String> {
+        match self {
+            Self::Text(text) => Ok(text.clone()),
+            Self::Variable { env: name, default } => {
+                let set = env::var(name).ok().filter(|value| !value.is_empty());
+                set.or_else(|| default.clone()).ok_or_else(|| name.clone())
+            }
+        }
+    }
+}
+
+impl Endpoint {
+    /// Looks up its variable and its secrets, whose values join `used`.
+    ///
+    /// # Errors
+    /// What would set it up.
+    pub(super) fn ready(&self, secrets: &Secrets, used: &mut Vec<SecretText>) -> Result<ReadyEndpoint, String> {
+        let base = self.base.value().map_err(|name| format!("set `{name}`"))?;
+        let mut headers = Vec::with_capacity(self.headers.len() + 1);
+        for (name, text) in &self.headers {
+            headers.push((name.clone(), text.fill(secrets, used).map_err(|error| error.to_string())?));
+        }
+        if let Some(key) = &self.key {
+            let key = key.fill(secrets, used).map_err(|error| error.to_string())?;
+            headers.push(("authorization".to_owned(), format!("Bearer {key}")));
+        }
+        Ok(ReadyEndpoint { base: base.trim_end_matches('/').to_owned(), headers, ca: self.ca.clone() })
+    }
+}
+
+impl ReadyEndpoint {
+    /// Asks, and hands on text as it comes.
+    ///
+    /// # Errors
+    /// The codes of 9.4.
+    pub(super) async fn ask(
+        &self,
+        client: &HttpClient,
+        body: &Value,
+        asking: &Asking<'_>,
+        told: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<Completion, ToolError> {
+        let request = self
+            .request("POST", "chat/completions")?
+            .header("content-type", "application/json")?
+            .header("accept", if asking.streams { "text/event-stream" } else { "application/json" })?
+            .header("idempotency-key", asking.key)?
+            .body(body.to_json());
+        let response = client.send(request).await?;
+        if !(200..300).contains(&response.status()) {
+            return Err(refused(response, asking.max_wait).await);
+        }
+        let media_type = response.media_type().unwrap_or_default();
+        match media_type.as_str() {
+            "text/event-stream" => streamed(response, asking.limit.saturating_mul(STREAM_FACTOR), told).await,
+            "application/json" => whole(response, asking.limit.saturating_mul(2), told).await,
+            json if json.ends_with("+json") => whole(response, asking.limit.saturating_mul(2), told).await,
+            other => Err(lost("content-type", format!("`{}` answered with `{other}`, not with JSON", response.origin()))),
+        }
+    }
+
+    /// Asks for the list of models, which needs the same key and tells nobody anything.
+    pub(super) async fn reach(&self, client: &HttpClient) -> Result<(), ToolError> {
+        let response = client.send(self.request("GET", "models")?.header("accept", "application/json")?).await?;
+        match response.status() {
+            // One without a list of models is there all the same.
+            200..300 | 404 | 405 | 501 => Ok(()),
+            _ => Err(refused(response, Duration::MAX).await),
+        }
+    }
+
+    fn request(&self, method: &str, path: &str) -> Result<HttpRequest, ToolError> {
+        let mut request = HttpRequest::new(method, &format!("{}/{path}", self.base))?.ca(self.ca.as_deref());
+        for (name, value) in &self.headers {
+            request = request.header(name, value)?;
+        }
+        Ok(request)
+    }
+}
+
+/// How a request is made.
+#[derive(Debug)]
+pub(super) struct Asking<'a> {
+    pub(super) streams: bool,
+    /// The idempotency key of the call.
+    pub(super) key: &'a str,
+    /// Bytes that the result may have.
+    pub(super) limit: u64,
+    /// The longest wait that the endpoint may ask for.
+    pub(super) max_wait: Duration,
+}
+
+async fn whole(response: HttpResponse, limit: u64, told: &mut (dyn FnMut(&str) + Send)) -> Result<Completion, ToolError> {
+    let completion = assembly::whole(&response.body(limit).await?)?;
+    if !completion.content.is_empty() {
+        told(&completion.content);
+    }
+    Ok(completion)
+}
+
+async fn streamed(response: HttpResponse, limit: u64, told: &mut (dyn FnMut(&str) + Send)) -> Result<Completion, ToolError> {
+    let origin = response.origin().to_owned();
+    let bytes = stream::unfold((Some(response), 0_u64), move |(response, read)| async move {
+        let mut response = response?;
+        match response.chunk().await {
+            Ok(Some(chunk)) => {
+                let read = read + chunk.len() as u64;
+                if read > limit {
+                    let why = format!("`{}` answered with more than {limit} bytes", response.origin());
+                    return Some((Err(BrokenBody(lost("too-large", why))), (None, read)));
+                }
+                Some((Ok(Cursor::new(chunk)), (Some(response), read)))
+            }
+            Ok(None) => None,
+            Err(error) => Some((Err(BrokenBody(error)), (None, read))),
+        }
+    });
+    let mut events = std::pin::pin!(SseStream::from_bytes_stream(bytes));
+    let mut assembly = Assembly::default();
+    while let Some(event) = events.next().await {
+        let event = event.map_err(|error| broken(&origin, error))?;
+        if let Some(data) = event.data.filter(|data| !data.is_empty())
+            && !assembly.push(&data, told)?
+        {
+            break;
+        }
+    }
+    assembly.finish()
+}
+
+/// The error of a body, on its way through the stream of events.
+#[derive(Debug)]
+struct BrokenBody(ToolError);
+
+impl fmt::Display for BrokenBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl Error for BrokenBody {}
+
+fn broken(origin: &str, error: sse_stream::Error) -> ToolError {
+    match error {
+        sse_stream::Error::Body(error) => match error.downcast::<BrokenBody>() {
+            Ok(body) => body.0,
+            Err(error) => coded("cut", format!("the answer of `{origin}` broke off: {error}")),
+        },
+        error => coded("malformed_json", format!("the answer of `{origin}` is no stream of events: {error}")),
+    }
+}
+
+/// The error of a status that is no success, with what the endpoint says about it.
+async fn refused(response: HttpResponse, max_wait: Duration) -> ToolError {
+    let (status, media_type) = (response.status(), response.media_type());
+    let error = status_error(&response, max_wait);
+    let body = response.body(MAX_REFUSAL).await.unwrap_or_default();
+    let text = String::from_utf8_lossy(&body).into_owned();
+    let json: Option<serde_json::Value> = serde_json::from_str(&text).ok();
+    let said = json.as_ref().and_then(assembly::said);
+    let shown = Value::from_json(&text).unwrap_or_else(|_| text.chars().take(1000).collect::<String>().into());
+    let data = Value::map([("status", Value::from(u64::from(status))), ("type", media_type.into()), ("body", shown)]);
+    let message = said.map_or_else(|| error.message.clone(), |said| format!("{}: {said}", error.message));
+    ToolError { message, data: Some(data), ..error }
+}
+
+/// An endpoint that cannot be reached, as a finding.
+pub(super) fn obstacle(place: &str, name: &str, error: &ToolError) -> Obstacle {
+    Obstacle::new(place, format!("the provider `{name}` does not answer as it should: {}", error.message))
+}

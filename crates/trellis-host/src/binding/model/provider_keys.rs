@@ -1,0 +1,74 @@
+//! The keys of providers and of the links of a role, as they are written.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use serde::Deserialize;
+
+use super::{
+    openai::Setting,
+    request::{LimitKey, SchemaSupport},
+};
+use crate::binding::config::{Wait, given};
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ProviderKeys {
+    #[serde(deserialize_with = "given")]
+    pub(super) openai: Option<SettingKeys>,
+    #[serde(deserialize_with = "given")]
+    pub(super) process: Option<Vec<String>>,
+    #[serde(deserialize_with = "given")]
+    pub(super) scripted: Option<PathBuf>,
+    #[serde(deserialize_with = "given")]
+    pub(super) key: Option<String>,
+    pub(super) headers: BTreeMap<String, String>,
+    #[serde(deserialize_with = "given")]
+    pub(super) ca: Option<PathBuf>,
+    pub(super) schema: SchemaSupport,
+    pub(super) limit_key: LimitKey,
+    pub(super) extra: BTreeMap<String, serde_json::Value>,
+    pub(super) env: BTreeMap<String, serde_json::Value>,
+    #[serde(deserialize_with = "given")]
+    pub(super) cwd: Option<PathBuf>,
+    #[serde(deserialize_with = "given")]
+    pub(super) grace: Option<Wait>,
+    #[serde(deserialize_with = "given")]
+    pub(super) timeout: Option<Wait>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct LinkKeys {
+    #[serde(deserialize_with = "given")]
+    pub(super) provider: Option<String>,
+    #[serde(deserialize_with = "given")]
+    pub(super) model: Option<SettingKeys>,
+    #[serde(deserialize_with = "given")]
+    pub(super) max_tokens: Option<u64>,
+    #[serde(deserialize_with = "given")]
+    pub(super) temperature: Option<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a text, or `{ env: NAME, default: … }`")]
+pub(super) enum SettingKeys {
+    Text(String),
+    Variable(VariableKeys),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct VariableKeys {
+    pub(super) env: String,
+    #[serde(default)]
+    pub(super) default: Option<String>,
+}
+
+impl From<SettingKeys> for Setting {
+    fn from(keys: SettingKeys) -> Self {
+        match keys {
+            SettingKeys::Text(text) => Self::Text(text),
+            SettingKeys::Variable(VariableKeys { env, default }) => Self::Variable { env, default },
+        }
+    }
+}
