@@ -14,6 +14,7 @@
 //! |---|---|---|
 //! | `processes` | yes | bindings that name a command: tools as processes |
 //! | `http` | no | bindings that name a URL, and `trellis_host::http`: the client that bindings share |
+//! | `mcp` | no | bindings that name a tool of an MCP server; with `http` and `processes` |
 //! | `runner` | yes | [`runner`]: sessions over a console, as text or JSON Lines |
 //! | `reload` | no | [`assembly::LiveGraph`](assembly): a graph on disk that is edited while it runs |
 //! | `history` | yes | [`history`]: stored sessions read, moved, forked, replayed and checked |

@@ -107,7 +107,6 @@ fn first_attempt(whole: &PendingCall, at: u32) -> PendingCall {
                 retry: tool.and_then(|tool| tool.retry.clone()),
                 metadata: whole.metadata.clone(),
                 kind: CallKind::Tool,
-                offered: Vec::new(),
                 part: named(PartName::Item(at)),
                 prepared: PartCalls::default(),
                 offered: Vec::new(),

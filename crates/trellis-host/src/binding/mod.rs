@@ -49,7 +49,7 @@ use trellis_core::{
 };
 
 #[cfg(feature = "mcp")]
-pub use self::mcp::Servers;
+pub use self::mcp::{Servers, server_library};
 #[cfg(feature = "processes")]
 pub use self::process::MAX_ENV_ARGS;
 pub(crate) use self::{context::Report, job::timed_out};

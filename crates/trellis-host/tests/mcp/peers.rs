@@ -1,9 +1,13 @@
 //! Servers of others, as `.ci/setup` installs them. One that is missing fails its test.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::{
+    io::{BufRead, BufReader},
+    process::{Child, Command, Stdio},
+    sync::Arc,
+};
 
-use trellis_core::{Value, engine::ToolErrorKind};
+use trellis_core::{Dialect, Document, Source, Value, engine::ToolErrorKind};
+use trellis_host::binding::server_library;
 
 use crate::host::{Stage, asked, code, peers, run};
 
@@ -131,6 +135,28 @@ fn a_server_of_both_eras_over_http() {
             assert_eq!(stage.call("echo", r#"{"text":"hello"}"#).await.unwrap(), Value::text("hello"), "{era}");
             stage.host.close().await;
         }
+    });
+}
+
+#[test]
+fn a_library_is_written_from_the_list_of_a_server() {
+    run(async {
+        // world 9.16
+        let stage = installed("filesystem", ", .", "  read: { mcp: s/read_text_file }\n");
+        let text = server_library(stage.program.documents(), stage.folder.path(), &stage.host, "s", "2026-11-23").await.unwrap();
+        let heading =
+            "# Tools of the server `s` (secure-filesystem-server 0.2.0, protocol 2025-11-25) on 2026-11-23, from `trellis new tools`.\n";
+        assert!(text.starts_with(heading) && text.contains("#     \"read_text_file\": { mcp: \"s/read_text_file\" }\n"), "{text}");
+        let library = Arc::new(Document::parse(&Source::text("lib/s.yaml", &*text), Dialect::default()));
+        assert!(library.diagnostics.is_empty(), "{:?}", library.diagnostics);
+        let effect = |name: &str| {
+            let tool = text.split("\n- name: ").find(|tool| tool.starts_with(&format!("{name}\n"))).unwrap();
+            tool.lines().find_map(|line| line.strip_prefix("  effect: ")).unwrap()
+        };
+        assert_eq!((effect("read_text_file"), effect("write_file")), ("none", "irreversible"));
+        let error = server_library(stage.program.documents(), stage.folder.path(), &stage.host, "t", "2026-11-23").await.unwrap_err();
+        assert_eq!(error.message, "there is no server `t` in the project file");
+        stage.host.close().await;
     });
 }
 

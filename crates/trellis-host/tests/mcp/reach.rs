@@ -64,7 +64,8 @@ fn servers_of_outer_graphs_are_found() {
 fn findings(project: &str, node: &str, reach: bool) -> Vec<(Code, String, String)> {
     let mut documents = documents(project);
     documents[0] = Arc::new(Document::parse(&Source::text("start.yaml", node), Dialect::default()));
-    let program = compile(&documents).program.unwrap();
+    let compiled = compile(&documents);
+    let program = compiled.program.unwrap_or_else(|| panic!("{:?}", compiled.diagnostics));
     let folder = tempfile::tempdir().unwrap();
     let (bindings, found) = Bindings::new(&program, folder.path(), &Host::new().secrets(Secrets::new(|_| None)));
     assert!(found.is_empty(), "{found:?}");
@@ -95,12 +96,12 @@ fn connecting_shows_tools_that_are_not_there_and_arguments_that_do_not_fit() {
     // world 9.8
     let project = "servers: { rude: { process: [python3, SCRIPTS/rude.py, good] } }\n\
                    bindings: { echo: { mcp: rude/echo }, gone: { mcp: rude/ecko } }\n";
-    let found = findings(project, "do: { tool: echo, args: { text: 3 } }\n", true);
+    let found = findings(project, "tools: [echo]\ndo: { name: echo, args: { text: 3 } }\n", true);
     assert_eq!(found.len(), 2, "{found:?}");
     assert_eq!(
         found[0],
         (Code::UnknownTool, "trellis.yaml".into(), "`gone` cannot be carried out: the server `rude` has no tool `ecko`".into())
     );
     assert_eq!((found[1].0, found[1].1.as_str()), (Code::BadToolArgs, "start.yaml"), "{found:?}");
-    assert!(findings(project, "do: { tool: echo, args: { text: hello } }\n", true).len() == 1);
+    assert!(findings(project, "tools: [echo]\ndo: { name: echo, args: { text: hello } }\n", true).len() == 1);
 }

@@ -1,10 +1,11 @@
-//! `trellis new PATH`, `trellis new node ID`: beginnings, from templates.
+//! `trellis new PATH`, `trellis new node ID`: beginnings, from templates; `trellis new tools`: a library, from a server.
 //!
 //! **Invariant:** nothing that is there is overwritten; what cannot be made as a whole is not made.
 
 mod folder;
 mod node;
 mod templates;
+mod tools;
 
 use std::path::{Path, PathBuf};
 
@@ -14,6 +15,7 @@ use clap::{Args, Subcommand};
 use self::{
     node::Node,
     templates::{PROJECTS, Project},
+    tools::Tools,
 };
 use crate::{Exit, report::printable, terminal};
 
@@ -29,6 +31,7 @@ Examples:
   trellis new orders --template api        one that calls a service over HTTP
   trellis new --list                       list the templates
   trellis new node orders/refund --type tool --to again --graph graphs/support
+  trellis new tools --server files         a library of the tools that a server has
 
 Exit codes: 0 created; 2 the folder is not empty, or is not writable."
 )]
@@ -49,12 +52,14 @@ pub(crate) struct New {
 #[derive(Debug, Subcommand)]
 enum What {
     Node(Node),
+    Tools(Tools),
 }
 
 impl New {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         match (self.what, self.path) {
             (Some(What::Node(node)), _) => node.run(),
+            (Some(What::Tools(tools)), _) => tools.run(),
             _ if self.list => {
                 terminal::print(&PROJECTS.iter().map(|project| format!("{:8} {}\n", project.name, project.about)).collect::<String>())?;
                 Ok(Exit::Fine)

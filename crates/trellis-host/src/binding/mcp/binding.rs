@@ -1,6 +1,10 @@
 //! `mcp:` as it is written: a tool of a server.
 
-use std::{fmt, path::Path, sync::Arc};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use serde::{
     Deserialize, Deserializer,
@@ -38,8 +42,8 @@ pub(super) struct ToolName {
 pub(super) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<(ServerConfig, Arc<str>)> {
     let help = |_: &str, _: &str| Some("write `server/tool`, or `{ server: …, tool: … }`".to_owned());
     let ToolName { server, tool } = reader.read::<McpSyntax>(help).mcp?;
-    let Some((config, folder)) = find(site, &server) else {
-        let known = outwards(site).flat_map(|(config, _)| servers(config));
+    let Some((config, folder)) = find_server(site.documents, site.root, site.folder, &server) else {
+        let known = outwards(site.documents, site.root, site.folder).flat_map(|(config, _)| servers(config));
         let known: Vec<String> = known.collect();
         let help = did_you_mean(&server, known.iter().map(String::as_str));
         let help = help.unwrap_or_else(|| "define it: `servers: { NAME: { process: [command, …] } }`".to_owned());
@@ -56,16 +60,20 @@ pub(super) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<(Se
     }
 }
 
-/// Finds a server for a binding; with the folder of the file that defines it.
-fn find<'s>(site: &Site<'s>, name: &str) -> Option<(&'s HostConfig, std::path::PathBuf)> {
-    outwards(site).find(|(config, _)| config.at(&["servers", name]).is_some())
+/// Finds a server for the graph at `root`, whose folder is `folder`; with the folder of the file that defines it.
+pub(super) fn find_server<'d>(
+    documents: &'d [Arc<Document>],
+    root: &'d str,
+    folder: &'d Path,
+    name: &str,
+) -> Option<(&'d HostConfig, PathBuf)> {
+    outwards(documents, root, folder).find(|(config, _)| config.at(&["servers", name]).is_some())
 }
 
-/// What the project files say for hosts: those of the binding's graph, then outwards.
-fn outwards<'s>(site: &Site<'s>) -> impl Iterator<Item = (&'s HostConfig, std::path::PathBuf)> {
+/// What the project files say for hosts: those of a graph, then outwards.
+fn outwards<'d>(documents: &'d [Arc<Document>], root: &'d str, folder: &'d Path) -> impl Iterator<Item = (&'d HostConfig, PathBuf)> {
     let roots =
-        std::iter::successors(Some(site.root), |root| (!root.is_empty()).then(|| root.rsplit_once('/').map_or("", |(around, _)| around)));
-    let (documents, folder): (&[Arc<Document>], &Path) = (site.documents, site.folder);
+        std::iter::successors(Some(root), |root| (!root.is_empty()).then(|| root.rsplit_once('/').map_or("", |(around, _)| around)));
     roots.enumerate().flat_map(move |(depth, root)| {
         let folder = folder.ancestors().nth(depth).unwrap_or(folder).to_owned();
         let own = documents.iter().filter(move |document| document.path.rsplit_once('/').map_or("", |(folder, _)| folder) == root);

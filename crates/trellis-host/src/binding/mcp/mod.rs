@@ -14,6 +14,7 @@ mod call;
 mod config;
 mod connection;
 mod failure;
+mod library;
 mod process;
 mod result;
 mod servers;
@@ -31,13 +32,13 @@ use trellis_core::{
     template::{DEFAULT_FUEL, RenderLimits, Shape},
 };
 
-pub use self::servers::Servers;
 use self::{
     call::Flight,
     failure::coded,
     servers::{Lease, Server},
     tools::ToolList,
 };
+pub use self::{library::server_library, servers::Servers};
 use super::{
     Job,
     config::ConfigReader,

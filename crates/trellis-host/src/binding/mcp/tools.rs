@@ -74,8 +74,8 @@ impl ToolList {
         self.tools.keys().map(|name| &**name)
     }
 
-    pub(super) fn tools(&self) -> impl Iterator<Item = &Tool> {
-        self.tools.values().map(|known| &known.tool)
+    pub(super) fn tools(&self) -> impl Iterator<Item = &ServerTool> {
+        self.tools.values()
     }
 }
 

@@ -1,0 +1,82 @@
+//! A library of tools from what a server lists, for an author to read, change and keep (world 9.16).
+
+use std::{path::Path, sync::Arc};
+
+use serde_yaml::{Mapping as Yaml, Value as YamlValue};
+use trellis_core::{Document, ToolError, Value, schema::Schema};
+
+use super::{
+    super::Host, binding::find_server, config::ServerConfig, connection::Connection, failure::coded, servers::Servers, tools::ServerTool,
+};
+
+/// Writes a library of the tools that a server of the outermost graph of these files has now; its relative paths begin at `folder`, and `day` is the day
+/// that its comment names. A tool that says it only reads has no effect, any other is irreversible.
+///
+/// # Errors
+/// No such server is defined (code `unknown-tool`), or it cannot be asked.
+pub async fn server_library(documents: &[Arc<Document>], folder: &Path, host: &Host, server: &str, day: &str) -> Result<String, ToolError> {
+    let unknown = |message: String| coded("unknown-tool", message).finally();
+    let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let Some((config, folder)) = find_server(documents, "", &folder, server) else {
+        return Err(unknown(format!("there is no server `{server}` in the project file")));
+    };
+    let config = ServerConfig::read(config, server, &folder).map_err(|found| {
+        let message = found.first().map(|finding| finding.message.clone()).unwrap_or_default();
+        unknown(format!("the server `{server}` has a mistake: {message}"))
+    })?;
+    let known = host.shared::<Servers>().get(config, &host.secrets, &host.http);
+    let lease = known.connection().await?;
+    let tools = lease.connection().tools().await?;
+    let written: Vec<YamlValue> = tools.tools().map(|tool| YamlValue::from(entry(tool))).collect();
+    let body = Yaml::from_iter([(YamlValue::from("tools"), YamlValue::from(written))]);
+    let body = serde_yaml::to_string(&body).map_err(|error| ToolError::new(error.to_string()))?;
+    let bindings: String = tools.tools().map(|known| binding(server, &known.tool.name)).collect();
+    Ok(format!(
+        "{}#\n# To call them, bind them in `trellis.yaml`:\n#   bindings:\n{bindings}{body}",
+        heading(lease.connection(), server, day)
+    ))
+}
+
+/// The server, its version and the day.
+fn heading(connection: &Connection, server: &str, day: &str) -> String {
+    let facts = connection.facts();
+    let fact = |key: &str| facts.get(key).and_then(Value::as_str).unwrap_or("unknown").replace(char::is_control, " ");
+    format!(
+        "# Tools of the server `{server}` ({}, protocol {}) on {day}, from `trellis new tools`.\n\
+         # The server wrote the descriptions: read them before a model does.\n",
+        fact("version"),
+        fact("protocol")
+    )
+}
+
+fn binding(server: &str, tool: &str) -> String {
+    let target = serde_json::Value::from(format!("{server}/{tool}"));
+    format!("#     {}: {{ mcp: {target} }}\n", serde_json::Value::from(name(tool)))
+}
+
+/// The name that a graph gives a tool: one with `/` would be a library.
+fn name(tool: &str) -> String {
+    tool.replace('/', ".").replace(char::is_control, "")
+}
+
+fn entry(known: &ServerTool) -> Yaml {
+    let tool = &known.tool;
+    let mut entry = Yaml::new();
+    let mut set = |key: &str, value: YamlValue| entry.insert(key.into(), value);
+    set("name", name(&tool.name).into());
+    if let Some(description) = tool.description.as_deref().map(str::trim).filter(|text| !text.is_empty()) {
+        set("description", description.into());
+    }
+    let mut schema = |key: &str, schema: &Option<Schema>| {
+        if let Some(schema) = schema
+            && let Ok(written) = serde_yaml::to_value(schema.source())
+        {
+            set(key, written);
+        }
+    };
+    schema("parameters", &known.input);
+    schema("returns", &known.output);
+    let reads = tool.annotations.as_ref().and_then(|annotations| annotations.read_only_hint) == Some(true);
+    set("effect", if reads { "none" } else { "irreversible" }.into());
+    entry
+}
