@@ -4,6 +4,8 @@
 
 #[path = "main/approve.rs"]
 mod approve;
+#[path = "main/builtins.rs"]
+mod builtins;
 #[path = "main/check.rs"]
 mod check;
 #[path = "main/collector.rs"]
@@ -49,6 +51,8 @@ mod seeing;
 mod servers;
 #[path = "main/session.rs"]
 mod session;
+#[path = "main/skills.rs"]
+mod skills;
 #[path = "main/steering.rs"]
 mod steering;
 #[path = "main/terminal.rs"]

@@ -125,14 +125,14 @@ pub static BUILTINS: [BuiltinTool; 16] = [
         config: &SKILLS,
         effect: Effect::None,
         parameters: r#"{"type":"object","required":["skill_id"],"additionalProperties":false,"properties":{"skill_id":{"type":"string"}}}"#,
-        returns: r#"{"type":"object","required":["skill_id","title"],"properties":{"skill_id":{"type":"string"},"title":{"type":"string"}}}"#,
+        returns: r#"{"type":"object","required":["skill_id","title","tags","dry_run_supported","backup","run","timeout","text"],"properties":{"skill_id":{"type":"string"},"title":{"type":"string"},"tags":{"type":"array","items":{"type":"string"}},"args":{},"required_inputs":{},"dry_run_supported":{"type":"boolean"},"rollback":{"type":"string"},"backup":{"type":"array","items":{"type":"string"}},"check":{"type":"array","items":{"type":"string"}},"run":{"type":"array","items":{"type":"string"}},"dry_run":{"type":"array","items":{"type":"string"}},"verify":{"type":"array","items":{"type":"string"}},"timeout":{"type":"string"},"text":{"type":"string"}}}"#,
     },
     BuiltinTool {
         name: "skills.check",
         config: &SKILLS,
         effect: Effect::None,
         parameters: r#"{"type":"object","required":["skill_id"],"additionalProperties":false,"properties":{"skill_id":{"type":"string"},"args":{"type":"object"}}}"#,
-        returns: r#"{"type":"object","required":["valid","problems"],"properties":{"valid":{"type":"boolean"},"problems":{"type":"array"}}}"#,
+        returns: r#"{"type":"object","required":["valid","problems"],"properties":{"valid":{"type":"boolean"},"problems":{"type":"array","items":{"type":"string"}}}}"#,
     },
     BuiltinTool {
         name: "skills.execute",
@@ -146,7 +146,7 @@ pub static BUILTINS: [BuiltinTool; 16] = [
         config: &SKILLS,
         effect: Effect::Irreversible,
         parameters: r#"{"type":"object","additionalProperties":false,"properties":{"backup":{"type":["string","null"]}}}"#,
-        returns: OPEN,
+        returns: r#"{"type":"object","required":["restored"],"properties":{"restored":{"type":"boolean"},"skill_id":{"type":"string"}}}"#,
     },
     BuiltinTool {
         name: "policy.decide",

@@ -179,8 +179,15 @@ fn mapping(front: Option<&str>) -> Result<Mapping, CardMistake> {
 
 fn read(config: &Mapping, found: &mut Vec<CardMistake>) -> CardKeys {
     let path = FRONTMATTER.into();
-    let mut reader =
-        ConfigReader { config, spans: &BTreeMap::new(), prefix: FRONTMATTER, around: Span::at(0), path: &path, found: Vec::new() };
+    let mut reader = ConfigReader {
+        config,
+        spans: &BTreeMap::new(),
+        shapes: &BTreeMap::new(),
+        prefix: FRONTMATTER,
+        around: Span::at(0),
+        path: &path,
+        found: Vec::new(),
+    };
     let keys = reader.read(|key, value| match key {
         "check" | "run" | "dry_run" | "verify" => {
             Some("write the command and its arguments as a list of texts: `[./bin/tool, --fast]`".to_owned())

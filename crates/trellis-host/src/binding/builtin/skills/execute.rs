@@ -247,6 +247,8 @@ impl SkillRunner {
                 args: call.args.clone(),
                 timeout,
                 context: job.context.clone(),
+                offered: Vec::new(),
+                returns: None,
                 bounds: job.bounds,
                 mask: job.mask.clone(),
             };

@@ -25,7 +25,7 @@ use super::{
     documents::{Document, IndexSlot, Indexes},
     final_error, number, text,
 };
-use crate::binding::{Obstacle, config::ConfigReader, kind::Site};
+use crate::binding::{Obstacle, config::ConfigReader, host::Resource, kind::Site};
 
 /// Candidates where the call does not say.
 const TOP_K: u64 = 5;
@@ -33,6 +33,8 @@ const TOP_K: u64 = 5;
 /// The indexes of skills, beside those of documents.
 #[derive(Default)]
 struct SkillIndexes(Indexes);
+
+impl Resource for SkillIndexes {}
 
 /// A question about skills, which changes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,109 @@
+//! Builtins over documents, SQL and values in a graph (world 9.24 to 9.26), and what is handed to them that is bad (world F).
+
+use std::fmt::Write as _;
+
+use crate::sandbox::{Ran, Sandbox};
+
+const INIT: &str = "create table orders (id integer primary key, name text);\ninsert into orders (name) values ('lamp'), ('desk');\n";
+
+/// A graph with one call of a builtin, with what a person types as its argument `input`.
+fn calls(binding: &str, args: &str) -> Sandbox {
+    let sandbox = Sandbox::new(&[
+        ("start.md", "---\ninput_type: text\nsave_to: given\nto: call\n---\nWell?\n"),
+        ("said.md", "---\noutput: \"{{ said }}\"\n---\nGot {{ said | tojson }}\n"),
+        ("failed.md", "---\nend: failed\n---\n{{ sys.error.code }}: {{ sys.error.message }}\n"),
+        ("_data/init.sql", INIT),
+    ]);
+    sandbox.write("trellis.yaml", format!("bindings:\n  ask: {{ {binding} }}\n").as_bytes());
+    let call = format!("---\ndo: {{ name: ask, args: {{ {args} }} }}\nsave_to: said\non_error: failed\nto: said\n---\n");
+    sandbox.write("call.md", call.as_bytes());
+    sandbox
+}
+
+fn sql(more: &str, args: &str) -> Sandbox {
+    calls(&format!("builtin: sql.query, database: _data/shop.db, init: _data/init.sql, {more}"), args)
+}
+
+fn said(sandbox: &Sandbox, input: &str) -> Ran {
+    sandbox.trellis_with(&["run", ".", "--store", "memory"], &format!("{input}\n"))
+}
+
+fn holds(ran: &Ran, code: i32, part: &str) {
+    assert!(ran.code == Some(code) && ran.out.contains(part), "{part}: {ran:?}");
+}
+
+// world 9.26
+#[test]
+fn sql_has_bound_parameters_and_one_statement_that_reads() {
+    let by_name = sql("sql: 'select id, name from orders where name = :name'", "name: \"{{ given }}\"");
+    holds(&said(&by_name, "desk"), 0, r#"[{"id":2,"name":"desk"}]"#);
+    holds(&said(&by_name, "x' or '1'='1"), 0, "Got []");
+    holds(&said(&sql("one: true, sql: 'select name from orders where id = 9'", ""), ""), 0, "Got null");
+    // A parameter that is missing is null.
+    holds(&said(&sql("one: true, sql: 'select :missing is null as gone'", ""), ""), 0, r#"{"gone":1}"#);
+    holds(&said(&sql("sql: 'select 1; select 2'", ""), ""), 1, "sql: `sql` holds more than one statement");
+    let writes = "sql: 'insert into orders (name) values (:name)'";
+    holds(&said(&sql(writes, "name: \"{{ given }}\""), "x"), 1, "only a binding with `write: true` may");
+    holds(&said(&sql(&format!("write: true, {writes}"), "name: \"{{ given }}\""), "x"), 0, "Got []");
+    holds(&said(&sql("sql: \"attach 'other.db' as other\"", ""), ""), 1, "not allowed here");
+    let numbers = "with recursive n(i) as (select 1 union all select i + 1 from n where i < :upto) select i from n";
+    holds(&said(&sql(&format!("sql: '{numbers}'"), "upto: 10001"), ""), 1, "limit: the query has more than 10000 rows");
+}
+
+#[test]
+fn a_database_that_somebody_else_holds_is_named() {
+    let sandbox = sql("sql: 'select count(*) as n from orders'", "");
+    holds(&said(&sandbox, ""), 0, r#"[{"n":2}]"#);
+    let other = rusqlite::Connection::open(sandbox.path().join("_data/shop.db")).unwrap();
+    other.execute_batch("begin exclusive").unwrap();
+    holds(&said(&sandbox, ""), 1, "is in use by another program");
+    other.execute_batch("rollback").unwrap();
+    holds(&said(&sandbox, ""), 0, r#"[{"n":2}]"#);
+}
+
+// world 9.25
+#[test]
+fn no_query_breaks_a_search() {
+    let sandbox = calls("builtin: documents.search, folder: _docs", "query: \"{{ given }}\"");
+    sandbox.write("_docs/lamps.md", "# Lamps\n\nThey give light, near and far.\n".as_bytes());
+    sandbox.write("_docs/desks.md", "---\ntitle: Desks\n---\nA lamp stands on one.\n".as_bytes());
+    let ran = said(&sandbox, "lamp");
+    holds(&ran, 0, "lamps.md");
+    assert!(ran.out.find("lamps.md") < ran.out.find("desks.md"), "a title weighs more: {ran:?}");
+    for nothing in ["\"", "*", "🦀", "()"] {
+        holds(&said(&sandbox, nothing), 0, r#""hits":[]"#);
+    }
+    holds(&said(&sandbox, "NEAR("), 0, "lamps.md");
+    holds(&said(&sandbox, "light AND"), 0, "lamps.md");
+    holds(&said(&sandbox, &"desks ".repeat(1 << 17)), 0, "desks.md");
+}
+
+#[test]
+fn more_documents_than_a_search_takes_are_an_error() {
+    let sandbox = calls("builtin: documents.search, folder: _docs", "query: \"{{ given }}\"");
+    for n in 0..10_000 {
+        sandbox.write(&format!("_docs/{n}.md"), b"word\n");
+    }
+    holds(&said(&sandbox, "word"), 0, "_docs/0.md".trim_start_matches("_docs/"));
+    sandbox.write("_docs/more.md", b"word\n");
+    holds(&said(&sandbox, "word"), 1, "limit: ");
+}
+
+// world 9.24
+#[test]
+fn documents_and_values_have_their_errors() {
+    let read = calls("builtin: documents.read, folder: _data", "path: \"{{ given }}\"");
+    holds(&said(&read, "init.sql"), 0, "create table orders");
+    for outside in ["../start.md", "/etc/passwd", "none"] {
+        holds(&said(&read, outside), 1, "not_found: there is no document");
+    }
+    let put = calls("builtin: values.put", "key: \"{{ given }}\", value: { n: 1 }, expected: 0");
+    holds(&said(&put, "k"), 0, r#"{"version":1}"#);
+    holds(&said(&put, "k"), 1, "conflict: ");
+    let mut line = String::new();
+    let _ = write!(line, "bindings:\n  ask: {{ builtin: values.get }}\n");
+    put.write("trellis.yaml", line.as_bytes());
+    put.write("call.md", b"---\ndo: { name: ask, args: { key: \"{{ given }}\" } }\nsave_to: said\non_error: failed\nto: said\n---\n");
+    holds(&said(&put, "k"), 0, r#""n":1"#);
+    holds(&said(&put, "other"), 1, "not_found: ");
+}
