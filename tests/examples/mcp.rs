@@ -12,11 +12,7 @@ use std::{
     time::Instant,
 };
 
-use rmcp::{
-    ServiceExt,
-    model::CallToolRequestParams,
-    transport::TokioChildProcess,
-};
+use rmcp::{ServiceExt, model::CallToolRequestParams, transport::TokioChildProcess};
 use serde_json::{Value as Json, json};
 use tokio::process::Command;
 use trellis_core::{Dialect, Document, Source, ToolOutcome, compile, state::PendingCall};
@@ -45,12 +41,20 @@ fn serve() -> Outcome<()> {
     for line in std::io::stdin().lock().lines() {
         let message: Json = serde_json::from_str(&line?)?;
         let result = match message["method"].as_str() {
-            Some("initialize") => json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "bench", "version": "1"}}),
-            Some("tools/list") => json!({"tools": [{"name": "echo", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}]}),
+            Some("initialize") => {
+                json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "bench", "version": "1"}})
+            }
+            Some("tools/list") => {
+                json!({"tools": [{"name": "echo", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}]})
+            }
             Some("tools/call") => json!({"content": [{"type": "text", "text": message["params"]["arguments"]["text"]}]}),
             _ if message.get("id").is_none() => continue,
             _ => {
-                writeln!(out, "{}", json!({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": "no such method"}}))?;
+                writeln!(
+                    out,
+                    "{}",
+                    json!({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": "no such method"}})
+                )?;
                 out.flush()?;
                 continue;
             }

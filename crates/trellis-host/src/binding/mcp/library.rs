@@ -5,7 +5,9 @@ use std::{path::Path, sync::Arc};
 use serde_yaml::{Mapping as Yaml, Value as YamlValue};
 use trellis_core::{Document, ToolError, Value, schema::Schema};
 
-use super::{super::Host, binding::find_server, config::ServerConfig, connection::Connection, failure::coded, servers::Servers, tools::ServerTool};
+use super::{
+    super::Host, binding::find_server, config::ServerConfig, connection::Connection, failure::coded, servers::Servers, tools::ServerTool,
+};
 
 /// Writes a library of the tools that a server of the outermost graph of these files has now; its relative paths begin at `folder`, and `day` is the day
 /// that its comment names. A tool that says it only reads has no effect, any other is irreversible.
