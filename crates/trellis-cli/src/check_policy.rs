@@ -74,14 +74,19 @@ impl CheckPolicy {
     pub(crate) fn apply(&self, checked: &mut Checked, program: Option<&Program>, folder: &Path) -> anyhow::Result<()> {
         let mut late = check_bindings(&checked.documents);
         if let Some(program) = program.filter(|_| self.host) {
-            let (bindings, _) = Bindings::new(program, folder, &Host::new().secrets(secrets(folder)));
+            let host = Host::new().secrets(secrets(folder));
+            let (bindings, _) = Bindings::new(program, folder, &host);
             late.extend(bindings.unbound_tools(program, Severity::Error));
             late.extend(unknown_secrets(program, &secrets(folder)));
             // A watch looks at the files of graphs, so it would not hear of a command that came or went.
             late.extend(bindings.obstacles(program).into_iter().filter(|_| !self.watch));
             if self.reach {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("nothing can be connected to")?;
-                late.extend(runtime.block_on(bindings.reach(program)));
+                late.extend(runtime.block_on(async {
+                    let found = bindings.reach(program).await;
+                    host.close().await;
+                    found
+                }));
                 // Whatever still looks up a name is not waited for.
                 runtime.shutdown_background();
             }

@@ -12,8 +12,11 @@ use crate::host::{Stage, code, run};
 
 const JSON: &str = "application/json";
 
+/// Status, content type and body.
+type Reply = (u16, &'static str, String);
+
 /// Answers each request on a port of its own: `answer` gets the method, the headers and the body.
-fn serve(answer: impl Fn(&str, &str, &str) -> (u16, &'static str, String) + Send + Sync + 'static) -> u16 {
+fn serve(answer: impl Fn(&str, &str, &str) -> Reply + Send + Sync + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let answer = std::sync::Arc::new(answer);
@@ -26,7 +29,7 @@ fn serve(answer: impl Fn(&str, &str, &str) -> (u16, &'static str, String) + Send
     port
 }
 
-fn one(mut stream: TcpStream, answer: &dyn Fn(&str, &str, &str) -> (u16, &'static str, String)) {
+fn one(mut stream: TcpStream, answer: &dyn Fn(&str, &str, &str) -> Reply) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
@@ -54,12 +57,12 @@ fn id(body: &str) -> String {
     body.get("id").map(Value::to_json).unwrap_or_default()
 }
 
-fn result(body: &str, result: &str) -> (u16, &'static str, String) {
+fn result(body: &str, result: &str) -> Reply {
     (200, JSON, format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, id(body)))
 }
 
 /// A server of 2025 whose answer to `tools/call` is another one.
-fn legacy(call: impl Fn(&str, &str) -> (u16, &'static str, String) + Send + Sync + 'static) -> u16 {
+fn legacy(call: impl Fn(&str, &str) -> Reply + Send + Sync + 'static) -> u16 {
     serve(move |method, head, body| match body {
         _ if method != "POST" => (405, JSON, String::new()),
         body if body.contains("\"server/discover\"") => (400, JSON, "{}".to_owned()),

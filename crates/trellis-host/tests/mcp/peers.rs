@@ -147,7 +147,7 @@ fn a_library_is_written_from_the_list_of_a_server() {
         let heading =
             "# Tools of the server `s` (secure-filesystem-server 0.2.0, protocol 2025-11-25) on 2026-11-23, from `trellis new tools`.\n";
         assert!(text.starts_with(heading) && text.contains("#     \"read_text_file\": { mcp: \"s/read_text_file\" }\n"), "{text}");
-        let library = Arc::new(Document::parse(&Source::text("lib/s.yaml", &*text), Dialect::default()));
+        let library = Arc::new(Document::parse(&Source::text("lib/s.yaml", text.as_str()), Dialect::default()));
         assert!(library.diagnostics.is_empty(), "{:?}", library.diagnostics);
         let effect = |name: &str| {
             let tool = text.split("\n- name: ").find(|tool| tool.starts_with(&format!("{name}\n"))).unwrap();
