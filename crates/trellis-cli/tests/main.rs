@@ -22,6 +22,8 @@ mod fmt;
 mod formats;
 #[path = "main/graph.rs"]
 mod graph;
+#[path = "main/http.rs"]
+mod http;
 #[path = "main/kept.rs"]
 mod kept;
 #[path = "main/mending.rs"]

@@ -50,7 +50,7 @@ pub struct ToolResult {
     pub id: CallId,
     /// Outcome of the call.
     pub outcome: ToolOutcome,
-    /// What else is known of how it came about, such as the model that spoke: recorded and shown, never in the context (language 9.7).
+    /// What else is known of how it came about, such as the model that spoke: recorded and shown, never in the context (language 9.3).
     #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Value>,
 }

@@ -28,6 +28,8 @@ mod numbers;
 mod observed;
 #[path = "main/others.rs"]
 mod others;
+#[path = "main/parts.rs"]
+mod parts;
 #[path = "main/redaction.rs"]
 mod redaction;
 #[path = "main/session.rs"]

@@ -7,6 +7,7 @@
 //!
 //! **Invariant:** the parts are pure: a state takes a key and gives rows. Only `tty.rs` and `live.rs` know the terminal.
 
+mod busy;
 mod editor;
 mod frame;
 mod hint;
@@ -36,6 +37,7 @@ use trellis_host::runner::{Asking, Awaited, Command, Console, Note};
 
 pub(crate) use self::tty::Tty;
 use self::{
+    busy::{Busy, to_second},
     frame::Frame,
     history::History,
     keys::Key,
@@ -44,11 +46,6 @@ use self::{
     question::{Pressed, Question},
 };
 use crate::terminal::Look;
-
-/// How long a tool may take before it is said that it runs.
-const SILENT_CALL: Duration = Duration::from_millis(150);
-/// How often what turns turns.
-const TURN: Duration = Duration::from_millis(100);
 
 /// The console of a terminal.
 pub(crate) struct Interactive {
@@ -84,13 +81,6 @@ struct Answered {
     refusal: Option<String>,
 }
 
-/// What the program does while it asks nothing.
-enum Busy {
-    Nothing,
-    Running { name: String, since: Instant },
-    Sleeping { until: Instant },
-}
-
 /// What came of asking for one of several things.
 pub(crate) enum Chosen {
     /// The option, by its place.
@@ -114,7 +104,7 @@ impl Interactive {
             asking: false,
             until: None,
             answered: None,
-            busy: Busy::Nothing,
+            busy: Busy::default(),
             written: VecDeque::new(),
             streamed: String::new(),
             history: History::default(),
@@ -161,8 +151,9 @@ impl Interactive {
 
     /// What ran or slept does so no longer.
     fn leave(&mut self) {
-        if let Busy::Running { name, since } = std::mem::replace(&mut self.busy, Busy::Nothing) {
-            let text = scrollback::stopped(&name, since.elapsed(), self.live.window());
+        let Busy::Running(calls) = std::mem::take(&mut self.busy) else { return };
+        for call in calls {
+            let text = scrollback::stopped(&call.name, call.since.elapsed(), self.live.window());
             self.live.say(&text, &Frame::default());
         }
     }
@@ -190,36 +181,16 @@ impl Interactive {
     fn frame(&mut self) -> Frame {
         let window = self.live.window();
         let now = Instant::now();
-        match (&mut self.question, &self.busy) {
-            (Some(question), _) if self.asking => question.frame(window, self.until.map(|until| until.saturating_duration_since(now))),
-            (_, Busy::Running { name, since }) if !self.streamed.is_empty() => {
-                rows::streamed(&self.streamed, rows::running(name, now.duration_since(*since), window), window)
-            }
-            (_, Busy::Running { name, since }) if now.duration_since(*since) >= SILENT_CALL => {
-                rows::running(name, now.duration_since(*since), window)
-            }
-            (_, Busy::Sleeping { until }) => rows::sleeping(until.saturating_duration_since(now), window),
-            _ => Frame::default(),
+        match &mut self.question {
+            Some(question) if self.asking => question.frame(window, self.until.map(|until| until.saturating_duration_since(now))),
+            _ if !self.streamed.is_empty() => rows::streamed(&self.streamed, self.busy.frame(window), window),
+            _ => self.busy.frame(window),
         }
     }
 
     /// When the rows change by themselves.
     fn next_change(&self) -> Option<Duration> {
-        let now = Instant::now();
-        let to_second = |until: Instant| {
-            let left = until.saturating_duration_since(now);
-            let step = if left > Duration::from_secs(10) { 1000 } else { 100 };
-            (!left.is_zero()).then(|| Duration::from_millis(u64::from(left.subsec_millis()) % step + 1))
-        };
-        match &self.busy {
-            _ if self.asking => self.until.and_then(to_second),
-            Busy::Nothing => None,
-            Busy::Running { since, .. } => {
-                let elapsed = now.duration_since(*since);
-                Some(SILENT_CALL.checked_sub(elapsed).unwrap_or(TURN))
-            }
-            Busy::Sleeping { until } => to_second(*until),
-        }
+        if self.asking { self.until.and_then(to_second) } else { self.busy.next_change() }
     }
 
     /// Takes a key of a question.

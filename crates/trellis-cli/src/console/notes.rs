@@ -10,7 +10,15 @@ use trellis_host::{
     runner::{Asking, Awaited, Command, Console, Note, Reloaded},
 };
 
-use super::{Busy, Interactive, keys::Key, live::Event, question::Question, rows::Window, scrollback};
+use super::{
+    Interactive,
+    busy::{Busy, label},
+    keys::Key,
+    live::Event,
+    question::Question,
+    rows::Window,
+    scrollback,
+};
 use crate::markdown;
 
 /// Columns of text that are pleasant to read.
@@ -33,12 +41,21 @@ impl Console for Interactive {
                 }
             }
             Note::Call(call) => {
-                self.leave();
-                self.settle();
-                self.pass_on();
-                self.written.clear();
-                self.streamed.clear();
-                self.busy = Busy::Running { name: call.name.to_string(), since: Instant::now() };
+                if !self.busy.runs_beside(call) {
+                    self.leave();
+                    self.settle();
+                    self.pass_on();
+                    self.written.clear();
+                    self.streamed.clear();
+                }
+                // Of a call with parts, these are shown.
+                if call.kind.parts().is_none() {
+                    self.busy.begin(call);
+                }
+            }
+            Note::Progress(call, line) if call.part.is_some() => {
+                let frame = self.frame();
+                self.live.say(&scrollback::progress(&format!("{}: {line}", label(call)), window), &frame);
             }
             Note::Progress(_, line) => {
                 self.written.push_back(line.to_owned());
@@ -55,10 +72,7 @@ impl Console for Interactive {
             }
             Note::Result(call, result) => {
                 self.streamed.clear();
-                let elapsed = match std::mem::replace(&mut self.busy, Busy::Nothing) {
-                    Busy::Running { since, .. } => Some(since.elapsed()),
-                    _ => None,
-                };
+                let elapsed = self.busy.end(call);
                 // An approval may have run out.
                 self.pass_on();
                 let written = std::mem::take(&mut self.written);

@@ -95,14 +95,25 @@ fn note(text: &str, style: Style, room: usize) -> Vec<String> {
 }
 
 /// A tool that runs: what turns, its name, how long.
-pub(super) fn running(name: &str, elapsed: Duration, window: Window) -> Frame {
+pub(super) fn running(calls: &[(&str, Duration)], window: Window) -> Frame {
     const TURNS: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
     const PLAIN_TURNS: [&str; 4] = ["|", "/", "-", "\\"];
-    let at = usize::try_from(elapsed.as_millis() / 100).unwrap_or(0);
-    let turn = if window.look.unicode { TURNS[at % TURNS.len()] } else { PLAIN_TURNS[at % PLAIN_TURNS.len()] };
-    let time = spoken(elapsed);
-    let hint = window.look.pick("  Ctrl-C stops it", "  Ctrl-C stops it");
-    busy(turn, &format!("{} {time}", printable(name)), hint, window)
+    /// Rows of calls that run side by side.
+    const MOST: usize = 8;
+    let row = |(name, elapsed): &(&str, Duration), hint: &str| {
+        let at = usize::try_from(elapsed.as_millis() / 100).unwrap_or(0);
+        let turn = if window.look.unicode { TURNS[at % TURNS.len()] } else { PLAIN_TURNS[at % PLAIN_TURNS.len()] };
+        busy(turn, &format!("{} {}", printable(name), spoken(*elapsed)), hint, window)
+    };
+    let hint = |at: usize| if at == 0 { "  Ctrl-C stops it" } else { "" };
+    let mut frame = Frame::default();
+    for (at, call) in calls.iter().take(MOST).enumerate() {
+        frame.rows.append(&mut row(call, hint(at)).rows);
+    }
+    if calls.len() > MOST {
+        frame.rows.append(&mut busy(" ", &format!("and {} more", calls.len() - MOST), "", window).rows);
+    }
+    frame
 }
 
 /// A model's text while it is written: the last rows of it, above those of `below`.

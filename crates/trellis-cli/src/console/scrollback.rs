@@ -17,7 +17,10 @@ use trellis_host::{
     secrets::shown,
 };
 
-use super::rows::{Window, spoken};
+use super::{
+    busy::label,
+    rows::{Window, spoken},
+};
 use crate::{
     columns::{width, wrapped},
     report::printable,
@@ -82,7 +85,8 @@ fn argument(key: &str, value: &Value, margin: &str, column: usize, window: Windo
 pub(super) fn result(call: &PendingCall, outcome: &ToolOutcome, elapsed: Option<Duration>, said: &[String], window: Window) -> String {
     let elapsed = elapsed.filter(|elapsed| *elapsed >= WORTH_SAYING);
     let time = elapsed.map_or_else(String::new, |elapsed| format!(" {QUIET}{}{QUIET:#}", spoken(elapsed)));
-    let name = printable(&call.name);
+    let name = label(call);
+    let name = printable(&name);
     let (mark, style, why) = match outcome {
         ToolOutcome::Success(_) => (window.look.pick("✓", "ok"), GOOD, None),
         ToolOutcome::Error(error) => {

@@ -4,11 +4,13 @@ use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 use crate::sandbox::{SOUND, Sandbox};
 
-/// Each template, what a person types, and the last line that they read then.
-const TEMPLATES: [(&str, &str, &str); 3] = [
-    ("blank", "Ana\n", "Goodbye!"),
-    ("form", "Ana\n3\ndinner\ny\n", "Thank you, Ana. See you at dinner!"),
-    ("tool", "lake\ny\n", "Have a good trip!"),
+/// Each template, whether this host can carry everything out, what a person types, and the last line that they read then.
+const TEMPLATES: [(&str, bool, &str, &str); 5] = [
+    ("blank", true, "Ana\n", "Goodbye!"),
+    ("form", true, "Ana\n3\ndinner\ny\n", "Thank you, Ana. See you at dinner!"),
+    ("tool", true, "lake\ny\n", "Have a good trip!"),
+    ("api", false, "1001\ntoo bright\n", "Print this label: R-1001"),
+    ("agent", true, "a lamp\norder it\ny\nbye\n", "Goodbye."),
 ];
 
 /// Each type of node, with whether it can lead on.
@@ -16,16 +18,19 @@ const TYPES: [(&str, bool); 6] = [("text", true), ("question", true), ("choice",
 
 #[test]
 fn each_template_is_a_graph_in_which_nothing_is_wrong() {
-    for (template, input, last) in TEMPLATES {
+    for (template, is_whole, input, last) in TEMPLATES {
         let sandbox = Sandbox::new(&[]);
         let ran = sandbox.trellis(&["new", "a/b c", "--template", template]);
         assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{template}");
         assert!(ran.out.starts_with("made a/b c: start.md, ") && ran.out.ends_with("walk it with `trellis run 'a/b c'`\n"), "{}", ran.out);
-        let ran = sandbox.trellis(&["check", "--host", "a/b c"]);
+        // Of a model that is not set up `--host` says so.
+        let checked: &[&str] = if is_whole && template != "agent" { &["check", "a/b c", "--host"] } else { &["check", "a/b c"] };
+        let ran = sandbox.trellis(checked);
         assert!(ran.code == Some(0) && ran.out.ends_with(" nodes, no problems\n"), "{template}: {}", ran.out);
         let ran = sandbox.trellis(&["fmt", "--check", "a/b c"]);
         assert!(ran.code == Some(0) && ran.out.ends_with(" files, all formatted\n"), "{template}: {}", ran.out);
-        let ran = sandbox.trellis_with(&["run", "a/b c"], input);
+        let replayed: &[&str] = if is_whole { &[] } else { &["--replay-tools", "a/b c/calls.jsonl"] };
+        let ran = sandbox.trellis_with(&[&["run", "a/b c"][..], replayed].concat(), input);
         assert_eq!((ran.code, ran.out.trim_end().lines().last()), (Some(0), Some(last)), "{template}: {ran:?}");
         let folder = sandbox.path().join("a/b c");
         for file in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file()) {

@@ -127,7 +127,9 @@ fn of_node(code: Code, node: &NodeSyntax, span: Span) -> TaintKind {
 fn calls_tools(node: &NodeSyntax) -> bool {
     let is_tool = |call: &CallSyntax| matches!(call.callee, CalleeSyntax::Tool(_) | CalleeSyntax::Each(..));
     node.call.iter().chain(&node.undo).all(|call| match &call.callee {
-        CalleeSyntax::Parallel(branches, _) => branches.iter().all(|(_, branch)| is_tool(branch)),
+        CalleeSyntax::Parallel(branches, _) => {
+            branches.iter().all(|(_, branch)| is_tool(branch) && branch.undo.as_deref().is_none_or(is_tool))
+        }
         _ => is_tool(call),
     })
 }

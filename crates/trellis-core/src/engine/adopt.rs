@@ -129,7 +129,7 @@ impl Engine {
         let at_gate = pending.is_some_and(|call| call.role == CallRole::BeforeEach);
         let is_same = match pending {
             // It was kept before calls had parts: it is made anew.
-            Some(pending) if pending.kind.parts().is_some_and(|count| count != state.parts.len()) => false,
+            Some(_) if state.lacks_parts() => false,
             Some(pending) => match self.calls_now(&step, node, pending, at_gate) {
                 None => false,
                 Some(Ok(())) => true,

@@ -13,9 +13,9 @@ use crate::{
     id::IdempotencyKey,
     language::OnBranchError,
     path::{KeyPath, walk},
-    program::{Approve, Call, Callee, Composite, Failure, Node, PointIndex, Role, Tool},
+    program::{Approve, Call, Callee, Composite, Failure, ITEM, Node, PointIndex, Role, Tool},
     state::{
-        ABANDONED, Abandoned, Approval, CallKind, CallRole, ItemApproval, Offered, PartCalls, Parts, PendingCall, RetryRecord, Status,
+        ABANDONED, Abandoned, Approval, CallKind, CallRole, ItemApproval, Offered, PartCalls, PartStates, PendingCall, RetryRecord, Status,
     },
     template::{SecretUse, Shape},
     value::{Key, List, Mapping, Value},
@@ -74,9 +74,9 @@ impl Move<'_> {
             retry: None,
             metadata: metadata.map(|metadata| self.evaluate(&node.id, metadata)).transpose()?.flatten(),
             kind,
-            offered,
             part: None,
             prepared: PartCalls::default(),
+            offered,
         })
     }
 
@@ -151,7 +151,7 @@ impl Move<'_> {
             Some(ask) => {
                 let of_item = |item: &Value| {
                     let mut scope = self.scope();
-                    scope.context.insert("item".into(), item.clone());
+                    scope.context.insert(ITEM.into(), item.clone());
                     ask.render(&scope, limits(self.program)).ok()
                 };
                 items.as_list().into_iter().flat_map(List::iter).map(of_item).collect()
@@ -185,7 +185,7 @@ impl Move<'_> {
     }
 
     /// Yields a call whose parts stand like this.
-    pub(super) fn call_with(&mut self, pending: impl Into<Arc<PendingCall>>, status: Status, parts: Parts) {
+    pub(super) fn call_with(&mut self, pending: impl Into<Arc<PendingCall>>, status: Status, parts: PartStates) {
         let pending = pending.into();
         self.events.push(Event::Called { id: pending.id.clone(), tool: pending.name.clone() });
         self.state.status = status;
@@ -195,7 +195,7 @@ impl Move<'_> {
         self.announce_opened(&[]);
     }
 
-    /// The same point again, one attempt more: the call with a new id, or the same question. Parts that succeeded are not made again.
+    /// The same point again, one attempt more: the call with a new id, or the same question. PartStates that succeeded are not made again.
     pub(super) fn again(&mut self, point: PointIndex) -> Result<(), Stop> {
         self.state.attempt = self.state.attempt.saturating_add(1);
         let Some((left, parts)) = self.abandon() else { return Ok(()) };
@@ -209,7 +209,7 @@ impl Move<'_> {
     }
 
     /// Leaves the pending call and its open parts without a result, and remembers them.
-    pub(super) fn abandon(&mut self) -> Option<(Arc<PendingCall>, Parts)> {
+    pub(super) fn abandon(&mut self) -> Option<(Arc<PendingCall>, PartStates)> {
         self.leave_parts();
         let (left, parts) = self.state.take_call()?;
         self.remember_left(&left);

@@ -1,4 +1,4 @@
-//! Parts of a pending call: their calls, which of them are open, and what came of one (language 10.1, 10.2, 10.4).
+//! PartStates of a pending call: their calls, which of them are open, and what came of one (language 10.1, 10.2, 10.4).
 //!
 //! **Invariant:** what a part calls follows from the frozen whole and its number, so that it is the same after a restart.
 
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{
     Engine, Event, Next, RenderError, ToolError, ToolErrorKind, ToolOutcome,
     call::{call_of, name},
-    fail::Stop,
+    fail::{Stop, with_article},
     ids,
     input::breaches,
     result::Settled,
@@ -19,7 +19,7 @@ use crate::{
     language::MOST_ABREAST,
     program::{Call, Callee, Node, Tool},
     schema::Schema,
-    state::{Approval, CallKind, CallRole, Offered, Part, PartCalls, PartName, PartOf, Parts, PendingCall, State},
+    state::{Approval, CallKind, CallRole, Offered, PartCalls, PartName, PartOf, PartState, PartStates, PendingCall, State},
     value::{List, Mapping, Value},
 };
 
@@ -65,7 +65,7 @@ impl Engine {
 }
 
 /// The call of a part, as its next attempt is made.
-pub(super) fn part_call(whole: &PendingCall, parts: &Parts, at: u32) -> Option<Arc<PendingCall>> {
+pub(super) fn part_call(whole: &PendingCall, parts: &PartStates, at: u32) -> Option<Arc<PendingCall>> {
     let part = parts.get(at)?;
     let first = whole.prepared.get(parts.len(), at as usize, || first_attempt(whole, at))?;
     if part.attempt == 1 && part.delay == 0 {
@@ -129,9 +129,9 @@ impl<'e> Move<'e> {
     }
 
     /// The parts of a call that was just made: what cannot be called has its outcome at once (language 10.4).
-    pub(super) fn first_parts(&self, whole: &PendingCall) -> Parts {
+    pub(super) fn first_parts(&self, whole: &PendingCall) -> PartStates {
         let CallKind::Each { items, offered, approve, .. } = &whole.kind else {
-            return Parts::fresh(whole.kind.parts().unwrap_or(0));
+            return PartStates::fresh(whole.kind.parts().unwrap_or(0));
         };
         let tools: &[Arc<Tool>] = self.origin_of(whole).map_or(&[], |call| &call.offered);
         let asks = approve.as_ref().map_or(&[][..], |approve| &approve.asks);
@@ -139,9 +139,9 @@ impl<'e> Move<'e> {
             let unasked = asks.get(if asks.len() == 1 { 0 } else { at }).is_some_and(Option::is_none);
             let refused = refused(item, offered, tools);
             let refused = refused.or_else(|| unasked.then(|| failed("template", ToolErrorKind::Error, "its `ask` cannot be rendered")));
-            Part { outcome: refused.map(|error| Arc::new(ToolOutcome::Error(error))), ..Part::FRESH }
+            PartState { outcome: refused.map(|error| Arc::new(ToolOutcome::Error(error))), ..PartState::FRESH }
         };
-        Parts::new(items.as_list().into_iter().flat_map(List::iter).enumerate().map(part))
+        PartStates::new(items.as_list().into_iter().flat_map(List::iter).enumerate().map(part))
     }
 
     /// Keeps the outcomes of the parts within their bound.
@@ -183,12 +183,12 @@ impl<'e> Move<'e> {
         self.events.push(Event::Returned { id: call.id.clone(), outcome: settled.as_str().into() });
         self.state.settled = Some(call.id.clone());
         let before: Vec<u32> = self.engine.open(&self.state).collect();
-        let done = |outcome| Part { attempt: call.attempt, delay: 0, outcome: Some(Arc::new(outcome)) };
+        let done = |outcome| PartState { attempt: call.attempt, delay: 0, outcome: Some(Arc::new(outcome)) };
         let part = match settled {
             Settled::Failed(error) if retries(call.retry.as_ref(), call.attempt, &error) => {
                 self.remember_left(call);
                 let delay = next_delay(call.retry.as_ref(), call.attempt, Trying::of(&error));
-                Part { attempt: call.attempt.saturating_add(1), delay, outcome: None }
+                PartState { attempt: call.attempt.saturating_add(1), delay, outcome: None }
             }
             Settled::Failed(error) => done(ToolOutcome::Error(error)),
             Settled::Denied(reason) => done(ToolOutcome::Denied(reason)),
@@ -274,7 +274,7 @@ pub(super) fn is_irreversible(tool: &Tool) -> bool {
 /// Why an item cannot be called.
 fn refused(item: &Value, offered: &[Offered], tools: &[Arc<Tool>]) -> Option<ToolError> {
     let bad = |message: String| Some(failed("bad-args", ToolErrorKind::Schema, message));
-    let Some(entry) = item.as_map() else { return bad(format!("the item is no mapping, but {}", item.kind())) };
+    let Some(entry) = item.as_map() else { return bad(format!("the item is {}, not a mapping", with_article(item.kind()))) };
     let Some(name) = entry.get("name").and_then(Value::as_str) else { return bad("the item has no text `name`".to_owned()) };
     if !offered.iter().any(|tool| *tool.name == *name) {
         return Some(failed("unknown-tool", ToolErrorKind::Error, format!("`{name}` is not offered here")));
@@ -282,7 +282,7 @@ fn refused(item: &Value, offered: &[Offered], tools: &[Arc<Tool>]) -> Option<Too
     let none = Value::Map(Mapping::new());
     let args = entry.get("args").unwrap_or(&none);
     if args.as_map().is_none() {
-        return bad(format!("the arguments of `{name}` are no mapping, but {}", args.kind()));
+        return bad(format!("the arguments of `{name}` are {}, not a mapping", with_article(args.kind())));
     }
     let parameters = tools.iter().find(|tool| *tool.name == *name).and_then(|tool| tool.parameters.as_ref())?;
     if parameters.fits(args) { None } else { bad(format!("the arguments of `{name}` do not fit: {}", breaches(parameters, args, ""))) }

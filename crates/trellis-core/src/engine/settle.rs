@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     program::{Bound, Outcome},
-    state::{CallKind, PartName, Parts, PendingCall, Status},
+    state::{CallKind, PartName, PartStates, PendingCall, Status},
     value::{List, Mapping, Value},
 };
 
@@ -30,11 +30,11 @@ enum Joined {
 
 impl CallKind {
     /// Whether what came of some parts decides what comes of the whole.
-    pub(super) fn is_decided(&self, parts: &Parts) -> bool {
+    pub(super) fn is_decided(&self, parts: &PartStates) -> bool {
         self.joined(parts).is_some()
     }
 
-    fn joined(&self, parts: &Parts) -> Option<Joined> {
+    fn joined(&self, parts: &PartStates) -> Option<Joined> {
         let (any, collect) = match self {
             Self::Parallel { any, collect, .. } => (*any, *collect),
             Self::Each { collect, .. } => (false, *collect),
@@ -173,7 +173,7 @@ impl Move<'_> {
 }
 
 /// What the parts that have an outcome come to, and those that did not succeed.
-fn made(kind: &CallKind, parts: &Parts) -> (Value, Vec<PartName>) {
+fn made(kind: &CallKind, parts: &PartStates) -> (Value, Vec<PartName>) {
     let mut failed = Vec::new();
     let outcomes = parts.iter().map(|part| part.outcome.as_deref());
     let value = match kind {
@@ -217,7 +217,7 @@ fn made(kind: &CallKind, parts: &Parts) -> (Value, Vec<PartName>) {
 }
 
 /// The errors of all parts, by their names.
-fn errors(kind: &CallKind, parts: &Parts) -> Value {
+fn errors(kind: &CallKind, parts: &PartStates) -> Value {
     let CallKind::Parallel { branches, .. } = kind else { return Value::Null };
     let outcomes = parts.iter().filter_map(|part| part.outcome.as_deref());
     Value::Map(branches.iter().zip(outcomes).map(|((name, _), outcome)| (name.clone(), error_entry(outcome))).collect())
@@ -250,7 +250,6 @@ fn misfit(kind: &CallKind, value: &Value) -> Option<String> {
             match (stranger, missing) {
                 (Some(key), _) => Some(format!("there is no branch `{key}`")),
                 (None, Some((name, _))) => Some(format!("the branch `{name}` is missing")),
-                (None, None) if entries.is_empty() => Some("it has no branch".to_owned()),
                 (None, None) => None,
             }
         }

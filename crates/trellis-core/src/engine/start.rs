@@ -16,7 +16,7 @@ use crate::{
     program::{Graph, Node, Target},
     schema::Schema,
     scope::RESERVED,
-    state::{Effects, Parts, State, Status, System, VERSION},
+    state::{Effects, PartStates, State, Status, System, VERSION},
     value::{Mapping, Value},
 };
 
@@ -63,7 +63,7 @@ impl Engine {
                 current_node_id: node.id.clone(),
                 status: Status::Active,
                 pending_tool_call: None,
-                parts: Parts::default(),
+                parts: PartStates::default(),
                 attempt: 1,
                 context: Context::new(start.context),
                 system_context: System::default(),

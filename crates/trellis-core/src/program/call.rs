@@ -62,6 +62,9 @@ impl Call {
     }
 }
 
+/// The name under which the `ask` of `each` reads its item (language 10.5).
+pub const ITEM: &str = "item";
+
 /// What a call calls.
 #[derive(Debug)]
 pub enum Callee {

@@ -22,7 +22,7 @@ use std::{
 pub use self::edges::{
     Edge, Failure, Guard, Operand, Origin, Outcome, Part, Point, PointIndex, Provenance, Reason, Reply, Root, Target, Truth, Way,
 };
-pub use call::{Approve, Call, Callee, Composite, Predicate, PredicateSource, Tool};
+pub use call::{Approve, Call, Callee, Composite, ITEM, Predicate, PredicateSource, Tool};
 pub use limits::{Bound, Excess, KeyExcess, Limits, ROOM};
 pub(crate) use needs::Waiting;
 pub use needs::{Missing, Needs};

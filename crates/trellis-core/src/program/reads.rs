@@ -1,6 +1,6 @@
 //! What a step that leaves or enters a node may read, in no order: for whoever must know whether a value could have mattered.
 
-use super::{Call, Callee, Guard, Node, PointIndex, PredicateSource, Program, Role, Write, WriteSource};
+use super::{Call, Callee, Guard, ITEM, Node, PointIndex, PredicateSource, Program, Role, Write, WriteSource};
 use crate::{
     path::KeyPath,
     template::{Shape, Template},
@@ -43,6 +43,9 @@ impl Reads {
             call.args.iter().chain(&call.metadata).for_each(|shape| self.shape(shape));
             let asked = call.approve.iter().flat_map(|approve| approve.ask.iter().chain(approve.messages.iter().map(|(_, ask)| ask)));
             asked.for_each(|ask| self.template(ask));
+            if matches!(call.callee, Callee::Each(..)) {
+                self.paths.retain(|path| &**path.root() != ITEM);
+            }
             match &call.callee {
                 Callee::Parallel(branches, _) => open.extend(branches.iter().map(|(_, branch)| branch)),
                 Callee::Each(list, _) => self.paths.push(list.clone()),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::parts::{PartCalls, PartName};
+use super::part_name::{PartCalls, PartName};
 
 use crate::{
     id::{CallId, IdempotencyKey, NodeId},
@@ -58,7 +58,7 @@ pub struct PendingCall {
     pub part: Option<PartOf>,
     /// Calls of its parts that were made already; no part of what is stored or compared.
     #[serde(skip)]
-    pub prepared: PartCalls,
+    pub prepared: PartCalls<PendingCall>,
 }
 
 /// A part's place: the attempt of the call that it belongs to, and its name there (language 10.1).

@@ -15,7 +15,7 @@ use std::{
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Abandoned, Effect, Ended, Part, Parts, PendingCall, State, Status, System};
+use super::{Abandoned, Effect, Ended, PartState, PartStates, PendingCall, State, Status, System};
 use crate::{
     id::{CallId, NodeId},
     path::KeyPath,
@@ -37,7 +37,7 @@ pub struct Changes {
     pub call: Option<Option<Arc<PendingCall>>>,
     /// The parts of that call that are not as they were, by their places; beside a new call, those that are not as at first.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub parts: BTreeMap<u32, Part>,
+    pub parts: BTreeMap<u32, PartState>,
     /// Keys of the context, with their values now.
     #[serde(skip_serializing_if = "Mapping::is_empty")]
     pub context: Mapping,
@@ -203,7 +203,7 @@ impl State {
         if let Some(call) = &changes.call {
             self.pending_tool_call.clone_from(call);
             let count = call.as_ref().and_then(|call| call.kind.parts());
-            self.parts = Parts::fresh(count.unwrap_or(0));
+            self.parts = PartStates::fresh(count.unwrap_or(0));
         }
         for (at, part) in &changes.parts {
             self.parts.set(*at, part.clone());

@@ -5,6 +5,7 @@
 mod call;
 mod changes;
 mod effects;
+mod part_name;
 mod parts;
 
 use std::sync::Arc;
@@ -12,7 +13,8 @@ use std::sync::Arc;
 pub use call::{Abandoned, Approval, CallKind, CallRole, ItemApproval, Offered, PartOf, PendingCall, RetryRecord};
 pub use changes::{Changes, ContextWrite, EffectChanges, ListAppend};
 pub use effects::Effects;
-pub use parts::{Part, PartCalls, PartName, Parts};
+pub use part_name::{PartCalls, PartName};
+pub use parts::{PartState, PartStates};
 use rpds::RedBlackTreeMapSync;
 use serde::{Deserialize, Serialize};
 
@@ -49,8 +51,8 @@ pub struct State {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending_tool_call: Option<Arc<PendingCall>>,
     /// The parts of that call, if it has any.
-    #[serde(default, skip_serializing_if = "Parts::is_empty")]
-    pub parts: Parts,
+    #[serde(default, skip_serializing_if = "PartStates::is_empty")]
+    pub parts: PartStates,
     /// Attempts at this point, from 1; counted invalid inputs are attempts too.
     pub attempt: u32,
     /// The session's mapping.
@@ -90,8 +92,14 @@ impl State {
         self.abandoned.iter().any(|left| left.id == *call && left.is_settled)
     }
 
+    /// Whether the pending call has parts that this state does not: it is of version 1, and the call is made anew when it is adopted.
+    pub fn lacks_parts(&self) -> bool {
+        let count = self.pending_tool_call.as_ref().and_then(|call| call.kind.parts());
+        count.is_some_and(|count| count != self.parts.len())
+    }
+
     /// Forgets the pending call with its parts, and hands it over.
-    pub(crate) fn take_call(&mut self) -> Option<(Arc<PendingCall>, Parts)> {
+    pub(crate) fn take_call(&mut self) -> Option<(Arc<PendingCall>, PartStates)> {
         let parts = std::mem::take(&mut self.parts);
         self.pending_tool_call.take().map(|call| (call, parts))
     }
@@ -241,9 +249,9 @@ mod tests {
             retry: None,
             metadata: None,
             kind: CallKind::Tool,
-            offered: Vec::new(),
             part: None,
             prepared: PartCalls::default(),
+            offered: Vec::new(),
         }
     }
 
@@ -270,7 +278,7 @@ mod tests {
             current_node_id: "pay".into(),
             status: Status::WaitingForTool,
             pending_tool_call: Some(Arc::new(call(CallRole::Do))),
-            parts: Parts::default(),
+            parts: PartStates::default(),
             attempt: 2,
             context: Context::new(Mapping::from_iter([("b", Value::Float(0.1)), ("a", Value::Null)])),
             system_context: System { ans: Some(Value::Null), ..System::default() },

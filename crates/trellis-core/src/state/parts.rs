@@ -4,17 +4,17 @@
 //!
 //! **Invariant:** what is derived (which parts are without outcome, how many succeeded) follows from the list alone.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use rpds::{RedBlackTreeSetSync, VectorSync};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{CallKind, PendingCall};
+use super::CallKind;
 use crate::{input::ToolOutcome, value::Value};
 
 /// A part of a pending call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Part {
+pub struct PartState {
     /// Its attempt, from 1.
     pub attempt: u32,
     /// Milliseconds the host waits before that attempt.
@@ -25,7 +25,7 @@ pub struct Part {
     pub outcome: Option<Arc<ToolOutcome>>,
 }
 
-impl Part {
+impl PartState {
     /// A part that was not tried yet.
     pub(crate) const FRESH: Self = Self { attempt: 1, delay: 0, outcome: None };
 
@@ -34,39 +34,10 @@ impl Part {
     }
 }
 
-/// The name of a part within its call.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum PartName {
-    /// A branch of `parallel`.
-    Branch(Arc<str>),
-    /// An item of `each`, by its place from 0.
-    Item(u32),
-}
-
-impl PartName {
-    /// The name as `sys.error.part` has it.
-    pub fn to_value(&self) -> Value {
-        match self {
-            Self::Branch(name) => Value::Text(Arc::clone(name)),
-            Self::Item(at) => Value::Int(i64::from(*at)),
-        }
-    }
-}
-
-impl std::fmt::Display for PartName {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Branch(name) => f.write_str(name),
-            Self::Item(at) => write!(f, "{at}"),
-        }
-    }
-}
-
 /// The parts of the pending call, in order.
 #[derive(Clone, Debug, Default)]
-pub struct Parts {
-    list: VectorSync<Part>,
+pub struct PartStates {
+    list: VectorSync<PartState>,
     /// Those without outcome.
     waiting: RedBlackTreeSetSync<u32>,
     succeeded: u32,
@@ -78,8 +49,8 @@ pub struct Parts {
     bytes: u64,
 }
 
-impl Parts {
-    pub(crate) fn new(list: impl IntoIterator<Item = Part>) -> Self {
+impl PartStates {
+    pub(crate) fn new(list: impl IntoIterator<Item = PartState>) -> Self {
         let mut parts = Self::default();
         for part in list {
             let at = parts.count();
@@ -91,10 +62,10 @@ impl Parts {
 
     /// So many parts that were not tried yet.
     pub(crate) fn fresh(count: usize) -> Self {
-        Self::new(std::iter::repeat_n(Part::FRESH, count))
+        Self::new(std::iter::repeat_n(PartState::FRESH, count))
     }
 
-    fn count_in(&mut self, at: u32, part: &Part) {
+    fn count_in(&mut self, at: u32, part: &PartState) {
         let Some(outcome) = part.outcome.as_deref() else {
             self.waiting.insert_mut(at);
             return;
@@ -115,7 +86,7 @@ impl Parts {
     }
 
     /// Replaces a part that has no outcome.
-    pub(crate) fn set(&mut self, at: u32, part: Part) {
+    pub(crate) fn set(&mut self, at: u32, part: PartState) {
         if self.list.get(at as usize).is_none_or(|part| part.outcome.is_some()) {
             return;
         }
@@ -128,20 +99,20 @@ impl Parts {
 
     /// The parts of another attempt of the whole: what did not succeed is tried once more.
     pub(crate) fn again(&self) -> Self {
-        let again = |part: &Part| match part.has_succeeded() {
+        let again = |part: &PartState| match part.has_succeeded() {
             true => part.clone(),
-            false => Part { attempt: part.attempt.saturating_add(1), ..Part::FRESH },
+            false => PartState { attempt: part.attempt.saturating_add(1), ..PartState::FRESH },
         };
         Self::new(self.list.iter().map(again))
     }
 
     /// A part by its place.
-    pub fn get(&self, at: u32) -> Option<&Part> {
+    pub fn get(&self, at: u32) -> Option<&PartState> {
         self.list.get(at as usize)
     }
 
     /// All parts in order.
-    pub fn iter(&self) -> impl Iterator<Item = &Part> {
+    pub fn iter(&self) -> impl Iterator<Item = &PartState> {
         self.list.iter()
     }
 
@@ -189,7 +160,7 @@ impl Parts {
     }
 
     /// What differs from `before`, of which only parts without outcome can have changed.
-    pub(super) fn changed(&self, before: &Self) -> Vec<(u32, Part)> {
+    pub(super) fn changed(&self, before: &Self) -> Vec<(u32, PartState)> {
         /// The most parts that are open at once, so that no other can change in one step.
         const WINDOW: usize = crate::language::MOST_ABREAST as usize;
         let differs = |at: &u32| self.get(*at) != before.get(*at);
@@ -197,8 +168,8 @@ impl Parts {
     }
 
     /// What is not as in parts that were never tried.
-    pub(super) fn tried(&self) -> Vec<(u32, Part)> {
-        (0..).zip(self.list.iter()).filter(|(_, part)| **part != Part::FRESH).map(|(at, part)| (at, part.clone())).collect()
+    pub(super) fn tried(&self) -> Vec<(u32, PartState)> {
+        (0..).zip(self.list.iter()).filter(|(_, part)| **part != PartState::FRESH).map(|(at, part)| (at, part.clone())).collect()
     }
 }
 
@@ -214,45 +185,21 @@ fn size(outcome: &ToolOutcome) -> u64 {
     }
 }
 
-impl PartialEq for Parts {
+impl PartialEq for PartStates {
     fn eq(&self, other: &Self) -> bool {
         self.list == other.list
     }
 }
 
-impl Serialize for Parts {
+impl Serialize for PartStates {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.list.iter())
     }
 }
 
-impl<'de> Deserialize<'de> for Parts {
+impl<'de> Deserialize<'de> for PartStates {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Vec::<Part>::deserialize(deserializer).map(Self::new)
-    }
-}
-
-/// First attempts of the parts of a call, each made once; a copy of the call makes its own.
-#[derive(Debug, Default)]
-pub struct PartCalls(OnceLock<Box<[OnceLock<Arc<PendingCall>>]>>);
-
-impl PartCalls {
-    /// The call of a part, made by `make` when it is asked for first.
-    pub(crate) fn get(&self, count: usize, at: usize, make: impl FnOnce() -> PendingCall) -> Option<Arc<PendingCall>> {
-        let calls = self.0.get_or_init(|| std::iter::repeat_with(OnceLock::new).take(count).collect());
-        calls.get(at).map(|call| Arc::clone(call.get_or_init(|| Arc::new(make()))))
-    }
-}
-
-impl Clone for PartCalls {
-    fn clone(&self) -> Self {
-        Self::default()
-    }
-}
-
-impl PartialEq for PartCalls {
-    fn eq(&self, _: &Self) -> bool {
-        true
+        Vec::<PartState>::deserialize(deserializer).map(Self::new)
     }
 }
 
@@ -281,19 +228,19 @@ mod tests {
 
     #[test]
     fn what_is_derived_follows_from_the_list() {
-        let mut parts = Parts::fresh(3);
-        let done = |outcome| Part { outcome: Some(Arc::new(outcome)), ..Part::FRESH };
+        let mut parts = PartStates::fresh(3);
+        let done = |outcome| PartState { outcome: Some(Arc::new(outcome)), ..PartState::FRESH };
         parts.set(2, done(ToolOutcome::Success(Value::Int(7))));
         parts.set(0, done(ToolOutcome::Denied(None)));
         let json = serde_json::to_string(&parts).unwrap();
         let expected = r#"[{"attempt":1,"outcome":{"denied":null}},{"attempt":1},{"attempt":1,"outcome":{"success":7}}]"#;
         assert_eq!(json, expected);
-        let back: Parts = serde_json::from_str(&json).unwrap();
+        let back: PartStates = serde_json::from_str(&json).unwrap();
         for parts in [&parts, &back] {
             assert_eq!((parts.done(), parts.waiting(9).collect::<Vec<_>>()), (2, vec![1]));
             assert_eq!((parts.first_success(), parts.first_failure(), parts.bytes()), (Some(2), Some(0), 1));
         }
-        parts.set(0, Part::FRESH);
+        parts.set(0, PartState::FRESH);
         assert_eq!(parts, back, "an outcome stays");
     }
 }

@@ -1,80 +1,12 @@
 //! Errors of the client as errors of calls, with the codes of 9.4.
 
-use std::{
-    error::Error,
-    time::{Duration, SystemTime},
-};
+use std::error::Error;
 
-use jiff::{Timestamp, fmt::rfc2822};
 use trellis_core::{ToolError, Value};
-
-use super::HttpResponse;
-
-/// Statuses that may be another one next time.
-const PASSING: [u16; 7] = [408, 425, 429, 500, 502, 503, 504];
 
 /// An error with one of the codes that the host makes (9.4). Some of them are final: [`ToolError::finally`].
 pub fn coded(code: &str, message: impl Into<String>) -> ToolError {
     ToolError { code: Some(Value::text(code)), ..ToolError::new(message) }
-}
-
-/// The error of a status that is no success: `http-NNN`, or `redirect`. It is final, but for those statuses that pass; `Retry-After` and
-/// `retry-after-ms` become its `after`, and if that is beyond `max_wait`, it is final too (9.3).
-pub fn status_error(response: &HttpResponse, max_wait: Duration) -> ToolError {
-    let (status, origin) = (response.status(), response.origin());
-    if matches!(status, 301..=303 | 307 | 308) {
-        let mut error = coded("redirect", format!("`{origin}` redirects with status {status}, which is not followed"));
-        error.is_final = true;
-        return error;
-    }
-    let name = reqwest::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
-    let name = name.map(|name| format!(" {name}")).unwrap_or_default();
-    let error = coded(&format!("http-{status}"), format!("`{origin}` answered {status}{name}"));
-    if !PASSING.contains(&status) {
-        return error.finally();
-    }
-    let Some(after) = asked_delay(response, SystemTime::now()) else { return error };
-    bounded_delay(ToolError { after: Some(after), ..error }, max_wait)
-}
-
-/// An error whose `after` is longer than the binding waits is final, and says so.
-fn bounded_delay(error: ToolError, max_wait: Duration) -> ToolError {
-    let limit = u64::try_from(max_wait.as_millis()).unwrap_or(u64::MAX);
-    match error.after {
-        Some(after) if after > limit => {
-            let message = format!(
-                "{}; it asks for {} s before another attempt, more than `max_wait` allows ({} s)",
-                error.message,
-                after.div_ceil(1000),
-                limit.div_ceil(1000)
-            );
-            ToolError { message, is_final: true, ..error }
-        }
-        _ => error,
-    }
-}
-
-/// Milliseconds that a response asks to wait; `None` also where they cannot be read.
-fn asked_delay(response: &HttpResponse, now: SystemTime) -> Option<u64> {
-    let exact = response.header("retry-after-ms").and_then(whole);
-    exact.or_else(|| retry_after(response.header("retry-after")?, now))
-}
-
-/// `Retry-After`: seconds, or a date.
-fn retry_after(value: &str, now: SystemTime) -> Option<u64> {
-    if let Some(seconds) = whole(value) {
-        return Some(seconds.saturating_mul(1000));
-    }
-    let date = rfc2822::parse(value.trim()).ok()?.timestamp();
-    let now = Timestamp::try_from(now).ok()?;
-    Some(u64::try_from(date.as_millisecond() - now.as_millisecond()).unwrap_or(0))
-}
-
-/// A number of digits alone; as many as there are.
-fn whole(value: &str) -> Option<u64> {
-    let value = value.trim();
-    let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then(|| value.parse().unwrap_or(u64::MAX))
 }
 
 /// No response came.
@@ -137,40 +69,4 @@ fn last(error: &(dyn Error + 'static)) -> String {
         here = next;
     }
     here.to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn delays_are_seconds_or_dates_and_junk_is_none() {
-        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
-        for (value, after) in [
-            ("2", Some(2000)),
-            (" 0 ", Some(0)),
-            ("99999", Some(99_999_000)),
-            ("99999999999999999999999", Some(u64::MAX)),
-            ("-1", None),
-            ("", None),
-            ("soon", None),
-            ("1.5", None),
-            ("Sun, 06 Nov 1994 08:49:47 GMT", Some(10_000)),
-            ("Sun, 06 Nov 1994 08:49:07 GMT", Some(0)),
-            ("Sun, 36 Nov 1994 08:49:07 GMT", None),
-        ] {
-            assert_eq!(retry_after(value, now), after, "{value:?}");
-        }
-    }
-
-    #[test]
-    fn a_delay_beyond_max_wait_is_final_and_says_so() {
-        let error = || ToolError { after: Some(99_999_000), ..coded("http-429", "`https://example.org` answered 429") };
-        let long = bounded_delay(error(), Duration::from_secs(60));
-        assert!(
-            long.is_final && long.message.ends_with("asks for 99999 s before another attempt, more than `max_wait` allows (60 s)"),
-            "{long:?}"
-        );
-        assert!(!bounded_delay(error(), Duration::from_secs(100_000)).is_final);
-    }
 }

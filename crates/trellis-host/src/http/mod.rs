@@ -15,6 +15,7 @@
 mod error;
 mod request;
 mod response;
+mod status;
 mod tls;
 
 use std::{
@@ -27,12 +28,7 @@ use reqwest::{Url, redirect};
 use tokio::net::TcpStream;
 use trellis_core::ToolError;
 
-pub use self::{
-    error::{coded, status_error},
-    request::HttpRequest,
-    response::HttpResponse,
-    tls::check_ca,
-};
+pub use self::{error::coded, request::HttpRequest, response::HttpResponse, status::status_error, tls::check_ca};
 
 /// A client for all that a host calls over HTTP. Clones share its connections. Nothing is read or set up before the first call.
 ///

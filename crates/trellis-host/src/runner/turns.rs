@@ -181,7 +181,7 @@ impl<C: Console> Runner<C> {
     }
 
     /// Asks for what the session needs, until something comes that it can be handed, or that it must be asked about.
-    /// What other parts of a call wait for is shown before.
+    /// What other parts of a call wait for is shown with it.
     async fn answer(
         &mut self,
         id: &SessionId,
@@ -192,10 +192,13 @@ impl<C: Console> Runner<C> {
         let awaited = Awaited::of(stop);
         let due = std::iter::once(stop).chain(others).filter_map(Stop::due).min();
         let until = due.map(|due| Instant::now() + self.sessions.until(due));
-        self.console.note(Note::Awaiting(others)).await?;
+        let mut others = Some(others);
         loop {
             let left = stop.due().map(|due| self.sessions.until(due));
             self.console.ask(awaited, Asking { left, again, seq }).await?;
+            if let Some(others) = others.take() {
+                self.console.note(Note::Awaiting(others)).await?;
+            }
             again = true;
             let heard = match self.held.pop() {
                 Some(signal) => Heard::Signal(signal),

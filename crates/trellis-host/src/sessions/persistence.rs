@@ -132,7 +132,8 @@ impl Sessions {
         // The version 0 is none: a state of another program is adopted before anything else, and one that may lack what was not stored.
         let program = current.engine.inspect();
         let is_whole = absent(program, &here.state).next().is_none();
-        let version = if is_whole && here.state.program == *program.fingerprint() { current.version } else { 0 };
+        let is_current = here.state.program == *program.fingerprint() && !here.state.lacks_parts();
+        let version = if is_whole && is_current { current.version } else { 0 };
         let is_ahead = here.at > self.now();
         let session = Session::resume(current.engine, here, stored.head.next, self.clock.clone());
         let (sight, taken_up) = Sight::taken_up(session.here(), stored.head.next);

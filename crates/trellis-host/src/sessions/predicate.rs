@@ -138,8 +138,8 @@ fn bound(program: &Program, question: &PredicateQuestion) -> Option<PendingCall>
         retry: None,
         metadata: None,
         kind: CallKind::Tool,
-        offered: Vec::new(),
         part: None,
         prepared: PartCalls::default(),
+        offered: Vec::new(),
     })
 }

@@ -82,7 +82,8 @@ async fn a_script_stands_in_where_nothing_else_is_set_up_and_never_after_a_failu
     );
     assert_eq!(outcome(result).unwrap().get("content").unwrap().as_str(), Some("Scripted, helper."));
     let notices = stage.bindings.notices(&stage.program);
-    let expected = "the role `helper` is answered by `house` (scripted replies), since `cloud` is not set up; set `TRELLIS_TEST_NO_SUCH_VARIABLE`";
+    let expected =
+        "the role `helper` is answered by `house` (scripted replies), since `cloud` is not set up; set `TRELLIS_TEST_NO_SUCH_VARIABLE`";
     assert_eq!(notices.iter().collect::<Vec<_>>(), [expected]);
 
     let down = Endpoint::saying(vec![status("500 Internal Server Error", "", "{}")]).await;
@@ -102,7 +103,9 @@ async fn a_script_stands_in_where_nothing_else_is_set_up_and_never_after_a_failu
 async fn a_process_is_a_provider_too() {
     // world 9.23
     let answers = |body: &str| project(&[("local", format!("process: [sh, -c, \"cat > asked.json; {body}\"]"))], "");
-    let stage = Stage::new(&answers("echo '{\\\"content\\\": \\\"Hi.\\\", \\\"tool_calls\\\": [{\\\"name\\\": \\\"stock.find\\\", \\\"args\\\": {}}]}'"));
+    let stage = Stage::new(&answers(
+        "echo '{\\\"content\\\": \\\"Hi.\\\", \\\"tool_calls\\\": [{\\\"name\\\": \\\"stock.find\\\", \\\"args\\\": {}}]}'",
+    ));
     let result = stage.ask(PROMPT).await.unwrap();
     let expected = concat!(
         r#"{"content":"Hi.","finish":"tool_calls","message":{"role":"assistant","content":"Hi.","tool_calls":[{"id":"call_1","name":"stock.find","args":{}}]},"#,

@@ -32,7 +32,13 @@ fn every_mistake_is_one_finding_with_its_remedy() {
         ("{ cloud: { } }", HELPER, "{ role: helper }", "says no way to reach a model", "openai: https"),
         ("{ cloud: { openai: https://a.example/v1, scripted: ./_m.yaml } }", HELPER, "{ role: helper }", "in several ways", "one of"),
         ("{ cloud: { openai: api.example.org } }", HELPER, "{ role: helper }", "is no address of an endpoint", "https://"),
-        ("{ cloud: { openai: https://a.example/v1, kye: x } }", HELPER, "{ role: helper }", "`models.providers.cloud` has no key `kye`", "key"),
+        (
+            "{ cloud: { openai: https://a.example/v1, kye: x } }",
+            HELPER,
+            "{ role: helper }",
+            "`models.providers.cloud` has no key `kye`",
+            "key",
+        ),
         ("{ cloud: { openai: https://a.example/v1, extra: { stream: true } } }", HELPER, "{ role: helper }", "may not set `stream`", ""),
         ("{ cloud: { scripted: ./_m.yaml, key: x } }", HELPER, "{ role: helper }", "`key` means nothing here", "openai"),
         ("{ cloud: { openai: https://a.example/v1, timeout: soon } }", HELPER, "{ role: helper }", "`soon` is no duration", ""),
@@ -76,7 +82,10 @@ fn files_that_are_missing_or_nodes_as_well_are_named() {
     let files = [("lib/tools.yaml", "- reply: { content: hi }\n"), ("end.md", "Be brief.\n")];
     let found = obstacles(&Stage::with(&project(house, roles, "{ role: helper, system: ./end.md }"), &files));
     let named = |part: &str| found.iter().any(|(severity, message)| *severity == Severity::Error && message.contains(part));
-    assert!(found.len() == 2 && named("tools.yaml` is a file of the graph as well") && named("end.md` is a file of the graph as well"), "{found:?}");
+    assert!(
+        found.len() == 2 && named("tools.yaml` is a file of the graph as well") && named("end.md` is a file of the graph as well"),
+        "{found:?}"
+    );
     let gone = "{ house: { scripted: ./_gone.yaml } }";
     let found = obstacles(&Stage::with(&project(gone, roles, "{ role: helper, system: ./_gone.md }"), &[]));
     let named = |part: &str| found.iter().any(|(_, message)| message.contains(part));

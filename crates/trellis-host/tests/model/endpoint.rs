@@ -79,7 +79,10 @@ impl Drop for Endpoint {
 
 /// A status with a body.
 pub(crate) fn status(status: &str, headers: &str, body: &str) -> Vec<Part> {
-    let head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\ncontent-type: application/json\r\nconnection: close\r\n{headers}\r\n", body.len());
+    let head = format!(
+        "HTTP/1.1 {status}\r\ncontent-length: {}\r\ncontent-type: application/json\r\nconnection: close\r\n{headers}\r\n",
+        body.len()
+    );
     vec![Part::Bytes((head + body).into_bytes())]
 }
 
@@ -117,7 +120,8 @@ async fn request(stream: &mut TcpStream) -> Option<String> {
         read.extend_from_slice(&chunk[..length]);
         let text = String::from_utf8_lossy(&read).into_owned();
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length = head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok()).unwrap_or(0);
+            let length =
+                head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok()).unwrap_or(0);
             if body.len() >= length {
                 return Some(text);
             }

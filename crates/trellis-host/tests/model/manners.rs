@@ -129,7 +129,8 @@ async fn tool_calls_of_every_kind_come_through() {
         r#"{"id":"a","function":{"name":"clock_now","arguments":"{"}}"#,
         r#"{"function":{"name":"format_disk","arguments":"\"all\""}}"#,
     ];
-    let body = format!(r#"{{"choices":[{{"message":{{"content":null,"tool_calls":[{}]}},"finish_reason":"tool_calls"}}]}}"#, calls.join(","));
+    let body =
+        format!(r#"{{"choices":[{{"message":{{"content":null,"tool_calls":[{}]}},"finish_reason":"tool_calls"}}]}}"#, calls.join(","));
     let endpoint = Endpoint::saying(vec![status("200 OK", "", &body)]).await;
     let result = stage(&endpoint, "").ask(r#"{"prompt":"hi"}"#).await.unwrap();
     let expected = concat!(
@@ -140,7 +141,11 @@ async fn tool_calls_of_every_kind_come_through() {
     assert_eq!(*result.get("tool_calls").unwrap(), Value::from_json(expected).unwrap());
     // 500 of them, in a stream.
     let events: Vec<String> = (0..500)
-        .map(|index| format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{{"index":{index},"function":{{"name":"clock_now","arguments":"{{}}"}}}}]}}}}]}}"#))
+        .map(|index| {
+            format!(
+                r#"{{"choices":[{{"delta":{{"tool_calls":[{{"index":{index},"function":{{"name":"clock_now","arguments":"{{}}"}}}}]}}}}]}}"#
+            )
+        })
         .chain([ends("tool_calls")])
         .collect();
     let endpoint = Endpoint::streaming(&events.iter().map(String::as_str).collect::<Vec<_>>()).await;
@@ -208,7 +213,10 @@ async fn a_body_without_end_is_cut_at_its_bound_and_a_slow_one_at_its_time() {
 async fn braces_are_nobodys_templates() {
     // world 9.17
     let endpoint = Endpoint::streaming(&[&says("{{ secret }}"), &ends("stop")]).await;
-    let stage = Stage::with(&project(&endpoint.base, ", system: ./_prompts/p.md"), &[("_prompts/p.md", "---\nfor: people\n---\nSay {{ x }} {% y %}.\n")]);
+    let stage = Stage::with(
+        &project(&endpoint.base, ", system: ./_prompts/p.md"),
+        &[("_prompts/p.md", "---\nfor: people\n---\nSay {{ x }} {% y %}.\n")],
+    );
     let result = stage.ask(r#"{"prompt":"{{ 1 + 1 }}"}"#).await.unwrap();
     assert_eq!(result.get("content").unwrap().as_str(), Some("{{ secret }}"));
     let request = endpoint.requests().remove(0);

@@ -63,7 +63,8 @@ async fn two_passes(stage: &Stage, result: &str) -> (Value, Value) {
     let (first, _) = stage.result(r#"{"prompt":"a lamp, please"}"#, None).await;
     let first = crate::stage::outcome(first).unwrap();
     let call = first.at("tool_calls.0").unwrap().clone();
-    let answer = Value::map([("id", call.get("id").unwrap().clone()), ("name", call.get("name").unwrap().clone()), ("result", result.into())]);
+    let answer =
+        Value::map([("id", call.get("id").unwrap().clone()), ("name", call.get("name").unwrap().clone()), ("result", result.into())]);
     let user = Value::map([("role", "user"), ("content", "a lamp, please")]);
     let messages = Value::list([user, first.get("message").unwrap().clone(), answer]);
     let args = Value::map([("messages", messages)]).to_json();

@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use trellis_core::{Diagnostic, Dialect, Document, Program, Source, ToolError, ToolOutcome, ToolResult, Value, compile, state::PendingCall};
+use trellis_core::{
+    Diagnostic, Dialect, Document, Program, Source, ToolError, ToolOutcome, ToolResult, Value, compile, state::PendingCall,
+};
 use trellis_host::{
     Bindings, Secrets,
     binding::{Caller, Delta, Host, check_bindings},
@@ -65,8 +67,9 @@ impl Stage {
     pub(crate) async fn result(&self, args: &str, timeout: Option<u64>) -> (ToolResult, Vec<String>) {
         let (told, pending) = (Arc::new(Mutex::new(Vec::new())), pending(args, timeout));
         let heard = Arc::clone(&told);
-        let caller = Caller::new("s".into(), "graph".into(), |_| {})
-            .watched(move |Delta { text, is_reset }| heard.lock().unwrap().push(if is_reset { format!("!{text}") } else { text.to_string() }));
+        let caller = Caller::new("s".into(), "graph".into(), |_| {}).watched(move |Delta { text, is_reset }| {
+            heard.lock().unwrap().push(if is_reset { format!("!{text}") } else { text.to_string() })
+        });
         let result = self.bindings.call(&self.program, &pending, &caller).await;
         (result, std::mem::take(&mut *told.lock().unwrap()))
     }

@@ -26,6 +26,7 @@ use crate::{Exit, report::printable, terminal};
 Examples:
   trellis new hello                        create a folder `hello` with a graph that runs
   trellis new booking --template tool      one with scripts, an approval and a rollback
+  trellis new orders --template api        one that calls a service over HTTP
   trellis new --list                       list the templates
   trellis new node orders/refund --type tool --to again --graph graphs/support
 

@@ -47,7 +47,7 @@ pub(crate) use self::fixpoint::snapshot::PointTypes;
 
 use self::{
     budget::{Budget, MAX_PASSES},
-    checks::{declared_types, invalid_text, never_said, never_true, returned_values},
+    checks::{branch_undo, declared_types, invalid_text, never_said, never_true, returned_values},
     domain::external,
     fixpoint::{
         Alarms, AnalysisCache,
@@ -122,6 +122,7 @@ pub(super) fn check<'k>(
     report::unchecked::renew(&mut unchecked, &mut known);
     let all_unchecked = unchecked.clone();
     unchecked.retain(|(point, read)| !behind.explains(*point, read));
+    branch_undo::check(&mut known, tainted, found);
     declared_types::check(&mut known, tainted, found);
     returned_values::check(&mut known, tainted, found);
     if !is_lossy {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Here, Lowering, OwnTools, listen::local_texts};
+use super::{Here, Lowering, OwnTools, listen::local_texts, ways::of_branches};
 use crate::{
     compile::{
         check::args::{self, Demands},
@@ -215,7 +215,7 @@ impl<'d> Lowering<'d> {
     pub(super) fn saved(syntax: &CallSyntax) -> Vec<Write> {
         let save =
             |path: &Spanned<_>| Write { to: WriteTarget::Path(Clone::clone(&path.value)), value: WriteSource::Input, origin: path.span };
-        syntax.save_to.iter().map(save).collect()
+        syntax.save_to.iter().map(save).chain(of_branches(syntax)).collect()
     }
 }
 

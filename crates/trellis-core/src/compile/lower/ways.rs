@@ -44,7 +44,7 @@ fn save_to(node: &NodeSyntax) -> Option<&Spanned<KeyPath>> {
 }
 
 /// What branches of `parallel` save: their part of the result, where it is there and, where errors are collected, no error (language 10.3).
-fn of_branches(call: &CallSyntax) -> Vec<Write> {
+pub(super) fn of_branches(call: &CallSyntax) -> Vec<Write> {
     let CalleeSyntax::Parallel(branches, composite) = &call.callee else { return Vec::new() };
     let write = |(name, branch): &(Spanned<Key>, CallSyntax)| {
         let to = branch.save_to.as_ref()?;

@@ -8,7 +8,7 @@ use super::route::{Onto, RouteStep, is_normal, onto};
 use crate::{
     path::{KeyPath, Segment},
     program::{
-        Call, Callee, Edge, Guard, Listen, Node, Outcome, Part, PointIndex, Program, Provenance, Reply, Role, Root, Speech, Write,
+        Call, Callee, Edge, Guard, ITEM, Listen, Node, Outcome, Part, PointIndex, Program, Provenance, Reply, Role, Root, Speech, Write,
         WriteSource, WriteTarget,
     },
     schema::Schema,
@@ -315,6 +315,7 @@ impl Locals {
         let mut events = self.shapes(call.args.iter().chain(&call.metadata));
         if let Some(approve) = &call.approve {
             let asked = approve.ask.iter().chain(approve.messages.iter().map(|(_, ask)| ask)).flat_map(Template::reads);
+            let asked = asked.filter(|read| !matches!(call.callee, Callee::Each(..)) || &**read.path.root() != ITEM);
             let is_certain = approve.messages.is_empty();
             events.extend(asked.collect::<Vec<_>>().iter().filter_map(|read| self.read(read)).map(|event| match event {
                 ContextEvent::Read(path) if !is_certain => ContextEvent::MayRead(path),

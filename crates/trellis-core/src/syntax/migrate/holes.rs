@@ -70,6 +70,9 @@ fn of_locales<'d>(texts: &'d [LocalText], out: &mut Vec<TemplateHole<'d>>) {
 }
 
 fn of_call<'d>(call: &'d CallSyntax, out: &mut Vec<TemplateHole<'d>>) {
+    if let Some(undo) = &call.undo {
+        of_call(undo, out);
+    }
     call.args.iter().chain(&call.metadata).for_each(|shape| of_shape(&shape.value, shape.span, out));
     if let Some(approve) = &call.approve {
         out.extend(approve.value.ask.iter().map(|text| (text.value.text(), text.span)));

@@ -3,7 +3,7 @@
 use super::{
     super::decode,
     KeyFormTable,
-    KeyShape::{Boolean, Count, Duration, Factor, Form, List, Map, Mapping, Named, Or, Path, Schema, Text, Words},
+    KeyShape::{Boolean, Count, Duration, Factor, Form, Levels, List, Map, Mapping, Named, Or, Path, Schema, Text, Words},
 };
 
 pub(super) const EFFECT: super::KeyShape =
@@ -18,7 +18,7 @@ pub(super) static CALL: KeyFormTable = KeyFormTable {
     keys: &[
         ("name", Text, "The tool that is called."),
         ("graph", Text, "The node that is called, as a session of its own whose context is made of `args`."),
-        ("parallel", Map(&Or(&[Text, Form("call")])), "Calls side by side, by branch."),
+        ("parallel", Map(&Or(&[Text, Form("branch")])), "Calls side by side, by branch."),
         ("each", Path, "The path of a list: one call per item `{id?, name, args}`."),
         ("args", Mapping, "The arguments, with templates at any depth."),
         ("body", Text, "The argument that takes the node's body, which is not shown then."),
@@ -32,7 +32,7 @@ pub(super) static CALL: KeyFormTable = KeyFormTable {
             Named(&[("fail", "A branch's error is the node's."), ("collect", "Errors become entries of the result.")]),
             "For `parallel` and `each`: what a branch's error does.",
         ),
-        ("limit", Count, "For `parallel` and `each`: how many run at once."),
+        ("limit", Levels, "For `parallel` and `each`: how many run at once, from 1 to 64."),
         ("effect", EFFECT, "What the call does to the world. Without it: `undoable`."),
         ("timeout", Duration, "How long the tool may take, from when it starts."),
         ("retry", Form("retry"), "The retry policy of this call."),
@@ -40,6 +40,28 @@ pub(super) static CALL: KeyFormTable = KeyFormTable {
         ("returns", Schema, "A type that every success must meet."),
         ("save_to", Path, "In branches of `parallel` and in `before_each`: where the result goes."),
         ("metadata", Mapping, "A mapping of your own; it travels with the call."),
+    ],
+};
+
+/// A branch of `parallel`.
+pub(super) static BRANCH: KeyFormTable = KeyFormTable {
+    form: &decode::BRANCH,
+    name: "branch",
+    about: "A call of a tool or of another part of the graph, beside others.",
+    needs: &["name", "graph"],
+    keys: &[
+        ("name", Text, "The tool that is called."),
+        ("graph", Text, "The node that is called, as a session of its own whose context is made of `args`."),
+        ("args", Mapping, "The arguments, with templates at any depth."),
+        ("body", Text, "The argument that takes the node's body, which is not shown then."),
+        ("effect", EFFECT, "What the call does to the world. Without it: `undoable`."),
+        ("timeout", Duration, "How long the tool may take, from when it starts."),
+        ("retry", Form("retry"), "The retry policy of this branch."),
+        ("approve", Or(&[Boolean, Text, Form("approve")]), "A person is asked first: `true`, a question, or `{ask, expires}`."),
+        ("returns", Schema, "A type that every success must meet."),
+        ("save_to", Path, "Where the result of this branch goes, if it succeeds."),
+        ("metadata", Mapping, "A mapping of your own; it travels with the call."),
+        ("undo", Or(&[Text, Form("call")]), "The call that undoes this branch; `input` is the result of the branch."),
     ],
 };
 

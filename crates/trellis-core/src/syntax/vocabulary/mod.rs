@@ -72,7 +72,7 @@ struct KeyFormTable {
 const DEFAULT: &str = " Without it: `";
 
 /// Every form that others refer to.
-const TABLES: [&KeyFormTable; 14] = [
+const TABLES: [&KeyFormTable; 15] = [
     &node::NODE,
     &node::OPTION,
     &node::ON_INVALID,
@@ -80,6 +80,7 @@ const TABLES: [&KeyFormTable; 14] = [
     &node::SPEECH,
     &node::TRANSITION,
     &calls::CALL,
+    &calls::BRANCH,
     &calls::RETRY,
     &calls::APPROVE,
     &calls::TOOL,

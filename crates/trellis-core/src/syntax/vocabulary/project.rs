@@ -98,7 +98,7 @@ pub(super) static LIMITS: KeyFormTable = KeyFormTable {
         ("effects", Count, "Calls with `undo` remembered at once. Without it: `10000`."),
         (
             "abreast",
-            Count,
+            Levels,
             "Parts of a `parallel` or `each` that run at once, where the call sets no `limit`: from 1 to 64. Without it: `16`.",
         ),
         ("parts", Count, "Parts of one `parallel` or `each`. Without it: `1000`."),

@@ -18,7 +18,7 @@ use trellis_core::{ToolError, Value, diagnostic::Severity, template::Shape};
 use self::{
     config::ResponseFormat,
     request::FilledRequest,
-    url::{BaseUrl, UrlTemplate},
+    url::{UrlPrefix, UrlTemplate},
 };
 use super::{
     Job,
@@ -36,7 +36,7 @@ pub(super) struct Http {
     secrets: Secrets,
     /// In capitals.
     method: &'static str,
-    base: Option<BaseUrl>,
+    base: Option<UrlPrefix>,
     url: UrlTemplate,
     query: Option<Shape>,
     headers: Option<Shape>,
@@ -86,13 +86,13 @@ impl Binding for Http {
     }
 
     fn obstacles(&self) -> Vec<Obstacle> {
-        let mut found: Vec<Obstacle> = self.base.iter().filter_map(BaseUrl::obstacle).collect();
+        let mut found: Vec<Obstacle> = self.base.iter().filter_map(UrlPrefix::obstacle).collect();
         if let Some(ca) = &self.ca
             && let Err(error) = crate::http::check_ca(ca)
         {
             found.push(Obstacle::new("http.ca", error.message));
         }
-        if let Some(host) = self.base.as_ref().and_then(BaseUrl::unprotected_variable) {
+        if let Some(host) = self.base.as_ref().and_then(UrlPrefix::unprotected_variable) {
             let message = format!("its variable sends everything unencrypted to `{host}`");
             found.push(Obstacle { severity: Severity::Warning, ..Obstacle::new("http.base", message).help("set it to a URL of `https:`") });
         }

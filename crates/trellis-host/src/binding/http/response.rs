@@ -15,32 +15,32 @@ impl Http {
     /// The value of a response, or its error.
     pub(super) async fn result(&self, job: &Job<'_>, response: HttpResponse) -> Result<Value, ToolError> {
         let (status, media_type) = (response.status(), response.media_type());
-        let facts = Facts { status, media_type: media_type.as_deref(), origin: response.origin().to_owned() };
+        let head = ResponseHead { status, media_type: media_type.as_deref(), origin: response.origin().to_owned() };
         if !(200..300).contains(&status) && !self.accept.contains(&status) {
             let error = status_error(&response, self.max_wait);
             let limit = usize::try_from(job.output_limit()).unwrap_or(usize::MAX);
-            let body = response.beginning(if facts.is_json() { limit } else { SHOWN }).await;
-            return Err(facts.with_body(error, &body));
+            let body = response.beginning(if head.is_json() { limit } else { SHOWN }).await;
+            return Err(head.with_body(error, &body));
         }
         if let Some(encoding) = response.header("content-encoding").filter(|encoding| !encoding.eq_ignore_ascii_case("identity")) {
-            let message = format!("`{}` answered in the encoding `{encoding}`, which nobody asked for", facts.origin);
+            let message = format!("`{}` answered in the encoding `{encoding}`, which nobody asked for", head.origin);
             return Err(coded("content-type", message).finally());
         }
         let body = response.body(job.output_limit()).await?;
-        let body = facts.value(self.response, &body)?;
+        let body = head.value(self.response, &body)?;
         let value = if self.accept.is_empty() { body } else { Value::map([("status", i64::from(status).into()), ("body", body)]) };
         job.bounded(value).map_err(|error| ToolError { code: Some(Value::text("too-large")), ..error.finally() })
     }
 }
 
-/// What the head of a response says.
-struct Facts<'r> {
+/// The head of a response.
+struct ResponseHead<'r> {
     status: u16,
     media_type: Option<&'r str>,
     origin: String,
 }
 
-impl Facts<'_> {
+impl ResponseHead<'_> {
     fn is_json(&self) -> bool {
         self.media_type.is_some_and(|media_type| media_type == "application/json" || media_type.ends_with("+json"))
     }

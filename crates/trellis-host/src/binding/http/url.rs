@@ -201,12 +201,12 @@ fn encoded(text: &str) -> String {
 
 /// The beginning of URLs: written out, or from a variable of the environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum BaseUrl {
+pub(super) enum UrlPrefix {
     Fixed(String),
     Variable { env: String, default: Option<String> },
 }
 
-impl BaseUrl {
+impl UrlPrefix {
     /// What is written of it.
     pub(super) fn written(&self) -> Option<&str> {
         match self {
@@ -272,18 +272,18 @@ pub(super) fn unprotected(url: &str) -> Option<String> {
     (!is_loopback).then(|| host.to_owned())
 }
 
-impl<'de> Deserialize<'de> for BaseUrl {
+impl<'de> Deserialize<'de> for UrlPrefix {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct TextOrVariable;
         impl<'de> Visitor<'de> for TextOrVariable {
-            type Value = BaseUrl;
+            type Value = UrlPrefix;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a URL or `{ env: NAME, default: URL }`")
             }
-            fn visit_str<E>(self, url: &str) -> Result<BaseUrl, E> {
-                Ok(BaseUrl::Fixed(url.to_owned()))
+            fn visit_str<E>(self, url: &str) -> Result<UrlPrefix, E> {
+                Ok(UrlPrefix::Fixed(url.to_owned()))
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<BaseUrl, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<UrlPrefix, A::Error> {
                 let (mut env, mut default) = (None, None);
                 while let Some(key) = entries.next_key::<String>()? {
                     match &*key {
@@ -293,7 +293,7 @@ impl<'de> Deserialize<'de> for BaseUrl {
                     }
                 }
                 let env = env.ok_or_else(|| A::Error::missing_field("env"))?;
-                Ok(BaseUrl::Variable { env, default })
+                Ok(UrlPrefix::Variable { env, default })
             }
         }
         deserializer.deserialize_any(TextOrVariable)

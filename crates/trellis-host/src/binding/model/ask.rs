@@ -76,7 +76,8 @@ impl Model {
                 }
                 Ok(value) => {
                     deltas.end();
-                    let bounded = job.bounded(mask.value(value)).map_err(|error| ToolError { code: Some("too-large".into()), ..error.finally() });
+                    let bounded =
+                        job.bounded(mask.value(value)).map_err(|error| ToolError { code: Some("too-large".into()), ..error.finally() });
                     return Answer::from(bounded).with_meta(meta(Some(&name), model, Some(usage), attempts));
                 }
             }

@@ -216,7 +216,8 @@ impl From<WireUsage> for Usage {
 /// # Errors
 /// Code `malformed_json`; the error that stands in its place.
 pub(super) fn whole(body: &[u8]) -> Result<Completion, ToolError> {
-    let chunk: Chunk = serde_json::from_slice(body).map_err(|error| coded("malformed_json", format!("the answer cannot be read: {error}")))?;
+    let chunk: Chunk =
+        serde_json::from_slice(body).map_err(|error| coded("malformed_json", format!("the answer cannot be read: {error}")))?;
     let has_choice = chunk.choices.as_ref().is_some_and(|choices| !choices.is_empty());
     let mut assembly = Assembly::default();
     assembly.take(chunk, &mut |_| {})?;

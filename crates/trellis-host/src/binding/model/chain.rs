@@ -108,7 +108,9 @@ mod tests {
         for on in ["connect", "cut", "http-408", "http-425", "http-429", "http-500", "http-503", "http-599"] {
             assert!(goes_on(&coded(on, "x")), "{on}");
         }
-        for ends in ["tls", "http-400", "http-401", "refused", "length", "malformed_json", "secret", "content-type", "too-large", "no-reply"] {
+        for ends in
+            ["tls", "http-400", "http-401", "refused", "length", "malformed_json", "secret", "content-type", "too-large", "no-reply"]
+        {
             assert!(!goes_on(&coded(ends, "x")), "{ends}");
         }
         assert!(goes_on(&ToolError { kind: ToolErrorKind::Timeout, ..ToolError::new("x") }) && !goes_on(&ToolError::new("x")));

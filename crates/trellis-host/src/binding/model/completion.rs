@@ -232,7 +232,8 @@ mod tests {
     #[test]
     fn json_is_the_value_itself() {
         // world 9.18
-        let answer = |content: &str| Completion { content: content.into(), ..Completion::default() }.result(Format::Json, &WireNames::default());
+        let answer =
+            |content: &str| Completion { content: content.into(), ..Completion::default() }.result(Format::Json, &WireNames::default());
         assert_eq!(answer(r#" {"a":[1]} "#).unwrap().to_json(), r#"{"a":[1]}"#);
         assert_eq!(answer("```json\n{\"a\":1}\n```").unwrap().to_json(), r#"{"a":1}"#);
         assert_eq!(answer("```\n3```").unwrap().to_json(), "3");
@@ -247,11 +248,15 @@ mod tests {
     #[test]
     fn a_refusal_and_a_cut_answer_are_final() {
         let ended = |finish: &str, refusal: &str| {
-            let completion = Completion { finish: Some(finish.into()), refusal: refusal.into(), content: "x".into(), ..Completion::default() };
+            let completion =
+                Completion { finish: Some(finish.into()), refusal: refusal.into(), content: "x".into(), ..Completion::default() };
             let error = completion.result(Format::Text, &WireNames::default()).unwrap_err();
             assert!(error.is_final);
             error.code.unwrap().as_str().unwrap().to_owned()
         };
-        assert_eq!((ended("length", ""), ended("content_filter", ""), ended("stop", "I can't.")), ("length".into(), "refused".into(), "refused".into()));
+        assert_eq!(
+            (ended("length", ""), ended("content_filter", ""), ended("stop", "I can't.")),
+            ("length".into(), "refused".into(), "refused".into())
+        );
     }
 }

@@ -18,7 +18,8 @@ pub(super) fn conversation(system: Option<&str>, args: &Mapping) -> Result<Vec<V
     let (messages, mut prompt) = (given("messages"), given("prompt").cloned());
     if messages.is_none() && prompt.is_none() {
         let inputs = given("inputs").map(|inputs| inputs.to_json().into());
-        prompt = Some(inputs.ok_or_else(|| lost("inputs", "a model is asked with `prompt`, with `messages`, or with both; neither is here"))?);
+        prompt =
+            Some(inputs.ok_or_else(|| lost("inputs", "a model is asked with `prompt`, with `messages`, or with both; neither is here"))?);
     }
     let mut conversation: Vec<Value> = system.map(|text| message("system", text.into(), None)).into_iter().collect();
     match messages {
@@ -116,7 +117,9 @@ mod tests {
         assert_eq!(asked(None, r#"{"prompt":"hi"}"#).unwrap(), json(r#"[{"role":"user","content":"hi"}]"#));
         assert_eq!(
             asked(Some("Be {{ brief }}."), r#"{"messages":[{"role":"assistant","content":null}],"prompt":"{{ x }}"}"#).unwrap(),
-            json(r#"[{"role":"system","content":"Be {{ brief }}."},{"role":"assistant","content":null},{"role":"user","content":"{{ x }}"}]"#)
+            json(
+                r#"[{"role":"system","content":"Be {{ brief }}."},{"role":"assistant","content":null},{"role":"user","content":"{{ x }}"}]"#
+            )
         );
         assert_eq!(asked(None, r#"{"messages":[]}"#).unwrap(), json("[]"));
         assert_eq!(asked(None, r#"{"inputs":{"a":1}}"#).unwrap(), json(r#"[{"role":"user","content":"{\"a\":1}"}]"#));

@@ -10,8 +10,8 @@
 //!
 //! **Invariant:** a text of a person, a prompt file or a model is never a template.
 
-mod assembly;
 mod ask;
+mod assembly;
 mod chain;
 mod completion;
 mod config;
@@ -32,12 +32,7 @@ use std::{path::PathBuf, time::Duration};
 
 use futures_util::future::join_all;
 use serde::Deserialize;
-use trellis_core::{
-    ToolError, Value,
-    diagnostic::Severity,
-    span::Spanned,
-    template::Shape,
-};
+use trellis_core::{ToolError, Value, diagnostic::Severity, span::Spanned, template::Shape};
 
 use self::{
     completion::Format,

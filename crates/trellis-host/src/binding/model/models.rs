@@ -39,9 +39,8 @@ pub(in crate::binding) fn check_models(config: &HostConfig, root: &str, document
     let mut found = Vec::new();
     for (section, entries) in sections.iter() {
         let place = format!("models.{section}");
-        let report = |message: String, help: String| {
-            Diagnostic::new(Code::WrongType, &config.path, span_at(config, &place), message).help(help)
-        };
+        let report =
+            |message: String, help: String| Diagnostic::new(Code::WrongType, &config.path, span_at(config, &place), message).help(help);
         match (&**section, entries) {
             ("providers", Value::Map(entries)) => {
                 entries.keys().for_each(|name| found.extend(models.provider(config, root, name).err().into_iter().flatten()));
@@ -49,7 +48,9 @@ pub(in crate::binding) fn check_models(config: &HostConfig, root: &str, document
             ("roles", Value::Map(entries)) => {
                 entries.keys().for_each(|name| found.extend(models.links(config, name).err().into_iter().flatten()));
             }
-            ("providers" | "roles", _) => found.push(report(format!("`{place}` takes a mapping by name"), format!("write `{section}: {{ NAME: … }}`"))),
+            ("providers" | "roles", _) => {
+                found.push(report(format!("`{place}` takes a mapping by name"), format!("write `{section}: {{ NAME: … }}`")))
+            }
             (unknown, _) => {
                 let help = did_you_mean(unknown, ["providers", "roles"]).unwrap_or_else(|| "it takes `providers`, `roles`".to_owned());
                 found.push(report(format!("`models` has no key `{unknown}`"), help));
@@ -152,7 +153,15 @@ impl<'m> Models<'m> {
             let found = Diagnostic::new(Code::WrongType, &config.path, around, format!("`{place}` takes a mapping"));
             return Err(vec![found.help("write `{ provider: NAME, model: NAME }`")]);
         };
-        let mut reader = ConfigReader { config: keys, spans: &config.spans, shapes: &config.shapes, prefix: place, around, path: &config.path, found: Vec::new() };
+        let mut reader = ConfigReader {
+            config: keys,
+            spans: &config.spans,
+            shapes: &config.shapes,
+            prefix: place,
+            around,
+            path: &config.path,
+            found: Vec::new(),
+        };
         let link: LinkKeys = reader.read(|_, _| None);
         check_numbers(&mut reader, "", link.max_tokens, link.temperature);
         match link.provider.as_deref().map(|name| (name, self.find("providers", name))) {
@@ -185,7 +194,15 @@ impl<'m> Models<'m> {
             let found = Diagnostic::new(Code::WrongType, &config.path, around, format!("`{place}` takes a mapping"));
             return Err(vec![found.help("write `openai: https://…`, `process: [./bin/model]` or `scripted: ./_model.yaml`")]);
         };
-        let mut reader = ConfigReader { config: keys, spans: &config.spans, shapes: &config.shapes, prefix: &place, around, path: &config.path, found: Vec::new() };
+        let mut reader = ConfigReader {
+            config: keys,
+            spans: &config.spans,
+            shapes: &config.shapes,
+            prefix: &place,
+            around,
+            path: &config.path,
+            found: Vec::new(),
+        };
         let provider = self.provider_of(&mut reader, root, name);
         provider.filter(|_| reader.found.is_empty()).ok_or(reader.found)
     }

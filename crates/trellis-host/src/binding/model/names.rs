@@ -77,7 +77,10 @@ mod tests {
         let map = WireNames::new(&names);
         for name in &names {
             let wire = map.wire(name).into_owned();
-            assert!((1..=64).contains(&wire.len()) && wire.chars().all(|char| char.is_ascii_alphanumeric() || "_-".contains(char)), "{wire}");
+            assert!(
+                (1..=64).contains(&wire.len()) && wire.chars().all(|char| char.is_ascii_alphanumeric() || "_-".contains(char)),
+                "{wire}"
+            );
             assert_eq!(map.own(&wire), &**name);
         }
         names.iter().map(|name| map.wire(name).into_owned()).collect()

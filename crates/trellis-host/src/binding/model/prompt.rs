@@ -26,7 +26,8 @@ impl Engine for Untouched {
 /// Code `store`: it cannot be read; it is final where another attempt would find the same, since the file is no text or too long.
 pub(super) fn text(file: &Path) -> Result<String, ToolError> {
     let shown = file.display();
-    let read = fs::metadata(file).and_then(|found| if found.len() > MAX_FILE { Err(io::ErrorKind::FileTooLarge.into()) } else { fs::read(file) });
+    let read =
+        fs::metadata(file).and_then(|found| if found.len() > MAX_FILE { Err(io::ErrorKind::FileTooLarge.into()) } else { fs::read(file) });
     let bytes = read.map_err(|error| match error.kind() {
         io::ErrorKind::FileTooLarge => lost("store", format!("the prompt file `{shown}` is longer than {MAX_FILE} bytes")),
         io::ErrorKind::NotFound => coded("store", format!("the prompt file `{shown}` does not exist")),

@@ -203,7 +203,8 @@ mod tests {
         let form = WireForm { limit_key: LimitKey::MaxCompletionTokens, streams: true, ..form(&extra) };
         let mut body = request.body(&form, &names).as_map().unwrap().clone();
         body.remove("messages");
-        let expected = r#"{"model":"m","max_completion_tokens":9,"temperature":0.0,"stream":true,"stream_options":{"include_usage":true},"seed":7}"#;
+        let expected =
+            r#"{"model":"m","max_completion_tokens":9,"temperature":0.0,"stream":true,"stream_options":{"include_usage":true},"seed":7}"#;
         assert_eq!(Value::from(body), json(expected));
     }
 
@@ -213,7 +214,8 @@ mod tests {
         let tools = [offered("stock.find", Some(r#"{"type":"object"}"#)), offered("now", None)];
         let names = WireNames::new(tools.iter().map(|tool| &tool.name));
         let call = r#"{"id":"c1","name":"stock.find","args":{"q":"lamp"}},{"id":"c2","name":"now","args":null,"raw":"{"}"#;
-        let asked = format!(r#"[{{"role":"assistant","content":"","tool_calls":[{call}]}},{{"role":"assistant","content":"x","tool_calls":[]}}]"#);
+        let asked =
+            format!(r#"[{{"role":"assistant","content":"","tool_calls":[{call}]}},{{"role":"assistant","content":"x","tool_calls":[]}}]"#);
         let request = ChatRequest { tools: &tools, ..request(&asked) };
         let body = request.body(&form(&Mapping::new()), &names);
         assert_eq!(
@@ -258,6 +260,9 @@ mod tests {
     #[test]
     fn names_on_the_wire_belong_to_the_tools_that_are_offered() {
         let names = WireNames::new(&[Arc::from("a.b")]);
-        assert_eq!(call_on_the_wire(&json(r#"{"id":"x","name":"old.tool"}"#), &names).at("function.name").unwrap().as_str(), Some("old_tool"));
+        assert_eq!(
+            call_on_the_wire(&json(r#"{"id":"x","name":"old.tool"}"#), &names).at("function.name").unwrap().as_str(),
+            Some("old_tool")
+        );
     }
 }

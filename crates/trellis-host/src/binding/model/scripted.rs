@@ -131,14 +131,10 @@ impl<'r> View<'r> {
         let last = messages.last().cloned().unwrap_or_default();
         let results: Vec<Value> = messages.iter().filter(|message| message.get("tool_call_id").is_some()).cloned().collect();
         let has_role = |message: &&Value, role: &str| message.get("role").and_then(Value::as_str) == Some(role);
-        let names: Mapping = [
-            ("last", last),
-            ("messages", messages.clone().into()),
-            ("results", results.into()),
-            ("role", request.role.into()),
-        ]
-        .into_iter()
-        .collect();
+        let names: Mapping =
+            [("last", last), ("messages", messages.clone().into()), ("results", results.into()), ("role", request.role.into())]
+                .into_iter()
+                .collect();
         Self {
             request,
             last_text: messages.last().and_then(|last| last.get("content")?.as_str()).unwrap_or_default(),
@@ -221,7 +217,9 @@ fn shape(value: &Value, report: &mut Report) -> Shape {
         Value::Text(text) => Shape::parse(text, &SourceMap::Slice(0), Dialect::Jinja, false, report),
         Value::List(items) => Shape::List(items.iter().map(|item| Spanned::new(shape(item, report), nowhere)).collect()),
         Value::Map(entries) => {
-            let entry = |(key, value): (&_, &_)| (Spanned::new(std::clone::Clone::clone(key), nowhere), Spanned::new(shape(value, report), nowhere));
+            let entry = |(key, value): (&_, &_)| {
+                (Spanned::new(std::clone::Clone::clone(key), nowhere), Spanned::new(shape(value, report), nowhere))
+            };
             Shape::Map(entries.iter().map(entry).collect())
         }
         other => Shape::Literal(other.clone()),
@@ -271,7 +269,8 @@ mod tests {
         let first = asked(SCRIPT, r#"[{"role":"user","content":"a lamp"}]"#, &tools).unwrap();
         assert_eq!(first.content, "Let me look.");
         assert_eq!((first.calls[0].name.as_str(), first.calls[0].arguments.as_str()), ("stock.find", r#"{"limit":3,"query":"A LAMP"}"#));
-        let second = r#"[{"role":"user","content":"a lamp"},{"role":"assistant","content":""},{"role":"tool","content":"[2]","tool_call_id":"c"}]"#;
+        let second =
+            r#"[{"role":"user","content":"a lamp"},{"role":"assistant","content":""},{"role":"tool","content":"[2]","tool_call_id":"c"}]"#;
         assert_eq!(asked(SCRIPT, second, &tools).unwrap().content, "Found [2] for helper.");
         assert_eq!(asked(SCRIPT, r#"[{"role":"user","content":"42"}]"#, &[]).unwrap().content, r#"{"number":"42"}"#);
     }
@@ -309,6 +308,9 @@ mod tests {
     #[test]
     fn braces_of_people_stay_what_they_are() {
         let said = r#"[{"role":"user","content":"{{ messages }} {% x %}"}]"#;
-        assert_eq!(asked("- reply: { content: \"you said: {{ last.content }}\" }", said, &[]).unwrap().content, "you said: {{ messages }} {% x %}");
+        assert_eq!(
+            asked("- reply: { content: \"you said: {{ last.content }}\" }", said, &[]).unwrap().content,
+            "you said: {{ messages }} {% x %}"
+        );
     }
 }

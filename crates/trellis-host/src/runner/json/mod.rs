@@ -22,8 +22,8 @@ use crate::{
     controls::escaped,
     sessions,
     wire::{
-        ApprovalQuestion, Call, CallResult, End, InputQuestion, KeepQuestion, KeysQuestion, PredicateQuestion, Delta, Progress, Refusal, Reload,
-        SessionEvent, Stop,
+        ApprovalQuestion, Call, CallResult, Delta, End, InputQuestion, KeepQuestion, KeysQuestion, PredicateQuestion, Progress, Refusal,
+        Reload, SessionEvent, Stop,
     },
 };
 

@@ -7,6 +7,7 @@ use super::{
     servers::{PythonServer, RawServer, response},
     value,
 };
+use crate::stage::Stage;
 
 async fn got(http: &str, status: &str, headers: &str, body: &str) -> trellis_core::ToolResult {
     let server = RawServer::answering(status, headers, body);
@@ -156,6 +157,19 @@ async fn a_secret_of_the_request_is_in_no_result() {
             assert!(!shown.contains("hunter2") && shown.contains("***"), "{shown}");
         }
     }
+}
+
+// world F: 204 where `returns` wants an object
+#[test]
+fn nothing_where_something_is_declared_breaks_the_contract() {
+    let server = RawServer::answering("204 No Content", "", "");
+    let project = format!("bindings:\n  t:\n    http: {{ get: \"{}\" }}\n    returns: {{ type: object }}\n", server.url);
+    let stage = Stage::new(&[
+        ("trellis.yaml", &project),
+        ("start.md", "---\ndo: t\non_error: told\nto: told\n---\n"),
+        ("told.md", "---\noutput: \"{{ sys.error.kind | default('none') }}\"\n---\n"),
+    ]);
+    assert_eq!(stage.text("").0.output, Some(Value::text("schema")));
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Checks that need only the fixpoint: no path is searched for them.
 
+pub(super) mod branch_undo;
 pub(super) mod declared_types;
 pub(super) mod invalid_text;
 pub(super) mod never_said;

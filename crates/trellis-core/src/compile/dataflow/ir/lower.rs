@@ -9,6 +9,16 @@
 use super::*;
 use crate::compile::dataflow::index::to_u32;
 
+/// Returns whether the undo of a branch reads its own result at this path, or what the branch saves of it.
+pub(crate) fn is_of_branch(branch: &Call, path: &KeyPath) -> bool {
+    let is_result = matches!(&**path.root(), "input" | "tool_result");
+    let is_saved = branch.save_to.as_ref().is_some_and(|saved| {
+        let (saved, path) = (saved.segments(), path.segments());
+        path.starts_with(saved) || saved.starts_with(path)
+    });
+    is_result || is_saved
+}
+
 impl<'p> PointIr<'p> {
     /// Lowers entering a point: defaults, then the gate's call, or requirements, content and call of the node.
     pub(crate) fn enter(&mut self, point: PointIndex) {
@@ -21,6 +31,7 @@ impl<'p> PointIr<'p> {
         if program.point(point).part == Part::Gate {
             if let Some(call) = &program.graph_of(node).before_each {
                 self.call(node, call, self.gates[node.graph as usize]);
+                self.branch_undos(call, self.gates[node.graph as usize]);
             }
             return;
         }
@@ -31,6 +42,23 @@ impl<'p> PointIr<'p> {
         }
         if let Role::Act(call) = &node.role {
             self.call(node, call, node.document);
+            self.branch_undos(call, node.document);
+        }
+    }
+
+    /// Lowers what the undos of branches read of the context: while the parts run, that is as it was on entering, but for what their own branch saves
+    /// (language 10.6). Reads of that and of the result are the matter of `checks/branch_undo.rs`.
+    fn branch_undos(&mut self, call: &'p Call, document: u32) {
+        let Callee::Parallel(branches, _) = &call.callee else { return };
+        for (_, branch) in branches {
+            let Some(undo) = &branch.undo else { continue };
+            for shape in undo.args.iter().chain(&undo.metadata) {
+                shape.each_use(&mut |used| {
+                    if !is_of_branch(branch, used.path) {
+                        self.needs(used.path, document, ReadKind::Template(used, LocaleScope::Everywhere, None));
+                    }
+                });
+            }
         }
     }
 
@@ -169,8 +197,17 @@ impl<'p> PointIr<'p> {
         }
         if let Some(approve) = &call.approve {
             let spoken = if approve.messages.is_empty() { LocaleScope::Everywhere } else { LocaleScope::Elsewhere };
-            approve.ask.iter().for_each(|ask| self.template(ask, document, spoken));
-            approve.messages.iter().for_each(|(locale, ask)| self.template(ask, document, LocaleScope::In(locale)));
+            let is_item = |used: &KeyPath| matches!(call.callee, Callee::Each(..)) && &**used.root() == ITEM;
+            let mut ask_for = |ask: &'p Template, spoken| {
+                // Of each item a question is asked; what the item lacks is an error of that item.
+                ask.each_use(&mut |used| {
+                    if !is_item(used.path) {
+                        self.needs(used.path, document, ReadKind::Template(used, spoken, None));
+                    }
+                });
+            };
+            approve.ask.iter().for_each(|ask| ask_for(ask, spoken));
+            approve.messages.iter().for_each(|(locale, ask)| ask_for(ask, LocaleScope::In(locale)));
         }
         self.shapes(call.metadata.as_ref().or(node.metadata.as_deref()).into_iter(), document);
         match &call.callee {

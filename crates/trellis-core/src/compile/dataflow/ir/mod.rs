@@ -25,13 +25,14 @@ pub(super) mod tables;
 
 use std::{ops::Range, sync::Arc};
 
+pub(crate) use self::lower::is_of_branch;
 pub(crate) use self::read_site::{LocaleScope, ReadKind, ReadSite, assert_span};
 use crate::{
     compile::dataflow::index::{EdgeIndex, ReplyIndex, to_u32},
     path::{KeyPath, Segment},
     program::{
-        Call, Callee, Choice, Failure, Guard, Listen, Node, NodeIndex, Outcome, Part, Point, PointIndex, Program, Reason, Reply, Role,
-        Speech, Target, Write, WriteSource,
+        Call, Callee, Choice, Failure, Guard, ITEM, Listen, Node, NodeIndex, Outcome, Part, Point, PointIndex, Program, Reason, Reply,
+        Role, Speech, Target, Write, WriteSource,
     },
     schema::Schema,
     span::Span,

@@ -59,6 +59,7 @@ impl Reporter<'_, '_> {
         let name = self.called(call);
         let is_target = matches!(call.callee, Callee::Graph(_));
         while let Some(syntax) = open.pop() {
+            open.extend(syntax.undo.as_deref());
             let callee = match &syntax.callee {
                 CalleeSyntax::Tool(tool) if *tool.value == *name => tool.span,
                 CalleeSyntax::Graph(target) if is_target => target.name.span,

@@ -1,0 +1,101 @@
+//! What goes on while nobody is asked: calls that run, several side by side where they are parts of one, or a sleep.
+
+use std::time::{Duration, Instant};
+
+use trellis_core::{id::CallId, state::PendingCall};
+
+use super::{
+    frame::Frame,
+    rows::{self, Window},
+};
+
+/// How long a call runs before it is shown.
+const SILENT_CALL: Duration = Duration::from_millis(150);
+/// How often the mark of a running call turns.
+const TURN: Duration = Duration::from_millis(100);
+
+/// What goes on now.
+#[derive(Default)]
+pub(super) enum Busy {
+    #[default]
+    Nothing,
+    Running(Vec<RunningCall>),
+    Sleeping {
+        until: Instant,
+    },
+}
+
+/// A call that runs.
+pub(super) struct RunningCall {
+    id: CallId,
+    pub(super) name: String,
+    pub(super) since: Instant,
+}
+
+impl Busy {
+    /// A call begins: beside those that run, if it is a part of the same one.
+    pub(super) fn begin(&mut self, call: &PendingCall) {
+        let running = RunningCall { id: call.id.clone(), name: label(call), since: Instant::now() };
+        match self {
+            Self::Running(calls) => calls.push(running),
+            Self::Nothing | Self::Sleeping { .. } => *self = Self::Running(vec![running]),
+        }
+    }
+
+    /// A call is over; how long it ran, if it did.
+    pub(super) fn end(&mut self, call: &PendingCall) -> Option<Duration> {
+        let Self::Running(calls) = self else {
+            *self = Self::Nothing;
+            return None;
+        };
+        let at = calls.iter().position(|running| running.id == call.id)?;
+        let ended = calls.remove(at);
+        if calls.is_empty() {
+            *self = Self::Nothing;
+        }
+        Some(ended.since.elapsed())
+    }
+
+    /// Whether a call begins beside others.
+    pub(super) fn runs_beside(&self, call: &PendingCall) -> bool {
+        call.part.is_some() && matches!(self, Self::Running(_))
+    }
+
+    /// The rows that show it.
+    pub(super) fn frame(&self, window: Window) -> Frame {
+        let now = Instant::now();
+        match self {
+            Self::Running(calls) => {
+                let shown = calls.iter().map(|call| (&*call.name, now.duration_since(call.since)));
+                rows::running(&shown.filter(|(_, elapsed)| *elapsed >= SILENT_CALL).collect::<Vec<_>>(), window)
+            }
+            Self::Sleeping { until } => rows::sleeping(until.saturating_duration_since(now), window),
+            Self::Nothing => Frame::default(),
+        }
+    }
+
+    /// When the rows change by themselves.
+    pub(super) fn next_change(&self) -> Option<Duration> {
+        let now = Instant::now();
+        match self {
+            Self::Nothing => None,
+            Self::Running(calls) => {
+                let waits = calls.iter().map(|call| SILENT_CALL.checked_sub(now.duration_since(call.since)).unwrap_or(TURN));
+                waits.min()
+            }
+            Self::Sleeping { until } => to_second(*until),
+        }
+    }
+}
+
+/// What a call is called beside others: a part by its name and its tool.
+pub(super) fn label(call: &PendingCall) -> String {
+    call.part.as_ref().map_or_else(|| call.name.to_string(), |of| format!("{}: {}", of.part, call.name))
+}
+
+/// The time until a clock that shows what is left changes.
+pub(super) fn to_second(until: Instant) -> Option<Duration> {
+    let left = until.saturating_duration_since(Instant::now());
+    let step = if left > Duration::from_secs(10) { 1000 } else { 100 };
+    (!left.is_zero()).then(|| Duration::from_millis(u64::from(left.subsec_millis()) % step + 1))
+}
