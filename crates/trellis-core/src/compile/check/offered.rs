@@ -32,7 +32,8 @@ fn of_node(program: &Program, node: &Node) -> Option<Diagnostic> {
 
 fn finding(program: &Program, node: &Node, first: &Tool, second: &Tool) -> Diagnostic {
     let path = &program.documents()[node.document as usize].path;
-    let message = format!("a model cannot tell `{}` from `{}` but by a number: names on the wire have no other characters", first.name, second.name);
+    let message =
+        format!("a model cannot tell `{}` from `{}` but by a number: names on the wire have no other characters", first.name, second.name);
     let mut found = Diagnostic::new(Code::WrongType, path, node.span, message).help("give one of them another name");
     found.severity = Severity::Info;
     let places = [first, second].into_iter().filter_map(|tool| Some((tool.place.as_ref()?, &tool.name)));
