@@ -5,11 +5,12 @@ use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 use crate::sandbox::{SOUND, Sandbox};
 
 /// Each template, whether this host can carry everything out, what a person types, and the last line that they read then.
-const TEMPLATES: [(&str, bool, &str, &str); 4] = [
+const TEMPLATES: [(&str, bool, &str, &str); 5] = [
     ("blank", true, "Ana\n", "Goodbye!"),
     ("form", true, "Ana\n3\ndinner\ny\n", "Thank you, Ana. See you at dinner!"),
     ("tool", true, "lake\ny\n", "Have a good trip!"),
     ("api", false, "1001\ntoo bright\n", "Print this label: R-1001"),
+    ("agent", true, "a lamp\norder it\ny\nbye\n", "Goodbye."),
 ];
 
 /// Each type of node, with whether it can lead on.
@@ -22,7 +23,8 @@ fn each_template_is_a_graph_in_which_nothing_is_wrong() {
         let ran = sandbox.trellis(&["new", "a/b c", "--template", template]);
         assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{template}");
         assert!(ran.out.starts_with("made a/b c: start.md, ") && ran.out.ends_with("walk it with `trellis run 'a/b c'`\n"), "{}", ran.out);
-        let checked: &[&str] = if is_whole { &["check", "a/b c", "--host"] } else { &["check", "a/b c"] };
+        // Of a model that is not set up `--host` says so.
+        let checked: &[&str] = if is_whole && template != "agent" { &["check", "a/b c", "--host"] } else { &["check", "a/b c"] };
         let ran = sandbox.trellis(checked);
         assert!(ran.code == Some(0) && ran.out.ends_with(" nodes, no problems\n"), "{template}: {}", ran.out);
         let ran = sandbox.trellis(&["fmt", "--check", "a/b c"]);

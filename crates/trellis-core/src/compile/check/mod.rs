@@ -6,6 +6,7 @@ mod links;
 mod loops;
 mod meant;
 mod never_true;
+mod offered;
 mod reachability;
 mod rollback_gap;
 pub(super) mod shadowing;
@@ -66,6 +67,7 @@ pub(super) fn shape(
         }
     }
     loops::check(cfg, &reached, unresolved.is_some(), found);
+    offered::check(program, found);
     renew(never, program, fresh, |node, found| never_true::check(program, node, found));
     found.extend(never.iter().map(|(_, found)| found.clone()));
     renew(gaps, program, fresh, |node, found| exhaustive::check(program, node, found));

@@ -106,11 +106,13 @@ impl<'m> Models<'m> {
         self.folder.ancestors().nth(up).unwrap_or(self.folder).to_owned()
     }
 
-    /// Whether a path of a file in `root` is a file that the graph reads.
+    /// Whether a path of a file in `root` is one that the graph reads: a node, a library or a project file. A page is none.
     pub(super) fn is_file_of_graph(&self, root: &str, path: &Path) -> bool {
         let path = path.strip_prefix(".").unwrap_or(path);
         let whole = Path::new(root).join(path);
-        self.documents.iter().any(|document| Path::new(&*document.path) == whole)
+        let is_hidden = whole.iter().any(|part| part.to_string_lossy().starts_with(['_', '.']));
+        let is_read = |content: &Content| !matches!(content, Content::Node(node) if !node.has_matter);
+        !is_hidden && self.documents.iter().any(|document| Path::new(&*document.path) == whole && is_read(&document.content))
     }
 
     /// The chain of a role with its providers.
