@@ -11,7 +11,7 @@ fn calls(binding: &str, args: &str) -> Sandbox {
     let sandbox = Sandbox::new(&[
         ("start.md", "---\ninput_type: text\nsave_to: given\nto: call\n---\nWell?\n"),
         ("said.md", "---\noutput: \"{{ said }}\"\n---\nGot {{ said | tojson }}\n"),
-        ("failed.md", "---\nend: failed\n---\n{{ sys.error.code }}: {{ sys.error.message }}\n"),
+        ("failed.md", "---\nend: failed\n---\n{{ sys.error.code | default('none') }}: {{ sys.error.message }}\n"),
         ("_data/init.sql", INIT),
     ]);
     sandbox.write("trellis.yaml", format!("bindings:\n  ask: {{ {binding} }}\n").as_bytes());

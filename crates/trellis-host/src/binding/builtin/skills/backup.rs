@@ -1,6 +1,6 @@
 //! A copy of declared paths, and the way back to it, byte for byte.
 //!
-//! What was there is noted as files, folders and links with their modes; what was not is noted as absent. The way back writes what differs, removes
+//! Files, folders and links are noted with their modes, and absent paths as absent. The way back writes what differs, removes
 //! what was absent, and may be cut off anywhere and gone again.
 //!
 //! **Invariant:** nothing is written through a link, and a file is replaced as a whole.
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 /// A file under this name is being written beside the one that it is to replace.
 const DRAFT: &str = ".trellis-restore";
 
-/// What was at a path.
+/// The former content of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "was", rename_all = "snake_case")]
 pub(super) enum SavedEntry {
@@ -42,7 +42,7 @@ pub(super) enum SavedEntry {
     },
 }
 
-/// What was at the declared paths, by their paths below the workspace: each folder before what it holds.
+/// The former content of the declared paths, by their paths below the workspace: each folder before what it holds.
 pub(super) type SavedTree = BTreeMap<PathBuf, SavedEntry>;
 
 /// Copies these paths below a workspace into the folder `copies`.
@@ -104,7 +104,7 @@ impl Saving<'_> {
     }
 }
 
-/// Makes everything as it was. Where it is so already, nothing is written.
+/// Restores the former content. A file that has it already is not written.
 ///
 /// # Errors
 /// A copy is damaged, or something cannot be written or removed; it may be tried again.
@@ -144,7 +144,7 @@ pub(super) fn restore(workspace: &Path, saved: &SavedTree, copies: &Path) -> io:
     Ok(())
 }
 
-/// Whether every folder above a path is one, and no link: only then the path is one below the workspace.
+/// Tells whether every folder above a path is one, and no link: only then the path is one below the workspace.
 fn reaches(workspace: &Path, path: &Path) -> io::Result<bool> {
     for way in path.ancestors().skip(1) {
         if !about(&workspace.join(way))?.is_some_and(|about| about.is_dir()) {
@@ -154,7 +154,7 @@ fn reaches(workspace: &Path, path: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Removes what a folder holds and did not hold.
+/// Removes entries that a folder did not hold.
 fn prune(path: &Path, real: &Path, saved: &SavedTree) -> io::Result<()> {
     for entry in fs::read_dir(real)? {
         let name = entry?.file_name();
@@ -252,7 +252,7 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
     fs::remove_dir(path)
 }
 
-/// What is at a path, links not followed.
+/// Facts about a path, links not followed; `None` if nothing is there.
 fn about(path: &Path) -> io::Result<Option<fs::Metadata>> {
     match path.symlink_metadata() {
         Ok(about) => Ok(Some(about)),

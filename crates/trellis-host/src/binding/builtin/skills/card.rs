@@ -34,7 +34,7 @@ pub(super) struct SkillCard {
     pub(super) dry_run: Option<Vec<String>>,
     pub(super) verify: Option<Vec<String>>,
     pub(super) timeout: Duration,
-    /// What it says about itself.
+    /// The text below the frontmatter.
     pub(super) text: String,
 }
 
@@ -132,7 +132,7 @@ impl SkillCard {
         })
     }
 
-    /// Lists what is wrong with arguments, a line each.
+    /// Lists the problems of arguments, a line each.
     pub(super) fn problems(&self, args: &Mapping) -> Vec<String> {
         let Some(schema) = &self.required_inputs else { return Vec::new() };
         let breaches = schema.breaches(&Value::Map(args.clone())).into_iter();

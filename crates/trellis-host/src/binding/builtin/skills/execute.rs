@@ -29,7 +29,7 @@ use crate::binding::{
     },
 };
 
-/// What is done with a skill.
+/// A use of a skill that changes the workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::binding::builtin) enum SkillOperation {
     Execute,
@@ -54,19 +54,19 @@ pub(in crate::binding::builtin) struct SkillRunner {
 }
 
 /// A skill that did not do what was asked: a success of the tool with `ok: false`.
-struct Refusal {
+struct SkillFailure {
     code: &'static str,
     stage: Option<&'static str>,
     summary: String,
 }
 
-impl Refusal {
+impl SkillFailure {
     fn new(code: &'static str, summary: impl Into<String>) -> Self {
         Self { code, stage: None, summary: summary.into() }
     }
 }
 
-/// What a call asks for.
+/// A call as it is carried out: the card, its arguments and its time.
 struct SkillCall<'c> {
     card: &'c SkillCard,
     args: Mapping,
@@ -93,7 +93,7 @@ impl SkillRunner {
         }
     }
 
-    /// What would keep skills from running: the folder, cards with mistakes, commands that cannot start, the workspace.
+    /// Reasons why skills could not run: the folder, cards with mistakes, commands that cannot start, the workspace.
     pub(in crate::binding::builtin) fn obstacles(&self) -> Vec<Obstacle> {
         let workspace = workspace::real(&self.library.workspace).err();
         let missing = workspace.map(|error| Obstacle::new("workspace", error.message).help("make it, or correct `workspace`"));
@@ -129,11 +129,14 @@ impl SkillRunner {
         let is_dry = text(args, "mode") == "dry_run";
         if is_dry && !card.dry_run_supported {
             let why = format!("the skill `{}` has no dry run; its card says `dry_run_supported: true` where it has one", card.id);
-            return refused(Refusal::new("inputs", why));
+            return refused(SkillFailure::new("inputs", why));
         }
         let problems = card.problems(&arguments(args));
         if !problems.is_empty() {
-            return refused(Refusal::new("inputs", format!("the skill `{}` does not take these inputs: {}", card.id, problems.join("; "))));
+            return refused(SkillFailure::new(
+                "inputs",
+                format!("the skill `{}` does not take these inputs: {}", card.id, problems.join("; ")),
+            ));
         }
         let seconds = args.get("timeout").and_then(Value::as_f64).and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let call = SkillCall { card: &card, args: arguments(args), is_dry, time: seconds.unwrap_or(card.timeout) };
@@ -147,16 +150,16 @@ impl SkillRunner {
     }
 
     /// The card that a call means.
-    async fn card(&self, args: &Mapping) -> Result<Result<SkillCard, Refusal>, ToolError> {
+    async fn card(&self, args: &Mapping) -> Result<Result<SkillCard, SkillFailure>, ToolError> {
         let Some(id) = args.get("skill_id").and_then(Value::as_str).map(str::to_owned) else {
-            return Ok(Err(Refusal::new("not_found", "no skill is named")));
+            return Ok(Err(SkillFailure::new("not_found", "no skill is named")));
         };
         if self.library.is_blocked(&id) {
-            return Ok(Err(Refusal::new("blocked", format!("the skill `{id}` is blocked here"))));
+            return Ok(Err(SkillFailure::new("blocked", format!("the skill `{id}` is blocked here"))));
         }
         let library = self.library.clone();
         let found = aside(move || library.find(&id)).await?;
-        Ok(found.map_err(|why| Refusal::new("not_found", why)))
+        Ok(found.map_err(|why| SkillFailure::new("not_found", why)))
     }
 
     /// Recovers the workspace from runs that were cut off, and makes the backup.
@@ -210,7 +213,7 @@ impl SkillRunner {
                 Err(refusal) => Ok(failure(refusal, began, None)),
             };
             if let Err(why) = run.restore() {
-                return Ok(failure(Refusal { code: "restore_failed", stage: Some("restore"), summary: why }, began, Some(&backup)));
+                return Ok(failure(SkillFailure { code: "restore_failed", stage: Some("restore"), summary: why }, began, Some(&backup)));
             }
             if was_stopped {
                 run.finish(RunState::Restored, None)?;
@@ -224,7 +227,7 @@ impl SkillRunner {
     }
 
     /// Runs check, run and verify in their order, within their time.
-    async fn stages(&self, job: &Job<'_>, call: &SkillCall<'_>, backup: &Path) -> Result<String, Refusal> {
+    async fn stages(&self, job: &Job<'_>, call: &SkillCall<'_>, backup: &Path) -> Result<String, SkillFailure> {
         let SkillCard { id, check, run, dry_run, verify, .. } = call.card;
         let work = if call.is_dry { dry_run.as_ref().unwrap_or(run) } else { run };
         let stages = [
@@ -257,9 +260,9 @@ impl SkillRunner {
                 Ok(_) => {}
                 Err(error) if error.kind == ToolErrorKind::Timeout => {
                     let summary = format!("the skill `{id}` took longer than its time, and was stopped");
-                    return Err(Refusal { code: "timed_out", stage: Some(stage), summary });
+                    return Err(SkillFailure { code: "timed_out", stage: Some(stage), summary });
                 }
-                Err(error) => return Err(Refusal { code, stage: Some(stage), summary: error.message }),
+                Err(error) => return Err(SkillFailure { code, stage: Some(stage), summary: error.message }),
             }
         }
         // It is kept on the disk, where no secret belongs.
@@ -321,7 +324,7 @@ async fn aside<T: Send + 'static>(work: impl FnOnce() -> Result<T, ToolError> + 
     spawn_blocking(work).await.unwrap_or_else(|gone| Err(ToolError::new(gone.to_string())))
 }
 
-/// What a command that succeeded says of its work: its `summary`, its text, or its result as JSON.
+/// The summary of a command that succeeded: its `summary`, its text, or its result as JSON.
 fn summary_of(said: &Value) -> Option<String> {
     let text = match said {
         Value::Null => return None,
@@ -335,7 +338,7 @@ fn success(summary: String, began: Instant, backup: Option<&str>) -> Value {
     outcome([("ok", Value::Bool(true)), ("summary", Value::text(summary))], began, backup)
 }
 
-fn failure(Refusal { code, stage, summary }: Refusal, began: Instant, backup: Option<&str>) -> Value {
+fn failure(SkillFailure { code, stage, summary }: SkillFailure, began: Instant, backup: Option<&str>) -> Value {
     let fields = [("ok", Value::Bool(false)), ("summary", Value::text(summary)), ("code", Value::text(code))];
     outcome(fields.into_iter().chain(stage.map(|stage| ("stage", Value::text(stage)))), began, backup)
 }

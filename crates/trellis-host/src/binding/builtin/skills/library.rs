@@ -20,7 +20,7 @@ pub(super) const FILES: &str = "*.md";
 
 const FOLDER: &str = "_skills";
 
-/// A folder of cards, and who may be carried out.
+/// A folder of cards, and the skills of it that may be carried out.
 #[derive(Clone, Debug)]
 pub(super) struct SkillLibrary {
     listing: Listing,
@@ -28,7 +28,7 @@ pub(super) struct SkillLibrary {
     pub(super) home: PathBuf,
     /// The folder in which skills run.
     pub(super) workspace: PathBuf,
-    /// Who may; `None` for everybody.
+    /// Skills that may be carried out; `None` for all.
     allow: Option<GlobSet>,
     block: GlobSet,
 }
@@ -58,7 +58,7 @@ impl SkillLibrary {
         self.listing.folder()
     }
 
-    /// Whether a skill may not be carried out: blocked wins over allowed.
+    /// Tells whether a skill may not be carried out: blocked wins over allowed.
     pub(super) fn is_blocked(&self, id: &str) -> bool {
         self.block.is_match(id) || self.allow.as_ref().is_some_and(|allow| !allow.is_match(id))
     }

@@ -1,4 +1,4 @@
-//! What was done under the key of a call, on the disk: `.trellis/skills/NAME/` beside the project file.
+//! The record of a run under the key of its call, on the disk: `.trellis/skills/NAME/` beside the project file.
 //!
 //! ```text
 //! manifest.json   the state, and the result once there is one
@@ -33,12 +33,12 @@ const DRAFT: &str = ".new";
 /// The longest name that a key is spelled out in.
 const MAX_NAME: usize = 180;
 
-/// Where the backups of a project folder are.
+/// The folder of the backups of a project folder.
 pub(super) fn state_below(home: &Path) -> PathBuf {
     home.join(".trellis")
 }
 
-/// Where a run under a key stands (world 11.12).
+/// The state of a run under a key (world 11.12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum RunState {
@@ -57,7 +57,7 @@ pub(super) struct RunManifest {
     pub(super) skill: String,
     pub(super) workspace: PathBuf,
     pub(super) state: RunState,
-    /// What the call came to, also where that was a failure.
+    /// The result of the call, also of one that failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) result: Option<Value>,
 }
@@ -215,7 +215,7 @@ impl RecordedRun {
         self.finish(RunState::Restored, None)
     }
 
-    /// Records where it stands. The copies of what is restored are not needed again.
+    /// Records a state. Once it is restored, the copies are not needed again.
     ///
     /// # Errors
     /// The manifest cannot be written; it is what it was.

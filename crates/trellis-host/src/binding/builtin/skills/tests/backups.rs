@@ -1,4 +1,4 @@
-//! What a backup notes, and the way back to it.
+//! Backups, and the way back to them.
 
 use std::{os::unix::fs::symlink, path::Path};
 

@@ -140,6 +140,8 @@ pub(super) fn job<'c>(call: &'c PendingCall, cancel: &Cancel) -> Job<'c> {
         args: Mapping::default(),
         timeout: call.timeout.map(Duration::from_millis),
         context,
+        offered: Vec::new(),
+        returns: None,
         bounds: Bounds::default(),
         mask: Mask::default(),
     }
