@@ -28,6 +28,7 @@ mod numbers;
 mod observed;
 #[path = "main/others.rs"]
 mod others;
+mod policy;
 #[path = "main/redaction.rs"]
 mod redaction;
 #[path = "main/session.rs"]
