@@ -270,7 +270,8 @@ impl Sight {
                 }
                 // Told already, if a step brought it about.
                 Entry::End { ended } if !self.is_over => tell(HookEvent::Event(Event::Ended(ended.reason))),
-                Entry::End { .. } | Entry::Context { .. } | Entry::Blocked { .. } | Entry::Approve { .. } | Entry::Late { .. } => {}
+                Entry::End { .. } | Entry::Context { .. } | Entry::Blocked { .. } => {}
+                Entry::Approve { .. } | Entry::Policy { .. } | Entry::Late { .. } => {}
             }
             for event in &record.events {
                 self.is_over |= matches!(event, Event::Ended(_));

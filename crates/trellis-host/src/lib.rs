@@ -34,6 +34,7 @@
 pub mod assembly;
 pub mod binding;
 pub mod controls;
+mod environment;
 mod guard;
 #[cfg(feature = "history")]
 pub mod history;
@@ -45,6 +46,7 @@ pub mod journal;
 pub mod key_value;
 #[cfg(feature = "metrics")]
 pub mod metrics;
+pub mod policy;
 pub mod recording;
 #[cfg(feature = "runner")]
 pub mod runner;
@@ -59,6 +61,7 @@ pub mod testing;
 pub mod wire;
 
 pub use binding::{Bindings, CallContext};
+pub use environment::Environment;
 pub use interceptor::{Interceptor, Verdict};
 pub use journal::{Clock, Entry, Record};
 #[cfg(feature = "runner")]

@@ -30,6 +30,7 @@ mod observed;
 mod others;
 #[path = "main/parts.rs"]
 mod parts;
+mod policy;
 #[path = "main/redaction.rs"]
 mod redaction;
 #[path = "main/session.rs"]

@@ -80,6 +80,7 @@ fn kind(record: &Record) -> String {
         Entry::Blocked { .. } => "blocked".into(),
         Entry::Move { .. } => "move".into(),
         Entry::Approve { .. } => "approve".into(),
+        Entry::Policy { decided, .. } => format!("policy {}", decided.decision),
         Entry::Late { .. } => "late".into(),
         Entry::End { ended } => format!("end {}", ended.reason.as_str()),
     }

@@ -7,6 +7,7 @@ use std::{collections::VecDeque, io, time::Instant};
 use trellis_core::SignalName;
 use trellis_host::{
     binding::Delta,
+    policy::Decision,
     runner::{Asking, Awaited, Command, Console, Note, Reloaded},
 };
 
@@ -79,6 +80,11 @@ impl Console for Interactive {
                 self.say(&scrollback::result(call, &result.outcome, elapsed, Vec::from(written).as_slice(), window));
             }
             Note::Awaiting(_) => {}
+            Note::Policy(call, decided) if decided.decision == Decision::Ask => {
+                self.leave();
+                self.pass_on();
+                self.say(&scrollback::held(call, decided, window));
+            }
             Note::Sleep(time) => {
                 self.leave();
                 self.settle();

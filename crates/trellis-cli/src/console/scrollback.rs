@@ -13,6 +13,7 @@ use trellis_core::{
 };
 use trellis_host::{
     Reason,
+    policy::Decided,
     runner::{Reloaded, RunSummary, leaves_something},
     secrets::shown,
 };
@@ -97,6 +98,13 @@ pub(super) fn result(call: &PendingCall, outcome: &ToolOutcome, elapsed: Option<
     };
     let why = why.map_or_else(String::new, |why| indented(&format!(": {why}"), width(mark) + 1 + width(&name), window));
     format!("{style}{mark}{style:#} {name}{time}{why}\n")
+}
+
+/// The reason why a policy holds a call.
+pub(super) fn held(call: &PendingCall, decided: &Decided, window: Window) -> String {
+    let name = printable(&call.name);
+    let why = indented(&format!(" waits for an approval: {}", decided.reason()), 2 + width(&name), window);
+    format!("{NOTED}{}{NOTED:#} {name}{why}\n", window.look.pick("■", "x"))
 }
 
 /// A call that ran and was left.

@@ -109,6 +109,7 @@ fn first_attempt(whole: &PendingCall, at: u32) -> PendingCall {
                 kind: CallKind::Tool,
                 part: named(PartName::Item(at)),
                 prepared: PartCalls::default(),
+                offered: Vec::new(),
             }
         }
         CallKind::Tool | CallKind::Graph(_) => whole.clone(),

@@ -148,6 +148,7 @@ impl Assembly {
             Unbound::Fail => Some(Severity::Error),
         };
         findings.extend(severity.into_iter().flat_map(|severity| bindings.unbound_tools(program, severity)));
+        findings.extend(bindings.unbound_policy_tools(program));
         apply_severities(program.documents(), &mut findings);
         let is_sound = !findings.iter().any(Diagnostic::is_error);
         let runnable = if is_sound { self.runnable(program, bindings) } else { Err(NotRunnable::Mistakes) };

@@ -77,12 +77,14 @@ pub struct Caller {
     cancel: Cancel,
     report: Report,
     watch: Option<Watch>,
+    /// How many calls it is called by, one within the other.
+    depth: u8,
 }
 
 impl Caller {
     /// A call of this session, of the graph that the host calls so. `report` takes lines about its progress.
     pub fn new(session: SessionId, graph: Arc<str>, report: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Self { session, graph, context: Context::default(), cancel: Cancel::new(), report: Arc::new(report), watch: None }
+        Self { session, graph, context: Context::default(), cancel: Cancel::new(), report: Arc::new(report), watch: None, depth: 0 }
     }
 
     /// The same, of a session with this context: what of it nobody may see is masked in what the tool says.
@@ -104,6 +106,15 @@ impl Caller {
 
     pub(super) fn context(&self) -> &Context {
         &self.context
+    }
+
+    /// The same for a call that one of its calls makes; its progress is masked as that of the call around it.
+    pub(super) fn nested(&self, report: Report) -> Self {
+        Self { report, depth: self.depth.saturating_add(1), ..self.clone() }
+    }
+
+    pub(super) fn depth(&self) -> u8 {
+        self.depth
     }
 
     /// Stops the call.

@@ -10,9 +10,9 @@ use std::{
 
 use futures_util::future::join_all;
 
-use crate::Secrets;
 #[cfg(feature = "http")]
 use crate::http::HttpClient;
+use crate::{Secrets, environment::Environment, journal::Clock};
 
 /// Something that bindings of one kind share: connections, indexes, buckets.
 pub trait Resource: Any + Send + Sync {
@@ -34,6 +34,10 @@ pub struct Host {
     /// The connections of bindings that speak HTTP.
     #[cfg(feature = "http")]
     pub http: HttpClient,
+    /// Variables that `policy` reads.
+    pub environment: Environment,
+    /// The time, for `policy.decide`.
+    pub clock: Clock,
     resources: Arc<Mutex<Resources>>,
 }
 
@@ -47,6 +51,18 @@ impl Host {
     #[must_use]
     pub fn secrets(self, secrets: Secrets) -> Self {
         Self { secrets, ..self }
+    }
+
+    /// The same with other variables than those of the process.
+    #[must_use]
+    pub fn environment(self, environment: Environment) -> Self {
+        Self { environment, ..self }
+    }
+
+    /// The same with another clock.
+    #[must_use]
+    pub fn clock(self, clock: Clock) -> Self {
+        Self { clock, ..self }
     }
 
     /// The one `T` of this host, made when it is first asked for: a kind of binding keeps what its bindings share in a type of its own.

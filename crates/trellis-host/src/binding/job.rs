@@ -3,16 +3,20 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use trellis_core::{
-    Mapping, Program, ToolError, Value,
+    Mapping, Program, ToolError, ToolOutcome, Value,
     engine::ToolErrorKind,
+    id::{CallId, IdempotencyKey},
     program::{Call, Callee, Limits, Role},
     scope::Scope,
     state::{CallRole, PendingCall},
     template::{DEFAULT_FUEL, RenderLimits, Shape, TemplateError},
 };
 
-use super::CallContext;
+use super::{Bindings, CallContext, Caller};
 use crate::secrets::Mask;
+
+/// Calls that one call may make, one within the other.
+const MAX_NESTED: u8 = 4;
 
 /// An attempt of a call: its arguments with secrets filled in, its bounds, and who asks.
 #[non_exhaustive]
@@ -32,6 +36,16 @@ pub struct Job<'c> {
     pub(super) bounds: Bounds,
     /// Everything nobody may see of the tool's output.
     pub(super) mask: Mask,
+    pub(super) peers: Option<Peers<'c>>,
+}
+
+/// The other bindings of the graph, for a call that makes another one.
+pub(super) struct Peers<'c> {
+    pub(super) bindings: &'c Bindings,
+    pub(super) program: &'c Program,
+    /// The root of the graph.
+    pub(super) root: &'c str,
+    pub(super) caller: Caller,
 }
 
 /// A tool that a model is offered.
@@ -119,6 +133,27 @@ impl Job<'_> {
             done = work => done,
             timeout = after(self.timeout) => Err(timed_out(self.tool(), timeout)),
             () = self.context.cancel().cancelled() => Err(stopped(self.tool())),
+        }
+    }
+
+    /// Calls another tool of the same graph, under the key of this call.
+    ///
+    /// # Errors
+    /// Its own; that it was denied; that tools call one another without an end.
+    pub(super) async fn ask(&self, tool: Arc<str>, args: Mapping) -> Result<Value, ToolError> {
+        let Some(Peers { bindings, program, root, caller }) = &self.peers else {
+            return Err(ToolError::new(format!("nothing here carries out `{tool}`")));
+        };
+        if caller.depth() > MAX_NESTED {
+            return Err(ToolError::new(format!("`{tool}` is called by tools that call one another")));
+        }
+        let id = CallId::new(&*format!("{}@{tool}", self.call.id));
+        let idempotency_key = IdempotencyKey::new(&*format!("{}@{tool}", self.call.idempotency_key));
+        let call = PendingCall { id, name: tool, args, idempotency_key, secrets: Vec::new(), timeout: None, ..self.call.clone() };
+        match bindings.call_in(program, root, &call, caller).await.outcome {
+            ToolOutcome::Success(value) => Ok(value),
+            ToolOutcome::Error(error) => Err(error),
+            ToolOutcome::Denied(why) => Err(ToolError::new(why.unwrap_or_else(|| "it was denied".to_owned()))),
         }
     }
 

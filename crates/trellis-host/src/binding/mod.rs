@@ -16,6 +16,7 @@ mod host;
 mod http;
 mod job;
 mod kind;
+mod limits;
 #[cfg(feature = "mcp")]
 mod mcp;
 #[cfg(feature = "model")]
@@ -29,6 +30,7 @@ mod process;
 mod process_group;
 mod progress;
 mod registry;
+mod settings;
 #[cfg(feature = "schemars")]
 mod typed;
 mod unbound;
@@ -62,9 +64,12 @@ pub use self::{
 };
 use self::{
     function::Function,
-    job::{Bounds, made_from},
+    job::{Bounds, Peers, made_from},
     kind::{Carrier, Site},
+    limits::{CallLimits, Entrance, Turnstiles},
+    settings::SessionSettings,
 };
+use crate::policy::{Budget, Chain};
 use crate::secrets::{FilledCall, SHORTEST, Secrets};
 
 /// Everything that this host can carry out.
@@ -77,12 +82,19 @@ pub struct Bindings {
     #[cfg(feature = "schemars")]
     typed: BTreeMap<Arc<str>, typed::Declaration>,
     secrets: Secrets,
+    /// What `policy` and `budget` say.
+    settings: SessionSettings,
+    /// Bounds of the calls that project files write: by graph root, then by tool.
+    limits: BTreeMap<Arc<str>, BTreeMap<Arc<str>, ToolLimits>>,
     bounds: Bounds,
     /// Where contexts hold what nobody may see: what `redact` names, and what was typed as a secret.
     hidden: Vec<KeyPath>,
     /// Whether the functions serve other graphs besides.
     is_shared: bool,
 }
+
+/// The bounds of a tool's calls, and where they wait for their turn.
+type ToolLimits = (CallLimits, Option<Entrance>);
 
 /// A binding of a project file.
 #[derive(Clone)]
@@ -102,9 +114,14 @@ impl Bindings {
     /// The bindings of a program whose root folder is `folder`, with what is wrong with them: a binding with a finding is not bound. What they share
     /// with others comes from `host`.
     pub fn new(program: &Program, folder: &Path, host: &Host) -> (Self, Vec<Diagnostic>) {
-        let mut bindings =
-            Self { bounds: program.limits().into(), hidden: hidden::hidden_by(program), secrets: host.secrets.clone(), ..Self::default() };
-        let mut found = Vec::new();
+        let (settings, mut found) = SessionSettings::new(program, folder, host);
+        let mut bindings = Self {
+            bounds: program.limits().into(),
+            hidden: hidden::hidden_by(program),
+            secrets: host.secrets.clone(),
+            settings,
+            ..Self::default()
+        };
         for graph in program.graphs() {
             let folder = folder.join(&*graph.root);
             for (name, syntax) in &graph.bindings {
@@ -118,6 +135,11 @@ impl Bindings {
                     graph: Some(graph),
                     host,
                 };
+                let limits = CallLimits::of(&syntax.config);
+                if limits != CallLimits::default() {
+                    let entrance = host.shared::<Turnstiles>().get(format!("{}\0{name}", absolute(&folder).display()), limits);
+                    bindings.limits.entry(Arc::clone(&graph.root)).or_default().insert(Arc::clone(name), (limits, entrance));
+                }
                 let bound = match registry::decode(syntax, &file, &site) {
                     Ok(None) => continue,
                     Ok(Some(carrier)) => Bound::By(carrier, file),
@@ -195,6 +217,7 @@ impl Bindings {
             Bound::By(Carrier::Function(name), _) => Some(Arc::clone(name)),
             Bound::By(Carrier::Binding(_), _) | Bound::Faulty => None,
         }));
+        known.extend(self.settings.policy.tools().cloned());
         let unknown = self.registered.keys().filter(|name| !known.contains(*name));
         let near = |name: &str| nearest(name, known.iter().map(|known| &**known)).map(Arc::from);
         unknown.map(|name| (Arc::clone(name), near(name))).collect()
@@ -238,18 +261,43 @@ impl Bindings {
     /// secret of the call, and in no message and progress what the session's context has at the paths that `redact` names and where answers to
     /// `input_type: secret` are saved; but for what is shorter than four bytes.
     pub async fn call(&self, program: &Program, call: &PendingCall, caller: &Caller) -> ToolResult {
-        let Answer { result, meta } = self.answer(program, call, caller).await;
+        self.call_in(program, root_of(program, call), call, caller).await
+    }
+
+    /// The same with the binding of the graph at `root`, wherever the node of the call stands.
+    pub(crate) async fn call_in(&self, program: &Program, root: &str, call: &PendingCall, caller: &Caller) -> ToolResult {
+        let Answer { result, meta } = self.answer(program, root, call, caller).await;
         ToolResult::new(call.id.clone(), result.map_or_else(ToolOutcome::Error, ToolOutcome::Success)).with_meta(meta)
     }
 
-    async fn answer(&self, program: &Program, call: &PendingCall, caller: &Caller) -> Answer {
+    /// Who decides about the calls of sessions: `policy` of the outermost graph (world 11.3).
+    pub fn policy(&self) -> &Chain {
+        &self.settings.policy
+    }
+
+    /// What the calls of a session may spend: `budget` of the outermost graph (world 11.6).
+    pub fn budget(&self) -> Budget {
+        self.settings.budget
+    }
+
+    async fn answer(&self, program: &Program, root: &str, call: &PendingCall, caller: &Caller) -> Answer {
         let found = match &call.kind {
-            CallKind::Tool => self.find(root_of(program, call), &call.name),
+            CallKind::Tool => self.find(root, &call.name),
             _ => None,
         };
         let Some(found) = found else {
             return Err(ToolError::new(format!("nothing here carries out `{}`", call.name))).into();
         };
+        let limits = self.limits.get(root).and_then(|tools| tools.get(&call.name));
+        let _admission = match limits.and_then(|(_, entrance)| entrance.as_ref()) {
+            Some(entrance) => tokio::select! {
+                biased;
+                admission = entrance.enter() => Some(admission),
+                () = caller.cancel().cancelled() => return Err(job::stopped(&call.name)).into(),
+            },
+            None => None,
+        };
+        let limits = limits.map(|(limits, _)| *limits).unwrap_or_default();
         let FilledCall { args, mask: secret, unmasked } = match self.secrets.fill(call) {
             Ok(filled) => filled,
             Err(error) => return Err(error).into(),
@@ -267,12 +315,13 @@ impl Bindings {
             Arc::new(move |line| report(&mask.text(line)))
         };
         let timeout = call.timeout.map(Duration::from_millis).or(found.timeout());
+        let peers = Peers { bindings: self, program, root, caller: caller.nested(Arc::clone(&report)) };
         let context = CallContext::new(caller, call, report);
         let returns = made_from(program, call).and_then(|made| made.returns.last()).map(|schema| schema.source().clone());
         let offered = Offered::of(program, call);
-        let job = Job { call, args, timeout, context, offered, returns, bounds: self.bounds, mask: mask.clone() };
+        let job = Job { call, args, timeout, context, offered, returns, bounds: self.bounds, mask: mask.clone(), peers: Some(peers) };
         let Answer { result, meta } = found.run(job).await;
-        let result = result.map(|value| secret.value(value)).map_err(|error| ToolError {
+        let result = result.map(|value| secret.value(value)).map_err(|error| limits.bound(error)).map_err(|error| ToolError {
             message: mask.text(&error.message).into_owned(),
             code: error.code.map(|code| secret.value(code)),
             data: error.data.map(|data| secret.value(data)),

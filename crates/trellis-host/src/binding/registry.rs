@@ -25,6 +25,8 @@ use super::{
     config::ConfigReader,
     function,
     kind::{Carrier, Kind, Site},
+    limits::CallLimits,
+    settings,
 };
 
 /// The kinds of this build. Keys of other kinds are read by the compiler and carried out elsewhere.
@@ -62,6 +64,9 @@ pub fn check_bindings(documents: &[Arc<Document>]) -> Vec<Diagnostic> {
     for document in documents {
         let (Content::Project(project) | Content::Nodes(_, project)) = &document.content else { continue };
         let root = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        if root.is_empty() {
+            found.extend(settings::check(&project.host, &document.path));
+        }
         #[cfg(feature = "mcp")]
         found.extend(mcp::check_servers(&project.host));
         #[cfg(feature = "model")]
@@ -90,6 +95,7 @@ fn decode_all(syntax: &BindingSyntax, path: &FilePath, site: &Site<'_>) -> (Opti
     let site = Site { folder: &folder, ..*site };
     let kind = KINDS.iter().find(|kind| values.contains(kind.key));
     let carrier = kind.and_then(|kind| (kind.read)(&mut reader, &site));
+    CallLimits::read(&mut reader);
     reader.found.sort_by(|one, other| one.order().cmp(&other.order()));
     (carrier, reader.found)
 }

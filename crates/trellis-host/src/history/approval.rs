@@ -39,8 +39,8 @@ impl PendingApproval {
     /// The calls of a session that wait for an approval: the pending one, or its open parts.
     fn of(session: &Session, graph: &Arc<str>) -> Vec<Self> {
         let held = |call: Call| {
-            let approval = call.approve.as_ref().filter(|_| !session.is_approved(&call))?;
-            let (asked, expires) = (session.asked_at(&call), approval.expires);
+            session.is_held_for_approval(&call).then_some(())?;
+            let (asked, expires) = (session.asked_at(&call), call.approve.as_ref().and_then(|approval| approval.expires));
             let due = expires.map(|expires| asked.saturating_add(expires));
             Some(Self { session: session.state().session_id.clone(), graph: Arc::clone(graph), asked, due, call })
         };
@@ -200,7 +200,7 @@ impl Operator<'_> {
 fn waits_for(session: &Session) -> Undecided {
     let state = session.state();
     match (&state.pending_tool_call, state.status) {
-        (Some(call), _) if call.approve.is_some() => Undecided::Approved(call.name.to_string()),
+        (Some(call), _) if session.is_approved(call) => Undecided::Approved(call.name.to_string()),
         (Some(call), _) => Undecided::NotHeld(format!("`{}` needs none", call.name)),
         (None, Status::Terminated) => Undecided::NotHeld("it has ended".to_owned()),
         (None, Status::WaitingForInput) => Undecided::NotHeld(format!("it waits for an input at `{}`", state.current_node_id)),

@@ -1,6 +1,6 @@
 //! Statuses that are no success, and the delay that a response asks for (world 9.3, 9.4).
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use jiff::{Timestamp, fmt::rfc2822};
 use trellis_core::ToolError;
@@ -11,8 +11,8 @@ use super::{HttpResponse, coded};
 const PASSING: [u16; 7] = [408, 425, 429, 500, 502, 503, 504];
 
 /// The error of a status that is no success: `http-NNN`, or `redirect`. It is final, but for those statuses that pass; `Retry-After` and
-/// `retry-after-ms` become its `after`, and if that is beyond `max_wait`, it is final too (9.3).
-pub fn status_error(response: &HttpResponse, max_wait: Duration) -> ToolError {
+/// `retry-after-ms` become its `after`.
+pub fn status_error(response: &HttpResponse) -> ToolError {
     let (status, origin) = (response.status(), response.origin());
     if matches!(status, 301..=303 | 307 | 308) {
         let mut error = coded("redirect", format!("`{origin}` redirects with status {status}, which is not followed"));
@@ -25,25 +25,7 @@ pub fn status_error(response: &HttpResponse, max_wait: Duration) -> ToolError {
     if !PASSING.contains(&status) {
         return error.finally();
     }
-    let Some(after) = asked_delay(response, SystemTime::now()) else { return error };
-    bounded_delay(ToolError { after: Some(after), ..error }, max_wait)
-}
-
-/// An error whose `after` is longer than the binding waits is final, and says so.
-fn bounded_delay(error: ToolError, max_wait: Duration) -> ToolError {
-    let limit = u64::try_from(max_wait.as_millis()).unwrap_or(u64::MAX);
-    match error.after {
-        Some(after) if after > limit => {
-            let message = format!(
-                "{}; it asks for {} s before another attempt, more than `max_wait` allows ({} s)",
-                error.message,
-                after.div_ceil(1000),
-                limit.div_ceil(1000)
-            );
-            ToolError { message, is_final: true, ..error }
-        }
-        _ => error,
-    }
+    ToolError { after: asked_delay(response, SystemTime::now()), ..error }
 }
 
 /// Milliseconds that a response asks to wait; `None` also where they cannot be read.
@@ -71,6 +53,8 @@ fn whole(value: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -91,16 +75,5 @@ mod tests {
         ] {
             assert_eq!(retry_after(value, now), after, "{value:?}");
         }
-    }
-
-    #[test]
-    fn a_delay_beyond_max_wait_is_final_and_says_so() {
-        let error = || ToolError { after: Some(99_999_000), ..coded("http-429", "`https://example.org` answered 429") };
-        let long = bounded_delay(error(), Duration::from_secs(60));
-        assert!(
-            long.is_final && long.message.ends_with("asks for 99999 s before another attempt, more than `max_wait` allows (60 s)"),
-            "{long:?}"
-        );
-        assert!(!bounded_delay(error(), Duration::from_secs(100_000)).is_final);
     }
 }

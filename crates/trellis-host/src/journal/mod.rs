@@ -19,7 +19,7 @@ use trellis_core::{
     state::{Changes, Ended},
 };
 
-use crate::store::restore;
+use crate::{policy::Decided, store::restore};
 
 pub(crate) use self::retake::retake;
 pub use self::{
@@ -117,6 +117,14 @@ pub enum Entry {
         /// The call, all its attempts.
         key: IdempotencyKey,
     },
+    /// A policy decided about a pending call, all its attempts (world 11.3). It is not asked again.
+    Policy {
+        /// The call.
+        key: IdempotencyKey,
+        /// The decision, who decided, and by what.
+        #[serde(flatten)]
+        decided: Box<Decided>,
+    },
     /// The result of a call that the session had left arrived; it moved nothing (language 7.6).
     Late {
         /// Which.
@@ -206,7 +214,7 @@ impl Record {
             Entry::Start { .. } | Entry::Input { .. } | Entry::Result { .. } | Entry::Signal { .. } => true,
             Entry::Move { .. } | Entry::Blocked { .. } => true,
             Entry::Context { .. } | Entry::Reload { .. } => !self.still_asked,
-            Entry::Approve { .. } | Entry::Late { .. } | Entry::End { .. } => false,
+            Entry::Approve { .. } | Entry::Policy { .. } | Entry::Late { .. } | Entry::End { .. } => false,
         }
     }
 

@@ -3,6 +3,7 @@
 use trellis_core::{ToolError, ToolOutcome, engine::ToolErrorKind, state::PendingCall};
 
 use super::console::Note;
+use crate::policy::Decision;
 
 /// Characters of what a tool says that a line shows.
 const MAX_SHOWN_CHARS: usize = 300;
@@ -16,6 +17,9 @@ pub(super) fn line(note: &Note<'_>) -> Option<String> {
             ToolOutcome::Error(error) => Some(failed(call, error)),
             ToolOutcome::Denied(why) => Some(format!("`{}` was denied{}", call.name, because(why.as_deref()))),
         },
+        Note::Policy(call, decided) if decided.decision == Decision::Ask => {
+            Some(format!("`{}` waits for an approval{}", call.name, because(Some(&decided.reason()))))
+        }
         Note::Refused(call, why) => Some(format!("`{}` failed{}", call.name, because(Some(why)))),
         Note::RollingBack { node, why } => Some(format!("rolling back from `{node}`{}", because(*why))),
         _ => None,

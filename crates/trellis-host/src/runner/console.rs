@@ -9,7 +9,7 @@ use trellis_core::{
 };
 
 use super::Reason;
-use crate::{binding::Delta, sessions::Stop};
+use crate::{binding::Delta, policy::Decided, sessions::Stop};
 
 /// What the runner waits for.
 #[derive(Clone, Copy, Debug)]
@@ -131,6 +131,8 @@ pub enum Note<'a> {
     Progress(&'a PendingCall, &'a str),
     /// A piece of the text that a model writes, while it writes it.
     Delta(&'a PendingCall, &'a Delta),
+    /// What a policy decided about a call.
+    Policy(&'a PendingCall, &'a Decided),
     /// What became of a call.
     Result(&'a PendingCall, &'a ToolResult),
     /// The result of a call breaks what its tool returns, and counts as a failure; with why.

@@ -199,6 +199,7 @@ impl<C: Console> Runner<C> {
             SessionEvent::Calling(call) => Note::Call(call),
             SessionEvent::Progress(call, line) => Note::Progress(call, line),
             SessionEvent::Delta(call, delta) => Note::Delta(call, delta),
+            SessionEvent::Ruled(call, decided) => Note::Policy(call, decided),
             SessionEvent::Returned(call, result) => Note::Result(call, result),
             SessionEvent::Sleeping(left) => Note::Sleep(*left),
             SessionEvent::Trouble(code, message) => Note::Error { code, message },

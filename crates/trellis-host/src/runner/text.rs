@@ -174,7 +174,7 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for TextConsole<R, 
                 let apart = if std::mem::replace(&mut self.said, true) { "\n" } else { "" };
                 self.print(&format!("{apart}{text}")).await
             }
-            Note::Call(_) | Note::Result(..) | Note::Refused(..) | Note::RollingBack { .. } => {
+            Note::Call(_) | Note::Policy(..) | Note::Result(..) | Note::Refused(..) | Note::RollingBack { .. } => {
                 self.write("").await?;
                 self.untold = aside::line(&note);
                 Ok(())

@@ -18,6 +18,7 @@ use trellis_core::{
 
 use crate::{
     journal::{Clock, Entry, MemoryJournal, Record},
+    policy::{Decided, Decision},
     store::{Approved, Snapshot},
 };
 
@@ -319,6 +320,19 @@ impl Session {
         let (at, from) = (self.now(), Some(self.here.state.current_node_id.clone()));
         self.here.approve(Approved { key: key.clone(), at });
         self.record(at, Entry::Approve { key }, from, Vec::new(), Changes::default(), false);
+    }
+
+    /// Records what a policy decided about the pending call, all its attempts.
+    pub fn decide(&mut self, key: IdempotencyKey, decided: Decided) {
+        let (at, from) = (self.now(), Some(self.here.state.current_node_id.clone()));
+        let entry = Entry::Policy { key, decided: Box::new(decided) };
+        self.record(at, entry, from, Vec::new(), Changes::default(), false);
+    }
+
+    /// Whether this call waits for an approval that nobody gave: its graph asks for one, or a policy decided so.
+    pub fn is_held_for_approval(&self, call: &PendingCall) -> bool {
+        let asks = || self.here.rulings.get(&call.idempotency_key).is_some_and(|ruling| ruling.decision == Decision::Ask);
+        (call.approve.is_some() || asks()) && !self.is_approved(call)
     }
 
     /// Since when somebody is asked about this call, for its result or its approval: since its delay was over, or since it was approved.

@@ -7,6 +7,7 @@ use trellis_core::{Context, Engine, Input, ToolError, ToolOutcome, ToolResult, e
 use super::{
     SendError, SessionEvent, Sessions, Stop, Unbound,
     drive::SleepPolicy,
+    ruling::{Ruling, RulingSite},
     slot::{RunningSession, Slot},
 };
 use crate::{
@@ -33,9 +34,22 @@ impl Sessions {
         if call.delay > 0 && !self.sleep(slot, site.step, site.since, site.since.saturating_add(call.delay)).await {
             return Ok(None);
         }
+        let ruling_site = RulingSite { engine: &site.engine, bindings: &site.bindings, context: &site.context };
+        let ruling = tokio::select! {
+            biased;
+            ruling = self.ruling(slot, &call, ruling_site) => ruling,
+            () = slot.until_disturbed(site.step) => return Ok(None),
+        };
+        let is_held = match ruling {
+            Ruling::Run => call.approve.is_some(),
+            Ruling::Hold => true,
+            Ruling::Deny(why) => return self.settle(slot, &call, ToolOutcome::Denied(Some(why))),
+            Ruling::Fail(error) => return self.settle(slot, &call, ToolOutcome::Error(error)),
+            Ruling::Record(decided) => return self.record_ruling(slot, &call, decided).map(|()| None),
+        };
         let Some(verdict) = self.verdict(slot, &call, &site.context).await else { return Ok(None) };
         let holds = match verdict {
-            Verdict::Allow => call.approve.is_some(),
+            Verdict::Allow => is_held,
             Verdict::Hold => true,
             Verdict::Deny(why) => return self.settle(slot, &call, ToolOutcome::Denied(why)),
             Verdict::Answer { outcome, meta } => {
@@ -45,6 +59,9 @@ impl Sessions {
         };
         if holds && !site.approved && !self.policy.approve_all {
             return self.hold(slot, call);
+        }
+        if let Some(error) = self.over_budget(slot, &site.bindings, &call)? {
+            return self.settle(slot, &call, ToolOutcome::Error(error));
         }
         if !site.bindings.carries_out(site.engine.inspect(), &call) {
             let why = format!("nothing here carries out `{}`", call.name);

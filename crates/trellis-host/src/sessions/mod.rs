@@ -20,6 +20,7 @@ mod parts;
 mod persistence;
 mod policy;
 mod predicate;
+mod ruling;
 mod scheduler;
 mod sending;
 mod signal;

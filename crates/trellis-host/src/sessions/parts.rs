@@ -16,16 +16,20 @@ use super::{
     SendError, SessionEvent, Sessions, Stop,
     call::CallSite,
     drive::{Act, SleepPolicy},
+    ruling::{Ruling, RulingSite},
     slot::Slot,
 };
 use crate::{
     binding::{Caller, timed_out},
     interceptor::Verdict,
+    policy::Decided,
 };
 
 /// How far a part came without anybody else.
 enum Carried {
     Done(Box<ToolResult>),
+    /// A policy decided about it: it begins again when that is stored.
+    Ruled(Box<Decided>),
     /// It waits for an approval.
     Held,
     /// Nothing here carries it out, with why.
@@ -78,6 +82,10 @@ impl Sessions {
             for (part, carried) in carried {
                 let stop = match carried {
                     Carried::Done(result) => self.settle_with(slot, &part, *result)?,
+                    Carried::Ruled(decided) => {
+                        self.record_ruling(slot, &part, decided)?;
+                        None
+                    }
                     Carried::Held => self.hold(slot, part)?,
                     Carried::Elsewhere(why) => self.elsewhere(slot, part, why)?,
                 };
@@ -132,13 +140,26 @@ impl Sessions {
                 () = tokio::time::sleep(left) => {}
             }
         }
+        let about = RulingSite { engine: &site.engine, bindings: &site.bindings, context: &site.context };
+        let ruling = tokio::select! {
+            biased;
+            ruling = self.ruling(slot, &call, about) => ruling,
+            () = caller.cancel().cancelled() => return done(ToolOutcome::Error(ToolError::new("it was stopped"))),
+        };
+        let is_held = match ruling {
+            Ruling::Run => call.approve.is_some(),
+            Ruling::Hold => true,
+            Ruling::Deny(why) => return done(ToolOutcome::Denied(Some(why))),
+            Ruling::Fail(error) => return done(ToolOutcome::Error(error)),
+            Ruling::Record(decided) => return Carried::Ruled(decided),
+        };
         let verdict = tokio::select! {
             biased;
             verdict = self.decided(slot, &call, &site.context) => verdict,
             () = caller.cancel().cancelled() => return done(ToolOutcome::Error(ToolError::new("it was stopped"))),
         };
         let holds = match verdict {
-            Verdict::Allow => call.approve.is_some(),
+            Verdict::Allow => is_held,
             Verdict::Hold => true,
             Verdict::Deny(why) => return done(ToolOutcome::Denied(why)),
             Verdict::Answer { outcome, meta } => {
@@ -148,6 +169,9 @@ impl Sessions {
         };
         if holds && !site.approved && !self.policy.approve_all {
             return Carried::Held;
+        }
+        if let Ok(Some(error)) = self.over_budget(slot, &site.bindings, &call) {
+            return done(ToolOutcome::Error(error));
         }
         if !site.bindings.carries_out(site.engine.inspect(), &call) {
             return Carried::Elsewhere(format!("nothing here carries out `{}`", call.name));

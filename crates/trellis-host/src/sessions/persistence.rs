@@ -244,7 +244,7 @@ impl Sessions {
             Act::Call(call) => {
                 let asked = session.asked_at(call);
                 let after = |millis: Option<u64>| millis.map(|millis| asked.saturating_add(millis));
-                if call.approve.is_some() && !session.is_approved(call) && !self.policy.approve_all {
+                if session.is_held_for_approval(call) && !self.policy.approve_all {
                     return after(call.approve.as_ref().and_then(|approval| approval.expires));
                 }
                 if running.bindings.carries_out(session.engine().inspect(), call) || self.policy.unbound == Unbound::Fail {

@@ -2,9 +2,12 @@
 //!
 //! **Invariant:** `place` is held between awaits only, `driving` by at most one who goes on; a signal needs `place` alone.
 
-use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
 };
 
 use tokio::sync::{Notify, oneshot};
@@ -79,6 +82,8 @@ pub(super) struct RunningSession {
     pub(super) is_stored: bool,
     /// Whether the clock went back since it was stored. From when its waits count is known here only.
     pub(super) is_ahead: bool,
+    /// Calls that started within a budget, by id, as long as their results are not known.
+    pub(super) started: BTreeSet<CallId>,
     /// Who wants to know when what happened is stored.
     pub(super) promised: Vec<oneshot::Sender<Result<(), StoreError>>>,
     pub(super) tail: StoreTail,
@@ -201,6 +206,7 @@ impl RunningSession {
             unwinds: false,
             is_stored: false,
             is_ahead: false,
+            started: BTreeSet::new(),
             promised: Vec::new(),
             tail: StoreTail::default(),
         }

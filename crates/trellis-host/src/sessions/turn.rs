@@ -11,6 +11,7 @@ use trellis_core::{
 
 use crate::{
     binding::Delta,
+    policy::Decided,
     session::SessionError,
     store::{BadName, StoreError},
 };
@@ -215,6 +216,8 @@ pub enum SessionEvent {
     Progress(Call, Arc<str>),
     /// A piece of the text that a model writes for a call, while it writes it (world 9.21).
     Delta(Call, Delta),
+    /// A policy decided about a call (world 11.3).
+    Ruled(Call, Arc<Decided>),
     /// What became of a call that was carried out, answered or denied here.
     Returned(Call, ToolResult),
     /// The result of a call breaks what its tool returns (language 5.3), and counts as a failure; with why.

@@ -114,8 +114,9 @@ impl Sessions {
         if call.delay > 0 && asked > self.now() && here.state.status != Status::Terminated {
             return Stop::Sleeping { node, until: asked };
         }
-        if let Some(approval) = call.approve.as_ref().filter(|_| !session.is_approved(&call) && !self.policy.approve_all) {
-            return Stop::Approve { due: approval.expires.map(|expires| asked.saturating_add(expires)), call };
+        if session.is_held_for_approval(&call) && !self.policy.approve_all {
+            let expires = call.approve.as_ref().and_then(|approval| approval.expires);
+            return Stop::Approve { due: expires.map(|expires| asked.saturating_add(expires)), call };
         }
         if bindings.carries_out(program, &call) || self.policy.unbound == Unbound::Fail {
             return Stop::Running { node, since: asked, call: Some(call) };

@@ -11,7 +11,10 @@ use trellis_core::{
 };
 
 use super::{Row, StoreError, Stored};
-use crate::journal::{Entry, Needs, Record};
+use crate::{
+    journal::{Entry, Needs, Record},
+    policy::{Rulings, Spent},
+};
 
 /// Where a session is. Sleeps, timeouts and delays are measured from here, so they go on over a restart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,6 +35,12 @@ pub struct Snapshot {
     /// When the open parts of the pending call, and that call, were made: their delays and timeouts count from there.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub waits: BTreeMap<CallId, u64>,
+    /// What policies decided about the pending call, or its parts.
+    #[serde(default, skip_serializing_if = "Rulings::is_empty")]
+    pub rulings: Rulings,
+    /// What its calls have spent of its budget.
+    #[serde(default, skip_serializing_if = "Spent::is_nothing")]
+    pub spent: Spent,
     /// The number of the record from which on its question is asked: an answer to an earlier one is stale.
     #[serde(default = "not_kept")]
     pub asked: u64,
@@ -85,6 +94,8 @@ impl Snapshot {
             stepped_at: at,
             approved: Vec::new(),
             waits: BTreeMap::new(),
+            rulings: Rulings::default(),
+            spent: Spent::default(),
             asked: 1,
             question: None,
             blocked: None,
@@ -127,8 +138,17 @@ impl Snapshot {
         }
     }
 
-    /// Notes what a record means for the question.
+    /// Notes what a record means for the question, for decisions of policies and for the budget.
     pub(crate) fn ask_by(&mut self, record: &Record) {
+        let decided = match &record.entry {
+            Entry::Policy { key, decided } => Some((key, &**decided)),
+            Entry::Result { result } | Entry::Late { result } => {
+                self.spent.count(result);
+                None
+            }
+            _ => None,
+        };
+        self.rulings.fold(self.state.pending_tool_call.as_ref().map(|call| &call.idempotency_key), decided);
         if record.asks_anew() {
             (self.asked, self.blocked, self.question) = (record.seq + 1, None, None);
         }
@@ -203,8 +223,9 @@ impl Snapshot {
                     (Some(state), before) if before.is_none() || lost.is_some() => {
                         let began = if lost.is_some() { stored.head.began } else { record.at };
                         let asked = record.seq + 1;
-                        (snapshot, lost) =
-                            (Some(Self { began, asked, question: record.question, ..Self::beginning(state.clone(), record.at) }), None);
+                        let spent = before.as_ref().map(|before| before.spent).unwrap_or_default();
+                        let anew = Self::beginning(state.clone(), record.at);
+                        (snapshot, lost) = (Some(Self { began, asked, spent, question: record.question, ..anew }), None);
                     }
                     (_, Some(snapshot)) if lost.is_none() => snapshot.take(&record),
                     _ => {}

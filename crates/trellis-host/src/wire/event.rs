@@ -6,7 +6,11 @@ use serde::{Deserialize, Serialize};
 use trellis_core::id::CallId;
 
 use super::{Call, CallResult};
-use crate::{binding, sessions};
+use crate::{
+    binding,
+    policy::{Decided, Decision, DecisionSource},
+    sessions,
+};
 
 /// A line that nobody has to answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,6 +26,8 @@ pub enum SessionEvent {
     Progress(Progress),
     /// A model writes: a piece of its text, told while it writes.
     Delta(Delta),
+    /// A policy decided about a call, by what it read.
+    Policy(PolicyDecision),
     /// A call with a binding is over, or one was denied.
     ToolResult(CallResult),
     /// Files of the graph were saved, under `--watch`.
@@ -40,6 +46,7 @@ impl SessionEvent {
             Seen::Calling(call) => Self::CallTool(Call::from(&**call)),
             Seen::Progress(call, text) => Self::Progress(Progress::new(call.id.clone(), Arc::clone(text))),
             Seen::Delta(call, delta) => Self::Delta(Delta::new(call.id.clone(), delta)),
+            Seen::Ruled(call, decided) => Self::Policy(PolicyDecision::new(call.id.clone(), decided)),
             Seen::Returned(_, result) => Self::ToolResult(CallResult::from(result)),
             Seen::Adopted(moved) => Self::Reload(Reload::sound(moved.as_deref())),
             Seen::Trouble(code, message) => Self::Error(Refusal::new(code, message)),
@@ -84,6 +91,28 @@ impl Delta {
     /// A piece of the text of the call `id`.
     pub fn new(id: CallId, delta: &binding::Delta) -> Self {
         Self { id, text: Arc::clone(&delta.text), reset: delta.is_reset }
+    }
+}
+
+/// The decision of a policy about a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "policy_decision"))]
+#[non_exhaustive]
+pub struct PolicyDecision {
+    /// The call; what answers it names it.
+    pub id: CallId,
+    /// What becomes of it.
+    pub decision: Decision,
+    /// Who decided.
+    pub source: DecisionSource,
+    /// Reasons for people, a line each.
+    pub notes: Vec<Arc<str>>,
+}
+
+impl PolicyDecision {
+    /// What was decided about the call `id`.
+    pub fn new(id: CallId, decided: &Decided) -> Self {
+        Self { id, decision: decided.decision, source: decided.source, notes: decided.notes.clone() }
     }
 }
 

@@ -33,7 +33,7 @@ pub use self::schema::schema;
 pub use self::{
     call::{Approval, Branch, Call, CallKind, PartName, Role, SecretPlace},
     end::{End, EndReason, LastingEffect, Rollback, UndoFailure},
-    event::{Delta, Progress, Refusal, Reload, ReloadStatus, SessionEvent},
+    event::{Delta, PolicyDecision, Progress, Refusal, Reload, ReloadStatus, SessionEvent},
     outcome::{BadOutcome, CallResult, ErrorKind},
     reply::{BadReply, PredicateLine, Reply},
     stop::{

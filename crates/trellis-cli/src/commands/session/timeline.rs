@@ -128,6 +128,7 @@ fn what(record: &Record, moment: &WalkedRecord) -> String {
         Entry::Move { to: Destination::Back(seq), .. } => format!("put back to where it was after record {seq}, at `{}`", record.to),
         Entry::Move { to: Destination::Node(node), .. } => format!("put at `{node}`"),
         Entry::Approve { .. } => format!("{tool} was approved"),
+        Entry::Policy { decided, .. } => format!("the policy decides {} about {tool}: {}", decided.decision, decided.reason()),
         Entry::End { ended } => {
             let message = ended.message.as_ref().map(|message| format!(": {message}")).unwrap_or_default();
             let output = ended.output.as_ref().map(|output| format!(", output {}", output.to_json())).unwrap_or_default();

@@ -4,6 +4,7 @@
 //! besides. Its contract stands in [`trellis_core::builtin`], so that `check` proves its calls, and is held here to what `args:` makes of a call.
 
 mod calculate;
+mod decide;
 #[cfg(feature = "sqlite")]
 mod documents;
 #[cfg(all(feature = "processes", feature = "sqlite"))]
@@ -100,6 +101,9 @@ struct BuiltinConfig {
 pub(super) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Carrier> {
     let config: BuiltinConfig = reader.read(|_, _| None);
     let known = BuiltinTool::find(config.builtin.as_deref()?)?;
+    if known.name == "policy.decide" {
+        return decide::read(reader, site);
+    }
     let carried_out = carried_out(known.name, config, reader, site)?;
     let parameters = known.parameters().and_then(|schema| Schema::new(&schema).ok());
     let args = site.config.shape("args").map(|shape| shape.value.clone());

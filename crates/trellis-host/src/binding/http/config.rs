@@ -4,7 +4,6 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
     sync::Arc,
-    time::Duration,
 };
 
 use serde::{
@@ -24,9 +23,6 @@ use crate::{
     },
     http::HttpRequest,
 };
-
-/// Delay up to which another attempt waits.
-const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// The header that carries the key of a call, as servers in use take it.
 const IDEMPOTENCY: &str = "Idempotency-Key";
@@ -50,9 +46,6 @@ pub(super) enum ResponseFormat {
 struct HttpBinding {
     #[serde(deserialize_with = "given")]
     http: Option<HttpConfig>,
-    /// Beside every kind (9.1).
-    #[serde(deserialize_with = "given")]
-    max_wait: Option<Wait>,
 }
 
 #[derive(Deserialize)]
@@ -86,8 +79,9 @@ struct HttpConfig {
     idempotency: KeyHeader,
     #[serde(deserialize_with = "given")]
     ca: Option<PathBuf>,
-    #[serde(deserialize_with = "given")]
-    max_wait: Option<Wait>,
+    /// Read with the limits of all kinds.
+    #[serde(rename = "max_wait", deserialize_with = "given")]
+    _max_wait: Option<Wait>,
 }
 
 impl Default for HttpConfig {
@@ -110,7 +104,7 @@ impl Default for HttpConfig {
             redirects: 0,
             idempotency: KeyHeader(Some(IDEMPOTENCY.to_owned())),
             ca: None,
-            max_wait: None,
+            _max_wait: None,
         }
     }
 }
@@ -150,7 +144,7 @@ pub(in crate::binding) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -
 
 fn http(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Http> {
     let help = |_: &str, _: &str| Some("write a method with its URL: `http: { get: \"https://…\" }`".to_owned());
-    let HttpBinding { http, max_wait } = reader.read(help);
+    let HttpBinding { http } = reader.read(help);
     let config = http?;
     let shape = reader.shape("http")?.value.clone();
     let (key, method) = method(reader, site, &config)?;
@@ -182,7 +176,6 @@ fn http(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Http> {
         redirects: config.redirects,
         idempotency: config.idempotency.0.filter(|_| !matches!(key, "get" | "head")),
         ca: config.ca.map(|ca| site.folder.join(ca)),
-        max_wait: max_wait.or(config.max_wait).map_or(MAX_WAIT, |wait| wait.0),
     })
 }
 

@@ -49,7 +49,6 @@ pub(super) struct Http {
     /// The header that carries the key of the call.
     idempotency: Option<String>,
     ca: Option<PathBuf>,
-    max_wait: Duration,
 }
 
 /// The body of a request.

@@ -17,7 +17,7 @@ impl Http {
         let (status, media_type) = (response.status(), response.media_type());
         let head = ResponseHead { status, media_type: media_type.as_deref(), origin: response.origin().to_owned() };
         if !(200..300).contains(&status) && !self.accept.contains(&status) {
-            let error = status_error(&response, self.max_wait);
+            let error = status_error(&response);
             let limit = usize::try_from(job.output_limit()).unwrap_or(usize::MAX);
             let body = response.beginning(if head.is_json() { limit } else { SHOWN }).await;
             return Err(head.with_body(error, &body));

@@ -149,6 +149,7 @@ impl Model {
                     returns: None,
                     bounds: job.bounds,
                     mask: job.mask.clone(),
+                    peers: None,
                 };
                 let result = process.run_to_end(job).await.and_then(|printed| from_process(printed, self.format));
                 Reply { result, model, usage: Usage::default() }
@@ -193,7 +194,7 @@ impl Model {
         deltas: &mut Deltas<'_>,
     ) -> Result<Completion, ToolError> {
         let key = job.call.idempotency_key.as_str();
-        let asking = Asking { streams, key, limit: job.output_limit(), max_wait: self.max_wait };
+        let asking = Asking { streams, key, limit: job.output_limit() };
         endpoint.ask(&self.client, body, &asking, &mut |text| deltas.push(text)).await
     }
 

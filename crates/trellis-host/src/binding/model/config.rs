@@ -1,26 +1,21 @@
 //! `model:` of a binding (world 9.17).
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 use serde::Deserialize;
-use trellis_core::{diagnostic::did_you_mean, syntax::duration};
+use trellis_core::diagnostic::did_you_mean;
 
 use super::{Model, Streaming, completion::Format, models::Models};
 use crate::binding::{
-    config::{ConfigReader, Wait, given},
+    config::{ConfigReader, given},
     kind::{Carrier, Site},
 };
-
-/// The longest wait that an endpoint may ask for, where the binding does not say.
-const MAX_WAIT: Duration = Duration::from_secs(60);
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct BindingKeys {
     #[serde(deserialize_with = "given")]
     model: Option<ModelKeys>,
-    #[serde(deserialize_with = "given")]
-    max_wait: Option<Wait>,
 }
 
 #[derive(Default, Deserialize)]
@@ -40,10 +35,8 @@ struct ModelKeys {
 
 /// Reads `model:` and the keys beside it, with the role that it names.
 pub(in crate::binding) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Carrier> {
-    let BindingKeys { model, max_wait } = reader.read(|key, value| match key {
-        "max_wait" => Some(duration::help(value)),
-        _ => Some("write `model: { role: planner, system: ./prompts/planner.md, format: text }`".to_owned()),
-    });
+    let help = |_: &str, _: &str| Some("write `model: { role: planner, system: ./prompts/planner.md, format: text }`".to_owned());
+    let BindingKeys { model } = reader.read(help);
     let ModelKeys { role, system, format, stream, max_tokens, temperature } = model?;
     check_numbers(reader, "model.", max_tokens, temperature);
     let Some(role) = role else {
@@ -70,7 +63,6 @@ pub(in crate::binding) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -
         stream,
         max_tokens,
         temperature,
-        max_wait: max_wait.map_or(MAX_WAIT, |wait| wait.0),
         args: reader.shape("args").cloned(),
         chain,
         secrets: site.host.secrets.clone(),

@@ -63,7 +63,6 @@ struct Model {
     stream: Streaming,
     max_tokens: Option<u64>,
     temperature: Option<f64>,
-    max_wait: Duration,
     args: Option<Spanned<Shape>>,
     chain: Vec<Link>,
     secrets: Secrets,

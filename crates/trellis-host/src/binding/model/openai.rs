@@ -1,6 +1,6 @@
 //! Endpoints that speak `POST {base}/chat/completions` (world 9.20).
 
-use std::{collections::BTreeMap, env, error::Error, fmt, io::Cursor, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, env, error::Error, fmt, io::Cursor, path::PathBuf};
 
 use futures_util::{StreamExt, stream};
 use sse_stream::SseStream;
@@ -107,7 +107,7 @@ impl ReadyEndpoint {
             .body(body.to_json());
         let response = client.send(request).await?;
         if !(200..300).contains(&response.status()) {
-            return Err(refused(response, asking.max_wait).await);
+            return Err(refused(response).await);
         }
         let media_type = response.media_type().unwrap_or_default();
         match media_type.as_str() {
@@ -124,7 +124,7 @@ impl ReadyEndpoint {
         match response.status() {
             // One without a list of models is there all the same.
             200..300 | 404 | 405 | 501 => Ok(()),
-            _ => Err(refused(response, Duration::MAX).await),
+            _ => Err(refused(response).await),
         }
     }
 
@@ -145,8 +145,6 @@ pub(super) struct Asking<'a> {
     pub(super) key: &'a str,
     /// Bytes that the result may have.
     pub(super) limit: u64,
-    /// The longest wait that the endpoint may ask for.
-    pub(super) max_wait: Duration,
 }
 
 async fn whole(response: HttpResponse, limit: u64, told: &mut (dyn FnMut(&str) + Send)) -> Result<Completion, ToolError> {
@@ -210,9 +208,9 @@ fn broken(origin: &str, error: sse_stream::Error) -> ToolError {
 }
 
 /// The error of a status that is no success, with what the endpoint says about it.
-async fn refused(response: HttpResponse, max_wait: Duration) -> ToolError {
+async fn refused(response: HttpResponse) -> ToolError {
     let (status, media_type) = (response.status(), response.media_type());
-    let error = status_error(&response, max_wait);
+    let error = status_error(&response);
     let body = response.body(MAX_REFUSAL).await.unwrap_or_default();
     let text = String::from_utf8_lossy(&body).into_owned();
     let json: Option<serde_json::Value> = serde_json::from_str(&text).ok();

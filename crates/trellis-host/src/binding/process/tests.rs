@@ -65,7 +65,8 @@ impl Bench {
         let caller = Caller::new("s".into(), "g".into(), |_| {}).with_cancel(cancel.clone());
         let context = CallContext::new(&caller, call, report);
         let args = call.args.clone();
-        Job { call, args, timeout: self.timeout, context, offered: Vec::new(), returns: None, bounds: self.bounds(), mask }
+        let (offered, returns, bounds) = (Vec::new(), None, self.bounds());
+        Job { call, args, timeout: self.timeout, context, offered, returns, bounds, mask, peers: None }
     }
 
     fn bounds(&self) -> Bounds {

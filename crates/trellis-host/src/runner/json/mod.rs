@@ -22,8 +22,8 @@ use crate::{
     controls::escaped,
     sessions,
     wire::{
-        ApprovalQuestion, Call, CallResult, Delta, End, InputQuestion, KeepQuestion, KeysQuestion, PredicateQuestion, Progress, Refusal,
-        Reload, SessionEvent, Stop,
+        ApprovalQuestion, Call, CallResult, Delta, End, InputQuestion, KeepQuestion, KeysQuestion, PolicyDecision, PredicateQuestion,
+        Progress, Refusal, Reload, SessionEvent, Stop,
     },
 };
 
@@ -91,6 +91,7 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for JsonLines<R, W>
         let event = match note {
             Note::Content(text) => SessionEvent::RenderContent(text.into()),
             Note::Call(call) => SessionEvent::CallTool(Call::from(call)),
+            Note::Policy(call, decided) => SessionEvent::Policy(PolicyDecision::new(call.id.clone(), decided)),
             Note::Result(_, result) => SessionEvent::ToolResult(CallResult::from(result)),
             Note::Progress(call, text) => SessionEvent::Progress(Progress::new(call.id.clone(), text)),
             Note::Delta(call, delta) => SessionEvent::Delta(Delta::new(call.id.clone(), delta)),

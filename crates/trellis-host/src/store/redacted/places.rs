@@ -69,6 +69,12 @@ fn record(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
     each(value, &mut |key, value| match key {
         "seq" | "at" | "kind" | "from" | "to" | "program" | "origin" | "signal" | "key" => {}
         "began" | "entered_at" | "stepped_at" | "approved" | "asked" | "still_asked" | "question" | "blocked" | "needs" | "waits" => {}
+        "decision" | "source" | "spent" => {}
+        "rulings" => each(value, &mut |key, value| {
+            if key == "by_key" {
+                each(value, &mut |_, decided| ruling(decided, visit));
+            }
+        }),
         "state" => state(value, visit),
         "changes" => changes(value, visit),
         "keys" => context(value, visit),
@@ -93,6 +99,15 @@ fn record(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
         }),
         "ended" => ended(value, visit),
         _ => visit(Place::Data(value)),
+    });
+}
+
+/// A decision of a policy: its notes and evidence may cite arguments.
+fn ruling(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
+    each(value, &mut |key, value| {
+        if !matches!(key, "decision" | "source") {
+            visit(Place::Data(value));
+        }
     });
 }
 

@@ -252,6 +252,7 @@ impl SkillRunner {
                 context: job.context.clone(),
                 offered: Vec::new(),
                 returns: None,
+                peers: None,
                 bounds: job.bounds,
                 mask: job.mask.clone(),
             };

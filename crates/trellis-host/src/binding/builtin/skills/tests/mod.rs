@@ -136,12 +136,14 @@ pub(super) fn job<'c>(call: &'c PendingCall, cancel: &Cancel) -> Job<'c> {
     Job {
         offered: Vec::new(),
         returns: None,
+        peers: None,
         call,
         args: Mapping::default(),
         timeout: call.timeout.map(Duration::from_millis),
         context,
         offered: Vec::new(),
         returns: None,
+        peers: None,
         bounds: Bounds::default(),
         mask: Mask::default(),
     }

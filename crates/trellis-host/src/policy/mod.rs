@@ -1,0 +1,153 @@
+//! Policies: who decides whether a call runs, is held for an approval, or is denied (world 11.3).
+//!
+//! ```text
+//! Chain: forced ─▶ block ─▶ ask ─▶ allow ─▶ tool ─▶ score        in the order of the author; the first that decides wins
+//!          └─ a call (tool, arguments, node, session) ──▶ ChainAnswer { decided, read }
+//! ```
+//!
+//! A chain is asked by sessions about their calls (`policy:`), and by the builtin `policy.decide` about anything. It changes nothing: what it
+//! read from the world is evidence, which sessions record before they act on it.
+//!
+//! **Invariant:** a provider that cannot be read never lets a call run: it holds the call, or fails it with the code `policy`.
+
+mod budget;
+mod chain;
+mod pattern;
+mod rulings;
+pub(crate) mod score;
+mod timestamp;
+
+use std::{fmt, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+use trellis_core::{ToolError, Value};
+
+pub use self::{
+    budget::{Budget, Spent},
+    chain::{Chain, ChainAnswer, Otherwise, PolicyProvider, PolicySubject},
+    pattern::CallPattern,
+    rulings::Rulings,
+    score::ScoreLock,
+};
+
+/// What becomes of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "decision"))]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Decision {
+    /// It runs, unless its graph asks for an approval.
+    AutoRun,
+    /// It waits for an approval.
+    Ask,
+    /// It is denied.
+    Block,
+}
+
+impl Decision {
+    /// Reads `AUTO_RUN`, `ASK` or `BLOCK`; nothing else is a decision.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "AUTO_RUN" => Some(Self::AutoRun),
+            "ASK" => Some(Self::Ask),
+            "BLOCK" => Some(Self::Block),
+            _ => None,
+        }
+    }
+
+    /// Its name: `AUTO_RUN`, `ASK`, `BLOCK`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::AutoRun => "AUTO_RUN",
+            Self::Ask => "ASK",
+            Self::Block => "BLOCK",
+        }
+    }
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The kind of provider that decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "decision_source"))]
+#[serde(rename_all = "snake_case")]
+pub enum DecisionSource {
+    /// A variable of the environment.
+    Forced,
+    /// The list of calls that are denied.
+    Block,
+    /// The list of calls that are held.
+    Ask,
+    /// The list of calls that run.
+    Allow,
+    /// A tool.
+    Provider,
+    /// A score of a file.
+    ScoreLock,
+}
+
+impl DecisionSource {
+    /// Its name on the wire: `forced`, `score_lock` …
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Forced => "forced",
+            Self::Block => "block",
+            Self::Ask => "ask",
+            Self::Allow => "allow",
+            Self::Provider => "provider",
+            Self::ScoreLock => "score_lock",
+        }
+    }
+}
+
+/// A decision about one call, with its reasons.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Decided {
+    /// What becomes of the call.
+    pub decision: Decision,
+    /// Who decided.
+    pub source: DecisionSource,
+    /// Reasons for people, a line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Arc<str>>,
+    /// What was read: `{score, risk, file, age_minutes}` of a score, `{env}` of a variable, `{tool}` of a tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Value>,
+}
+
+impl Decided {
+    /// A decision without notes or evidence.
+    pub fn new(decision: Decision, source: DecisionSource) -> Self {
+        Self { decision, source, notes: Vec::new(), evidence: None }
+    }
+
+    /// The same with one more note.
+    #[must_use]
+    pub fn note(mut self, note: impl Into<Arc<str>>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    /// The same with evidence.
+    #[must_use]
+    pub fn evidence(self, evidence: Value) -> Self {
+        Self { evidence: Some(evidence), ..self }
+    }
+
+    /// The notes as one line, for a denial.
+    pub fn reason(&self) -> String {
+        match self.notes.len() {
+            0 => format!("the policy decides {}", self.decision),
+            _ => self.notes.join("; "),
+        }
+    }
+}
+
+/// A policy that cannot be asked (code `policy`, final).
+pub(crate) fn policy_error(message: impl Into<String>) -> ToolError {
+    ToolError { code: Some(Value::text("policy")), ..ToolError::new(message).finally() }
+}
