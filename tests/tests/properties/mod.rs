@@ -11,6 +11,7 @@ mod format;
 mod kinds;
 mod migrate;
 mod pairs;
+mod parts;
 mod phrases;
 mod random;
 mod rng;
