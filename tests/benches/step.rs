@@ -6,7 +6,8 @@ use std::{hint::black_box, sync::Arc};
 
 use divan::{Bencher, counter::ItemsCount};
 use trellis_core::{
-    Compiled, Context, Dialect, Document, Engine, Input, Mapping, Next, Predicates, Program, SessionId, Source, Start, State, Value,
+    Compiled, Context, Dialect, Document, Engine, Input, Mapping, Next, Predicates, Program, SessionId, Source, Start, State, ToolOutcome,
+    ToolResult, Value,
     compile::Compiler,
     engine::{Answers, RequestType},
     state::Changes,
@@ -32,6 +33,23 @@ fn render(bencher: Bencher<'_, '_>, keys: usize) {
 fn navigate(bencher: Bencher<'_, '_>, keys: usize) {
     let (engine, state) = standing(keys, 10);
     bencher.with_inputs(|| Input::Text("forward".to_owned())).bench_local_values(|input| engine.navigate(&state, input).expect("it moves"));
+}
+
+/// `render` of a call of so many parts, three of them open, and `navigate` with the result of one.
+#[divan::bench(args = [3, 1_000])]
+fn part(bencher: Bencher<'_, '_>, parts: usize) {
+    let project =
+        "bindings: { t: { effect: none } }\ninputs: { type: object, required: [calls], properties: { calls: { type: array } } }\n";
+    let graph = "nodes:\n  start: { tools: [t], do: { each: calls, limit: 3 }, to: end }\n  end: {}\n";
+    let engine = engine(&[("trellis.yaml".to_owned(), project.to_owned()), ("graph.yaml".to_owned(), graph.to_owned())]);
+    let item = Value::map([("name", Value::text("t"))]);
+    let calls = Value::list(std::iter::repeat_n(item, parts));
+    let state = engine.start(start(Mapping::from_iter([("calls", calls)]))).expect("it starts").state;
+    bencher.bench_local(|| {
+        let Next::Parts { open, .. } = engine.render(black_box(&state)).expect("it renders").next else { unreachable!("parts are open") };
+        let result = ToolResult::new(open[0].id.clone(), ToolOutcome::Success(Value::Null));
+        engine.navigate(&state, Input::Result(result)).expect("it moves")
+    });
 }
 
 /// A step that appends to a list of so many items, which the state before it holds too.

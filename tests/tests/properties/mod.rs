@@ -12,6 +12,7 @@ mod format;
 mod kinds;
 mod migrate;
 mod pairs;
+mod parts;
 mod phrases;
 mod random;
 mod rng;

@@ -119,6 +119,11 @@ impl Walk {
         found.cloned().unwrap_or_else(|| CallId::from("foreign"))
     }
 
+    /// The id of a call by its number, from 1.
+    pub fn id_of(&self, number: usize) -> Option<CallId> {
+        self.out.calls.get(number.checked_sub(1)?).cloned()
+    }
+
     /// How many calls the session made so far.
     pub fn calls(&self) -> usize {
         self.out.calls.len()

@@ -49,12 +49,7 @@ const CALL_KEYS: [&str; 16] = [
 pub(crate) static BRANCH: Form = Form {
     otherwise: CALL.otherwise,
     aliases: CALL.aliases,
-    inside: &[
-        ("parallel", Inside::Each(&CALL)),
-        ("retry", Inside::One(&RETRY)),
-        ("approve", Inside::One(&APPROVE)),
-        ("undo", Inside::One(&CALL)),
-    ],
+    inside: &[("retry", Inside::One(&RETRY)), ("approve", Inside::One(&APPROVE)), ("undo", Inside::One(&CALL))],
     elsewhere: &[
         ("tool", Some("name"), "write `name`"),
         ("arguments", Some("args"), "write `args`"),
@@ -67,10 +62,7 @@ pub(crate) static BRANCH: Form = Form {
     ],
     ..Form::new(
         "a branch",
-        &[
-            "name", "graph", "parallel", "each", "args", "body", "join", "on_error", "limit", "effect", "timeout", "retry", "approve",
-            "returns", "save_to", "metadata", "undo",
-        ],
+        &["name", "graph", "args", "body", "effect", "timeout", "retry", "approve", "returns", "save_to", "metadata", "undo"],
     )
 };
 
@@ -195,13 +187,15 @@ impl<'t> Decoder<'t, '_> {
                         self.find(Code::MissingValue, branch.span, format!("the branch `{}` has no call", shown(&branch.key)));
                         return None;
                     }
-                    let call = self.call_of(&BRANCH, &branch.key, branch.span, &branch.value)?;
-                    if let CalleeSyntax::Parallel(..) | CalleeSyntax::Each(..) = call.callee {
+                    if let YamlData::Map(entries) = &branch.value.data
+                        && entries.iter().any(|entry| matches!(&*entry.key, "parallel" | "each"))
+                    {
                         let message = format!("the branch `{}` makes several calls itself", shown(&branch.key));
                         let help = "put `parallel` or `each` on a node of its own, and call that by `graph:`";
                         self.find_with(Code::WrongType, branch.span, message, help);
                         return None;
                     }
+                    let call = self.call_of(&BRANCH, &branch.key, branch.span, &branch.value)?;
                     Some((Spanned::new(Key::from(&*branch.key), branch.span), call))
                 });
                 Some(CalleeSyntax::Parallel(branches.collect(), none))

@@ -21,7 +21,7 @@ pub(crate) fn check(analysis: &mut Analysis<'_, '_>, tainted: &[bool], found: &m
         let Some(call) = external::call_at(program, point).filter(|_| analysis.at(point).is_some()) else { continue };
         let Callee::Parallel(branches, _) = &call.callee else { continue };
         let node = program.node(program.point(point).node);
-        for (name, branch) in branches.iter().filter(|(_, branch)| !branch.returns.is_empty()) {
+        for (name, branch) in branches {
             let Some(undo) = &branch.undo else { continue };
             let result = external::returned(&mut analysis.types, branch);
             let mut lacking = Vec::new();
@@ -31,7 +31,7 @@ pub(crate) fn check(analysis: &mut Analysis<'_, '_>, tainted: &[bool], found: &m
                     let Some(rest) = rest else { return };
                     let rest = analysis.types.rest(rest);
                     let of = analysis.types.select(result, rest);
-                    if of != TypeId::UNKNOWN_OR_ABSENT && analysis.types.join(of, TypeId::ABSENT) == of {
+                    if of == TypeId::DYNAMIC || analysis.types.join(of, TypeId::ABSENT) == of {
                         lacking.push((used.path.clone(), used.span()));
                     }
                 });
