@@ -27,6 +27,7 @@ use std::{sync::Arc, time::Duration};
 use trellis_core::{
     Code, Diagnostic, Mapping, ToolError, Value,
     diagnostic::did_you_mean,
+    schema::Schema,
     scope::Scope,
     syntax::project::HostConfig,
     template::{DEFAULT_FUEL, RenderLimits, Shape},
@@ -128,11 +129,16 @@ impl McpTool {
     }
 
     /// Carries a call out. While it is under way, `lease` and `flight` hold what is needed to call it off.
-    async fn attempt(&self, job: &Job<'_>, lease: &mut Option<Lease>, flight: &mut Option<Flight>) -> Result<Value, ToolError> {
+    async fn attempt(
+        &self,
+        job: &Job<'_>,
+        lease: &mut Option<Lease>,
+        flight: &mut Option<(Flight, Option<Schema>)>,
+    ) -> Result<Value, ToolError> {
         let args = &self.arguments(job)?;
         let lease = &*lease.insert(self.server.connection().await?);
         let output = call::accepted(lease, &self.server.config().name, &self.tool, args).await?;
-        let under_way = flight.insert(Flight::begin(lease, &self.tool, args, job).await?);
+        let (under_way, _) = flight.insert((Flight::begin(lease, &self.tool, args, job).await?, output.clone()));
         let answer = under_way.answer(lease, job).await;
         *flight = None;
         call::value(answer?, job.tool(), output.as_ref(), lease, job)
@@ -152,8 +158,14 @@ impl McpTool {
     }
 
     /// Calls off a call that was stopped, or whose time is up.
-    async fn give_up(&self, flight: Flight, lease: &Lease, error: ToolError, job: &Job<'_>) -> Result<Value, ToolError> {
+    async fn give_up(
+        &self,
+        (flight, output): (Flight, Option<Schema>),
+        lease: &Lease,
+        error: ToolError,
+        job: &Job<'_>,
+    ) -> Result<Value, ToolError> {
         let answer = flight.cancel(lease, error).await?;
-        call::value(answer, job.tool(), None, lease, job)
+        call::value(answer, job.tool(), output.as_ref(), lease, job)
     }
 }

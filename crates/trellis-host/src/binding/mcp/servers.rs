@@ -37,7 +37,7 @@ pub(super) struct Server {
     http: HttpClient,
     /// Held while a connection is opened.
     opening: tokio::sync::Mutex<()>,
-    state: Mutex<State>,
+    state: Mutex<ServerState>,
     /// It is not to be kept: another took its place, or the host ends.
     retired: Cancel,
     /// The host ends.
@@ -45,7 +45,7 @@ pub(super) struct Server {
 }
 
 #[derive(Default)]
-struct State {
+struct ServerState {
     connection: Option<Arc<Connection>>,
     /// Calls that use it.
     calls: usize,
