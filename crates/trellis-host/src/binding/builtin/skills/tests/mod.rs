@@ -134,9 +134,6 @@ pub(super) fn job<'c>(call: &'c PendingCall, cancel: &Cancel) -> Job<'c> {
     let caller = Caller::new("s".into(), "g".into(), |_| {}).with_cancel(cancel.clone());
     let context = CallContext::new(&caller, call, Arc::new(|_| {}));
     Job {
-        offered: Vec::new(),
-        returns: None,
-        peers: None,
         call,
         args: Mapping::default(),
         timeout: call.timeout.map(Duration::from_millis),
