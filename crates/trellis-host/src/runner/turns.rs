@@ -36,6 +36,9 @@ enum Onward {
     Resume,
 }
 
+/// What a session needs, and what other parts of the same call need.
+type Stops = (Stop, std::sync::Arc<Vec<Stop>>);
+
 type Flow<T> = ControlFlow<RunSummary, T>;
 
 impl<C: Console> Runner<C> {
@@ -44,7 +47,7 @@ impl<C: Console> Runner<C> {
         let mut onward = None;
         let mut start = Some(start);
         // What was asked last, and its number.
-        let mut asked: Option<(u64, (Stop, Vec<Stop>))> = None;
+        let mut asked: Option<(u64, Stops)> = None;
         let mut conflicts = 0;
         loop {
             let reply = onward.take();

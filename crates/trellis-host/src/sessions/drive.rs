@@ -147,12 +147,12 @@ impl Sessions {
     /// The turn of a session that stops.
     pub(super) fn stopped(&self, slot: &Slot, stop: Stop) -> Turn {
         let mut place = slot.place.locked();
-        let mut turn = Turn { session: slot.id.clone(), seq: 0, asked: 0, said: Vec::new(), stop, others: Vec::new() };
+        let mut turn = Turn { session: slot.id.clone(), seq: 0, asked: 0, said: Vec::new(), stop, others: Arc::default() };
         if let SlotState::Running(running) = &mut *place {
             running.stop = Some(turn.stop.clone());
             (turn.seq, turn.asked) = (running.session.journal().next_seq(), running.session.here().asked);
             turn.said = std::mem::take(&mut running.said);
-            turn.others.clone_from(&running.others);
+            turn.others = Arc::clone(&running.others);
         }
         turn
     }
@@ -180,7 +180,7 @@ impl Sessions {
         }
         let running = place.running_mut().ok_or_else(|| SendError::Unknown(slot.id.clone()))?;
         running.stop = None;
-        running.others.clear();
+        running.others = Arc::default();
         if let Some(stop) = self.take_up(slot, running)? {
             return Ok(Act::Stop(stop));
         }
@@ -311,7 +311,7 @@ impl RunningSession {
             _ => false,
         };
         let is_pending = self.pending(&result.id).is_some();
-        is_pending && stop.into_iter().chain(&self.others).any(is_held)
+        is_pending && stop.into_iter().chain(self.others.iter()).any(is_held)
     }
 
     /// The pending call, or the open part, that has this id.
@@ -325,7 +325,7 @@ impl RunningSession {
 
     /// The call that waits for an approval: the one of this id, or the only one.
     fn held(&self, id: Option<&CallId>) -> Option<Call> {
-        let mut held = self.stop.iter().chain(&self.others).filter_map(|stop| match stop {
+        let mut held = self.stop.iter().chain(self.others.iter()).filter_map(|stop| match stop {
             Stop::Approve { call, .. } if id.is_none_or(|id| *id == call.id) => Some(call),
             _ => None,
         });
@@ -341,7 +341,7 @@ fn is_part_of(part: &PendingCall, whole: &PendingCall) -> bool {
 impl RunningSession {
     /// When the first of what it waits for is over.
     pub(super) fn due(&self) -> Option<u64> {
-        self.stop.iter().chain(&self.others).filter_map(Stop::due).min()
+        self.stop.iter().chain(self.others.iter()).filter_map(Stop::due).min()
     }
 }
 

@@ -218,7 +218,7 @@ impl Sessions {
         let mut waiting = waiting.into_iter();
         let first = waiting.next();
         self.running(slot, |running| {
-            running.others = waiting.collect();
+            running.others = Arc::new(waiting.collect());
             Ok(())
         })?;
         Ok(first)

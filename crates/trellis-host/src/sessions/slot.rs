@@ -65,7 +65,7 @@ pub(super) struct RunningSession {
     /// What it told its client that it needs.
     pub(super) stop: Option<Stop>,
     /// What other parts of the same call need.
-    pub(super) others: Vec<Stop>,
+    pub(super) others: Arc<Vec<Stop>>,
     /// The call of which it was told that its parts are carried out.
     pub(super) told_whole: Option<CallId>,
     /// What was said since the last turn.
@@ -198,7 +198,7 @@ impl RunningSession {
             version,
             changed: ChangedCall::Blocks,
             stop: None,
-            others: Vec::new(),
+            others: Arc::default(),
             told_whole: None,
             said: Vec::new(),
             telling: Vec::new(),

@@ -32,13 +32,13 @@ pub struct Turn {
     /// What it needs.
     pub stop: Stop,
     /// What other parts of the same call need: each is answered by its id, also before `stop`.
-    pub others: Vec<Stop>,
+    pub others: Arc<Vec<Stop>>,
 }
 
 impl Turn {
     /// When it stops waiting for the first of what it waits for, in milliseconds since 1970.
     pub fn due(&self) -> Option<u64> {
-        std::iter::once(&self.stop).chain(&self.others).filter_map(Stop::due).min()
+        std::iter::once(&self.stop).chain(self.others.iter()).filter_map(Stop::due).min()
     }
 
     /// What answers this turn, and no other.

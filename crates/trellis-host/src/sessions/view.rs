@@ -57,7 +57,7 @@ impl Sessions {
         let current =
             Current { engine: running.session.engine().clone(), bindings: Arc::clone(&running.bindings), version: running.version };
         let stop = running.stop.clone().map_or_else(|| self.standing(&running.session, &current), Ok)?;
-        Ok(Some(Turn { others: running.others.clone(), ..turn(&running.session, stop) }))
+        Ok(Some(Turn { others: Arc::clone(&running.others), ..turn(&running.session, stop) }))
     }
 
     /// What a session needs where it stands.
@@ -129,7 +129,7 @@ impl Sessions {
 /// The turn of a session that has not begun.
 fn asks_first(id: &SessionId, asked: Unanswered) -> Turn {
     let stop = Stop::predicate(super::predicate::id(&asked.name, None), asked);
-    Turn { session: id.clone(), seq: 0, asked: 0, said: Vec::new(), stop, others: Vec::new() }
+    Turn { session: id.clone(), seq: 0, asked: 0, said: Vec::new(), stop, others: Arc::default() }
 }
 
 fn turn(session: &Session, stop: Stop) -> Turn {
@@ -140,6 +140,6 @@ fn turn(session: &Session, stop: Stop) -> Turn {
         asked: session.here().asked,
         said: content.into_iter().collect(),
         stop,
-        others: Vec::new(),
+        others: Arc::default(),
     }
 }
