@@ -30,6 +30,7 @@ mod observed;
 mod others;
 #[path = "main/parts.rs"]
 mod parts;
+#[path = "main/policy.rs"]
 mod policy;
 #[path = "main/redaction.rs"]
 mod redaction;

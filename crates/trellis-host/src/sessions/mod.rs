@@ -378,10 +378,6 @@ impl Sessions {
         self.teller(&slot.id)(happening);
     }
 
-    fn is_observed(&self) -> bool {
-        !self.observers.read().unwrap_or_else(PoisonError::into_inner).is_empty()
-    }
-
     /// Tells what happens in a session to who observes it.
     fn teller(&self, session: &SessionId) -> impl Fn(&SessionEvent) + Send + Sync + use<> {
         let (session, observers, dropped) = (session.clone(), Arc::clone(&self.observers), Arc::clone(&self.dropped));

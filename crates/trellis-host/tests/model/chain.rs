@@ -117,7 +117,7 @@ async fn a_process_is_a_provider_too() {
     assert_eq!(asked.get("role").unwrap().as_str(), Some("helper"));
     assert_eq!(asked.at("tools.0.name").unwrap().as_str(), Some("stock.find"));
     assert_eq!(asked.at("messages.0.content").unwrap().as_str(), Some("hi"));
-    assert_eq!(code(Stage::new(&answers("exit 3")).ask(PROMPT).await).1, false);
+    assert!(!code(Stage::new(&answers("exit 3")).ask(PROMPT).await).1);
 }
 
 #[tokio::test]

@@ -12,11 +12,11 @@ use super::{
     Model, Streaming,
     chain::{Remaining, goes_on, tried},
     code,
-    completion::{Completion, Format, RequestedCall, Usage, answer, parsed},
+    completion::{AnswerFormat, Completion, RequestedCall, Usage, answer, parsed},
     deltas::Deltas,
     lost, messages,
     names::WireNames,
-    openai::{Asking, ReadyEndpoint},
+    openai::{ReadyEndpoint, RequestOptions},
     prompt,
     provider::{ProviderKind, ReadyKind, ReadyLink},
     request::{ChatRequest, WireForm},
@@ -33,7 +33,7 @@ use crate::{
 };
 
 /// What a provider came to.
-struct Reply {
+struct ProviderReply {
     result: Result<Value, ToolError>,
     /// The model that answered, as it calls itself.
     model: Option<String>,
@@ -54,7 +54,7 @@ impl Model {
             return Answer::from(Err(lost("unconfigured", message))).with_meta(meta(None, None, None, attempts));
         }
         let names = WireNames::new(job.offered.iter().map(|tool| &tool.name));
-        let mut deltas = Deltas::new(&job.context, self.format == Format::Text && self.stream != Streaming::Never);
+        let mut deltas = Deltas::new(&job.context, self.format == AnswerFormat::Text && self.stream != Streaming::Never);
         let remaining = Remaining::of(job.timeout);
         let count = chain.ready.len();
         for (place, link) in chain.ready.into_iter().enumerate() {
@@ -65,7 +65,7 @@ impl Model {
             deltas.begin(&job.mask.clone().and(&mask));
             let share = remaining.share(link.link, count - place);
             let name = link.name().to_owned();
-            let Reply { result, model, usage } = self.ask(job, &request, &names, link, share, &mut deltas).await;
+            let ProviderReply { result, model, usage } = self.ask(job, &request, &names, link, share, &mut deltas).await;
             match result {
                 Err(error) if place + 1 < count && goes_on(&error) && !job.context.cancel().is_cancelled() => {
                     attempts.push(tried(&name, code(&error).unwrap_or("timeout")));
@@ -95,7 +95,7 @@ impl Model {
             messages,
             tools: &job.offered,
             format: self.format,
-            schema: job.returns.as_ref().filter(|_| self.format == Format::Json),
+            schema: job.returns.as_ref().filter(|_| self.format == AnswerFormat::Json),
             max_tokens: self.max_tokens,
             temperature: self.temperature,
             tool: &self.tool,
@@ -119,7 +119,7 @@ impl Model {
         link: ReadyLink<'_>,
         share: Option<Duration>,
         deltas: &mut Deltas<'_>,
-    ) -> Reply {
+    ) -> ProviderReply {
         let ReadyLink { link, model, kind, .. } = link;
         let request = &ChatRequest {
             max_tokens: self.max_tokens.or(link.max_tokens),
@@ -135,7 +135,7 @@ impl Model {
                     let completion = Completion { content: answer.content, calls: answer.calls, ..Completion::default() };
                     completion.result(self.format, &WireNames::default())
                 });
-                Reply { result, model: Some("scripted".to_owned()), usage: Usage::default() }
+                ProviderReply { result, model: Some("scripted".to_owned()), usage: Usage::default() }
             }
             #[cfg(feature = "processes")]
             ReadyKind::Process(process) => {
@@ -152,7 +152,7 @@ impl Model {
                     peers: None,
                 };
                 let result = process.run_to_end(job).await.and_then(|printed| from_process(printed, self.format));
-                Reply { result, model, usage: Usage::default() }
+                ProviderReply { result, model, usage: Usage::default() }
             }
             ReadyKind::Endpoint(endpoint) => {
                 let ProviderKind::Endpoint(written) = &link.provider.kind else { unreachable!("an endpoint is made from one") };
@@ -165,12 +165,12 @@ impl Model {
                 };
                 let body = request.body(&form, names);
                 match self.within(job, share, provider, self.endpoint(job, &endpoint, &body, form.streams, deltas)).await {
-                    Ok(completion) => Reply {
+                    Ok(completion) => ProviderReply {
                         model: completion.model.clone().or_else(|| model.clone()),
                         usage: completion.usage,
                         result: completion.result(self.format, names),
                     },
-                    Err(error) => Reply { result: Err(error), model: model.clone(), usage: Usage::default() },
+                    Err(error) => ProviderReply { result: Err(error), model: model.clone(), usage: Usage::default() },
                 }
             }
         }
@@ -179,7 +179,7 @@ impl Model {
     /// Whether the answer is asked for as a stream.
     fn streams(&self, job: &Job<'_>) -> bool {
         match self.stream {
-            Streaming::Auto => job.context.is_watched() && self.format == Format::Text,
+            Streaming::Auto => job.context.is_watched() && self.format == AnswerFormat::Text,
             Streaming::Always => true,
             Streaming::Never => false,
         }
@@ -194,7 +194,7 @@ impl Model {
         deltas: &mut Deltas<'_>,
     ) -> Result<Completion, ToolError> {
         let key = job.call.idempotency_key.as_str();
-        let asking = Asking { streams, key, limit: job.output_limit() };
+        let asking = RequestOptions { streams, key, limit: job.output_limit() };
         endpoint.ask(&self.client, body, &asking, &mut |text| deltas.push(text)).await
     }
 
@@ -231,8 +231,8 @@ fn process_input(request: &ChatRequest<'_>) -> Mapping {
         Value::map([("name", Value::Text(tool.name.clone())), ("description", description), ("parameters", tool.parameters.clone().into())])
     });
     let format = match request.format {
-        Format::Text => "text",
-        Format::Json => "json",
+        AnswerFormat::Text => "text",
+        AnswerFormat::Json => "json",
     };
     let entries: [(&str, Value); 5] = [
         ("role", request.role.into()),
@@ -246,12 +246,12 @@ fn process_input(request: &ChatRequest<'_>) -> Mapping {
 
 /// What a process printed, as a result: some of its keys may be missing.
 #[cfg(feature = "processes")]
-fn from_process(printed: Value, format: Format) -> Result<Value, ToolError> {
+fn from_process(printed: Value, format: AnswerFormat) -> Result<Value, ToolError> {
     match (format, &printed) {
-        (Format::Json, Value::Text(text)) => parsed(text),
-        (Format::Json, _) => Ok(printed),
-        (Format::Text, Value::Text(text)) => Ok(answer(text, Vec::new(), Usage::default())),
-        (Format::Text, Value::Map(entries)) => {
+        (AnswerFormat::Json, Value::Text(text)) => parsed(text),
+        (AnswerFormat::Json, _) => Ok(printed),
+        (AnswerFormat::Text, Value::Text(text)) => Ok(answer(text, Vec::new(), Usage::default())),
+        (AnswerFormat::Text, Value::Map(entries)) => {
             let calls = match entries.get("tool_calls") {
                 None | Some(Value::Null) => Vec::new(),
                 Some(Value::List(calls)) => calls.iter().map(RequestedCall::from).collect(),
@@ -266,7 +266,7 @@ fn from_process(printed: Value, format: Format) -> Result<Value, ToolError> {
             };
             completion.result(format, &WireNames::default())
         }
-        (Format::Text, _) => Err(coded("malformed_json", "the model printed neither a text nor an answer")),
+        (AnswerFormat::Text, _) => Err(coded("malformed_json", "the model printed neither a text nor an answer")),
     }
 }
 

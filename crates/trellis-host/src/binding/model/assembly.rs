@@ -17,7 +17,7 @@ use crate::http::coded;
 
 /// An answer that comes in chunks.
 #[derive(Debug, Default)]
-pub(super) struct Assembly {
+pub(super) struct AnswerAssembly {
     completion: Completion,
     /// The place of the call of each index.
     places: BTreeMap<u64, usize>,
@@ -98,7 +98,7 @@ struct WireUsage {
     completion_tokens: Option<u64>,
 }
 
-impl Assembly {
+impl AnswerAssembly {
     /// Takes the data of one event; its text goes to `told`. Gives false at the end of the stream.
     ///
     /// # Errors
@@ -219,7 +219,7 @@ pub(super) fn whole(body: &[u8]) -> Result<Completion, ToolError> {
     let chunk: Chunk =
         serde_json::from_slice(body).map_err(|error| coded("malformed_json", format!("the answer cannot be read: {error}")))?;
     let has_choice = chunk.choices.as_ref().is_some_and(|choices| !choices.is_empty());
-    let mut assembly = Assembly::default();
+    let mut assembly = AnswerAssembly::default();
     assembly.take(chunk, &mut |_| {})?;
     if has_choice { Ok(assembly.completion) } else { Err(no_choice()) }
 }
@@ -253,7 +253,7 @@ mod tests {
 
     /// The answer of a stream of events, and what was told of it.
     fn streamed(events: &[&str]) -> Result<(Completion, String), ToolError> {
-        let (mut assembly, mut told) = (Assembly::default(), String::new());
+        let (mut assembly, mut told) = (AnswerAssembly::default(), String::new());
         for event in events {
             if !assembly.push(event, &mut |text| told.push_str(text))? {
                 break;

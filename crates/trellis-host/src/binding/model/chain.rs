@@ -7,7 +7,7 @@ use trellis_core::{ToolError, Value, engine::ToolErrorKind};
 
 use super::{
     Model, code,
-    provider::{Link, ReadyKind, ReadyLink},
+    provider::{ChainLink, ReadyKind, ReadyLink},
 };
 
 /// The links of a chain that may be asked, in order, and what became of the others.
@@ -70,7 +70,7 @@ impl Remaining {
     }
 
     /// The time of the next provider: its own, else an equal share of what is left with those behind it.
-    pub(super) fn share(self, link: &Link, providers: usize) -> Option<Duration> {
+    pub(super) fn share(self, link: &ChainLink, providers: usize) -> Option<Duration> {
         let left = self.0.map(|end| end.saturating_duration_since(Instant::now()));
         let share = left.map(|left| left / u32::try_from(providers.max(1)).unwrap_or(u32::MAX));
         match (link.provider.timeout, left) {

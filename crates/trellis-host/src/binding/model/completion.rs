@@ -40,7 +40,7 @@ pub(super) struct Usage {
 /// What the result is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Format {
+pub(super) enum AnswerFormat {
     /// The answer with its tool calls.
     #[default]
     Text,
@@ -59,7 +59,7 @@ impl Completion {
     ///
     /// # Errors
     /// Code `refused`, `length`; `malformed_json` where JSON is wanted and did not come.
-    pub(super) fn result(&self, format: Format, names: &WireNames) -> Result<Value, ToolError> {
+    pub(super) fn result(&self, format: AnswerFormat, names: &WireNames) -> Result<Value, ToolError> {
         let finish = self.finish.as_deref().unwrap_or_default();
         if !self.refusal.is_empty() {
             return Err(lost("refused", format!("the model refused: {}", self.refusal)));
@@ -70,8 +70,8 @@ impl Completion {
             _ => {}
         }
         match format {
-            Format::Json => self.json(),
-            Format::Text => Ok(self.answer(names)),
+            AnswerFormat::Json => self.json(),
+            AnswerFormat::Text => Ok(self.answer(names)),
         }
     }
 
@@ -182,7 +182,7 @@ mod tests {
     }
 
     fn text(completion: &Completion) -> Value {
-        completion.result(Format::Text, &WireNames::new(&[Arc::from("stock.find")])).unwrap()
+        completion.result(AnswerFormat::Text, &WireNames::new(&[Arc::from("stock.find")])).unwrap()
     }
 
     #[test]
@@ -232,8 +232,9 @@ mod tests {
     #[test]
     fn json_is_the_value_itself() {
         // world 9.18
-        let answer =
-            |content: &str| Completion { content: content.into(), ..Completion::default() }.result(Format::Json, &WireNames::default());
+        let answer = |content: &str| {
+            Completion { content: content.into(), ..Completion::default() }.result(AnswerFormat::Json, &WireNames::default())
+        };
         assert_eq!(answer(r#" {"a":[1]} "#).unwrap().to_json(), r#"{"a":[1]}"#);
         assert_eq!(answer("```json\n{\"a\":1}\n```").unwrap().to_json(), r#"{"a":1}"#);
         assert_eq!(answer("```\n3```").unwrap().to_json(), "3");
@@ -242,7 +243,7 @@ mod tests {
             assert_eq!((error.code, error.is_final), (Some("malformed_json".into()), false), "{broken}");
         }
         let asks = Completion { calls: vec![call("c", "find", "{}")], ..Completion::default() };
-        assert!(asks.result(Format::Json, &WireNames::default()).unwrap_err().message.contains("the tool `find`"));
+        assert!(asks.result(AnswerFormat::Json, &WireNames::default()).unwrap_err().message.contains("the tool `find`"));
     }
 
     #[test]
@@ -250,7 +251,7 @@ mod tests {
         let ended = |finish: &str, refusal: &str| {
             let completion =
                 Completion { finish: Some(finish.into()), refusal: refusal.into(), content: "x".into(), ..Completion::default() };
-            let error = completion.result(Format::Text, &WireNames::default()).unwrap_err();
+            let error = completion.result(AnswerFormat::Text, &WireNames::default()).unwrap_err();
             assert!(error.is_final);
             error.code.unwrap().as_str().unwrap().to_owned()
         };

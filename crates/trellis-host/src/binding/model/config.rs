@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use trellis_core::diagnostic::did_you_mean;
 
-use super::{Model, Streaming, completion::Format, models::Models};
+use super::{Model, Streaming, completion::AnswerFormat, models::Models, provider_keys::check_numbers};
 use crate::binding::{
     config::{ConfigReader, given},
     kind::{Carrier, Site},
@@ -25,7 +25,7 @@ struct ModelKeys {
     role: Option<String>,
     #[serde(deserialize_with = "given")]
     system: Option<PathBuf>,
-    format: Format,
+    format: AnswerFormat,
     stream: Streaming,
     #[serde(deserialize_with = "given")]
     max_tokens: Option<u64>,
@@ -68,14 +68,4 @@ pub(in crate::binding) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -
         secrets: site.host.secrets.clone(),
         client: site.host.http.clone(),
     }))
-}
-
-/// Reports numbers that no endpoint takes.
-pub(super) fn check_numbers(reader: &mut ConfigReader<'_>, around: &str, max_tokens: Option<u64>, temperature: Option<f64>) {
-    if max_tokens == Some(0) {
-        reader.report(&format!("{around}max_tokens"), "`max_tokens` takes a number from 1 on".to_owned(), None);
-    }
-    if temperature.is_some_and(|temperature| !(0.0..=2.0).contains(&temperature)) {
-        reader.report(&format!("{around}temperature"), "`temperature` takes a number from 0 to 2".to_owned(), None);
-    }
 }

@@ -35,8 +35,8 @@ use serde::Deserialize;
 use trellis_core::{ToolError, Value, diagnostic::Severity, span::Spanned, template::Shape};
 
 use self::{
-    completion::Format,
-    provider::{Link, ReadyKind},
+    completion::AnswerFormat,
+    provider::{ChainLink, ReadyKind},
 };
 pub(super) use self::{config::read, models::check_models};
 use super::{
@@ -59,12 +59,12 @@ struct Model {
     /// The prompt file, and whether it is a node of the graph as well.
     system: Option<PathBuf>,
     is_system_a_node: bool,
-    format: Format,
+    format: AnswerFormat,
     stream: Streaming,
     max_tokens: Option<u64>,
     temperature: Option<f64>,
     args: Option<Spanned<Shape>>,
-    chain: Vec<Link>,
+    chain: Vec<ChainLink>,
     secrets: Secrets,
     client: HttpClient,
 }

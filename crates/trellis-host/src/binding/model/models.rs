@@ -14,10 +14,9 @@ use trellis_core::{
 };
 
 use super::{
-    config::check_numbers,
     openai::{Endpoint, Setting},
-    provider::{Link, Provider, ProviderKind},
-    provider_keys::{LinkKeys, ProviderKeys},
+    provider::{ChainLink, Provider, ProviderKind},
+    provider_keys::{LinkKeys, ProviderKeys, check_numbers},
     request::SET,
     sealed::SealedText,
 };
@@ -119,13 +118,13 @@ impl<'m> Models<'m> {
     ///
     /// # Errors
     /// The findings, which [`check_models`] has as well.
-    pub(super) fn chain(&self, config: &HostConfig, role: &str) -> Result<Vec<Link>, Faults> {
+    pub(super) fn chain(&self, config: &HostConfig, role: &str) -> Result<Vec<ChainLink>, Faults> {
         let mut chain = Vec::new();
         for LinkKeys { provider, model, max_tokens, temperature } in self.links(config, role)? {
             let name = provider.unwrap_or_default();
             let (config, root) = self.find("providers", &name).ok_or_else(Vec::new)?;
             let provider = Arc::new(self.provider(config, &root, &name)?);
-            chain.push(Link { provider, model: model.map(Setting::from), max_tokens, temperature });
+            chain.push(ChainLink { provider, model: model.map(Setting::from), max_tokens, temperature });
         }
         Ok(chain)
     }

@@ -7,7 +7,7 @@ use sse_stream::SseStream;
 use trellis_core::{Mapping, ToolError, Value};
 
 use super::{
-    assembly::{self, Assembly},
+    assembly::{self, AnswerAssembly},
     completion::Completion,
     lost,
     request::{LimitKey, SchemaSupport},
@@ -96,7 +96,7 @@ impl ReadyEndpoint {
         &self,
         client: &HttpClient,
         body: &Value,
-        asking: &Asking<'_>,
+        asking: &RequestOptions<'_>,
         told: &mut (dyn FnMut(&str) + Send),
     ) -> Result<Completion, ToolError> {
         let request = self
@@ -139,7 +139,7 @@ impl ReadyEndpoint {
 
 /// How a request is made.
 #[derive(Debug)]
-pub(super) struct Asking<'a> {
+pub(super) struct RequestOptions<'a> {
     pub(super) streams: bool,
     /// The idempotency key of the call.
     pub(super) key: &'a str,
@@ -173,7 +173,7 @@ async fn streamed(response: HttpResponse, limit: u64, told: &mut (dyn FnMut(&str
         }
     });
     let mut events = std::pin::pin!(SseStream::from_bytes_stream(bytes));
-    let mut assembly = Assembly::default();
+    let mut assembly = AnswerAssembly::default();
     while let Some(event) = events.next().await {
         let event = event.map_err(|error| broken(&origin, error))?;
         if let Some(data) = event.data.filter(|data| !data.is_empty())

@@ -17,7 +17,7 @@ use super::{
 
 /// A link of a role's chain.
 #[derive(Clone, Debug)]
-pub(super) struct Link {
+pub(super) struct ChainLink {
     pub(super) provider: Arc<Provider>,
     pub(super) model: Option<Setting>,
     pub(super) max_tokens: Option<u64>,
@@ -47,7 +47,7 @@ pub(super) enum ProviderKind {
 
 /// A link that is set up.
 pub(super) struct ReadyLink<'l> {
-    pub(super) link: &'l Link,
+    pub(super) link: &'l ChainLink,
     pub(super) model: Option<String>,
     pub(super) kind: ReadyKind,
     /// The secrets that were filled in.
@@ -62,7 +62,7 @@ pub(super) enum ReadyKind {
     Scripted(PathBuf),
 }
 
-impl Link {
+impl ChainLink {
     /// Looks up its variables and secrets.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use super::{
     openai::Setting,
     request::{LimitKey, SchemaSupport},
 };
-use crate::binding::config::{Wait, given};
+use crate::binding::config::{ConfigReader, Wait, given};
 
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -70,5 +70,15 @@ impl From<SettingKeys> for Setting {
             SettingKeys::Text(text) => Self::Text(text),
             SettingKeys::Variable(VariableKeys { env, default }) => Self::Variable { env, default },
         }
+    }
+}
+
+/// Reports numbers that no endpoint takes.
+pub(super) fn check_numbers(reader: &mut ConfigReader<'_>, around: &str, max_tokens: Option<u64>, temperature: Option<f64>) {
+    if max_tokens == Some(0) {
+        reader.report(&format!("{around}max_tokens"), "`max_tokens` takes a number from 1 on".to_owned(), None);
+    }
+    if temperature.is_some_and(|temperature| !(0.0..=2.0).contains(&temperature)) {
+        reader.report(&format!("{around}temperature"), "`temperature` takes a number from 0 to 2".to_owned(), None);
     }
 }

@@ -3,7 +3,7 @@
 use trellis_core::{Mapping, Value};
 
 use super::{
-    completion::Format,
+    completion::AnswerFormat,
     names::{WireNames, spelled},
     strict::is_strict,
 };
@@ -15,7 +15,7 @@ pub(super) struct ChatRequest<'j> {
     pub(super) role: &'j str,
     pub(super) messages: Vec<Value>,
     pub(super) tools: &'j [Offered],
-    pub(super) format: Format,
+    pub(super) format: AnswerFormat,
     /// The schema that a result as JSON has to fit.
     pub(super) schema: Option<&'j Value>,
     pub(super) max_tokens: Option<u64>,
@@ -106,8 +106,8 @@ impl ChatRequest<'_> {
     fn response_format(&self, support: SchemaSupport) -> Option<Value> {
         let object = || Value::map([("type", "json_object")]);
         match (self.format, support, self.schema) {
-            (Format::Text, ..) | (Format::Json, SchemaSupport::None, _) => None,
-            (Format::Json, SchemaSupport::JsonSchema, Some(schema)) => {
+            (AnswerFormat::Text, ..) | (AnswerFormat::Json, SchemaSupport::None, _) => None,
+            (AnswerFormat::Json, SchemaSupport::JsonSchema, Some(schema)) => {
                 let named = Value::map([
                     ("name", Value::from(&*spelled(self.tool))),
                     ("schema", schema.clone()),
@@ -115,7 +115,7 @@ impl ChatRequest<'_> {
                 ]);
                 Some(Value::map([("type", Value::from("json_schema")), ("json_schema", named)]))
             }
-            (Format::Json, ..) => Some(object()),
+            (AnswerFormat::Json, ..) => Some(object()),
         }
     }
 }
@@ -180,7 +180,7 @@ mod tests {
             role: "helper",
             messages,
             tools: &[],
-            format: Format::Text,
+            format: AnswerFormat::Text,
             schema: None,
             max_tokens: None,
             temperature: None,
@@ -240,7 +240,7 @@ mod tests {
         // world 9.20
         let schema = json(r#"{"type":"object","additionalProperties":false}"#);
         let asked = |support, schema: Option<&Value>| {
-            let request = ChatRequest { format: Format::Json, schema, ..request("[]") };
+            let request = ChatRequest { format: AnswerFormat::Json, schema, ..request("[]") };
             request.response_format(support)
         };
         assert_eq!(

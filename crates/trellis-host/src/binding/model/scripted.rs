@@ -13,7 +13,7 @@ use trellis_core::{
 };
 
 use super::{
-    completion::{Format, RequestedCall},
+    completion::{AnswerFormat, RequestedCall},
     lost,
     request::ChatRequest,
 };
@@ -31,7 +31,7 @@ const MAX_DEPTH: u32 = 64;
 struct Scripted {
     #[serde(default)]
     when: Condition,
-    reply: Reply,
+    reply: ScriptedReply,
 }
 
 /// What a request must be like; everything that is written must hold.
@@ -58,18 +58,18 @@ enum Tools {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Reply {
+struct ScriptedReply {
     #[serde(default)]
     content: Option<String>,
     #[serde(default)]
     json: Option<serde_json::Value>,
     #[serde(default)]
-    tool_calls: Option<Vec<ScriptedCall>>,
+    tool_calls: Option<Vec<ScriptedToolCall>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ScriptedCall {
+struct ScriptedToolCall {
     #[serde(default)]
     id: Option<String>,
     name: String,
@@ -166,7 +166,7 @@ impl<'r> View<'r> {
         Ok(schema.fits(&self.last_text.into()))
     }
 
-    fn fill(&self, reply: &Reply, format: Format, limits: RenderLimits) -> Result<ScriptedAnswer, String> {
+    fn fill(&self, reply: &ScriptedReply, format: AnswerFormat, limits: RenderLimits) -> Result<ScriptedAnswer, String> {
         let text = |text: &str| -> Result<String, String> {
             match self.value(&text.into(), limits)? {
                 Value::Text(text) => Ok(text.to_string()),
@@ -185,7 +185,7 @@ impl<'r> View<'r> {
             let id = call.id.as_deref().map(text).transpose()?.unwrap_or_default();
             answer.calls.push(RequestedCall { id, name: text(&call.name)?, arguments: args.to_json() });
         }
-        if answer.calls.is_empty() && reply.content.is_none() && reply.json.is_none() && format == Format::Text {
+        if answer.calls.is_empty() && reply.content.is_none() && reply.json.is_none() && format == AnswerFormat::Text {
             return Err("it says nothing: give it `content`, `json` or `tool_calls`".to_owned());
         }
         Ok(answer)
@@ -253,7 +253,7 @@ mod tests {
             role: "helper",
             messages,
             tools,
-            format: Format::Text,
+            format: AnswerFormat::Text,
             schema: None,
             max_tokens: None,
             temperature: None,
@@ -295,7 +295,7 @@ mod tests {
             role: "r",
             messages: Vec::new(),
             tools: &[],
-            format: Format::Text,
+            format: AnswerFormat::Text,
             schema: None,
             max_tokens: None,
             temperature: None,
