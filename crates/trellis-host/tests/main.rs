@@ -28,6 +28,7 @@ mod numbers;
 mod observed;
 #[path = "main/others.rs"]
 mod others;
+#[path = "main/policy.rs"]
 mod policy;
 #[path = "main/redaction.rs"]
 mod redaction;
