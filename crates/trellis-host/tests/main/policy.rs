@@ -141,7 +141,7 @@ fn a_tool_gets_the_call_and_the_session() {
         bindings.function("pay", |_, _| Ok(Value::text("paid")))
     });
     run(stage.sessions().start(Start::default())).unwrap();
-    let expected = r#"{"tool":"pay","args":{"amount":12},"node":"start","session":"local"}"#;
+    let expected = r#"{"args":{"amount":12},"node":"start","session":"local","tool":"pay"}"#;
     assert_eq!(seen.lock().unwrap().as_deref(), Some(expected));
 }
 
