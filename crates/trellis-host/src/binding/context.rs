@@ -84,15 +84,7 @@ pub struct Caller {
 impl Caller {
     /// A call of this session, of the graph that the host calls so. `report` takes lines about its progress.
     pub fn new(session: SessionId, graph: Arc<str>, report: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Self {
-            session,
-            graph,
-            context: Context::default(),
-            cancel: Cancel::new(),
-            report: Arc::new(report),
-            watch: None,
-            depth: 0,
-        }
+        Self { session, graph, context: Context::default(), cancel: Cancel::new(), report: Arc::new(report), watch: None, depth: 0 }
     }
 
     /// The same, of a session with this context: what of it nobody may see is masked in what the tool says.

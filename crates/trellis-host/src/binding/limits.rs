@@ -12,7 +12,11 @@ use std::{
 
 use serde::Deserialize;
 use tokio::{sync::Notify, time::Instant};
-use trellis_core::{ToolError, span::Span, syntax::{duration, project::HostConfig}};
+use trellis_core::{
+    ToolError,
+    span::Span,
+    syntax::{duration, project::HostConfig},
+};
 
 use super::{
     Resource,
@@ -95,7 +99,15 @@ impl CallLimits {
     /// The limits of a binding whose mistakes are reported elsewhere.
     pub(super) fn of(config: &HostConfig) -> Self {
         let (path, around) = (&config.path, Span::at(0));
-        let mut reader = ConfigReader { config: &config.values, spans: &config.spans, shapes: &config.shapes, prefix: "", around, path, found: Vec::new() };
+        let mut reader = ConfigReader {
+            config: &config.values,
+            spans: &config.spans,
+            shapes: &config.shapes,
+            prefix: "",
+            around,
+            path,
+            found: Vec::new(),
+        };
         Self::read(&mut reader)
     }
 
@@ -275,7 +287,11 @@ mod tests {
         let limits = limits(r#"{"max_wait":"5s"}"#);
         assert!(!limits.bound(after(5000)).is_final);
         let bound = limits.bound(after(99_999_000));
-        assert!(bound.is_final && bound.message.ends_with("asks for 99999s before another attempt, more than `max_wait` allows (5s)"), "{}", bound.message);
+        assert!(
+            bound.is_final && bound.message.ends_with("asks for 99999s before another attempt, more than `max_wait` allows (5s)"),
+            "{}",
+            bound.message
+        );
         assert!(!CallLimits::default().bound(after(60_000)).is_final && CallLimits::default().bound(after(60_001)).is_final);
         assert_eq!(limits.bound(ToolError::new("x")), ToolError::new("x"));
     }
