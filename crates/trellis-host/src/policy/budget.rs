@@ -82,7 +82,7 @@ mod tests {
         spent.count(&result(ToolOutcome::Error(refused.clone()), None));
         assert_eq!(spent, Spent { calls: 2, tokens: 42 });
         assert_eq!((refused.code, refused.is_final), (Some(Value::text("budget")), true));
-        assert_eq!(refused.data.unwrap().to_json(), r#"{"budget":"calls","bound":2,"value":2}"#);
+        assert_eq!(refused.data.unwrap().to_json(), r#"{"bound":2,"budget":"calls","value":2}"#);
     }
 
     #[test]

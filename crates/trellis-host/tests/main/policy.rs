@@ -21,7 +21,7 @@ use crate::stage::{Stage, program, run, run_timeless};
 
 const PAY: &str = "---\ndo: {name: pay, args: {amount: 12}}\nsave_to: done\non_error: failed\non_denied: denied\nto: end\n---\n";
 const END: (&str, &str) = ("end.md", "---\noutput: \"{{ done }}\"\n---\n");
-const FAILED: (&str, &str) = ("failed.md", "---\noutput: \"{{ sys.error.code }}: {{ sys.error.message }}\"\n---\n");
+const FAILED: (&str, &str) = ("failed.md", "---\noutput: \"{{ sys.error.code | default('none') }}: {{ sys.error.message }}\"\n---\n");
 const DENIED: (&str, &str) = ("denied.md", "---\noutput: \"denied\"\n---\n");
 
 /// A graph that pays once, with a policy; `pay` and `gate` are functions.
@@ -141,7 +141,7 @@ fn a_tool_gets_the_call_and_the_session() {
         bindings.function("pay", |_, _| Ok(Value::text("paid")))
     });
     run(stage.sessions().start(Start::default())).unwrap();
-    let expected = r#"{"tool":"pay","args":{"amount":12},"node":"start","session":"local"}"#;
+    let expected = r#"{"args":{"amount":12},"node":"start","session":"local","tool":"pay"}"#;
     assert_eq!(seen.lock().unwrap().as_deref(), Some(expected));
 }
 

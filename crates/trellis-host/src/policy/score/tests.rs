@@ -84,7 +84,7 @@ fn the_numbers_of_the_acceptance_decide_as_they_must() {
         assert_eq!(decision(score, minutes, args), expected, "{score} {minutes} {args}");
     }
     let decided = Logs::new().score("a", "95", 12).decide(LOW);
-    let evidence = r#"{"score":95.0,"file":"_workspace/logs/trinity_health_a.json","age_minutes":12.0,"risk":3.0}"#;
+    let evidence = r#"{"age_minutes":12.0,"file":"_workspace/logs/trinity_health_a.json","risk":3.0,"score":95.0}"#;
     assert_eq!(decided.evidence.as_ref().unwrap().to_json(), evidence);
     assert_eq!(decided.reason(), "the score 95.00 is above 90.00, and the risk 3.00 below 10.00");
 }
