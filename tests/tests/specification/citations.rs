@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// The chapter that the appendices follow.
-const LAST_CHAPTER: u32 = 10;
+const LAST_CHAPTER: u32 = 11;
 
 /// The number of a chapter, such as `5`, or of a rule, such as `5.1` or `A.2`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
