@@ -34,7 +34,7 @@
 pub mod assembly;
 pub mod binding;
 pub mod controls;
-mod environment;
+pub mod environment;
 mod guard;
 #[cfg(feature = "history")]
 pub mod history;
@@ -61,7 +61,6 @@ pub mod testing;
 pub mod wire;
 
 pub use binding::{Bindings, CallContext};
-pub use environment::Environment;
 pub use interceptor::{Interceptor, Verdict};
 pub use journal::{Clock, Entry, Record};
 #[cfg(feature = "runner")]

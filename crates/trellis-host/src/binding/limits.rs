@@ -170,7 +170,7 @@ struct Crowd {
 pub(super) struct Admission(Arc<Turnstile>);
 
 /// Why a call is not let in yet.
-enum Closed {
+enum NotYet {
     Until(Instant),
     UntilFreed,
 }
@@ -182,18 +182,18 @@ impl Entrance {
         loop {
             match self.turnstile.try_enter(self.limits) {
                 Ok(()) => return Admission(Arc::clone(&self.turnstile)),
-                Err(Closed::Until(time)) => tokio::time::sleep_until(time).await,
-                Err(Closed::UntilFreed) => self.turnstile.freed.notified().await,
+                Err(NotYet::Until(time)) => tokio::time::sleep_until(time).await,
+                Err(NotYet::UntilFreed) => self.turnstile.freed.notified().await,
             }
         }
     }
 }
 
 impl Turnstile {
-    fn try_enter(&self, limits: CallLimits) -> Result<(), Closed> {
+    fn try_enter(&self, limits: CallLimits) -> Result<(), NotYet> {
         let mut crowd = self.crowd.lock().unwrap_or_else(PoisonError::into_inner);
         if limits.abreast.is_some_and(|abreast| crowd.running >= abreast) {
-            return Err(Closed::UntilFreed);
+            return Err(NotYet::UntilFreed);
         }
         let now = Instant::now();
         if let Some((max, per)) = limits.rate {
@@ -201,7 +201,7 @@ impl Turnstile {
                 crowd.begun.pop_front();
             }
             if let Some(at) = crowd.begun.len().checked_sub(max) {
-                return Err(Closed::Until(crowd.begun[at] + per));
+                return Err(NotYet::Until(crowd.begun[at] + per));
             }
             crowd.begun.push_back(now);
         }

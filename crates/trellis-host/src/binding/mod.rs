@@ -69,7 +69,7 @@ use self::{
     limits::{CallLimits, Entrance, Turnstiles},
     settings::SessionSettings,
 };
-use crate::policy::{Budget, Chain};
+use crate::policy::{Budget, PolicyChain};
 use crate::secrets::{FilledCall, SHORTEST, Secrets};
 
 /// Everything that this host can carry out.
@@ -271,7 +271,7 @@ impl Bindings {
     }
 
     /// Who decides about the calls of sessions: `policy` of the outermost graph (world 11.3).
-    pub fn policy(&self) -> &Chain {
+    pub fn policy(&self) -> &PolicyChain {
         &self.settings.policy
     }
 

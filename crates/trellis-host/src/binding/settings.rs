@@ -16,12 +16,12 @@ use super::{
     Bindings, Host, absolute,
     config::{ConfigReader, Wait, given},
 };
-use crate::policy::{Budget, CallPattern, Chain, Otherwise, PolicyProvider, ScoreLock, score::FileGlob};
+use crate::policy::{Budget, CallPattern, Otherwise, PolicyChain, PolicyProvider, ScoreLock, score::FileGlob};
 
 /// What bounds the sessions of a program.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SessionSettings {
-    pub(super) policy: Chain,
+    pub(super) policy: PolicyChain,
     pub(super) budget: Budget,
 }
 
@@ -37,7 +37,7 @@ struct BudgetKeys {
 /// The keys of a provider. Lists and scores are decoded apart, so that each of their mistakes has its place.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct ProviderKeys {
+struct PolicyKeys {
     #[serde(deserialize_with = "given")]
     forced: Option<ForcedKeys>,
     block: Option<serde::de::IgnoredAny>,
@@ -109,10 +109,10 @@ impl SessionSettings {
                 let mut chain = ChainReader { config, around: Span::at(0), found };
                 chain.read("policy", providers.iter(), &absolute(folder), host)
             }
-            _ => Chain::default(),
+            _ => PolicyChain::default(),
         };
         if found.len() > before {
-            policy = Chain::faulty();
+            policy = PolicyChain::faulty();
         }
         let budget = match config.get("budget") {
             Some(Value::Map(budget)) => {
@@ -170,9 +170,9 @@ pub(super) struct ChainReader<'r> {
 
 impl ChainReader<'_> {
     /// The providers at `key`. Each mistake is a finding.
-    pub(super) fn read<'v>(&mut self, key: &str, items: impl Iterator<Item = &'v Value>, folder: &Path, host: &Host) -> Chain {
+    pub(super) fn read<'v>(&mut self, key: &str, items: impl Iterator<Item = &'v Value>, folder: &Path, host: &Host) -> PolicyChain {
         let read = items.enumerate().filter_map(|(at, item)| self.provider(&format!("{key}.{at}"), item));
-        Chain::new(read.collect(), folder, host.environment.clone())
+        PolicyChain::new(read.collect(), folder, host.environment.clone())
     }
 
     fn provider(&mut self, place: &str, item: &Value) -> Option<PolicyProvider> {
@@ -186,7 +186,7 @@ impl ChainReader<'_> {
             return None;
         };
         let mut reader = reader(config, keys, place, self.around);
-        let read = reader.read::<ProviderKeys>(provider_help);
+        let read = reader.read::<PolicyKeys>(provider_help);
         let mut kinds = keys.keys().filter(|key| ["forced", "block", "ask", "allow", "tool", "score"].contains(&&***key));
         let (first, second) = (kinds.next().cloned(), kinds.next().cloned());
         if let (Some(first), Some(second)) = (&first, &second) {

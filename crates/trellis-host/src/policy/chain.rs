@@ -48,7 +48,7 @@ pub struct PolicySubject<'s> {
 
 /// Providers in their order.
 #[derive(Clone, Debug, Default)]
-pub struct Chain {
+pub struct PolicyChain {
     providers: Vec<PolicyProvider>,
     /// The folder that files are relative to.
     folder: PathBuf,
@@ -77,7 +77,7 @@ impl ChainAnswer {
     }
 }
 
-impl Chain {
+impl PolicyChain {
     /// Providers in their order; files are relative to `folder`.
     pub fn new(providers: Vec<PolicyProvider>, folder: impl Into<PathBuf>, environment: Environment) -> Self {
         Self { providers, folder: folder.into(), environment, is_faulty: false }

@@ -1,7 +1,7 @@
 //! Policies: who decides whether a call runs, is held for an approval, or is denied (world 11.3).
 //!
 //! ```text
-//! Chain: forced ─▶ block ─▶ ask ─▶ allow ─▶ tool ─▶ score        in the order of the author; the first that decides wins
+//! PolicyChain: forced ─▶ block ─▶ ask ─▶ allow ─▶ tool ─▶ score        in the order of the author; the first that decides wins
 //!          └─ a call (tool, arguments, node, session) ──▶ ChainAnswer { decided, read }
 //! ```
 //!
@@ -24,7 +24,7 @@ use trellis_core::{ToolError, Value};
 
 pub use self::{
     budget::{Budget, Spent},
-    chain::{Chain, ChainAnswer, Otherwise, PolicyProvider, PolicySubject},
+    chain::{ChainAnswer, Otherwise, PolicyChain, PolicyProvider, PolicySubject},
     pattern::CallPattern,
     rulings::Rulings,
     score::ScoreLock,

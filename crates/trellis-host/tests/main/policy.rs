@@ -10,9 +10,10 @@ use std::{
 
 use trellis_core::{SessionId, Start, ToolError, Value};
 use trellis_host::{
-    Bindings, Clock, Environment, Policy, Reply, Sessions, Stop, Turn,
+    Bindings, Clock, Policy, Reply, Sessions, Stop, Turn,
     assembly::Assembly,
     binding::Host,
+    environment::Environment,
     history::Operator,
     store::{MemoryStore, Query, SessionStore, Which},
 };

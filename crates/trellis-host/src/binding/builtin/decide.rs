@@ -13,13 +13,13 @@ use crate::{
         settings::ChainReader,
     },
     journal::Clock,
-    policy::{Chain, Decided, Decision, DecisionSource, PolicySubject},
+    policy::{Decided, Decision, DecisionSource, PolicyChain, PolicySubject},
 };
 
 /// The builtin with its chain.
 #[derive(Debug)]
 struct Decide {
-    chain: Chain,
+    chain: PolicyChain,
     args: Option<Shape>,
     clock: Clock,
 }
