@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::sandbox::Sandbox;
 
 /// Every command, as words.
-const COMMANDS: [&str; 26] = [
+const COMMANDS: [&str; 31] = [
     "run",
     "check",
     "explain",
@@ -34,6 +34,11 @@ const COMMANDS: [&str; 26] = [
     "session seal",
     "new",
     "new node",
+    "new tools",
+    "secret",
+    "secret ls",
+    "secret rm",
+    "secret set",
     "fmt",
     "migrate",
     "schema",

@@ -2,6 +2,7 @@
 
 use std::{
     io::{BufRead, BufReader, Write},
+    net::TcpListener,
     path::Path,
     process::Stdio,
 };
@@ -99,6 +100,11 @@ fn runs() {
     let hang_up = |_: &str, _: &Value| vec![Value::Null];
     converse(&Sandbox::new(BRANCHES), &[], hang_up);
     converse(&Sandbox::new(TOO_MANY), &[], nothing);
+    let spoken = spoken(&broken_stream());
+    let written = converse(&Sandbox::new(&spoken.each_ref().map(|(path, text)| (*path, &**text))), &[], nothing);
+    assert!(written.iter().any(|kind| kind == "DELTA"), "{written:?}");
+    let ruled = converse(&Sandbox::new(RULED), &["--yes"], nothing);
+    assert!(ruled.iter().any(|kind| kind == "POLICY"), "{ruled:?}");
     let recorded = Sandbox::new(TRIP);
     recorded.write("tape", TAPE.as_bytes());
     converse(&recorded, &["--yes", "--replay-tools", "tape"], nothing);
@@ -144,7 +150,7 @@ fn watched() -> Vec<String> {
                 sandbox.write("weigh.md", file("weigh.md").replace("{name: weigh, args", "{name: measure, args").as_bytes());
             }
             "CHANGED" => return vec![json!({ "keep": count(&mut changes) > 1, "seq": payload["seq"] })],
-            "CALL_TOOL" => return vec![json!({ "tool_result": { "id": payload["id"], "result": 1 } })],
+            "CALL_TOOL" => return vec![json!({ "tool_result": { "id": payload["id"], "result": 1, "meta": { "m": 1 } } })],
             "END" => return vec![Value::Null],
             _ => {}
         }
@@ -157,6 +163,44 @@ const BRANCHES: &[(&str, &str)] = &[(
     "start.md",
     "---\ntools: [{name: t}]\ndo: {parallel: {a: {name: t, args: {key: '{{secret:token}}'}, timeout: 1s, approve: {ask: Go?, expires: 1h}, metadata: {m: 1}}}}\n---\n",
 )];
+
+/// A call that a policy holds.
+const RULED: &[(&str, &str)] =
+    &[("trellis.yaml", "policy: [{ask: [mail]}]\nbindings: {mail: {process: [echo, '1']}}\n"), ("start.md", "---\ndo: mail\n---\n")];
+
+/// A model whose first provider breaks off, so that the second one begins anew.
+fn spoken(url: &str) -> [(&'static str, String); 2] {
+    let providers = format!("first: {{openai: '{url}'}}, second: {{openai: '{url}'}}");
+    let roles = "helper: [{provider: first, model: m}, {provider: second, model: m}]";
+    let binding = "ask: {model: {role: helper, stream: always}, effect: none}";
+    let project = format!("models:\n  providers: {{{providers}}}\n  roles: {{{roles}}}\nbindings: {{{binding}}}\n");
+    [("trellis.yaml", project), ("start.md", "---\ndo: {name: ask, args: {prompt: Hello}}\non_error: end\nto: end\n---\n".to_owned())]
+}
+
+/// An endpoint that breaks its first answer off, and gives the next ones whole.
+fn broken_stream() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for (number, stream) in listener.incoming().enumerate() {
+            let mut stream = stream.unwrap();
+            let mut head = BufReader::new(stream.try_clone().unwrap());
+            let mut line = String::new();
+            while head.read_line(&mut line).is_ok_and(|read| read > 2) {
+                line.clear();
+            }
+            let said = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"}}]}\n\n";
+            let rest = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+            let body = if number == 0 { said.to_owned() } else { format!("{said}{rest}") };
+            let length = if number == 0 { body.len() + 10 } else { body.len() };
+            let _ = write!(
+                stream,
+                "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+            );
+        }
+    });
+    url
+}
 
 /// More effects than may be remembered.
 const TOO_MANY: &[(&str, &str)] = &[
@@ -174,7 +218,7 @@ const HEADLESS: &[(&str, &str)] = &[("trellis.yaml", "name: x\n"), ("b.md", "---
 /// What no process can say: a denial with a reason, a failure with data.
 const TAPE: &str = r#"{"tool":"book","args":{},"outcome":{"success":7}}
 {"tool":"mail","args":{},"outcome":{"denied":"not today"}}
-{"tool":"mail","args":{},"outcome":{"error":{"kind":"schema","code":3,"message":"no","data":{"a":1}}}}
+{"tool":"mail","args":{},"outcome":{"error":{"kind":"schema","code":3,"message":"no","data":{"a":1},"final":true,"after":5}},"meta":{"m":1}}
 "#;
 
 #[test]

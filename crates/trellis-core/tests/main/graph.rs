@@ -83,7 +83,7 @@ impl Walk {
 
     pub fn call(&self) -> Call {
         match self.view().next {
-            Next::Call(call) => call,
+            Next::Call(call) | Next::Parts { whole: call, .. } => call,
             other => panic!("{other:?}"),
         }
     }

@@ -170,7 +170,7 @@ fn a_predicate_is_asked_by_name_and_answered_by_id() {
 #[test]
 fn a_bound_tool_answers_a_predicate() {
     let stage = Stage::new(&[
-        ("trellis.yaml", "predicates: {vip: {binding: is_vip}}\nbindings: {is_vip: {process: [sh, ./is_vip]}}\n"),
+        ("trellis.yaml", "predicates: {vip: {binding: is_vip, needs: [name]}}\nbindings: {is_vip: {process: [sh, ./is_vip]}}\n"),
         ("start.md", "---\ndefault_context: {name: Ann}\nto: next\n---\n"),
         ("next.md", "---\ntransitions: [{condition: vip, to: a}]\nto: b\n---\n"),
         ("a.md", "A\n"),
@@ -197,7 +197,7 @@ const AGE: [(&str, &str); 3] = [
 
 #[test]
 fn a_bound_predicate_sees_what_its_step_wrote() {
-    let project = "predicates: {adult: {binding: is_adult}}\nbindings: {is_adult: {process: [sh, ./is_adult]}}\n";
+    let project = "predicates: {adult: {binding: is_adult, needs: [age, twice]}}\nbindings: {is_adult: {process: [sh, ./is_adult]}}\n";
     let stage = Stage::new(&[&[("trellis.yaml", project)], &AGE[..]].concat());
     let stage = stage.script("is_adult", "case $TRELLIS_ARGS in *'\"age\":18'*'\"twice\":36'*) echo true;; *) echo false;; esac");
     for (age, said) in [(18, "Welcome."), (17, "Sorry.")] {
@@ -209,7 +209,7 @@ fn a_bound_predicate_sees_what_its_step_wrote() {
 #[test]
 fn a_bound_predicate_of_the_start_sees_what_the_entry_wrote() {
     let stage = Stage::new(&[
-        ("trellis.yaml", "predicates: {vip: {binding: is_vip}}\nbindings: {is_vip: {process: [sh, ./is_vip]}}\n"),
+        ("trellis.yaml", "predicates: {vip: {binding: is_vip, needs: [name]}}\nbindings: {is_vip: {process: [sh, ./is_vip]}}\n"),
         ("start.md", "---\ndefault_context: {name: Ann}\nassert: [vip]\n---\nHello.\n"),
     ])
     .script("is_vip", "case $TRELLIS_ARGS in *Ann*) echo true;; *) echo false;; esac");

@@ -60,7 +60,8 @@ fn a_secret_is_in_no_message_and_no_variable() {
 // world 9.9: results, data, texts and keys, encoded too; what the session saves has none of it
 #[test]
 fn a_secret_is_in_no_result_whatever_its_form() {
-    let told = r#"printf '{"hunter2":["x hunter2","aHVudGVyMg==","dTpodW50ZXIy","%s"],"n":1}' "$(echo $TRELLIS_ARGS | tr -d '{}":key,')""#;
+    let told =
+        r#"printf '{"hunter2":["x hunter2","aHVudGVyMg==","dTpodW50ZXIy","%s"],"n":1}' "$(echo $TRELLIS_ARGS | sed 's/.*:"//; s/".*//')""#;
     assert_eq!(output("", told), r#"{"***":["x ***","***","dTp***","***"],"n":1}"#);
     assert_eq!(output("", "printf 'hunter2'"), "***");
     let failing = |bindings: Bindings| {

@@ -104,7 +104,12 @@ fn advance(session: &mut Session) -> Halt {
 }
 
 fn answer(session: &mut Session, outcome: ToolOutcome) {
-    let Halt::Call(call) = advance(session) else { panic!("no call is pending: {:?}", session.state().ended) };
+    // Of a call with parts, the first.
+    let call = match advance(session) {
+        Halt::Call(call) => call,
+        Halt::Parts { open, .. } if !open.is_empty() => Arc::clone(&open[0]),
+        _ => panic!("no call is pending: {:?}", session.state().ended),
+    };
     session.send(Input::Result(ToolResult::new(call.id.clone(), outcome))).unwrap();
 }
 
@@ -122,7 +127,7 @@ nodes:
     save_to: {found}
     to: both
   both:
-    do: {{ parallel: {{ a: {{ parallel: {{ b: {{ parallel: {{ c: {{ name: look, args: {{ x: "{{{{ sent }}}}" }} }} }} }} }} }} }} }}
+    do: {{ parallel: {{ a: {{ name: look, args: {{ x: "{{{{ sent }}}}" }} }}, b: {{ name: look, args: {{ x: "{{{{ sent }}}}" }} }} }} }}
     on_error: failed
     to: end
   failed: {{ wait: true, to: end }}
