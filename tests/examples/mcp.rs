@@ -71,7 +71,7 @@ async fn compared() -> Outcome<()> {
     command.arg("serve");
     let bare = ().serve(TokioChildProcess::new(command)?).await?;
     let project = format!("servers: {{ s: {{ process: [{}, serve] }} }}\nbindings: {{ echo: {{ mcp: s/echo }} }}\n", json!(program));
-    let sources = [Source::text("start.yaml", "content: hello\n"), Source::text("trellis.yaml", &*project)];
+    let sources = [Source::text("start.yaml", "content: hello\n"), Source::text("trellis.yaml", &project)];
     let documents = sources.map(|source| Arc::new(Document::parse(&source, Dialect::default())));
     let graph = compile(&documents).program.ok_or("the graph has mistakes")?;
     let host = Host::new();

@@ -23,7 +23,7 @@ fn parts_never_fail_on_data_that_is_proved() {
     let (mut proved, mut ended_well, mut collected) = (0, 0, 0);
     for seed in 0..GRAPHS {
         let mut rng = Rng::new(seed);
-        let files = vec![
+        let files = [
             ("trellis.yaml".to_owned(), "bindings: {t: {effect: undoable}, u: {effect: none}}\n".to_owned()),
             ("graph.yaml".to_owned(), graph(&mut rng).to_string()),
         ];

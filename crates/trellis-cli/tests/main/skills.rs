@@ -261,7 +261,7 @@ fn the_same_call_from_two_processes_happens_once() {
     let sandbox = mortal("run: [sh, -c, 'mv data/1 data/2; sleep 0.5; echo x >>../times']");
     // Without a common store, two processes make the same call under one key.
     let runs = ["memory", "files:other"].map(|store| sandbox.command(&[RUN, &["--store", store]].concat()).spawn().unwrap());
-    let said = runs.map(|run| finish(run));
+    let said = runs.map(finish);
     assert!(said.iter().all(|ran| ran.code == Some(0) && ran.out.contains("the skill `s` is done")), "{said:?}");
     assert_eq!(fs::read_to_string(sandbox.path().join("times")).unwrap(), "x\n");
     after(&sandbox);

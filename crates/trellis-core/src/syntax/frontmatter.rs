@@ -141,7 +141,7 @@ impl Fenceless {
         let (first, start) = (self.first, self.first.start as usize);
         let found = |message: &str| Diagnostic::new(Code::UnclosedFrontmatter, &report.path, first, message);
         let found = if self.slip {
-            let before = text[..start].trim_end_matches([' ', '\t']).len();
+            let before = text[..start].trim_end_matches(|char: char| char.is_whitespace() && char != '\n').len();
             found("frontmatter begins with a line `---`, and nothing else on it").help("write `---`").fix(
                 "write `---`",
                 Span::new(before, first.end as usize),
