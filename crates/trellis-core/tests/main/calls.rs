@@ -114,8 +114,9 @@ fn a_composite_call_is_yielded_whole() {
     let mut walk = Walk::new(&files);
     let call = serde_json::to_value(&*walk.call()).unwrap();
     let branches = &call["kind"]["parallel"]["branches"];
-    assert_eq!(branches["a"]["args"]["n"], 3);
-    assert_ne!(branches["a"]["idempotency_key"], branches["b"]["idempotency_key"]);
+    // In the order of the file, each with its name.
+    assert_eq!((&branches[0][0], &branches[0][1]["args"]["n"]), (&"a".into(), &3.into()));
+    assert_ne!(branches[0][1]["idempotency_key"], branches[1][1]["idempotency_key"]);
     walk.succeed(r#"{"a":1,"b":2}"#);
     assert_eq!(walk.key("all").as_deref(), Some(r#"{"a":1,"b":2}"#));
 }
