@@ -31,7 +31,9 @@ impl Peer {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let mut command = Command::new(program);
         command.args(args(&file_path, port)).current_dir(folder.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let child = command.spawn().unwrap();
+        // The Node.js that was installed for the tests, where the system's is too old.
+        let path = std::env::var("PATH").unwrap_or_default();
+        let child = command.env("PATH", format!("{}:{path}", peers.join("mcp").display())).spawn().unwrap();
         let began = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             assert!(began.elapsed() < Duration::from_secs(60), "the server does not listen");
