@@ -11,7 +11,7 @@
 //! `ID` is the `id` of the call that the second answer asks about. Each answer has a `seq`. An input that names it is taken by its question: sent twice, or when something else is asked by now, it
 //! is answered with 412 and with what is asked. Sessions are kept in `pizza.db` in the current folder.
 //!
-//! Everything between two requests is the matter of [`Sessions`]; `http.rs` says the same in HTTP.
+//! Everything between two requests is the matter of [`trellis_host::Sessions`]; `http.rs` says the same in HTTP.
 
 mod http;
 
