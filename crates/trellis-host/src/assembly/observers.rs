@@ -37,7 +37,12 @@ impl Observers {
     #[cfg(feature = "metrics")]
     #[must_use]
     pub fn with_metrics(self, metrics: Metrics) -> Self {
-        Self(Arc::new(ObserverSet { graph: self.0.graph.clone(), metrics: Some(metrics), ..ObserverSet::default() }))
+        Self(Arc::new(ObserverSet {
+            graph: self.0.graph.clone(),
+            metrics: Some(metrics),
+            #[cfg(feature = "telemetry")]
+            exports: Mutex::default(),
+        }))
     }
 
     /// The metrics, if there are any.
