@@ -67,7 +67,8 @@ impl RawServer {
 
 pub(super) fn response(status: &str, headers: &str, body: &str) -> String {
     let headers: String = headers.lines().map(|line| format!("{line}\r\n")).collect();
-    format!("HTTP/1.1 {status}\r\n{headers}content-length: {}\r\n\r\n{body}", body.len())
+    // The connection is closed behind it: a client that is not told may use it again meanwhile.
+    format!("HTTP/1.1 {status}\r\n{headers}connection: close\r\ncontent-length: {}\r\n\r\n{body}", body.len())
 }
 
 /// A request with its body; nothing at the end of the connection.
