@@ -2,7 +2,7 @@
 
 use std::{
     fmt, fs,
-    io::{ErrorKind, Read, Write},
+    io::{self, ErrorKind, Read, Write},
     path::{Path, PathBuf},
 };
 
@@ -69,27 +69,31 @@ impl MasterKey {
         <[u8; KEY]>::try_from(bytes.as_slice()).map(Zeroizing::new).map_err(wrong)
     }
 
-    /// Makes a key where there is none.
+    /// Makes a key where there is none. It is there as a whole or not at all: who reads meanwhile sees no part of it. Only the holder of the vault's
+    /// lock may call this.
     pub(super) fn generate(&self) -> Result<KeyBytes, VaultError> {
         let Self::File(path) = self else { return self.read() };
         let key = fresh_key().ok_or(VaultError::NoRandom)?;
-        let mut options = fs::OpenOptions::new();
-        options.write(true).create_new(true);
-        file::for_owner(&mut options);
-        match options.open(path) {
-            Ok(mut file) => {
-                let written = file.write_all(&*key).and_then(|()| file.sync_all());
-                if let Err(error) = written {
-                    // A part of a key opens nothing, and nothing was sealed with it.
-                    let _ = fs::remove_file(path);
-                    return Err(VaultError::io(path, "written")(error));
-                }
-                Ok(key)
-            }
+        let draft = path.with_extension("key.new");
+        let linked = write_draft(&draft, &key).and_then(|()| fs::hard_link(&draft, path));
+        let _ = fs::remove_file(&draft);
+        match linked {
+            Ok(()) => Ok(key),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => self.read(),
             Err(error) => Err(VaultError::io(path, "made")(error)),
         }
     }
+}
+
+fn write_draft(draft: &Path, key: &KeyBytes) -> io::Result<()> {
+    // One that a killed writer left behind opens nothing.
+    let _ = fs::remove_file(draft);
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    file::for_owner(&mut options);
+    let mut file = options.open(draft)?;
+    file.write_all(&**key)?;
+    file.sync_all()
 }
 
 impl fmt::Debug for MasterKey {
