@@ -4,6 +4,8 @@
 
 #[path = "main/approval.rs"]
 mod approval;
+#[path = "main/children.rs"]
+mod children;
 #[path = "main/exported.rs"]
 mod exported;
 #[path = "main/functions.rs"]
