@@ -9,6 +9,7 @@ mod builtin;
 mod compute;
 mod config;
 mod context;
+mod frontmatter;
 mod function;
 mod hidden;
 mod host;
@@ -30,12 +31,14 @@ mod process;
 mod process_group;
 mod progress;
 mod registry;
-#[cfg(any(feature = "mcp", feature = "processes"))]
+#[cfg(any(feature = "mcp", feature = "model", feature = "processes"))]
 mod sealed;
 mod settings;
 #[cfg(feature = "schemars")]
 mod typed;
 mod unbound;
+#[cfg(feature = "http")]
+mod variable;
 
 use std::{
     collections::BTreeMap,

@@ -18,15 +18,16 @@ use trellis_core::{ToolError, Value, diagnostic::Severity, template::Shape};
 use self::{
     config::ResponseFormat,
     request::FilledRequest,
-    url::{UrlPrefix, UrlTemplate},
+    url::{UrlTemplate, base_now, base_obstacle},
 };
 use super::{
     Job,
     kind::{Answer, Binding, Obstacle, Pending},
+    variable::TextOrVariable,
 };
 use crate::{
     Secrets,
-    http::{HttpClient, HttpRequest, HttpResponse},
+    http::{HttpClient, HttpRequest, HttpResponse, unprotected},
     secrets::{Mask, SHORTEST},
 };
 
@@ -36,7 +37,7 @@ pub(super) struct Http {
     secrets: Secrets,
     /// In capitals.
     method: &'static str,
-    base: Option<UrlPrefix>,
+    base: Option<TextOrVariable>,
     url: UrlTemplate,
     query: Option<Shape>,
     headers: Option<Shape>,
@@ -85,13 +86,14 @@ impl Binding for Http {
     }
 
     fn obstacles(&self) -> Vec<Obstacle> {
-        let mut found: Vec<Obstacle> = self.base.iter().filter_map(UrlPrefix::obstacle).collect();
+        let mut found: Vec<Obstacle> = self.base.iter().filter_map(base_obstacle).collect();
         if let Some(ca) = &self.ca
             && let Err(error) = crate::http::check_ca(ca)
         {
             found.push(Obstacle::new("http.ca", error.message));
         }
-        if let Some(host) = self.base.as_ref().and_then(UrlPrefix::unprotected_variable) {
+        let from_environment = self.base.as_ref().and_then(TextOrVariable::from_environment);
+        if let Some(host) = from_environment.and_then(|(_, url)| unprotected(&url)) {
             let message = format!("its variable sends everything unencrypted to `{host}`");
             found.push(Obstacle { severity: Severity::Warning, ..Obstacle::new("http.base", message).help("set it to a URL of `https:`") });
         }
@@ -103,7 +105,7 @@ impl Binding for Http {
             let place = if self.base.is_some() { "http.base" } else { "http" };
             let origin = match &self.base {
                 // A mistake of the base is told by `obstacles`.
-                Some(base) => base.resolve().ok(),
+                Some(base) => base_now(base).ok(),
                 None => self.url.origin(),
             };
             let Some(origin) = origin else { return Vec::new() };

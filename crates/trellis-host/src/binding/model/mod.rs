@@ -25,7 +25,6 @@ mod provider;
 mod provider_keys;
 mod request;
 mod scripted;
-mod sealed;
 mod strict;
 
 use std::{path::PathBuf, time::Duration};

@@ -14,16 +14,18 @@ use trellis_core::{
 };
 
 use super::{
-    openai::{Endpoint, Setting},
+    openai::Endpoint,
     provider::{ChainLink, Provider, ProviderKind},
     provider_keys::{LinkKeys, ProviderKeys, check_numbers},
     request::SET,
-    sealed::SealedText,
 };
 #[cfg(feature = "processes")]
 use crate::binding::process::{Process, config::program};
 use crate::{
-    binding::config::{ConfigReader, span_of},
+    binding::{
+        config::{ConfigReader, span_of},
+        sealed::SealedTexts,
+    },
     http::HttpRequest,
 };
 
@@ -124,7 +126,7 @@ impl<'m> Models<'m> {
             let name = provider.unwrap_or_default();
             let (config, root) = self.find("providers", &name).ok_or_else(Vec::new)?;
             let provider = Arc::new(self.provider(config, &root, &name)?);
-            chain.push(ChainLink { provider, model: model.map(Setting::from), max_tokens, temperature });
+            chain.push(ChainLink { provider, model, max_tokens, temperature });
         }
         Ok(chain)
     }
@@ -188,11 +190,11 @@ impl<'m> Models<'m> {
             return Err(vec![found.help("write `openai: https://…`, `process: [./bin/model]` or `scripted: ./_model.yaml`")]);
         };
         let mut reader = ConfigReader::new(config, keys, &place, around);
-        let provider = self.provider_of(&mut reader, root, name);
+        let provider = self.provider_of(&mut reader, config, root, name);
         provider.filter(|_| reader.found.is_empty()).ok_or(reader.found)
     }
 
-    fn provider_of(&self, reader: &mut ConfigReader<'_>, root: &str, name: &str) -> Option<Provider> {
+    fn provider_of(&self, reader: &mut ConfigReader<'_>, config: &HostConfig, root: &str, name: &str) -> Option<Provider> {
         let keys: ProviderKeys = reader.read(|key, value| match key {
             "timeout" | "grace" => Some(duration::help(value)),
             "openai" => Some("write its address: `openai: https://api.example.org/v1`, or `openai: { env: NAME }`".to_owned()),
@@ -209,26 +211,31 @@ impl<'m> Models<'m> {
             return None;
         }
         misplaced(reader);
+        let sealed = |key: &str| {
+            let written = config.at(&["models", "providers", name, key]);
+            SealedTexts::read(config, &format!("models.providers.{name}.{key}"), written)
+        };
         let folder = self.folder_of(root);
         let timeout = keys.timeout.as_ref().map(|wait| wait.0);
         let kind = if keys.openai.is_some() {
-            endpoint(reader, keys, &folder)?
+            endpoint(reader, keys, &folder, sealed)?
         } else if let Some(file) = &keys.scripted {
             ProviderKind::Scripted(folder.join(file), self.is_file_of_graph(root, file))
         } else {
-            process(reader, keys, &folder, name)?
+            process(reader, keys, &folder, name, sealed)?
         };
         Some(Provider { name: name.to_owned(), kind, timeout })
     }
 }
 
-fn endpoint(reader: &mut ConfigReader<'_>, keys: ProviderKeys, folder: &Path) -> Option<ProviderKind> {
-    let base = Setting::from(keys.openai?);
-    let written = match &base {
-        Setting::Text(text) => Some(text),
-        Setting::Variable { default, .. } => default.as_ref(),
-    };
-    if let Some(base) = written
+fn endpoint(
+    reader: &mut ConfigReader<'_>,
+    keys: ProviderKeys,
+    folder: &Path,
+    sealed: impl Fn(&str) -> SealedTexts,
+) -> Option<ProviderKind> {
+    let base = keys.openai?;
+    if let Some(base) = base.written()
         && (HttpRequest::new("POST", base).is_err() || base.contains(['?', '#']))
     {
         let help = Some("write where its API begins: `https://api.example.org/v1`".to_owned());
@@ -240,8 +247,8 @@ fn endpoint(reader: &mut ConfigReader<'_>, keys: ProviderKeys, folder: &Path) ->
     let extra = keys.extra.iter().filter_map(|(key, value)| Some((key.as_str(), Value::from_json(&value.to_string()).ok()?)));
     Some(ProviderKind::Endpoint(Endpoint {
         base,
-        key: keys.key.map(SealedText),
-        headers: keys.headers.into_iter().map(|(name, value)| (name, SealedText(value))).collect(),
+        key: keys.key.map(|_| sealed("key")),
+        headers: sealed("headers"),
         ca: keys.ca.map(|ca| folder.join(ca)),
         schema: keys.schema,
         limit_key: keys.limit_key,
@@ -250,15 +257,19 @@ fn endpoint(reader: &mut ConfigReader<'_>, keys: ProviderKeys, folder: &Path) ->
 }
 
 #[cfg(feature = "processes")]
-fn process(reader: &mut ConfigReader<'_>, keys: ProviderKeys, folder: &Path, name: &str) -> Option<ProviderKind> {
+fn process(
+    reader: &mut ConfigReader<'_>,
+    keys: ProviderKeys,
+    folder: &Path,
+    name: &str,
+    sealed: impl Fn(&str) -> SealedTexts,
+) -> Option<ProviderKind> {
     let process = keys.process?;
     let Some((command, args)) = process.split_first() else {
         let help = Some("write `process: [./bin/model]`".to_owned());
         reader.report("process", format!("the provider `{name}` names no command"), help);
         return None;
     };
-    let env = reader.config.get("env").and_then(Value::as_map).cloned().unwrap_or_default();
-    let env: BTreeMap<String, SealedText> = env.iter().map(|(name, value)| (name.to_string(), SealedText::from(value))).collect();
     let process = Process {
         file: Arc::clone(reader.path),
         command: command.clone(),
@@ -269,11 +280,11 @@ fn process(reader: &mut ConfigReader<'_>, keys: ProviderKeys, folder: &Path, nam
         grace: keys.grace.map_or(GRACE, |wait| wait.0),
         output: None,
     };
-    Some(ProviderKind::Process(Box::new(process), env))
+    Some(ProviderKind::Process(Box::new(process), sealed("env")))
 }
 
 #[cfg(not(feature = "processes"))]
-fn process(reader: &mut ConfigReader<'_>, _: ProviderKeys, _: &Path, name: &str) -> Option<ProviderKind> {
+fn process(reader: &mut ConfigReader<'_>, _: ProviderKeys, _: &Path, name: &str, _: impl Fn(&str) -> SealedTexts) -> Option<ProviderKind> {
     reader.report("process", format!("the provider `{name}` is a process, which this build cannot start"), None);
     None
 }
