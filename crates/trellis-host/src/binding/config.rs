@@ -147,6 +147,7 @@ fn wanted_words(wanted: &str) -> &str {
         "path string" => "a path",
         "u64" => "a whole number from 0 on",
         "a map" => "a mapping",
+        structure if structure.starts_with("struct ") => "a mapping",
         wanted => wanted,
     }
 }

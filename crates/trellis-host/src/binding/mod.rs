@@ -220,7 +220,7 @@ impl Bindings {
         let mut known = program.tool_names();
         known.extend(self.bound.values().flat_map(BTreeMap::values).filter_map(|bound| match bound {
             Bound::By(Carrier::Function(name), _) => Some(Arc::clone(name)),
-            Bound::By(Carrier::Binding(_), _) | Bound::Faulty => None,
+            Bound::By(Carrier::Binding(..), _) | Bound::Faulty => None,
         }));
         known.extend(self.settings.policy.tools().cloned());
         let unknown = self.registered.keys().filter(|name| !known.contains(*name));
@@ -244,7 +244,7 @@ impl Bindings {
 
     fn find(&self, root: &str, tool: &str) -> Option<&Arc<dyn Binding>> {
         self.registered.get(tool).or_else(|| match self.bound(root, tool)? {
-            Bound::By(Carrier::Binding(binding), _) => Some(binding),
+            Bound::By(Carrier::Binding(binding, _), _) => Some(binding),
             Bound::By(Carrier::Function(name), _) => self.registered.get(name),
             Bound::Faulty => None,
         })
@@ -287,14 +287,18 @@ impl Bindings {
             return Err(ToolError::new(format!("nothing here carries out `{}`", call.name))).into();
         };
         let limits = self.limits.get(root).and_then(|tools| tools.get(&call.name));
-        let _admission = match limits.and_then(|(_, entrance)| entrance.as_ref()) {
-            Some(entrance) => tokio::select! {
-                biased;
-                admission = entrance.enter() => Some(admission),
-                () = caller.cancel().cancelled() => return Err(job::stopped(&call.name)).into(),
-            },
-            None => None,
+        let of_server = match self.bound(root, &call.name) {
+            Some(Bound::By(Carrier::Binding(_, entrance), _)) => entrance.as_ref(),
+            _ => None,
         };
+        let mut admissions = Vec::new();
+        for entrance in limits.and_then(|(_, entrance)| entrance.as_ref()).into_iter().chain(of_server) {
+            tokio::select! {
+                biased;
+                admission = entrance.enter() => admissions.push(admission),
+                () = caller.cancel().cancelled() => return Err(job::stopped(&call.name)).into(),
+            }
+        }
         let limits = limits.map(|(limits, _)| *limits).unwrap_or_default();
         let FilledCall { args, mask: secret, unmasked } = match self.secrets.fill(call) {
             Ok(filled) => filled,

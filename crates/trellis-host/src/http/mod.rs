@@ -29,6 +29,8 @@ use reqwest::{Url, redirect};
 use tokio::net::TcpStream;
 use trellis_core::ToolError;
 
+#[cfg(feature = "mcp")]
+pub(crate) use self::status::retry_after;
 pub(crate) use self::unprotected::unprotected;
 pub use self::{request::HttpRequest, response::HttpResponse, status::status_error, tls::check_ca};
 

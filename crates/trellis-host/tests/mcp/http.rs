@@ -3,12 +3,16 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{TcpListener, TcpStream},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread,
 };
 
 use trellis_core::{Value, engine::ToolErrorKind};
 
-use crate::host::{Stage, code, run};
+use crate::host::{Stage, asked, code, run};
 
 const JSON: &str = "application/json";
 
@@ -76,7 +80,11 @@ fn legacy(call: impl Fn(&str, &str) -> Reply + Send + Sync + 'static) -> u16 {
 }
 
 fn stage(port: u16, more: &str) -> Stage {
-    Stage::new(&format!("servers: {{ s: {{ url: \"http://127.0.0.1:{port}/mcp\"{more} }} }}\nbindings: {{ t: {{ mcp: s/t }} }}\n"))
+    bound(port, more, "t: { mcp: s/t }")
+}
+
+fn bound(port: u16, more: &str, bindings: &str) -> Stage {
+    Stage::new(&format!("servers: {{ s: {{ url: \"http://127.0.0.1:{port}/mcp\"{more} }} }}\nbindings: {{ {bindings} }}\n"))
 }
 
 #[test]
@@ -93,6 +101,75 @@ fn statuses_pages_and_cut_answers_have_their_codes() {
             let (status, kind, text) = answer;
             let error = stage(legacy(move |_, _| (status, kind, text.to_owned())), "").call("t", "{}").await.unwrap_err();
             assert_eq!((code(&error), error.is_final), (expected, is_final), "{error:?}");
+        }
+    });
+}
+
+#[test]
+fn a_wait_that_a_server_asks_for_is_seconds_or_a_date_and_bounded() {
+    // world 9.3, 9.4
+    run(async {
+        for (asked, more, after, is_final) in [
+            ("3", "", Some(3000), false),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", "", Some(0), false),
+            ("junk", "", None, false),
+            ("-1", "", None, false),
+            ("99999", "", Some(99_999_000), true),
+            ("3", ", max_wait: 2s", Some(3000), true),
+        ] {
+            // What stands behind the content type is a header of its own.
+            let kind: &'static str = format!("text/plain\r\nretry-after: {asked}").leak();
+            let port = legacy(move |_, _| (429, kind, "slow down".to_owned()));
+            let error = bound(port, "", &format!("t: {{ mcp: s/t{more} }}")).call("t", "{}").await.unwrap_err();
+            assert_eq!((code(&error), error.after, error.is_final), ("http-429", after, is_final), "{asked}: {error:?}");
+        }
+        let port = legacy(|_, _| (503, "text/plain\r\nretry-after: Tue, 31 Dec 2999 23:59:59 GMT", String::new()));
+        let error = stage(port, "").call("t", "{}").await.unwrap_err();
+        assert!(error.is_final && error.message.contains("more than `max_wait` allows (60s)"), "{error:?}");
+    });
+}
+
+#[test]
+fn calls_of_all_tools_of_a_server_wait_for_its_turn() {
+    // world 11.6
+    run(async {
+        for (more, at_once) in [("", 2), (", abreast: 1", 1), (", abreast: 2", 2)] {
+            let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+            let most_of_all = Arc::clone(&most);
+            let port = legacy(move |_, body| {
+                let now = running.fetch_add(1, Ordering::SeqCst) + 1;
+                most.fetch_max(now, Ordering::SeqCst);
+                for _ in 0..50 {
+                    if most.load(Ordering::SeqCst) < 2 {
+                        thread::sleep(std::time::Duration::from_millis(10));
+                    }
+                }
+                running.fetch_sub(1, Ordering::SeqCst);
+                result(body, r#"{"content":[{"type":"text","text":"done"}]}"#)
+            });
+            let stage = bound(port, more, "t: { mcp: s/t }, u: { mcp: s/t }");
+            let (one, other) = tokio::join!(stage.call("t", "{}"), stage.call("u", "{}"));
+            assert_eq!((one.unwrap(), other.unwrap()), (Value::text("done"), Value::text("done")));
+            assert_eq!(most_of_all.load(Ordering::SeqCst), at_once, "{more}");
+        }
+    });
+}
+
+#[test]
+fn a_call_that_is_stopped_leaves_the_queue_of_its_server() {
+    // world 11.6
+    run(async {
+        let stage = bound(legacy(|_, _| (200, "text/event-stream", ": without end\n\n".to_owned())), ", abreast: 1", "t: { mcp: s/t }");
+        let (first, second) = (asked("t", "{}", Some(60_000)), asked("t", "{}", None));
+        let stop = async {
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+            second.caller.cancel().cancel();
+        };
+        let waiting = async { tokio::join!(stage.carry_out(&second), stop).0 };
+        tokio::select! {
+            biased;
+            _ = stage.carry_out(&first) => panic!("its time is not up"),
+            stopped = waiting => assert!(stopped.unwrap_err().message.contains("stopped")),
         }
     });
 }

@@ -13,7 +13,7 @@ mod url;
 
 use std::{collections::BTreeSet, fmt, path::PathBuf, sync::Arc, time::Duration};
 
-use trellis_core::{ToolError, Value, diagnostic::Severity, template::Shape};
+use trellis_core::{ToolError, Value, template::Shape};
 
 use self::{
     config::ResponseFormat,
@@ -22,12 +22,12 @@ use self::{
 };
 use super::{
     Job,
-    kind::{Answer, Binding, Obstacle, Pending},
+    kind::{Answer, Binding, Obstacle, Pending, within_reach},
     variable::TextOrVariable,
 };
 use crate::{
     Secrets,
-    http::{HttpClient, HttpRequest, HttpResponse, unprotected},
+    http::{HttpClient, HttpRequest, HttpResponse},
     secrets::{Mask, SHORTEST},
 };
 
@@ -93,10 +93,7 @@ impl Binding for Http {
             found.push(Obstacle::new("http.ca", error.message));
         }
         let from_environment = self.base.as_ref().and_then(TextOrVariable::from_environment);
-        if let Some(host) = from_environment.and_then(|(_, url)| unprotected(&url)) {
-            let message = format!("its variable sends everything unencrypted to `{host}`");
-            found.push(Obstacle { severity: Severity::Warning, ..Obstacle::new("http.base", message).help("set it to a URL of `https:`") });
-        }
+        found.extend(from_environment.and_then(|(env, url)| Obstacle::unprotected("http.base", env, &url)));
         found
     }
 
@@ -109,8 +106,8 @@ impl Binding for Http {
                 None => self.url.origin(),
             };
             let Some(origin) = origin else { return Vec::new() };
-            let reached = self.client.reach(&origin, self.ca.as_deref()).await;
-            reached.err().map(|error| Obstacle::new(place, error.message)).into_iter().collect()
+            let reached = within_reach(&format!("`{origin}`"), self.client.reach(&origin, self.ca.as_deref())).await;
+            reached.err().map(|error| Obstacle::new(place, error.message).about(&origin)).into_iter().collect()
         })
     }
 }

@@ -37,7 +37,8 @@ pub use self::{library::server_library, servers::Servers};
 use super::{
     Job,
     config::ConfigReader,
-    kind::{Answer, Binding, Carrier, Obstacle, Pending, Site},
+    kind::{Answer, Binding, Carrier, Obstacle, Pending, Site, within_reach},
+    limits::Turnstiles,
 };
 
 /// Time that a call may take where nobody says (world 9.5).
@@ -54,9 +55,12 @@ pub(super) struct McpTool {
 
 /// Reads `mcp:` and `args:`.
 pub(super) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Carrier> {
-    let (server, tool) = binding::read(reader, site)?;
+    let (server, limits, tool) = binding::read(reader, site)?;
     let args = reader.shape("args").map(|shape| shape.value.clone());
-    Some(Carrier::new(McpTool { server: site.host.shared::<Servers>().get(server, &site.host.secrets, &site.host.http), tool, args }))
+    let turnstile = format!("{}\0servers\0{}", server.folder.display(), server.name);
+    let entrance = site.host.shared::<Turnstiles>().get(turnstile, limits);
+    let server = site.host.shared::<Servers>().get(server, &site.host.secrets, &site.host.http);
+    Some(Carrier::through(McpTool { server, tool, args }, entrance))
 }
 
 /// Findings about the servers that a project file defines.
@@ -85,17 +89,18 @@ impl Binding for McpTool {
     fn obstacles(&self) -> Vec<Obstacle> {
         let name = &self.server.config().name;
         let obstacle = |why: String| match why.split_once("; ") {
-            Some((why, remedy)) => Obstacle::new("mcp", format!("the server `{name}`: {why}")).help(remedy),
-            None => Obstacle::new("mcp", format!("the server `{name}`: {why}")),
+            Some((why, remedy)) => Obstacle::new("mcp", format!("the server `{name}`: {why}")).help(remedy).about(name),
+            None => Obstacle::new("mcp", format!("the server `{name}`: {why}")).about(name),
         };
         self.server.foreseen().into_iter().map(obstacle).collect()
     }
 
     fn reach(&self) -> Pending<'_, Vec<Obstacle>> {
         Box::pin(async move {
-            match self.tools().await {
+            let name = &self.server.config().name;
+            match within_reach(&format!("the server `{name}`"), self.tools()).await {
                 Ok(tools) if tools.lacks(&self.tool) => {
-                    let message = format!("the server `{}` has no tool `{}`", self.server.config().name, self.tool);
+                    let message = format!("the server `{name}` has no tool `{}`", self.tool);
                     let found = Obstacle { code: Code::UnknownTool, ..Obstacle::new("mcp", message) };
                     vec![match did_you_mean(&self.tool, tools.names()) {
                         Some(help) => found.help(help),
@@ -103,7 +108,7 @@ impl Binding for McpTool {
                     }]
                 }
                 Ok(_) => Vec::new(),
-                Err(error) => vec![Obstacle::new("mcp", error.message)],
+                Err(error) => vec![Obstacle::new("mcp", error.message).about(name)],
             }
         })
     }

@@ -40,7 +40,7 @@ use self::{
 pub(super) use self::{config::read, models::check_models};
 use super::{
     Job,
-    kind::{Answer, Binding, Obstacle, Pending},
+    kind::{Answer, Binding, Obstacle, Pending, within_reach},
 };
 use crate::{Secrets, http::HttpClient};
 
@@ -93,9 +93,10 @@ impl Binding for Model {
             match link.ready(&self.secrets) {
                 Ok(_) => found.extend(link.obstacles()),
                 Err(missing) => {
-                    let why = format!("the provider `{}` of the role `{}` is not set up", link.provider.name, self.role);
+                    let name = &link.provider.name;
+                    let why = format!("the provider `{name}` is not set up");
                     let severity = if last_ready.is_some_and(|last| last > place) { Severity::Info } else { Severity::Error };
-                    found.push(Obstacle { severity, ..Obstacle::new("model.role", why).help(missing) });
+                    found.push(Obstacle { severity, ..Obstacle::new("model.role", why).help(missing).about(name) });
                 }
             }
         }
@@ -107,7 +108,8 @@ impl Binding for Model {
             let chain = self.chain();
             let asked = chain.ready.iter().map(|link| async move {
                 let ReadyKind::Endpoint(endpoint) = &link.kind else { return None };
-                let error = endpoint.reach(&self.client).await.err()?;
+                let peer = format!("the provider `{}`", link.name());
+                let error = within_reach(&peer, endpoint.reach(&self.client)).await.err()?;
                 let error = ToolError { message: link.mask.text(&error.message).into_owned(), ..error };
                 Some(openai::obstacle("model.role", link.name(), &error))
             });

@@ -26,7 +26,7 @@ use crate::{
         config::{ConfigReader, span_of},
         sealed::SealedTexts,
     },
-    http::HttpRequest,
+    http::{HttpRequest, unprotected},
 };
 
 /// Time that a process has to end by itself.
@@ -44,7 +44,7 @@ pub(in crate::binding) fn check_models(config: &HostConfig, root: &str, document
             |message: String, help: String| Diagnostic::new(Code::WrongType, &config.path, span_at(config, &place), message).help(help);
         match (&**section, entries) {
             ("providers", Value::Map(entries)) => {
-                entries.keys().for_each(|name| found.extend(models.provider(config, root, name).err().into_iter().flatten()));
+                entries.keys().for_each(|name| found.extend(models.provider(config, root, name).1));
             }
             ("roles", Value::Map(entries)) => {
                 entries.keys().for_each(|name| found.extend(models.links(config, name).err().into_iter().flatten()));
@@ -125,8 +125,8 @@ impl<'m> Models<'m> {
         for LinkKeys { provider, model, max_tokens, temperature } in self.links(config, role)? {
             let name = provider.unwrap_or_default();
             let (config, root) = self.find("providers", &name).ok_or_else(Vec::new)?;
-            let provider = Arc::new(self.provider(config, &root, &name)?);
-            chain.push(ChainLink { provider, model, max_tokens, temperature });
+            let (provider, found) = self.provider(config, &root, &name);
+            chain.push(ChainLink { provider: Arc::new(provider.ok_or(found)?), model, max_tokens, temperature });
         }
         Ok(chain)
     }
@@ -181,17 +181,18 @@ impl<'m> Models<'m> {
         if reader.found.is_empty() { Ok(link) } else { Err(reader.found) }
     }
 
-    /// A provider of a project file whose folder in the program is `root`.
-    fn provider(&self, config: &HostConfig, root: &str, name: &str) -> Result<Provider, Faults> {
+    /// A provider of a project file whose folder in the program is `root`, and what is wrong with it; an error leaves no provider.
+    fn provider(&self, config: &HostConfig, root: &str, name: &str) -> (Option<Provider>, Faults) {
         let place = format!("models.providers.{name}");
         let around = span_at(config, &place);
         let Some(Value::Map(keys)) = config.at(&["models", "providers", name]) else {
             let found = Diagnostic::new(Code::WrongType, &config.path, around, format!("`{place}` takes a mapping"));
-            return Err(vec![found.help("write `openai: https://…`, `process: [./bin/model]` or `scripted: ./_model.yaml`")]);
+            return (None, vec![found.help("write `openai: https://…`, `process: [./bin/model]` or `scripted: ./_model.yaml`")]);
         };
         let mut reader = ConfigReader::new(config, keys, &place, around);
         let provider = self.provider_of(&mut reader, config, root, name);
-        provider.filter(|_| reader.found.is_empty()).ok_or(reader.found)
+        let is_sound = !reader.found.iter().any(Diagnostic::is_error);
+        (provider.filter(|_| is_sound), reader.found)
     }
 
     fn provider_of(&self, reader: &mut ConfigReader<'_>, config: &HostConfig, root: &str, name: &str) -> Option<Provider> {
@@ -218,7 +219,7 @@ impl<'m> Models<'m> {
         let folder = self.folder_of(root);
         let timeout = keys.timeout.as_ref().map(|wait| wait.0);
         let kind = if keys.openai.is_some() {
-            endpoint(reader, keys, &folder, sealed)?
+            endpoint(reader, keys, &folder, name, sealed)?
         } else if let Some(file) = &keys.scripted {
             ProviderKind::Scripted(folder.join(file), self.is_file_of_graph(root, file))
         } else {
@@ -232,6 +233,7 @@ fn endpoint(
     reader: &mut ConfigReader<'_>,
     keys: ProviderKeys,
     folder: &Path,
+    name: &str,
     sealed: impl Fn(&str) -> SealedTexts,
 ) -> Option<ProviderKind> {
     let base = keys.openai?;
@@ -240,6 +242,9 @@ fn endpoint(
     {
         let help = Some("write where its API begins: `https://api.example.org/v1`".to_owned());
         reader.report("openai", format!("`{base}` is no address of an endpoint"), help);
+    }
+    if let Some(host) = base.written().and_then(unprotected) {
+        reader.warn("openai", format!("calls of the provider `{name}` go unencrypted to `{host}`"), "write `https://`");
     }
     for key in keys.extra.keys().filter(|key| SET.contains(&key.as_str())) {
         reader.report(&format!("extra.{key}"), format!("`extra` may not set `{key}`: it is set already"), None);

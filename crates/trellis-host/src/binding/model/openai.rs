@@ -198,5 +198,5 @@ async fn refused(response: HttpResponse) -> ToolError {
 
 /// An endpoint that cannot be reached, as a finding.
 pub(super) fn obstacle(place: &str, name: &str, error: &ToolError) -> Obstacle {
-    Obstacle::new(place, format!("the provider `{name}` does not answer as it should: {}", error.message))
+    Obstacle::new(place, format!("the provider `{name}` does not answer as it should: {}", error.message)).about(name)
 }

@@ -88,9 +88,12 @@ impl ChainLink {
     /// Reasons why it could not answer although it is set up, without asking it.
     pub(super) fn obstacles(&self) -> Vec<Obstacle> {
         let name = &self.provider.name;
-        let of_provider = |why: String| Obstacle::new("model.role", format!("the provider `{name}`: {why}"));
+        let of_provider = |why: String| Obstacle::new("model.role", format!("the provider `{name}`: {why}")).about(name);
         match &self.provider.kind {
-            ProviderKind::Endpoint(_) => Vec::new(),
+            ProviderKind::Endpoint(endpoint) => {
+                let base = endpoint.base.from_environment();
+                base.and_then(|(env, url)| Obstacle::unprotected("model.role", env, &url)).into_iter().collect()
+            }
             #[cfg(feature = "processes")]
             ProviderKind::Process(process, _) => {
                 let found = process.obstacles().into_iter();
