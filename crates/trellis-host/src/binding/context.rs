@@ -77,6 +77,7 @@ pub struct Caller {
     cancel: Cancel,
     report: Report,
     watch: Option<Watch>,
+    traceparent: Option<Arc<str>>,
     /// How many calls it is called by, one within the other.
     depth: u8,
 }
@@ -84,7 +85,8 @@ pub struct Caller {
 impl Caller {
     /// A call of this session, of the graph that the host calls so. `report` takes lines about its progress.
     pub fn new(session: SessionId, graph: Arc<str>, report: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Self { session, graph, context: Context::default(), cancel: Cancel::new(), report: Arc::new(report), watch: None, depth: 0 }
+        let (context, cancel, report) = (Context::default(), Cancel::new(), Arc::new(report));
+        Self { session, graph, context, cancel, report, watch: None, traceparent: None, depth: 0 }
     }
 
     /// The same, of a session with this context: what of it nobody may see is masked in what the tool says.
@@ -97,6 +99,12 @@ impl Caller {
     #[must_use]
     pub fn watched(self, watch: impl Fn(Delta) + Send + Sync + 'static) -> Self {
         Self { watch: Some(Arc::new(watch)), ..self }
+    }
+
+    /// The same for a call whose span has this name, a W3C `traceparent`.
+    #[must_use]
+    pub fn traced(self, traceparent: Option<String>) -> Self {
+        Self { traceparent: traceparent.map(Into::into), ..self }
     }
 
     #[cfg(test)]
@@ -159,6 +167,8 @@ pub struct CallContext {
     pub idempotency_key: IdempotencyKey,
     /// Which attempt it is, from 1.
     pub attempt: u32,
+    /// The name of the call's span, a W3C `traceparent`, where somebody makes spans that others can continue.
+    pub traceparent: Option<Arc<str>>,
     cancel: Cancel,
     report: Report,
     watch: Option<Watch>,
@@ -173,6 +183,7 @@ impl CallContext {
             call: call.id.clone(),
             idempotency_key: call.idempotency_key.clone(),
             attempt: call.attempt,
+            traceparent: caller.traceparent.clone(),
             cancel: caller.cancel.clone(),
             report,
             watch: caller.watch.clone(),

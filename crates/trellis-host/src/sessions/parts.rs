@@ -120,10 +120,12 @@ impl Sessions {
         let (site, begins) = self.running(slot, |running| {
             Ok((CallSite::of(running, &call), if call.delay > 0 { running.session.asked_at(&call) } else { 0 }))
         })?;
+        let traceparent = self.traceparent(slot, &call);
         let caller = {
             let (tell, call) = (self.teller(&slot.id), Arc::clone(&call));
             Caller::new(slot.id.clone(), self.graph(), move |line| tell(&SessionEvent::Progress(Arc::clone(&call), line.into())))
                 .within(site.context.clone())
+                .traced(traceparent)
         };
         let work = Box::pin(self.carried(slot, Arc::clone(&call), site, begins, caller.clone()));
         Ok(RunningPart { call, caller, work })

@@ -125,7 +125,7 @@ fn a_wait_that_a_server_asks_for_is_seconds_or_a_date_and_bounded() {
         }
         let port = legacy(|_, _| (503, "text/plain\r\nretry-after: Tue, 31 Dec 2999 23:59:59 GMT", String::new()));
         let error = stage(port, "").call("t", "{}").await.unwrap_err();
-        assert!(error.is_final && error.message.contains("more than `max_wait` allows (60s)"), "{error:?}");
+        assert!(error.is_final && error.message.contains("more than `max_wait` allows (1m)"), "{error:?}");
     });
 }
 
@@ -151,6 +151,29 @@ fn calls_of_all_tools_of_a_server_wait_for_its_turn() {
             let (one, other) = tokio::join!(stage.call("t", "{}"), stage.call("u", "{}"));
             assert_eq!((one.unwrap(), other.unwrap()), (Value::text("done"), Value::text("done")));
             assert_eq!(most_of_all.load(Ordering::SeqCst), at_once, "{more}");
+        }
+    });
+}
+
+#[test]
+fn a_call_says_which_span_it_is() {
+    // world 9.15
+    run(async {
+        let port = legacy(|_, body| {
+            let call = Value::from_json(body).unwrap();
+            let meta = call.get("params").and_then(|params| params.get("_meta")).map(Value::to_json).unwrap_or_default();
+            result(body, &format!(r#"{{"content":[],"structuredContent":{{"meta":{meta}}}}}"#))
+        });
+        let stage = stage(port, "");
+        let span = "00-ad0e2db02a32487b66b279d91e7384d9-7d4678073e416e40-01";
+        for traceparent in [Some(span), None] {
+            let mut asked = asked("t", "{}", None);
+            asked.caller = asked.caller.traced(traceparent.map(str::to_owned));
+            let answer = stage.carry_out(&asked).await.unwrap();
+            let meta = answer.get("meta").unwrap();
+            assert_eq!(meta.get("traceparent").and_then(Value::as_str), traceparent);
+            let told = ["trellis/call", "trellis/key", "trellis/attempt"].map(|key| meta.get(key).map(Value::to_json).unwrap_or_default());
+            assert_eq!(told, ["\"s-call-1\"", "\"s-key\"", "1"]);
         }
     });
 }
