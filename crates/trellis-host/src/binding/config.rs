@@ -145,6 +145,7 @@ fn wanted_words(wanted: &str) -> &str {
         "a sequence" => "a list of texts",
         "a string" => "a text",
         "path string" => "a path",
+        "f64" => "a number",
         "u64" => "a whole number from 0 on",
         "a map" => "a mapping",
         structure if structure.starts_with("struct ") => "a mapping",
