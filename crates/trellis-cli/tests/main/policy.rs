@@ -77,11 +77,11 @@ fn a_tool_that_decides_is_told_the_call_and_its_notes_are_shown() {
 
 #[test]
 fn a_score_decides_by_the_newest_file() {
-    const SCORE: &str = "policy: [{ score: { files: \"logs/*.json\", field: score, risk: risk } }]\n";
+    const SCORE: &str = "policy: [{ score: { files: \"_logs/*.json\", field: score, risk: risk } }]\n";
     let outcome = |score: Option<&str>| {
         let sandbox = shop(SCORE);
         if let Some(score) = score {
-            sandbox.write("logs/health.json", format!("{{\"score\": {score}}}").as_bytes());
+            sandbox.write("_logs/health.json", format!("{{\"score\": {score}}}").as_bytes());
         }
         let ran = run(&sandbox, &[], &[]);
         let kinds = kinds(&ran);
@@ -109,11 +109,11 @@ fn mistakes_are_drawn_at_their_places_and_nothing_runs() {
     let ran = sandbox.trellis(&["check", "."]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     for found in [
-        "`policy.0` has `block` and `ask`\n  trellis.yaml:5:26\n 5 |   - { block: [mail], ask: [gate] }\n",
+        "`policy.0` has `block` and `ask`\n  trellis.yaml:5:27\n 5 |   - { block: [mail], ask: [gate] }\n",
         "`policy.1` has no key `els`\n  trellis.yaml:6:",
         "help: did you mean `else`?",
         "`calls` takes a whole number from 0 on, not a text\n  trellis.yaml:7:18\n 7 | budget: { calls: lots }\n",
-        "3 errors in 5 nodes\n",
+        "3 errors in 4 nodes\n",
     ] {
         assert!(ran.out.contains(found), "{found}\n{}", ran.out);
     }
