@@ -38,7 +38,7 @@ impl TextOrVariable {
     }
 
     /// The value of its variable, with the variable's name; `None` where the file's own text counts.
-    pub(super) fn from_environment(&self) -> Option<(&str, String)> {
+    pub(super) fn in_environment(&self) -> Option<(&str, String)> {
         match self {
             Self::Text(_) => None,
             Self::Variable { env, .. } => Some((env, variable(env)?)),

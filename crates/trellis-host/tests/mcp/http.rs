@@ -198,6 +198,32 @@ fn a_call_that_is_stopped_leaves_the_queue_of_its_server() {
 }
 
 #[test]
+fn a_server_of_another_era_says_so() {
+    // world 9.13, F: a server that speaks 2025 or 2026 only
+    run(async {
+        let old = legacy(|_, body| result(body, r#"{"content":[{"type":"text","text":"done"}]}"#));
+        for era in ["", ", era: auto", ", era: legacy"] {
+            assert_eq!(stage(old, era).call("t", "{}").await.unwrap(), Value::text("done"), "{era}");
+        }
+        let error = stage(old, ", era: modern").call("t", "{}").await.unwrap_err();
+        assert_eq!((code(&error), error.is_final), ("http-400", true), "{error:?}");
+        let new = serve(|_, _, body| match body {
+            body if body.contains("\"server/discover\"") => {
+                let info = r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"new","version":"1"}}"#;
+                result(body, info)
+            }
+            body if body.contains("\"tools/list\"") => result(body, r#"{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}"#),
+            body if body.contains("\"initialize\"") => {
+                (200, JSON, format!(r#"{{"jsonrpc":"2.0","id":{},"error":{{"code":-32601,"message":"no such method"}}}}"#, id(body)))
+            }
+            body => result(body, r#"{"content":[{"type":"text","text":"done"}]}"#),
+        });
+        let error = stage(new, ", era: legacy").call("t", "{}").await.unwrap_err();
+        assert_eq!((code(&error), error.is_final), ("mcp-rpc", true), "{error:?}");
+    });
+}
+
+#[test]
 fn nobody_listens() {
     run(async {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

@@ -92,8 +92,8 @@ impl Binding for Http {
         {
             found.push(Obstacle::new("http.ca", error.message));
         }
-        let from_environment = self.base.as_ref().and_then(TextOrVariable::from_environment);
-        found.extend(from_environment.and_then(|(env, url)| Obstacle::unprotected("http.base", env, &url)));
+        let in_environment = self.base.as_ref().and_then(TextOrVariable::in_environment);
+        found.extend(in_environment.and_then(|(env, url)| Obstacle::unprotected("http.base", env, &url)));
         found
     }
 

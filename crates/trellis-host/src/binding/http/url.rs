@@ -204,7 +204,7 @@ fn encoded(text: &str) -> String {
 /// # Errors
 /// `url`: its variable is not set and has no default, or holds no URL.
 pub(super) fn base_now(base: &TextOrVariable) -> Result<String, ToolError> {
-    if let Some((env, why)) = base.from_environment().and_then(|(env, url)| Some((env, no_base(&url)?))) {
+    if let Some((env, why)) = base.in_environment().and_then(|(env, url)| Some((env, no_base(&url)?))) {
         return Err(ToolError::coded("url", format!("`{env}` is no base of URLs: {why}")).finally());
     }
     base.value().map_err(|env| ToolError::coded("url", format!("the variable `{env}` is not set")).finally())

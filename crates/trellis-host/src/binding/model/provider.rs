@@ -91,7 +91,7 @@ impl ChainLink {
         let of_provider = |why: String| Obstacle::new("model.role", format!("the provider `{name}`: {why}")).about(name);
         match &self.provider.kind {
             ProviderKind::Endpoint(endpoint) => {
-                let base = endpoint.base.from_environment();
+                let base = endpoint.base.in_environment();
                 base.and_then(|(env, url)| Obstacle::unprotected("model.role", env, &url)).into_iter().collect()
             }
             #[cfg(feature = "processes")]
