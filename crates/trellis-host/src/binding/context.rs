@@ -1,4 +1,4 @@
-//! What the one who carries a call out gets to know of it, and can say and hear meanwhile.
+//! The facts that the one who carries a call out gets to know of it, and can say and hear meanwhile.
 
 use std::{
     fmt,
@@ -23,7 +23,7 @@ pub(crate) type Report = Arc<dyn Fn(&str) + Send + Sync>;
 pub struct Delta {
     /// The text that comes next.
     pub text: Arc<str>,
-    /// Whether it takes back what was told of this call before: another provider speaks.
+    /// True if it takes back what was told of this call before: another provider speaks.
     pub is_reset: bool,
 }
 
@@ -46,7 +46,7 @@ impl Cancel {
         self.0.1.notify_waiters();
     }
 
-    /// Whether somebody asked.
+    /// Returns whether somebody asked.
     pub fn is_cancelled(&self) -> bool {
         self.0.0.load(Ordering::Acquire)
     }
@@ -68,7 +68,7 @@ impl fmt::Debug for Cancel {
     }
 }
 
-/// Who has a call carried out.
+/// The session that has a call carried out.
 #[derive(Clone)]
 pub struct Caller {
     session: SessionId,
@@ -78,7 +78,7 @@ pub struct Caller {
     report: Report,
     watch: Option<Watch>,
     traceparent: Option<Arc<str>>,
-    /// How many calls it is called by, one within the other.
+    /// The number of calls that it is called by, one within the other.
     depth: u8,
 }
 
@@ -165,7 +165,7 @@ pub struct CallContext {
     pub call: CallId,
     /// The same for all attempts of one call, also after a crash: what was done under a key need not be done again (language 7.8).
     pub idempotency_key: IdempotencyKey,
-    /// Which attempt it is, from 1.
+    /// The number of the attempt, from 1.
     pub attempt: u32,
     /// The name of the call's span, a W3C `traceparent`, where somebody makes spans that others can continue.
     pub traceparent: Option<Arc<str>>,
@@ -190,8 +190,8 @@ impl CallContext {
         }
     }
 
-    /// Whether, and when, the call is to stop: its time was up, or a signal took the session elsewhere. A function on a thread of its own is not
-    /// stopped otherwise.
+    /// Returns the flag that says whether, and when, the call is to stop: its time was up, or a signal took the session elsewhere. A function on a
+    /// thread of its own is not stopped otherwise.
     pub fn cancel(&self) -> &Cancel {
         &self.cancel
     }
@@ -200,7 +200,7 @@ impl CallContext {
         &*self.report
     }
 
-    /// Whether somebody watches the text that a model writes.
+    /// Returns whether somebody watches the text that a model writes.
     pub fn is_watched(&self) -> bool {
         self.watch.is_some()
     }

@@ -1,7 +1,7 @@
 //! A kind of binding: the trait that carries out calls, and how one is read from a project file.
 //!
-//! A kind reads its own keys of a binding and becomes something that runs. [`super::Bindings`] finds it by graph and tool, fills in secrets, masks and
-//! bounds; a kind sees one [`Job`] at a time and decides nothing about the graph.
+//! A kind reads its own keys of a binding and becomes something that runs. [`super::Bindings`] finds it by graph and tool, fills in secrets, masks
+//! and bounds; a kind sees one [`Job`] at a time and decides nothing about the graph.
 
 use std::{fmt, path::Path, pin::Pin, sync::Arc, time::Duration};
 
@@ -59,8 +59,8 @@ pub trait Binding: fmt::Debug + Send + Sync {
         Box::pin(std::future::ready(Vec::new()))
     }
 
-    /// The JSON Schema that the other side holds arguments to, asked after [`Binding::reach`]; `None` where it says nothing, or where its arguments are
-    /// not those of the call.
+    /// The JSON Schema that the other side holds arguments to, asked after [`Binding::reach`]; `None` where it says nothing, or where its arguments
+    /// are not those of the call.
     fn takes(&self) -> Pending<'_, Option<Value>> {
         Box::pin(std::future::ready(None))
     }
@@ -97,11 +97,11 @@ pub struct Obstacle {
     pub place: String,
     /// Its kind.
     pub code: Code,
-    /// How grave it is.
+    /// Its severity.
     pub severity: Severity,
     /// The reason, as the end of a sentence.
     pub message: String,
-    /// How to mend it.
+    /// The remedy.
     pub help: Option<String>,
     /// The server, host or provider that it is about, where other bindings may call it too: the same message about it is told once.
     pub peer: Option<Arc<str>>,
@@ -171,7 +171,7 @@ pub(super) struct Kind {
     pub(super) read: fn(&mut ConfigReader<'_>, &Site<'_>) -> Option<Carrier>,
 }
 
-/// Who carries out the calls of a bound tool.
+/// The one who carries out the calls of a bound tool.
 #[derive(Clone, Debug)]
 pub(super) enum Carrier {
     /// The binding itself, and where its calls wait for the turn of their server.

@@ -1,8 +1,8 @@
 //! `rate`, `abreast` and `max_wait`: how often a tool is called, how many of its calls run at once, and how long it may ask to be left alone
 //! (world 9.3, 11.6).
 //!
-//! A call enters the turnstile of its tool before it begins, then that of its server, in the order of coming; its timeout does not count meanwhile. Turnstiles belong to the
-//! process, so that an edit of the graph lets nobody in before their turn.
+//! A call enters the turnstile of its tool before it begins, then that of its server, in the order of coming; its timeout does not count meanwhile.
+//! Turnstiles belong to the process, so that an edit of the graph lets nobody in before their turn.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -107,7 +107,7 @@ impl CallLimits {
         Self::read(&mut ConfigReader::new(config, &config.values, "", Span::at(0)))
     }
 
-    /// Whether calls ever wait.
+    /// Returns whether calls ever wait.
     fn holds(&self) -> bool {
         self.rate.is_some() || self.abreast.is_some()
     }
@@ -148,7 +148,7 @@ pub(super) struct Entrance {
 
 #[derive(Debug, Default)]
 struct Turnstile {
-    /// Who comes first is let in first.
+    /// The queue: who comes first is let in first.
     order: tokio::sync::Mutex<()>,
     crowd: Mutex<Crowd>,
     freed: Notify,
@@ -157,7 +157,7 @@ struct Turnstile {
 #[derive(Debug, Default)]
 struct Crowd {
     running: usize,
-    /// When the last calls began.
+    /// The times at which the last calls began.
     begun: VecDeque<Instant>,
 }
 
@@ -165,7 +165,7 @@ struct Crowd {
 #[derive(Debug)]
 pub(super) struct Admission(Arc<Turnstile>);
 
-/// Why a call is not let in yet.
+/// The reason why a call is not let in yet.
 enum NotYet {
     Until(Instant),
     UntilFreed,

@@ -80,21 +80,21 @@ use crate::secrets::{FilledCall, SHORTEST, Secrets};
 /// Everything that this host can carry out.
 #[derive(Clone, Default)]
 pub struct Bindings {
-    /// What project files bind: by graph root, then by tool.
+    /// The bindings of project files: by graph root, then by tool.
     bound: BTreeMap<Arc<str>, BTreeMap<Arc<str>, Bound>>,
-    /// What an embedder binds, in every graph: by tool.
+    /// The bindings of an embedder, in every graph: by tool.
     registered: BTreeMap<Arc<str>, Arc<dyn Binding>>,
     #[cfg(feature = "schemars")]
     typed: BTreeMap<Arc<str>, typed::Declaration>,
     secrets: Secrets,
-    /// What `policy` and `budget` say.
+    /// The settings of `policy` and `budget`.
     settings: SessionSettings,
     /// Bounds of the calls that project files write: by graph root, then by tool.
     limits: BTreeMap<Arc<str>, BTreeMap<Arc<str>, ToolLimits>>,
     bounds: Bounds,
-    /// Where contexts hold what nobody may see: what `redact` names, and what was typed as a secret.
+    /// The paths at which contexts hold what nobody may see: those that `redact` names, and what was typed as a secret.
     hidden: Vec<KeyPath>,
-    /// Whether the functions serve other graphs besides.
+    /// True if the functions serve other graphs besides.
     is_shared: bool,
 }
 
@@ -166,8 +166,8 @@ impl Bindings {
         self
     }
 
-    /// Carries calls of `name` out with a function. It runs on a thread of its own and may block; a panic in it is an error result, and so is a result
-    /// that is longer than `limits.tool_output`. Where its time is up it is only asked to stop ([`CallContext::cancel`]).
+    /// Carries calls of `name` out with a function. It runs on a thread of its own and may block; a panic in it is an error result, and so is a
+    /// result that is longer than `limits.tool_output`. Where its time is up it is only asked to stop ([`CallContext::cancel`]).
     ///
     /// ```
     /// use trellis_core::{ToolError, Value};
@@ -228,12 +228,12 @@ impl Bindings {
         unknown.map(|name| (Arc::clone(name), near(name))).collect()
     }
 
-    /// Whether `tool`, called in the graph at `root` (empty for the outermost), is carried out here.
+    /// Returns whether `tool`, called in the graph at `root` (empty for the outermost), is carried out here.
     pub fn binds(&self, root: &str, tool: &str) -> bool {
         self.find(root, tool).is_some()
     }
 
-    /// Whether the binding of `tool` in the graph at `root` has a mistake: it is not bound until that is mended.
+    /// Returns whether the binding of `tool` in the graph at `root` has a mistake: it is not bound until that is mended.
     pub fn is_faulty(&self, root: &str, tool: &str) -> bool {
         matches!(self.bound(root, tool), Some(Bound::Faulty))
     }
@@ -250,7 +250,7 @@ impl Bindings {
         })
     }
 
-    /// Whether a call of this program is carried out here. Composite calls are not.
+    /// Returns whether a call of this program is carried out here. Composite calls are not.
     pub fn carries_out(&self, program: &Program, call: &PendingCall) -> bool {
         matches!(call.kind, CallKind::Tool) && self.binds(root_of(program, call), &call.name)
     }
@@ -268,12 +268,12 @@ impl Bindings {
         ToolResult::new(call.id.clone(), result.map_or_else(ToolOutcome::Error, ToolOutcome::Success)).with_meta(meta)
     }
 
-    /// Who decides about the calls of sessions: `policy` of the outermost graph (world 11.3).
+    /// Returns the chain that decides about the calls of sessions: `policy` of the outermost graph (world 11.3).
     pub fn policy(&self) -> &PolicyChain {
         &self.settings.policy
     }
 
-    /// What the calls of a session may spend: `budget` of the outermost graph (world 11.6).
+    /// Returns the bounds of what the calls of a session may spend: `budget` of the outermost graph (world 11.6).
     pub fn budget(&self) -> Budget {
         self.settings.budget
     }

@@ -1,4 +1,4 @@
-//! What keeps bindings from carrying calls out, found before a call is made: what `check --host` asks.
+//! Obstacles that keep bindings from carrying calls out, found before a call is made: the questions of `check --host`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -30,8 +30,8 @@ impl Bindings {
         self.written(program).filter_map(|written| written.binding.notice()).collect()
     }
 
-    /// Findings about bindings that cannot reach what they call; one for each server, host and provider. All connect side by side, each for ten seconds
-    /// at most.
+    /// Findings about bindings that cannot reach what they call; one for each server, host and provider. All connect side by side, each for ten
+    /// seconds at most.
     pub async fn reach(&self, program: &Program) -> Vec<Diagnostic> {
         let asked = self.written(program).map(|written| async move {
             let reached =
@@ -82,7 +82,8 @@ fn misfits(program: &Program, held: &[(FilePath, Span, Value)]) -> Vec<Diagnosti
     of(&documents).into_iter().filter(|finding| !known.contains(finding)).collect()
 }
 
-/// A finding for each obstacle; of those that say the same about the same peer the first, as grave as the gravest, with how many bindings it concerns.
+/// A finding for each obstacle; of those that say the same about the same peer the first, as grave as the gravest, with how many bindings it
+/// concerns.
 fn findings<'b>(told: impl IntoIterator<Item = (Written<'b>, Vec<Obstacle>)>) -> Vec<Diagnostic> {
     let mut all: Vec<(Written<'b>, Obstacle, usize)> = Vec::new();
     let mut known: BTreeMap<(Arc<str>, String), usize> = BTreeMap::new();

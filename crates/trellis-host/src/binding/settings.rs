@@ -18,7 +18,7 @@ use super::{
 };
 use crate::policy::{Budget, CallPattern, Otherwise, PolicyChain, PolicyProvider, ScoreLock, score::FileGlob};
 
-/// What bounds the sessions of a program.
+/// The settings that bound the sessions of a program.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SessionSettings {
     pub(super) policy: PolicyChain,
@@ -341,7 +341,7 @@ fn score_help(key: &str, _: &str) -> Option<String> {
     }
 }
 
-/// What [`SessionSettings::new`] would refuse of a file.
+/// Returns the findings for which [`SessionSettings::new`] would refuse a file.
 pub(super) fn check(config: &HostConfig, path: &FilePath) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let config = HostConfig { path: path.clone(), ..config.clone() };

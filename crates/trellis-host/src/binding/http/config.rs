@@ -31,7 +31,7 @@ const IDEMPOTENCY: &str = "Idempotency-Key";
 /// Headers that the client makes itself.
 const OWN_HEADERS: [&str; 4] = ["host", "content-length", "transfer-encoding", "connection"];
 
-/// How the body of a success is taken.
+/// The ways to read the body of a success.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum ResponseFormat {

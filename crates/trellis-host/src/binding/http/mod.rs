@@ -45,7 +45,7 @@ pub(super) struct Http {
     response: ResponseFormat,
     /// Statuses that are a success beside those from 200 to 299.
     accept: Vec<u16>,
-    /// How many redirects are followed.
+    /// The number of redirects that are followed.
     redirects: u32,
     /// The header that carries the key of the call.
     idempotency: Option<String>,

@@ -31,7 +31,7 @@ pub(super) enum FilledPiece {
 pub(super) type UrlMistake = (Option<Span>, String, &'static str);
 
 impl UrlTemplate {
-    /// Whether it begins with `/`, and is appended to a base.
+    /// Returns whether it begins with `/`, and is appended to a base.
     pub(super) fn is_relative(&self) -> bool {
         match self {
             Self::Fixed(text) => text.starts_with('/'),

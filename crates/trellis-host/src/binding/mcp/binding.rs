@@ -71,7 +71,7 @@ pub(super) fn find_server<'d>(
     outwards(documents, root, folder).find(|(config, _)| config.at(&["servers", name]).is_some())
 }
 
-/// What the project files say for hosts: those of a graph, then outwards.
+/// Returns the parts of project files that are for hosts: those of a graph, then outwards.
 fn outwards<'d>(documents: &'d [Arc<Document>], root: &'d str, folder: &'d Path) -> impl Iterator<Item = (&'d HostConfig, PathBuf)> {
     let roots =
         std::iter::successors(Some(root), |root| (!root.is_empty()).then(|| root.rsplit_once('/').map_or("", |(around, _)| around)));

@@ -134,7 +134,7 @@ impl Flight {
     }
 }
 
-/// What each attempt tells of itself (world 9.15).
+/// Returns the facts that each attempt tells of itself (world 9.15).
 fn about(job: &Job<'_>) -> RequestMetaObject {
     let mut meta = RequestMetaObject::new();
     meta.0.0.insert("trellis/call".into(), job.call.id.as_str().into());

@@ -49,7 +49,7 @@ pub(super) struct ServerConfig {
     pub(super) grace: Duration,
 }
 
-/// How a server is reached.
+/// The ways to reach a server.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Reach {
     /// It is started here; with the variables of its environment.
@@ -100,8 +100,8 @@ impl ServerConfig {
         self.name == other.name && self.folder == other.folder
     }
 
-    /// Reads the server `name` of a project file in `folder`, with the bounds of its calls. Every mistake is a finding at its place; one that is an error
-    /// leaves no server.
+    /// Reads the server `name` of a project file in `folder`, with the bounds of its calls. Every mistake is a finding at its place; one that is an
+    /// error leaves no server.
     pub(super) fn read(config: &HostConfig, name: &str, folder: &Path) -> (Option<(Self, CallLimits)>, Vec<Diagnostic>) {
         let prefix = format!("servers.{name}");
         let around = span_of(&config.spans, &prefix).unwrap_or(Span::at(0));

@@ -49,7 +49,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 pub(super) struct McpTool {
     server: Arc<Server>,
     tool: Arc<str>,
-    /// What is handed on, where that is not the call's arguments as they are.
+    /// The shape of the arguments that are handed on, where those are not the call's own.
     args: Option<Shape>,
 }
 
@@ -143,7 +143,7 @@ impl McpTool {
         call::value(answer?, job.tool(), output.as_ref(), lease, job)
     }
 
-    /// What is sent: what `args` makes of the call's arguments, else those (world 9.2).
+    /// Returns the arguments that are sent: those that `args` makes of the call's, else these (world 9.2).
     fn arguments(&self, job: &Job<'_>) -> Result<Mapping, ToolError> {
         let Some(shape) = &self.args else { return Ok(job.args.clone()) };
         match job.shaped(shape)? {

@@ -65,11 +65,11 @@ struct Model {
     client: HttpClient,
 }
 
-/// When an answer is asked for as a stream (world 9.21).
+/// The cases in which an answer is asked for as a stream (world 9.21).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Streaming {
-    /// Where somebody watches a text.
+    /// As a stream where somebody watches a text.
     #[default]
     Auto,
     Always,

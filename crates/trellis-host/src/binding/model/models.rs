@@ -33,7 +33,7 @@ use crate::{
 #[cfg(feature = "processes")]
 const GRACE: std::time::Duration = std::time::Duration::from_secs(5);
 
-/// What is wrong with the `models` of a project file; `root` is its folder in the program.
+/// Returns the mistakes in the `models` of a project file; `root` is its folder in the program.
 pub(in crate::binding) fn check_models(config: &HostConfig, root: &str, documents: &[Arc<Document>]) -> Vec<Diagnostic> {
     let Some(Value::Map(sections)) = config.get("models") else { return Vec::new() };
     let models = Models { documents, root, folder: Path::new(root) };
@@ -107,7 +107,7 @@ impl<'m> Models<'m> {
         self.folder.ancestors().nth(up).unwrap_or(self.folder).to_owned()
     }
 
-    /// Whether a path of a file in `root` is one that the graph reads: a node, a library or a project file. A page is none.
+    /// Returns whether a path of a file in `root` is one that the graph reads: a node, a library or a project file. A page is none.
     pub(super) fn is_file_of_graph(&self, root: &str, path: &Path) -> bool {
         let path = path.strip_prefix(".").unwrap_or(path);
         let whole = Path::new(root).join(path);

@@ -112,7 +112,7 @@ impl ReadyEndpoint {
     }
 }
 
-/// How a request is made.
+/// The options of a request.
 #[derive(Debug)]
 pub(super) struct RequestOptions<'a> {
     pub(super) streams: bool,

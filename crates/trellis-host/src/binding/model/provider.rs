@@ -34,7 +34,7 @@ pub(super) struct Provider {
     pub(super) timeout: Option<Duration>,
 }
 
-/// Who answers.
+/// The kind of a provider: who answers.
 #[derive(Debug)]
 pub(super) enum ProviderKind {
     /// An endpoint that speaks `chat/completions`.
@@ -55,7 +55,7 @@ pub(super) struct ReadyLink<'l> {
     pub(super) mask: Mask,
 }
 
-/// Who answers, with everything that it needs.
+/// A provider that is set up, with everything that it needs.
 pub(super) enum ReadyKind {
     Endpoint(ReadyEndpoint),
     #[cfg(feature = "processes")]

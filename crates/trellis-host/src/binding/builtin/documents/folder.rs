@@ -138,7 +138,7 @@ impl Document {
     }
 }
 
-/// Whether a file, links resolved, lies below a folder.
+/// Returns whether a file, links resolved, lies below a folder.
 fn is_within(root: &Path, file: &Path) -> bool {
     fs::canonicalize(file).is_ok_and(|real| real.starts_with(root))
 }
