@@ -6,6 +6,8 @@
 mod approval;
 #[path = "main/children.rs"]
 mod children;
+#[path = "main/decide.rs"]
+mod decide;
 #[path = "main/exported.rs"]
 mod exported;
 #[path = "main/functions.rs"]
@@ -34,6 +36,8 @@ mod others;
 mod parts;
 #[path = "main/policy.rs"]
 mod policy;
+#[path = "main/policy_keys.rs"]
+mod policy_keys;
 #[path = "main/redaction.rs"]
 mod redaction;
 #[path = "main/session.rs"]
