@@ -66,7 +66,7 @@ impl Flow {
     }
 
     fn turn(&self, context: &Value) -> Played {
-        self.play_with_children(&["--store", "memory"], context, &[], &mut |_| {})
+        self.play_with_children(&["--store", "memory"], Some(context), &[], &mut |_| true)
     }
 
     /// What the script leads to.
@@ -275,10 +275,11 @@ fn of_two_turns_at_once_one_is_kept() {
     flow.scripted(&Script::new("sales.quote", 50));
     let mut other = None;
     let context = json!({ "session_id": "s1", "text": "slowly" });
-    let slow = flow.play_with_children(&["--store", "memory"], &context, &[], &mut |node| {
-        if node == "dispatch/start" {
+    let slow = flow.play_with_children(&["--store", "memory"], Some(&context), &[], &mut |call| {
+        if call["kind"]["graph"] == "dispatch/start" {
             other.get_or_insert_with(|| flow.say("quickly"));
         }
+        true
     });
     assert_eq!(other.unwrap().code, Some(0));
     assert_eq!((slow.code, &slow.results("state.save")[0]["error"]["code"]), (Some(1), &json!("conflict")), "{slow:#?}");
@@ -295,4 +296,26 @@ fn a_store_that_cannot_be_read_creates_no_session() {
     let played = flow.say("hello");
     assert_eq!((played.code, played.calls().len()), (Some(1), 1), "{played:#?}");
     assert_eq!(played.results("state.load")[0]["error"]["code"], "store");
+}
+
+/// World D, crash: killed at every call, also between save and memory write: nothing is lost or doubled.
+#[test]
+fn a_turn_that_was_cut_off_anywhere_is_finished_once() {
+    for at in
+        ["state.load", "memory.read", "planner/start", "goals.apply_plan", "dispatch/start", "goals.finish", "state.save", "memory.write"]
+    {
+        let flow = Flow::copy("atod");
+        let context = json!({ "session_id": "s1", "text": "Do you have a desk lamp?" });
+        let session = ["--session", "turn"];
+        let mut killed = false;
+        let cut = flow.play_with_children(&session, Some(&context), &[], &mut |call| {
+            killed |= call["name"] == at || call["kind"]["graph"] == at;
+            !killed
+        });
+        assert!(killed && cut.code.is_none(), "{at}: {cut:#?}");
+        let resumed = flow.play_with_children(&session, None, &[], &mut |_| true);
+        assert_eq!(resumed.output(), &json!({ "reply": "The desk lamp: 12 in stock, 35 each." }), "{at}: {resumed:#?}");
+        let memory = flow.stored("atod_memory").unwrap();
+        assert_eq!((flow.stored("atod").unwrap().1, memory.1, memory.0.as_array().unwrap().len()), (1, 1, 1), "{at}");
+    }
 }

@@ -8,25 +8,31 @@ use serde_json::{Value, json};
 use super::{Flow, Played, Stdio};
 
 impl Flow {
-    /// Runs it, and each graph that it calls; the lines of children stand where they were called. `before` hears of each call of a graph.
+    /// Runs it, and each graph that it calls; the lines of children stand where they were called. `hears` gets each call of the outermost run, and says
+    /// whether it goes on or is killed there.
     pub(super) fn play_with_children(
         &self,
         options: &[&str],
-        context: &Value,
+        context: Option<&Value>,
         variables: &[(&str, &str)],
-        before: &mut dyn FnMut(&str),
+        hears: &mut dyn FnMut(&Value) -> bool,
     ) -> Played {
-        let context = context.to_string();
-        let args = [&["run", "--json", ".", "--context", &context], options].concat();
+        let context = context.map(Value::to_string);
+        let given: Vec<&str> = context.iter().flat_map(|context| ["--context", context]).collect();
+        let args = [&["run", "--json", "."], options, &given].concat();
         let mut child = self.command(&args).envs(variables.iter().copied()).stdin(Stdio::piped()).spawn().unwrap();
         let mut answers = child.stdin.take().unwrap();
         let mut lines = Vec::new();
         for line in BufReader::new(child.stdout.take().unwrap()).lines() {
             let line: Value = serde_json::from_str(&line.unwrap()).unwrap();
             let call = &line["payload"];
+            if line["type"] == "CALL_TOOL" && !hears(call) {
+                child.kill().unwrap();
+                break;
+            }
             if let (Some("CALL_TOOL"), Some(node)) = (line["type"].as_str(), call["kind"]["graph"].as_str()) {
-                before(node);
-                let called = self.play_with_children(&["--store", "memory", "--at", node], &call["args"], variables, before);
+                let begin = ["--store", "memory", "--at", node];
+                let called = self.play_with_children(&begin, Some(&call["args"]), variables, &mut |_| true);
                 let end = called.end();
                 let result = match end["reason"].as_str() {
                     Some("finished") => json!({ "id": call["id"], "result": end["output"] }),

@@ -47,7 +47,7 @@ impl Peer {
         let base = format!("{}/v1", self.origin);
         let variables = [("OPENAI_BASE_URL", base.as_str()), ("TRELLIS_SECRET_OPENAI", "none"), ("OPENAI_MODEL", "gpt-4o")];
         let context = json!({ "session_id": " s1 ", "text": text });
-        flow.play_with_children(&["--store", "memory"], &context, &variables, &mut |_| {})
+        flow.play_with_children(&["--store", "memory"], Some(&context), &variables, &mut |_| true)
     }
 
     /// What it was asked, in order.
