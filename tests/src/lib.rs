@@ -9,6 +9,7 @@ pub mod embedding {}
 #[cfg(doctest)]
 #[doc = include_str!("../../graphs/toolflow/README.md")]
 #[doc = include_str!("../../graphs/atod/README.md")]
+#[doc = include_str!("../../graphs/chancellor/README.md")]
 pub mod flows {}
 
 pub mod crash;

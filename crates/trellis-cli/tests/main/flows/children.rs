@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::{Flow, Played, Stdio};
 
 impl Flow {
-    /// Runs it, and each graph that it calls; the lines of children stand where they were called. `hears` gets each call of the outermost run, and says
-    /// whether it goes on or is killed there.
+    /// Runs it, and each graph that it calls; the lines of children stand where they were called. `hears` gets each call of the outermost run, also one
+    /// that waits for an approval, and says whether the run goes on or is killed there.
     pub(super) fn play_with_children(
         &self,
         options: &[&str],
@@ -26,8 +26,9 @@ impl Flow {
         for line in BufReader::new(child.stdout.take().unwrap()).lines() {
             let line: Value = serde_json::from_str(&line.unwrap()).unwrap();
             let call = &line["payload"];
-            if line["type"] == "CALL_TOOL" && !hears(call) {
+            if (line["type"] == "CALL_TOOL" || line["type"] == "APPROVAL") && !hears(call) {
                 child.kill().unwrap();
+                lines.push(line);
                 break;
             }
             if let (Some("CALL_TOOL"), Some(node)) = (line["type"].as_str(), call["kind"]["graph"].as_str()) {

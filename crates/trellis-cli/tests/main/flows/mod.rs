@@ -2,6 +2,7 @@
 //! source that it holds.
 
 mod atod;
+mod chancellor;
 mod children;
 mod http;
 mod toolflow;
@@ -115,7 +116,7 @@ fn copy(from: &Path, to: &Path) {
 /// The flows run as they stand (issue: "`check --host` has no error and no warning on each; `--strict` counts no unchecked read").
 #[test]
 fn each_flow_has_all_it_needs_here() {
-    for graph in ["toolflow", "atod"] {
+    for graph in ["atod", "chancellor", "toolflow"] {
         let ran = Flow::copy(graph).trellis(&["check", "--host", "--strict", "."]);
         let is_clean = ["error", "warning", "unchecked"].iter().all(|word| !ran.out.contains(word));
         assert!(ran.code == Some(0) && is_clean, "{graph}: {ran:?}");
@@ -124,7 +125,7 @@ fn each_flow_has_all_it_needs_here() {
 
 #[test]
 fn the_page_of_each_flow_has_its_drawing() {
-    for graph in ["toolflow", "atod"] {
+    for graph in ["atod", "chancellor", "toolflow"] {
         let drawing = Flow::copy(graph).trellis(&["graph", "."]).out;
         let page = fs::read_to_string(repository().join("graphs").join(graph).join("README.md")).unwrap();
         let shown = page.split("```mermaid\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap_or_default();
