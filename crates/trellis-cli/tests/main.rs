@@ -18,6 +18,8 @@ mod documents;
 mod edits;
 #[path = "main/explain.rs"]
 mod explain;
+#[path = "main/flows/mod.rs"]
+mod flows;
 #[path = "main/fmt.rs"]
 mod fmt;
 #[path = "main/formats.rs"]

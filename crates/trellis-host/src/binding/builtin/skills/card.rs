@@ -135,10 +135,7 @@ impl SkillCard {
     /// Lists the problems of arguments, a line each.
     pub(super) fn problems(&self, args: &Mapping) -> Vec<String> {
         let Some(schema) = &self.required_inputs else { return Vec::new() };
-        let breaches = schema.breaches(&Value::Map(args.clone())).into_iter();
-        breaches
-            .map(|breach| if breach.pointer.is_empty() { breach.message } else { format!("`{}`: {}", breach.pointer, breach.message) })
-            .collect()
+        schema.breaches(&Value::Map(args.clone())).iter().map(ToString::to_string).collect()
     }
 
     /// Returns the card as `skills.card` gives it; keys that are not written are left out.
