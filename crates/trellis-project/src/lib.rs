@@ -21,6 +21,7 @@
 mod aliases;
 mod directory;
 mod discover;
+mod edit;
 mod error;
 mod extent;
 pub mod fix;
@@ -34,7 +35,9 @@ mod overlay;
 mod parse;
 mod project;
 mod root;
+mod snapshot;
 mod threads;
+mod unread;
 mod walk;
 #[cfg(feature = "watching")]
 mod watch;
@@ -52,6 +55,7 @@ pub use loader::{FILE_LIMIT, GraphLoader, is_graph_file};
 pub use memory::Memory;
 pub use overlay::{Edited, Overlay};
 pub use project::Project;
+pub use snapshot::Snapshot;
 #[cfg(feature = "watching")]
 pub use watch::{Closer, Wake, Watch, WatchError};
 
