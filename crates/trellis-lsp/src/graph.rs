@@ -13,6 +13,7 @@ use trellis_core::{
     compile::apply_severities,
     context_types::ContextTypes,
     diagnostic::{FilePath, Place},
+    query::SymbolIndex,
     span::Span,
 };
 use trellis_project::{Directory, LoadError, Overlay, Project};
@@ -45,6 +46,9 @@ pub(crate) struct Graph {
     link: Option<Link>,
     types: Option<(u64, ContextTypes)>,
     pub(crate) open: BTreeMap<FilePath, OpenFile>,
+    index: SymbolIndex,
+    /// The generation that the index saw.
+    indexed: u64,
     texts: BTreeMap<FilePath, Text>,
     /// The edits of each file that the last link has not seen, with their generations.
     since: BTreeMap<FilePath, Vec<(u64, Replaced)>>,
@@ -72,6 +76,8 @@ impl Graph {
             link: None,
             types: None,
             open: BTreeMap::new(),
+            index: SymbolIndex::default(),
+            indexed: 0,
             texts: BTreeMap::new(),
             since: BTreeMap::new(),
             renewed: BTreeMap::new(),
@@ -119,6 +125,15 @@ impl Graph {
     pub(crate) fn document(&self, path: &str) -> Option<&Arc<Document>> {
         let documents = self.project.documents();
         documents.binary_search_by(|document| (*document.path).cmp(path)).ok().map(|at| &documents[at])
+    }
+
+    /// Returns the index of the names in the newest texts.
+    pub(crate) fn index(&mut self) -> &SymbolIndex {
+        if self.indexed != self.generation {
+            self.index.update(self.project.documents());
+            self.indexed = self.generation;
+        }
+        &self.index
     }
 
     /// Returns the newest text of a file.

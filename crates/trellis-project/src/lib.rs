@@ -34,6 +34,7 @@ pub mod migrate;
 mod overlay;
 mod parse;
 mod project;
+mod refactor;
 mod root;
 mod snapshot;
 mod threads;
@@ -55,6 +56,7 @@ pub use loader::{FILE_LIMIT, GraphLoader, is_graph_file};
 pub use memory::Memory;
 pub use overlay::{Edited, Overlay};
 pub use project::Project;
+pub use refactor::refactored;
 pub use snapshot::Snapshot;
 #[cfg(feature = "watching")]
 pub use watch::{Closer, Wake, Watch, WatchError};

@@ -16,6 +16,7 @@ mod layout;
 mod limits;
 mod lower;
 mod names;
+mod resolver;
 mod room;
 mod schemas;
 mod severity;
@@ -28,7 +29,6 @@ mod verify;
 
 use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
 
-pub(crate) use self::dataflow::PointTypes;
 use self::{
     bindings::declare,
     document_index::DocumentIndex,
@@ -42,6 +42,11 @@ use self::{
     severity::Severities,
     tools::{DocumentTools, Tools},
     verify::CheckInput,
+};
+pub(crate) use self::{
+    dataflow::PointTypes,
+    incremental::is_same_seat,
+    resolver::{NamedNode, NodeNames},
 };
 pub use self::{
     draft::Draft,

@@ -173,6 +173,12 @@ impl<'d> Seat<'d> {
     }
 }
 
+/// Returns true if two states of a file both hold one node, under the same id.
+pub(crate) fn is_same_seat(old: &Document, new: &Document) -> bool {
+    let (Some(one), Some(other)) = (Seat::of(old), Seat::of(new)) else { return false };
+    one.id == other.id && one.is_page_like == other.is_page_like
+}
+
 /// Previous program and the diagnostics of its lowering, with the documents that were edited since.
 pub(super) struct Reused<'t> {
     pub(super) program: &'t Arc<Program>,
