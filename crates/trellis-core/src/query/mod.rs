@@ -257,6 +257,12 @@ impl SymbolIndex {
     }
 }
 
+/// Returns what a node of a file says, as it is written: its body, or its `content`; empty where it says nothing.
+pub fn body_of(document: &Document, ordinal: u32) -> &str {
+    let content = document.node(ordinal).and_then(|node| node.content.as_ref());
+    content.and_then(|content| document.text.get(content.span.range())).unwrap_or_default()
+}
+
 /// Returns the place of the first name of a path; `None` if the text there is not that name.
 fn first_name(text: &str, whole: Span, key: &str) -> Option<Span> {
     let written = text.get(whole.range())?;

@@ -243,12 +243,12 @@ fn was(document: &Document, ordinal: u32, id: &NodeId) -> Option<TextEdit> {
         return match written.strip_prefix("---") {
             Some(rest) if syntax.has_matter => {
                 let line = rest.find('\n').map_or(text.len(), |line| start + 3 + line + 1);
-                at(line, format!("was: {id}\n"))
+                at(line, format!("was: [{id}]\n"))
             }
-            _ => at(0, format!("---\nwas: {id}\n---\n")),
+            _ => at(0, format!("---\nwas: [{id}]\n---\n")),
         };
     }
     let indent = text[..start].rsplit('\n').next().unwrap_or_default();
     let indent = " ".repeat(indent.len());
-    at(start, format!("was: {id}\n{indent}"))
+    at(start, format!("was: [{id}]\n{indent}"))
 }

@@ -116,7 +116,7 @@ fn a_node_is_renamed_with_its_file_and_everything_that_leads_to_it() {
     let change = index.rename_node(&"pay".into(), "checkout").expect("it can be");
     let after = changed(&SHOP, &change);
     let text = |path: &str| after.iter().find(|(other, _)| other == path).map(|(_, text)| text.clone()).unwrap_or_default();
-    assert_eq!(text("checkout.md"), "---\nwas: pay\nset: { paid: true }\n---\nPay {{ total }}\n");
+    assert_eq!(text("checkout.md"), "---\nwas: [pay]\nset: { paid: true }\n---\nPay {{ total }}\n");
     assert_eq!(text("orders/find.md"), "---\nto: checkout\n---\nSee [the rest](../checkout.md).\n");
     assert!(text("start.md").contains("to: checkout }\n  - to: /checkout\n"), "{}", text("start.md"));
     assert_eq!(same(&SHOP, &change), None);
