@@ -26,8 +26,6 @@ pub(crate) struct Client {
     pub(crate) versioned_edits: bool,
     /// Renames of files inside edits.
     pub(crate) file_renames: bool,
-    /// New files inside edits.
-    pub(crate) file_creation: bool,
     /// `relatedInformation` of findings.
     pub(crate) related: bool,
     /// Tags of findings.
@@ -36,8 +34,6 @@ pub(crate) struct Client {
     pub(crate) versions: bool,
     /// Watched files that are registered later.
     pub(crate) watching: bool,
-    /// Whole lines of foldings only.
-    pub(crate) line_folding: bool,
 }
 
 impl Client {
@@ -57,12 +53,10 @@ impl Client {
             action_literals: at("/textDocument/codeAction/codeActionLiteralSupport").is_some_and(Json::is_object),
             versioned_edits: is(&format!("{edits}/documentChanges")),
             file_renames: is(&format!("{edits}/documentChanges")) && lists(&format!("{edits}/resourceOperations"), "rename"),
-            file_creation: is(&format!("{edits}/documentChanges")) && lists(&format!("{edits}/resourceOperations"), "create"),
             related: is("/textDocument/publishDiagnostics/relatedInformation"),
             tags: at("/textDocument/publishDiagnostics/tagSupport").is_some_and(|tags| tags.is_object() || tags == true),
             versions: is("/textDocument/publishDiagnostics/versionSupport"),
             watching: is("/workspace/didChangeWatchedFiles/dynamicRegistration"),
-            line_folding: is("/textDocument/foldingRange/lineFoldingOnly"),
         }
     }
 }

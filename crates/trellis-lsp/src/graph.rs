@@ -278,11 +278,6 @@ impl Graph {
         self.link.as_ref().is_some_and(|link| link.generation == self.generation)
     }
 
-    /// Returns the last link that is done, however old.
-    pub(crate) fn link(&self) -> Option<&Link> {
-        self.link.as_ref()
-    }
-
     /// Returns the program of the last link, also one with mistakes.
     pub(crate) fn program(&self) -> Option<&Arc<Program>> {
         self.link.as_ref()?.program.as_ref()

@@ -4,3 +4,7 @@
 mod client;
 #[path = "main/findings.rs"]
 mod findings;
+#[path = "main/requests.rs"]
+mod requests;
+#[path = "main/typing.rs"]
+mod typing;

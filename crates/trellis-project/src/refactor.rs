@@ -42,6 +42,10 @@ pub fn refactored(documents: &[Arc<Document>], change: &GraphChange) -> Result<B
         }
     }
     let after = compiled(&texts)?;
+    let (Some(one), Some(other)) = (&before.draft, &after.draft) else { return Err(RenameRefusal("the graph has no `start`".into())) };
+    if let Some(difference) = difference(one.program(), other.program(), change) {
+        return Err(RenameRefusal(difference));
+    }
     let moved = |path: &FilePath| change.files.iter().find(|file| file.from == *path).map_or_else(|| path.clone(), |file| file.to.clone());
     let findings = |compiled: &Compiled, moves: bool| {
         let place = |path: &FilePath| if moves { moved(path) } else { path.clone() };
@@ -59,13 +63,7 @@ pub fn refactored(documents: &[Arc<Document>], change: &GraphChange) -> Result<B
         let what = first.map_or_else(|| "a finding would go".to_owned(), |found| format!("this would be wrong: {}", found.message));
         return Err(RenameRefusal(what));
     }
-    match (before.draft, after.draft) {
-        (Some(one), Some(other)) => match difference(one.program(), other.program(), change) {
-            Some(difference) => Err(RenameRefusal(difference)),
-            None => Ok(texts),
-        },
-        _ => Err(RenameRefusal("the graph has no `start`".into())),
-    }
+    Ok(texts)
 }
 
 fn compiled(texts: &BTreeMap<FilePath, String>) -> Result<Compiled, RenameRefusal> {

@@ -74,10 +74,10 @@ impl Client {
             write(&folder.path().join(path), text);
         }
         let root = std::fs::canonicalize(folder.path()).expect("it is there");
-        Self::at(folder, &[root], capabilities, options)
+        Self::in_folders(folder, &[root], capabilities, options)
     }
 
-    pub(crate) fn at(folder: tempfile::TempDir, roots: &[PathBuf], capabilities: Json, options: Json) -> Self {
+    fn in_folders(folder: tempfile::TempDir, roots: &[PathBuf], capabilities: Json, options: Json) -> Self {
         let (own, other) = Connection::memory();
         let server = std::thread::spawn(move || serve(&other, |_| Vec::new()));
         let mut client = Self {
@@ -188,9 +188,18 @@ impl Client {
         }
     }
 
-    /// The last list of a file, as lines.
-    pub(crate) fn last(&self, path: &str) -> Vec<String> {
-        self.lists.get(&self.uri(path)).and_then(|lists| lists.last()).map(List::lines).unwrap_or_default()
+    /// Asks about the place of the cursor `‸` in a text that is typed into an open file.
+    pub(crate) fn at(&mut self, path: &str, version: i32, marked: &str, method: &str) -> Json {
+        let before = marked.split('‸').next().unwrap_or_default();
+        let text = marked.replace('‸', "");
+        self.replace(path, version, &text);
+        let line = before.matches('\n').count();
+        let character = before.rsplit('\n').next().unwrap_or_default().encode_utf16().count();
+        let mut params = json!({ "textDocument": { "uri": self.uri(path) }, "position": { "line": line, "character": character } });
+        if method.ends_with("references") {
+            params["context"] = json!({ "includeDeclaration": true });
+        }
+        self.request(method, params).unwrap_or_else(|error| panic!("{method} at {marked}: {error:?}"))
     }
 
     /// Says goodbye.
