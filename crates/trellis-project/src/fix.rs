@@ -88,7 +88,7 @@ impl Fixer {
             return Ok(());
         }
         let path = FilePath::from(PROJECT_FILE);
-        self.overlay.put(&path, &Settings { templates: Some(Dialect::Go), ..Settings::default() }.file());
+        self.overlay.put(&path, Some(&Settings { templates: Some(Dialect::Go), ..Settings::default() }.file()));
         let at = LineColumn { line: 1, column: 1 };
         self.done.push(AppliedFix { path, at, code: Code::TemplateSyntax, title: "set `templates: go`".into() });
         self.project.reload()?;
@@ -120,7 +120,7 @@ impl Fixer {
                 Some(after) => {
                     let alike = text.and_then(|text| alike.get(&**text)).map_or(&[][..], Vec::as_slice);
                     for path in self.paths_of(path, alike) {
-                        self.overlay.put(&path, &after);
+                        self.overlay.put(&path, Some(&after));
                         changed.insert(path);
                     }
                 }
@@ -133,7 +133,7 @@ impl Fixer {
         for document in self.project.documents() {
             let was_read = before.get(&document.path).is_some_and(|before| !matches!(before.content, Content::Broken));
             if changed.contains(&document.path) && was_read && matches!(document.content, Content::Broken) {
-                self.overlay.put(&document.path, &before[&document.path].text);
+                self.overlay.put(&document.path, Some(&before[&document.path].text));
                 changed.remove(&document.path);
                 refused.insert(document.path.clone());
             }

@@ -208,7 +208,7 @@ impl Run {
             self.done.push(Done { path: path.clone(), at: is_old.then(|| located(original, at)), what: change.what.clone() });
         }
         past.push(Past { text: Arc::clone(text), changes });
-        self.overlay.put(path, after);
+        self.overlay.put(path, Some(after));
     }
 
     /// Writes settings into their files; whether that changed anything.
@@ -219,7 +219,7 @@ impl Run {
                 let file = wanted.file();
                 self.done.extend(wanted.reasons().into_iter().map(|what| Done { path: place.clone(), at: None, what }));
                 self.made.insert(place.clone());
-                self.overlay.put(place, &file);
+                self.overlay.put(place, Some(&file));
                 changed = true;
                 continue;
             };

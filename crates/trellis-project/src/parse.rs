@@ -77,12 +77,24 @@ impl Parsed {
     }
 }
 
+impl Parsed {
+    /// Parses a source, unless `known` is what it would come to.
+    pub(crate) fn of(source: Source, dialect: Dialect, is_graph: bool, known: Option<&Self>) -> Self {
+        match known {
+            Some(known) if known.is_of(&source, dialect) => known.clone(),
+            _ => Self::new(source, dialect, is_graph),
+        }
+    }
+
+    /// Whether its document holds all that it was parsed from.
+    pub(crate) fn is_text(&self) -> bool {
+        matches!(self.origin, Origin::Text)
+    }
+}
+
 /// Reads and parses one file, unless `known` is what it would come to.
 pub(crate) fn parse(loader: &dyn GraphLoader, path: &FilePath, dialect: Dialect, known: Option<&Parsed>) -> Result<Parsed, LoadError> {
     // The path that was listed is kept anyway; one is enough.
     let source = Source { path: FilePath::clone(path), ..loader.read_file(path)? };
-    match known {
-        Some(known) if known.is_of(&source, dialect) => Ok(known.clone()),
-        _ => Ok(Parsed::new(source, dialect, loader.is_file())),
-    }
+    Ok(Parsed::of(source, dialect, loader.is_file(), known))
 }
