@@ -29,7 +29,7 @@ pub use self::{
 };
 
 /// One thing that happened.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// Its number, from 0.
     pub seq: u64,
@@ -61,7 +61,7 @@ pub struct Record {
 }
 
 /// What a record is about: its `kind`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Entry {
     /// The session began; opens an epoch.

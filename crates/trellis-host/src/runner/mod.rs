@@ -211,7 +211,7 @@ impl<C: Console> Runner<C> {
             }
             SessionEvent::Refused(call, why) => Note::Refused(call, why),
             SessionEvent::RollingBack { node, why } => Note::RollingBack { node, why: why.as_deref() },
-            SessionEvent::Given(..) => return Ok(()),
+            SessionEvent::Given(..) | SessionEvent::Recorded(_) => return Ok(()),
         };
         console.note(note).await
     }

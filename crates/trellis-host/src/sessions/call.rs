@@ -1,6 +1,6 @@
 //! Carrying a call out: its delay, the interceptors, its approval, then the binding or the client.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use trellis_core::{Context, Engine, Input, ToolError, ToolOutcome, ToolResult, engine::Call, state::PendingCall};
 
@@ -155,7 +155,7 @@ impl Sessions {
         let (tell, of) = (self.teller(&slot.id), Arc::clone(call));
         let report = move |line: &str| tell(&SessionEvent::Progress(Arc::clone(&of), line.into()));
         let caller = Caller::new(slot.id.clone(), self.graph(), report).within(context);
-        if self.observers.read().unwrap_or_else(PoisonError::into_inner).is_empty() {
+        if !self.is_observed() {
             return caller;
         }
         let (tell, of) = (self.teller(&slot.id), Arc::clone(call));

@@ -106,6 +106,9 @@ impl Sessions {
     /// Goes on until somebody else is needed, or time must pass that nobody waits for. Who was woken has a seat.
     pub(super) async fn rest(&self, slot: &Slot, patience: SleepPolicy, mut seat: Option<&mut Seat>) -> Result<RestPoint, SendError> {
         slot.take_pause();
+        if seat.is_some() && self.is_paused(&slot.id) {
+            return Err(SendError::Stopped);
+        }
         loop {
             let (act, step) = self.next(slot)?;
             self.keep(slot, &act).await?;

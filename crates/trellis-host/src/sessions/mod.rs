@@ -16,7 +16,9 @@
 mod call;
 mod drive;
 mod memory;
+mod observing;
 mod parts;
+mod pausing;
 mod persistence;
 mod policy;
 mod predicate;
@@ -31,7 +33,7 @@ mod upgrade;
 mod view;
 
 use std::{
-    collections::{BTreeMap, btree_map::Entry},
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
     fmt,
     sync::{
         Arc, Mutex, PoisonError, RwLock,
@@ -56,7 +58,6 @@ pub use self::{
 };
 use crate::{
     binding::Bindings,
-    guard::guarded,
     hooks::{Hooked, Hooks},
     interceptor::Interceptor,
     journal::Clock,
@@ -68,8 +69,6 @@ use crate::{
 const MAX_TURN_CONFLICTS: usize = 8;
 /// How many sessions that nobody goes on with stay in memory, if nothing else is said.
 const IN_MEMORY: usize = 1024;
-
-type Observer = Arc<dyn Fn(&SessionId, &SessionEvent) + Send + Sync>;
 
 /// The sessions of one graph.
 ///
@@ -109,10 +108,12 @@ pub struct Sessions {
     policy: Policy,
     clock: Clock,
     interceptors: Vec<Arc<dyn Interceptor>>,
-    observers: Arc<RwLock<Vec<Observer>>>,
+    observers: Arc<RwLock<Vec<observing::Observer>>>,
     hooks: Vec<Hooked>,
     dropped: Arc<AtomicU64>,
     slots: Mutex<BTreeMap<SessionId, Arc<Slot>>>,
+    /// Sessions that nobody here goes on with until they are resumed.
+    paused: Mutex<BTreeSet<SessionId>>,
     /// How many sessions that nobody goes on with stay in memory, and how often one was used.
     in_memory: usize,
     uses: AtomicU64,
@@ -150,6 +151,7 @@ impl Sessions {
             hooks: Vec::new(),
             dropped: Arc::default(),
             slots: Mutex::default(),
+            paused: Mutex::default(),
             in_memory: IN_MEMORY,
             uses: AtomicU64::new(0),
             is_stopping: AtomicBool::new(false),
@@ -215,12 +217,6 @@ impl Sessions {
         Arc::clone(&self.dropped)
     }
 
-    /// Shows what happens to `observe`, as it happens. It is called between steps, so it must be quick: a channel's sender is. A panic in it is counted
-    /// ([`Sessions::dropped`]) and stops nothing.
-    pub fn observe(&self, observe: impl Fn(&SessionId, &SessionEvent) + Send + Sync + 'static) {
-        self.observers.write().unwrap_or_else(PoisonError::into_inner).push(Arc::new(observe));
-    }
-
     /// Begins a session and goes on to its first stop. A start without a name is `local`.
     ///
     /// # Errors
@@ -274,7 +270,7 @@ impl Sessions {
     /// A refusal: nothing happened, and what is awaited. [`SendError::Stale`] and [`SendError::TooLate`]: something else is asked by now, and what.
     pub async fn send(&self, id: &SessionId, sent: impl Into<Sent>) -> Result<Turn, SendError> {
         self.admit()?;
-        let slot = self.slot(id)?;
+        let slot = self.unpaused(id)?;
         let turn = self.sent(&slot, sent.into()).await;
         self.leave(slot);
         turn
@@ -287,7 +283,7 @@ impl Sessions {
     /// There is no such session, or it cannot go on.
     pub async fn resume(&self, id: &SessionId) -> Result<Turn, SendError> {
         self.admit()?;
-        let slot = self.slot(id)?;
+        let slot = self.unpaused(id)?;
         let turn = self.renewed(&slot).await;
         self.leave(slot);
         turn
@@ -300,7 +296,7 @@ impl Sessions {
     /// Nothing handles it, or it cannot be stored; nothing happened.
     pub async fn signal(&self, id: &SessionId, signal: &SignalName) -> Result<(), SendError> {
         self.admit()?;
-        let slot = self.slot(id)?;
+        let slot = self.unpaused(id)?;
         let raised = async {
             self.arrived(&slot).await?;
             let promise = self.raise(&slot, signal)?;
@@ -309,15 +305,6 @@ impl Sessions {
         let raised = raised.await;
         self.leave(slot);
         raised
-    }
-
-    /// Stops what a session is doing here; it stays waiting where it is. Who waits for the turn gets [`SendError::Stopped`].
-    ///
-    /// # Errors
-    /// There is no such session in memory, so nothing of it runs here.
-    pub fn pause(&self, id: &SessionId) -> Result<(), SendError> {
-        self.found(id).ok_or_else(|| SendError::Unknown(id.clone()))?.pause();
-        Ok(())
     }
 
     /// Puts another program under all sessions. Each takes it up before its next view; [`Sessions::resume`] makes that now.
@@ -372,22 +359,6 @@ impl Sessions {
 
     fn current(&self) -> Current {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn tell(&self, slot: &Slot, happening: &SessionEvent) {
-        self.teller(&slot.id)(happening);
-    }
-
-    /// Tells what happens in a session to who observes it.
-    fn teller(&self, session: &SessionId) -> impl Fn(&SessionEvent) + Send + Sync + use<> {
-        let (session, observers, dropped) = (session.clone(), Arc::clone(&self.observers), Arc::clone(&self.dropped));
-        move |happening| {
-            for observe in observers.read().unwrap_or_else(PoisonError::into_inner).iter() {
-                if guarded(|| observe(&session, happening)).is_err() {
-                    dropped.fetch_add(1, Ordering::Relaxed);
-                }
-            }
-        }
     }
 }
 

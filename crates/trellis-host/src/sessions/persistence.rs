@@ -10,7 +10,7 @@ use std::{
 use trellis_core::{SessionId, State};
 
 use super::{
-    SendError, Sessions, Stop, Unbound,
+    SendError, SessionEvent, Sessions, Stop, Unbound,
     drive::Act,
     slot::{PanicSafeLock, RunningSession, Slot, SlotState},
 };
@@ -208,7 +208,11 @@ impl Sessions {
         }
         let due = self.due_of(running, act);
         self.see(running);
-        let records: Vec<Arc<str>> = running.session.take_records().iter().map(json).collect();
+        let taken = running.session.take_records();
+        let records: Vec<Arc<str>> = taken.iter().map(json).collect();
+        if self.is_observed() {
+            running.telling.insert(0, SessionEvent::Recorded(taken.into()));
+        }
         let here = running.session.here();
         let next = running.session.journal().next_seq();
         let (tail, snapshot) = running.tail.grown(&records, here);

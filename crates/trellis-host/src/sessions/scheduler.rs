@@ -186,6 +186,10 @@ impl Sessions {
                 && let Some(seat) = seats.free()
                 && let Some((session, next)) = schedule.pop(now)
             {
+                if self.is_paused(&session) {
+                    schedule.awake.remove(&session);
+                    continue;
+                }
                 running.spawn(Arc::clone(self).wake(session, next, seat));
             }
             if running.is_empty() && schedule.is_over(how, self.clock.now()) {
@@ -323,6 +327,8 @@ impl Schedule {
                 self.others.insert(session.clone());
                 (found, Some(now + OTHERS), None)
             }
+            // It is paused: who resumes it has it listed anew.
+            Err(SendError::Stopped) => return Some(Err(SendError::Stopped)),
             Err(error) => (next, None, Some(Err(error))),
         };
         if let Some(due) = due.filter(|due| *due <= self.horizon) {

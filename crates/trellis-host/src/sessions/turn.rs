@@ -11,6 +11,7 @@ use trellis_core::{
 
 use crate::{
     binding::Delta,
+    journal::Record,
     policy::Decided,
     session::SessionError,
     store::{BadName, StoreError},
@@ -206,6 +207,8 @@ impl From<Input> for Reply {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SessionEvent {
+    /// Records were stored: told right after their append, and before everything else that is told of them. Not where there is no store.
+    Recorded(Arc<[Record]>),
     /// A node says something, as Markdown.
     Said(Arc<str>),
     /// An input was counted as invalid, with what to say (language 6.5).

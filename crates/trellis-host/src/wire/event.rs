@@ -50,7 +50,7 @@ impl SessionEvent {
             Seen::Returned(_, result) => Self::ToolResult(CallResult::from(result)),
             Seen::Adopted(moved) => Self::Reload(Reload::sound(moved.as_deref())),
             Seen::Trouble(code, message) => Self::Error(Refusal::new(code, message)),
-            Seen::Sleeping(_) | Seen::Refused(..) | Seen::Given(..) | Seen::RollingBack { .. } => return None,
+            Seen::Recorded(_) | Seen::Sleeping(_) | Seen::Refused(..) | Seen::Given(..) | Seen::RollingBack { .. } => return None,
         })
     }
 }

@@ -1,0 +1,39 @@
+//! Observers: whoever wants to see what happens in sessions, as it happens.
+
+use std::sync::{Arc, PoisonError, atomic::Ordering};
+
+use trellis_core::SessionId;
+
+use super::{SessionEvent, Sessions, slot::Slot};
+use crate::guard::guarded;
+
+pub(super) type Observer = Arc<dyn Fn(&SessionId, &SessionEvent) + Send + Sync>;
+
+impl Sessions {
+    /// Shows what happens to `observe`, as it happens. It is called between steps, so it must be quick: a channel's sender is. A panic in it is counted
+    /// ([`Sessions::dropped`]) and stops nothing.
+    pub fn observe(&self, observe: impl Fn(&SessionId, &SessionEvent) + Send + Sync + 'static) {
+        self.observers.write().unwrap_or_else(PoisonError::into_inner).push(Arc::new(observe));
+    }
+
+    /// Whether anybody observes.
+    pub(super) fn is_observed(&self) -> bool {
+        !self.observers.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    pub(super) fn tell(&self, slot: &Slot, happening: &SessionEvent) {
+        self.teller(&slot.id)(happening);
+    }
+
+    /// Tells what happens in a session to who observes it.
+    pub(super) fn teller(&self, session: &SessionId) -> impl Fn(&SessionEvent) + Send + Sync + use<> {
+        let (session, observers, dropped) = (session.clone(), Arc::clone(&self.observers), Arc::clone(&self.dropped));
+        move |happening| {
+            for observe in observers.read().unwrap_or_else(PoisonError::into_inner).iter() {
+                if guarded(|| observe(&session, happening)).is_err() {
+                    dropped.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+}

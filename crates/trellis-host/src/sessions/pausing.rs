@@ -1,0 +1,42 @@
+//! Pauses: a session that nobody here goes on with, until somebody asks for it.
+//!
+//! A pause is no record: another process that has the store may go on with the session.
+
+use std::sync::Arc;
+
+use trellis_core::SessionId;
+
+use super::{
+    SendError, Sessions,
+    slot::{PanicSafeLock, Slot},
+};
+
+impl Sessions {
+    /// Stops what a session is doing here; it stays waiting where it is, and a call that was under way stays pending under its key. Who waits for the
+    /// turn gets [`SendError::Stopped`]. [`Sessions::drive`] leaves the session alone until [`Sessions::resume`], an answer or a signal.
+    ///
+    /// # Errors
+    /// There is no such session in memory, and no store that could have it.
+    pub fn pause(&self, id: &SessionId) -> Result<(), SendError> {
+        let slot = self.found(id);
+        if slot.is_none() && self.keeping.is_none() {
+            return Err(SendError::Unknown(id.clone()));
+        }
+        self.paused.locked().insert(id.clone());
+        slot.iter().for_each(|slot| slot.pause());
+        Ok(())
+    }
+
+    /// Whether a session is paused here.
+    pub fn is_paused(&self, id: &SessionId) -> bool {
+        self.paused.locked().contains(id)
+    }
+
+    /// The place of a session that somebody goes on with: it is paused no longer.
+    pub(super) fn unpaused(&self, id: &SessionId) -> Result<Arc<Slot>, SendError> {
+        if self.paused.locked().remove(id) {
+            self.sooner.notify_one();
+        }
+        self.slot(id)
+    }
+}
