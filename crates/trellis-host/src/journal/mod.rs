@@ -7,6 +7,7 @@
 
 mod clock;
 mod fold;
+mod request;
 mod retake;
 
 use std::sync::Arc;
@@ -25,6 +26,7 @@ pub(crate) use self::retake::retake;
 pub use self::{
     clock::Clock,
     fold::{FoldError, fold},
+    request::{RequestKey, TakenRequests},
     retake::replay,
 };
 
@@ -58,6 +60,9 @@ pub struct Record {
     /// redacts anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<u32>,
+    /// The request that made it, if a server knows that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<RequestKey>,
 }
 
 /// What a record is about: its `kind`.
@@ -339,6 +344,7 @@ mod tests {
             changes: Box::default(),
             still_asked: false,
             question: None,
+            request: None,
         }
     }
 

@@ -154,7 +154,7 @@ impl<C: Console> Runner<C> {
                     Raised::TooEarly if held.is_urgent() => return Ok(interrupted()),
                     Raised::TooEarly => break,
                     Raised::Refused(signal, refusal) if !is_interrupt(&signal) => {
-                        console.note(Note::Error { code: super::code(&refusal), message: &refusal.to_string() }).await?;
+                        console.note(Note::Error { code: refusal.line_code(), message: &refusal.to_string() }).await?;
                     }
                     Raised::Refused(_, SendError::NotBegun(_)) => return Ok(interrupted()),
                     Raised::Refused(..) if stopping => return Ok(interrupted()),

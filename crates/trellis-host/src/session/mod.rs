@@ -279,7 +279,8 @@ impl Session {
     fn record(&mut self, at: u64, entry: Entry, from: Option<NodeId>, events: Vec<Event>, changes: Changes, still_asked: bool) {
         let to = self.here.state.current_node_id.clone();
         let (seq, program) = (self.journal.next_seq(), Arc::clone(&self.here.state.program));
-        let record = Record { seq, at, entry, from, to, events, program, changes: Box::new(changes), still_asked, question: None };
+        let record =
+            Record { seq, at, entry, from, to, events, program, changes: Box::new(changes), still_asked, question: None, request: None };
         self.here.ask_by(&record);
         let appended = self.journal.append(record);
         debug_assert!(appended.is_ok(), "a session is the only writer of its journal");

@@ -11,7 +11,7 @@ use trellis_core::{
 
 use super::{Adoption, Session};
 use crate::{
-    journal::{Entry, Needs},
+    journal::{Entry, Needs, RequestKey},
     store::{restore, whole},
 };
 
@@ -103,6 +103,13 @@ impl Session {
             self.here.question = checksum;
             self.journal.note_question(checksum);
         }
+    }
+
+    /// Notes who asked for the record `seq`; false where it is not here.
+    pub(crate) fn attribute(&mut self, seq: u64, request: &RequestKey) -> bool {
+        let is_here = self.journal.attribute(seq, request);
+        self.here.requests.remember(Some(request).filter(|_| is_here));
+        is_here
     }
 
     /// What the current entering said last.

@@ -22,18 +22,20 @@ mod pausing;
 mod persistence;
 mod policy;
 mod predicate;
+mod requests;
 mod ruling;
 mod scheduler;
 mod sending;
 mod signal;
 mod slot;
+mod starting;
 mod stopping;
 mod turn;
 mod upgrade;
 mod view;
 
 use std::{
-    collections::{BTreeMap, BTreeSet, btree_map::Entry},
+    collections::{BTreeMap, BTreeSet},
     fmt,
     sync::{
         Arc, Mutex, PoisonError, RwLock,
@@ -43,12 +45,12 @@ use std::{
 };
 
 use tokio::sync::Notify;
-use trellis_core::{Engine, SessionId, SignalName, Start};
+use trellis_core::{Engine, SessionId, SignalName};
 
 pub(crate) use self::drive::quoted;
 use self::{
     persistence::Persistence,
-    slot::{PanicSafeLock, Slot, SlotState},
+    slot::{PanicSafeLock, Slot},
 };
 pub use self::{
     policy::{Policy, Unbound, UnknownFunctions, Vetoed},
@@ -62,7 +64,7 @@ use crate::{
     interceptor::Interceptor,
     journal::Clock,
     session::Session,
-    store::{Redacted, SessionStore, StoreError, check_name},
+    store::{Redacted, SessionStore},
 };
 
 /// How often a session is loaded again in one turn because somebody else went on with it.
@@ -217,50 +219,6 @@ impl Sessions {
         Arc::clone(&self.dropped)
     }
 
-    /// Begins a session and goes on to its first stop. A start without a name is `local`.
-    ///
-    /// # Errors
-    /// The start is refused, or there is a session of that name.
-    pub async fn start(&self, start: Start) -> Result<Turn, SendError> {
-        self.admit()?;
-        let id = start.session.clone().unwrap_or_else(|| SessionId::from("local"));
-        check_name(id.as_str())?;
-        if self.is_stored(&id).await? {
-            return Err(SendError::Exists(id));
-        }
-        let slot = Arc::new(Slot::new(id.clone(), SlotState::beginning(Start { session: Some(id.clone()), ..start })));
-        match self.slots.locked().entry(id.clone()) {
-            Entry::Occupied(_) => return Err(SendError::Exists(id)),
-            Entry::Vacant(place) => drop(place.insert(Arc::clone(&slot))),
-        }
-        let turn = match self.driven(&slot).await {
-            // Somebody else has a session of that name in the store.
-            Err(SendError::Store(StoreError::Conflict { expected: 0, .. })) => {
-                self.slots.locked().remove(&id);
-                Err(SendError::Exists(id))
-            }
-            Err(refused @ (SendError::Start(_) | SendError::Store(_))) => {
-                self.slots.locked().remove(&id);
-                Err(refused)
-            }
-            turn => turn,
-        };
-        self.leave(slot);
-        turn
-    }
-
-    /// Begins a session, or goes on with the one of that name that the store has.
-    ///
-    /// # Errors
-    /// As [`Sessions::start`]; [`SendError::Exists`] where there is one, and the start says more than its name.
-    pub async fn start_or_resume(&self, start: Start) -> Result<Turn, SendError> {
-        let is_bare = start.context.is_empty() && start.at.is_none();
-        match self.start(start).await {
-            Err(SendError::Exists(id)) if is_bare && self.keeping.is_some() => self.resume(&id).await,
-            turn => turn,
-        }
-    }
-
     /// Hands in an answer and goes on to the next stop. [`Turn::answer`] makes one that only the question of that turn takes; without a number an input
     /// is taken for whatever is asked. What the session said on the way to its question is said in the turn that comes back.
     ///
@@ -271,7 +229,7 @@ impl Sessions {
     pub async fn send(&self, id: &SessionId, sent: impl Into<Sent>) -> Result<Turn, SendError> {
         self.admit()?;
         let slot = self.unpaused(id)?;
-        let turn = self.sent(&slot, sent.into()).await;
+        let turn = self.sent(&slot, sent.into(), None).await;
         self.leave(slot);
         turn
     }
@@ -299,7 +257,7 @@ impl Sessions {
         let slot = self.unpaused(id)?;
         let raised = async {
             self.arrived(&slot).await?;
-            let promise = self.raise(&slot, signal)?;
+            let promise = self.raise(&slot, signal, None)?;
             self.kept(&slot, promise).await
         };
         let raised = raised.await;

@@ -208,6 +208,7 @@ impl Sessions {
         }
         let due = self.due_of(running, act);
         self.see(running);
+        running.attribute();
         let taken = running.session.take_records();
         let records: Vec<Arc<str>> = taken.iter().map(json).collect();
         if self.is_observed() {

@@ -13,7 +13,10 @@ use super::{
     drive::millis,
     slot::{PanicSafeLock, RunningSession, Slot, SlotState},
 };
-use crate::store::{Approved, SessionStore, StoreError};
+use crate::{
+    journal::RequestKey,
+    store::{Approved, SessionStore, StoreError},
+};
 
 /// What a session asked when an answer came for it.
 #[derive(Clone, Copy)]
@@ -72,22 +75,24 @@ impl RunningSession {
 
 impl Sessions {
     /// Takes what a client sent, and goes on to the next stop.
-    pub(super) async fn sent(&self, slot: &Slot, Sent { expected, reply }: Sent) -> Result<Turn, SendError> {
+    pub(super) async fn sent(&self, slot: &Slot, sent: Sent, request: Option<RequestKey>) -> Result<Turn, SendError> {
+        let Sent { expected, reply } = sent;
         match reply {
-            Reply::Input(trellis_core::Input::Signal(signal)) => self.signalled(slot, &signal).await,
-            reply => self.answered(slot, expected.filter(|_| reply.is_for_a_question()), reply).await,
+            Reply::Input(trellis_core::Input::Signal(signal)) => self.signalled(slot, &signal, request).await,
+            reply => self.answered(slot, expected.filter(|_| reply.is_for_a_question()), reply, request).await,
         }
     }
 
-    async fn signalled(&self, slot: &Slot, signal: &SignalName) -> Result<Turn, SendError> {
+    async fn signalled(&self, slot: &Slot, signal: &SignalName, request: Option<RequestKey>) -> Result<Turn, SendError> {
         self.arrived(slot).await?;
-        let mut promise = self.raise(slot, signal)?;
+        self.admit_once(slot, request.as_ref()).await?;
+        let mut promise = self.raise(slot, signal, request)?;
         let turn = self.driven(slot).await?;
         // Somebody else may have gone on with it, and could not store it.
         promise.checked().map(|()| turn)
     }
 
-    async fn answered(&self, slot: &Slot, expected: Option<u64>, reply: Reply) -> Result<Turn, SendError> {
+    async fn answered(&self, slot: &Slot, expected: Option<u64>, reply: Reply, request: Option<RequestKey>) -> Result<Turn, SendError> {
         let _driving = slot.driving.lock().await;
         self.admit()?;
         if let Some(expected) = expected {
@@ -95,6 +100,7 @@ impl Sessions {
             slot.outdated(expected);
         }
         let question = self.arrive(slot).await?;
+        self.admit_once(slot, request.as_ref()).await?;
         let expected = expected.or(question.asked);
         if reply.is_for_a_question() {
             self.hold_against(slot, expected, question).await?;
@@ -102,7 +108,7 @@ impl Sessions {
             return Err(SendError::TooLate(Box::new(self.present(slot).await?)));
         }
         let mut saw = slot.place.locked().running().map(Saw::of);
-        self.take(slot, reply.clone())?;
+        self.take_by(slot, reply.clone(), request.clone())?;
         for _ in 0..MAX_TURN_CONFLICTS {
             let turn = self.onward(slot).await;
             let (Err(SendError::Store(StoreError::Conflict { expected: at, .. })), Some(before)) = (&turn, &mut saw) else { return turn };
@@ -111,6 +117,7 @@ impl Sessions {
             if *at > before.next {
                 continue;
             }
+            self.admit_once(slot, request.as_ref()).await?;
             if !self.shows_again(slot, before) {
                 if !reply.is_for_a_question() {
                     return turn;
@@ -118,7 +125,7 @@ impl Sessions {
                 let question = self.arrive(slot).await?;
                 self.hold_against(slot, expected, question).await?;
             }
-            self.take(slot, reply.clone())?;
+            self.take_by(slot, reply.clone(), request.clone())?;
         }
         self.onward(slot).await
     }
@@ -173,7 +180,7 @@ impl Sessions {
     }
 
     /// The turn where a session stands.
-    async fn present(&self, slot: &Slot) -> Result<Turn, SendError> {
+    pub(super) async fn present(&self, slot: &Slot) -> Result<Turn, SendError> {
         let stop = slot.place.locked().running().and_then(|running| running.stop.clone());
         let turn = match stop {
             Some(stop) => self.stopped(slot, stop),

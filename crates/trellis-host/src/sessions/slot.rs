@@ -22,6 +22,7 @@ use super::{SessionEvent, Stop, persistence::StoreTail};
 use crate::{
     binding::Bindings,
     hooks::{HookEvent, Moment, Sight},
+    journal::RequestKey,
     session::Session,
     store::StoreError,
 };
@@ -53,6 +54,7 @@ pub(super) struct NewSession {
     pub(super) start: Start,
     pub(super) answers: Answers,
     pub(super) asks: Option<Box<Unanswered>>,
+    pub(super) request: Option<RequestKey>,
 }
 
 pub(super) struct RunningSession {
@@ -87,6 +89,8 @@ pub(super) struct RunningSession {
     /// Who wants to know when what happened is stored.
     pub(super) promised: Vec<oneshot::Sender<Result<(), StoreError>>>,
     pub(super) tail: StoreTail,
+    /// Requests whose records are not stored yet, with the number of the first record of each.
+    pub(super) requests: Vec<(u64, RequestKey)>,
 }
 
 impl Slot {
@@ -170,8 +174,8 @@ impl Slot {
 }
 
 impl SlotState {
-    pub(super) fn beginning(start: Start) -> Self {
-        Self::Beginning(Box::new(NewSession { start, answers: Answers::new(), asks: None }))
+    pub(super) fn beginning(start: Start, request: Option<RequestKey>) -> Self {
+        Self::Beginning(Box::new(NewSession { start, answers: Answers::new(), asks: None, request }))
     }
 
     pub(super) fn running(&self) -> Option<&RunningSession> {
@@ -209,6 +213,7 @@ impl RunningSession {
             started: BTreeSet::new(),
             promised: Vec::new(),
             tail: StoreTail::default(),
+            requests: Vec::new(),
         }
     }
 

@@ -272,6 +272,12 @@ pub enum SendError {
     /// Something else is asked since the turn that it answers; nothing was taken.
     #[error("this answers an earlier question; the session went on since, and asks something else now")]
     Stale(Box<Turn>),
+    /// This request was taken before; nothing was done now. With where the session is.
+    #[error("this request was taken before")]
+    Repeated(Box<Turn>),
+    /// Another request had this name.
+    #[error("another request to session `{0}` had this key; a key names one request")]
+    KeyReused(SessionId),
     /// The time was up before the answer came; nothing was taken. With where the session is now.
     #[error("the time was up; the session went on without an answer")]
     TooLate(Box<Turn>),

@@ -12,7 +12,7 @@ use trellis_core::{
 
 use super::{Row, StoreError, Stored};
 use crate::{
-    journal::{Entry, Needs, Record},
+    journal::{Entry, Needs, Record, TakenRequests},
     policy::{Rulings, Spent},
 };
 
@@ -50,6 +50,9 @@ pub struct Snapshot {
     /// What it asks for in place of what its node asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked: Option<Needs>,
+    /// The named requests that it took last.
+    #[serde(default, skip_serializing_if = "TakenRequests::is_empty")]
+    pub requests: TakenRequests,
 }
 
 /// Snapshots were once kept without the number of their question: it is taken to be as new as they are.
@@ -99,6 +102,7 @@ impl Snapshot {
             asked: 1,
             question: None,
             blocked: None,
+            requests: TakenRequests::default(),
         }
     }
 
@@ -112,6 +116,7 @@ impl Snapshot {
         self.time(record.at, before);
         self.count_waits(record.at, &record.events);
         self.ask_by(record);
+        self.requests.remember(record.request.as_ref());
     }
 
     /// Remembers an approval.
@@ -224,8 +229,10 @@ impl Snapshot {
                         let began = if lost.is_some() { stored.head.began } else { record.at };
                         let asked = record.seq + 1;
                         let spent = before.as_ref().map(|before| before.spent).unwrap_or_default();
+                        let mut requests = before.take().map(|before| before.requests).unwrap_or_default();
+                        requests.remember(record.request.as_ref());
                         let anew = Self::beginning(state.clone(), record.at);
-                        (snapshot, lost) = (Some(Self { began, asked, spent, question: record.question, ..anew }), None);
+                        (snapshot, lost) = (Some(Self { began, asked, spent, requests, question: record.question, ..anew }), None);
                     }
                     (_, Some(snapshot)) if lost.is_none() => snapshot.take(&record),
                     _ => {}

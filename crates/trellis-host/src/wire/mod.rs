@@ -14,6 +14,7 @@
 //! **Invariant:** no other module writes or reads one of these shapes by hand; each type reads what it writes.
 
 mod call;
+mod code;
 #[cfg(feature = "schemars")]
 mod constraints;
 mod end;

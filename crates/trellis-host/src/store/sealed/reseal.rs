@@ -118,5 +118,6 @@ fn nothing_new(head: &Head) -> Record {
         program: head.program.clone(),
         still_asked: true,
         question: None,
+        request: None,
     }
 }
