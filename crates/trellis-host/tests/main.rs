@@ -34,6 +34,8 @@ mod parts;
 mod policy;
 #[path = "main/redaction.rs"]
 mod redaction;
+#[path = "main/requests.rs"]
+mod requests;
 #[path = "main/session.rs"]
 mod session;
 #[path = "main/sessions.rs"]

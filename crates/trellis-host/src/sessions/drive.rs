@@ -10,7 +10,7 @@ use trellis_core::{
 };
 
 use super::{
-    Reply, SendError, SessionEvent, Sessions, Stop, Turn,
+    Reply, Said, SendError, SessionEvent, Sessions, Stop, Turn,
     predicate::PredicateQuestion,
     scheduler::Seat,
     slot::{PanicSafeLock, RunningSession, Slot, SlotState},
@@ -150,13 +150,19 @@ impl Sessions {
     /// The turn of a session that stops.
     pub(super) fn stopped(&self, slot: &Slot, stop: Stop) -> Turn {
         let mut place = slot.place.locked();
-        let mut turn = Turn { session: slot.id.clone(), seq: 0, asked: 0, said: Vec::new(), stop, others: Arc::default() };
-        if let SlotState::Running(running) = &mut *place {
-            running.stop = Some(turn.stop.clone());
-            (turn.seq, turn.asked) = (running.session.journal().next_seq(), running.session.here().asked);
-            turn.said = std::mem::take(&mut running.said);
-            turn.others = Arc::clone(&running.others);
-        }
+        let mut turn = match &mut *place {
+            SlotState::Running(running) => {
+                running.stop = Some(stop.clone());
+                let (said, others) = (std::mem::take(&mut running.said), Arc::clone(&running.others));
+                Turn { said, others, ..Turn::of(&running.session, stop) }
+            }
+            SlotState::Beginning(beginning) => self.before(&slot.id, beginning, stop),
+            SlotState::Away | SlotState::Gone => {
+                let program = Arc::clone(self.current().engine.inspect().fingerprint());
+                Turn::before(slot.id.clone(), self.current().engine.inspect().entry().id.clone(), program, stop)
+            }
+        };
+        (turn.happened, turn.has_more) = slot.take_happened();
         turn
     }
 
@@ -196,9 +202,9 @@ impl Sessions {
         let due =
             |running: &RunningSession, timeout: Option<Duration>| timeout.map(|timeout| running.session.entered_at() + millis(timeout));
         Ok(match running.session.advance()? {
-            Halt::Said { content, .. } => {
+            Halt::Said { node, content } => {
                 running.telling.push(SessionEvent::Said(Arc::clone(&content)));
-                running.said.push(content);
+                running.said.push(Said { node, text: content });
                 Act::Go
             }
             Halt::Invalid(message) => {

@@ -56,7 +56,7 @@ pub use self::{
     policy::{Policy, Unbound, UnknownFunctions, Vetoed},
     scheduler::{Drive, DriveError, Driven},
     stopping::Stopped,
-    turn::{Reply, SendError, Sent, SessionEvent, Stop, Turn},
+    turn::{MAX_HAPPENED, Reply, Said, SendError, Sent, SessionEvent, Stop, Turn},
 };
 use crate::{
     binding::Bindings,

@@ -4,7 +4,10 @@ use std::sync::{Arc, PoisonError, atomic::Ordering};
 
 use trellis_core::SessionId;
 
-use super::{SessionEvent, Sessions, slot::Slot};
+use super::{
+    MAX_HAPPENED, SessionEvent, Sessions,
+    slot::{PanicSafeLock, Slot},
+};
 use crate::guard::guarded;
 
 pub(super) type Observer = Arc<dyn Fn(&SessionId, &SessionEvent) + Send + Sync>;
@@ -22,6 +25,9 @@ impl Sessions {
     }
 
     pub(super) fn tell(&self, slot: &Slot, happening: &SessionEvent) {
+        if happening.is_for_a_turn() {
+            slot.happened([happening.clone()]);
+        }
         self.teller(&slot.id)(happening);
     }
 
@@ -35,5 +41,31 @@ impl Sessions {
                 }
             }
         }
+    }
+}
+
+impl Slot {
+    /// Keeps for the next turn what happened.
+    pub(super) fn happened(&self, events: impl IntoIterator<Item = SessionEvent>) {
+        let mut happened = self.happened.locked();
+        happened.extend(events);
+        // One more tells that there were more.
+        let surplus = happened.len().saturating_sub(MAX_HAPPENED + 1);
+        happened.drain(..surplus);
+    }
+
+    /// What happened since the last turn, and whether more did.
+    pub(super) fn take_happened(&self) -> (Vec<SessionEvent>, bool) {
+        let mut happened = std::mem::take(&mut *self.happened.locked());
+        let has_more = happened.len() > MAX_HAPPENED;
+        happened.drain(..usize::from(has_more));
+        (happened, has_more)
+    }
+}
+
+impl SessionEvent {
+    /// Whether a turn has it: pieces of what comes whole are for those who watch.
+    fn is_for_a_turn(&self) -> bool {
+        !matches!(self, Self::Recorded(_) | Self::Progress(..) | Self::Delta(..) | Self::Sleeping(_))
     }
 }

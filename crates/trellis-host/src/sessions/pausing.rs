@@ -16,14 +16,28 @@ impl Sessions {
     /// turn gets [`SendError::Stopped`]. [`Sessions::drive`] leaves the session alone until [`Sessions::resume`], an answer or a signal.
     ///
     /// # Errors
-    /// There is no such session in memory, and no store that could have it.
+    /// There is no such session in memory, so nothing of it runs here.
     pub fn pause(&self, id: &SessionId) -> Result<(), SendError> {
-        let slot = self.found(id);
-        if slot.is_none() && self.keeping.is_none() {
+        let slot = self.found(id).ok_or_else(|| SendError::Unknown(id.clone()))?;
+        self.paused.locked().insert(id.clone());
+        slot.pause();
+        Ok(())
+    }
+
+    /// The same, also for a session that only the store has: nothing here begins to go on with it.
+    ///
+    /// # Errors
+    /// There is no such session.
+    pub async fn pause_stored(&self, id: &SessionId) -> Result<(), SendError> {
+        if self.pause(id).is_ok() {
+            return Ok(());
+        }
+        if !self.is_stored(id).await? {
             return Err(SendError::Unknown(id.clone()));
         }
         self.paused.locked().insert(id.clone());
-        slot.iter().for_each(|slot| slot.pause());
+        // It may have been loaded meanwhile.
+        self.found(id).iter().for_each(|slot| slot.pause());
         Ok(())
     }
 

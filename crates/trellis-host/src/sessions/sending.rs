@@ -9,7 +9,7 @@
 use trellis_core::{Next, SignalName};
 
 use super::{
-    MAX_TURN_CONFLICTS, Reply, SendError, Sent, Sessions, Stop, Turn,
+    MAX_TURN_CONFLICTS, Reply, Said, SendError, Sent, Sessions, Stop, Turn,
     drive::millis,
     slot::{PanicSafeLock, RunningSession, Slot, SlotState},
 };
@@ -223,6 +223,7 @@ impl Sessions {
 
     /// Keeps what a turn said for the one that comes back.
     fn unsay(&self, slot: &Slot, turn: Turn) {
+        slot.happened(turn.happened);
         if let SlotState::Running(running) = &mut *slot.place.locked() {
             running.said.splice(0..0, turn.said);
         }
@@ -232,7 +233,8 @@ impl Sessions {
     fn said_again(&self, slot: &Slot, mut turn: Turn) -> Turn {
         if turn.said.is_empty() {
             let place = slot.place.locked();
-            turn.said.extend(place.running().and_then(|running| running.session.words()).cloned());
+            let words = place.running().and_then(|running| running.session.words());
+            turn.said.extend(words.map(|text| Said { node: turn.node.clone(), text: text.clone() }));
         }
         turn
     }

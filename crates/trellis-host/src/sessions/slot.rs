@@ -18,7 +18,7 @@ use trellis_core::{
     state::{PendingCall, Status},
 };
 
-use super::{SessionEvent, Stop, persistence::StoreTail};
+use super::{Said, SessionEvent, Stop, persistence::StoreTail};
 use crate::{
     binding::Bindings,
     hooks::{HookEvent, Moment, Sight},
@@ -37,6 +37,8 @@ pub(super) struct Slot {
     paused: AtomicBool,
     /// When it was used last, counted in uses.
     pub(super) used: AtomicU64,
+    /// What happened since the last turn.
+    pub(super) happened: Mutex<Vec<SessionEvent>>,
 }
 
 /// How far a session is.
@@ -71,7 +73,7 @@ pub(super) struct RunningSession {
     /// The call of which it was told that its parts are carried out.
     pub(super) told_whole: Option<CallId>,
     /// What was said since the last turn.
-    pub(super) said: Vec<Arc<str>>,
+    pub(super) said: Vec<Said>,
     /// What is told as soon as it is stored.
     pub(super) telling: Vec<SessionEvent>,
     /// What hooks are told as soon as it is stored.
@@ -102,6 +104,7 @@ impl Slot {
             disturbed: Notify::new(),
             paused: AtomicBool::new(false),
             used: AtomicU64::new(0),
+            happened: Mutex::default(),
         }
     }
 

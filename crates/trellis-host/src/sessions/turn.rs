@@ -13,8 +13,8 @@ use crate::{
     binding::Delta,
     journal::Record,
     policy::Decided,
-    session::SessionError,
-    store::{BadName, StoreError},
+    session::{Session, SessionError},
+    store::{BadName, SessionStatus, StoreError},
 };
 
 /// Where a session stopped, and what it said on the way.
@@ -29,14 +29,80 @@ pub struct Turn {
     pub asked: u64,
     /// What its nodes said since the last turn, as Markdown; from [`crate::Sessions::resume`] and [`crate::Sessions::view`], where they said nothing
     /// since, what the present one said.
-    pub said: Vec<Arc<str>>,
+    pub said: Vec<Said>,
+    /// What happened since the last turn, the last [`MAX_HAPPENED`] of it: what its nodes said, its calls and their results, decisions of policies,
+    /// edits. Nothing in a turn that nobody went on for.
+    pub happened: Vec<SessionEvent>,
+    /// Whether more happened.
+    pub has_more: bool,
+    /// Where it stands; before it began, where it begins.
+    pub node: NodeId,
+    /// What it waits for, or how it ended.
+    pub standing: SessionStatus,
+    /// The fingerprint of the program that it is on.
+    pub program: Arc<str>,
     /// What it needs.
     pub stop: Stop,
     /// What other parts of the same call need: each is answered by its id, also before `stop`.
     pub others: Arc<Vec<Stop>>,
 }
 
+/// How much of what happened a turn has.
+pub const MAX_HAPPENED: usize = 200;
+
+/// A text that a node said, as Markdown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// The node.
+    pub node: NodeId,
+    /// The text.
+    pub text: Arc<str>,
+}
+
+impl std::ops::Deref for Said {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
+    }
+}
+
 impl Turn {
+    /// The turn of a session that stands where its state says.
+    pub(super) fn of(session: &Session, stop: Stop) -> Self {
+        let state = session.state();
+        Self {
+            session: state.session_id.clone(),
+            seq: session.journal().next_seq(),
+            asked: session.here().asked,
+            said: Vec::new(),
+            happened: Vec::new(),
+            has_more: false,
+            node: state.current_node_id.clone(),
+            standing: SessionStatus::of(state),
+            program: Arc::clone(&state.program),
+            stop,
+            others: Arc::default(),
+        }
+    }
+
+    /// The turn of a session that has not begun, and begins at `node`.
+    pub(super) fn before(session: SessionId, node: NodeId, program: Arc<str>, stop: Stop) -> Self {
+        Self {
+            session,
+            seq: 0,
+            asked: 0,
+            said: Vec::new(),
+            happened: Vec::new(),
+            has_more: false,
+            node,
+            standing: SessionStatus::Active,
+            program,
+            stop,
+            others: Arc::default(),
+        }
+    }
+
     /// When it stops waiting for the first of what it waits for, in milliseconds since 1970.
     pub fn due(&self) -> Option<u64> {
         std::iter::once(&self.stop).chain(self.others.iter()).filter_map(Stop::due).min()

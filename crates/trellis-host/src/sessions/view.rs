@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use trellis_core::{
     Next, SessionId,
-    engine::{Adopted, Call, RequestType, Unanswered, View},
+    engine::{Adopted, Call, RequestType, View},
     state::Status,
 };
 
 use super::{
-    Current, SendError, Sessions, Stop, Turn, Unbound,
+    Current, Said, SendError, Sessions, Stop, Turn, Unbound,
     drive::millis,
-    slot::{PanicSafeLock, SlotState},
+    slot::{NewSession, PanicSafeLock, SlotState},
 };
 use crate::{
     binding::Bindings,
@@ -51,13 +51,23 @@ impl Sessions {
         let place = slot.place.locked();
         let running = match &*place {
             SlotState::Running(running) => running,
-            SlotState::Beginning(beginning) => return Ok(beginning.asks.clone().map(|asked| asks_first(id, *asked))),
+            SlotState::Beginning(beginning) => {
+                let asks = beginning.asks.clone();
+                return Ok(asks.map(|asked| self.before(id, beginning, Stop::predicate(super::predicate::id(&asked.name, None), *asked))));
+            }
             SlotState::Away | SlotState::Gone => return Ok(None),
         };
         let current =
             Current { engine: running.session.engine().clone(), bindings: Arc::clone(&running.bindings), version: running.version };
         let stop = running.stop.clone().map_or_else(|| self.standing(&running.session, &current), Ok)?;
         Ok(Some(Turn { others: Arc::clone(&running.others), ..turn(&running.session, stop) }))
+    }
+
+    /// The turn of a session that has not begun.
+    pub(super) fn before(&self, id: &SessionId, beginning: &NewSession, stop: Stop) -> Turn {
+        let engine = self.current().engine;
+        let node = beginning.start.at.clone().unwrap_or_else(|| engine.inspect().entry().id.clone());
+        Turn::before(id.clone(), node, Arc::clone(engine.inspect().fingerprint()), stop)
     }
 
     /// What a session needs where it stands.
@@ -126,20 +136,32 @@ impl Sessions {
     }
 }
 
-/// The turn of a session that has not begun.
-fn asks_first(id: &SessionId, asked: Unanswered) -> Turn {
-    let stop = Stop::predicate(super::predicate::id(&asked.name, None), asked);
-    Turn { session: id.clone(), seq: 0, asked: 0, said: Vec::new(), stop, others: Arc::default() }
+impl Stop {
+    /// Whether nobody is needed: the session works by itself, or sleeps.
+    pub fn goes_on(&self) -> bool {
+        matches!(self, Self::Running { .. } | Self::Sleeping { .. })
+    }
+
+    /// Whether it works by itself.
+    pub fn is_running(&self) -> bool {
+        matches!(self, Self::Running { .. })
+    }
+
+    /// The call that is held for an approval.
+    pub fn held(&self) -> Option<&Call> {
+        if let Self::Approve { call, .. } = self { Some(call) } else { None }
+    }
+
+    /// Whether it is a call that the client carries out.
+    pub fn is_call(&self) -> bool {
+        matches!(self, Self::Call { .. })
+    }
 }
 
+/// The turn where a session stands, with what its node says.
 fn turn(session: &Session, stop: Stop) -> Turn {
     let content = session.words().cloned().or_else(|| session.engine().render(session.state()).ok()?.content);
-    Turn {
-        session: session.state().session_id.clone(),
-        seq: session.journal().next_seq(),
-        asked: session.here().asked,
-        said: content.into_iter().collect(),
-        stop,
-        others: Arc::default(),
-    }
+    let turn = Turn::of(session, stop);
+    let said = content.into_iter().map(|text| Said { node: turn.node.clone(), text }).collect();
+    Turn { said, ..turn }
 }

@@ -41,7 +41,7 @@ pub use self::{
         ApprovalQuestion, Choice, InputQuestion, InputType, KeepQuestion, KeysQuestion, PredicateQuestion, Running, RunningCall, Sleeping,
         Stop,
     },
-    turn::{Said, Turn},
+    turn::{OtherStop, Said, Turn},
 };
 
 /// The version of these shapes, which stands in the `$id` of their schema.
