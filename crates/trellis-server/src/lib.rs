@@ -28,5 +28,5 @@ pub use self::{
     served::{BadGraph, GraphSource, Served},
     server::Server,
     settings::{Bounds, Network, Settings},
-    trouble::{Code, Misfit, Trouble},
+    trouble::{Code, Misfit, Trouble, TroubleParts},
 };

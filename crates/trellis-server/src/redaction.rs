@@ -1,4 +1,4 @@
-//! What is secret is shown by no door: the redactor of each session, which learns as its records come (doors 0.6).
+//! What is secret is shown by no door: the redactor of each session, which learns as its records come.
 
 use std::{
     collections::BTreeMap,

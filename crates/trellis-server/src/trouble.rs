@@ -2,6 +2,8 @@
 //!
 //! **Invariant:** each error of the host becomes a code here, by one exhaustive match, and nowhere else.
 
+use std::ops::{Deref, DerefMut};
+
 use trellis_core::{
     NavigateError,
     engine::{NotEntered, StartError},
@@ -15,7 +17,11 @@ use trellis_host::{
 
 /// Why a request was not done.
 #[derive(Clone, Debug)]
-pub struct Trouble {
+pub struct Trouble(Box<TroubleParts>);
+
+/// What there is to say about trouble.
+#[derive(Clone, Debug)]
+pub struct TroubleParts {
     /// The stable code.
     pub code: Code,
     /// What is wrong, for people.
@@ -32,6 +38,20 @@ pub struct Trouble {
     pub retry_after: Option<u64>,
     /// What only the log of the server may say.
     pub log: Option<String>,
+}
+
+impl Deref for Trouble {
+    type Target = TroubleParts;
+
+    fn deref(&self) -> &TroubleParts {
+        &self.0
+    }
+}
+
+impl DerefMut for Trouble {
+    fn deref_mut(&mut self) -> &mut TroubleParts {
+        &mut self.0
+    }
 }
 
 /// Something in a request that does not fit.
@@ -168,7 +188,8 @@ impl Trouble {
             Code::StoreUnavailable | Code::NoProgram | Code::Stopping => Some(1),
             _ => None,
         };
-        Self { code, detail: detail.into(), errors: Vec::new(), expected: None, current: None, more, retry_after, log: None }
+        let detail = detail.into();
+        Self(Box::new(TroubleParts { code, detail, errors: Vec::new(), expected: None, current: None, more, retry_after, log: None }))
     }
 
     /// A request that is none.
@@ -179,14 +200,16 @@ impl Trouble {
     /// The same about a place in the request.
     #[must_use]
     pub fn at(mut self, pointer: impl Into<String>) -> Self {
-        self.errors.push(Misfit { pointer: pointer.into(), message: self.detail.clone() });
+        let message = self.detail.clone();
+        self.errors.push(Misfit { pointer: pointer.into(), message });
         self
     }
 
     /// The same with where the session is now.
     #[must_use]
-    pub fn current(self, turn: wire::Turn) -> Self {
-        Self { current: Some(Box::new(turn)), ..self }
+    pub fn current(mut self, turn: wire::Turn) -> Self {
+        self.current = Some(Box::new(turn));
+        self
     }
 
     /// The same with something else for programs.
@@ -198,14 +221,16 @@ impl Trouble {
 
     /// The same with what only the log may say.
     #[must_use]
-    pub fn logged(self, log: impl Into<String>) -> Self {
-        Self { log: Some(log.into()), ..self }
+    pub fn logged(mut self, log: impl Into<String>) -> Self {
+        self.log = Some(log.into());
+        self
     }
 
     /// Seconds after which it is worth another try.
     #[must_use]
-    pub fn retry_after(self, seconds: u64) -> Self {
-        Self { retry_after: Some(seconds), ..self }
+    pub fn retry_after(mut self, seconds: u64) -> Self {
+        self.retry_after = Some(seconds);
+        self
     }
 }
 
@@ -264,14 +289,15 @@ impl From<NavigateError> for Trouble {
 
 impl Trouble {
     /// The same with what would be accepted.
-    fn expecting(self, expected: &trellis_core::engine::Expected) -> Self {
+    fn expecting(mut self, expected: &trellis_core::engine::Expected) -> Self {
         let line = match expected {
             trellis_core::engine::Expected::Input(request) => {
                 serde_json::to_value(wire::Stop::RequestInput(wire::InputQuestion::new(request, 0))).ok()
             }
             _ => None,
         };
-        Self { expected: line, ..self }
+        self.expected = line;
+        self
     }
 }
 
@@ -281,7 +307,9 @@ impl From<StartError> for Trouble {
         match error {
             StartError::Inputs { problems } => {
                 let misfit = |message: String| Misfit { pointer: pointer_of(&message), message };
-                Self { errors: problems.into_iter().map(misfit).collect(), ..Self::new(Code::StartRefused, detail) }
+                let mut trouble = Self::new(Code::StartRefused, detail);
+                trouble.errors = problems.into_iter().map(misfit).collect();
+                trouble
             }
             StartError::UnknownNode(_) => Self::new(Code::UnknownNode, detail).at("/at"),
             StartError::Unanswered(_) => Self::new(Code::UnansweredPredicate, detail),

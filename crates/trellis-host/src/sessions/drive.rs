@@ -73,6 +73,7 @@ pub(super) enum SleepPolicy {
 }
 
 /// Where a session came to rest.
+#[expect(clippy::large_enum_variant, reason = "it is handed on at once")]
 pub(super) enum RestPoint {
     Stopped(Turn),
     /// It goes on by itself then.

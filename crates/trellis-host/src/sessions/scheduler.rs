@@ -51,6 +51,7 @@ pub enum Drive {
 
 /// What [`Sessions::drive`] tells.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "it is handed on at once")]
 pub enum Driven<'a> {
     /// A session went on to where somebody else is needed, or could not.
     Turn(&'a SessionId, Result<Turn, SendError>),

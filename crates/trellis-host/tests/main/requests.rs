@@ -1,4 +1,4 @@
-//! Requests with names, and pauses: what a server needs of its host (doors 1.11, 4.2, 4.3, 4.5).
+//! Requests with names, and pauses: what a server needs of its host.
 
 use std::{
     sync::{

@@ -1,4 +1,4 @@
-//! The engine alone, for those who keep the state themselves: no tool, no store, no clock (002 §11.2).
+//! The engine alone, for those who keep the state themselves: no tool, no store, no clock.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The names of a server: `Host` must be one of them, and `Origin` one of ours (doors 9.2). DNS rebinding ends here.
+//! The names of a server: `Host` must be one of them, and `Origin` one of ours. DNS rebinding ends here.
 
 use std::net::SocketAddr;
 
@@ -83,11 +83,13 @@ mod tests {
     fn code(pairs: &[(&'static str, &'static str)]) -> Result<Option<String>, Code> {
         let names = HostNames::local(([127, 0, 0, 1], 7317).into()).and("Flows.example").allow_origin("https://app.example/");
         let mut headers = HeaderMap::new();
-        pairs.iter().for_each(|(name, value)| drop(headers.append(*name, HeaderValue::from_static(value))));
+        for (name, value) in pairs {
+            headers.append(*name, HeaderValue::from_static(value));
+        }
         names.admit(&Uri::from_static("/api/graphs"), &headers).map_err(|trouble| trouble.code)
     }
 
-    /// Doors 9.2.
+    /// DNS rebinding and pages from elsewhere.
     #[test]
     fn a_foreign_name_and_a_foreign_page_are_refused() {
         assert_eq!(code(&[("host", "localhost:7317")]), Ok(None));

@@ -1,4 +1,4 @@
-//! What the log says of a request: never a body, an argument, a token or a query (doors 9.6).
+//! What the log says of a request: never a body, an argument, a token or a query.
 
 use std::{fmt, sync::Arc, time::Duration};
 

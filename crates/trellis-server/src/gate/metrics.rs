@@ -13,10 +13,13 @@ use std::{
 /// Upper bounds of the times that are told apart, in seconds.
 const BUCKETS: [f64; 9] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
 
+/// The route, the method and the status of a request.
+type RequestLabels = (Arc<str>, &'static str, u16);
+
 /// Counts of a server.
 #[derive(Debug, Default)]
 pub(crate) struct HttpMetrics {
-    requests: Mutex<BTreeMap<(Arc<str>, &'static str, u16), u64>>,
+    requests: Mutex<BTreeMap<RequestLabels, u64>>,
     times: Mutex<BTreeMap<Arc<str>, TimeHistogram>>,
     pub(crate) connections: AtomicUsize,
 }

@@ -1,4 +1,4 @@
-//! Gates: what a request passes before a route sees it (doors 9).
+//! Gates: what a request passes before a route sees it.
 //!
 //! ```text
 //! listen ─▶ headers ─▶ host, origin ─▶ token ─▶ rate ─▶ route: right, media type, body

@@ -43,7 +43,7 @@ pub(crate) async fn pass(State(app): State<Arc<App>>, mut request: Request, next
             Ok(response) => response,
             Err(panic) => Problem(Trouble::new(Code::Internal, Code::Internal.title()).logged(told(&*panic))).into_response(),
         },
-        Err(trouble) => Problem(*trouble).into_response(),
+        Err(trouble) => Problem(trouble).into_response(),
     };
     let logged = response.extensions_mut().remove::<Logged>();
     if response.status().as_u16() == Code::Internal.status() {
@@ -59,7 +59,7 @@ pub(crate) async fn pass(State(app): State<Arc<App>>, mut request: Request, next
 }
 
 /// What a request must have before a route sees it.
-fn admitted(app: &App, request: &mut Request, label: &mut Option<Arc<str>>, origin: &mut Option<String>) -> Result<(), Box<Trouble>> {
+fn admitted(app: &App, request: &mut Request, label: &mut Option<Arc<str>>, origin: &mut Option<String>) -> Result<(), Trouble> {
     let bounds = &app.settings.bounds;
     let headers = request.headers();
     let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
@@ -70,7 +70,7 @@ fn admitted(app: &App, request: &mut Request, label: &mut Option<Arc<str>>, orig
             bounds.headers,
             bounds.header_bytes
         );
-        return Err(Trouble::new(Code::HeadersTooLarge, detail).into());
+        return Err(Trouble::new(Code::HeadersTooLarge, detail));
     }
     *origin = app.settings.names.admit(request.uri(), headers)?;
     if request.extensions().get::<MatchedPath>().is_some_and(|path| path.as_str() == OPEN) {

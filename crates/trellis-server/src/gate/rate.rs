@@ -1,4 +1,4 @@
-//! How often: failures of tokens from an address, requests of a token, streams of a token (doors 9.3, 9.5).
+//! How often: failures of tokens from an address, requests of a token, streams of a token.
 
 use std::{
     collections::BTreeMap,

@@ -214,7 +214,7 @@ impl fmt::Debug for Tokens {
 mod tests {
     use super::*;
 
-    /// Doors 9.3: every right is given by name, and nothing but the digest is kept.
+    /// Every right is given by name, and nothing but the digest is kept.
     #[test]
     fn a_line_gives_rights_to_a_digest() {
         let line = format!("{} read,walk ana", hex(&sha256("t")));

@@ -86,6 +86,11 @@ impl Ask {
             parts.extend(json.iter_mut().flat_map(|json| parts_of(json, false)));
             target.graph.redactions.hide(target.graph.store(), &target.id, &mut parts).await
         };
+        if let Some(expected) = &mut trouble.expected
+            && let Ok(turn) = target.sessions.view(&target.id).await
+        {
+            expected["payload"]["seq"] = turn.asked.into();
+        }
         if hidden.is_err() {
             // Nobody can tell what may be told.
             (detail, current) = (Json::from(trouble.code.title()), None);
@@ -156,7 +161,7 @@ fn texts(json: &mut Json) {
 mod tests {
     use super::*;
 
-    /// Doors 1.1: integers are exact, as texts where a client says so.
+    /// Integers are exact, as texts where a client says so.
     #[test]
     fn large_integers_become_texts() {
         let mut json = json!({ "a": [9_007_199_254_740_992_u64, 9_007_199_254_740_991_u64], "b": i64::MIN, "c": 0.5 });

@@ -1,4 +1,4 @@
-//! Routes of approvals (doors 1.5).
+//! Routes of approvals.
 
 use axum::http::StatusCode;
 use serde_json::json;

@@ -106,8 +106,8 @@ async fn read(app: &App, headers: &HeaderMap, body: Body) -> Result<Bytes, Probl
     };
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
-    let is_json = kind.eq_ignore_ascii_case("application/json");
-    if !is_json && !(bytes.is_empty() && kind.is_empty()) {
+    let is_nothing = bytes.is_empty() && kind.is_empty();
+    if !is_nothing && !kind.eq_ignore_ascii_case("application/json") {
         return Err(Trouble::new(Code::MediaType, "send the body with `Content-Type: application/json`").into());
     }
     Ok(bytes)

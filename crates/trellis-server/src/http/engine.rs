@@ -1,4 +1,4 @@
-//! Routes of the engine alone, for those who keep the state (doors 1.7), and the seed's own paths.
+//! Routes of the engine alone, for those who keep the state, and the seed's own paths.
 
 use axum::http::StatusCode;
 use serde::de::DeserializeOwned;

@@ -1,4 +1,4 @@
-//! Routes of events: streams of `text/event-stream` (doors 2).
+//! Routes of events: streams of `text/event-stream`.
 
 use std::{convert::Infallible, fmt::Write as _, time::Duration};
 

@@ -30,7 +30,7 @@ impl Fields {
             Value::Map(fields) => fields,
             other => return Err(Trouble::request("", format!("the body is an object, not {}", other.kind()))),
         };
-        for (key, _) in fields.iter().filter(|(key, _)| !known.contains(&&***key)) {
+        if let Some((key, _)) = fields.iter().find(|(key, _)| !known.contains(&&***key)) {
             return Err(unknown("key", key, known).at(format!("/{key}")));
         }
         Ok(Self(fields))

@@ -1,4 +1,4 @@
-//! What happens in one session, in order: its records, its lines, its turns (doors 2.2, 2.3).
+//! What happens in one session, in order: its records, its lines, its turns.
 //!
 //! **Invariant:** each record comes once and in order; whatever it leads to comes behind it.
 

@@ -1,4 +1,4 @@
-//! Routes of graphs: what they are, and what is wrong with them (doors 1.6).
+//! Routes of graphs: what they are, and what is wrong with them.
 
 use std::{collections::BTreeMap, sync::Arc};
 

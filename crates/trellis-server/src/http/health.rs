@@ -1,4 +1,4 @@
-//! Routes around: whether the server lives, is ready, how much it does, and what it offers (doors 1.8).
+//! Routes around: whether the server lives, is ready, how much it does, and what it offers.
 
 use axum::{
     http::{StatusCode, header},

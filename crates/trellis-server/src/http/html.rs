@@ -1,4 +1,4 @@
-//! Texts as HTML that can run nothing, whoever wrote them (doors 9.7).
+//! Texts as HTML that can run nothing, whoever wrote them.
 
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd, html::push_html};
 
@@ -64,7 +64,7 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Doors 9.7.
+    /// Whatever a graph, a tool, a person or a model says is a text.
     #[test]
     fn nothing_that_was_said_can_run() {
         for text in [

@@ -1,11 +1,11 @@
-//! HTTP: requests become acts, what comes of them becomes turns and problems (doors 1).
+//! HTTP: requests become acts, what comes of them becomes turns and problems.
 //!
 //! ```text
 //! Route ──▶ Ask { caller, path, query, headers, body } ──▶ act ──▶ Turn, list or Problem
 //!    └────▶ openapi.json
 //! ```
 //!
-//! **Invariant:** no route knows a kind of node, an order of storing, a timeout or a way; each stands in [`routes::ROUTES`] with its right and its codes.
+//! **Invariant:** no route knows a kind of node, an order of storing, a timeout or a way; each stands in [`routes::routes`] with its right and its codes.
 
 mod answer;
 mod approvals;
@@ -37,7 +37,7 @@ use axum::{Extension, Router, middleware};
 
 pub use self::openapi::openapi;
 pub(crate) use self::problem::{Logged, Problem};
-use self::routes::ROUTES;
+use self::routes::routes;
 use crate::{
     gate::{self, HttpMetrics, RateLimits},
     served::Served,
@@ -86,7 +86,7 @@ impl fmt::Debug for App {
 /// The routes, behind all gates.
 pub(crate) fn router(app: &Arc<App>) -> Router {
     let is_alone = app.served.only().is_some();
-    let routes = ROUTES.iter().filter(|route| is_alone || !route.is_alias);
+    let routes = routes().filter(|route| is_alone || !route.is_alias);
     let router = routes.fold(Router::new(), |router, route| router.route(route.path, (route.handler)().layer(Extension(route))));
     router
         .fallback(async || Problem(Trouble::new(Code::UnknownRoute, "there is no such route; `/api/openapi.json` lists them")))

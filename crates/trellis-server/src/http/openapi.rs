@@ -1,10 +1,10 @@
-//! OpenAPI 3.1 of all routes, made of their table and of the schemas of JSON Lines and `check` (doors 1.13).
+//! OpenAPI 3.1 of all routes, made of their table and of the schemas of JSON Lines and `check`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value as Json, json};
 
-use super::routes::{ROUTES, Route};
+use super::routes::{Route, routes};
 use crate::trouble::Code;
 
 /// Codes that every route has.
@@ -16,7 +16,7 @@ const BODY: [Code; 4] = [Code::BadJson, Code::MediaType, Code::TooLarge, Code::T
 /// The OpenAPI document of the server, as `/api/openapi.json` and `trellis schema openapi` print it.
 pub fn openapi() -> Json {
     let mut paths = BTreeMap::<String, Map<String, Json>>::new();
-    for route in ROUTES {
+    for route in routes() {
         let path = route.path.replace("{*", "{");
         paths.entry(path).or_default().insert(route.method.to_lowercase(), operation(route));
     }

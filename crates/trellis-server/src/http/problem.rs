@@ -8,7 +8,7 @@ use axum::{
 };
 use serde_json::{Map, Value as Json, json};
 
-use crate::trouble::{Code, Trouble};
+use crate::trouble::{Code, Trouble, TroubleParts};
 
 /// Why a request was not done, as an answer.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl From<Trouble> for Problem {
 impl Problem {
     /// The object of RFC 9457.
     pub(crate) fn json(trouble: &Trouble) -> Json {
-        let Trouble { code, detail, errors, expected, current, more, .. } = trouble;
+        let TroubleParts { code, detail, errors, expected, current, more, .. } = &**trouble;
         let mut problem = Map::new();
         problem.insert("type".into(), format!("/api/explain/{}", code.as_str()).into());
         problem.insert("title".into(), code.title().into());
@@ -59,10 +59,10 @@ impl Problem {
         if trouble.code == Code::Unauthenticated {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        if let Some(current) = &trouble.current {
-            if let Ok(tag) = HeaderValue::from_str(&format!("\"{}\"", current.seq)) {
-                headers.insert(header::ETAG, tag);
-            }
+        if let Some(current) = &trouble.current
+            && let Ok(tag) = HeaderValue::from_str(&format!("\"{}\"", current.seq))
+        {
+            headers.insert(header::ETAG, tag);
         }
         if let Some(log) = &trouble.log {
             response.extensions_mut().insert(Logged(log.as_str().into()));

@@ -1,4 +1,4 @@
-//! What happens in the server: graphs, sessions that moved, approvals, removals (doors 2.4).
+//! What happens in the server: graphs, sessions that moved, approvals, removals.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

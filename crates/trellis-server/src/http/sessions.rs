@@ -1,4 +1,4 @@
-//! Routes of sessions: begun, listed, looked at, answered, paused, resumed and removed (doors 1.3).
+//! Routes of sessions: begun, listed, looked at, answered, paused, resumed and removed.
 
 use axum::{http::StatusCode, response::IntoResponse as _};
 use serde_json::json;

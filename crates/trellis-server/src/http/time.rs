@@ -1,4 +1,4 @@
-//! Routes of a session's past: its records, the state after each, its path; and what puts it elsewhere (doors 1.3, 1.4).
+//! Routes of a session's past: its records, the state after each, its path; and what puts it elsewhere.
 
 use axum::{
     http::{StatusCode, header},
