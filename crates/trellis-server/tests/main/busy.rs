@@ -1,10 +1,7 @@
 //! Sessions that work by themselves: told so, waited for, paused, taken up after a crash.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicUsize, Ordering},
     time::Duration,
 };
 
@@ -18,7 +15,7 @@ use crate::stand::{Stand, Terms};
 const OVEN: &[(&str, &str)] = &[
     ("oven/start.md", "---\ninput_type: text\nsave_to: cake\nto: bake\n---\nWhich cake?\n"),
     ("oven/bake.md", "---\ntools: [{name: bake}]\ndo: bake\nsave_to: baked\non_error: end\nto: end\n---\nBaking.\n"),
-    ("oven/end.md", "---\noutput: \"{{ baked }}\"\n---\nDone.\n"),
+    ("oven/end.md", "---\noutput: \"{{ baked | default(0) }}\"\n---\nDone.\n"),
 ];
 
 static OPENED: Notify = Notify::const_new();
@@ -89,10 +86,19 @@ async fn a_pause_holds_and_a_turn_has_all_that_happened() {
     assert_eq!((said, happened), (vec!["Baking.\n", "Done.\n"], vec!["RENDER_CONTENT", "CALL_TOOL", "TOOL_RESULT", "RENDER_CONTENT"]));
 }
 
+static ANSWERED: Notify = Notify::const_new();
+
+fn gated(bindings: Bindings) -> Bindings {
+    bindings.function_async("bake", |_, _| async {
+        ANSWERED.notified().await;
+        Ok(Value::Int(9))
+    })
+}
+
 /// A client that goes away stops nothing: the session is driven by the server.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_that_goes_away_stops_nothing() {
-    let stand = Arc::new(Stand::on(OVEN, Terms { functions: quick, ..Terms::default() }).await);
+    let stand = Stand::on(OVEN, Terms { functions: gated, ..Terms::default() }).await;
     stand.post("/api/sessions", json!({ "id": "ana" })).await;
     let body = json!({ "input": "plum" }).to_string();
     let request = format!(
@@ -103,7 +109,11 @@ async fn a_request_that_goes_away_stops_nothing() {
     );
     let mut stream = stand.connect().await;
     tokio::io::AsyncWriteExt::write_all(&mut stream, request.as_bytes()).await.unwrap();
+    while stand.get("/api/sessions/ana").await.stop() != "RUNNING" {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
     drop(stream);
+    ANSWERED.notify_one();
     let mut seen = stand.get("/api/sessions/ana").await;
     while seen.stop() != "END" {
         let tag = seen.headers["etag"].clone();

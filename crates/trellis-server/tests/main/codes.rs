@@ -49,9 +49,10 @@ const ELSEWHERE: [(Code, &str); 36] = [
 
 const MORE: &[(&str, &str)] = &[
     ("shop/needs.md", "---\nrequired_context: [much]\ninput_type: text\nto: end2\n---\n{{ much }}\n"),
-    ("shop/ruled.md", "---\ninput_type: text\ntransitions: [{condition: angry, to: left}]\nto: end2\n---\nSay.\n"),
+    ("shop/count.md", "---\ninput_type: int\nsave_to: count\nto: send\non_signal: {leave: left, rule: ruled}\n---\nHow many?\n"),
+    ("shop/ruled.md", "---\ninput_type: text\nsave_to: much\ntransitions: [{condition: angry, to: left}]\nto: needs\n---\nSay.\n"),
     ("shop/end2.md", "---\noutput: 1\n---\n"),
-    ("shop/trellis.yaml", "predicates: [angry]\nlimits: {input: 40}\nentry_points: [needs, ruled]\n"),
+    ("shop/trellis.yaml", "predicates: [angry]\nlimits: {input: 40}\n"),
 ];
 
 /// One request: what is met by it.
@@ -71,10 +72,11 @@ async fn every_code_is_met() {
     let held = stand.held("bea").await;
     let left = stand.post("/api/sessions/bea/turns", json!({ "deny": held })).await;
     assert_eq!(left.stop(), "END");
+    let held = stand.held("cee").await;
+    assert_eq!(stand.post("/api/sessions/cee/turns", json!({ "approve": held })).await.stop(), "CALL_TOOL");
     let ruled = stand.post("/api/graphs/shop/engine/start", json!({ "at": "ruled" })).await.json()["state"].clone();
     let mut stranger = ruled.clone();
-    stranger["current_node_id"] = "nowhere".into();
-    stranger["program"] = "another".into();
+    (stranger["version"], stranger["program"]) = (99.into(), "another".into());
     let seen = [("if-match", "\"2\"")];
     let requests: [(&str, &str, &[(&str, &str)], Value, Code); 28] = [
         ("GET", "/api/sessions?limit=0", &[], none.clone(), Code::BadRequest),
@@ -91,7 +93,7 @@ async fn every_code_is_met() {
         ("GET", "/api/explain/ended", &[("accept", "image/png")], none.clone(), Code::NotAcceptable),
         ("POST", turns, &[], json!({ "predicate": { "id": "p", "value": true } }), Code::WrongKind),
         ("POST", turns, &[], json!({ "approve": "c" }), Code::WrongKind),
-        ("POST", turns, &[], json!({ "tool_result": { "id": "c", "result": 1 } }), Code::ForeignCall),
+        ("POST", "/api/sessions/cee/turns", &[], json!({ "tool_result": { "id": "c", "result": 1 } }), Code::ForeignCall),
         ("POST", turns, &[], json!({ "signal": "dance" }), Code::UnhandledSignal),
         ("POST", turns, &[], json!({ "input": "many" }), Code::InvalidInput),
         ("POST", turns, &[], json!({ "input": "9".repeat(50) }), Code::InputTooLarge),
