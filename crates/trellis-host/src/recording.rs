@@ -90,7 +90,12 @@ impl Recorder {
 
     /// Takes what happens: for [`crate::Sessions::observe`]. A line that cannot be written ends the recording, not the session.
     pub fn take(&self, happening: &SessionEvent) {
+        let (_, happening) = happening.split();
         let (SessionEvent::Returned(call, result) | SessionEvent::Given(call, result)) = happening else { return };
+        // What a call made of calls came to follows from those.
+        if !call.kind.is_tool() {
+            return;
+        }
         let recorded = RecordedResult {
             tool: Arc::clone(&call.name),
             args: call.args.clone(),

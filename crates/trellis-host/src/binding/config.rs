@@ -11,7 +11,7 @@ use trellis_core::{
     Code, Diagnostic, Mapping,
     diagnostic::{FilePath, Severity, did_you_mean},
     span::{Span, Spanned},
-    syntax::duration,
+    syntax::{duration, project::HostConfig},
     template::Shape,
 };
 
@@ -28,7 +28,13 @@ pub(super) struct ConfigReader<'s> {
     pub(super) found: Vec<Diagnostic>,
 }
 
-impl ConfigReader<'_> {
+impl<'s> ConfigReader<'s> {
+    /// A reader of a mapping at a path of a project file; `around` is the place of what no span is known of.
+    pub(super) fn new(config: &'s HostConfig, mapping: &'s Mapping, prefix: &'s str, around: Span) -> Self {
+        let HostConfig { spans, shapes, path, .. } = config;
+        Self { config: mapping, spans, shapes, prefix, around, path, found: Vec::new() }
+    }
+
     /// The keys that `C` names. Decoding ends at the first mistake, so a key with one is reported, with the help that `help` has for it and its value,
     /// and left out; the others are decoded again.
     pub(super) fn read<C: DeserializeOwned + Default>(&mut self, help: impl Fn(&str, &str) -> Option<String>) -> C {

@@ -165,11 +165,7 @@ impl Job<'_> {
         let limits = RenderLimits { output: self.bounds.output, fuel: DEFAULT_FUEL };
         let value = shape.evaluate(&Scope::of_call(&self.args, self.call), limits, &mut Vec::new());
         let failed = |error: TemplateError| {
-            let code = Some(Value::text("template"));
-            ToolError {
-                code,
-                ..ToolError::new(format!("the binding of `{}` cannot be filled in: {}", self.tool(), error.message)).finally()
-            }
+            ToolError::coded("template", format!("the binding of `{}` cannot be filled in: {}", self.tool(), error.message)).finally()
         };
         Ok(value.map_err(failed)?.unwrap_or_default())
     }
@@ -177,14 +173,15 @@ impl Job<'_> {
     /// A result that is no longer than [`Job::output_limit`].
     ///
     /// # Errors
-    /// It is longer: the error names both sizes.
+    /// Code `too-large`: it is longer; the error names both sizes.
     pub fn bounded(&self, value: Value) -> Result<Value, ToolError> {
         let (size, limit) = (value.size(), self.bounds.output);
         if size <= limit {
             return Ok(value);
         }
         let tool = self.tool();
-        Err(ToolError::new(format!("the result of `{tool}` is {size} bytes, more than the {limit} that `limits.tool_output` allows")))
+        let message = format!("the result of `{tool}` is {size} bytes, more than the {limit} that `limits.tool_output` allows");
+        Err(ToolError::coded("too-large", message).finally())
     }
 }
 

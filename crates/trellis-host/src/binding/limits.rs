@@ -98,17 +98,7 @@ impl CallLimits {
 
     /// The limits of a binding whose mistakes are reported elsewhere.
     pub(super) fn of(config: &HostConfig) -> Self {
-        let (path, around) = (&config.path, Span::at(0));
-        let mut reader = ConfigReader {
-            config: &config.values,
-            spans: &config.spans,
-            shapes: &config.shapes,
-            prefix: "",
-            around,
-            path,
-            found: Vec::new(),
-        };
-        Self::read(&mut reader)
+        Self::read(&mut ConfigReader::new(config, &config.values, "", Span::at(0)))
     }
 
     /// Whether calls ever wait.

@@ -30,6 +30,8 @@ mod process;
 mod process_group;
 mod progress;
 mod registry;
+#[cfg(any(feature = "mcp", feature = "processes"))]
+mod sealed;
 mod settings;
 #[cfg(feature = "schemars")]
 mod typed;
@@ -223,13 +225,6 @@ impl Bindings {
         unknown.map(|name| (Arc::clone(name), near(name))).collect()
     }
 
-    /// Resolves secrets in arguments with `secrets`; without it none is known.
-    #[must_use]
-    pub fn secrets(mut self, secrets: Secrets) -> Self {
-        self.secrets = secrets;
-        self
-    }
-
     /// Whether `tool`, called in the graph at `root` (empty for the outermost), is carried out here.
     pub fn binds(&self, root: &str, tool: &str) -> bool {
         self.find(root, tool).is_some()
@@ -321,11 +316,10 @@ impl Bindings {
         let offered = Offered::of(program, call);
         let job = Job { call, args, timeout, context, offered, returns, bounds: self.bounds, mask: mask.clone(), peers: Some(peers) };
         let Answer { result, meta } = found.run(job).await;
-        let result = result.map(|value| secret.value(value)).map_err(|error| limits.bound(error)).map_err(|error| ToolError {
-            message: mask.text(&error.message).into_owned(),
-            code: error.code.map(|code| secret.value(code)),
-            data: error.data.map(|data| secret.value(data)),
-            ..error
+        let result = result.map(|value| secret.value(value)).map_err(|error| limits.bound(error)).map_err(|error| {
+            // What the context hides is masked in messages alone.
+            let message = mask.text(&error.message).into_owned();
+            secret.error(ToolError { message, ..error })
         });
         Answer { result, meta: meta.map(|meta| secret.value(meta)) }
     }

@@ -116,7 +116,7 @@ impl SessionSettings {
         }
         let budget = match config.get("budget") {
             Some(Value::Map(budget)) => {
-                let mut reader = reader(config, budget, "budget", Span::at(0));
+                let mut reader = ConfigReader::new(config, budget, "budget", Span::at(0));
                 let help = |_: &str, _: &str| Some("write a whole number: `budget: {calls: 100, tokens: 50000}`".to_owned());
                 let BudgetKeys { calls, tokens } = reader.read(help);
                 found.append(&mut reader.found);
@@ -155,10 +155,6 @@ impl Bindings {
     }
 }
 
-fn reader<'s>(config: &'s HostConfig, mapping: &'s Mapping, prefix: &'s str, around: Span) -> ConfigReader<'s> {
-    ConfigReader { config: mapping, spans: &config.spans, shapes: &config.shapes, prefix, around, path: &config.path, found: Vec::new() }
-}
-
 /// Reads a chain of providers, of `policy` or of the builtin `policy.decide`.
 pub(super) struct ChainReader<'r> {
     /// The values around it, with their places.
@@ -180,12 +176,12 @@ impl ChainReader<'_> {
         let config = self.config;
         let Value::Map(keys) = item else {
             let empty = Mapping::new();
-            let mut reader = reader(config, &empty, place, self.around);
+            let mut reader = ConfigReader::new(config, &empty, place, self.around);
             reader.report("", format!("`{place}` takes a mapping, not {}", item.kind()), Some(KINDS.to_owned()));
             self.found.append(&mut reader.found);
             return None;
         };
-        let mut reader = reader(config, keys, place, self.around);
+        let mut reader = ConfigReader::new(config, keys, place, self.around);
         let read = reader.read::<PolicyKeys>(provider_help);
         let mut kinds = keys.keys().filter(|key| ["forced", "block", "ask", "allow", "tool", "score"].contains(&&***key));
         let (first, second) = (kinds.next().cloned(), kinds.next().cloned());
@@ -299,7 +295,7 @@ fn score(around: &mut ConfigReader<'_>, config: &HostConfig, value: Option<&Valu
         return None;
     };
     let prefix = format!("{}.score", around.prefix);
-    let mut reader = reader(config, keys, &prefix, around.around);
+    let mut reader = ConfigReader::new(config, keys, &prefix, around.around);
     let read = reader.read::<ScoreKeys>(score_help);
     for (needed, example) in [("files", "logs/health_*.json"), ("field", "score"), ("risk", "risk_score")] {
         if !keys.contains(needed) {

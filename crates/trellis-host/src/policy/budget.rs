@@ -59,7 +59,7 @@ impl Budget {
         };
         let message = format!("`budget.{name}` is spent: it allows {bound} in a session, and {value} were taken");
         let data = Mapping::from_iter([("budget", Value::text(name)), ("bound", Value::UInt(bound)), ("value", Value::UInt(value))]);
-        Err(ToolError { code: Some(Value::text("budget")), data: Some(Value::Map(data)), ..ToolError::new(message).finally() })
+        Err(ToolError { data: Some(Value::Map(data)), ..ToolError::coded("budget", message).finally() })
     }
 }
 

@@ -149,5 +149,5 @@ impl Decided {
 
 /// A policy that cannot be asked (code `policy`, final).
 pub(crate) fn policy_error(message: impl Into<String>) -> ToolError {
-    ToolError { code: Some(Value::text("policy")), ..ToolError::new(message).finally() }
+    ToolError::coded("policy", message).finally()
 }

@@ -192,6 +192,8 @@ impl<C: Console> Runner<C> {
 
     /// Shows something that happened.
     async fn show(console: &mut C, happening: &SessionEvent, edited: &mut Edited) -> io::Result<()> {
+        let (child, happening) = happening.split();
+        console.about(child);
         let note = match happening {
             SessionEvent::Said(content) => Note::Content(content),
             SessionEvent::Invalid(message) => Note::Error { code: "invalid-input", message },
@@ -210,7 +212,7 @@ impl<C: Console> Runner<C> {
             }
             SessionEvent::Refused(call, why) => Note::Refused(call, why),
             SessionEvent::RollingBack { node, why } => Note::RollingBack { node, why: why.as_deref() },
-            SessionEvent::Given(..) | SessionEvent::Recorded(_) => return Ok(()),
+            SessionEvent::Given(..) | SessionEvent::Recorded(_) | SessionEvent::InChild(..) => return Ok(()),
         };
         console.note(note).await
     }

@@ -13,11 +13,10 @@
 //! **Invariant:** what acts was stored before; what was refused changed nothing; an answer is taken by the question that it was given to, or by none;
 //! another program is taken between an answer and the next view, never between a view and its answer.
 
-mod call;
 mod drive;
+mod front;
 mod memory;
 mod observing;
-mod parts;
 mod pausing;
 mod persistence;
 mod policy;
@@ -30,9 +29,11 @@ mod signal;
 mod slot;
 mod starting;
 mod stopping;
+mod taking;
 mod turn;
 mod upgrade;
 mod view;
+mod works;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -47,7 +48,7 @@ use std::{
 use tokio::sync::Notify;
 use trellis_core::{Engine, SessionId, SignalName};
 
-pub(crate) use self::drive::quoted;
+pub(crate) use self::taking::quoted;
 use self::{
     persistence::Persistence,
     slot::{PanicSafeLock, Slot},
@@ -56,7 +57,7 @@ pub use self::{
     policy::{Policy, Unbound, UnknownFunctions, Vetoed},
     scheduler::{Drive, DriveError, Driven},
     stopping::Stopped,
-    turn::{MAX_HAPPENED, Reply, Said, SendError, Sent, SessionEvent, Stop, Turn},
+    turn::{MAX_HAPPENED, Reply, Said, SendError, Sent, SessionEvent, Stop, Turn, Waiting},
 };
 use crate::{
     binding::Bindings,
@@ -95,7 +96,7 @@ const IN_MEMORY: usize = 1024;
 ///
 /// let asked = sessions.start(Start::default()).await?;
 /// let ended = sessions.send(&asked.session, asked.answer(Input::Text("21".into()))).await?;
-/// assert_eq!(&*ended.said[0], "That is 42.\n");
+/// assert_eq!(&*ended.said[0].text, "That is 42.\n");
 /// assert!(matches!(ended.stop, Stop::Ended(_)));
 /// // A second answer to the same question is taken by no other.
 /// assert!(matches!(sessions.send(&asked.session, asked.answer(Input::Text("1".into()))).await, Err(SendError::Stale(_))));
@@ -257,7 +258,7 @@ impl Sessions {
         let slot = self.unpaused(id)?;
         let raised = async {
             self.arrived(&slot).await?;
-            let promise = self.raise(&slot, signal, None)?;
+            let promise = self.raise(&slot, None, signal, None)?;
             self.kept(&slot, promise).await
         };
         let raised = raised.await;

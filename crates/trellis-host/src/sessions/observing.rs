@@ -28,11 +28,21 @@ impl Sessions {
         if happening.is_for_a_turn() {
             slot.happened([happening.clone()]);
         }
-        self.teller(&slot.id)(happening);
+        self.observed(&slot.id)(happening);
     }
 
-    /// Tells what happens in a session to who observes it.
-    pub(super) fn teller(&self, session: &SessionId) -> impl Fn(&SessionEvent) + Send + Sync + use<> {
+    /// Tells what happens in a session of a tree.
+    pub(super) fn tell_in(&self, slot: &Slot, child: Option<&SessionId>, happening: SessionEvent) {
+        self.tell(slot, &happening.of_child(child));
+    }
+
+    /// Tells what happens in a session of a tree to who observes it.
+    pub(super) fn teller(&self, session: &SessionId, child: Option<&SessionId>) -> impl Fn(SessionEvent) + Send + Sync + use<> {
+        let (tell, child) = (self.observed(session), child.cloned());
+        move |happening| tell(&happening.of_child(child.as_ref()))
+    }
+
+    fn observed(&self, session: &SessionId) -> impl Fn(&SessionEvent) + Send + Sync + use<> {
         let (session, observers, dropped) = (session.clone(), Arc::clone(&self.observers), Arc::clone(&self.dropped));
         move |happening| {
             for observe in observers.read().unwrap_or_else(PoisonError::into_inner).iter() {
@@ -66,6 +76,9 @@ impl Slot {
 impl SessionEvent {
     /// Whether a turn has it: pieces of what comes whole are for those who watch.
     fn is_for_a_turn(&self) -> bool {
-        !matches!(self, Self::Recorded(_) | Self::Progress(..) | Self::Delta(..) | Self::Sleeping(_))
+        match self {
+            Self::InChild(_, event) => event.is_for_a_turn(),
+            event => !matches!(event, Self::Recorded(_) | Self::Progress(..) | Self::Delta(..) | Self::Sleeping(_)),
+        }
     }
 }

@@ -36,10 +36,10 @@ impl Sessions {
     }
 
     /// Takes what a client sent, and notes who asked with the record that it makes.
-    pub(super) fn take_by(&self, slot: &Slot, reply: Reply, request: Option<RequestKey>) -> Result<(), SendError> {
-        let Some(request) = request else { return self.take(slot, reply) };
+    pub(super) fn take_by(&self, slot: &Slot, to: Option<&SessionId>, reply: Reply, request: Option<RequestKey>) -> Result<(), SendError> {
+        let Some(request) = request else { return self.take(slot, to, reply) };
         let noted = slot.place.locked().running_mut().map(|running| running.asked_by(Some(request.clone())));
-        self.take(slot, reply).inspect_err(|_| {
+        self.take(slot, to, reply).inspect_err(|_| {
             if let (Some(seq), Some(running)) = (noted, slot.place.locked().running_mut()) {
                 running.requests.retain(|waiting| *waiting != (seq, request.clone()));
             }

@@ -6,16 +6,18 @@
 //!
 //! **Invariant:** no answer is taken to another question than the one that it was given to; no turn is discarded.
 
-use trellis_core::{Next, SignalName};
+use std::sync::Arc;
+
+use trellis_core::{Next, SessionId, SignalName, state::Status};
 
 use super::{
-    MAX_TURN_CONFLICTS, Reply, Said, SendError, Sent, Sessions, Stop, Turn,
+    MAX_TURN_CONFLICTS, Reply, SendError, Sent, Sessions, Turn, Waiting,
     drive::millis,
     slot::{PanicSafeLock, RunningSession, Slot, SlotState},
 };
 use crate::{
     journal::RequestKey,
-    store::{Approved, SessionStore, StoreError},
+    store::{Approved, SessionStore, Snapshot, StoreError},
 };
 
 /// What a session asked when an answer came for it.
@@ -32,8 +34,10 @@ impl AskedAtSend {
 
     fn of(running: &RunningSession, now: u64) -> Self {
         let here = running.session.here();
-        let is_asked = here.blocked.is_some() || here.state.status == trellis_core::state::Status::WaitingForInput;
-        Self { asked: is_asked.then_some(here.asked), is_over: running.time_is_up(now) }
+        let waits = |here: &Snapshot| here.blocked.is_some() || here.state.status == Status::WaitingForInput;
+        let child = here.children.values().map(|child| &child.here).find(|child| waits(child));
+        let asks = Some(here).filter(|here| waits(here)).or(child);
+        Self { asked: asks.map(|here| here.asked), is_over: running.time_is_up(now) }
     }
 }
 
@@ -44,14 +48,16 @@ struct Saw {
     version: u64,
     asked: u64,
     approved: Vec<Approved>,
-    stop: Option<Stop>,
+    stop: Option<Waiting>,
+    others: Arc<Vec<Waiting>>,
 }
 
 impl Saw {
     fn of(running: &RunningSession) -> Self {
         let here = running.session.here();
         let (asked, approved) = (here.asked, here.approved.clone());
-        Self { next: running.stored_to(), version: running.version, asked, approved, stop: running.stop.clone() }
+        let (stop, others) = (running.stop.clone(), Arc::clone(&running.others));
+        Self { next: running.stored_to(), version: running.version, asked, approved, stop, others }
     }
 }
 
@@ -62,9 +68,9 @@ impl RunningSession {
             Some(_) => self.due(),
             None => match self.session.engine().render(self.session.state()).map(|view| view.next) {
                 Ok(Next::Ask(request)) => request.timeout.map(|timeout| self.session.entered_at().saturating_add(millis(timeout))),
-                Ok(Next::Call(call)) if !self.session.is_approved(&call) => {
+                Ok(Next::Call(call)) if !self.session.is_approved(None, &call) => {
                     let expires = call.approve.as_ref().and_then(|approval| approval.expires);
-                    expires.map(|expires| self.session.asked_at(&call).saturating_add(expires))
+                    expires.map(|expires| self.session.asked_at(None, &call).saturating_add(expires))
                 }
                 _ => None,
             },
@@ -76,23 +82,30 @@ impl RunningSession {
 impl Sessions {
     /// Takes what a client sent, and goes on to the next stop.
     pub(super) async fn sent(&self, slot: &Slot, sent: Sent, request: Option<RequestKey>) -> Result<Turn, SendError> {
-        let Sent { expected, reply } = sent;
-        match reply {
-            Reply::Input(trellis_core::Input::Signal(signal)) => self.signalled(slot, &signal, request).await,
-            reply => self.answered(slot, expected.filter(|_| reply.is_for_a_question()), reply, request).await,
+        match sent.reply {
+            Reply::Input(trellis_core::Input::Signal(signal)) => self.signalled(slot, sent.to.as_ref(), &signal, request).await,
+            _ => self.answered(slot, sent, request).await,
         }
     }
 
-    async fn signalled(&self, slot: &Slot, signal: &SignalName, request: Option<RequestKey>) -> Result<Turn, SendError> {
+    async fn signalled(
+        &self,
+        slot: &Slot,
+        to: Option<&SessionId>,
+        signal: &SignalName,
+        request: Option<RequestKey>,
+    ) -> Result<Turn, SendError> {
         self.arrived(slot).await?;
         self.admit_once(slot, request.as_ref()).await?;
-        let mut promise = self.raise(slot, signal, request)?;
+        let mut promise = self.raise(slot, to, signal, request)?;
         let turn = self.driven(slot).await?;
         // Somebody else may have gone on with it, and could not store it.
         promise.checked().map(|()| turn)
     }
 
-    async fn answered(&self, slot: &Slot, expected: Option<u64>, reply: Reply, request: Option<RequestKey>) -> Result<Turn, SendError> {
+    async fn answered(&self, slot: &Slot, sent: Sent, request: Option<RequestKey>) -> Result<Turn, SendError> {
+        let Sent { expected, to, reply } = sent;
+        let (expected, to) = (expected.filter(|_| reply.is_for_a_question()), to.as_ref());
         let _driving = slot.driving.lock().await;
         self.admit()?;
         if let Some(expected) = expected {
@@ -103,12 +116,12 @@ impl Sessions {
         self.admit_once(slot, request.as_ref()).await?;
         let expected = expected.or(question.asked);
         if reply.is_for_a_question() {
-            self.hold_against(slot, expected, question).await?;
-        } else if question.is_over && !reply.is_result() {
+            self.hold_against(slot, to, expected, question).await?;
+        } else if question.is_over && !reply.is_result() && !self.awaits(slot, &reply) {
             return Err(SendError::TooLate(Box::new(self.present(slot).await?)));
         }
         let mut saw = slot.place.locked().running().map(Saw::of);
-        self.take_by(slot, reply.clone(), request.clone())?;
+        self.take_by(slot, to, reply.clone(), request.clone())?;
         for _ in 0..MAX_TURN_CONFLICTS {
             let turn = self.onward(slot).await;
             let (Err(SendError::Store(StoreError::Conflict { expected: at, .. })), Some(before)) = (&turn, &mut saw) else { return turn };
@@ -123,9 +136,9 @@ impl Sessions {
                     return turn;
                 }
                 let question = self.arrive(slot).await?;
-                self.hold_against(slot, expected, question).await?;
+                self.hold_against(slot, to, expected, question).await?;
             }
-            self.take_by(slot, reply.clone(), request.clone())?;
+            self.take_by(slot, to, reply.clone(), request.clone())?;
         }
         self.onward(slot).await
     }
@@ -140,6 +153,7 @@ impl Sessions {
         if is_same {
             running.session.was_heard();
             running.stop.clone_from(&saw.stop);
+            running.others = Arc::clone(&saw.others);
         }
         is_same
     }
@@ -164,10 +178,18 @@ impl Sessions {
     }
 
     /// Refuses an answer to a question that is not asked any more.
-    async fn hold_against(&self, slot: &Slot, expected: Option<u64>, question: AskedAtSend) -> Result<(), SendError> {
+    async fn hold_against(
+        &self,
+        slot: &Slot,
+        to: Option<&SessionId>,
+        expected: Option<u64>,
+        question: AskedAtSend,
+    ) -> Result<(), SendError> {
         let is_asked = match slot.place.locked().running() {
             Some(running) => {
-                let numbers = running.session.here().asked..=running.session.journal().next_seq();
+                let asks = to.filter(|to| **to != slot.id).or_else(|| running.stop.as_ref()?.child.as_ref().filter(|_| to.is_none()));
+                let asked = running.session.here_in(asks).map_or(0, |here| here.asked);
+                let numbers = asked..=running.session.journal().next_seq();
                 expected.is_none_or(|expected| numbers.contains(&expected))
             }
             None => true,
@@ -179,13 +201,21 @@ impl Sessions {
         Err(if question.is_over && expected >= question.asked { SendError::TooLate(turn) } else { SendError::Stale(turn) })
     }
 
+    /// Whether an approval, or the answer to a predicate, is still waited for.
+    fn awaits(&self, slot: &Slot, reply: &Reply) -> bool {
+        let place = slot.place.locked();
+        let Some(running) = place.running() else { return false };
+        match reply {
+            Reply::Approve { call, .. } => running.held(call.as_ref()).is_some(),
+            Reply::Predicate { id, .. } => running.asks_whether(id).is_some(),
+            Reply::Input(_) | Reply::Context(_) | Reply::Keep(_) => false,
+        }
+    }
+
     /// The turn where a session stands.
     pub(super) async fn present(&self, slot: &Slot) -> Result<Turn, SendError> {
-        let stop = slot.place.locked().running().and_then(|running| running.stop.clone());
-        let turn = match stop {
-            Some(stop) => self.stopped(slot, stop),
-            None => self.onward(slot).await?,
-        };
+        let waits: Vec<Waiting> = slot.place.locked().running().into_iter().flat_map(RunningSession::waits).cloned().collect();
+        let turn = if waits.is_empty() { self.onward(slot).await? } else { self.stopped(slot, waits) };
         Ok(self.said_again(slot, turn))
     }
 
@@ -233,8 +263,7 @@ impl Sessions {
     fn said_again(&self, slot: &Slot, mut turn: Turn) -> Turn {
         if turn.said.is_empty() {
             let place = slot.place.locked();
-            let words = place.running().and_then(|running| running.session.words());
-            turn.said.extend(words.map(|text| Said { node: turn.node.clone(), text: text.clone() }));
+            turn.said.extend(place.running().and_then(|running| running.session.last_said(turn.child.as_ref())));
         }
         turn
     }

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     fn moment(session: &str, began: u64) -> Moment {
-        Moment { session: session.into(), seq: 0, at: 0, node: "a".into(), entered: 0, began, program: "p".into() }
+        Moment { session: session.into(), child: None, seq: 0, at: 0, node: "a".into(), entered: 0, began, program: "p".into() }
     }
 
     #[test]

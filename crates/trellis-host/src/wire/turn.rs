@@ -22,10 +22,13 @@ pub struct Turn {
     pub program: Arc<str>,
     /// The number of the record that comes next. An answer that names it, or the number of the question, is taken while the same is asked.
     pub seq: u64,
-    /// The node where it stands; before it began, the one where it begins.
+    /// The node that stops.
     pub node: NodeId,
-    /// What it waits for, or how it ended: `active`, `waiting_for_input`, `waiting_for_tool`, `rolling_back`, `finished`, `failed`, `denied`,
-    /// `rolled_back`.
+    /// The child session that stops; absent where the session itself does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child: Option<SessionId>,
+    /// What the session waits for, or how it ended: `active`, `waiting_for_input`, `waiting_for_tool`, `rolling_back`, `finished`, `failed`,
+    /// `denied`, `rolled_back`.
     pub standing: Arc<str>,
     /// The server's clock, in milliseconds since 1970, to count down to `due` by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,11 +42,11 @@ pub struct Turn {
     pub more: bool,
     /// What the session needs.
     pub stop: Stop,
+    /// What else waits in the session and its children; each is answered by its id, or with `to`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<Waiting>,
     /// The moment when the session stops waiting for that, in milliseconds since 1970; null where it waits for ever.
     pub due: Option<u64>,
-    /// What other parts of the same call need.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub others: Vec<OtherStop>,
 }
 
 impl Turn {
@@ -56,36 +59,46 @@ impl Turn {
 
 impl From<&sessions::Turn> for Turn {
     fn from(turn: &sessions::Turn) -> Self {
-        let other = |stop: &sessions::Stop| OtherStop { node: turn.node.clone(), stop: Stop::of(stop, turn.asked), due: stop.due() };
         Self {
             session: turn.session.clone(),
             graph: None,
             program: Arc::clone(&turn.program),
             seq: turn.seq,
             node: turn.node.clone(),
+            child: turn.child.clone(),
             standing: SessionStatus::as_str(turn.standing).into(),
             now: None,
             said: turn.said.iter().map(Said::from).collect(),
             happened: turn.happened.iter().filter_map(SessionEvent::of).collect(),
             more: turn.has_more,
             stop: Stop::of(&turn.stop, turn.asked),
-            due: turn.stop.due(),
-            others: turn.others.iter().map(other).collect(),
+            others: turn.others.iter().map(Waiting::from).collect(),
+            due: turn.due(),
         }
     }
 }
 
-/// What another part of the same call needs; it is answered by its id.
+/// What else waits in a session and its children.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "other_stop"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "waiting_session"))]
 #[non_exhaustive]
-pub struct OtherStop {
-    /// The node.
+pub struct Waiting {
+    /// The child session; absent for the session itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child: Option<SessionId>,
+    /// Its node.
     pub node: NodeId,
     /// What it needs.
     pub stop: Stop,
-    /// The moment when it stops waiting for that, in milliseconds since 1970; null where it waits for ever.
+    /// The moment when something becomes of that by itself, in milliseconds since 1970; null where it waits for ever.
     pub due: Option<u64>,
+}
+
+impl From<&sessions::Waiting> for Waiting {
+    fn from(waiting: &sessions::Waiting) -> Self {
+        let sessions::Waiting { child, node, asked, stop } = waiting;
+        Self { child: child.clone(), node: node.clone(), stop: Stop::of(stop, *asked), due: stop.goes_on() }
+    }
 }
 
 /// A text that a node said.
@@ -93,6 +106,9 @@ pub struct OtherStop {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "said"))]
 #[non_exhaustive]
 pub struct Said {
+    /// The child session whose node it is; absent for the session itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child: Option<SessionId>,
     /// The node.
     pub node: NodeId,
     /// The text, as Markdown.
@@ -104,6 +120,6 @@ pub struct Said {
 
 impl From<&sessions::Said> for Said {
     fn from(said: &sessions::Said) -> Self {
-        Self { node: said.node.clone(), text: Arc::clone(&said.text), html: None }
+        Self { child: said.child.clone(), node: said.node.clone(), text: Arc::clone(&said.text), html: None }
     }
 }

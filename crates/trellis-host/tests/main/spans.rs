@@ -233,6 +233,7 @@ fn what_is_remembered_is_bounded() {
     let spans = Spans::new(kept.clone());
     let moment = |n: u32, seq| Moment {
         session: format!("s{n}").as_str().into(),
+        child: None,
         seq,
         at: 1000 + seq,
         node: "a".into(),
@@ -309,7 +310,8 @@ impl tracing::Subscriber for Subscriber {
 fn a_subscriber_of_tracing_gets_live_spans() {
     let subscriber = Subscriber::default();
     let spans = Spans::new(Tracing);
-    let moment = |seq| Moment { session: "s".into(), seq, at: 1000, node: "pay".into(), entered: 0, began: 1000, program: "p".into() };
+    let moment =
+        |seq| Moment { session: "s".into(), child: None, seq, at: 1000, node: "pay".into(), entered: 0, began: 1000, program: "p".into() };
     tracing::subscriber::with_default(subscriber.clone(), || {
         spans.on_start(&moment(0));
         spans.on_node_enter(&moment(0), &"pay".into());

@@ -25,7 +25,7 @@ pub(crate) async fn send(target: Target, answer: Answer, request: RequestKey, wa
     let seen = target.sessions.view(&target.id).await?;
     let is_for_a_question = matches!(answer.reply, Reply::Input { .. } | Reply::Context { .. } | Reply::Keep { .. });
     let news = target.listen();
-    if is_for_a_question && seen.stop.goes_on() && !target.sessions.is_paused(&target.id) {
+    if is_for_a_question && seen.stop.needs_nobody() && !target.sessions.is_paused(&target.id) {
         // Nothing is asked yet, and what will be asked is not known.
         return Ok(Walked { target, turn: seen, is_repeated: false });
     }

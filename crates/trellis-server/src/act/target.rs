@@ -61,7 +61,7 @@ impl Target {
 
     /// Tells those who listen where it came to.
     pub(crate) fn told(&self, turn: &Turn) {
-        if !turn.stop.goes_on() {
+        if !turn.stop.needs_nobody() {
             self.hub.turn(&self.graph.name, &self.id, Ok(turn.clone()));
         }
     }
@@ -83,12 +83,12 @@ impl Target {
 
     /// Waits until somebody else is needed; from a turn at which the session works by itself, or sleeps.
     pub(crate) async fn settled(&self, turn: Turn, mut news: Receiver<SessionNews>, until: Instant) -> Result<Turn, Trouble> {
-        if !turn.stop.goes_on() {
+        if !turn.stop.needs_nobody() {
             return Ok(turn);
         }
         loop {
             match tokio::time::timeout_at(until, news.recv()).await {
-                Ok(Ok(SessionNews::Turn(next))) if next.seq >= turn.seq && !next.stop.goes_on() => return Ok(joined(turn, &next)),
+                Ok(Ok(SessionNews::Turn(next))) if next.seq >= turn.seq && !next.stop.needs_nobody() => return Ok(joined(turn, &next)),
                 Ok(Ok(SessionNews::Failed(SendError::Stopped))) => return Ok(self.seen(turn).await),
                 Ok(Ok(SessionNews::Failed(error))) => return Err(error.into()),
                 Ok(Ok(SessionNews::Removed)) => return Err(SendError::Unknown(self.id.clone()).into()),
@@ -96,7 +96,7 @@ impl Target {
                 // What was missed may have been the turn.
                 Ok(Err(RecvError::Lagged(_))) => {
                     let seen = self.seen(turn.clone()).await;
-                    if !seen.stop.goes_on() {
+                    if !seen.stop.needs_nobody() {
                         return Ok(seen);
                     }
                 }

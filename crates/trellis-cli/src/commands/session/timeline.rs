@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use trellis_core::{Event, Input, ToolOutcome, Value, engine::ToolErrorKind};
+use trellis_core::{Event, Input, SessionId, ToolOutcome, Value, engine::ToolErrorKind};
 use trellis_host::{
     Entry, Record,
     history::{RecordWalk, WalkedRecord},
@@ -113,6 +113,7 @@ fn what(record: &Record, moment: &WalkedRecord) -> String {
         Entry::Input { input: Input::Value(value) } => format!("answer: {value}"),
         Entry::Input { .. } => "passed on".to_owned(),
         Entry::Result { result } => format!("{tool} {}", outcome(&result.outcome)),
+        Entry::Leave { children } => format!("left {}", quoted_children(children)),
         Entry::Late { result } => format!("a call that was left {}", outcome(&result.outcome)),
         Entry::Signal { signal } => format!("signal `{signal}`"),
         Entry::Context { .. } => "set by hand".to_owned(),
@@ -145,4 +146,9 @@ fn outcome(outcome: &ToolOutcome) -> String {
         ToolOutcome::Denied(None) => "was denied".to_owned(),
         ToolOutcome::Denied(Some(reason)) => format!("was denied: {reason}"),
     }
+}
+
+/// Children by their names.
+fn quoted_children(children: &[SessionId]) -> String {
+    children.iter().map(|child| format!("`{child}`")).collect::<Vec<_>>().join(", ")
 }

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     Secrets,
-    http::{HttpClient, HttpRequest, HttpResponse, coded},
+    http::{HttpClient, HttpRequest, HttpResponse},
     secrets::{Mask, SHORTEST},
 };
 
@@ -76,7 +76,7 @@ impl Binding for Http {
             };
             let result = job.within(work).await;
             let mask = Mask::of_secrets(secrets.iter().map(|(_, value)| value.as_str()));
-            Answer { result: masked(&mask, result), meta }
+            Answer { result: result.map(|value| mask.value(value)).map_err(|error| mask.error(error)), meta }
         })
     }
 
@@ -126,28 +126,16 @@ impl Http {
             let Some(location) = response.header("location").filter(|_| follows) else { return Ok(response) };
             let Some(next) = request.redirected(location) else {
                 let message = format!("`{}` redirects to another origin, which is not followed", response.origin());
-                return Err(coded("redirect", message).finally());
+                return Err(ToolError::coded("redirect", message).finally());
             };
             if left == 0 {
                 let message = format!("`{}` redirects more than {} times", response.origin(), self.redirects);
-                return Err(coded("redirect", message).finally());
+                return Err(ToolError::coded("redirect", message).finally());
             }
             left -= 1;
             request = next;
         }
     }
-}
-
-/// A result without the secrets of its request (9.9).
-fn masked(mask: &Mask, result: Result<Value, ToolError>) -> Result<Value, ToolError> {
-    if mask.is_empty() {
-        return result;
-    }
-    result.map(|value| mask.value(value)).map_err(|error| ToolError {
-        message: mask.text(&error.message).into_owned(),
-        data: error.data.map(|data| mask.value(data)),
-        ..error
-    })
 }
 
 impl fmt::Debug for Http {

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     Secrets,
     binding::Job,
-    http::{HttpRequest, coded},
+    http::HttpRequest,
     secrets::{SecretText, insert},
 };
 
@@ -64,7 +64,7 @@ impl Filling<'_> {
             if matches!(value, Value::Null) {
                 continue;
             }
-            let value = plain(value).ok_or_else(|| coded("header", format!("the header `{name}` takes a text")).finally())?;
+            let value = plain(value).ok_or_else(|| ToolError::coded("header", format!("the header `{name}` takes a text")).finally())?;
             request = request.header(name, &value)?;
         }
         if let Some(name) = &http.idempotency
@@ -81,7 +81,7 @@ impl Filling<'_> {
             RequestBody::Json(shape) => ("application/json", self.value(shape)?.to_json()),
             RequestBody::Form(shape) => ("application/x-www-form-urlencoded", pairs(&self.entries(shape)?)?),
             RequestBody::Text(shape) => {
-                let text = plain(&self.value(shape)?).ok_or_else(|| coded("template", "`text` takes a text").finally())?;
+                let text = plain(&self.value(shape)?).ok_or_else(|| ToolError::coded("template", "`text` takes a text").finally())?;
                 ("text/plain; charset=utf-8", text)
             }
             RequestBody::ArgumentsBut(named) => {
@@ -119,7 +119,7 @@ impl Filling<'_> {
         for place in places.iter().rev() {
             let secret = self.secret(&place.name)?;
             insert(&mut value, &place.pointer, place.offset, &secret)
-                .ok_or_else(|| coded("secret", format!("the secret `{}` has no place in the request", place.name)).finally())?;
+                .ok_or_else(|| ToolError::coded("secret", format!("the secret `{}` has no place in the request", place.name)).finally())?;
         }
         Ok(value)
     }
@@ -143,5 +143,5 @@ impl Filling<'_> {
 }
 
 fn unrendered(error: &TemplateError) -> ToolError {
-    coded("template", format!("the request cannot be made: {}", error.message)).finally()
+    ToolError::coded("template", format!("the request cannot be made: {}", error.message)).finally()
 }

@@ -13,7 +13,7 @@ use trellis_core::{
 };
 
 use super::Obstacle;
-use crate::http::{HttpRequest, coded};
+use crate::http::HttpRequest;
 
 /// A URL as it is written: absolute, or from `/` on.
 pub(super) enum UrlTemplate {
@@ -128,7 +128,8 @@ pub(super) fn filled(base: Option<&str>, pieces: &[FilledPiece]) -> Result<Strin
                 }
             }
             FilledPiece::Value(value) => {
-                let text = plain(value).ok_or_else(|| coded("url", "a list or mapping may not be filled into a URL").finally())?;
+                let text =
+                    plain(value).ok_or_else(|| ToolError::coded("url", "a list or mapping may not be filled into a URL").finally())?;
                 url.push_str(&encoded(&text));
                 is_filled = true;
             }
@@ -142,7 +143,9 @@ pub(super) fn filled(base: Option<&str>, pieces: &[FilledPiece]) -> Result<Strin
 
 fn check_segment(segment: &str, is_filled: bool) -> Result<(), ToolError> {
     if is_filled && matches!(&*segment.to_ascii_lowercase().replace("%2e", "."), "" | "." | "..") {
-        return Err(coded("url", format!("a filled segment of the URL is {segment:?}: it may not be empty, `.` or `..`")).finally());
+        return Err(
+            ToolError::coded("url", format!("a filled segment of the URL is {segment:?}: it may not be empty, `.` or `..`")).finally()
+        );
     }
     Ok(())
 }
@@ -157,7 +160,8 @@ pub(super) fn pairs(of: &[(Arc<str>, Value)]) -> Result<String, ToolError> {
         if matches!(value, Value::Null) {
             return Ok(());
         }
-        let value = plain(value).ok_or_else(|| coded("url", format!("`{key}` takes a text, a number or a list of them")).finally())?;
+        let value =
+            plain(value).ok_or_else(|| ToolError::coded("url", format!("`{key}` takes a text, a number or a list of them")).finally())?;
         if !text.is_empty() {
             text.push('&');
         }
@@ -224,10 +228,10 @@ impl UrlPrefix {
             Self::Fixed(url) => Ok(url.clone()),
             Self::Variable { env, default } => match std::env::var(env).ok().filter(|value| !value.is_empty()) {
                 Some(url) => match no_base(&url) {
-                    Some(why) => Err(coded("url", format!("`{env}` is no base of URLs: {why}")).finally()),
+                    Some(why) => Err(ToolError::coded("url", format!("`{env}` is no base of URLs: {why}")).finally()),
                     None => Ok(url),
                 },
-                None => default.clone().ok_or_else(|| coded("url", format!("the variable `{env}` is not set")).finally()),
+                None => default.clone().ok_or_else(|| ToolError::coded("url", format!("the variable `{env}` is not set")).finally()),
             },
         }
     }

@@ -6,16 +6,14 @@ use reqwest::{Url, header::HeaderName};
 use serde::Deserialize;
 use trellis_core::{
     Code, Diagnostic, Value,
-    language::SecretUse,
-    scope::Scope,
     span::Span,
     syntax::{duration, project::HostConfig},
-    template::{DEFAULT_FUEL, RenderLimits},
 };
 
 use super::super::{
     config::{ConfigReader, Plain, Wait, given, span_of},
     process::{Process, config::program},
+    sealed::SealedTexts,
 };
 
 /// Time that a server without calls is kept.
@@ -36,9 +34,6 @@ const RESERVED: [&str; 9] = [
     "mcp-session-id",
     "transfer-encoding",
 ];
-
-/// Bounds of texts in `env` and `headers`, which are rendered without a call.
-const LIMITS: RenderLimits = RenderLimits { output: 1 << 20, fuel: DEFAULT_FUEL };
 
 /// A server of `servers`.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,13 +67,6 @@ pub(super) enum Era {
     Modern,
     /// It speaks 2025-11-25 or older.
     Legacy,
-}
-
-/// A mapping of texts that may have secrets in them.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct SealedTexts {
-    pub(super) texts: Value,
-    pub(super) secrets: Vec<SecretUse>,
 }
 
 #[derive(Default, Deserialize)]
@@ -117,15 +105,7 @@ impl ServerConfig {
             let found = Diagnostic::new(Code::WrongType, &config.path, around, message);
             return Err(vec![found.help("write `process: [command, argument, …]` or `url: https://…`")]);
         };
-        let mut reader = ConfigReader {
-            config: keys,
-            spans: &config.spans,
-            shapes: &config.shapes,
-            prefix: &prefix,
-            around,
-            path: &config.path,
-            found: Vec::new(),
-        };
+        let mut reader = ConfigReader::new(config, keys, &prefix, around);
         let server = server(&mut reader, config, name, folder);
         server.filter(|_| reader.found.is_empty()).ok_or(reader.found)
     }
@@ -140,7 +120,7 @@ fn server(reader: &mut ConfigReader<'_>, config: &HostConfig, name: &str, folder
     });
     let ServerSyntax { process, env, cwd, grace, url, headers, era, idle } = syntax;
     let grace = grace.map_or(GRACE, |wait| wait.0);
-    let sealed = |reader: &ConfigReader<'_>, key: &str| sealed(reader, config, &format!("servers.{name}"), key);
+    let sealed = |reader: &ConfigReader<'_>, key: &str| SealedTexts::read(config, &format!("servers.{name}.{key}"), reader.config.get(key));
     let reach = match (process, url) {
         (Some(command), None) => {
             let env = sealed(reader, "env");
@@ -183,16 +163,6 @@ fn server(reader: &mut ConfigReader<'_>, config: &HostConfig, name: &str, folder
     drop(env);
     let (era, idle) = (era.unwrap_or_default(), idle.map_or(IDLE, |wait| wait.0));
     Some(ServerConfig { name: name.into(), folder: folder.to_owned(), reach, era, idle, grace })
-}
-
-/// Texts of `env` or `headers`, with the places of their secrets.
-fn sealed(reader: &ConfigReader<'_>, config: &HostConfig, prefix: &str, key: &str) -> SealedTexts {
-    let Some(shape) = config.shape(&format!("{prefix}.{key}")) else {
-        return SealedTexts { texts: reader.config.get(key).cloned().unwrap_or_default(), secrets: Vec::new() };
-    };
-    let mut secrets = Vec::new();
-    let texts = shape.value.evaluate(&Scope::default(), LIMITS, &mut secrets);
-    SealedTexts { texts: texts.ok().flatten().unwrap_or_default(), secrets }
 }
 
 fn misplaced(reader: &mut ConfigReader<'_>, kind: &str, keys: &[&str]) {

@@ -25,17 +25,11 @@ mod tools;
 use std::{sync::Arc, time::Duration};
 
 use trellis_core::{
-    Code, Diagnostic, Mapping, ToolError, Value,
-    diagnostic::did_you_mean,
-    schema::Schema,
-    scope::Scope,
-    syntax::project::HostConfig,
-    template::{DEFAULT_FUEL, RenderLimits, Shape},
+    Code, Diagnostic, Mapping, ToolError, Value, diagnostic::did_you_mean, schema::Schema, syntax::project::HostConfig, template::Shape,
 };
 
 use self::{
     call::Flight,
-    failure::coded,
     servers::{Lease, Server},
     tools::ToolList,
 };
@@ -147,16 +141,11 @@ impl McpTool {
     /// What is sent: what `args` makes of the call's arguments, else those (world 9.2).
     fn arguments(&self, job: &Job<'_>) -> Result<Mapping, ToolError> {
         let Some(shape) = &self.args else { return Ok(job.args.clone()) };
-        let limits = RenderLimits { output: job.output_limit(), fuel: DEFAULT_FUEL };
-        let made = shape.evaluate(&Scope::of_call(&job.args, job.call), limits, &mut Vec::new());
-        match made
-            .map_err(|error| coded("template", format!("the `args` of `{}` cannot be made: {}", job.tool(), error.message)).finally())?
-        {
-            Some(Value::Map(args)) => Ok(args),
-            _ => Err(coded("template", format!("the `args` of `{}` are no mapping", job.tool())).finally()),
+        match job.shaped(shape)? {
+            Value::Map(args) => Ok(args),
+            _ => Err(ToolError::coded("template", format!("the `args` of `{}` are no mapping", job.tool())).finally()),
         }
     }
-
     /// Calls off a call that was stopped, or whose time is up.
     async fn give_up(
         &self,

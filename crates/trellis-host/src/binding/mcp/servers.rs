@@ -3,7 +3,7 @@
 //! **Invariant:** however many calls begin at once, a server is started once.
 
 use std::{
-    collections::{BTreeSet, VecDeque},
+    collections::VecDeque,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -101,8 +101,7 @@ impl Server {
             Reach::Process(process, env) => (process.foreseen(), env),
             Reach::Url(_, headers) => (None, headers),
         };
-        let names: BTreeSet<_> = sealed.secrets.iter().map(|used| &used.name).collect();
-        let unknown = names.into_iter().filter_map(|name| Some(self.secrets.find(name).err()?.to_string()));
+        let unknown = sealed.names().into_iter().filter_map(|name| Some(self.secrets.find(name).err()?.to_string()));
         why.into_iter().chain(unknown).collect()
     }
 

@@ -100,18 +100,17 @@ pub(super) fn tried(provider: &str, code: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::coded;
 
     #[test]
     fn the_next_is_tried_after_what_passes_and_after_nothing_else() {
         // world 9.22
         for on in ["connect", "cut", "http-408", "http-425", "http-429", "http-500", "http-503", "http-599"] {
-            assert!(goes_on(&coded(on, "x")), "{on}");
+            assert!(goes_on(&ToolError::coded(on, "x")), "{on}");
         }
         for ends in
             ["tls", "http-400", "http-401", "refused", "length", "malformed_json", "secret", "content-type", "too-large", "no-reply"]
         {
-            assert!(!goes_on(&coded(ends, "x")), "{ends}");
+            assert!(!goes_on(&ToolError::coded(ends, "x")), "{ends}");
         }
         assert!(goes_on(&ToolError { kind: ToolErrorKind::Timeout, ..ToolError::new("x") }) && !goes_on(&ToolError::new("x")));
     }

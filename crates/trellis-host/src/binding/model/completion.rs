@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use trellis_core::{Mapping, ToolError, Value};
 
 use super::{lost, messages::message, names::WireNames};
-use crate::http::coded;
 
 /// What a model answered, as far as it came, under the names of the wire.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -77,7 +76,10 @@ impl Completion {
 
     fn json(&self) -> Result<Value, ToolError> {
         if let Some(call) = self.calls.first() {
-            return Err(coded("malformed_json", format!("the model asked for the tool `{}` instead of answering with JSON", call.name)));
+            return Err(ToolError::coded(
+                "malformed_json",
+                format!("the model asked for the tool `{}` instead of answering with JSON", call.name),
+            ));
         }
         parsed(&self.content)
     }
@@ -118,7 +120,7 @@ pub(super) fn parsed(text: &str) -> Result<Value, ToolError> {
         Some((info, inner)) if !info.contains('`') => inner,
         _ => text,
     };
-    Value::from_json(json).map_err(|error| coded("malformed_json", format!("the model's answer is no JSON: {error}")))
+    Value::from_json(json).map_err(|error| ToolError::coded("malformed_json", format!("the model's answer is no JSON: {error}")))
 }
 
 impl RequestedCall {

@@ -43,10 +43,7 @@ use super::{
     Job,
     kind::{Answer, Binding, Obstacle, Pending},
 };
-use crate::{
-    Secrets,
-    http::{HttpClient, coded},
-};
+use crate::{Secrets, http::HttpClient};
 
 /// Time that a call may take, where nobody says (9.5).
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -138,7 +135,7 @@ impl Model {
 
 /// An error that no policy tries again.
 fn lost(code: &str, message: impl Into<String>) -> ToolError {
-    coded(code, message).finally()
+    ToolError::coded(code, message).finally()
 }
 
 /// The code of an error, where it is a text.

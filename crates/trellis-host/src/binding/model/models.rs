@@ -154,15 +154,7 @@ impl<'m> Models<'m> {
             let found = Diagnostic::new(Code::WrongType, &config.path, around, format!("`{place}` takes a mapping"));
             return Err(vec![found.help("write `{ provider: NAME, model: NAME }`")]);
         };
-        let mut reader = ConfigReader {
-            config: keys,
-            spans: &config.spans,
-            shapes: &config.shapes,
-            prefix: place,
-            around,
-            path: &config.path,
-            found: Vec::new(),
-        };
+        let mut reader = ConfigReader::new(config, keys, place, around);
         let link: LinkKeys = reader.read(|_, _| None);
         check_numbers(&mut reader, "", link.max_tokens, link.temperature);
         match link.provider.as_deref().map(|name| (name, self.find("providers", name))) {
@@ -195,15 +187,7 @@ impl<'m> Models<'m> {
             let found = Diagnostic::new(Code::WrongType, &config.path, around, format!("`{place}` takes a mapping"));
             return Err(vec![found.help("write `openai: https://…`, `process: [./bin/model]` or `scripted: ./_model.yaml`")]);
         };
-        let mut reader = ConfigReader {
-            config: keys,
-            spans: &config.spans,
-            shapes: &config.shapes,
-            prefix: &place,
-            around,
-            path: &config.path,
-            found: Vec::new(),
-        };
+        let mut reader = ConfigReader::new(config, keys, &place, around);
         let provider = self.provider_of(&mut reader, root, name);
         provider.filter(|_| reader.found.is_empty()).ok_or(reader.found)
     }

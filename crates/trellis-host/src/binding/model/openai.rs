@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     binding::kind::Obstacle,
-    http::{HttpClient, HttpRequest, HttpResponse, coded, status_error},
+    http::{HttpClient, HttpRequest, HttpResponse, status_error},
     secrets::{SecretText, Secrets},
 };
 
@@ -201,9 +201,9 @@ fn broken(origin: &str, error: sse_stream::Error) -> ToolError {
     match error {
         sse_stream::Error::Body(error) => match error.downcast::<BrokenBody>() {
             Ok(body) => body.0,
-            Err(error) => coded("cut", format!("the answer of `{origin}` broke off: {error}")),
+            Err(error) => ToolError::coded("cut", format!("the answer of `{origin}` broke off: {error}")),
         },
-        error => coded("malformed_json", format!("the answer of `{origin}` is no stream of events: {error}")),
+        error => ToolError::coded("malformed_json", format!("the answer of `{origin}` is no stream of events: {error}")),
     }
 }
 

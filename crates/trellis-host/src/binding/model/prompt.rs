@@ -6,7 +6,6 @@ use gray_matter::{Matter, ParsedEntity, Pod, engine::Engine};
 use trellis_core::ToolError;
 
 use super::lost;
-use crate::http::coded;
 
 /// Bytes of a prompt file.
 const MAX_FILE: u64 = 1 << 20;
@@ -30,8 +29,8 @@ pub(super) fn text(file: &Path) -> Result<String, ToolError> {
         fs::metadata(file).and_then(|found| if found.len() > MAX_FILE { Err(io::ErrorKind::FileTooLarge.into()) } else { fs::read(file) });
     let bytes = read.map_err(|error| match error.kind() {
         io::ErrorKind::FileTooLarge => lost("store", format!("the prompt file `{shown}` is longer than {MAX_FILE} bytes")),
-        io::ErrorKind::NotFound => coded("store", format!("the prompt file `{shown}` does not exist")),
-        _ => coded("store", format!("the prompt file `{shown}` cannot be read: {error}")),
+        io::ErrorKind::NotFound => ToolError::coded("store", format!("the prompt file `{shown}` does not exist")),
+        _ => ToolError::coded("store", format!("the prompt file `{shown}` cannot be read: {error}")),
     })?;
     let text = String::from_utf8(bytes).map_err(|_| lost("store", format!("the prompt file `{shown}` is not UTF-8")))?;
     let split: Option<ParsedEntity> = Matter::<Untouched>::new().parse(&text).ok();

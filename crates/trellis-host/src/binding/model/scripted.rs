@@ -17,7 +17,6 @@ use super::{
     lost,
     request::ChatRequest,
 };
-use crate::http::coded;
 
 /// Bytes of a file of replies.
 const MAX_FILE: u64 = 1 << 20;
@@ -108,7 +107,7 @@ pub(super) fn problem(file: &Path) -> Option<String> {
 }
 
 fn read(file: &Path) -> Result<Vec<Scripted>, ToolError> {
-    let unreadable = |error: &io::Error| coded("store", format!("`{}` cannot be read: {error}", file.display()));
+    let unreadable = |error: &io::Error| ToolError::coded("store", format!("`{}` cannot be read: {error}", file.display()));
     let size = fs::metadata(file).map_err(|error| unreadable(&error))?.len();
     if size > MAX_FILE {
         return Err(lost("no-reply", format!("`{}` is {size} bytes, more than {MAX_FILE}", file.display())));

@@ -30,8 +30,9 @@ use super::{
     job::{after, stopped, timed_out},
     kind::{Answer, Binding, Obstacle, Pending},
     output,
+    sealed::SealedTexts,
 };
-use crate::secrets::is_withheld;
+use crate::secrets::{Secrets, is_withheld};
 
 /// Arguments of so many bytes no longer fit one variable of the environment (on Linux): they go to standard input only, and
 /// `TRELLIS_ARGS_ON_STDIN=1` says so.
@@ -69,6 +70,33 @@ impl Binding for Process {
             None => Obstacle::new("process.0", why),
         };
         start::foreseen(self).into_iter().map(obstacle).collect()
+    }
+}
+
+/// A process with secrets in its environment, which are looked up for each call (world 9.2).
+#[derive(Debug)]
+struct SealedProcess {
+    process: Process,
+    env: SealedTexts,
+    secrets: Secrets,
+}
+
+impl Binding for SealedProcess {
+    fn run<'a>(&'a self, job: Job<'a>) -> Pending<'a, Answer> {
+        Box::pin(async move {
+            let (env, mask) = match self.env.fill(&self.secrets) {
+                Ok(filled) => filled,
+                Err(error) => return Err(error).into(),
+            };
+            let process = Process { env, ..self.process.clone() };
+            let job = Job { mask: job.mask.clone().and(&mask), ..job };
+            let result = process.run_to_end(job).await;
+            result.map(|value| mask.value(value)).map_err(|error| mask.error(error)).into()
+        })
+    }
+
+    fn obstacles(&self) -> Vec<Obstacle> {
+        self.process.obstacles()
     }
 }
 

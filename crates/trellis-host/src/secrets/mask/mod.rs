@@ -8,6 +8,7 @@ mod value;
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
+use trellis_core::ToolError;
 use zeroize::Zeroizing;
 
 pub use self::stream::MaskStream;
@@ -97,6 +98,19 @@ impl Mask {
         let mut stream = self.stream();
         let masked = stream.push(text) + &stream.finish();
         if masked == text { Cow::Borrowed(text) } else { Cow::Owned(masked) }
+    }
+
+    /// An error without secrets: its message, its code and its data.
+    pub fn error(&self, error: ToolError) -> ToolError {
+        if self.is_empty() {
+            return error;
+        }
+        ToolError {
+            message: self.text(&error.message).into_owned(),
+            code: error.code.map(|code| self.value(code)),
+            data: error.data.map(|data| self.value(data)),
+            ..error
+        }
     }
 
     /// A text that comes in pieces.
