@@ -32,15 +32,12 @@ pub(crate) async fn send(target: Target, answer: Answer, request: RequestKey, wa
     let sent = Sent::from(answer.reply);
     let sent = Sent { expected: answer.expected.or(sent.expected), ..sent };
     let (sessions, telling) = (Arc::clone(&target.sessions), target.clone());
-    let done = target.in_task(wait, async move {
+    let done = target.in_task(async move {
         let turn = sessions.send_by(&telling.id, sent, request).await;
         turn.iter().for_each(|turn| telling.told(turn));
         turn
     });
-    let (turn, is_repeated) = match done.await? {
-        Some(turn) => taken(turn)?,
-        None => (target.sessions.view(&target.id).await?, false),
-    };
+    let (turn, is_repeated) = taken(done.await?)?;
     let turn = target.settled(turn, news, until).await?;
     Ok(Walked { target, turn, is_repeated })
 }
@@ -53,15 +50,12 @@ pub(crate) async fn resume(target: Target, wait: Duration) -> Result<Walked, Tro
     let until = Instant::now() + wait;
     let news = target.listen();
     let (sessions, telling) = (Arc::clone(&target.sessions), target.clone());
-    let done = target.in_task(wait, async move {
+    let done = target.in_task(async move {
         let turn = sessions.resume(&telling.id).await;
         turn.iter().for_each(|turn| telling.told(turn));
         turn
     });
-    let turn = match done.await? {
-        Some(turn) => turn?,
-        None => target.sessions.view(&target.id).await?,
-    };
+    let turn = done.await??;
     let turn = target.settled(turn, news, until).await?;
     Ok(Walked { target, turn, is_repeated: false })
 }

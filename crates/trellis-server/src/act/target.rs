@@ -16,6 +16,9 @@ use crate::{
     trouble::{Code, Trouble},
 };
 
+/// The time in which a session takes what it is sent.
+const TAKING: Duration = Duration::from_secs(20);
+
 /// A session of a graph that is served.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
@@ -66,18 +69,19 @@ impl Target {
         }
     }
 
-    /// Does something with the session in a task of the server, which goes on when nobody waits any more. Nothing, where it takes longer than `wait`.
-    pub(crate) async fn in_task<T: Send + 'static>(
-        &self,
-        wait: Duration,
-        work: impl Future<Output = T> + Send + 'static,
-    ) -> Result<Option<T>, Trouble> {
+    /// Does something with the session in a task of the server, which goes on when nobody waits any more. What was done is stored then, so it is waited
+    /// for, whatever the client waits for: it is soon done, unless a call that runs holds the session.
+    ///
+    /// # Errors
+    /// It takes long, and whether it will be done is not known.
+    pub(crate) async fn in_task<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> Result<T, Trouble> {
         let task = tokio::spawn(work);
-        match tokio::time::timeout(wait, task).await {
-            Ok(done) => {
-                done.map(Some).map_err(|error: JoinError| Trouble::new(Code::Internal, Code::Internal.title()).logged(error.to_string()))
+        match tokio::time::timeout(TAKING, task).await {
+            Ok(done) => done.map_err(|error: JoinError| Trouble::new(Code::Internal, Code::Internal.title()).logged(error.to_string())),
+            Err(_) => {
+                let detail = format!("session `{}` is busy, and takes this up when it can; ask where it stands", self.id);
+                Err(Trouble::new(Code::InProgress, detail).retry_after(1))
             }
-            Err(_) => Ok(None),
         }
     }
 
