@@ -1,10 +1,10 @@
-//! What can be typed after `trellis`. Each command's own arguments stand with the command.
+//! The commands that can be typed after `trellis`. Each command's own arguments stand with the command.
 
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::{
     Exit,
-    commands::{Check, Completions, Explain, Fmt, Graph, Man, Migrate, New, Run, Schema, Secret, Serve, Session},
+    commands::{Check, Completions, Explain, Fmt, Graph, Lsp, Man, Migrate, New, Run, Schema, Secret, Serve, Session},
 };
 
 /// Runs, checks and draws graphs of Markdown files.
@@ -45,6 +45,7 @@ pub(crate) enum Command {
     Fmt(Fmt),
     Migrate(Migrate),
     Schema(Schema),
+    Lsp(Lsp),
     Completions(Completions),
     Man(Man),
 }
@@ -67,6 +68,7 @@ impl Args {
             Command::Fmt(fmt) => fmt.run(),
             Command::Migrate(migrate) => migrate.run(),
             Command::Schema(schema) => schema.run(),
+            Command::Lsp(lsp) => lsp.run(),
             Command::Completions(completions) => completions.run(Self::command()),
             Command::Man(man) => man.run(Self::command()),
         }
