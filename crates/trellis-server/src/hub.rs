@@ -39,7 +39,7 @@ pub(crate) enum ServerNews {
     /// A session moved.
     Moved { graph: Arc<str>, session: SessionId },
     /// Somebody is asked about a call, or decided.
-    Approval { graph: Arc<str>, session: SessionId, call: Arc<str>, state: &'static str },
+    Approval { graph: Arc<str>, session: SessionId, child: Option<SessionId>, call: Arc<str>, state: &'static str },
     /// A session was taken out.
     Removed { graph: Arc<str>, session: SessionId },
     /// The server stops.
@@ -146,7 +146,8 @@ impl Hub {
                         _ => None,
                     };
                     if let Some((call, state)) = decided {
-                        self.publish(ServerNews::Approval { graph: Arc::clone(graph), session: id.clone(), call, state });
+                        let child = record.child.clone();
+                        self.publish(ServerNews::Approval { graph: Arc::clone(graph), session: id.clone(), child, call, state });
                     }
                 }
             }
@@ -164,8 +165,8 @@ impl Hub {
             Ok(turn) => {
                 for stop in std::iter::once(&turn.stop).chain(turn.others.iter().map(|other| &other.stop)) {
                     if let Some(call) = stop.held() {
-                        let call = call.id.as_str().into();
-                        self.publish(ServerNews::Approval { graph: Arc::clone(graph), session: id.clone(), call, state: "asked" });
+                        let (call, child) = (call.id.as_str().into(), child.clone());
+                        self.publish(ServerNews::Approval { graph: Arc::clone(graph), session: id.clone(), child, call, state: "asked" });
                     }
                 }
                 self.tell(graph, id, SessionNews::Turn(Arc::new(turn)));

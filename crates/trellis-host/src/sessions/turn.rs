@@ -49,6 +49,9 @@ pub struct Turn {
     pub others: Arc<Vec<Waiting>>,
 }
 
+/// How much of what happened a turn has.
+pub const MAX_HAPPENED: usize = 200;
+
 /// Something that a node said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {

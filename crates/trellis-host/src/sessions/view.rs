@@ -11,7 +11,7 @@ use trellis_core::{
 use super::{
     Current, Said, SendError, Sessions, Stop, Turn, Unbound, Waiting,
     drive::millis,
-    slot::{NewSession, PanicSafeLock, SlotState},
+    slot::{PanicSafeLock, SlotState},
 };
 use crate::{
     journal::Needs,
@@ -170,7 +170,7 @@ impl Sessions {
 
 impl Stop {
     /// Whether nobody is needed: the session works by itself, or sleeps.
-    pub fn goes_on(&self) -> bool {
+    pub fn needs_nobody(&self) -> bool {
         matches!(self, Self::Running { .. } | Self::Sleeping { .. })
     }
 

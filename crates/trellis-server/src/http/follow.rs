@@ -9,7 +9,7 @@ use tokio::{
     sync::broadcast::error::RecvError,
     time::{Instant, MissedTickBehavior},
 };
-use trellis_core::{SessionId, id::CallId};
+use trellis_core::SessionId;
 use trellis_host::{Turn, history::Redactor, store::SessionStore as _, wire};
 
 use super::{
@@ -74,8 +74,8 @@ impl Follower {
                         self.records(sink, &mut next, redactor.as_mut()).await?;
                         Onward::On
                     }
-                    Ok(SessionNews::Line(line)) => {
-                        self.line(sink, &line, &mut gathered, redactor.as_ref()).await?;
+                    Ok(SessionNews::Line(line, child)) => {
+                        self.line(sink, (&line, child.as_ref()), &mut gathered, redactor.as_ref()).await?;
                         Onward::On
                     }
                     Ok(SessionNews::Turn(turn)) => {
@@ -158,17 +158,17 @@ impl Follower {
         gathered: &mut Gathered,
         redactor: Option<&Redactor>,
     ) -> Result<(), Gone> {
-        if gathered.take(line) {
+        if gathered.take(line, child) {
             return Ok(());
         }
         self.flush(sink, gathered, redactor).await?;
-        self.send_line(sink, line, redactor).await
+        self.send_line(sink, line, child, redactor).await
     }
 
     async fn flush(&self, sink: &EventSink, gathered: &mut Gathered, redactor: Option<&Redactor>) -> Result<(), Gone> {
         gathered.due = None;
-        for line in std::mem::take(&mut gathered.lines) {
-            self.send_line(sink, &line, redactor).await?;
+        for (line, child) in std::mem::take(&mut gathered.lines) {
+            self.send_line(sink, &line, child.as_ref(), redactor).await?;
         }
         Ok(())
     }
@@ -187,7 +187,7 @@ impl Follower {
     /// Sends where the session stands, if somebody is needed there.
     async fn turn_of_now(&self, sink: &EventSink, told: &mut Option<u64>) -> Result<(), Gone> {
         match self.target.sessions.view(&self.target.id).await {
-            Ok(turn) if !turn.stop.goes_on() => self.turn(sink, &turn, told).await,
+            Ok(turn) if !turn.stop.needs_nobody() => self.turn(sink, &turn, told).await,
             _ => Ok(()),
         }
     }
@@ -244,6 +244,7 @@ impl Gathered {
             }
             _ => self.lines.push(line.clone()),
         }
+        self.lines.push((line.clone(), child.cloned()));
         true
     }
 
