@@ -49,9 +49,6 @@ pub struct Turn {
     pub others: Arc<Vec<Waiting>>,
 }
 
-/// How much of what happened a turn has.
-pub const MAX_HAPPENED: usize = 200;
-
 /// Something that a node said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
@@ -61,14 +58,6 @@ pub struct Said {
     pub node: NodeId,
     /// Its words, as Markdown.
     pub text: Arc<str>,
-}
-
-impl std::ops::Deref for Said {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.text
-    }
 }
 
 /// What one session of a tree needs.

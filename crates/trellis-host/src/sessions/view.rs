@@ -11,7 +11,7 @@ use trellis_core::{
 use super::{
     Current, Said, SendError, Sessions, Stop, Turn, Unbound, Waiting,
     drive::millis,
-    slot::{PanicSafeLock, SlotState},
+    slot::{NewSession, PanicSafeLock, SlotState},
 };
 use crate::{
     journal::Needs,

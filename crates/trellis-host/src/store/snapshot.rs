@@ -57,9 +57,6 @@ pub struct Snapshot {
     /// Its children that are alive, and theirs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub children: BTreeMap<SessionId, ChildSnapshot>,
-    /// The named requests that it took last.
-    #[serde(default, skip_serializing_if = "TakenRequests::is_empty")]
-    pub requests: TakenRequests,
 }
 
 /// Where a child is.
@@ -317,6 +314,8 @@ impl Snapshot {
                         let began = if lost.is_some() { stored.head.began } else { record.at };
                         let asked = record.seq + 1;
                         let spent = before.as_ref().map(|before| before.spent).unwrap_or_default();
+                        let mut requests = before.take().map(|before| before.requests).unwrap_or_default();
+                        requests.remember(record.request.as_ref());
                         let anew = Self::beginning(state.clone(), record.at);
                         let children = match &record.entry {
                             Entry::Reload { children, .. } => {

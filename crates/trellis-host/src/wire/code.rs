@@ -7,7 +7,6 @@ impl SendError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Refused(refusal) => refusal.code(),
-            Self::UnknownChild(_) => "unknown-child",
             Self::Stuck(SessionError::Refused(_)) => "refused",
             Self::Excess(_) => "excess",
             Self::NotAwaited { .. } => "wrong-kind",
