@@ -89,7 +89,10 @@ fn a_provider_of_several_bindings_is_told_once() {
     assert_eq!(found, [(Severity::Info, "the provider `cloud` is not set up".to_owned())]);
     // One of its roles has no other.
     let found = obstacles(&Stage::with(&models("[{ provider: cloud, model: n }]"), &files));
-    assert_eq!(found, [(Severity::Error, "`ask` and 2 other bindings cannot be carried out: the provider `cloud` is not set up".to_owned())]);
+    assert_eq!(
+        found,
+        [(Severity::Error, "`ask` and 2 other bindings cannot be carried out: the provider `cloud` is not set up".to_owned())]
+    );
 }
 
 #[test]
