@@ -1,10 +1,10 @@
-//! What can be typed after `trellis`. Each command's own arguments stand with the command.
+//! The commands that can be typed after `trellis`. Each command's own arguments stand with the command.
 
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::{
     Exit,
-    commands::{Check, Completions, Explain, Fmt, Graph, Man, Migrate, New, Run, Schema, Secret, Session},
+    commands::{Check, Completions, Explain, Fmt, Graph, Lsp, Man, Migrate, New, Run, Schema, Secret, Session},
 };
 
 /// Runs, checks and draws graphs of Markdown files.
@@ -43,6 +43,7 @@ pub(crate) enum Command {
     Fmt(Fmt),
     Migrate(Migrate),
     Schema(Schema),
+    Lsp(Lsp),
     Completions(Completions),
     Man(Man),
 }
@@ -64,6 +65,7 @@ impl Args {
             Command::Fmt(fmt) => fmt.run(),
             Command::Migrate(migrate) => migrate.run(),
             Command::Schema(schema) => schema.run(),
+            Command::Lsp(lsp) => lsp.run(),
             Command::Completions(completions) => completions.run(Self::command()),
             Command::Man(man) => man.run(Self::command()),
         }

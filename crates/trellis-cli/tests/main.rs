@@ -38,6 +38,8 @@ mod migrate;
 mod new;
 #[path = "main/open.rs"]
 mod open;
+#[path = "main/policy.rs"]
+mod policy;
 #[path = "main/run.rs"]
 mod run;
 #[path = "main/sandbox.rs"]

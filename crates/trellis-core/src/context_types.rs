@@ -3,18 +3,27 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    compile::PointTypes,
+    compile::{Compiler, PointTypes},
     id::NodeId,
     program::Program,
     state::{State, Status},
     value::{Key, Value},
 };
 
-/// What can be in the context of sessions that stand at a node. Worked out when it is asked for: a compilation does not keep it.
+/// What can be in the context of sessions that stand at a node.
 #[derive(Debug)]
 pub struct ContextTypes {
     known: PointTypes,
     points: BTreeMap<NodeId, (Option<u32>, u32)>,
+}
+
+impl Compiler {
+    /// Returns the possible types of the keys at each node, as the last compilation found them, also where the graph has mistakes; `None`
+    /// if it did not come to an analysis of data.
+    pub fn context_types(&mut self) -> Option<ContextTypes> {
+        let (program, types) = self.point_types()?;
+        Some(ContextTypes::with(&program, types))
+    }
 }
 
 /// One key, as far as it is known.
@@ -32,9 +41,14 @@ pub struct KeyType {
 impl ContextTypes {
     /// Works out what is known of a program. Only keys that something reads are followed.
     pub fn of(program: &Program) -> Self {
+        Self::with(program, PointTypes::of(program))
+    }
+
+    /// What an analysis of a program found.
+    fn with(program: &Program, known: PointTypes) -> Self {
         let nodes = program.nodes().iter();
         let points = nodes.map(|node| (node.id.clone(), (node.gate.map(|gate| gate.0), node.body.0))).collect();
-        Self { known: PointTypes::of(program), points }
+        Self { known, points }
     }
 
     /// The keys that can be set while a session stands at a node, sorted; none where no session comes.

@@ -35,6 +35,7 @@ pub mod language;
 pub mod miette;
 pub mod path;
 pub mod program;
+pub mod query;
 pub mod schema;
 pub mod scope;
 pub mod span;

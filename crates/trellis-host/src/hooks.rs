@@ -63,6 +63,10 @@ pub struct TakenUp {
     pub call: Option<(CallId, Arc<str>, u64)>,
 }
 
+/// Names the span of a call before the call runs, as a W3C `traceparent`: of this session, which began at this time in milliseconds since 1970, and of
+/// this attempt.
+pub type CallSpans = Arc<dyn Fn(&SessionId, u64, &CallId) -> String + Send + Sync>;
+
 /// Sees what happens in sessions. Each hook has a thread of its own, and is told things in the order in which they were stored.
 #[expect(unused_variables, reason = "a hook that does nothing")]
 pub trait Hooks: Send + Sync + 'static {
@@ -100,6 +104,12 @@ pub trait Hooks: Send + Sync + 'static {
 
     /// A session ended.
     fn on_end(&self, moment: &Moment, reason: EndReason) {}
+
+    /// The names of the spans of calls, if it makes spans that others can continue: bindings hand them on (world 9.15). Asked once, before anything
+    /// else.
+    fn call_spans(&self) -> Option<CallSpans> {
+        None
+    }
 }
 
 /// What a hook may be told of one moment.
@@ -127,16 +137,22 @@ enum Told {
 pub(crate) struct Hooked {
     queue: SyncSender<Told>,
     dropped: Arc<AtomicU64>,
+    call_spans: Option<CallSpans>,
 }
 
 impl Hooked {
     /// A thread for these hooks; what they are not told is added to `dropped`.
     pub(crate) fn new(hooks: impl Hooks, dropped: Arc<AtomicU64>) -> Self {
         let (queue, told) = sync_channel(MAX_WAITING_EVENTS);
-        let lost = Arc::clone(&dropped);
+        let (lost, call_spans) = (Arc::clone(&dropped), hooks.call_spans());
         // Without a thread the queue is closed, and everything is counted as dropped.
         let _ = thread::Builder::new().name("trellis-hooks".into()).spawn(move || listen(&hooks, &told, &lost));
-        Self { queue, dropped }
+        Self { queue, dropped, call_spans }
+    }
+
+    /// The `traceparent` of a call of a session that is seen so, if this hook makes spans.
+    pub(crate) fn traceparent(&self, session: &SessionId, sight: &Sight, call: &CallId) -> Option<String> {
+        self.call_spans.as_ref().map(|name| name(session, sight.root.began, call))
     }
 
     /// Tells what happened, if there is room.

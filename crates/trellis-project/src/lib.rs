@@ -21,6 +21,7 @@
 mod aliases;
 mod directory;
 mod discover;
+mod edit;
 mod error;
 mod extent;
 pub mod fix;
@@ -33,8 +34,11 @@ pub mod migrate;
 mod overlay;
 mod parse;
 mod project;
+mod refactor;
 mod root;
+mod snapshot;
 mod threads;
+mod unread;
 mod walk;
 #[cfg(feature = "watching")]
 mod watch;
@@ -52,6 +56,8 @@ pub use loader::{FILE_LIMIT, GraphLoader, is_graph_file};
 pub use memory::Memory;
 pub use overlay::{Edited, Overlay};
 pub use project::Project;
+pub use refactor::refactored;
+pub use snapshot::Snapshot;
 #[cfg(feature = "watching")]
 pub use watch::{Closer, Wake, Watch, WatchError};
 

@@ -1,6 +1,6 @@
 //! A graph as it was when it was first read, with edits on top that nobody has written yet.
 //!
-//! **Invariant:** a file is read once: what is said about it, and what replaces it, speaks of the same bytes.
+//! **Invariant:** a file is read once, until its text is taken back: what is said about it, and what replaces it, speaks of the same bytes.
 
 use std::{
     collections::BTreeMap,
@@ -44,9 +44,18 @@ impl Overlay {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives a file another text; one that is not there is listed from then on.
-    pub fn put(&self, path: &FilePath, text: &str) {
-        self.state().edited.insert(path.clone(), text.to_owned());
+    /// Gives a file another text; one that is not there is listed from then on. `None` takes its text back: the file is what the graph
+    /// below says, and it is listed and read again.
+    pub fn put(&self, path: &FilePath, text: Option<&str>) {
+        let mut state = self.state();
+        match text {
+            Some(text) => drop(state.edited.insert(path.clone(), text.to_owned())),
+            None => {
+                state.edited.remove(path);
+                state.read.remove(path);
+                state.listed = None;
+            }
+        }
     }
 
     /// The files that are not as they were, sorted by path.

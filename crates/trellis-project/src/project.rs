@@ -10,16 +10,17 @@ use std::{
 };
 
 use trellis_core::{
-    Code, Compiled, Dialect, Document,
+    Compiled, Dialect, Document,
     compile::{Compiler, compile_with},
     diagnostic::FilePath,
 };
 
 use crate::{
-    Directory, GraphLoader, LoadError, aliases,
+    Directory, GraphLoader, LoadError,
     loader::{file_name, folder, is_graph_file},
     parse::{Parsed, parse},
     threads::{FILES, both, on_threads},
+    unread::Unread,
 };
 
 /// The name of a project file (language 1).
@@ -38,10 +39,10 @@ pub(crate) const PROJECT_FILE: &str = "trellis.yaml";
 ///
 /// [`Project::open`] takes the path of a folder or a file.
 pub struct Project {
-    loader: Box<dyn GraphLoader>,
+    pub(crate) loader: Box<dyn GraphLoader>,
     root: Option<PathBuf>,
-    files: BTreeMap<FilePath, Parsed>,
-    documents: Vec<Arc<Document>>,
+    pub(crate) files: Files,
+    pub(crate) documents: Vec<Arc<Document>>,
     problems: Vec<LoadError>,
 }
 
@@ -97,21 +98,8 @@ impl Project {
     }
 
     /// What could not be read may be anything: there is no program then.
-    fn readable(&self, mut compiled: Compiled) -> Compiled {
-        if let Some(root) = &self.root {
-            aliases::dedup_aliased(root, &self.documents, &mut compiled);
-        }
-        if self.problems.is_empty() {
-            return compiled;
-        }
-        compiled.program = None;
-        // What stands in a folder that could not be listed may be just what a name means.
-        let is_unlisted = |problem: &LoadError| matches!(problem, LoadError::Unreadable { path, .. } if path.is_dir());
-        if self.problems.iter().any(is_unlisted) {
-            let lacks = [Code::UnknownTarget, Code::UnknownModule, Code::MissingToolLibrary, Code::UnknownTool, Code::UnreachableNode];
-            compiled.diagnostics.retain(|found| !lacks.contains(&found.code));
-        }
-        compiled
+    fn readable(&self, compiled: Compiled) -> Compiled {
+        Unread::of(&self.problems).apply(self.root.as_deref(), &self.documents, compiled)
     }
 
     /// Lists and reads the graph again; only what changed is parsed. Returns the files that were added, changed or removed, sorted.
@@ -155,9 +143,9 @@ impl Project {
     }
 }
 
-type Files = BTreeMap<FilePath, Parsed>;
+pub(crate) type Files = BTreeMap<FilePath, Parsed>;
 
-fn documents(files: &Files) -> Vec<Arc<Document>> {
+pub(crate) fn documents(files: &Files) -> Vec<Arc<Document>> {
     files.values().map(|file| Arc::clone(&file.document)).collect()
 }
 
@@ -230,7 +218,7 @@ impl fmt::Debug for Project {
 mod tests {
     use std::sync::{Arc, Mutex};
 
-    use trellis_core::{Source, diagnostic::Code};
+    use trellis_core::{Code, Source};
 
     use super::*;
     use crate::Memory;

@@ -18,7 +18,7 @@ use trellis_tests::harness::{diagnostics, edges};
 
 use super::{random, rng::Rng};
 
-const GRAPHS: u64 = 130;
+const GRAPHS: u64 = 180;
 const EDITS: usize = 16;
 
 type Files = BTreeMap<String, String>;
@@ -73,8 +73,20 @@ fn an_edited_graph_compiles_as_if_it_were_new() {
         }
     }
     println!("{counts:?}");
-    let kinds =
-        ["body", "key", "add", "delete", "break", "mend", "project", "allow", "sound after it", "broken after it", "nodes taken over"];
+    let kinds = [
+        "body",
+        "key",
+        "add",
+        "delete",
+        "break",
+        "half",
+        "mend",
+        "project",
+        "allow",
+        "sound after it",
+        "broken after it",
+        "nodes taken over",
+    ];
     for kind in kinds {
         let hits = counts.get(kind).copied().unwrap_or_default();
         assert!(hits >= 100, "only {hits} times {kind}");
@@ -113,8 +125,10 @@ fn files(sources: &[Source]) -> Files {
 /// One edit; its kind.
 fn edit(rng: &mut Rng, files: &mut Files, original: &Files) -> &'static str {
     let paths: Vec<String> = files.keys().filter(|path| !path.ends_with("trellis.yaml") && !path.starts_with('_')).cloned().collect();
-    let kind = *rng
-        .pick(&["body", "body", "key", "key", "key", "add", "delete", "break", "mend", "mend", "mend", "mend", "mend", "project", "allow"]);
+    let kind = *rng.pick(&[
+        "body", "body", "key", "key", "key", "add", "delete", "break", "half", "half", "half", "half", "mend", "mend", "mend", "mend",
+        "mend", "mend", "project", "allow",
+    ]);
     let changed: Vec<&String> = original.keys().filter(|path| files.get(*path) != original.get(*path)).collect();
     match kind {
         "mend" if !changed.is_empty() => {
@@ -163,6 +177,11 @@ fn edit(rng: &mut Rng, files: &mut Files, original: &Files) -> &'static str {
             let text = files[path].clone();
             files.insert(path.clone(), if rng.chance(50) { text[..text.len() / 2].to_owned() } else { "---\n{\n---\n".into() });
         }
+        "half" => {
+            let path = rng.pick(&paths);
+            let half = half_typed(rng, &files[path]);
+            files.insert(path.clone(), half);
+        }
         "allow" => {
             let text = files.entry(rng.pick(&paths).clone()).or_default();
             let code = *rng.pick(&["unreachable-node", "rollback-gap", "never-true", "broken-link"]);
@@ -205,6 +224,16 @@ fn edit(rng: &mut Rng, files: &mut Files, original: &Files) -> &'static str {
         }
     }
     kind
+}
+
+/// A text as it stands while somebody types in it: letters are gone or new, most of them in its first lines.
+fn half_typed(rng: &mut Rng, text: &str) -> String {
+    let before = text.find("\n---\n").unwrap_or(text.len()).max(1);
+    let boundary = |at: usize| (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+    let at = boundary(rng.below(before));
+    let gone = boundary(at + rng.below(12));
+    let new = *rng.pick(&["", "", "[", "{", "\"", ": ", "\n", "\n  - ", "{{ k", "{{ k0 }}", "\nid: n1\n", "\nto: ", "\n---\n", "'"]);
+    format!("{}{new}{}", &text[..at], &text[gone.max(at)..])
 }
 
 /// Sets a key of a node, or takes it away; a file that is broken already stays so.

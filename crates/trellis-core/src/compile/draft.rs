@@ -22,6 +22,11 @@ impl Draft {
         Self { program }
     }
 
+    /// The graph as it was lowered. Where it has mistakes it is to be looked at only: nothing may run it.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
     /// An engine on trial: sessions begin at any node, with whatever they are given, and every predicate is answered step by step
     /// ([`Engine::answering`]).
     pub fn engine(&self) -> Engine {

@@ -16,6 +16,7 @@ mod layout;
 mod limits;
 mod lower;
 mod names;
+mod resolver;
 mod room;
 mod schemas;
 mod severity;
@@ -28,7 +29,6 @@ mod verify;
 
 use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
 
-pub(crate) use self::dataflow::PointTypes;
 use self::{
     bindings::declare,
     document_index::DocumentIndex,
@@ -42,6 +42,11 @@ use self::{
     severity::Severities,
     tools::{DocumentTools, Tools},
     verify::CheckInput,
+};
+pub(crate) use self::{
+    dataflow::PointTypes,
+    incremental::is_same_seat,
+    resolver::{NamedNode, NodeNames},
 };
 pub use self::{
     draft::Draft,
@@ -208,7 +213,7 @@ fn prepare<'d>(
         common: Common::default(),
         predicates,
         found,
-        unread: false,
+        bare_names: Vec::new(),
         unresolved: false,
     };
     (lowering, page_names)
@@ -248,10 +253,10 @@ fn lower_all<'d>(
     let unread = !files.frame.found.is_empty() || severities.parsed().any(Diagnostic::is_error);
     let schemas = last.as_mut().map(|(last, _)| std::mem::take(&mut last.schemas)).unwrap_or_default();
     let (mut lowering, page_names) = prepare(files, names, graphs, found, schemas, last.as_ref());
-    (lowering.unread, lowering.unresolved) = (unread, unread);
+    lowering.unresolved = unread;
     let pages = lowering.pages();
     // A node is reused only among the same nodes.
-    last.take_if(|(last, _)| !Arc::ptr_eq(&last.layouts, &lowering.layouts) || !last.lowered.fits(unread));
+    last.take_if(|(last, _)| !Arc::ptr_eq(&last.layouts, &lowering.layouts));
     let (mut own, taken) = match &mut last {
         Some((last, edited)) => (std::mem::take(&mut last.own), Some(Reused { program: &last.program, lowered: &last.lowered, edited })),
         None => (verify::CheckCache::default(), None),
@@ -262,6 +267,10 @@ fn lower_all<'d>(
     let (lowered, fresh) = incremental::lower(&mut lowering, taken.as_ref());
     if taken.is_some() && lowered.is_out_of_patience() {
         return None;
+    }
+    // What could not be read might set any name.
+    if !unread {
+        lowering.unknown_predicates(lowered.bare_names());
     }
     lowering.found.extend(lowering.tools.shadowed());
     let unwound: Vec<u32> = (0..lowering.graphs.len()).map(|graph| lowering.unwound(u32::try_from(graph).unwrap_or(0))).collect();

@@ -5,18 +5,13 @@ use crate::{
     span::{Span, Spanned},
     syntax::{
         condition::Condition,
-        document::Content,
         node::{NodeSyntax, TransitionSyntax},
     },
 };
 
 /// The node as its author wrote it.
 pub(crate) fn syntax_of<'p>(program: &'p Program, node: &Node) -> Option<&'p NodeSyntax> {
-    match &program.documents.get(node.document as usize)?.content {
-        Content::Node(syntax) => Some(syntax),
-        Content::Nodes(nodes, _) => nodes.get(node.ordinal as usize),
-        _ => None,
-    }
+    program.documents.get(node.document as usize)?.node(node.ordinal)
 }
 
 /// The condition of an edge as it is written.

@@ -72,7 +72,8 @@ impl Taint {
                 // The results of a tool that could not be read are unknown anyway.
                 Content::Library(_) => TaintKind::None,
                 Content::Broken if document.path.ends_with("trellis.yaml") || document.path.ends_with("tools.yaml") => return None,
-                Content::Broken => TaintKind::Way,
+                // Its ways, writes and reads are unknown.
+                Content::Broken => TaintKind::Node,
             };
             match harm {
                 TaintKind::None => {}
@@ -86,7 +87,7 @@ impl Taint {
             let is_broken = |node: &Node| {
                 let of_file = &broken[broken.partition_point(|(document, _)| *document < node.document)..];
                 let of_file = &of_file[..of_file.partition_point(|(document, _)| *document == node.document)];
-                let is_alone = matches!(program.documents[node.document as usize].content, Content::Node(_));
+                let is_alone = !matches!(program.documents[node.document as usize].content, Content::Nodes(..));
                 let first = of_file.partition_point(|(_, span)| !is_alone && span.start < node.span.start);
                 of_file.get(first).is_some_and(|(_, span)| is_alone || span.start < node.span.end)
             };

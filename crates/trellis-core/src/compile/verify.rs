@@ -20,6 +20,15 @@ pub(super) struct CheckCache {
     data: Option<dataflow::DataflowCache>,
 }
 
+impl CheckCache {
+    /// Returns the types of the keys at each point of the program that was checked; `None` if its data were not.
+    pub(super) fn point_types(&mut self, program: &Program) -> Option<dataflow::PointTypes> {
+        let (data, types) = self.data.take()?.with_point_types(program);
+        self.data = Some(data);
+        Some(types)
+    }
+}
+
 #[cfg(test)]
 impl CheckCache {
     /// Number of points that the last data-flow analysis executed.

@@ -60,6 +60,20 @@ impl Call {
         }
         tools.into_iter()
     }
+
+    /// The nodes at which it may begin a child: itself, its branches, and what undoes them.
+    pub(crate) fn starts(&self) -> impl Iterator<Item = NodeIndex> {
+        let (mut starts, mut open) = (Vec::new(), vec![self]);
+        while let Some(call) = open.pop() {
+            match &call.callee {
+                Callee::Graph(node) => starts.push(*node),
+                Callee::Parallel(branches, _) => open.extend(branches.iter().map(|(_, call)| call)),
+                Callee::Tool(_) | Callee::Each(..) => {}
+            }
+            open.extend(call.undo.as_deref());
+        }
+        starts.into_iter()
+    }
 }
 
 /// The name under which the `ask` of `each` reads its item (language 10.5).

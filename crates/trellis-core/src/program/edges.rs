@@ -320,6 +320,17 @@ impl Program {
         replies.iter().flat_map(|reply| self.edges(&reply.edges).iter().map(move |edge| Way { reply, edge }))
     }
 
+    /// Every way that leads to a node, with the point that it leaves, in the order of points. It goes through all edges once.
+    pub fn ways_to(&self, node: NodeIndex) -> impl Iterator<Item = (PointIndex, Way<'_>)> {
+        let to = self.node(node);
+        let is_here = move |target: &Target| match target {
+            Target::Point(point) => *point == to.body || Some(*point) == to.gate,
+            Target::Proceed(_) | Target::Again | Target::Rollback | Target::End(_) => false,
+        };
+        let points = (0..u32::try_from(self.points.len()).unwrap_or(u32::MAX)).map(PointIndex);
+        points.flat_map(move |point| self.ways(point).filter(move |way| is_here(&way.edge.to)).map(move |way| (point, way)))
+    }
+
     /// The ways that follow a rollback in a graph.
     pub fn unwound_ways(&self, graph: u32) -> impl Iterator<Item = Way<'_>> + Clone {
         let reply = &self.replies[self.graphs[graph as usize].unwound as usize];

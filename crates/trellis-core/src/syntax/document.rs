@@ -1,9 +1,10 @@
 //! One parsed file.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 pub use super::{allow::Allow, text::Bytes};
 use super::{
+    frontmatter,
     node::{NodeSyntax, ToolRef},
     project::ProjectSyntax,
 };
@@ -50,6 +51,8 @@ pub struct Document {
     pub allows: Box<[Allow]>,
     /// The id that its path gives.
     pub(crate) id: NodeId,
+    /// The id that a file claims that is not understood, if a line of its text names one.
+    pub(crate) named: Option<NodeId>,
     /// A hash of its path and text: a save costs one of these, not ten thousand.
     pub(crate) hash: u64,
     /// Whether the graph is this file, by its name.
@@ -67,7 +70,8 @@ pub enum Content {
     Library(Vec<ToolRef>),
     /// `trellis.yaml` or `tools.yaml`.
     Project(Box<ProjectSyntax>),
-    /// A file that could not be understood at all; its diagnostics say why. It still claims its id, so that targets to it are not reported too.
+    /// A file that could not be understood at all; its diagnostics say why. Unless it is a project file, it keeps the seat of one node, of which
+    /// nothing is known but the id, so that targets to it are not reported too.
     Broken,
 }
 
@@ -75,7 +79,8 @@ impl Document {
     pub(super) fn new(path: FilePath, text: Arc<str>, content: Content, diagnostics: Vec<Diagnostic>, allows: Box<[Allow]>) -> Self {
         let id = NodeId::new(path.rsplit_once('.').map_or(&*path, |(stem, _)| stem));
         let hash = mix(mix(SEED, path.as_bytes()), text.as_bytes());
-        Self { path, text, content, diagnostics, allows, id, hash, is_graph: false }
+        let named = if matches!(content, Content::Broken) { frontmatter::named(&path, &text) } else { None };
+        Self { path, text, content, diagnostics, allows, id, named, hash, is_graph: false }
     }
 
     /// A file that is not understood; its text is for showing places in it.
@@ -98,6 +103,17 @@ impl Document {
     pub(crate) fn has_errors_in(&self, part: Span) -> bool {
         let places = self.diagnostics.iter().filter(|found| found.is_error()).filter_map(|found| found.place.as_ref());
         places.map(|place| place.span).any(|span| part.start <= span.start && span.end <= part.end)
+    }
+
+    /// The node at a position of the file; a file that is not understood holds one that says nothing.
+    pub(crate) fn node(&self, ordinal: u32) -> Option<&NodeSyntax> {
+        static UNREAD: LazyLock<NodeSyntax> = LazyLock::new(NodeSyntax::default);
+        match &self.content {
+            Content::Node(node) => Some(node),
+            Content::Nodes(nodes, _) => nodes.get(ordinal as usize),
+            Content::Broken => Some(&UNREAD),
+            Content::Library(_) | Content::Project(_) => None,
+        }
     }
 
     /// The dialect that a `trellis.yaml` names, if it names one.

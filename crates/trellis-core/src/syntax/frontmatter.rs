@@ -8,6 +8,7 @@ use memchr::memchr;
 
 use crate::{
     diagnostic::{Code, Diagnostic, Report},
+    id::NodeId,
     path::is_name,
     span::Span,
 };
@@ -28,6 +29,11 @@ pub(super) enum Split {
     },
     /// The opening fence is never closed.
     Unclosed(Range<usize>),
+}
+
+/// Whether a path is that of a Markdown file.
+pub(super) fn is_markdown(path: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("md"))
 }
 
 /// Splits `text`. The opening fence is the first line that is not blank, `---`; the closing one is the next line that is `---` or `...`.
@@ -52,6 +58,20 @@ pub(super) fn split(text: &str) -> Split {
         at = line.end;
     }
     if open > start { Split::Body(start..text.len()) } else { Split::Unclosed(open..open + 3) }
+}
+
+/// Returns the id that a file names by a line `id: …` at the margin of its frontmatter, or of its whole text where it is no Markdown. It
+/// reads the line alone, so that it also finds the id of a file that cannot be understood.
+pub(super) fn named(path: &str, text: &str) -> Option<NodeId> {
+    let text = text.trim_start_matches('\u{feff}');
+    let is_markdown = is_markdown(path);
+    let is_blank = |line: &&str| is_markdown && (line.trim().is_empty() || line.trim_end() == "---");
+    let lines = text.lines().skip_while(is_blank).take_while(|line| !is_markdown || !is_fence(line));
+    let value = lines.filter_map(|line| line.strip_prefix("id:")).find(|value| value.starts_with([' ', '\t']))?;
+    let value = value.split(" #").next().unwrap_or_default().trim();
+    let bare = ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote)).unwrap_or(value);
+    let is_plain = !bare.is_empty() && !bare.contains(|char: char| char.is_control() || "\"'{}[]:,&*!|>%@`#\\".contains(char));
+    is_plain.then(|| NodeId::new(bare))
 }
 
 /// Reports an opening fence that is never closed.

@@ -18,6 +18,7 @@ mod tree;
 mod tests;
 
 pub mod condition;
+pub mod cursor;
 pub mod document;
 pub mod duration;
 pub mod format;

@@ -44,7 +44,7 @@ fn document(source: &Source, dialect: Dialect) -> Document {
             if text.contains(allow::MARK) {
                 allows = allow::allows(&text, yaml(&source.path, &text));
             }
-            let content = match is_markdown(&source.path) {
+            let content = match frontmatter::is_markdown(&source.path) {
                 true => markdown(&text, dialect, &mut report),
                 false => data(&text, &source.path, dialect, &mut report),
             };
@@ -60,13 +60,9 @@ fn document(source: &Source, dialect: Dialect) -> Document {
     Document::new(Arc::clone(&source.path), text, content, report.diagnostics, allows)
 }
 
-pub(super) fn is_markdown(path: &str) -> bool {
-    path.rsplit_once('.').is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("md"))
-}
-
 /// Where the YAML of a file stands.
 fn yaml(path: &str, text: &str) -> Range<usize> {
-    match is_markdown(path).then(|| frontmatter::split(text)) {
+    match frontmatter::is_markdown(path).then(|| frontmatter::split(text)) {
         Some(Split::Matter { yaml, .. }) => yaml,
         Some(Split::Body(_) | Split::Unclosed(_)) => 0..0,
         None => 0..text.len(),

@@ -32,6 +32,7 @@ mod nesting;
 mod number;
 mod pieces;
 mod reads;
+mod references;
 mod secret;
 mod segments;
 mod shape;
@@ -58,6 +59,8 @@ pub(crate) use pieces::has_hole;
 pub use pieces::{RenderedPiece, TemplatePiece};
 use reads::Use;
 pub use reads::{ElementStep, GuardedTest};
+pub use references::Reference;
+pub(crate) use references::paths as paths_in;
 use segments::{SegmentPiece, Unreadable};
 pub use shape::{Expression, Shape};
 

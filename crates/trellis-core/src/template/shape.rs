@@ -2,7 +2,7 @@
 
 use std::{fmt, ops::Range, sync::Arc};
 
-use super::{Body, Dialect, Purpose, Read, RenderLimits, SecretUse, SegmentPiece, Template, TemplateError, Term, Text, Used};
+use super::{Body, Dialect, Purpose, Read, Reference, RenderLimits, SecretUse, SegmentPiece, Template, TemplateError, Term, Text, Used};
 use crate::{
     diagnostic::Report,
     path::KeyPath,
@@ -69,6 +69,16 @@ impl Shape {
             Self::Text(template) | Self::Expression(Expression { template }) => template.reads(),
             Self::List(shapes) => shapes.iter().flat_map(|shape| shape.value.reads()).collect(),
             Self::Map(shapes) => shapes.iter().flat_map(|(_, shape)| shape.value.reads()).collect(),
+        }
+    }
+
+    /// Every path that it names, as [`Template::references`] says.
+    pub fn references(&self) -> Vec<Reference> {
+        match self {
+            Self::Literal(_) => Vec::new(),
+            Self::Text(template) | Self::Expression(Expression { template }) => template.references(),
+            Self::List(shapes) => shapes.iter().flat_map(|shape| shape.value.references()).collect(),
+            Self::Map(shapes) => shapes.iter().flat_map(|(_, shape)| shape.value.references()).collect(),
         }
     }
 

@@ -35,8 +35,8 @@ impl<'s> ConfigReader<'s> {
         Self { config: mapping, spans, shapes, prefix, around, path, found: Vec::new() }
     }
 
-    /// The keys that `C` names. Decoding ends at the first mistake, so a key with one is reported, with the help that `help` has for it and its value,
-    /// and left out; the others are decoded again.
+    /// The keys that `C` names. Decoding ends at the first mistake, so a key with one is reported, with the help that `help` has for it and its
+    /// value, and left out; the others are decoded again.
     pub(super) fn read<C: DeserializeOwned + Default>(&mut self, help: impl Fn(&str, &str) -> Option<String>) -> C {
         let Ok(serde_yaml::Value::Mapping(mut keys)) = serde_yaml::to_value(self.config) else { return C::default() };
         loop {
@@ -139,19 +139,21 @@ pub(super) fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer
     T::deserialize(deserializer).map(Some)
 }
 
-/// What serde expects, in our words.
+/// Returns the words for what serde expects.
 fn wanted_words(wanted: &str) -> &str {
     match wanted {
         "a sequence" => "a list of texts",
         "a string" => "a text",
         "path string" => "a path",
+        "f64" => "a number",
         "u64" => "a whole number from 0 on",
         "a map" => "a mapping",
+        structure if structure.starts_with("struct ") => "a mapping",
         wanted => wanted,
     }
 }
 
-/// What serde met instead.
+/// Returns the words for what serde met instead.
 fn met_words(met: &str) -> &str {
     match met.split(' ').next() {
         Some("string") => "a text",

@@ -27,7 +27,7 @@ pub struct Job<'c> {
     pub args: Mapping,
     /// Time that the attempt may take, counted from its start.
     pub timeout: Option<Duration>,
-    /// Who asks, whether it is to stop, and where progress goes.
+    /// The one who asks, whether the call is to stop, and where progress goes.
     pub context: CallContext,
     /// The tools that a model is offered, as the program has them now (world 9.19).
     pub offered: Vec<Offered>,
@@ -54,7 +54,7 @@ pub(super) struct Peers<'c> {
 pub struct Offered {
     /// Its name, as the graph has it.
     pub name: Arc<str>,
-    /// What it is for.
+    /// The purpose of the tool.
     pub description: Option<Arc<str>>,
     /// The schema of its arguments.
     pub parameters: Option<Value>,

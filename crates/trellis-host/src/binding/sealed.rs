@@ -1,4 +1,4 @@
-//! Texts of project files that may hold secrets: `env` of processes and servers, `headers` of servers (world 9.2).
+//! Texts of project files that may hold secrets: `env` of processes, `env`, `headers` and `key` of servers and providers (world 9.2).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::secrets::{Mask, Secrets};
 /// They read nothing, so the bounds are those of a file.
 const LIMITS: RenderLimits = RenderLimits { output: 1 << 20, fuel: DEFAULT_FUEL };
 
-/// A mapping of texts with the places of their secrets.
+/// A mapping of texts, or one text, with the places of their secrets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct SealedTexts {
     texts: Value,
@@ -23,7 +23,7 @@ pub(super) struct SealedTexts {
 }
 
 impl SealedTexts {
-    /// Reads the texts at a path of a project file, such as `env` or `servers.wiki.headers`; `written` is the mapping as it stands there.
+    /// Reads the texts at a path of a project file, such as `env` or `servers.wiki.headers`; `written` is what stands there.
     pub(super) fn read(config: &HostConfig, place: &str, written: Option<&Value>) -> Self {
         let Some(shape) = config.shape(place) else {
             return Self { texts: written.cloned().unwrap_or_default(), secrets: Vec::new() };
@@ -45,8 +45,21 @@ impl SealedTexts {
     pub(super) fn fill(&self, secrets: &Secrets) -> Result<(BTreeMap<String, String>, Mask), ToolError> {
         let (filled, mask) = secrets.fill_in(self.texts.clone(), &self.secrets)?;
         let texts = filled.as_map().into_iter().flat_map(Mapping::iter);
-        // What YAML makes of an unquoted number or truth is its text.
-        let text = |value: &Value| value.as_str().map_or_else(|| value.to_json(), str::to_owned);
         Ok((texts.map(|(name, value)| (name.to_string(), text(value))).collect(), mask))
     }
+
+    /// The one text with its secrets in place, and the mask of these.
+    ///
+    /// # Errors
+    /// Those of [`SealedTexts::fill`].
+    #[cfg(feature = "model")]
+    pub(super) fn fill_one(&self, secrets: &Secrets) -> Result<(String, Mask), ToolError> {
+        let (filled, mask) = secrets.fill_in(self.texts.clone(), &self.secrets)?;
+        Ok((text(&filled), mask))
+    }
+}
+
+/// A text, and what YAML makes of an unquoted number or truth.
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_json(), str::to_owned)
 }

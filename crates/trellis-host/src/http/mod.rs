@@ -17,6 +17,7 @@ mod request;
 mod response;
 mod status;
 mod tls;
+mod unprotected;
 
 use std::{
     collections::BTreeMap,
@@ -28,6 +29,9 @@ use reqwest::{Url, redirect};
 use tokio::net::TcpStream;
 use trellis_core::ToolError;
 
+#[cfg(feature = "mcp")]
+pub(crate) use self::status::retry_after;
+pub(crate) use self::unprotected::unprotected;
 pub use self::{request::HttpRequest, response::HttpResponse, status::status_error, tls::check_ca};
 
 /// A client for all that a host calls over HTTP. Clones share its connections. Nothing is read or set up before the first call.

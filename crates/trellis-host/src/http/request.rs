@@ -46,7 +46,7 @@ impl HttpRequest {
         Ok(self)
     }
 
-    /// Whether it has a header of this name.
+    /// Returns whether it has a header of this name.
     pub fn has_header(&self, name: &str) -> bool {
         self.headers.contains_key(name)
     }

@@ -34,8 +34,8 @@ fn asked_delay(response: &HttpResponse, now: SystemTime) -> Option<u64> {
     exact.or_else(|| retry_after(response.header("retry-after")?, now))
 }
 
-/// `Retry-After`: seconds, or a date.
-fn retry_after(value: &str, now: SystemTime) -> Option<u64> {
+/// Milliseconds that a header `Retry-After` asks to wait: it has seconds, or a date. `None` for junk.
+pub(crate) fn retry_after(value: &str, now: SystemTime) -> Option<u64> {
     if let Some(seconds) = whole(value) {
         return Some(seconds.saturating_mul(1000));
     }

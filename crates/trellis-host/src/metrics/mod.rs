@@ -1,4 +1,4 @@
-//! What sessions do, in numbers: counters and histograms, as text that Prometheus reads. A host serves the text, or writes it to a file.
+//! Sessions in numbers: counters and histograms, as text that Prometheus reads. A host serves the text, or writes it to a file.
 //!
 //! ```text
 //! Hooks (stored steps) ─┐
@@ -6,8 +6,8 @@
 //! SessionStore ─────────┘
 //! ```
 //!
-//! **Invariant:** labels are names of nodes and tools of the program, and words from closed lists: never a session, a value or a message. So there are as
-//! many series as the graph has names, however many sessions there are.
+//! **Invariant:** labels are names of nodes and tools of the program, and words from closed lists: never a session, a value or a message. So there
+//! are as many series as the graph has names, however many sessions there are.
 
 mod series;
 mod store;

@@ -12,7 +12,7 @@ pub struct Budget {
     pub tokens: Option<u64>,
 }
 
-/// What the calls of a session have spent: a fold of their results.
+/// The amount that the calls of a session have spent: a fold of their results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent {
     /// Attempts that came to a result.
@@ -22,7 +22,7 @@ pub struct Spent {
 }
 
 impl Spent {
-    /// Whether nothing was spent.
+    /// Returns whether nothing was spent.
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
     }

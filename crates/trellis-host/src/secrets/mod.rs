@@ -63,7 +63,7 @@ pub enum SecretError {
     Unreadable {
         /// The name of the secret.
         name: Arc<str>,
-        /// What is wrong with the source, and how to mend it.
+        /// The mistake of the source, and how to mend it.
         why: Arc<str>,
     },
 }

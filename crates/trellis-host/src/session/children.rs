@@ -73,7 +73,7 @@ impl Session {
 
     /// The predicate without which the child of a call cannot begin.
     pub fn child_asks(&self, call: &CallId) -> Option<&Unanswered> {
-        self.beginning.get(call).map(|(_, asked)| &**asked)
+        self.beginning.get(call).filter(|(answers, asked)| !answers.contains_key(&asked.name)).map(|(_, asked)| &**asked)
     }
 
     /// Answers the predicate without which the child of a call cannot begin; it begins with the next [`Session::begin_child`].

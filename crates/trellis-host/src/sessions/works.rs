@@ -300,12 +300,18 @@ impl Sessions {
     fn caller(&self, slot: &Slot, child: Option<&SessionId>, call: &Call, context: Context) -> Caller {
         let (tell, of) = (self.teller(&slot.id, child), Arc::clone(call));
         let report = move |line: &str| tell(SessionEvent::Progress(Arc::clone(&of), line.into()));
-        let caller = Caller::new(slot.id.clone(), self.graph(), report).within(context);
+        let caller = Caller::new(slot.id.clone(), self.graph(), report).within(context).traced(self.traceparent(slot, call));
         if self.observers.read().unwrap_or_else(PoisonError::into_inner).is_empty() {
             return caller;
         }
         let (tell, of) = (self.teller(&slot.id, child), Arc::clone(call));
         caller.watched(move |delta| tell(SessionEvent::Delta(Arc::clone(&of), delta)))
+    }
+
+    /// The name of a call's span, where a hook makes one.
+    fn traceparent(&self, slot: &Slot, call: &Call) -> Option<String> {
+        let name = |running: &mut RunningSession| self.hooks.iter().find_map(|hook| hook.traceparent(&slot.id, &running.sight, &call.id));
+        self.running(slot, |running| Ok(name(running))).ok().flatten()
     }
 
     /// Hands the session what became of its call.

@@ -30,7 +30,7 @@ impl<'e> Timeline<'e> {
         Self { walk, look, width, is_same_graph: true }
     }
 
-    /// Whether everything that was shown was said by the graph as it is now.
+    /// Returns whether everything that was shown was said by the graph as it is now.
     pub(super) fn is_same_graph(&self) -> bool {
         self.is_same_graph
     }
@@ -66,7 +66,7 @@ impl<'e> Timeline<'e> {
         if self.width.folds { columns::cut(&line, self.width.columns.saturating_sub(indent)) } else { line.into_owned() }
     }
 
-    /// What changed, and what was done.
+    /// Returns the lines about what changed, and what was done.
     fn details(record: &Record) -> Vec<String> {
         let mut lines = Vec::new();
         for event in &record.events {
@@ -100,7 +100,7 @@ impl<'e> Timeline<'e> {
     }
 }
 
-/// What came in.
+/// Describes the input of a record.
 fn what(record: &Record, moment: &WalkedRecord) -> String {
     let tool = moment.call.as_ref().map_or_else(|| "the call".to_owned(), |call| format!("`{}`", call.name));
     match &record.entry {

@@ -85,6 +85,14 @@ pub(super) struct DataflowCache {
 }
 
 impl DataflowCache {
+    /// Returns itself and the types of the keys at each point of the program that was analysed.
+    pub(super) fn with_point_types(self, program: &Program) -> (Self, PointTypes) {
+        let tainted = self.analysis.tainted().to_vec();
+        let mut analysis = Analysis::reopen(program, &tainted, self.analysis);
+        let types = PointTypes::of_analysis(&mut analysis);
+        (Self { analysis: analysis.leave(), unchecked: self.unchecked }, types)
+    }
+
     /// Number of points that the analysis executed.
     #[cfg(test)]
     pub(super) fn looked(&self) -> usize {

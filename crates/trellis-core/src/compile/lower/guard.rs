@@ -5,12 +5,24 @@ use crate::{
     diagnostic::{Code, Diagnostic, Near, near},
     path::KeyPath,
     program::{Guard, Operand, Root},
-    span::Spanned,
+    span::{Span, Spanned},
     syntax::condition::{Condition, Test},
+    value::Key,
 };
 
+/// A bare name in a condition that is no predicate: it must be a key.
+#[derive(Clone, Debug)]
+pub(crate) struct BareName {
+    document: u32,
+    graph: u32,
+    name: Key,
+    /// The place of the name.
+    subject: Span,
+    condition: Span,
+}
+
 impl Lowering<'_> {
-    /// The guard of a condition. An unknown name is reported and becomes a guard that reads an absent key.
+    /// The guard of a condition. A bare name that is no predicate reads a key, and is listed to be looked up.
     pub(super) fn guard(&mut self, here: Here<'_>, condition: &Spanned<Condition>) -> Guard {
         let Condition { subject, test, negated, .. } = &condition.value;
         let graph = &self.graphs[here.graph as usize];
@@ -19,10 +31,14 @@ impl Lowering<'_> {
             if let Some(&predicate) = graph.predicates.get(subject.root()) {
                 return Guard::Predicate(predicate, yes);
             }
-            let name = &**subject.root();
-            // What could not be read might set it.
-            if !self.unread && root_of(subject) == Root::Context && !self.keys(here.graph).contains(name) {
-                self.unknown_predicate(here, condition);
+            if root_of(subject) == Root::Context {
+                self.bare_names.push(BareName {
+                    document: here.document,
+                    graph: here.graph,
+                    name: subject.root().clone(),
+                    subject: condition.value.subject_span,
+                    condition: condition.span,
+                });
             }
         }
         let operand = operand(subject);
@@ -35,21 +51,31 @@ impl Lowering<'_> {
         }
     }
 
-    fn unknown_predicate(&mut self, here: Here<'_>, condition: &Spanned<Condition>) {
-        let name = condition.value.subject.root().clone();
-        let graph = &self.graphs[here.graph as usize];
-        let mut candidates: Vec<&str> = graph.predicates.keys().map(|name| &**name).chain(self.keys(here.graph).iter().copied()).collect();
+    /// Reports the bare names that are neither a predicate nor a key that is ever set or declared in their graph. It is asked once all
+    /// nodes are lowered, so that an edit of the keys of one node needs no other node lowered again.
+    pub(crate) fn unknown_predicates<'b>(&mut self, bare_names: impl Iterator<Item = &'b BareName>) {
+        for bare in bare_names {
+            if !self.keys(bare.graph).contains(&*bare.name) {
+                let found = self.unknown_predicate(bare);
+                self.push(found);
+            }
+        }
+    }
+
+    fn unknown_predicate(&self, bare: &BareName) -> Diagnostic {
+        let (name, path) = (&bare.name, &self.documents[bare.document as usize].path);
+        let graph = &self.graphs[bare.graph as usize];
+        let mut candidates: Vec<&str> = graph.predicates.keys().map(|name| &**name).chain(self.keys(bare.graph).iter().copied()).collect();
         candidates.sort_unstable();
-        let near = near(&name, candidates);
+        let near = near(name, candidates);
         let declare = || format!("declare it in `trellis.yaml` (`predicates: [{name}]`), or set a key of that name somewhere");
         let message = format!("`{name}` is neither a predicate nor a key that is ever set");
-        let mut found = Diagnostic::new(Code::UnknownPredicate, here.path, condition.span, message);
-        found = match condition.value.subject_span {
+        let found = Diagnostic::new(Code::UnknownPredicate, path, bare.condition, message);
+        match bare.subject {
             // As long as the name: it stands there as it is.
             span if span.range().len() == name.len() => found.meant(span, near, declare),
             _ => found.help(near.map_or_else(declare, Near::question)),
-        };
-        self.push(found);
+        }
     }
 }
 

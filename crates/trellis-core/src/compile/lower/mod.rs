@@ -11,6 +11,7 @@ mod ways;
 
 use std::sync::Arc;
 
+pub(super) use self::guard::BareName;
 use rustc_hash::FxHashSet;
 
 use super::{
@@ -47,8 +48,8 @@ pub(super) struct Lowering<'d> {
     pub(super) edges: Vec<Edge>,
     pub(super) predicates: Vec<Predicate>,
     pub(super) found: Vec<Diagnostic>,
-    /// Whether some file, or some key of one, could not be read: nobody knows what it would have set.
-    pub(super) unread: bool,
+    /// The bare names in conditions of the nodes that were lowered.
+    pub(super) bare_names: Vec<BareName>,
     pub(super) common: Common,
     /// Whether some target leads nowhere: what stands behind it is unknown then.
     pub(super) unresolved: bool,

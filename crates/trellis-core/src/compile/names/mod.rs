@@ -12,7 +12,7 @@ use std::{
 
 use rustc_hash::FxHashSet;
 
-pub(super) use self::table::{Candidate, NameClaims};
+pub(super) use self::table::{Candidate, NameClaims, is_project};
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath, Near},
     id::NodeId,

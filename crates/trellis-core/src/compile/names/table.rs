@@ -25,7 +25,7 @@ pub(crate) struct Candidate<'d> {
     pub(crate) ordinal: u32,
     pub(crate) graph: u32,
     pub(crate) path: &'d FilePath,
-    /// Nothing for a file that could not be understood: it claims its id only.
+    /// Of a file that could not be understood, a node that says nothing.
     pub(crate) syntax: Option<&'d NodeSyntax>,
     /// A Markdown file without frontmatter: a page unless some target names it.
     pub(crate) page: bool,
@@ -53,11 +53,7 @@ impl Claim {
     pub(super) fn of<'d>(&'d self, documents: &'d [Arc<Document>]) -> Candidate<'d> {
         let Self { id, document, ordinal, graph, page } = self;
         let of = &documents[*document as usize];
-        let syntax = match &of.content {
-            Content::Node(syntax) => Some(&**syntax),
-            Content::Nodes(nodes, _) => nodes.get(*ordinal as usize),
-            _ => None,
-        };
+        let syntax = of.node(*ordinal);
         Candidate { id, document: *document, ordinal: *ordinal, graph: *graph, path: &of.path, syntax, page: *page }
     }
 }
@@ -118,7 +114,11 @@ impl NameClaims {
                     }
                 }
                 Content::Broken if !is_project(&document.path) => {
-                    table.add(documents, own(id_of(document, alone)), found);
+                    let taken = document.named.as_ref().is_some_and(|id| table.add(documents, own(id.clone()), found));
+                    let by_path = id_of(document, alone);
+                    if !taken && (document.named.is_none() || table.of_id(by_path.as_str()).is_none()) {
+                        table.add(documents, own(by_path), found);
+                    }
                 }
                 Content::Library(_) | Content::Project(_) | Content::Broken => {}
             }
@@ -172,7 +172,8 @@ fn duplicate(second: &Candidate<'_>, first: &Candidate<'_>) -> Diagnostic {
         .help("rename one of the files, or give one another `id`")
 }
 
-fn is_project(path: &str) -> bool {
+/// Whether a path is that of a project file, which holds no node.
+pub(crate) fn is_project(path: &str) -> bool {
     matches!(path.rsplit('/').next(), Some("trellis.yaml" | "tools.yaml"))
 }
 

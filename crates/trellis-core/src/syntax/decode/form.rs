@@ -31,6 +31,12 @@ pub(crate) struct Form {
     pub(crate) items: Option<&'static Form>,
 }
 
+impl std::fmt::Debug for Form {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Form").field(&self.name).finish()
+    }
+}
+
 /// Where forms stand in the value of a key.
 #[derive(Clone, Copy)]
 pub(crate) enum Inside {

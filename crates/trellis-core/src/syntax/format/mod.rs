@@ -18,8 +18,9 @@ use self::{edits::Edits, layout::Block};
 use super::{
     decode::{Form, GO_FILE, Inside, LIBRARY, NODE, PROJECT, has_bindings, is_library},
     document::Source,
+    frontmatter::is_markdown,
     frontmatter::{self, Split},
-    parse::{is_markdown, is_named},
+    parse::is_named,
     text,
     tree::{self, YamlData, YamlNode},
 };

@@ -10,7 +10,7 @@ use trellis_core::{
 
 use super::{
     Http, RequestBody,
-    url::{FilledPiece, UrlTemplate, filled, pairs, plain},
+    url::{FilledPiece, UrlTemplate, base_now, filled, pairs, plain},
 };
 use crate::{
     Secrets,
@@ -47,7 +47,7 @@ struct Filling<'f> {
 impl Filling<'_> {
     fn request(&mut self, http: &Http, key: &str) -> Result<HttpRequest, ToolError> {
         let base = match &http.base {
-            Some(base) => Some(base.resolve()?),
+            Some(base) => Some(base_now(base)?),
             None => None,
         };
         let mut url = filled(base.as_deref(), &self.pieces(&http.url)?)?;

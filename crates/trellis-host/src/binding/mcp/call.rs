@@ -134,12 +134,15 @@ impl Flight {
     }
 }
 
-/// What each attempt tells of itself (world 9.15).
+/// Returns the facts that each attempt tells of itself (world 9.15).
 fn about(job: &Job<'_>) -> RequestMetaObject {
     let mut meta = RequestMetaObject::new();
     meta.0.0.insert("trellis/call".into(), job.call.id.as_str().into());
     meta.0.0.insert("trellis/key".into(), job.call.idempotency_key.as_str().into());
     meta.0.0.insert("trellis/attempt".into(), job.call.attempt.into());
+    if let Some(traceparent) = &job.context.traceparent {
+        meta.0.0.insert("traceparent".into(), (&**traceparent).into());
+    }
     meta
 }
 

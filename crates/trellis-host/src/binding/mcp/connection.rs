@@ -45,10 +45,10 @@ pub(super) struct Connection {
     closes_requests: bool,
 }
 
-/// Why there is no connection.
+/// The reason why there is no connection.
 pub(super) struct NotConnected {
     pub(super) error: ToolError,
-    /// Whether a server was there, and went away.
+    /// True if a server was there, and went away.
     pub(super) died: bool,
 }
 
@@ -130,17 +130,17 @@ impl Connection {
         &self.mask
     }
 
-    /// Whether a request that is cancelled gets no answer any more.
+    /// Returns whether a request that is cancelled gets no answer any more.
     pub(super) fn closes_requests(&self) -> bool {
         self.closes_requests
     }
 
-    /// Whether nothing can be asked over it any more.
+    /// Returns whether nothing can be asked over it any more.
     pub(super) fn is_over(&self) -> bool {
         self.tap.end().is_cancelled() || self.peer.is_transport_closed()
     }
 
-    /// What the end of the connection means for a call; `is_alone` if no other was under way.
+    /// Returns the error that the end of the connection is for a call; `is_alone` if no other was under way.
     pub(super) fn gone(&self, is_alone: bool) -> ToolError {
         let error = match self.words.too_long() {
             Some(limit) if is_alone => failure::too_long(&self.server, limit),
@@ -150,7 +150,7 @@ impl Connection {
         self.mask.error(error)
     }
 
-    /// What a failed request means; a connection that is of no use any more ends.
+    /// Returns the error of a failed request; a connection that is of no use any more ends.
     pub(super) fn failed(&self, error: rmcp::ServiceError) -> ToolError {
         let (error, is_over) = failure::of_service(&self.server, error);
         if is_over {
@@ -179,7 +179,7 @@ impl Connection {
     }
 }
 
-/// What we are for a server: a client that can do nothing for it (world 9.16).
+/// The client as a server sees it: one that can do nothing for it (world 9.16).
 struct NoCapabilities;
 
 impl Service<RoleClient> for NoCapabilities {
@@ -222,7 +222,7 @@ where
     }
 }
 
-/// What a failed handshake means.
+/// Returns the error of a failed handshake.
 fn unwelcome(server: &str, error: ClientInitializeError, words: &LastWords) -> NotConnected {
     match error {
         ClientInitializeError::TransportError { error, .. } => {

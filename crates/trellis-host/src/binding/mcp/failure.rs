@@ -1,6 +1,9 @@
 //! Errors of MCP calls, with the codes of world 9.4.
 
-use std::{error::Error, time::Duration};
+use std::{
+    error::Error,
+    time::{Duration, SystemTime},
+};
 
 use rmcp::{
     model::{ErrorCode, ErrorData},
@@ -8,6 +11,8 @@ use rmcp::{
     transport::streamable_http_client::StreamableHttpError,
 };
 use trellis_core::{Mapping, ToolError, Value, value::to_value};
+
+use crate::http::retry_after;
 
 /// Errors after which another attempt with the same arguments fails as well.
 const FINAL: [ErrorCode; 3] = [ErrorCode::METHOD_NOT_FOUND, ErrorCode::INVALID_PARAMS, ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY];
@@ -64,10 +69,10 @@ fn of_http(server: &str, error: &StreamableHttpError<reqwest::Error>) -> (ToolEr
     let found = match error {
         StreamableHttpError::Client(error) => return (of_client(server, error), false),
         StreamableHttpError::HttpStatus(failed) => {
-            let after = failed.retry_after.as_deref().and_then(|text| text.trim().parse::<u64>().ok());
+            let after = failed.retry_after.as_deref().and_then(|text| retry_after(text, SystemTime::now()));
             let error = status(failed.status, &format!("answered with status {}", failed.status));
             let is_final = !matches!(failed.status, 408 | 425 | 429 | 500 | 502 | 503 | 504);
-            ToolError { after: after.map(|seconds| seconds.saturating_mul(1000)), is_final, ..error }
+            ToolError { after, is_final, ..error }
         }
         StreamableHttpError::AuthRequired(_) => status(401, "wants to know who calls; see its `headers`").finally(),
         StreamableHttpError::InsufficientScope(_) => status(403, "does not let this caller do that").finally(),

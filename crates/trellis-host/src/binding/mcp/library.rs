@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use serde_yaml::{Mapping as Yaml, Value as YamlValue};
-use trellis_core::{Document, ToolError, Value, schema::Schema};
+use trellis_core::{Diagnostic, Document, ToolError, Value, schema::Schema};
 
 use super::{super::Host, binding::find_server, config::ServerConfig, connection::Connection, servers::Servers, tools::ServerTool};
 
@@ -18,10 +18,11 @@ pub async fn server_library(documents: &[Arc<Document>], folder: &Path, host: &H
     let Some((config, folder)) = find_server(documents, "", &folder, server) else {
         return Err(unknown(format!("there is no server `{server}` in the project file")));
     };
-    let config = ServerConfig::read(config, server, &folder).map_err(|found| {
-        let message = found.first().map(|finding| finding.message.clone()).unwrap_or_default();
-        unknown(format!("the server `{server}` has a mistake: {message}"))
-    })?;
+    let (read, found) = ServerConfig::read(config, server, &folder);
+    let Some((config, _)) = read else {
+        let message = found.into_iter().find(Diagnostic::is_error).map(|finding| finding.message).unwrap_or_default();
+        return Err(unknown(format!("the server `{server}` has a mistake: {message}")));
+    };
     let known = host.shared::<Servers>().get(config, &host.secrets, &host.http);
     let lease = known.connection().await?;
     let tools = lease.connection().tools().await?;

@@ -28,7 +28,7 @@ use crate::binding::{
     kind::Answer,
 };
 
-/// What a provider came to.
+/// The outcome of asking a provider.
 struct ProviderReply {
     result: Result<Value, ToolError>,
     /// The model that answered, as it calls itself.
@@ -170,7 +170,7 @@ impl Model {
         }
     }
 
-    /// Whether the answer is asked for as a stream.
+    /// Returns whether the answer is asked for as a stream.
     fn streams(&self, job: &Job<'_>) -> bool {
         match self.stream {
             Streaming::Auto => job.context.is_watched() && self.format == AnswerFormat::Text,
@@ -217,7 +217,7 @@ fn limits(job: &Job<'_>) -> RenderLimits {
     RenderLimits { output: job.output_limit(), fuel: DEFAULT_FUEL }
 }
 
-/// What a process gets on standard input.
+/// Returns the standard input of a process.
 #[cfg(feature = "processes")]
 fn process_input(request: &ChatRequest<'_>) -> Mapping {
     let tools = request.tools.iter().map(|tool| {
@@ -238,7 +238,7 @@ fn process_input(request: &ChatRequest<'_>) -> Mapping {
     entries.into_iter().collect()
 }
 
-/// What a process printed, as a result: some of its keys may be missing.
+/// Reads the output of a process as a result: some of its keys may be missing.
 #[cfg(feature = "processes")]
 fn from_process(printed: Value, format: AnswerFormat) -> Result<Value, ToolError> {
     match (format, &printed) {

@@ -47,7 +47,7 @@ impl Model {
 }
 
 impl Chain<'_> {
-    /// What would set a provider up, as the end of a sentence.
+    /// The remedy that sets a provider up, as the end of a sentence.
     pub(super) fn remedy(&self) -> String {
         let ways: Vec<String> = self.passed.iter().map(|(name, missing)| format!("for `{name}`: {missing}")).collect();
         ways.join("; ")
@@ -85,7 +85,7 @@ impl Remaining {
     }
 }
 
-/// Whether the next provider is tried after an error.
+/// Returns whether the next provider is tried after an error.
 pub(super) fn goes_on(error: &ToolError) -> bool {
     let status = |code: &str| code.strip_prefix("http-").and_then(|status| status.parse::<u16>().ok());
     error.kind == ToolErrorKind::Timeout

@@ -6,14 +6,14 @@ use trellis_core::{Mapping, ToolError, Value};
 
 use super::{lost, messages::message, names::WireNames};
 
-/// What a model answered, as far as it came, under the names of the wire.
+/// The answer of a model, as far as it came, under the names of the wire.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Completion {
     pub(super) content: String,
-    /// Why it refused, if it said so.
+    /// The reason why it refused, if it gave one.
     pub(super) refusal: String,
     pub(super) calls: Vec<RequestedCall>,
-    /// Why it ended, as the endpoint says it; `None` until it ended.
+    /// The reason why it ended, in the words of the endpoint; `None` until it ended.
     pub(super) finish: Option<String>,
     pub(super) usage: Usage,
     /// The model that answered.
@@ -36,7 +36,7 @@ pub(super) struct Usage {
     pub(super) output: u64,
 }
 
-/// What the result is.
+/// The form of the result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum AnswerFormat {

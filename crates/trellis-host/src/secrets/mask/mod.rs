@@ -118,7 +118,7 @@ impl Mask {
         MaskStream::new(self.clone())
     }
 
-    /// Whether there is nothing to mask.
+    /// Returns whether there is nothing to mask.
     pub fn is_empty(&self) -> bool {
         self.0.texts.is_empty()
     }

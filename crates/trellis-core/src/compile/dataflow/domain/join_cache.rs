@@ -10,7 +10,7 @@ use super::TypeId;
 const CACHED_PAIRS: usize = 1024;
 
 /// Joins by pair: all of them, and a direct-mapped cache of recent ones.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct JoinCache {
     all: FxHashMap<(TypeId, TypeId), TypeId>,
     last: Box<[((TypeId, TypeId), TypeId); CACHED_PAIRS]>,

@@ -154,7 +154,7 @@ const MAX_LITERALS_PER_KIND: usize = 32;
 const MAX_TYPE_DEPTH: u8 = 8;
 
 /// Interned types of one analysis, with the memo tables of their operations.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct TypeTable {
     types: Vec<Type>,
     depths: Vec<u8>,

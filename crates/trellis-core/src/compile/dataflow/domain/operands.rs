@@ -37,7 +37,7 @@ impl ElementPathId {
 }
 
 /// Tables of interned operands.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct OperandTable {
     rests: Vec<Arc<[Segment]>>,
     by_segments: FxHashMap<Arc<[Segment]>, SubPathId>,

@@ -69,7 +69,7 @@ impl PackedType {
 }
 
 /// Constants that have bits at one key: texts or integers, whichever kind was met first.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct ValuePalette {
     kind: Kinds,
     values: Vec<Value>,
@@ -131,7 +131,7 @@ impl ValuePalette {
 }
 
 /// Palettes of all keys, with memo tables in both directions.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct PackTable {
     palettes: Vec<ValuePalette>,
     /// Packed types by slot and type, and types by slot and word.

@@ -10,7 +10,7 @@ use crate::{compile::dataflow::index::to_u32, schema::Schema};
 pub(crate) struct SchemaId(u32);
 
 /// Interned schemas. The table holds a reference to each, so the address of its source identifies it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct SchemaTable {
     all: Vec<(Schema, TypeId)>,
     by_place: FxHashMap<usize, SchemaId>,

@@ -126,6 +126,13 @@ struct Solution {
     size: usize,
 }
 
+impl AnalysisCache {
+    /// Returns true for each point whose operations were not trusted.
+    pub(crate) fn tainted(&self) -> &[bool] {
+        &self.solved.tainted
+    }
+}
+
 impl<'a, 'p> Analysis<'a, 'p> {
     /// Analyses a program from scratch.
     pub(crate) fn new(program: &'p Program, cfg: &Cfg<'_>, tainted: &'a [bool]) -> Self {
@@ -152,6 +159,12 @@ impl<'a, 'p> Analysis<'a, 'p> {
         known.solve(all);
         known.solved.size = known.size();
         known
+    }
+
+    /// Opens the results of an earlier analysis of the same program again.
+    pub(crate) fn reopen(program: &'p Program, tainted: &'a [bool], kept: AnalysisCache) -> Self {
+        let AnalysisCache { types, tables, solved, .. } = kept;
+        Self { program, types, tables, solved, tainted, touched: Vec::new(), touching: None }
     }
 
     fn size(&self) -> usize {

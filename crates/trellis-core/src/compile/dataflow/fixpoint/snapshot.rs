@@ -26,10 +26,14 @@ pub(crate) struct PointTypes {
 impl PointTypes {
     pub(crate) fn of(program: &Program) -> Self {
         let tainted = vec![false; program.points.len()];
-        let mut knowledge = Analysis::new(program, &Cfg::new(program), &tainted);
-        let points = 0..to_u32(program.points.len());
-        let standing = points.map(|point| knowledge.standing(PointIndex(point))).collect();
-        Self { keys: knowledge.keys(), standing, types: knowledge.types }
+        Self::of_analysis(&mut Analysis::new(program, &Cfg::new(program), &tainted))
+    }
+
+    /// Copies the types of an analysis that goes on.
+    pub(in crate::compile) fn of_analysis(analysis: &mut Analysis<'_, '_>) -> Self {
+        let points = 0..to_u32(analysis.program.points.len());
+        let standing = points.map(|point| analysis.standing(PointIndex(point))).collect();
+        Self { keys: analysis.keys(), standing, types: analysis.types.clone() }
     }
 
     /// Returns each key that can be present at a point: whether it always is, and its type in words.

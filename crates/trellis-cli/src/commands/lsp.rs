@@ -1,0 +1,33 @@
+//! `trellis lsp`: the language server, on the standard streams. Editors start it; nobody types it.
+
+use std::io::IsTerminal as _;
+
+use anyhow::bail;
+use trellis_host::binding::check_bindings;
+
+use crate::Exit;
+
+/// Serve an editor: findings, completion, navigation and renames while a graph is written
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+An editor starts this program and talks to it in the Language Server Protocol, on
+standard input and output. `editors/README.md` shows how to set up Neovim, Helix and
+Emacs.")]
+pub(crate) struct Lsp {
+    /// Accepted, since editors pass it: the standard streams are all there is
+    #[arg(long, hide = true)]
+    stdio: bool,
+}
+
+impl Lsp {
+    #[expect(clippy::unused_self, reason = "every command takes its arguments")]
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        if std::io::stdin().is_terminal() {
+            bail!(
+                "an editor starts `trellis lsp` and talks to it\n`editors/README.md` shows how to set one up; `trellis check --watch` reports to a terminal"
+            );
+        }
+        trellis_lsp::serve_stdio(|documents| check_bindings(documents))?;
+        Ok(Exit::Fine)
+    }
+}

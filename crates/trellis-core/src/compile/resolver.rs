@@ -1,0 +1,90 @@
+//! Names of nodes, resolved without compiling: for whoever looks at a graph while it is written.
+
+use std::sync::Arc;
+
+use super::{
+    layout::FileLayout,
+    names::{Candidate, NameTable, Resolved},
+};
+use crate::{diagnostic::FilePath, id::NodeId, span::Span, syntax::document::Document};
+
+/// The names of a graph's nodes, at one state of its files.
+#[derive(Debug)]
+pub(crate) struct NodeNames {
+    documents: Arc<[Arc<Document>]>,
+    layout: FileLayout,
+}
+
+/// A node that has a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NamedNode {
+    pub(crate) id: NodeId,
+    pub(crate) path: FilePath,
+    /// Which of the nodes of its file it is.
+    pub(crate) ordinal: u32,
+    pub(crate) graph: u32,
+    /// Its `id:` or its key under `nodes:`, else its beginning.
+    pub(crate) place: Span,
+    /// True if the file alone says its id.
+    pub(crate) is_by_path: bool,
+}
+
+impl NamedNode {
+    fn of(candidate: Candidate<'_>) -> Self {
+        Self {
+            id: candidate.id.clone(),
+            path: candidate.path.clone(),
+            ordinal: candidate.ordinal,
+            graph: candidate.graph,
+            place: candidate.place(),
+            is_by_path: candidate.syntax.is_none_or(|syntax| syntax.id.is_none()),
+        }
+    }
+}
+
+impl NodeNames {
+    /// Takes documents that are sorted by path.
+    pub(crate) fn new(documents: &[Arc<Document>]) -> Self {
+        Self { documents: documents.into(), layout: FileLayout::new(documents) }
+    }
+
+    /// Takes the documents after edits that changed no name.
+    pub(crate) fn renew(&mut self, documents: &[Arc<Document>]) {
+        self.documents = documents.into();
+    }
+
+    fn with<T>(&self, ask: impl FnOnce(&NameTable<'_>) -> T) -> T {
+        ask(&NameTable::new(&self.documents, &self.layout.table))
+    }
+
+    /// Returns the graph of a file; the outermost one for a file that is none of them.
+    pub(crate) fn graph_of(&self, path: &str) -> u32 {
+        let at = self.documents.binary_search_by(|document| (*document.path).cmp(path));
+        at.map_or(0, |at| self.layout.split.owner[at])
+    }
+
+    /// Returns the folder of a graph.
+    pub(crate) fn root(&self, graph: u32) -> &str {
+        self.layout.split.roots.get(graph as usize).map_or("", |root| root)
+    }
+
+    /// Returns the node that a target in a folder of a graph leads to; `call` for one that begins a child.
+    pub(crate) fn resolve(&self, name: &str, jump: bool, folder: &str, graph: u32, call: bool) -> Option<NamedNode> {
+        self.with(|names| match names.resolve(name, jump, folder, graph, call) {
+            Ok(Resolved::Node(candidate)) => Some(NamedNode::of(names.candidate(candidate))),
+            _ => None,
+        })
+    }
+
+    /// Returns every node, in file order. Pages are among them.
+    pub(crate) fn nodes(&self) -> Vec<NamedNode> {
+        self.with(|names| names.candidates().map(NamedNode::of).collect())
+    }
+
+    /// Returns the nodes of a file, in order.
+    pub(crate) fn of_file(&self, path: &str) -> Vec<NamedNode> {
+        let Ok(at) = self.documents.binary_search_by(|document| (*document.path).cmp(path)) else { return Vec::new() };
+        let at = u32::try_from(at).unwrap_or(u32::MAX);
+        self.with(|names| names.of_document(at).map(|candidate| NamedNode::of(names.candidate(candidate))).collect())
+    }
+}

@@ -1,0 +1,254 @@
+//! Renames of nodes and keys, as edits of the graph's files.
+//!
+//! A rename is found by names alone. Whether the graph stays the same but for the name is proved afterwards, by compiling it before and after:
+//! [`difference`](super::difference) names the first thing that would not be.
+
+use super::{Occurrence, OccurrenceKind, Symbol, SymbolIndex};
+use crate::{
+    diagnostic::{FilePath, Place, TextEdit},
+    id::NodeId,
+    path::is_name,
+    span::Span,
+    syntax::{
+        document::{Content, Document},
+        is_hidden,
+        project::PredicateAnswer,
+    },
+    value::{Key, Value},
+};
+
+/// A change of a graph's files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GraphChange {
+    /// The replacements, in order of file and place.
+    pub edits: Vec<TextEdit>,
+    /// The files that move, after they are edited.
+    pub files: Vec<FileRename>,
+    /// What the change does not do, or does beside the names.
+    pub notes: Vec<String>,
+    /// The node that gets another id: its old one and its new one.
+    pub node: Option<(NodeId, NodeId)>,
+    /// The key that gets another name: the old and the new.
+    pub key: Option<(Key, Key)>,
+}
+
+/// A file that gets another path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileRename {
+    /// Its path now.
+    pub from: FilePath,
+    /// Its path afterwards.
+    pub to: FilePath,
+}
+
+/// The reason why a name cannot be changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct RenameRefusal(pub String);
+
+fn refused<T>(reason: impl Into<String>) -> Result<T, RenameRefusal> {
+    Err(RenameRefusal(reason.into()))
+}
+
+impl SymbolIndex {
+    /// Renames a node within its folder: its file moves, or its `id:` or its key under `nodes:` changes; targets are rewritten, and `was:`
+    /// gets the old id, so that stored sessions find the node.
+    ///
+    /// # Errors
+    /// The name is taken or none that a node can have, the node is a `start`, or some target cannot be rewritten exactly.
+    pub fn rename_node(&self, id: &NodeId, new: &str) -> Result<GraphChange, RenameRefusal> {
+        let Some(node) = self.node(id) else { return refused(format!("there is no node `{id}`")) };
+        let Some(document) = self.document(&node.path) else { return refused(format!("there is no node `{id}`")) };
+        if id.is_start() {
+            return refused(format!("`{id}` is the beginning of its folder: rename the folder"));
+        }
+        if !is_node_name(new) {
+            return refused(format!("`{new}` is no name of a node: letters, digits, `_` and `-`, and no number or word of YAML"));
+        }
+        if NodeId::RESERVED.contains(&new) || new == "start" {
+            return refused(format!("`{new}` has a meaning of its own"));
+        }
+        let folder = id.folder();
+        let renamed = NodeId::new(if folder.is_empty() { new.to_owned() } else { format!("{folder}/{new}") });
+        if let Some(other) = self.node(&renamed) {
+            return refused(format!("there is a node `{renamed}` already, in `{}`", other.path));
+        }
+        for other in &self.documents {
+            let nodes =
+                (0..).map_while(|ordinal| other.node(ordinal).filter(|_| ordinal == 0 || matches!(other.content, Content::Nodes(..))));
+            if nodes.into_iter().flat_map(|node| &node.was).any(|was| was.value == renamed) {
+                return refused(format!("`{renamed}` is an old id of a node in `{}`: sessions may still hold it", other.path));
+            }
+        }
+        let mut change = GraphChange { node: Some((id.clone(), renamed.clone())), ..GraphChange::default() };
+        let symbol = Symbol::Node(id.clone());
+        for occurrence in self.occurrences(&symbol) {
+            let Some(text) = self.document(&occurrence.path).and_then(|document| document.text.get(occurrence.span.range())) else {
+                continue;
+            };
+            let last = text.rfind(id.name()).filter(|at| at + id.name().len() == text.trim_end_matches(['"', '\'']).len());
+            let Some(last) = last else { return refused(not_exact(&occurrence)) };
+            let start = occurrence.span.start as usize + last;
+            change.edits.push(edit(&occurrence.path, Span::new(start, start + id.name().len()), new));
+        }
+        let syntax = document.node(node.ordinal);
+        let is_by_path = syntax.is_none_or(|syntax| syntax.id.is_none());
+        if is_by_path {
+            let (stem, extension) = node.path.rsplit_once('.').unwrap_or((&node.path, ""));
+            let above = stem.rsplit_once('/').map_or(String::new(), |(above, _)| format!("{above}/"));
+            let to = FilePath::from(format!("{above}{new}.{extension}"));
+            if self.documents.iter().any(|document| document.path == to) {
+                return refused(format!("there is a file `{to}` already"));
+            }
+            if is_hidden(&to) {
+                return refused(format!("`{to}` would be no node"));
+            }
+            self.rename_links(&node.path, &to, &mut change);
+            change.files.push(FileRename { from: node.path.clone(), to });
+        }
+        change.edits.extend(was(document, node.ordinal, id));
+        change.edits.sort();
+        change.edits.dedup();
+        Ok(change)
+    }
+
+    /// Rewrites the links of bodies that lead to a file.
+    fn rename_links(&self, from: &FilePath, to: &FilePath, change: &mut GraphChange) {
+        let (old, new) = (from.rsplit('/').next().unwrap_or(from), to.rsplit('/').next().unwrap_or(to));
+        for document in &self.documents {
+            let Content::Node(node) = &document.content else { continue };
+            let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            for link in node.links.iter().filter(|link| leads(folder, &link.value).as_deref() == Some(&**from)) {
+                let Some(text) = document.text.get(link.span.range()) else { continue };
+                if let Some(at) = text.find(old) {
+                    let start = link.span.start as usize + at;
+                    change.edits.push(edit(&document.path, Span::new(start, start + old.len()), new));
+                }
+            }
+        }
+    }
+
+    /// Renames a context key of one graph, where it is written, read and declared, and where callers of the graph give it.
+    ///
+    /// # Errors
+    /// The name is taken or none that a key can have, or some place cannot be rewritten exactly.
+    pub fn rename_key(&self, graph: u32, key: &Key, new: &str) -> Result<GraphChange, RenameRefusal> {
+        if !is_name(new) || crate::scope::RESERVED.contains(&new) {
+            return refused(format!("`{new}` is no name of a key: a letter or `_`, then letters, digits, `_` and `-`"));
+        }
+        let renamed = Key::from(new);
+        if !self.occurrences(&Symbol::Key(graph, renamed.clone())).is_empty() {
+            return refused(format!("`{new}` is a key already"));
+        }
+        if self.is_predicate(graph, new) {
+            return refused(format!("`{new}` is a predicate"));
+        }
+        if let Some(path) = self.schema_that_names(graph, key) {
+            return refused(format!("a schema in `{path}` names `{key}`: rename it there by hand, and the rest follows"));
+        }
+        let occurrences = self.occurrences(&Symbol::Key(graph, key.clone()));
+        if occurrences.is_empty() {
+            return refused(format!("there is no key `{key}`"));
+        }
+        let mut change = GraphChange { key: Some((key.clone(), renamed)), ..GraphChange::default() };
+        for occurrence in &occurrences {
+            if !occurrence.is_exact {
+                return refused(not_exact(occurrence));
+            }
+            change.edits.push(edit(&occurrence.path, occurrence.span, new));
+        }
+        change.edits.sort();
+        change.edits.dedup();
+        change.notes.push(format!("stored sessions hold `{key}`: they are asked for `{new}` when they go on"));
+        Ok(change)
+    }
+
+    /// Returns the project file of a graph whose schemas of inputs or predicates name a key.
+    fn schema_that_names(&self, graph: u32, key: &Key) -> Option<FilePath> {
+        let names_key = |schema: &Value| {
+            let properties = schema.as_map().and_then(|schema| schema.get("properties")).and_then(Value::as_map);
+            properties.is_some_and(|properties| properties.get(key).is_some())
+        };
+        let found = self.documents.iter().find(|document| {
+            let (Content::Project(project) | Content::Nodes(_, project)) = &document.content else { return false };
+            let predicates = project.predicates.iter().filter_map(|predicate| match &predicate.answer {
+                PredicateAnswer::Schema(schema) => Some(&schema.value),
+                _ => None,
+            });
+            let mut schemas = project.inputs.iter().map(|inputs| &inputs.value).chain(predicates);
+            self.graph_of(&document.path) == graph && schemas.any(names_key)
+        });
+        found.map(|document| document.path.clone())
+    }
+}
+
+fn not_exact(occurrence: &Occurrence) -> String {
+    let what = match occurrence.kind {
+        OccurrenceKind::Defines | OccurrenceKind::Refers => "is named",
+        OccurrenceKind::Writes => "is written",
+        OccurrenceKind::Reads => "is read",
+    };
+    format!("it {what} in `{}` inside a text with escapes, which cannot be rewritten exactly", occurrence.path)
+}
+
+fn edit(path: &FilePath, span: Span, text: &str) -> TextEdit {
+    TextEdit { place: Place::new(path, span), text: text.to_owned() }
+}
+
+/// Returns true for a name that needs no quotes in YAML and no escape in a path.
+fn is_node_name(name: &str) -> bool {
+    let words = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
+    let is_number = name.parse::<f64>().is_ok() || name.starts_with(|char: char| char.is_ascii_digit()) && name.contains('_');
+    let is_plain = name.chars().all(|char| char.is_alphanumeric() || matches!(char, '_' | '-'));
+    !name.is_empty() && is_plain && !name.starts_with(['-', '_']) && !is_number && !words.contains(&name.to_ascii_lowercase().as_str())
+}
+
+/// Returns the path that a relative link leads to.
+fn leads(folder: &str, link: &str) -> Option<String> {
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in link.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+/// Returns the edit that adds an id to `was:` of a node.
+fn was(document: &Document, ordinal: u32, id: &NodeId) -> Option<TextEdit> {
+    let (text, syntax) = (&*document.text, document.node(ordinal)?);
+    let at = |offset: usize, new: String| Some(edit(&document.path, Span::at(offset), &new));
+    if let Some(last) = syntax.was.iter().max_by_key(|was| was.span.end) {
+        let end = last.span.end as usize;
+        let start = last.span.start as usize;
+        let before = text[..start].rsplit('\n').next().unwrap_or_default();
+        return if before.trim() == "-" {
+            at(end, format!("\n{}- {id}", &before[..before.len() - before.trim_start().len()]))
+        } else if before.contains('[') || text[end..].trim_start().starts_with([',', ']']) {
+            at(end, format!(", {id}"))
+        } else {
+            Some(edit(&document.path, last.span, &format!("[{}, {id}]", &text[last.span.range()])))
+        };
+    }
+    let start = syntax.span.start as usize;
+    let written = text.get(start..)?;
+    if let Some(rest) = written.strip_prefix('{') {
+        let is_empty = rest.trim_start().starts_with('}');
+        let comma = if is_empty { "" } else { "," };
+        return at(start + 1, format!(" \"was\": [\"{id}\"]{comma}"));
+    }
+    if document.path.to_ascii_lowercase().ends_with(".md") {
+        return match written.strip_prefix("---") {
+            Some(rest) if syntax.has_matter => {
+                let line = rest.find('\n').map_or(text.len(), |line| start + 3 + line + 1);
+                at(line, format!("was: [{id}]\n"))
+            }
+            _ => at(0, format!("---\nwas: [{id}]\n---\n")),
+        };
+    }
+    let indent = text[..start].rsplit('\n').next().unwrap_or_default();
+    let indent = " ".repeat(indent.len());
+    at(start, format!("was: [{id}]\n{indent}"))
+}

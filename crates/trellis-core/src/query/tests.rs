@@ -1,0 +1,188 @@
+//! The index over small graphs.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::{Dialect, Source, diagnostic::fixes::edited};
+
+fn document(path: &str, text: &str) -> Arc<Document> {
+    Arc::new(Document::parse(&Source::text(path, text), Dialect::default()))
+}
+
+fn index(files: &[(&str, &str)]) -> SymbolIndex {
+    let mut documents: Vec<_> = files.iter().map(|(path, text)| document(path, text)).collect();
+    documents.sort_by(|a, b| a.path.cmp(&b.path));
+    let mut index = SymbolIndex::default();
+    index.update(&documents);
+    index
+}
+
+const SHOP: [(&str, &str); 5] = [
+    ("trellis.yaml", "context: { total: int }\npredicates: [vip]\n"),
+    (
+        "start.md",
+        "---\ninput_type: int\nsave_to: total\ntransitions:\n  - { condition: vip, to: orders }\n  - { condition: total == 3, to: pay }\n  - to: /pay\n---\n",
+    ),
+    ("orders/start.md", "---\nto: find\n---\nFor {{ total | default(0) }}\n"),
+    ("orders/find.md", "---\nto: pay\n---\nSee [the rest](../pay.md).\n"),
+    ("pay.md", "---\nset: { paid: true }\n---\nPay {{ total }}\n"),
+];
+
+fn at(index: &SymbolIndex, path: &str, needle: &str) -> Option<Symbol> {
+    let path = FilePath::from(path);
+    let offset = index.document(&path)?.text.find(needle)?;
+    index.at(&path, u32::try_from(offset).ok()?).map(|occurrence| occurrence.symbol)
+}
+
+#[test]
+fn a_place_names_a_symbol() {
+    let index = index(&SHOP);
+    assert_eq!(at(&index, "start.md", "orders }"), Some(Symbol::Node("orders/start".into())));
+    assert_eq!(at(&index, "start.md", "/pay"), Some(Symbol::Node("pay".into())));
+    assert_eq!(at(&index, "start.md", "vip"), Some(Symbol::Predicate(0, "vip".into())));
+    assert_eq!(at(&index, "start.md", "total ="), Some(Symbol::Key(0, "total".into())));
+    assert_eq!(at(&index, "orders/start.md", "find"), Some(Symbol::Node("orders/find".into())));
+    assert_eq!(at(&index, "orders/start.md", "total |"), Some(Symbol::Key(0, "total".into())));
+    assert_eq!(at(&index, "pay.md", "Pay"), None);
+}
+
+#[test]
+fn a_symbol_has_all_its_occurrences() {
+    let index = index(&SHOP);
+    let of = |symbol| -> Vec<String> {
+        let text =
+            |one: &Occurrence| index.document(&one.path).map(|document| document.text[one.span.range()].to_owned()).unwrap_or_default();
+        index.occurrences(&symbol).iter().map(|one| format!("{} {:?} {}", one.path, one.kind, text(one))).collect()
+    };
+    assert_eq!(
+        of(Symbol::Key(0, "total".into())),
+        [
+            "orders/start.md Reads total",
+            "pay.md Reads total",
+            "start.md Writes total",
+            "start.md Reads total",
+            "trellis.yaml Defines total"
+        ]
+    );
+    assert_eq!(of(Symbol::Node("pay".into())), ["orders/find.md Refers pay", "start.md Refers pay", "start.md Refers /pay"]);
+}
+
+#[test]
+fn a_target_is_written_as_short_as_it_can_be() {
+    let index = index(&SHOP);
+    let find = index.node(&"orders/find".into()).expect("it is there");
+    assert_eq!(index.shortest(&find, "orders", 0, false).as_deref(), Some("find"));
+    assert_eq!(index.shortest(&find, "", 0, false).as_deref(), Some("orders/find"));
+    let orders = index.node(&"orders/start".into()).expect("it is there");
+    assert_eq!(index.shortest(&orders, "", 0, false).as_deref(), Some("orders"));
+    let pay = index.node(&"pay".into()).expect("it is there");
+    assert_eq!(index.shortest(&pay, "orders", 0, false).as_deref(), Some("pay"));
+}
+
+#[test]
+fn names_of_a_file_that_is_half_typed_are_found() {
+    let mut files = SHOP.to_vec();
+    files[2].1 = "---\nto: find\noptions: [\n---\nFor {{ total | defau\n";
+    let index = index(&files);
+    assert_eq!(at(&index, "orders/start.md", "find"), Some(Symbol::Node("orders/find".into())));
+    assert_eq!(at(&index, "orders/start.md", "total"), Some(Symbol::Key(0, "total".into())));
+    assert_eq!(at(&index, "start.md", "orders }"), Some(Symbol::Node("orders/start".into())), "it keeps its seat");
+}
+
+/// The texts after a change.
+fn changed(files: &[(&str, &str)], change: &GraphChange) -> Vec<(String, String)> {
+    let after = files.iter().map(|(path, text)| {
+        let edits: Vec<_> = change.edits.iter().filter(|edit| &*edit.place.path == *path).collect();
+        let text = edited(text, edits).expect("the edits do not overlap");
+        let moved = change.files.iter().find(|file| &*file.from == *path).map_or((*path).to_owned(), |file| file.to.to_string());
+        (moved, text)
+    });
+    after.collect()
+}
+
+/// Compiles both states and compares them.
+fn same(files: &[(&str, &str)], change: &GraphChange) -> Option<String> {
+    let compile = |files: &[(String, String)]| {
+        let documents: Vec<_> = files.iter().map(|(path, text)| document(path, text)).collect();
+        crate::compile(&documents).draft.expect("there is an entry").program().clone()
+    };
+    let before: Vec<_> = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
+    difference(&compile(&before), &compile(&changed(files, change)), change)
+}
+
+#[test]
+fn a_node_is_renamed_with_its_file_and_everything_that_leads_to_it() {
+    let index = index(&SHOP);
+    let change = index.rename_node(&"pay".into(), "checkout").expect("it can be");
+    let after = changed(&SHOP, &change);
+    let text = |path: &str| after.iter().find(|(other, _)| other == path).map(|(_, text)| text.clone()).unwrap_or_default();
+    assert_eq!(text("checkout.md"), "---\nwas: [pay]\nset: { paid: true }\n---\nPay {{ total }}\n");
+    assert_eq!(text("orders/find.md"), "---\nto: checkout\n---\nSee [the rest](../checkout.md).\n");
+    assert!(text("start.md").contains("to: checkout }\n  - to: /checkout\n"), "{}", text("start.md"));
+    assert_eq!(same(&SHOP, &change), None);
+    for (name, reason) in
+        [("find/it", "is no name"), ("rollback", "meaning"), ("start", "meaning"), ("12", "is no name"), ("true", "is no name")]
+    {
+        let refusal = index.rename_node(&"pay".into(), name).expect_err(name);
+        assert!(refusal.0.contains(reason), "{refusal}");
+    }
+    assert!(index.rename_node(&"orders/start".into(), "x").expect_err("a module").0.contains("folder"));
+}
+
+#[test]
+fn a_rename_that_changes_what_a_target_means_is_named() {
+    // In `orders/`, `find` means `orders/find`: the other would be captured.
+    let mut files = SHOP.to_vec();
+    files[3].1 = "---\nto: pay\n---\n";
+    let index = index(&files);
+    let change = index.rename_node(&"pay".into(), "find").expect("names alone do not tell");
+    assert_eq!(same(&files, &change).as_deref(), Some("a way of `orders/find` would lead to `orders/find` instead of `find`"));
+}
+
+#[test]
+fn a_key_is_renamed_where_it_is_written_read_and_declared() {
+    let index = index(&SHOP);
+    let change = index.rename_key(0, &"total".into(), "amount").expect("it can be");
+    let after = changed(&SHOP, &change);
+    assert!(after.iter().all(|(_, text)| !text.contains("total")), "{after:?}");
+    assert_eq!(same(&SHOP, &change), None);
+    assert!(index.rename_key(0, &"total".into(), "paid").expect_err("taken").0.contains("already"));
+    assert!(index.rename_key(0, &"total".into(), "vip").expect_err("a predicate").0.contains("predicate"));
+    assert!(index.rename_key(0, &"total".into(), "a b").expect_err("no name").0.contains("no name"));
+}
+
+#[test]
+fn a_key_is_renamed_where_callers_give_it() {
+    let files = [
+        ("start.md", "---\nset: { who: you }\ndo: { graph: ask, args: { name: \"{{ who }}\" } }\nsave_to: name\nto: end\n---\n"),
+        ("end.md", "---\n---\n{{ name }}\n"),
+        ("ask/trellis.yaml", "name: ask\n"),
+        ("ask/start.md", "---\nrequired_context: [name]\noutput: \"{{ name }}\"\n---\nHi {{ name }}\n"),
+    ];
+    let index = index(&files);
+    let change = index.rename_key(1, &"name".into(), "person").expect("it can be");
+    let after = changed(&files, &change);
+    let text = |path: &str| after.iter().find(|(other, _)| other == path).map(|(_, text)| text.clone()).unwrap_or_default();
+    assert!(text("start.md").contains("args: { person: \"{{ who }}\" } }\nsave_to: name\n"), "{}", text("start.md"));
+    assert_eq!(text("end.md"), "---\n---\n{{ name }}\n", "a key of another graph");
+    assert_eq!(same(&files, &change), None);
+}
+
+#[test]
+fn an_edit_costs_its_file_and_comes_to_what_a_new_index_does() {
+    let mut documents: Vec<_> = SHOP.iter().map(|(path, text)| document(path, text)).collect();
+    documents.sort_by(|a, b| a.path.cmp(&b.path));
+    let mut warm = SymbolIndex::default();
+    warm.update(&documents);
+    for text in ["---\nto: [\n---\n{{ total", "---\nid: cash\n---\n", "---\nto: start\n---\n{{ paid }}\n", ""] {
+        let at = documents.iter().position(|document| &*document.path == "pay.md").expect("it is there");
+        documents[at] = document("pay.md", text);
+        warm.update(&documents);
+        let mut cold = SymbolIndex::default();
+        cold.update(&documents);
+        assert_eq!(warm.nodes(), cold.nodes(), "{text:?}");
+        for document in &documents {
+            assert_eq!(warm.of_file(&document.path), cold.of_file(&document.path), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Findings as the protocol says them, and the lists that were published.
+//!
+//! **Invariant:** a list is whole, and one that equals the last list for the same version is not sent again.
+
+use std::collections::BTreeMap;
+
+use lsp_server::Notification;
+use trellis_core::{
+    Code, Diagnostic,
+    diagnostic::{FilePath, Severity},
+    span::Span,
+};
+
+use crate::{
+    client::Client,
+    graph::Graph,
+    wire::{self, DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag, Location, PublishDiagnosticsParams},
+};
+
+/// The lists that a client has.
+#[derive(Default)]
+pub(crate) struct Published(BTreeMap<String, (Option<i32>, Vec<wire::Diagnostic>)>);
+
+impl Published {
+    /// Returns the message with the list of a file, unless the client has it.
+    pub(crate) fn list(&mut self, graph: &mut Graph, path: &FilePath, client: &Client) -> Option<Notification> {
+        let found = graph.findings(path);
+        let diagnostics: Vec<_> = found.iter().map(|found| diagnostic(graph, path, found, client)).collect();
+        let open = graph.open.get(path);
+        let version = open.map(|open| open.version);
+        let (uri, is_open) = (graph.uri(path), open.is_some());
+        match self.0.get(&uri.0) {
+            Some((before, list)) if *before == version && *list == diagnostics => return None,
+            None if diagnostics.is_empty() && !is_open => return None,
+            _ => {}
+        }
+        if diagnostics.is_empty() && !is_open {
+            self.0.remove(&uri.0);
+        } else {
+            self.0.insert(uri.0.clone(), (version, diagnostics.clone()));
+        }
+        let version = version.filter(|_| client.versions);
+        Some(Notification::new("textDocument/publishDiagnostics".into(), PublishDiagnosticsParams { uri, version, diagnostics }))
+    }
+
+    /// Returns the messages that take back the lists of a graph.
+    pub(crate) fn taken_back(&mut self, graph: &Graph) -> Vec<Notification> {
+        let prefix = crate::uri::of_path(&graph.root).0;
+        let gone: Vec<String> = self.0.keys().filter(|uri| uri.starts_with(&prefix)).cloned().collect();
+        let empty = |uri: String| {
+            self.0.remove(&uri);
+            let params = PublishDiagnosticsParams { uri: wire::Uri(uri), version: None, diagnostics: Vec::new() };
+            Notification::new("textDocument/publishDiagnostics".into(), params)
+        };
+        gone.into_iter().map(empty).collect()
+    }
+}
+
+/// Returns a finding as the protocol says it.
+pub(crate) fn diagnostic(graph: &mut Graph, path: &FilePath, found: &Diagnostic, client: &Client) -> wire::Diagnostic {
+    let span = found.place.as_ref().map_or_else(Span::default, |place| place.span);
+    let range = match found.place {
+        Some(_) => graph.range(path, span, client.encoding),
+        // A finding about the whole graph stands on the first line.
+        None => first_line(graph, path, client),
+    };
+    let related = found.labels.iter().map(|label| {
+        let range = graph.range(&label.place.path, label.place.span, client.encoding);
+        DiagnosticRelatedInformation { location: Location { uri: graph.uri(&label.place.path), range }, message: label.message.clone() }
+    });
+    let related: Vec<_> = related.collect();
+    let message = match &found.help {
+        Some(help) => format!("{}\nhelp: {help}", found.message),
+        None => found.message.clone(),
+    };
+    wire::Diagnostic {
+        range,
+        severity: Some(severity(found.severity)),
+        code: Some(wire::Code::String(found.code.to_string())),
+        code_description: None,
+        source: Some("trellis".into()),
+        message: wire::Message::String(message),
+        tags: tag(found.code).filter(|_| client.tags).map(|tag| vec![tag]),
+        related_information: (client.related && !related.is_empty()).then_some(related),
+        data: None,
+    }
+}
+
+fn first_line(graph: &mut Graph, path: &FilePath, client: &Client) -> wire::Range {
+    let line = graph.text(path).and_then(|text| text.line(0)).unwrap_or_default();
+    graph.range(path, Span::new(line.start, line.end), client.encoding)
+}
+
+fn severity(severity: Severity) -> DiagnosticSeverity {
+    match severity {
+        Severity::Error => DiagnosticSeverity::Error,
+        Severity::Warning => DiagnosticSeverity::Warning,
+        _ => DiagnosticSeverity::Information,
+    }
+}
+
+/// Returns the tag of a code: code that has no effect, or an old form.
+fn tag(code: Code) -> Option<DiagnosticTag> {
+    match code {
+        Code::ShadowedTransition | Code::UnreachableNode => Some(DiagnosticTag::Unnecessary),
+        code if code.as_str().starts_with("unused-") => Some(DiagnosticTag::Unnecessary),
+        code if code.as_str().starts_with("deprecated-") => Some(DiagnosticTag::Deprecated),
+        _ => None,
+    }
+}

@@ -1,0 +1,50 @@
+//! The language server of Trellis: what is wrong shows while a graph is written, and every name can be completed, followed and renamed.
+//!
+//! ```text
+//! client ──lsp-server──▶ server ──edits──▶ Graph ──snapshot──▶ linking thread
+//!        ◀──findings────        ◀──────────Link, ContextTypes───────┘
+//! ```
+//!
+//! One thread reads and answers, another one links. A request is answered at once, from the newest text and from the last link that is done.
+//!
+//! **Invariant:** every position that is sent is one of the newest text, and no list of findings is older than the one before it. Nothing
+//! here runs a node, a tool or a binding, and nothing but the linking thread compiles a graph.
+
+mod carry;
+mod client;
+mod findings;
+mod graph;
+mod linker;
+mod requests;
+mod server;
+mod state;
+mod text;
+mod uri;
+mod wire;
+mod workspace;
+
+use std::sync::Arc;
+
+use trellis_core::{Diagnostic, Document};
+
+pub use lsp_server::Connection;
+pub use server::{ServeError, serve};
+
+/// Finds mistakes that `trellis check` reports beyond the rules of a graph, such as those in the settings of bindings. It is called with
+/// the documents of a graph after each link.
+pub type LateFindings = fn(&[Arc<Document>]) -> Vec<Diagnostic>;
+
+/// Serves a client on the standard streams until it says `exit`.
+///
+/// # Errors
+/// The client breaks the protocol, or a stream fails.
+pub fn serve_stdio(late: LateFindings) -> Result<(), ServeError> {
+    let (connection, threads) = Connection::stdio();
+    let served = serve(&connection, late);
+    drop(connection);
+    match served {
+        Ok(()) => threads.join().map_err(ServeError::Stream),
+        // The reading thread may wait for a client that sends nothing more.
+        Err(error) => Err(error),
+    }
+}

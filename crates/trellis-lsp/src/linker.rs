@@ -1,0 +1,100 @@
+//! The thread that links graphs: it takes snapshots, and hands back what they came to.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use trellis_core::{
+    Diagnostic, Document, Program,
+    compile::{Compiler, Draft},
+    context_types::ContextTypes,
+};
+use trellis_project::Snapshot;
+
+use crate::LateFindings;
+
+/// The number of a graph; it is not given twice.
+pub(crate) type GraphNumber = u32;
+
+/// A graph to link.
+pub(crate) enum Job {
+    /// The documents of a graph, at a generation of its texts.
+    Link { graph: GraphNumber, generation: u64, snapshot: Snapshot },
+    /// Nobody asks for this graph any more.
+    Forget(GraphNumber),
+}
+
+/// The result of linking a snapshot.
+pub(crate) struct Link {
+    pub(crate) generation: u64,
+    /// The documents that were linked.
+    pub(crate) documents: Vec<Arc<Document>>,
+    /// Findings as `trellis check` has them, in its order.
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    /// The graph as far as it was lowered, also with mistakes.
+    pub(crate) program: Option<Arc<Program>>,
+}
+
+/// A message of the linking thread.
+pub(crate) enum Linked {
+    /// A link is done.
+    Link(GraphNumber, Link),
+    /// The types of the keys at each node of the last link, of this generation.
+    Types(GraphNumber, u64, ContextTypes),
+}
+
+/// The thread, as its user sees it. It ends when this is dropped.
+pub(crate) struct Linker {
+    jobs: Sender<Job>,
+    pub(crate) linked: Receiver<Linked>,
+}
+
+impl Linker {
+    /// Starts the thread. `late` makes the findings that need more than the graph's own rules; with `strict`, unchecked reads are findings.
+    pub(crate) fn start(late: LateFindings, strict: bool) -> std::io::Result<Self> {
+        let (jobs, queue) = unbounded();
+        let (done, linked) = unbounded();
+        std::thread::Builder::new().name("trellis-link".into()).spawn(move || run(&queue, &done, late, strict))?;
+        Ok(Self { jobs, linked })
+    }
+
+    /// Hands over a job. A thread that is gone leaves the last link as it was.
+    pub(crate) fn hand_over(&self, job: Job) {
+        let _ = self.jobs.send(job);
+    }
+}
+
+fn run(queue: &Receiver<Job>, done: &Sender<Linked>, late: LateFindings, strict: bool) {
+    let mut compilers: BTreeMap<GraphNumber, Compiler> = BTreeMap::new();
+    while let Ok(job) = queue.recv() {
+        let Job::Link { graph, generation, snapshot } = job else {
+            if let Job::Forget(graph) = job {
+                compilers.remove(&graph);
+            }
+            continue;
+        };
+        let compiler = compilers.entry(graph).or_default();
+        let compiled = snapshot.recompile(compiler);
+        let mut diagnostics = compiled.diagnostics;
+        let mut more = late(snapshot.documents());
+        if strict {
+            more.extend(compiled.unchecked.iter().map(trellis_core::compile::UncheckedRead::finding));
+        }
+        if !more.is_empty() {
+            trellis_core::compile::apply_severities(snapshot.documents(), &mut more);
+            diagnostics.extend(more);
+            diagnostics.sort_by(|a, b| a.order().cmp(&b.order()));
+        }
+        let program = compiled.draft.as_ref().map(|draft: &Draft| Arc::clone(draft.program()));
+        let link = Link { generation, documents: snapshot.documents().to_vec(), diagnostics, program };
+        if done.send(Linked::Link(graph, link)).is_err() {
+            return;
+        }
+        // Types are asked for where somebody rests: the next link does not wait for them.
+        if queue.is_empty()
+            && let Some(types) = compiler.context_types()
+            && done.send(Linked::Types(graph, generation, types)).is_err()
+        {
+            return;
+        }
+    }
+}

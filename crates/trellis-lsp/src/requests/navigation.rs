@@ -1,0 +1,73 @@
+//! Definition, references and highlights: the index knows every name, also in a file that is half typed.
+
+use trellis_core::query::{Occurrence, OccurrenceKind, Symbol};
+
+use super::place;
+use crate::{
+    graph::Graph,
+    state::ServerState,
+    text::{Encoding, to_u32},
+    wire::{DefinitionParams, DocumentHighlight, DocumentHighlightKind, DocumentHighlightParams, Location, ReferenceParams},
+};
+
+/// Returns where a name is defined: a node's file, the writers of a key, the definition of a tool or a predicate.
+pub(super) fn definition(state: &mut ServerState, params: &DefinitionParams) -> Option<Vec<Location>> {
+    let encoding = state.encoding();
+    let place = place(state, &params.text_document_position_params)?;
+    let (graph, path, offset) = (place.graph, place.path, to_u32(place.offset));
+    let symbol = graph.index().at(&path, offset)?.symbol;
+    Some(definitions(graph, &symbol, encoding))
+}
+
+/// Returns the places that define a symbol.
+fn definitions(graph: &mut Graph, symbol: &Symbol, encoding: Encoding) -> Vec<Location> {
+    if let Symbol::Node(id) = symbol {
+        let Some(node) = graph.index().node(id) else { return Vec::new() };
+        let range = graph.range(&node.path, node.place, encoding);
+        return vec![Location { uri: graph.uri(&node.path), range }];
+    }
+    let all = graph.index().occurrences(symbol);
+    let defines = |kind| matches!(kind, OccurrenceKind::Defines | OccurrenceKind::Writes);
+    let defining: Vec<_> = all.iter().filter(|one| defines(one.kind)).cloned().collect();
+    let chosen = if defining.is_empty() { all.into_iter().take(1).collect() } else { defining };
+    locations(graph, &chosen, encoding)
+}
+
+/// Returns every place that names what a place names.
+pub(super) fn references(state: &mut ServerState, params: &ReferenceParams) -> Option<Vec<Location>> {
+    let encoding = state.encoding();
+    let place = place(state, &params.text_document_position_params)?;
+    let (graph, path, offset) = (place.graph, place.path, to_u32(place.offset));
+    let symbol = graph.index().at(&path, offset)?.symbol;
+    let with_definition = params.context.include_declaration;
+    let all: Vec<_> =
+        graph.index().occurrences(&symbol).into_iter().filter(|one| with_definition || one.kind != OccurrenceKind::Defines).collect();
+    let mut found = locations(graph, &all, encoding);
+    if with_definition && matches!(symbol, Symbol::Node(_)) {
+        found.extend(definitions(graph, &symbol, encoding));
+    }
+    found.dedup();
+    Some(found)
+}
+
+/// Returns the places in one file that name what a place names.
+pub(super) fn highlight(state: &mut ServerState, params: &DocumentHighlightParams) -> Option<Vec<DocumentHighlight>> {
+    let encoding = state.encoding();
+    let place = place(state, &params.text_document_position_params)?;
+    let (graph, path, offset) = (place.graph, place.path, to_u32(place.offset));
+    let symbol = graph.index().at(&path, offset)?.symbol;
+    let here: Vec<_> = graph.index().of_file(&path).into_iter().filter(|one| one.symbol == symbol).collect();
+    let highlight = |one: &Occurrence| DocumentHighlight {
+        range: place.text.range(one.span, encoding),
+        kind: Some(match one.kind {
+            OccurrenceKind::Writes | OccurrenceKind::Defines => DocumentHighlightKind::Write,
+            OccurrenceKind::Reads => DocumentHighlightKind::Read,
+            OccurrenceKind::Refers => DocumentHighlightKind::Text,
+        }),
+    };
+    Some(here.iter().map(highlight).collect())
+}
+
+fn locations(graph: &mut Graph, all: &[Occurrence], encoding: Encoding) -> Vec<Location> {
+    all.iter().map(|one| Location { range: graph.range(&one.path, one.span, encoding), uri: graph.uri(&one.path) }).collect()
+}

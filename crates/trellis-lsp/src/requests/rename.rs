@@ -1,0 +1,56 @@
+//! Renames of nodes and keys. A rename is offered only if the graph that it makes is the same but for the name.
+
+use serde_json::{Value as Json, json};
+use trellis_core::query::{GraphChange, RenameRefusal, Symbol};
+use trellis_project::refactored;
+
+use super::{Answer, Refusal, edits::workspace_edit, place};
+use crate::{
+    state::ServerState,
+    text::to_u32,
+    wire::{RenameParams, TextDocumentPositionParams},
+};
+
+/// Returns the name at a place, if it can be renamed.
+pub(super) fn prepare(state: &mut ServerState, params: &TextDocumentPositionParams) -> Answer {
+    let encoding = state.encoding();
+    let Some(place) = place(state, params) else { return Ok(Json::Null) };
+    let (graph, path) = (place.graph, place.path);
+    let Some(one) = graph.index().at(&path, to_u32(place.offset)) else { return Ok(Json::Null) };
+    let name = match &one.symbol {
+        Symbol::Node(id) if id.is_start() => {
+            return Err(Refusal::Refused(format!("`{id}` is the beginning of its folder: rename the folder")));
+        }
+        Symbol::Node(id) => id.name().to_owned(),
+        Symbol::Key(_, key) => key.to_string(),
+        Symbol::Tool(_) | Symbol::Predicate(..) | Symbol::Signal(_) => {
+            return Err(Refusal::Refused("hosts know this name: rename it where they do as well, by hand".into()));
+        }
+    };
+    Ok(json!({ "range": place.text.range(one.span, encoding), "placeholder": name }))
+}
+
+/// Returns the edits that rename what stands at a place.
+pub(super) fn rename(state: &mut ServerState, params: &RenameParams) -> Answer {
+    let client = state.client.clone();
+    let Some(place) = place(state, &params.text_document_position_params) else { return Ok(Json::Null) };
+    let (graph, path) = (place.graph, place.path);
+    if !graph.is_linked() {
+        return Err(Refusal::NotLinked);
+    }
+    let refused = |refusal: RenameRefusal| Refusal::Refused(refusal.0);
+    let index = graph.index();
+    let Some(one) = index.at(&path, to_u32(place.offset)) else { return Err(Refusal::Refused("nothing here has a name".into())) };
+    let change: GraphChange = match &one.symbol {
+        Symbol::Node(id) => {
+            // A target may be typed as it would be written: only its last name is new.
+            let new = params.new_name.rsplit('/').next().unwrap_or(&params.new_name);
+            index.rename_node(id, new).map_err(refused)?
+        }
+        Symbol::Key(of, key) => index.rename_key(*of, key, &params.new_name).map_err(refused)?,
+        _ => return Err(Refusal::Refused("hosts know this name: rename it where they do as well, by hand".into())),
+    };
+    refactored(graph.documents(), &change).map_err(refused)?;
+    workspace_edit(graph, &change.edits, &change.files, &client)
+        .ok_or_else(|| Refusal::Refused("this editor cannot rename files in an edit: rename the file by hand, and lead to it".into()))
+}

@@ -1,0 +1,113 @@
+//! The beginning: what the client can do, what the server offers, and the graphs of the workspace.
+
+use std::path::PathBuf;
+
+use crossbeam_channel::{Receiver, bounded, never};
+use lsp_server::{Connection, Message, Request};
+use serde_json::Value as Json;
+use trellis_project::{Wake, Watch};
+
+use super::{ServeError, Server};
+use crate::{
+    LateFindings,
+    client::{Client, Settings, folders},
+    findings::Published,
+    linker::Linker,
+    requests,
+    state::ServerState,
+    text::Encoding,
+    wire::{
+        DidChangeWatchedFilesRegistrationOptions, FileSystemWatcher, GlobPattern, InitializeResult, PositionEncodingKind, Registration,
+        RegistrationParams, Save, SaveOptions, ServerInfo, TextDocumentSync, TextDocumentSyncKind, TextDocumentSyncOptions,
+        WorkspaceFoldersServerCapabilities, WorkspaceOptions,
+    },
+    workspace::Workspace,
+};
+
+/// Shakes hands; `None` if the client left again.
+pub(super) fn start<'c>(connection: &'c Connection, late: LateFindings) -> Result<Option<Server<'c>>, ServeError> {
+    let (id, params) = match connection.initialize_start() {
+        Ok(begun) => begun,
+        Err(error) if error.channel_is_disconnected() => return Ok(None),
+        // `exit` before `initialize` is no mistake of the protocol.
+        Err(error) => return if error.to_string().contains("\"exit\"") { Ok(None) } else { Err(ServeError::Protocol(error)) },
+    };
+    let client = Client::of(&params);
+    let folders = folders(&params);
+    let settings = Settings::of(params.get("initializationOptions").unwrap_or(&Json::Null), folders.first());
+    let result = InitializeResult {
+        capabilities: capabilities(&client),
+        server_info: Some(ServerInfo { name: "trellis".into(), version: Some(env!("CARGO_PKG_VERSION").into()) }),
+    };
+    let result = serde_json::to_value(result).unwrap_or_default();
+    match connection.initialize_finish(id, result) {
+        Ok(()) => {}
+        Err(error) if error.channel_is_disconnected() => return Ok(None),
+        Err(error) => return Err(ServeError::Protocol(error)),
+    }
+    let linker = Linker::start(late, settings.strict).map_err(ServeError::Stream)?;
+    let saves = if client.watching { never() } else { watch(folders.clone()).map_err(ServeError::Stream)? };
+    if client.watching {
+        register(connection);
+    }
+    let workspace = Workspace::new(folders, settings.roots);
+    let (published, waiting) = (Published::default(), Vec::new());
+    let state = ServerState { client, workspace };
+    Ok(Some(Server { connection, state, published, linker, saves, waiting, is_shut_down: false }))
+}
+
+fn capabilities(client: &Client) -> crate::wire::ServerCapabilities {
+    let encoding = match client.encoding {
+        Encoding::Utf8 => PositionEncodingKind::UTF8,
+        Encoding::Utf16 => PositionEncodingKind::UTF16,
+    };
+    let sync = TextDocumentSyncOptions {
+        open_close: Some(true),
+        change: Some(TextDocumentSyncKind::Incremental),
+        save: Some(Save::SaveOptions(SaveOptions { include_text: Some(false) })),
+        ..TextDocumentSyncOptions::default()
+    };
+    let folders = WorkspaceFoldersServerCapabilities {
+        supported: Some(true),
+        change_notifications: Some(crate::wire::ChangeNotifications::Bool(true)),
+    };
+    let mut capabilities = requests::capabilities(client);
+    capabilities.position_encoding = Some(encoding);
+    capabilities.text_document_sync = Some(TextDocumentSync::Options(sync));
+    capabilities.workspace = Some(WorkspaceOptions { workspace_folders: Some(folders), ..WorkspaceOptions::default() });
+    capabilities
+}
+
+/// Asks the client to say which files are saved.
+fn register(connection: &Connection) {
+    let globs = ["**/*.{md,yaml,yml,json}", "**/.gitignore"];
+    let watchers = globs.map(|glob| FileSystemWatcher { glob_pattern: GlobPattern::Pattern(glob.into()), kind: None });
+    let options = DidChangeWatchedFilesRegistrationOptions { watchers: watchers.into() };
+    let registration = Registration {
+        id: "files".into(),
+        method: "workspace/didChangeWatchedFiles".into(),
+        register_options: serde_json::to_value(options).ok(),
+    };
+    let params = RegistrationParams { registrations: vec![registration] };
+    let request = Request::new("register-files".to_owned().into(), "client/registerCapability".into(), params);
+    let _ = connection.sender.send(Message::Request(request));
+}
+
+/// Watches folders on a thread of its own, which ends after the server.
+fn watch(folders: Vec<PathBuf>) -> std::io::Result<Receiver<()>> {
+    if folders.is_empty() {
+        return Ok(never());
+    }
+    let (rings, saves) = bounded(1);
+    let run = move || {
+        let mut watch = Watch::new(folders);
+        while watch.next(None) == Wake::Changed {
+            // One ring is enough for all saves that nobody has looked at.
+            if let Err(crossbeam_channel::TrySendError::Disconnected(())) = rings.try_send(()) {
+                return;
+            }
+        }
+    };
+    std::thread::Builder::new().name("trellis-watch".into()).spawn(run)?;
+    Ok(saves)
+}

@@ -1,0 +1,24 @@
+//! Everything that answers depend on: the client and its graphs.
+
+use trellis_core::diagnostic::FilePath;
+
+use crate::{client::Client, graph::Graph, text::Encoding, uri, wire::Uri, workspace::Workspace};
+
+/// The client and the graphs that it is served.
+pub(crate) struct ServerState {
+    pub(crate) client: Client,
+    pub(crate) workspace: Workspace,
+}
+
+impl ServerState {
+    /// Returns the graph of a file, and its path there; `None` for a file that is not served.
+    pub(crate) fn graph(&mut self, uri: &Uri) -> Option<(&mut Graph, FilePath)> {
+        let (graph, path) = self.workspace.known(&uri::to_path(uri)?)?;
+        Some((&mut self.workspace.graphs[graph], path))
+    }
+
+    /// Returns the unit in which the client counts columns.
+    pub(crate) fn encoding(&self) -> Encoding {
+        self.client.encoding
+    }
+}

@@ -1,0 +1,123 @@
+//! A change of a graph's files, proved to leave the graph as it is but for the names (the rule of every refactoring).
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use trellis_core::{
+    Compiled, Document,
+    diagnostic::{FilePath, fixes::edited},
+    query::{GraphChange, RenameRefusal, difference},
+};
+
+use crate::{Memory, Project};
+
+/// Returns the texts of the files that a change leaves, by their new paths, if the graph that they make is the same but for the names.
+///
+/// # Errors
+/// The edits overlap, a file that changes has mistakes, or the graph would differ: the reason names the first difference.
+pub fn refactored(documents: &[Arc<Document>], change: &GraphChange) -> Result<BTreeMap<FilePath, String>, RenameRefusal> {
+    let mut texts: BTreeMap<FilePath, String> =
+        documents.iter().map(|document| (FilePath::clone(&document.path), document.text.to_string())).collect();
+    let before = compiled(&texts)?;
+    let is_changed =
+        |path: &FilePath| change.edits.iter().any(|edit| edit.place.path == *path) || change.files.iter().any(|file| file.from == *path);
+    let mistaken =
+        before.diagnostics.iter().find(|found| found.is_error() && found.place.as_ref().is_some_and(|place| is_changed(&place.path)));
+    if let Some(found) = mistaken {
+        let path = found.place.as_ref().map_or("", |place| &place.path);
+        return Err(RenameRefusal(format!("`{path}` has a mistake: {}", found.message)));
+    }
+    for path in texts.keys().cloned().collect::<Vec<_>>() {
+        let edits: Vec<_> = change.edits.iter().filter(|edit| edit.place.path == path).collect();
+        if edits.is_empty() {
+            continue;
+        }
+        let Some(after) = texts.get(&path).and_then(|text| edited(text, edits)) else {
+            return Err(RenameRefusal(format!("two changes in `{path}` overlap")));
+        };
+        texts.insert(path, after);
+    }
+    for file in &change.files {
+        if let Some(text) = texts.remove(&file.from) {
+            texts.insert(FilePath::clone(&file.to), text);
+        }
+    }
+    let after = compiled(&texts)?;
+    let (Some(one), Some(other)) = (&before.draft, &after.draft) else { return Err(RenameRefusal("the graph has no `start`".into())) };
+    if let Some(difference) = difference(one.program(), other.program(), change) {
+        return Err(RenameRefusal(difference));
+    }
+    let moved = |path: &FilePath| change.files.iter().find(|file| file.from == *path).map_or_else(|| path.clone(), |file| file.to.clone());
+    let findings = |compiled: &Compiled, moves: bool| {
+        let place = |path: &FilePath| if moves { moved(path) } else { path.clone() };
+        let mut all: Vec<_> =
+            compiled.diagnostics.iter().map(|found| (found.place.as_ref().map(|at| place(&at.path)), found.code)).collect();
+        all.sort();
+        all
+    };
+    let (old, new) = (findings(&before, true), findings(&after, false));
+    if old != new {
+        let first = after.diagnostics.iter().find(|found| {
+            let key = (found.place.as_ref().map(|at| at.path.clone()), found.code);
+            new.iter().filter(|other| **other == key).count() > old.iter().filter(|other| **other == key).count()
+        });
+        let what = first.map_or_else(|| "a finding would go".to_owned(), |found| format!("this would be wrong: {}", found.message));
+        return Err(RenameRefusal(what));
+    }
+    Ok(texts)
+}
+
+fn compiled(texts: &BTreeMap<FilePath, String>) -> Result<Compiled, RenameRefusal> {
+    let graph: Memory = texts.iter().map(|(path, text)| (FilePath::clone(path), text)).collect();
+    Ok(Project::with_loader(graph).map_err(|error| RenameRefusal(error.to_string()))?.compile())
+}
+
+#[cfg(test)]
+mod tests {
+    use trellis_core::query::SymbolIndex;
+
+    use super::*;
+
+    fn documents(files: &[(&str, &str)]) -> Vec<Arc<Document>> {
+        let graph: Memory = files.iter().copied().collect();
+        Project::with_loader(graph).expect("memory is always there").documents().to_vec()
+    }
+
+    #[test]
+    fn a_rename_is_made_if_the_graph_stays_the_same() {
+        let documents = documents(&[
+            ("start.md", "---\ninput_type: text\nsave_to: name\nto: greet\n---\nName?\n"),
+            ("greet.md", "---\n---\nHello {{ name }}\n"),
+        ]);
+        let mut index = SymbolIndex::default();
+        index.update(&documents);
+        let change = index.rename_node(&"greet".into(), "hello").expect("it can be");
+        let after = refactored(&documents, &change).expect("it is the same");
+        assert_eq!(after.keys().map(|path| &**path).collect::<Vec<_>>(), ["hello.md", "start.md"]);
+        let key = index.rename_key(0, &"name".into(), "person").expect("it can be");
+        let after = refactored(&documents, &key).expect("it is the same");
+        assert_eq!(after["greet.md"], "---\n---\nHello {{ person }}\n");
+    }
+
+    #[test]
+    fn a_rename_that_changes_the_graph_is_refused() {
+        let documents = documents(&[
+            ("start.md", "---\nto: orders\n---\n"),
+            ("orders/start.md", "---\nto: find\n---\n"),
+            ("orders/find.md", "---\nto: pay\n---\n"),
+            ("pay.md", "---\n---\n"),
+        ]);
+        let mut index = SymbolIndex::default();
+        index.update(&documents);
+        let change = index.rename_node(&"pay".into(), "find").expect("names alone do not tell");
+        assert!(refactored(&documents, &change).is_err());
+    }
+
+    #[test]
+    fn files_with_mistakes_are_not_changed() {
+        let documents = documents(&[("start.md", "---\nto: [\n---\n"), ("pay.md", "---\nto: nowhere\n---\n")]);
+        let mut index = SymbolIndex::default();
+        index.update(&documents);
+        let change = index.rename_node(&"pay".into(), "cash").expect("names alone do not tell");
+        assert!(refactored(&documents, &change).expect_err("it has a mistake").0.contains("pay.md"));
+    }
+}
