@@ -12,6 +12,7 @@ mod new;
 mod run;
 mod schema;
 mod secret;
+mod serve;
 mod session;
 
 pub(crate) use check::Check;
@@ -26,4 +27,5 @@ pub(crate) use new::New;
 pub(crate) use run::Run;
 pub(crate) use schema::Schema;
 pub(crate) use secret::Secret;
+pub(crate) use serve::Serve;
 pub(crate) use session::Session;

@@ -9,7 +9,7 @@
 
 use std::{
     pin::Pin,
-    sync::{Arc, PoisonError},
+    sync::Arc,
     task::Poll,
 };
 
@@ -301,7 +301,7 @@ impl Sessions {
         let (tell, of) = (self.teller(&slot.id, child), Arc::clone(call));
         let report = move |line: &str| tell(SessionEvent::Progress(Arc::clone(&of), line.into()));
         let caller = Caller::new(slot.id.clone(), self.graph(), report).within(context).traced(self.traceparent(slot, call));
-        if self.observers.read().unwrap_or_else(PoisonError::into_inner).is_empty() {
+        if !self.is_observed() {
             return caller;
         }
         let (tell, of) = (self.teller(&slot.id, child), Arc::clone(call));
