@@ -36,13 +36,7 @@ impl Sessions {
     }
 
     /// Takes what a client sent, and notes who asked with the record that it makes.
-    pub(super) fn take_by(
-        &self,
-        slot: &Slot,
-        to: Option<&SessionId>,
-        reply: Reply,
-        request: Option<RequestKey>,
-    ) -> Result<(), SendError> {
+    pub(super) fn take_by(&self, slot: &Slot, to: Option<&SessionId>, reply: Reply, request: Option<RequestKey>) -> Result<(), SendError> {
         let Some(request) = request else { return self.take(slot, to, reply) };
         let noted = slot.place.locked().running_mut().map(|running| running.asked_by(Some(request.clone())));
         self.take(slot, to, reply).inspect_err(|_| {

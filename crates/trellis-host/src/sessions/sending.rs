@@ -88,11 +88,17 @@ impl Sessions {
             reply => {
                 let expected = expected.filter(|_| reply.is_for_a_question());
                 self.answered(slot, expected, (to.as_ref(), reply), request).await
-            },
+            }
         }
     }
 
-    async fn signalled(&self, slot: &Slot, to: Option<&SessionId>, signal: &SignalName, request: Option<RequestKey>) -> Result<Turn, SendError> {
+    async fn signalled(
+        &self,
+        slot: &Slot,
+        to: Option<&SessionId>,
+        signal: &SignalName,
+        request: Option<RequestKey>,
+    ) -> Result<Turn, SendError> {
         self.arrived(slot).await?;
         let mut promise = self.raise(slot, to, signal, request)?;
         let turn = self.driven(slot).await?;

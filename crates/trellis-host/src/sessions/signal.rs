@@ -25,7 +25,13 @@ impl Promise {
 
 impl Sessions {
     /// Hands the session a signal.
-    pub(super) fn raise(&self, slot: &Slot, to: Option<&SessionId>, signal: &SignalName, request: Option<RequestKey>) -> Result<Promise, SendError> {
+    pub(super) fn raise(
+        &self,
+        slot: &Slot,
+        to: Option<&SessionId>,
+        signal: &SignalName,
+        request: Option<RequestKey>,
+    ) -> Result<Promise, SendError> {
         let mut place = slot.place.locked();
         let promise = match &mut *place {
             SlotState::Running(running) => {

@@ -7,11 +7,7 @@
 //!
 //! **Invariant:** what runs was stored before; a call that the session left is told to stop, and what it came to before that is a late result.
 
-use std::{
-    pin::Pin,
-    sync::Arc,
-    task::Poll,
-};
+use std::{pin::Pin, sync::Arc, task::Poll};
 
 use trellis_core::{
     Context, Engine, SessionId, ToolError, ToolOutcome, ToolResult,

@@ -323,7 +323,8 @@ impl Snapshot {
                             }
                             _ => BTreeMap::new(),
                         };
-                        (snapshot, lost) = (Some(Self { began, asked, spent, requests, children, question: record.question, ..anew }), None);
+                        (snapshot, lost) =
+                            (Some(Self { began, asked, spent, requests, children, question: record.question, ..anew }), None);
                     }
                     (_, Some(snapshot)) if lost.is_none() => snapshot.take(&record),
                     _ => {}
