@@ -21,8 +21,8 @@ const RING: usize = 4096;
 pub(crate) enum SessionNews {
     /// Records were stored.
     Recorded,
-    /// A line.
-    Line(Arc<wire::Happening>),
+    /// A line, and the child that it is about.
+    Line(Arc<wire::SessionEvent>, Option<SessionId>),
     /// Somebody else is needed, or it ended.
     Turn(Arc<Turn>),
     /// It could not go on.
@@ -39,7 +39,7 @@ pub(crate) enum ServerNews {
     /// A session moved.
     Moved { graph: Arc<str>, session: SessionId },
     /// Somebody is asked about a call, or decided.
-    Approval { graph: Arc<str>, session: SessionId, call: Arc<str>, state: &'static str },
+    Approval { graph: Arc<str>, session: SessionId, child: Option<SessionId>, call: Arc<str>, state: &'static str },
     /// A session was taken out.
     Removed { graph: Arc<str>, session: SessionId },
     /// The server stops.
@@ -146,13 +146,14 @@ impl Hub {
                         _ => None,
                     };
                     if let Some((call, state)) = decided {
-                        self.publish(ServerNews::Approval { graph: Arc::clone(graph), session: id.clone(), call, state });
+                        let child = record.child.clone();
+                        self.publish(ServerNews::Approval { graph: Arc::clone(graph), session: id.clone(), child, call, state });
                     }
                 }
             }
             event => {
-                if let Some(line) = wire::Happening::of(event) {
-                    self.tell(graph, id, SessionNews::Line(Arc::new(line)));
+                if let Some(line) = wire::SessionEvent::of(event) {
+                    self.tell(graph, id, SessionNews::Line(Arc::new(line), event.split().0.cloned()));
                 }
             }
         }
@@ -162,10 +163,11 @@ impl Hub {
     pub(crate) fn turn(&self, graph: &Arc<str>, id: &SessionId, turn: Result<Turn, SendError>) {
         match turn {
             Ok(turn) => {
-                for stop in std::iter::once(&turn.stop).chain(turn.others.iter().map(|other| &other.stop)) {
+                let first = (&turn.child, &turn.stop);
+                for (child, stop) in std::iter::once(first).chain(turn.others.iter().map(|other| (&other.child, &other.stop))) {
                     if let Some(call) = stop.held() {
-                        let call = call.id.as_str().into();
-                        self.publish(ServerNews::Approval { graph: Arc::clone(graph), session: id.clone(), call, state: "asked" });
+                        let (call, child) = (call.id.as_str().into(), child.clone());
+                        self.publish(ServerNews::Approval { graph: Arc::clone(graph), session: id.clone(), child, call, state: "asked" });
                     }
                 }
                 self.tell(graph, id, SessionNews::Turn(Arc::new(turn)));

@@ -139,6 +139,7 @@ codes! {
         Vetoed "vetoed" "a hook objects to the graph",
         Stopped "stopped" "the session was stopped where it is",
         InProgress "in-progress" "it is being done already",
+        UnknownChild "unknown-child" "the session has no such child",
         Ambiguous "ambiguous" "several sessions have this name",
         Render "render" "the node cannot be rendered",
         Refused "refused" "the node did not take a pass",
@@ -240,6 +241,7 @@ impl From<SendError> for Trouble {
         let of = |code| Self::new(code, detail.clone());
         match error {
             SendError::Unknown(_) => of(Code::UnknownSession),
+            SendError::UnknownChild(_) => of(Code::UnknownChild),
             SendError::Exists(_) => of(Code::SessionExists),
             SendError::Start(refused) => refused.into(),
             SendError::NotBegun(_) => of(Code::UnhandledSignal),

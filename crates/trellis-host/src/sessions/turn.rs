@@ -60,14 +60,6 @@ pub struct Said {
     pub text: Arc<str>,
 }
 
-impl std::ops::Deref for Said {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.text
-    }
-}
-
 /// What one session of a tree needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waiting {

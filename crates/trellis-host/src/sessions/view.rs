@@ -170,7 +170,7 @@ impl Sessions {
 
 impl Stop {
     /// Whether nobody is needed: the session works by itself, or sleeps.
-    pub fn goes_on(&self) -> bool {
+    pub fn needs_nobody(&self) -> bool {
         matches!(self, Self::Running { .. } | Self::Sleeping { .. })
     }
 

@@ -62,16 +62,8 @@ pub struct Happening {
     pub child: Option<SessionId>,
 }
 
-impl From<SessionEvent> for Happening {
-    /// A line about the session itself.
-    fn from(event: SessionEvent) -> Self {
-        Self { event, child: None }
-    }
-}
-
 impl Happening {
-    /// Returns `None` for what is seen by observers of sessions only.
-    pub fn of(event: &sessions::SessionEvent) -> Option<Self> {
+    fn of(event: &sessions::SessionEvent) -> Option<Self> {
         Some(Self { event: SessionEvent::of(event)?, child: event.split().0.cloned() })
     }
 }

@@ -63,22 +63,19 @@ pub(crate) async fn decide(target: Target, call: &str, decision: Decision, reque
     let news = target.listen();
     let until = tokio::time::Instant::now() + wait;
     let (sessions, telling) = (Arc::clone(&target.sessions), target.clone());
-    let done = target.in_task(wait, async move {
+    let done = target.in_task(async move {
         let turn = sessions.send_by(&telling.id, sent, request).await;
         turn.iter().for_each(|turn| telling.told(turn));
         turn
     });
-    let (turn, is_repeated) = match done.await? {
-        Some(turn) => match taken(turn) {
-            Ok(taken) => taken,
-            // Somebody else decided in between.
-            Err(trouble) if trouble.code == Code::WrongKind => {
-                operator.held(&target.id, Some(call)).await.map_err(|error| undecided(error, &target))?;
-                return Err(trouble);
-            }
-            Err(trouble) => return Err(trouble),
-        },
-        None => (target.sessions.view(&target.id).await?, false),
+    let (turn, is_repeated) = match taken(done.await?) {
+        Ok(taken) => taken,
+        // Somebody else decided in between.
+        Err(trouble) if trouble.code == Code::WrongKind => {
+            operator.held(&target.id, Some(call)).await.map_err(|error| undecided(error, &target))?;
+            return Err(trouble);
+        }
+        Err(trouble) => return Err(trouble),
     };
     let turn = target.settled(turn, news, until).await?;
     Ok(Walked { target, turn, is_repeated })

@@ -23,7 +23,7 @@ pub(crate) async fn look(target: Target, seen: Option<u64>, wait: Duration) -> R
             // What another process does shows in the store only.
             let next = until.min(Instant::now() + LOOK_EVERY);
             match tokio::time::timeout_at(next, news.recv()).await {
-                Ok(Ok(SessionNews::Line(_))) => {}
+                Ok(Ok(SessionNews::Line(..))) => {}
                 Err(_) if next >= until => return Ok(None),
                 _ => break,
             }

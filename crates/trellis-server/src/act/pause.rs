@@ -17,7 +17,7 @@ pub(crate) async fn pause(target: Target) -> Result<Walked, Trouble> {
     let seen = target.sessions.view(&target.id).await?;
     let is_paused = target.sessions.is_paused(&target.id);
     target.sessions.pause_stored(&target.id).await?;
-    if seen.stop.goes_on() && !is_paused {
+    if seen.stop.needs_nobody() && !is_paused {
         let stopped = async {
             while let Ok(news) = news.recv().await {
                 if matches!(news, SessionNews::Failed(_) | SessionNews::Turn(_) | SessionNews::Removed) {

@@ -21,7 +21,7 @@ pub(crate) async fn remove(target: Target, expected: u64, open: bool) -> Result<
     if !turn.standing.has_ended() && !open {
         return Err(Trouble::new(Code::NotEnded, format!("session `{}` has not ended; `?open=true` removes it nevertheless", target.id)));
     }
-    if turn.stop.goes_on() && !target.sessions.is_paused(&target.id) {
+    if turn.stop.needs_nobody() && !target.sessions.is_paused(&target.id) {
         return Err(Trouble::new(Code::InProgress, format!("session `{}` goes on by itself here: pause it first", target.id)));
     }
     match target.graph.source.kept.store.remove(&target.id, Removal::Session { expected }).await {

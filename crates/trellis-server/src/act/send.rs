@@ -25,22 +25,19 @@ pub(crate) async fn send(target: Target, answer: Answer, request: RequestKey, wa
     let seen = target.sessions.view(&target.id).await?;
     let is_for_a_question = matches!(answer.reply, Reply::Input { .. } | Reply::Context { .. } | Reply::Keep { .. });
     let news = target.listen();
-    if is_for_a_question && seen.stop.goes_on() && !target.sessions.is_paused(&target.id) {
+    if is_for_a_question && seen.stop.needs_nobody() && !target.sessions.is_paused(&target.id) {
         // Nothing is asked yet, and what will be asked is not known.
         return Ok(Walked { target, turn: seen, is_repeated: false });
     }
     let sent = Sent::from(answer.reply);
     let sent = Sent { expected: answer.expected.or(sent.expected), ..sent };
     let (sessions, telling) = (Arc::clone(&target.sessions), target.clone());
-    let done = target.in_task(wait, async move {
+    let done = target.in_task(async move {
         let turn = sessions.send_by(&telling.id, sent, request).await;
         turn.iter().for_each(|turn| telling.told(turn));
         turn
     });
-    let (turn, is_repeated) = match done.await? {
-        Some(turn) => taken(turn)?,
-        None => (target.sessions.view(&target.id).await?, false),
-    };
+    let (turn, is_repeated) = taken(done.await?)?;
     let turn = target.settled(turn, news, until).await?;
     Ok(Walked { target, turn, is_repeated })
 }
@@ -53,15 +50,12 @@ pub(crate) async fn resume(target: Target, wait: Duration) -> Result<Walked, Tro
     let until = Instant::now() + wait;
     let news = target.listen();
     let (sessions, telling) = (Arc::clone(&target.sessions), target.clone());
-    let done = target.in_task(wait, async move {
+    let done = target.in_task(async move {
         let turn = sessions.resume(&telling.id).await;
         turn.iter().for_each(|turn| telling.told(turn));
         turn
     });
-    let turn = match done.await? {
-        Some(turn) => turn?,
-        None => target.sessions.view(&target.id).await?,
-    };
+    let turn = done.await??;
     let turn = target.settled(turn, news, until).await?;
     Ok(Walked { target, turn, is_repeated: false })
 }

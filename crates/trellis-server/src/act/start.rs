@@ -38,21 +38,15 @@ pub(crate) async fn start(served: &Served, beginning: Beginning, request: Reques
         Start { session: Some(target.id.clone()), context: beginning.context, locale: beginning.locale.map(Arc::from), at: beginning.at };
     let sessions = Arc::clone(&target.sessions);
     let telling = target.clone();
-    let begun = target.in_task(wait.max(MIN_START), async move {
+    let begun = target.in_task(async move {
         let turn = sessions.start_by(start, request).await;
         turn.iter().for_each(|turn| telling.told(turn));
         turn
     });
-    let (turn, is_repeated) = match begun.await? {
-        Some(turn) => taken(turn)?,
-        None => (target.sessions.view(&target.id).await?, false),
-    };
+    let (turn, is_repeated) = taken(begun.await?)?;
     let turn = target.settled(turn, news, until).await?;
     Ok(Walked { target, turn, is_repeated })
 }
-
-/// The time that a beginning has, whatever its client waits for: until it is stored, there is nothing to show.
-const MIN_START: Duration = Duration::from_secs(20);
 
 /// A name that no other session has; the same one for the same request.
 fn name(request: &RequestKey) -> Result<String, Trouble> {

@@ -16,6 +16,9 @@ use crate::{
     trouble::{Code, Trouble},
 };
 
+/// The time in which a session takes what it is sent.
+const TAKING: Duration = Duration::from_secs(20);
+
 /// A session of a graph that is served.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
@@ -61,34 +64,35 @@ impl Target {
 
     /// Tells those who listen where it came to.
     pub(crate) fn told(&self, turn: &Turn) {
-        if !turn.stop.goes_on() {
+        if !turn.stop.needs_nobody() {
             self.hub.turn(&self.graph.name, &self.id, Ok(turn.clone()));
         }
     }
 
-    /// Does something with the session in a task of the server, which goes on when nobody waits any more. Nothing, where it takes longer than `wait`.
-    pub(crate) async fn in_task<T: Send + 'static>(
-        &self,
-        wait: Duration,
-        work: impl Future<Output = T> + Send + 'static,
-    ) -> Result<Option<T>, Trouble> {
+    /// Does something with the session in a task of the server, which goes on when nobody waits any more. What was done is stored then, so it is waited
+    /// for, whatever the client waits for: it is soon done, unless a call that runs holds the session.
+    ///
+    /// # Errors
+    /// It takes long, and whether it will be done is not known.
+    pub(crate) async fn in_task<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> Result<T, Trouble> {
         let task = tokio::spawn(work);
-        match tokio::time::timeout(wait, task).await {
-            Ok(done) => {
-                done.map(Some).map_err(|error: JoinError| Trouble::new(Code::Internal, Code::Internal.title()).logged(error.to_string()))
+        match tokio::time::timeout(TAKING, task).await {
+            Ok(done) => done.map_err(|error: JoinError| Trouble::new(Code::Internal, Code::Internal.title()).logged(error.to_string())),
+            Err(_) => {
+                let detail = format!("session `{}` is busy, and takes this up when it can; ask where it stands", self.id);
+                Err(Trouble::new(Code::InProgress, detail).retry_after(1))
             }
-            Err(_) => Ok(None),
         }
     }
 
     /// Waits until somebody else is needed; from a turn at which the session works by itself, or sleeps.
     pub(crate) async fn settled(&self, turn: Turn, mut news: Receiver<SessionNews>, until: Instant) -> Result<Turn, Trouble> {
-        if !turn.stop.goes_on() {
+        if !turn.stop.needs_nobody() {
             return Ok(turn);
         }
         loop {
             match tokio::time::timeout_at(until, news.recv()).await {
-                Ok(Ok(SessionNews::Turn(next))) if next.seq >= turn.seq && !next.stop.goes_on() => return Ok(joined(turn, &next)),
+                Ok(Ok(SessionNews::Turn(next))) if next.seq >= turn.seq && !next.stop.needs_nobody() => return Ok(joined(turn, &next)),
                 Ok(Ok(SessionNews::Failed(SendError::Stopped))) => return Ok(self.seen(turn).await),
                 Ok(Ok(SessionNews::Failed(error))) => return Err(error.into()),
                 Ok(Ok(SessionNews::Removed)) => return Err(SendError::Unknown(self.id.clone()).into()),
@@ -96,7 +100,7 @@ impl Target {
                 // What was missed may have been the turn.
                 Ok(Err(RecvError::Lagged(_))) => {
                     let seen = self.seen(turn.clone()).await;
-                    if !seen.stop.goes_on() {
+                    if !seen.stop.needs_nobody() {
                         return Ok(seen);
                     }
                 }

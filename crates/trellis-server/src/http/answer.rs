@@ -53,7 +53,7 @@ impl Ask {
     pub(super) async fn turn(&self, status: StatusCode, walked: Walked) -> Answered {
         let Walked { target, turn, is_repeated } = walked;
         let json = turn_json(&target.graph, &turn, self.caller.rights.has(Right::Walk), self.flag("html").unwrap_or(false)).await?;
-        let status = if turn.stop.goes_on() { StatusCode::ACCEPTED } else { status };
+        let status = if turn.stop.needs_nobody() { StatusCode::ACCEPTED } else { status };
         let mut response = self.json(status, json);
         let headers = response.headers_mut();
         if let Ok(tag) = HeaderValue::from_str(&format!("\"{}\"", turn.seq)) {

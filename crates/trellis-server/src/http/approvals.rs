@@ -20,9 +20,13 @@ pub(super) async fn list(ask: Ask) -> Answered {
         let mut call = json!(Call::from(&*held.call));
         graph.redactions.hide(graph.store(), &held.session, &mut [&mut call]).await.map_err(Trouble::from)?;
         let why = held.call.approve.as_ref().and_then(|approval| approval.ask.clone());
-        items.push(json!({
+        let mut item = json!({
             "session": held.session, "graph": graph.name, "call": call, "ask": why, "asked": held.asked, "due": held.due,
-        }));
+        });
+        if let Some(child) = held.child {
+            item["child"] = child.as_str().into();
+        }
+        items.push(item);
     }
     Ok(ask.list(items, None))
 }

@@ -9,7 +9,7 @@ use tokio::{
     sync::broadcast::error::RecvError,
     time::{Instant, MissedTickBehavior},
 };
-use trellis_core::{SessionId, id::CallId};
+use trellis_core::SessionId;
 use trellis_host::{Turn, history::Redactor, store::SessionStore as _, wire};
 
 use super::{
@@ -48,7 +48,7 @@ enum Onward {
 /// Pieces of texts that are sent together.
 #[derive(Default)]
 struct Gathered {
-    lines: Vec<wire::Happening>,
+    lines: Vec<(wire::SessionEvent, Option<SessionId>)>,
     due: Option<Instant>,
 }
 
@@ -74,8 +74,8 @@ impl Follower {
                         self.records(sink, &mut next, redactor.as_mut()).await?;
                         Onward::On
                     }
-                    Ok(SessionNews::Line(line)) => {
-                        self.line(sink, &line, &mut gathered, redactor.as_ref()).await?;
+                    Ok(SessionNews::Line(line, child)) => {
+                        self.line(sink, (&line, child.as_ref()), &mut gathered, redactor.as_ref()).await?;
                         Onward::On
                     }
                     Ok(SessionNews::Turn(turn)) => {
@@ -85,8 +85,8 @@ impl Follower {
                         Onward::On
                     }
                     Ok(SessionNews::Failed(error)) => {
-                        let line = wire::Happening::from(wire::SessionEvent::Error(wire::Refusal::new(error.line_code(), &error.to_string())));
-                        self.line(sink, &line, &mut gathered, redactor.as_ref()).await?;
+                        let line = wire::SessionEvent::Error(wire::Refusal::new(error.line_code(), &error.to_string()));
+                        self.line(sink, (&line, None), &mut gathered, redactor.as_ref()).await?;
                         Onward::On
                     }
                     Ok(SessionNews::Removed) => self.end(sink, "removed", next).await?,
@@ -154,27 +154,33 @@ impl Follower {
     async fn line(
         &self,
         sink: &EventSink,
-        line: &wire::Happening,
+        (line, child): (&wire::SessionEvent, Option<&SessionId>),
         gathered: &mut Gathered,
         redactor: Option<&Redactor>,
     ) -> Result<(), Gone> {
-        if gathered.take(line) {
+        if gathered.take(line, child) {
             return Ok(());
         }
         self.flush(sink, gathered, redactor).await?;
-        self.send_line(sink, line, redactor).await
+        self.send_line(sink, line, child, redactor).await
     }
 
     async fn flush(&self, sink: &EventSink, gathered: &mut Gathered, redactor: Option<&Redactor>) -> Result<(), Gone> {
         gathered.due = None;
-        for line in std::mem::take(&mut gathered.lines) {
-            self.send_line(sink, &line, redactor).await?;
+        for (line, child) in std::mem::take(&mut gathered.lines) {
+            self.send_line(sink, &line, child.as_ref(), redactor).await?;
         }
         Ok(())
     }
 
-    async fn send_line(&self, sink: &EventSink, line: &wire::Happening, redactor: Option<&Redactor>) -> Result<(), Gone> {
-        let mut json = serde_json::to_value(line).unwrap_or_default();
+    async fn send_line(
+        &self,
+        sink: &EventSink,
+        line: &wire::SessionEvent,
+        child: Option<&SessionId>,
+        redactor: Option<&Redactor>,
+    ) -> Result<(), Gone> {
+        let mut json = serde_json::to_value(wire::Line { line, child }).unwrap_or_default();
         if redactor.is_some() {
             let hidden = self.target.graph.redactions.hide(self.target.graph.store(), &self.target.id, &mut [&mut json]).await;
             if hidden.is_err() {
@@ -187,7 +193,7 @@ impl Follower {
     /// Sends where the session stands, if somebody is needed there.
     async fn turn_of_now(&self, sink: &EventSink, told: &mut Option<u64>) -> Result<(), Gone> {
         match self.target.sessions.view(&self.target.id).await {
-            Ok(turn) if !turn.stop.goes_on() => self.turn(sink, &turn, told).await,
+            Ok(turn) if !turn.stop.needs_nobody() => self.turn(sink, &turn, told).await,
             _ => Ok(()),
         }
     }
@@ -228,22 +234,20 @@ impl Follower {
 
 impl Gathered {
     /// Takes a piece of a text, if it is one.
-    fn take(&mut self, line: &wire::Happening) -> bool {
-        let (wire::SessionEvent::Delta(_) | wire::SessionEvent::Progress(_)) = &line.event else { return false };
+    fn take(&mut self, line: &wire::SessionEvent, child: Option<&SessionId>) -> bool {
+        let (wire::SessionEvent::Delta(_) | wire::SessionEvent::Progress(_)) = line else { return false };
         self.due.get_or_insert_with(|| Instant::now() + GATHER);
-        // A piece belongs to the newest one of its call.
-        let of = |event: &wire::SessionEvent| match event {
-            wire::SessionEvent::Delta(delta) => Some(delta.id.clone()),
-            _ => None,
-        };
-        let call = of(&line.event);
-        let before = self.lines.iter_mut().rev().find(|other| call.is_some() && of(&other.event) == call);
-        match (&line.event, before.map(|before| &mut before.event)) {
-            (wire::SessionEvent::Delta(delta), Some(wire::SessionEvent::Delta(before))) if !delta.reset => {
-                before.text = format!("{}{}", before.text, delta.text).into();
-            }
-            _ => self.lines.push(line.clone()),
+        if let wire::SessionEvent::Delta(delta) = line
+            && !delta.reset
+            && let Some(before) = self.lines.iter_mut().rev().find_map(|(line, _)| match line {
+                wire::SessionEvent::Delta(before) if before.id == delta.id => Some(before),
+                _ => None,
+            })
+        {
+            before.text = format!("{}{}", before.text, delta.text).into();
+            return true;
         }
+        self.lines.push((line.clone(), child.cloned()));
         true
     }
 

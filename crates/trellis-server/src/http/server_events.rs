@@ -108,11 +108,14 @@ impl ServerStream<'_> {
                 }
                 Ok(())
             }
-            ServerNews::Approval { graph, session, call, state } => {
+            ServerNews::Approval { graph, session, child, call, state } => {
                 if is_other(&graph) {
                     return Ok(());
                 }
-                let data = json!({ "graph": graph, "session": session, "call": call, "state": state });
+                let mut data = json!({ "graph": graph, "session": session, "call": call, "state": state });
+                if let Some(child) = child {
+                    data["child"] = child.as_str().into();
+                }
                 self.sink.send("approval", Some(&id), &data).await
             }
             ServerNews::Removed { graph, session } => {

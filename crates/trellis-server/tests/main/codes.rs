@@ -78,7 +78,7 @@ async fn every_code_is_met() {
     let mut stranger = ruled.clone();
     (stranger["version"], stranger["program"]) = (99.into(), "another".into());
     let seen = [("if-match", "\"2\"")];
-    let requests: [(&str, &str, &[(&str, &str)], Value, Code); 28] = [
+    let requests: [(&str, &str, &[(&str, &str)], Value, Code); 29] = [
         ("GET", "/api/sessions?limit=0", &[], none.clone(), Code::BadRequest),
         ("POST", "/api/sessions", &[], json!({ "grpah": "shop" }), Code::BadRequest),
         ("POST", "/api/sessions", &[], json!({ "id": "a b" }), Code::BadName),
@@ -96,6 +96,7 @@ async fn every_code_is_met() {
         ("POST", "/api/sessions/cee/turns", &[], json!({ "tool_result": { "id": "c", "result": 1 } }), Code::ForeignCall),
         ("POST", turns, &[], json!({ "signal": "dance" }), Code::UnhandledSignal),
         ("POST", turns, &[], json!({ "input": "many" }), Code::InvalidInput),
+        ("POST", turns, &[], json!({ "input": 1, "to": "nobody" }), Code::UnknownChild),
         ("POST", turns, &[], json!({ "input": "9".repeat(50) }), Code::InputTooLarge),
         ("POST", "/api/sessions/bea/turns", &[], json!({ "input": 1 }), Code::Ended),
         ("POST", "/api/sessions/ana/approvals/c", &[], json!({ "decision": "approve" }), Code::NotHeld),

@@ -78,6 +78,7 @@ const REFUSAL: &[Code] = &[
     Code::Unadopted,
     Code::InvalidInput,
     Code::InputTooLarge,
+    Code::UnknownChild,
 ];
 /// Codes of every route that takes a named request.
 const NAMED: &[Code] = &[Code::KeyReused, Code::InProgress];
