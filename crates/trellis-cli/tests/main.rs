@@ -28,6 +28,8 @@ mod graph;
 mod http;
 #[path = "main/kept.rs"]
 mod kept;
+#[path = "main/lsp.rs"]
+mod lsp;
 #[path = "main/mending.rs"]
 mod mending;
 #[path = "main/migrate.rs"]

@@ -11,12 +11,14 @@
 
 mod collect;
 mod half_typed;
+mod named;
 mod offers;
 mod rename;
 mod same;
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use self::named::Name;
 pub use self::{
     half_typed::TARGETS,
     rename::{FileRename, GraphChange, RenameRefusal},
@@ -95,7 +97,7 @@ pub struct NodeEntry {
 #[derive(Debug, Default)]
 pub struct SymbolIndex {
     documents: Vec<Arc<Document>>,
-    named: BTreeMap<FilePath, Vec<collect::Named>>,
+    named: BTreeMap<FilePath, Vec<named::Named>>,
     names: Option<NodeNames>,
 }
 
@@ -214,7 +216,7 @@ impl SymbolIndex {
     }
 
     /// Returns what a name in a file means now.
-    fn occurrence(&self, path: &FilePath, named: &collect::Named) -> Option<Occurrence> {
+    fn occurrence(&self, path: &FilePath, named: &named::Named) -> Option<Occurrence> {
         let names = self.names.as_ref()?;
         let graph = names.graph_of(path);
         let folder = || {
@@ -225,19 +227,19 @@ impl SymbolIndex {
                 .map_or_else(|| names.root(graph).to_owned(), |node| node.id.folder().to_owned())
         };
         let symbol = match &named.name {
-            collect::Name::Node => Symbol::Node(names.of_file(path).into_iter().find(|node| node.ordinal == named.ordinal)?.id),
-            collect::Name::Target { name, is_jump, is_call } => Symbol::Node(names.resolve(name, *is_jump, &folder(), graph, *is_call)?.id),
-            collect::Name::Key(key) => Symbol::Key(graph, key.clone()),
-            collect::Name::Argument { key, target, is_jump } => {
+            Name::Node => Symbol::Node(names.of_file(path).into_iter().find(|node| node.ordinal == named.ordinal)?.id),
+            Name::Target { name, is_jump, is_call } => Symbol::Node(names.resolve(name, *is_jump, &folder(), graph, *is_call)?.id),
+            Name::Key(key) => Symbol::Key(graph, key.clone()),
+            Name::Argument { key, target, is_jump } => {
                 Symbol::Key(names.resolve(target, *is_jump, &folder(), graph, true)?.graph, key.clone())
             }
-            collect::Name::Bare(name) if self.is_predicate(graph, name) => Symbol::Predicate(graph, name.clone()),
-            collect::Name::Bare(name) => Symbol::Key(graph, name.clone()),
-            collect::Name::Tool(name) => Symbol::Tool(name.clone()),
-            collect::Name::Predicate(name) => Symbol::Predicate(graph, name.clone()),
-            collect::Name::Signal(name) => Symbol::Signal(name.clone()),
+            Name::Bare(name) if self.is_predicate(graph, name) => Symbol::Predicate(graph, name.clone()),
+            Name::Bare(name) => Symbol::Key(graph, name.clone()),
+            Name::Tool(name) => Symbol::Tool(name.clone()),
+            Name::Predicate(name) => Symbol::Predicate(graph, name.clone()),
+            Name::Signal(name) => Symbol::Signal(name.clone()),
         };
-        let Some(text) = self.document(path).map(|document| &document.text) else { return None };
+        let text = &self.document(path)?.text;
         let (whole, kind, is_exact) = (named.span, named.kind, named.is_exact);
         let span = match &symbol {
             Symbol::Key(_, key) if is_exact => first_name(text, whole, key),
@@ -250,7 +252,7 @@ impl SymbolIndex {
         let Some(names) = &self.names else { return false };
         let all = self.named.iter().filter(|(path, _)| names.graph_of(path) == graph).flat_map(|(_, named)| named);
         let mut declared = all.filter_map(|named| match &named.name {
-            collect::Name::Predicate(declared) if named.kind == OccurrenceKind::Defines => Some(declared),
+            Name::Predicate(declared) if named.kind == OccurrenceKind::Defines => Some(declared),
             _ => None,
         });
         declared.any(|declared| **declared == *name)
