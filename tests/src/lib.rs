@@ -5,6 +5,13 @@
 #[doc = include_str!("../../docs/embedding.md")]
 pub mod embedding {}
 
+/// The pages of the flows, whose blocks are compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../graphs/toolflow/README.md")]
+#[doc = include_str!("../../graphs/atod/README.md")]
+#[doc = include_str!("../../graphs/chancellor/README.md")]
+pub mod flows {}
+
 pub mod crash;
 pub mod generator;
 pub mod harness;

@@ -1,4 +1,4 @@
-//! What can be typed after `trellis`. Each command's own arguments stand with the command.
+//! The commands that can be typed after `trellis`. Each command's own arguments stand with the command.
 
 use clap::{CommandFactory, Parser, Subcommand};
 

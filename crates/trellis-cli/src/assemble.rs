@@ -20,16 +20,16 @@ use crate::{
     store_config::secrets,
 };
 
-/// Who runs graphs here, and how.
+/// The one who runs graphs here, and how.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunMode {
-    /// Whether a program sits at the other end, which carries out what nothing here does.
+    /// True if a program sits at the other end, which carries out what nothing here does.
     pub(crate) json: bool,
-    /// Whether a person sits there who can type in what no tool says.
+    /// True if a person sits there who can type in what no tool says.
     pub(crate) can_type: bool,
-    /// Whether nobody can be asked anything.
+    /// True if nobody can be asked anything.
     pub(crate) no_input: bool,
-    /// Whether every call is approved.
+    /// True if every call is approved.
     pub(crate) approve_all: bool,
     /// Bytes of one input, where the graph does not say.
     pub(crate) max_input: Option<u64>,
@@ -75,7 +75,7 @@ pub(crate) fn runnable(assembled: Result<Runnable, NotRunnable>) -> anyhow::Resu
     }
 }
 
-/// What was found in a version of the graph at `place`.
+/// Returns the findings in a version of the graph at `place`.
 pub(crate) fn checked(version: &Version, place: &Place) -> Checked {
     Checked {
         shown_below: place.shown_below(),
@@ -88,7 +88,7 @@ pub(crate) fn checked(version: &Version, place: &Place) -> Checked {
 }
 
 impl RunMode {
-    /// How the graph in a folder is run on these terms, with its secrets.
+    /// Returns the assembly of the graph in a folder on these terms, with its secrets.
     pub(crate) fn assembly(self, folder: &Path) -> Assembly {
         self.terms().host(Host::new().secrets(secrets(folder)))
     }

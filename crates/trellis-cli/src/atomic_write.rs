@@ -1,7 +1,7 @@
 //! Files are replaced as a whole: readers see the old text or the new one, whatever happens in between.
 //!
-//! An editor may save while a file is formatted. So the new file and the old one change places in one step (`RENAME_EXCHANGE`), and only then the old one
-//! is looked at: if it is not what was read, they change back. What an editor saved between these two steps is found in the same way.
+//! An editor may save while a file is formatted. So the new file and the old one change places in one step (`RENAME_EXCHANGE`), and only then the
+//! old one is looked at: if it is not what was read, they change back. What an editor saved between these two steps is found in the same way.
 //!
 //! **Invariant:** a file keeps its bytes, or has all of the new ones; its permissions and links stay; what somebody else saved meanwhile is there.
 
@@ -15,7 +15,7 @@ use std::{
 
 use tempfile::NamedTempFile;
 
-/// What begins the names of files that are being written; graphs do not read hidden files.
+/// The beginning of the names of files that are being written; graphs do not read hidden files.
 const UNFINISHED: &str = ".trellis-";
 
 /// The exchanges of two files after which whoever saves that fast is left to win.
@@ -25,7 +25,7 @@ const EXCHANGES: usize = 64;
 const LOOKS: usize = 2;
 const MOMENT: Duration = Duration::from_micros(100);
 
-/// Why a file was not replaced. It is as whoever saved it last left it.
+/// The reason why a file was not replaced. It is as whoever saved it last left it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unreplaced {
     #[error("it was changed meanwhile\nrun the command again")]
@@ -102,8 +102,8 @@ fn put_in_place(unfinished: NamedTempFile, target: &Path, before: &[u8], after: 
     Err(io::Error::other(format!("somebody saves it all the time; a version of it is `{}`", kept.display())).into())
 }
 
-/// Tells if the old file is still what was read. An editor that writes into the file may have opened it just before it was taken away, so it is given a
-/// moment to begin.
+/// Tells if the old file is still what was read. An editor that writes into the file may have opened it just before it was taken away, so it is
+/// given a moment to begin.
 fn is_left_alone(old: &Path, before: &[u8]) -> io::Result<bool> {
     for _ in 0..LOOKS {
         if fs::read(old)? != before {

@@ -1,4 +1,4 @@
-//! What is asked of a graph beyond what its own files say: `--host`, `--reach`, `--strict`, `--deny`.
+//! The demands on a graph beyond those of its own files: `--host`, `--reach`, `--strict`, `--deny`.
 //!
 //! In: a graph that was checked. Out: the same with more findings, or graver ones.
 
@@ -17,22 +17,22 @@ use trellis_host::{
 
 use crate::{report::Checked, store_config::secrets, unknown_secrets::unknown_secrets};
 
-/// What somebody asks for.
+/// The demands of a command.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CheckPolicy {
-    /// Whether every tool has to be carried out here.
+    /// True if every tool has to be carried out here.
     pub(crate) host: bool,
-    /// Whether bindings connect to what they call.
+    /// True if bindings connect to what they call.
     pub(crate) reach: bool,
-    /// Whether it is asked again at each save.
+    /// True if it is asked again at each save.
     pub(crate) watch: bool,
-    /// Whether every read has to be proved.
+    /// True if every read has to be proved.
     pub(crate) strict: bool,
     /// Findings that are errors.
     pub(crate) deny: Vec<Denied>,
 }
 
-/// What counts as an error.
+/// The findings that count as errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Denied {
     /// Every warning.
@@ -42,7 +42,7 @@ pub(crate) enum Denied {
 }
 
 impl Denied {
-    /// What one word of `--deny` means.
+    /// Reads one word of `--deny`.
     ///
     /// # Errors
     /// There is no such code, as a message that says what could be meant.
@@ -66,8 +66,8 @@ impl Denied {
 }
 
 impl CheckPolicy {
-    /// Adds what a run would refuse of the bindings, what the host cannot carry out and what is not proved, and says what is an error. `program` is there if the graph compiles, `folder` is
-    /// where its relative paths begin.
+    /// Adds what a run would refuse of the bindings, what the host cannot carry out and what is not proved, and says what is an error. `program` is
+    /// there if the graph compiles, `folder` is where its relative paths begin.
     ///
     /// # Errors
     /// The system gives nothing to connect with.

@@ -7,7 +7,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// How many columns a text takes.
+/// Returns the number of columns that a text takes.
 pub(crate) fn width(text: &str) -> usize {
     if is_simple(text) { text.len() } else { text.graphemes(true).map(UnicodeWidthStr::width).sum() }
 }
@@ -79,12 +79,12 @@ pub(crate) fn wrapped(text: &str, room: usize) -> Vec<String> {
     lines
 }
 
-/// Whether a text holds letters that are written from right to left.
+/// Returns whether a text holds letters that are written from right to left.
 pub(crate) fn is_right_to_left(text: &str) -> bool {
     text.chars().any(|char| matches!(char, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{feff}' | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}'))
 }
 
-/// Whether each byte is one column.
+/// Returns whether each byte is one column.
 fn is_simple(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }

@@ -1,11 +1,11 @@
-//! What changes in a file, as people read it.
+//! The changes of a file, as people read them.
 
 use anstyle::{AnsiColor, Style};
 use similar::{ChangeTag, TextDiff};
 
 use crate::report::printable;
 
-/// What would change in the file `shown`, line by line, with three lines around it.
+/// Returns the changes in the file `shown`, line by line, with three lines around it.
 pub(crate) fn difference(shown: &str, from: &str, to: &str) -> String {
     let (bold, removed, added) = (Style::new().bold(), AnsiColor::Red.on_default(), AnsiColor::Green.on_default());
     let mut out = format!("{bold}--- {0}{bold:#}\n{bold}+++ {0}{bold:#}\n", printable(shown));

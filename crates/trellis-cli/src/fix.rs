@@ -22,7 +22,7 @@ pub(crate) struct Unwritten {
     pub(crate) error: anyhow::Error,
 }
 
-/// What is left, ready to be shown.
+/// Returns the findings that are left, ready to be shown.
 pub(crate) fn checked(fixer: &Fixer, place: &Place) -> Checked {
     let compiled = fixer.compiled();
     Checked {
@@ -35,7 +35,7 @@ pub(crate) fn checked(fixer: &Fixer, place: &Place) -> Checked {
     }
 }
 
-/// What would change in the files.
+/// Returns the changes that would be made in the files.
 pub(crate) fn differences(fixer: &Fixer, place: &Place) -> String {
     let shown = |file: &Edited| difference(&place.shown(&file.path), file.before.as_deref().unwrap_or_default(), &file.after);
     fixer.changed().iter().map(shown).collect()

@@ -11,14 +11,14 @@ use crate::{
     terminal,
 };
 
-/// What PATH means where it is not given, for help texts.
+/// The meaning of PATH where it is not given, for help texts.
 pub(crate) const DEFAULT_PATH: &str =
     "The folder or file of a graph, or a folder of graphs [default: `graphs` if it exists, else the current folder]";
 
 /// A graph that can be opened.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
-    /// Where it is, as the user can type it.
+    /// Its path, as the user can type it.
     pub(crate) path: PathBuf,
     /// Its folder below the collection it was found in, with a `/` at the end; empty for a graph that was named itself.
     pub(crate) below: String,
@@ -28,7 +28,7 @@ pub(crate) struct Place {
 pub(crate) struct Opened {
     pub(crate) project: Project,
     pub(crate) compiled: Compiled,
-    /// What stands before its paths for people.
+    /// The prefix of its paths for people.
     shown_below: String,
     below: String,
 }
@@ -52,7 +52,7 @@ pub(crate) fn places(path: Option<&Path>) -> anyhow::Result<Vec<Place>> {
     })
 }
 
-/// What stands beside a path that is not there, if its name is near.
+/// Returns the neighbour of a path that is not there, if its name is near.
 fn beside(path: &Path) -> Option<String> {
     let (name, folder) = (path.file_name()?.to_str()?, path.parent()?);
     let listed = std::fs::read_dir(if folder.as_os_str().is_empty() { Path::new(".") } else { folder }).ok()?;
@@ -73,7 +73,7 @@ pub(crate) fn only(path: Option<&Path>, command: &str) -> anyhow::Result<Place> 
     }
 }
 
-/// Why a command that takes one graph cannot take a collection.
+/// Returns the reason why a command that takes one graph cannot take a collection.
 pub(crate) fn several(places: &[Place], command: &str) -> String {
     let names = places.iter().map(|place| format!("\ntrellis {command} {}", place.path.display())).collect::<String>();
     format!("there are {} graphs here, name one of them{names}", places.len())
@@ -85,7 +85,7 @@ impl Place {
         Self { below: slashed(self.folder()), ..self }
     }
 
-    /// What stands before the paths of its files for people.
+    /// Returns the prefix of the paths of its files for people.
     pub(crate) fn shown_below(&self) -> String {
         slashed(self.folder())
     }
@@ -120,7 +120,7 @@ impl Place {
 }
 
 impl Opened {
-    /// Whether every file could be read.
+    /// Returns whether every file could be read.
     pub(crate) fn is_whole(&self) -> bool {
         self.project.problems().is_empty()
     }
@@ -135,7 +135,7 @@ impl Opened {
         format!("{}{file}", self.shown_below)
     }
 
-    /// What was found, ready to be shown.
+    /// Returns the findings, ready to be shown.
     pub(crate) fn into_checked(self) -> Checked {
         self.into_parts().1
     }

@@ -23,7 +23,7 @@ const LINKS: usize = 40;
 /// A file that a text will be written to.
 pub(crate) struct OutputFile {
     path: PathBuf,
-    /// What takes the place of which file; nothing for a device or a pipe, which is written to.
+    /// The new file, and the one whose place it takes; nothing for a device or a pipe, which is written to.
     unfinished: Option<(NamedTempFile, PathBuf)>,
 }
 
@@ -43,7 +43,7 @@ impl OutputFile {
         Ok(Self { path: path.to_owned(), unfinished })
     }
 
-    /// Whether something stands there that only passes on what it gets.
+    /// Returns whether something stands there that only passes on what it gets.
     pub(crate) fn is_passage(path: &Path) -> bool {
         replaced(path).is_none()
     }
@@ -96,7 +96,7 @@ fn replaced(path: &Path) -> Option<PathBuf> {
     (is_file && !is_descriptor).then_some(followed)
 }
 
-/// Where a link leads, also one to a file that is not there yet.
+/// Returns the target of a link, also one to a file that is not there yet.
 fn followed(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     for _ in 0..LINKS {
@@ -110,7 +110,7 @@ fn cannot(path: &Path) -> String {
     format!("the output `{}` cannot be written", path.display())
 }
 
-/// Why nothing can be written there, without the name of the file that was to take its place.
+/// Returns the reason why nothing can be written there, without the name of the file that was to take its place.
 fn unprepared(path: &Path, error: &io::Error) -> anyhow::Error {
     match (error.kind(), path.parent()) {
         (io::ErrorKind::NotFound, Some(folder)) => anyhow::anyhow!("{}: there is no folder `{}`; make it", cannot(path), folder.display()),

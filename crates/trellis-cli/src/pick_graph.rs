@@ -17,7 +17,7 @@ use crate::{
 /// Bytes of an answer.
 const LONGEST: u64 = 4096;
 
-/// What came of it.
+/// The outcome of offering graphs.
 #[derive(Debug)]
 pub(crate) enum Offered<'p> {
     Chosen(&'p Place),

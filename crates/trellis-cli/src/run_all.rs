@@ -51,7 +51,7 @@ pub(crate) fn wake(ready: Runnable, keep: &StoreSettings, seeing: &Observers, ap
     Ok(if exit == Exit::Fine && tally.stuck > 0 { Exit::Failed } else { exit })
 }
 
-/// What became of the sessions.
+/// The outcomes of the sessions.
 #[derive(Default)]
 struct Tally {
     turns: usize,
@@ -88,7 +88,7 @@ impl Tally {
     }
 }
 
-/// Where a session stands, in one line.
+/// Describes the state of a session, in one line.
 fn stands(stop: &Stop, has_secrets: bool) -> String {
     match stop {
         Stop::Ask { .. } => "waits for an input".to_owned(),

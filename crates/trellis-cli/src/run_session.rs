@@ -37,12 +37,12 @@ const NEAR: usize = 1000;
 /// A session that is about to begin.
 pub(crate) struct SessionRun {
     pub(crate) ready: Runnable,
-    /// Where it is kept.
+    /// The store that keeps it.
     pub(crate) keep: StoreSettings,
     /// Edits of its graph, if it is watched.
     pub(crate) news: Option<mpsc::Receiver<Reload>>,
     pub(crate) start: Start,
-    /// Whether somebody named the session.
+    /// True if somebody named the session.
     pub(crate) is_named: bool,
     pub(crate) terms: RunMode,
     pub(crate) taped: Taped,
@@ -133,8 +133,8 @@ impl SessionRun {
     }
 }
 
-/// Looks whether a session that somebody named is there: it cannot begin otherwise then. Of one that is not, says whose name it may have been meant to
-/// be: to go on with one that only begins so could be wrong.
+/// Looks whether a session that somebody named is there: it cannot begin otherwise then. Of one that is not, says whose name it may have been meant
+/// to be: to go on with one that only begins so could be wrong.
 async fn taken_up(kept: &OpenStore, start: &Start, terms: RunMode) -> anyhow::Result<()> {
     let Some(id) = start.session.as_ref().filter(|id| check_name(id.as_str()).is_ok()) else { return Ok(()) };
     // A store that fails says so when the session begins.
@@ -162,7 +162,7 @@ fn exists(id: &SessionId) -> anyhow::Error {
     )
 }
 
-/// Why a session cannot begin, and what to do about it.
+/// Describes why a session cannot begin, and what to do about it.
 fn refusal(refused: &StartError, engine: &Engine) -> anyhow::Error {
     let help = match refused {
         StartError::Inputs { .. } => {

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use crate::terminal;
 
-/// What came of asking.
+/// The outcome of asking.
 pub(crate) enum SecretInput {
     Value(SecretText),
     Interrupted,

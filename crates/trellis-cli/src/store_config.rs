@@ -1,4 +1,4 @@
-//! Where the sessions of a graph are kept: `--store`, `TRELLIS_STORE`, or `.trellis/sessions.db` in the folder of the graph.
+//! The place where the sessions of a graph are kept: `--store`, `TRELLIS_STORE`, or `.trellis/sessions.db` in the folder of the graph.
 
 use std::{
     env,
@@ -39,7 +39,8 @@ impl StoreArgs {
         Some(StoreSettings::at(self.named()?).key_file_maybe(self.key_file()))
     }
 
-    /// The store that is listed where no graph was named: the one that was named, or else the one that the graph in `folder` has. No graph is looked for.
+    /// The store that is listed where no graph was named: the one that was named, or else the one that the graph in `folder` has. No graph is looked
+    /// for.
     pub(crate) fn to_list(&self, folder: &Path) -> Option<StoreSettings> {
         self.alone().or_else(|| Some(StoreSettings::usual_in(folder)?.key_file_maybe(self.key_file())))
     }
@@ -92,7 +93,7 @@ pub(crate) fn secrets(folder: &Path) -> Secrets {
     Secrets::chain([Secrets::from_env(), Secrets::from_vault(&vault_file(folder))])
 }
 
-/// What the environment says; a variable that is empty says nothing.
+/// Returns the value of a variable of the environment; a variable that is empty says nothing.
 fn set(variable: &str) -> Option<OsString> {
     env::var_os(variable).filter(|value| !value.is_empty())
 }

@@ -18,9 +18,9 @@ use trellis_host::controls::escaped;
 #[error("standard output was closed")]
 pub(crate) struct Closed;
 
-/// What is beside the point.
+/// The style of what is beside the point.
 pub(crate) const QUIET: Style = Style::new().dimmed();
-/// What is looked for.
+/// The style of what is looked for.
 pub(crate) const BOLD: Style = Style::new().bold();
 
 /// Columns where the terminal does not say, or there is none.
@@ -38,7 +38,7 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     written.map_err(unwritten)
 }
 
-/// Why standard output could not be written, and what to do; [`Closed`] where nobody reads it any more.
+/// Returns the error of standard output that could not be written, with what to do; [`Closed`] where nobody reads it any more.
 pub(crate) fn unwritten(error: io::Error) -> anyhow::Error {
     match error.kind() {
         io::ErrorKind::BrokenPipe => Closed.into(),
@@ -55,7 +55,7 @@ pub(crate) fn print_error(text: &str) {
     let _ = stream.write_all(escaped(text).as_bytes()).and_then(|()| stream.flush());
 }
 
-/// Whether nobody reads standard output any more, as far as that can be known without writing.
+/// Returns whether nobody reads standard output any more, as far as that can be known without writing.
 pub(crate) fn is_closed() -> bool {
     #[cfg(unix)]
     {
@@ -69,23 +69,23 @@ pub(crate) fn is_closed() -> bool {
     false
 }
 
-/// Whether standard output shows styles: a terminal, or one that the environment asks to be taken for.
+/// Returns whether standard output shows styles: a terminal, or one that the environment asks to be taken for.
 pub(crate) fn is_styled() -> bool {
     let stdout = io::stdout();
     AutoStream::choice(&stdout) != ColorChoice::Never || stdout.is_terminal()
 }
 
-/// What a terminal can show.
+/// The abilities of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Look {
-    /// Whether styles are wanted. Without them marks say the same.
+    /// True if styles are wanted. Without them marks say the same.
     pub(crate) styled: bool,
-    /// Whether its characters are more than ASCII.
+    /// True if its characters are more than ASCII.
     pub(crate) unicode: bool,
 }
 
 impl Look {
-    /// That of standard output.
+    /// Returns the look of standard output.
     pub(crate) fn of_stdout() -> Self {
         Self { styled: AutoStream::choice(&io::stdout()) != ColorChoice::Never, unicode: is_unicode(|name| env::var(name).ok()) }
     }
@@ -96,7 +96,7 @@ impl Look {
     }
 }
 
-/// Whether the locale says UTF-8, as the system reads it: the first of these variables that says anything. Where none does, nothing
+/// Returns whether the locale says UTF-8, as the system reads it: the first of these variables that says anything. Where none does, nothing
 /// was chosen, and terminals of today show it.
 fn is_unicode(variable: impl Fn(&str) -> Option<String>) -> bool {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(variable).find(|locale| !locale.is_empty());
@@ -137,7 +137,7 @@ pub(crate) fn width() -> usize {
     width.clamp(40, 160)
 }
 
-/// How wide what is written to a stream may be, and whether longer lines go on below each other.
+/// The width of what is written to a stream, and whether longer lines go on below each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Width {
     pub(crate) columns: usize,
@@ -146,7 +146,7 @@ pub(crate) struct Width {
 }
 
 impl Width {
-    /// That of a stream.
+    /// Returns the width of a stream.
     pub(crate) fn of(stream: &impl IsTerminal) -> Self {
         Self { columns: width(), folds: stream.is_terminal() }
     }

@@ -18,6 +18,8 @@ mod documents;
 mod edits;
 #[path = "main/explain.rs"]
 mod explain;
+#[path = "main/flows/mod.rs"]
+mod flows;
 #[path = "main/fmt.rs"]
 mod fmt;
 #[path = "main/formats.rs"]
@@ -38,6 +40,8 @@ mod migrate;
 mod new;
 #[path = "main/open.rs"]
 mod open;
+#[path = "main/policy.rs"]
+mod policy;
 #[path = "main/run.rs"]
 mod run;
 #[path = "main/sandbox.rs"]

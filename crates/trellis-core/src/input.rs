@@ -108,6 +108,11 @@ impl ToolError {
         Self { kind: ToolErrorKind::Error, code: None, message: message.into(), data: None, is_final: false, after: None }
     }
 
+    /// A failure with a code.
+    pub fn coded(code: impl Into<Value>, message: impl Into<String>) -> Self {
+        Self { code: Some(code.into()), ..Self::new(message) }
+    }
+
     /// The same, which no policy tries again.
     #[must_use]
     pub fn finally(self) -> Self {

@@ -42,6 +42,7 @@ pub mod span;
 pub mod state;
 pub mod syntax;
 pub mod template;
+pub mod tree;
 pub mod value;
 pub mod witness;
 

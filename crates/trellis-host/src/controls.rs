@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-/// Whether this is U+0080 to U+009F, or one of U+202A to U+202E and U+2066 to U+2069.
+/// Returns whether this is U+0080 to U+009F, or one of U+202A to U+202E and U+2066 to U+2069.
 pub fn is_steering(char: char) -> bool {
     matches!(char, '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -1,4 +1,4 @@
-//! What others wrote, and may panic: functions, interceptors, observers, hooks. A panic ends what it happened in, and nothing else.
+//! Code of others, which may panic: functions, interceptors, observers, hooks. A panic ends what it happened in, and nothing else.
 //!
 //! A program that is built with `panic = "abort"` has no unwinding to stop; there every panic ends the process.
 

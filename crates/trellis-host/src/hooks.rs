@@ -9,6 +9,7 @@
 //! of `trellis` is, nobody survives a panic, neither here nor anywhere else: hooks that may panic want a program that unwinds.
 
 use std::{
+    collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
@@ -37,6 +38,8 @@ pub const PATIENCE: Duration = Duration::from_secs(1);
 pub struct Moment {
     /// The session.
     pub session: SessionId,
+    /// The child of it that the moment is about; nothing for the session itself.
+    pub child: Option<SessionId>,
     /// The record of its journal.
     pub seq: u64,
     /// When, in milliseconds since 1970.
@@ -59,6 +62,10 @@ pub struct TakenUp {
     /// The call that is pending: its attempt, its tool, and since when.
     pub call: Option<(CallId, Arc<str>, u64)>,
 }
+
+/// Names the span of a call before the call runs, as a W3C `traceparent`: of this session, which began at this time in milliseconds since 1970, and of
+/// this attempt.
+pub type CallSpans = Arc<dyn Fn(&SessionId, u64, &CallId) -> String + Send + Sync>;
 
 /// Sees what happens in sessions. Each hook has a thread of its own, and is told things in the order in which they were stored.
 #[expect(unused_variables, reason = "a hook that does nothing")]
@@ -97,6 +104,12 @@ pub trait Hooks: Send + Sync + 'static {
 
     /// A session ended.
     fn on_end(&self, moment: &Moment, reason: EndReason) {}
+
+    /// The names of the spans of calls, if it makes spans that others can continue: bindings hand them on (world 9.15). Asked once, before anything
+    /// else.
+    fn call_spans(&self) -> Option<CallSpans> {
+        None
+    }
 }
 
 /// What a hook may be told of one moment.
@@ -124,16 +137,22 @@ enum Told {
 pub(crate) struct Hooked {
     queue: SyncSender<Told>,
     dropped: Arc<AtomicU64>,
+    call_spans: Option<CallSpans>,
 }
 
 impl Hooked {
     /// A thread for these hooks; what they are not told is added to `dropped`.
     pub(crate) fn new(hooks: impl Hooks, dropped: Arc<AtomicU64>) -> Self {
         let (queue, told) = sync_channel(MAX_WAITING_EVENTS);
-        let lost = Arc::clone(&dropped);
+        let (lost, call_spans) = (Arc::clone(&dropped), hooks.call_spans());
         // Without a thread the queue is closed, and everything is counted as dropped.
         let _ = thread::Builder::new().name("trellis-hooks".into()).spawn(move || listen(&hooks, &told, &lost));
-        Self { queue, dropped }
+        Self { queue, dropped, call_spans }
+    }
+
+    /// The `traceparent` of a call of a session that is seen so, if this hook makes spans.
+    pub(crate) fn traceparent(&self, session: &SessionId, sight: &Sight, call: &CallId) -> Option<String> {
+        self.call_spans.as_ref().map(|name| name(session, sight.root.began, call))
     }
 
     /// Tells what happened, if there is room.
@@ -212,24 +231,39 @@ fn call(hooks: &impl Hooks, moment: &Moment, seen: &HookEvent) {
 pub(crate) struct Sight {
     /// The record from which on they were not.
     next: u64,
+    root: Seen,
+    children: BTreeMap<SessionId, Seen>,
+}
+
+/// How far the hooks of one session of a tree were told.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
     began: u64,
     entered: u64,
     /// Whether they know how it ended.
     is_over: bool,
 }
 
+impl Seen {
+    fn of(here: &Snapshot) -> Self {
+        Self { began: here.began, entered: here.state.entered, is_over: here.state.ended.is_some() }
+    }
+}
+
 impl Sight {
     /// Of a session that begins.
     pub(crate) fn beginning(here: &Snapshot) -> Self {
-        Self { next: 0, began: here.began, entered: 0, is_over: false }
+        Self { next: 0, root: Seen { entered: 0, is_over: false, ..Seen::of(here) }, children: BTreeMap::new() }
     }
 
     /// Of a session that was stored and whose next record is `next`; with what hooks are told of that.
     pub(crate) fn taken_up(here: &Snapshot, next: u64) -> (Self, (Moment, HookEvent)) {
         let state = &here.state;
-        let sight = Self { next, began: here.began, entered: state.entered, is_over: state.ended.is_some() };
+        let children = here.children.iter().map(|(id, child)| (id.clone(), Seen::of(&child.here))).collect();
+        let sight = Self { next, root: Seen::of(here), children };
         let moment = Moment {
             session: state.session_id.clone(),
+            child: None,
             seq: next.saturating_sub(1),
             at: here.at,
             node: state.current_node_id.clone(),
@@ -245,15 +279,23 @@ impl Sight {
     pub(crate) fn see(&mut self, session: &SessionId, records: &[Record], seen: &mut Vec<(Moment, HookEvent)>) {
         let told = records.partition_point(|record| record.seq < self.next);
         for record in &records[told..] {
-            let epoch = record.entry.epoch();
-            self.entered = epoch.map(|state| state.entered).or(record.changes.entered).unwrap_or(self.entered);
+            let begins = match &record.entry {
+                Entry::Start { state, .. } => Some(&**state),
+                entry => entry.epoch(),
+            };
+            let known = match &record.child {
+                None => &mut self.root,
+                Some(child) => self.children.entry(child.clone()).or_insert(Seen { began: record.at, entered: 0, is_over: false }),
+            };
+            known.entered = begins.map(|state| state.entered).or(record.changes.entered).unwrap_or(known.entered);
             let moment = Moment {
                 session: session.clone(),
+                child: record.child.clone(),
                 seq: record.seq,
                 at: record.at,
                 node: record.to.clone(),
-                entered: self.entered,
-                began: self.began,
+                entered: known.entered,
+                began: known.began,
                 program: Arc::clone(&record.program),
             };
             let mut tell = |happened: HookEvent| seen.push((moment.clone(), happened));
@@ -266,16 +308,19 @@ impl Sight {
                         tell(HookEvent::Event(Event::Left(from.clone())));
                         tell(HookEvent::Event(Event::Entered(record.to.clone())));
                     }
-                    self.is_over = false;
+                    known.is_over = false;
                 }
                 // Told already, if a step brought it about.
-                Entry::End { ended } if !self.is_over => tell(HookEvent::Event(Event::Ended(ended.reason))),
+                Entry::End { ended } if !known.is_over => tell(HookEvent::Event(Event::Ended(ended.reason))),
                 Entry::End { .. } | Entry::Context { .. } | Entry::Blocked { .. } => {}
-                Entry::Approve { .. } | Entry::Policy { .. } | Entry::Late { .. } => {}
+                Entry::Approve { .. } | Entry::Policy { .. } | Entry::Late { .. } | Entry::Leave { .. } => {}
             }
             for event in &record.events {
-                self.is_over |= matches!(event, Event::Ended(_));
+                known.is_over |= matches!(event, Event::Ended(_));
                 tell(HookEvent::Event(event.clone()));
+            }
+            if let (Entry::End { .. }, Some(child)) = (&record.entry, &record.child) {
+                self.children.remove(child);
             }
             self.next = record.seq + 1;
         }

@@ -6,7 +6,7 @@ use std::pin::Pin;
 
 use trellis_core::{Context, NodeId, SessionId, ToolOutcome, Value, state::PendingCall};
 
-/// What becomes of a call.
+/// The decision about a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// It runs, as far as this interceptor is concerned.
@@ -17,7 +17,7 @@ pub enum Verdict {
     Answer {
         /// Its outcome.
         outcome: ToolOutcome,
-        /// What else is known of it.
+        /// Further facts about it.
         meta: Option<Value>,
     },
     /// It waits for an approval.
@@ -57,8 +57,8 @@ impl Intercepted<'_> {
 /// A verdict that is being thought about.
 pub type Deciding<'a> = Pin<Box<dyn Future<Output = Verdict> + Send + 'a>>;
 
-/// Decides about calls. It is asked again for each attempt, and when a session is resumed. A signal that the session takes stops it, and a panic in it is
-/// an error of the call.
+/// Decides about calls. It is asked again for each attempt, and when a session is resumed. A signal that the session takes stops it, and a panic in
+/// it is an error of the call.
 ///
 /// A function from [`Intercepted`] to [`Verdict`] is an interceptor. One that asks somebody first:
 ///
@@ -86,7 +86,7 @@ pub type Deciding<'a> = Pin<Box<dyn Future<Output = Verdict> + Send + 'a>>;
 /// }
 /// ```
 pub trait Interceptor: Send + Sync {
-    /// What becomes of a call.
+    /// Decides about a call.
     fn intercept<'a>(&'a self, about: Intercepted<'a>) -> Deciding<'a>;
 }
 

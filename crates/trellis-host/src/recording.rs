@@ -39,22 +39,22 @@ pub enum RecordingError {
     /// The file cannot be opened, read or written.
     #[error("the recording `{}` cannot be {what}: {error}", path.display())]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// `opened`, `read`, `written`.
         what: &'static str,
-        /// Why.
+        /// The cause.
         #[source]
         error: io::Error,
     },
     /// A line is no recorded result.
     #[error("line {line} of the recording `{}` is no result of a tool: {why}", path.display())]
     Line {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// From 1.
         line: usize,
-        /// What is wrong.
+        /// The mistake.
         why: String,
     },
 }
@@ -90,7 +90,12 @@ impl Recorder {
 
     /// Takes what happens: for [`crate::Sessions::observe`]. A line that cannot be written ends the recording, not the session.
     pub fn take(&self, happening: &SessionEvent) {
+        let (_, happening) = happening.split();
         let (SessionEvent::Returned(call, result) | SessionEvent::Given(call, result)) = happening else { return };
+        // What a call made of calls came to follows from those.
+        if !call.kind.is_tool() {
+            return;
+        }
         let recorded = RecordedResult {
             tool: Arc::clone(&call.name),
             args: call.args.clone(),
@@ -130,11 +135,11 @@ pub struct Recording {
 /// A tool and its arguments, as JSON.
 type Asked = (Arc<str>, String);
 
-/// What was recorded for one call.
+/// The results that were recorded for one call.
 #[derive(Debug, Default)]
 struct Results {
     outcomes: Vec<(ToolOutcome, Option<Value>)>,
-    /// Which one comes next.
+    /// The index of the next one.
     next: usize,
 }
 

@@ -4,6 +4,10 @@
 
 #[path = "main/approval.rs"]
 mod approval;
+#[path = "main/children.rs"]
+mod children;
+#[path = "main/decide.rs"]
+mod decide;
 #[path = "main/exported.rs"]
 mod exported;
 #[path = "main/functions.rs"]
@@ -32,6 +36,8 @@ mod others;
 mod parts;
 #[path = "main/policy.rs"]
 mod policy;
+#[path = "main/policy_keys.rs"]
+mod policy_keys;
 #[path = "main/redaction.rs"]
 mod redaction;
 #[path = "main/session.rs"]

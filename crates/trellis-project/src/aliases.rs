@@ -61,12 +61,12 @@ pub(crate) fn dedup_aliased(root: &Path, documents: &[Arc<Document>], compiled: 
     }
 }
 
-/// Whether a finding is about the place of a node in the graph, not about its text.
+/// Returns whether a finding is about the place of a node in the graph, not about its text.
 fn is_about_the_node(code: Code) -> bool {
     matches!(code, Code::UnreachableNode | Code::EndlessLoop | Code::NoWayOut)
 }
 
-/// Where files really are, each looked up once.
+/// The real places of files, each looked up once.
 struct RealPaths<'r> {
     root: &'r Path,
     known: BTreeMap<FilePath, PathBuf>,
@@ -90,7 +90,7 @@ mod tests {
 
     use crate::Project;
 
-    /// What is found in a graph of these files and links, as `path code`.
+    /// Returns the findings in a graph of these files and links, as `path code`.
     fn found(files: &[(&str, &str)], links: &[(&str, &str)]) -> (Vec<String>, Vec<String>) {
         let folder = tempfile::tempdir().unwrap();
         for (path, text) in files {

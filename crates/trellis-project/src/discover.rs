@@ -1,4 +1,4 @@
-//! Which graphs a path holds (language 1.4): one, or a collection of them.
+//! The graphs that a path holds (language 1.4): one, or a collection of them.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::{
 /// Folders below a collection in which graphs are looked for.
 const DEPTH: usize = 4;
 
-/// What a path holds.
+/// The content of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     /// One graph, at this path.
@@ -21,7 +21,7 @@ pub enum Found {
     Collection(Vec<PathBuf>),
 }
 
-/// Where to look when nobody said: `graphs/` when it exists, else the current folder.
+/// Returns the path to look at when nobody said: `graphs/` when it exists, else the current folder.
 pub fn default_path() -> PathBuf {
     let graphs = Path::new("graphs");
     if graphs.is_dir() { graphs.to_owned() } else { PathBuf::from(".") }
@@ -59,14 +59,14 @@ pub fn discover(path: impl AsRef<Path>) -> Result<Found, LoadError> {
     Ok(Found::Collection(outermost.into_iter().map(|root| path.join(root)).collect()))
 }
 
-/// Whether a file makes its folder a graph: its project file, or its `start` (in any case: the compiler says what is wrong with `Start.md`).
+/// Returns whether a file makes its folder a graph: its project file, or its `start` (in any case: the compiler says what is wrong with `Start.md`).
 fn marks_graph(path: &str) -> bool {
     let name = file_name(path);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     (name == "trellis.yaml" || stem.eq_ignore_ascii_case("start")) && !path.split('/').any(|part| part.starts_with('_'))
 }
 
-/// Whether a file right in the folder holds a `start` under another name: by its `id:`, or under `nodes:`.
+/// Returns whether a file right in the folder holds a `start` under another name: by its `id:`, or under `nodes:`.
 fn has_other_start(directory: &Directory, files: &[FilePath]) -> bool {
     let own = files.iter().filter(|path| !path.contains('/') && !path.starts_with('_'));
     own.filter_map(|path| directory.read_file(path).ok()).any(|source| {
@@ -90,7 +90,7 @@ mod tests {
 
     use super::*;
 
-    /// What a folder with these files holds; `None` for one graph.
+    /// Returns the graphs in a folder with these files; `None` for one graph.
     fn found(files: &[(&str, &str)]) -> Option<Vec<String>> {
         let folder = tempfile::tempdir().unwrap();
         for (path, text) in files {

@@ -1,4 +1,4 @@
-//! What the world can do to a loader: files that are missing, refused or unreadable.
+//! Failures of the world that a loader meets: files that are missing, refused or unreadable.
 
 use std::{io, path::PathBuf};
 
@@ -11,13 +11,13 @@ pub enum LoadError {
     /// There is no such file in the graph.
     #[error("there is no `{}`", path.display())]
     NotFound {
-        /// What was asked for.
+        /// The path that was asked for.
         path: PathBuf,
     },
     /// No file of the graph holds a node of this id.
     #[error("there is no node `{id}`")]
     NoNode {
-        /// What was asked for.
+        /// The id that was asked for.
         id: NodeId,
     },
     /// The system refused to read it.
@@ -25,7 +25,7 @@ pub enum LoadError {
     Unreadable {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         cause: io::Error,
     },
@@ -34,7 +34,7 @@ pub enum LoadError {
     Outside {
         /// The link.
         path: PathBuf,
-        /// Where it leads.
+        /// The target of the link.
         target: PathBuf,
     },
     /// A symbolic link that leads nowhere.
@@ -42,7 +42,7 @@ pub enum LoadError {
     Dangling {
         /// The link.
         path: PathBuf,
-        /// Where it leads.
+        /// The target of the link.
         target: PathBuf,
     },
     /// A name that no target could ever spell.
@@ -54,7 +54,7 @@ pub enum LoadError {
     /// A folder, pipe, socket or device where a file should be; it is not opened.
     #[error("`{}` is not a regular file", path.display())]
     NotAFile {
-        /// What it was taken for.
+        /// The path that it was taken for.
         path: PathBuf,
     },
     /// A single file that is to be a graph, but is of another kind.

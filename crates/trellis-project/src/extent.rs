@@ -1,4 +1,4 @@
-//! How much of what is watched may be another than it was.
+//! The part of what is watched that may be another than it was.
 //!
 //! **Invariant:** an extent may name too much, never too little: where it is not known which files changed, it is everything.
 
@@ -8,10 +8,10 @@ use std::{collections::BTreeSet, path::PathBuf};
 #[cfg(feature = "watching")]
 const MOST: usize = 64;
 
-/// What may have changed.
+/// The part that may have changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Extent {
-    /// What these files hold, if anything. They are absolute and stand in folders without links.
+    /// The content of these files, if there is any. They are absolute and stand in folders without links.
     Files(BTreeSet<PathBuf>),
     /// Anything: folders, links or rules may be others, events were lost, or the system does not watch.
     #[default]

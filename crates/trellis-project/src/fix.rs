@@ -1,7 +1,7 @@
 //! Mending a graph: the safe changes that findings offer, made in memory.
 //!
-//! In: a graph on disk. Out: the files as they would be, what was changed in them, and what is left. It goes round by round, since one change can bring
-//! to light what another hid.
+//! In: a graph on disk. Out: the files as they would be, what was changed in them, and what is left. It goes round by round, since one change can
+//! bring to light what another hid.
 //!
 //! **Invariant:** a change that makes a file unreadable is not made, and nothing is written.
 
@@ -43,11 +43,11 @@ pub struct Fixer {
 pub struct AppliedFix {
     /// The file.
     pub path: FilePath,
-    /// Where the finding stood when it was mended.
+    /// The place of the finding when it was mended.
     pub at: LineColumn,
-    /// What was found.
+    /// The code of the finding.
     pub code: Code,
-    /// What was done about it.
+    /// The title of the fix.
     pub title: String,
 }
 
@@ -77,7 +77,8 @@ impl Fixer {
         Ok(mending)
     }
 
-    /// Makes a project file that names the dialect of a graph whose templates are all Go's: no finding can, since it would point into a file that is not there.
+    /// Makes a project file that names the dialect of a graph whose templates are all Go's: no finding can, since it would point into a file that is
+    /// not there.
     fn name_dialect(&mut self) -> Result<(), LoadError> {
         let documents = self.project.documents();
         let is_project = |document: &Arc<Document>| document.path.rsplit('/').next() == Some(PROJECT_FILE);
@@ -159,7 +160,7 @@ impl Fixer {
         each_once(&self.root, self.overlay.edited())
     }
 
-    /// What was done, in the order in which it was.
+    /// Returns the applied fixes, in their order.
     pub fn done(&self) -> &[AppliedFix] {
         &self.done
     }

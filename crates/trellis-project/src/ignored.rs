@@ -16,7 +16,7 @@ use crate::{LoadError, root::read_file};
 
 pub(crate) const FILE_NAME: &str = ".gitignore";
 
-/// What the top folder of a repository holds.
+/// The entry that the top folder of a repository holds.
 pub(crate) const REPOSITORY: &str = ".git";
 
 /// The rules of one folder over those of the folders above it.
@@ -59,7 +59,7 @@ impl Ignored {
         }
     }
 
-    /// Whether a file or folder is left out. The folders above it are known not to be.
+    /// Returns whether a file or folder is left out. The folders above it are known not to be.
     pub(crate) fn matches(&self, path: &Path, is_folder: bool) -> bool {
         let mut here = Some(self);
         while let Some(level) = here {

@@ -49,7 +49,7 @@ pub trait GraphLoader: Send + Sync {
         found.map(|(_, source)| source).ok_or_else(|| LoadError::NoNode { id: id.clone() })
     }
 
-    /// Whether somebody named a single file as the graph: a Markdown file without frontmatter is a node then, and no page (language 1.1).
+    /// Returns whether somebody named a single file as the graph: a Markdown file without frontmatter is a node then, and no page (language 1.1).
     fn is_file(&self) -> bool {
         false
     }
@@ -72,17 +72,17 @@ fn nodes(loader: &(impl GraphLoader + ?Sized)) -> Result<Vec<(NodeId, Source)>, 
     Ok(found.filter_map(|(id, path)| Some((id, sources.get(&path)?.clone()))).collect())
 }
 
-/// Whether a file of this name may belong to a graph (language 1.1): `.md`, `.yaml`, `.yml`, `.json`.
+/// Returns whether a file of this name may belong to a graph (language 1.1): `.md`, `.yaml`, `.yml`, `.json`.
 pub fn is_graph_file(name: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(stem, extension)| !stem.is_empty() && matches!(extension, "md" | "yaml" | "yml" | "json"))
 }
 
-/// Whether a name is hidden (language 1.2).
+/// Returns whether a name is hidden (language 1.2).
 pub(crate) fn is_hidden(name: &str) -> bool {
     name.starts_with('.')
 }
 
-/// Whether `path` stays below the root and names nothing hidden, whatever lies on the disk.
+/// Returns whether `path` stays below the root and names nothing hidden, whatever lies on the disk.
 pub(crate) fn is_below_root(path: &str) -> bool {
     let is_name = |name: &str| !name.is_empty() && !is_hidden(name);
     // `..` and `/` at the beginning are no names. Elsewhere there are drives, and other strokes.
@@ -108,7 +108,7 @@ mod tests {
 
     type Files<'f> = &'f [(&'f str, &'f [u8])];
 
-    /// What every loader must do; `make` builds one that holds `files` and reads at most 10 bytes of each.
+    /// The contract of every loader; `make` builds one that holds `files` and reads at most 10 bytes of each.
     fn contract<L: GraphLoader>(mut make: impl FnMut(Files<'_>) -> L) {
         let list = |loader: &L| loader.list_files().unwrap().iter().map(ToString::to_string).collect::<Vec<_>>();
         let read = |loader: &L, path: &str| match loader.read_file(path).map(|source| source.bytes) {
@@ -186,7 +186,7 @@ mod tests {
         }
     }
 
-    /// What every loader must say of nodes.
+    /// The contract of every loader about nodes.
     fn contract_of_nodes<L: GraphLoader>(mut make: impl FnMut(Files<'_>) -> L) {
         let list = |loader: &L| loader.list_nodes().unwrap().iter().map(ToString::to_string).collect::<Vec<_>>();
         let path = |loader: &L, id: &str| loader.get_node(&id.into()).map(|source| source.path.to_string());

@@ -6,7 +6,8 @@
 //!                     └────────────────── while something changes ───────────┘
 //! ```
 //!
-//! Each round makes an edit that it never has to make again (a key renamed, a tool declared), so the rounds end; `MAX_PASSES` bounds them all the same.
+//! Each round makes an edit that it never has to make again (a key renamed, a tool declared), so the rounds end; `MAX_PASSES` bounds them all the
+//! same.
 //!
 //! **Invariant:** nothing is edited where some file cannot be read; a migrated graph is migrated to itself.
 
@@ -36,18 +37,18 @@ use crate::{
 /// Rounds after which it is enough.
 const MAX_PASSES: usize = 20;
 
-/// What a graph comes to.
+/// A graph after its migration.
 #[derive(Debug)]
 pub struct Migration {
     /// The files that change, sorted by path.
     pub files: Vec<Edited>,
-    /// What is done in them, and why, by place.
+    /// The changes in them, with their reasons, by place.
     pub done: Vec<Done>,
-    /// What is left to decide, beside the findings of `compiled`.
+    /// The points that are left to decide, beside the findings of `compiled`.
     pub left: Vec<Undecided>,
     /// The graph as it is then.
     pub project: Project,
-    /// What the compiler says of it.
+    /// The findings of the compiler about it.
     pub compiled: Compiled,
 }
 
@@ -56,9 +57,9 @@ pub struct Migration {
 pub struct Done {
     /// The file.
     pub path: FilePath,
-    /// Where, in the text that the file had; nothing for a new file.
+    /// The place in the text that the file had; nothing for a new file.
     pub at: Option<LineColumn>,
-    /// What, and why.
+    /// The change, and its reason.
     pub what: String,
 }
 
@@ -67,11 +68,11 @@ pub struct Done {
 pub struct Undecided {
     /// The file.
     pub path: FilePath,
-    /// Where, in the text that the file has then.
+    /// The place in the text that the file has then.
     pub at: LineColumn,
-    /// Why nothing is done.
+    /// The reason why nothing is done.
     pub why: String,
-    /// What can be done.
+    /// The remedy.
     pub help: String,
 }
 
@@ -126,7 +127,7 @@ struct Run {
     declared: BTreeSet<String>,
     /// Files that are new.
     made: BTreeSet<FilePath>,
-    /// Whether something showed that the graph is one of Go Trellis.
+    /// True if something showed that the graph is one of Go Trellis.
     is_go: bool,
 }
 
@@ -136,7 +137,7 @@ struct Past {
     changes: Vec<Change>,
 }
 
-/// Where a folder's settings stand: a project file, which may have to be made, or a file of `nodes:`.
+/// The place of a folder's settings: a project file, which may have to be made, or a file of `nodes:`.
 type Place = FilePath;
 
 impl Run {
@@ -316,7 +317,7 @@ impl Run {
         found.filter_map(tool).collect()
     }
 
-    /// Where the settings of a file's graph stand; nothing for a page by itself.
+    /// Returns the place of the settings of a file's graph; nothing for a page by itself.
     fn place(&self, document: &Document) -> Option<Place> {
         match &document.content {
             Content::Nodes(_, project) if self.is_file() || project.templates.is_some() => return Some(document.path.clone()),

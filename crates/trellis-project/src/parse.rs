@@ -16,7 +16,7 @@ pub(crate) struct Parsed {
     origin: Origin,
 }
 
-/// What a document was parsed from.
+/// The source that a document was parsed from.
 #[derive(Clone, Debug)]
 enum Origin {
     /// The bytes of its text.
@@ -49,7 +49,7 @@ impl Parsed {
         Self { document: Arc::new(document), dialect, origin }
     }
 
-    /// What stands for a file that could not be read: it still claims its id, so that targets to it are not reported too.
+    /// Returns the document for a file that could not be read: it still claims its id, so that targets to it are not reported too.
     pub(crate) fn unread(path: &FilePath, known: Option<&Self>) -> Self {
         match known {
             Some(known) if matches!(known.origin, Origin::Nothing) => known.clone(),
@@ -65,7 +65,7 @@ impl Parsed {
         parse(loader, path, self.dialect, Some(self))
     }
 
-    /// Whether parsing `source` again would give the same document.
+    /// Returns whether parsing `source` again would give the same document.
     fn is_of(&self, source: &Source, dialect: Dialect) -> bool {
         self.dialect == dialect
             && match (&self.origin, &source.bytes) {

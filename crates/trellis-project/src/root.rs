@@ -44,7 +44,7 @@ impl Root {
         &self.real
     }
 
-    /// How errors call a path below the root.
+    /// Returns a path below the root as errors call it.
     pub(crate) fn shown(&self, path: &str) -> PathBuf {
         if path.is_empty() { self.given.clone() } else { self.given.join(path) }
     }
@@ -108,7 +108,7 @@ impl Root {
         self.read_target(path, &target, limit)
     }
 
-    /// Where a path leads.
+    /// Returns the target of a path.
     fn follow(&self, path: &str) -> Result<PathBuf, LoadError> {
         let full = self.real.join(path);
         fs::canonicalize(&full).map_err(|error| match error.kind() {
@@ -135,7 +135,7 @@ impl Root {
         read_file(file, limit).map_err(unreadable)?.ok_or_else(not_a_file)
     }
 
-    /// Why there is no file at `path`.
+    /// Returns the reason why there is no file at `path`.
     fn explain_absence(&self, path: &str, full: &Path) -> LoadError {
         let shown = self.shown(path);
         match fs::read_link(full) {

@@ -40,20 +40,20 @@ struct Folder {
     ignored: Option<Arc<Ignored>>,
 }
 
-/// Where a folder really is, and the folders that the walk came through.
+/// The real place of a folder, and the folders that the walk came through.
 struct Real {
     path: PathBuf,
     parent: Option<Arc<Real>>,
 }
 
 impl Real {
-    /// Whether following a link to `target` would lead the walk into a folder that it is in.
+    /// Returns whether following a link to `target` would lead the walk into a folder that it is in.
     fn is_inside(&self, target: &Path) -> bool {
         std::iter::successors(Some(self), |real| real.parent.as_deref()).any(|real| real.path.starts_with(target))
     }
 }
 
-/// What a walk met.
+/// The entries that a walk met.
 #[derive(Default)]
 pub(crate) struct Listing {
     /// The files that may belong to the graph, sorted.
@@ -102,11 +102,11 @@ pub(crate) fn walk(root: &Root, depth: usize) -> Result<Listing, LoadError> {
 struct Walk<'r> {
     root: &'r Root,
     depth: usize,
-    /// How many were met so far.
+    /// The number of entries that were met so far.
     entries: AtomicUsize,
 }
 
-/// What stands in one folder.
+/// The entries of one folder.
 #[derive(Default)]
 struct Entries {
     files: Vec<FilePath>,
@@ -115,7 +115,7 @@ struct Entries {
     folders: Vec<Folder>,
 }
 
-/// Why a folder was not listed to its end.
+/// The reason why a folder was not listed to its end.
 enum Stop {
     /// Because of the folder.
     Folder(io::Error),
@@ -182,7 +182,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What a link stands for.
+    /// Follows a link to the entry that it stands for.
     fn follow(&self, folder: &Folder, link: PathBuf, name: &str, links: &mut Vec<PathBuf>) -> Kind {
         let target = fs::canonicalize(&link);
         let is_outside = target.as_ref().is_ok_and(|target| !target.starts_with(self.root.real()));
@@ -213,7 +213,7 @@ impl Walk<'_> {
     }
 }
 
-/// What an entry is to a graph.
+/// The kinds of entries for a graph.
 enum Kind {
     File,
     /// With its real place, where a link leads there.

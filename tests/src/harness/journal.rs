@@ -82,6 +82,7 @@ fn kind(record: &Record) -> String {
         Entry::Approve { .. } => "approve".into(),
         Entry::Policy { decided, .. } => format!("policy {}", decided.decision),
         Entry::Late { .. } => "late".into(),
+        Entry::Leave { .. } => "leave".into(),
         Entry::End { ended } => format!("end {}", ended.reason.as_str()),
     }
 }

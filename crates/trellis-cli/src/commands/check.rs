@@ -82,7 +82,7 @@ pub(crate) struct Check {
     poll: bool,
 }
 
-/// How findings are printed.
+/// The formats in which findings are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ReportFormat {
     /// For people
@@ -103,10 +103,10 @@ impl ReportFormat {
     }
 }
 
-/// What checking came to.
+/// The outcome of checking.
 struct CheckOutcome {
     graphs: Vec<Checked>,
-    /// Whether every file could be read, and written.
+    /// True if every file could be read, and written.
     whole: bool,
 }
 
@@ -164,7 +164,8 @@ impl Check {
         Ok(outcome)
     }
 
-    /// Makes the changes that findings offer; what is left is the outcome, or what is there now, with `--dry-run` and where something could not be written.
+    /// Makes the changes that findings offer; what is left is the outcome, or what is there now, with `--dry-run` and where something could not be
+    /// written.
     fn mend(&self, demands: &CheckPolicy) -> anyhow::Result<CheckOutcome> {
         let mut outcome = CheckOutcome { graphs: Vec::new(), whole: true };
         let mut said = String::new();

@@ -58,7 +58,7 @@ pub(crate) struct Fmt {
 /// A file, and what came of it.
 type FormattedFile = (FilePath, Result<FormatOutcome, LoadError>);
 
-/// What came of one file.
+/// The outcome of formatting one file.
 enum FormatOutcome {
     Same,
     Changed,
@@ -214,7 +214,7 @@ fn print_as_it_is(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Why a file is left alone, as people read it: what was found first; `check` shows the rest.
+/// Describes for people why a file is left alone: the first finding; `check` shows the rest.
 fn findings(shown: &str, path: &FilePath, text: Arc<str>, mut diagnostics: Vec<Diagnostic>) -> String {
     let more = diagnostics.len().saturating_sub(1);
     diagnostics.truncate(1);

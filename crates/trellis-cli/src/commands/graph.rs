@@ -42,7 +42,7 @@ pub(crate) struct Graph {
     store: StoreArgs,
 }
 
-/// How a graph is drawn.
+/// The formats in which a graph is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum DrawingFormat {
     /// A Mermaid flowchart

@@ -98,7 +98,7 @@ fn named_characters(page: &str) -> String {
     out
 }
 
-/// What stands below a command's help, as sections; lines of examples stay lines.
+/// Returns the text below a command's help, as sections; lines of examples stay lines.
 fn below(help: &str) -> String {
     let mut out = String::new();
     for paragraph in help.split("\n\n") {

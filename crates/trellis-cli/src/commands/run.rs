@@ -206,7 +206,7 @@ fn warn(checked: Checked) {
     terminal::print_error(&report::human(&[checked], Width::of(&io::stderr())));
 }
 
-/// What a run begins with.
+/// The beginning of a run.
 enum Begun {
     Ready(Box<Runnable>, Option<mpsc::Receiver<Reload>>),
     Refused(Exit),

@@ -1,4 +1,4 @@
-//! Where the terminal is not one of Unix: nobody can have this console, and plain text takes its place.
+//! A console for terminals that are not of Unix: nobody can have this console, and plain text takes its place.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! What goes on while nobody is asked: calls that run, several side by side where they are parts of one, or a sleep.
+//! The work that goes on while nobody is asked: calls that run, several side by side where they are parts of one, or a sleep.
 
 use std::time::{Duration, Instant};
 
@@ -9,12 +9,12 @@ use super::{
     rows::{self, Window},
 };
 
-/// How long a call runs before it is shown.
+/// The time that a call runs before it is shown.
 const SILENT_CALL: Duration = Duration::from_millis(150);
-/// How often the mark of a running call turns.
+/// The time between two turns of the mark of a running call.
 const TURN: Duration = Duration::from_millis(100);
 
-/// What goes on now.
+/// The work that goes on now.
 #[derive(Default)]
 pub(super) enum Busy {
     #[default]
@@ -56,7 +56,7 @@ impl Busy {
         Some(ended.since.elapsed())
     }
 
-    /// Whether a call begins beside others.
+    /// Returns whether a call begins beside others.
     pub(super) fn runs_beside(&self, call: &PendingCall) -> bool {
         call.part.is_some() && matches!(self, Self::Running(_))
     }
@@ -74,7 +74,7 @@ impl Busy {
         }
     }
 
-    /// When the rows change by themselves.
+    /// Returns the time until the rows change by themselves.
     pub(super) fn next_change(&self) -> Option<Duration> {
         let now = Instant::now();
         match self {
@@ -88,7 +88,7 @@ impl Busy {
     }
 }
 
-/// What a call is called beside others: a part by its name and its tool.
+/// Returns the name of a call beside others: a part by its name and its tool.
 pub(super) fn label(call: &PendingCall) -> String {
     call.part.as_ref().map_or_else(|| call.name.to_string(), |of| format!("{}: {}", of.part, call.name))
 }

@@ -28,7 +28,7 @@ pub(super) struct Editor {
     secret: bool,
 }
 
-/// How far around the cursor a long text is laid out, in bytes; from a multiple of it, so that lines do not dance.
+/// The distance around the cursor to which a long text is laid out, in bytes; from a multiple of it, so that lines do not dance.
 const BLOCK: usize = 8192;
 
 impl Editor {
@@ -63,7 +63,7 @@ impl Editor {
         (self.cursor, self.over, self.left_out, self.junk) = (text.len(), 0, 0, 0);
     }
 
-    /// What came and is not part of the text, in words.
+    /// Returns the words for what came and is not part of the text.
     pub(super) fn notice(&self) -> Option<String> {
         if let Some((size, bound)) = self.too_large() {
             return Some(format!("the input is {size} bytes, the limit is {bound}"));

@@ -26,13 +26,13 @@ const HIDE: &str = "\x1b[?25l";
 const SHOW: &str = "\x1b[?25h";
 
 impl Frame {
-    /// Where the terminal's cursor really stands: behind the last row where it is not shown.
+    /// Returns the place where the terminal's cursor really stands: behind the last row where it is not shown.
     fn place(&self) -> (usize, usize) {
         let last = self.rows.len().saturating_sub(1);
         self.cursor.map_or_else(|| (last, 0), |(row, column)| (row.min(last), column))
     }
 
-    /// What turns these rows into `next`, with `said` above them, which goes on its own lines.
+    /// Returns the text that turns these rows into `next`, with `said` above them, which goes on its own lines.
     pub(super) fn turned_into(&self, next: &Self, said: &str) -> String {
         let mut out = String::new();
         if said.is_empty() && self == next {
@@ -49,7 +49,7 @@ impl Frame {
         out
     }
 
-    /// What removes these rows, of which a terminal made more when it became narrower.
+    /// Returns the text that removes these rows, of which a terminal made more when it became narrower.
     pub(super) fn removed(&self, columns: usize) -> String {
         let (row, column) = self.place();
         let rows = |columns_of_row: usize| columns_of_row.max(1).div_ceil(columns.max(1));

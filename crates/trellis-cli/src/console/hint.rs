@@ -1,4 +1,4 @@
-//! What a request accepts, in one line.
+//! The answers that a request accepts, in one line.
 
 use trellis_core::{
     Value,
@@ -10,7 +10,7 @@ use trellis_host::runner::choose;
 use super::{layout::in_one_row, schema_text::words};
 use crate::terminal::Look;
 
-/// What is accepted, and what Enter alone means; nothing where the prompt says it.
+/// Describes the accepted answers, and what Enter alone means; nothing where the prompt says it.
 pub(super) fn hint(request: &Request) -> Option<String> {
     let kind = match request.input_type {
         RequestType::Declared(InputType::Confirm) => return None,

@@ -1,4 +1,4 @@
-//! What was typed before in this run, brought back with the arrow keys.
+//! Lines that were typed before in this run, brought back with the arrow keys.
 //!
 //! **Invariant:** a secret never comes here: who asks adds what may be kept.
 

@@ -60,13 +60,13 @@ const PASTE_PART: usize = 1 << 20;
 pub(super) struct Decoder {
     /// Bytes that are no whole key yet.
     rest: Vec<u8>,
-    /// Whether they belong to a paste.
+    /// True if they belong to a paste.
     pasting: bool,
-    /// How much of them was searched for the end of the paste.
+    /// The number of them that were searched for the end of the paste.
     searched: usize,
 }
 
-/// What stands at the beginning of some bytes.
+/// The sequence at the beginning of some bytes.
 enum Found {
     Key(Option<Key>, usize),
     /// More bytes are needed.

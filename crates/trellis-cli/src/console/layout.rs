@@ -12,7 +12,7 @@ use crate::{
 pub(super) struct VisibleRows {
     pub(super) rows: Vec<String>,
     pub(super) cursor: (usize, usize),
-    /// Whether the first of them is the first of the text.
+    /// True if the first of them is the first of the text.
     pub(super) from_top: bool,
 }
 

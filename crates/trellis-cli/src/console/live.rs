@@ -23,7 +23,7 @@ pub(super) struct Live {
     frame: Frame,
     size: (usize, usize),
     gone: bool,
-    /// Whether the terminal wraps what stands there again when its width changes.
+    /// True if the terminal wraps what stands there again when its width changes.
     wraps_again: bool,
     signals: Signals,
 }
@@ -35,7 +35,7 @@ struct Signals {
     terminated: unix::Signal,
 }
 
-/// What happened at the terminal.
+/// An event of the terminal.
 pub(super) enum Event {
     Keys(Vec<Key>),
     /// The window, or the time.
@@ -124,7 +124,7 @@ impl Live {
         keys
     }
 
-    /// What happens next, or after this time. May be dropped: nothing is lost then.
+    /// Waits for the next event, or until this time is over. May be dropped: nothing is lost then.
     pub(super) async fn event(&mut self, after: Option<Duration>) -> Event {
         let Some(tty) = self.tty.as_mut().filter(|_| !self.gone) else { return std::future::pending().await };
         let time = async {

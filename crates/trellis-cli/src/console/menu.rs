@@ -22,7 +22,7 @@ pub(super) struct Menu {
     shown: Vec<usize>,
     /// The marked one, by its place among those.
     marked: Option<usize>,
-    /// Whether it was marked by hand since the line last changed.
+    /// True if it was marked by hand since the line last changed.
     moved: bool,
     /// The first row that is shown.
     top: usize,
@@ -56,7 +56,7 @@ impl Menu {
         self.marked = place;
     }
 
-    /// What Enter means at once: the default, else the first, unless nothing is an answer too.
+    /// Returns the option that Enter means at once: the default, else the first, unless nothing is an answer too.
     fn preset<'r>(&self, request: &'r Request) -> Option<&'r OptionView> {
         match &request.default {
             Some(default) => request.options.iter().find(|option| option.value == *default),

@@ -56,7 +56,7 @@ pub(crate) struct Interactive {
     /// Keys that nobody took yet.
     keys: VecDeque<Key>,
     question: Option<Question>,
-    /// Whether the question stands there to be answered.
+    /// True if the question stands there to be answered.
     asking: bool,
     /// Until when it can be.
     until: Option<Instant>,
@@ -68,9 +68,9 @@ pub(crate) struct Interactive {
     /// The end of the text that a model has written so far.
     streamed: String,
     history: History,
-    /// Whether the graph was edited since something was asked, and the session stands where it stood.
+    /// True if the graph was edited since something was asked, and the session stands where it stood.
     edited: bool,
-    /// Whether the program was told to end: the graph may clean up, but nothing is asked any more.
+    /// True if the program was told to end: the graph may clean up, but nothing is asked any more.
     terminated: bool,
 }
 
@@ -81,7 +81,7 @@ struct Answered {
     refusal: Option<String>,
 }
 
-/// What came of asking for one of several things.
+/// The outcome of asking for one of several things.
 pub(crate) enum Chosen {
     /// The option, by its place.
     Option(usize),
@@ -149,7 +149,7 @@ impl Interactive {
         self.live.say(text, &Frame::default());
     }
 
-    /// What ran or slept does so no longer.
+    /// Forgets what ran or slept.
     fn leave(&mut self) {
         let Busy::Running(calls) = std::mem::take(&mut self.busy) else { return };
         for call in calls {
@@ -188,7 +188,7 @@ impl Interactive {
         }
     }
 
-    /// When the rows change by themselves.
+    /// Returns the time until the rows change by themselves.
     fn next_change(&self) -> Option<Duration> {
         if self.asking { self.until.and_then(to_second) } else { self.busy.next_change() }
     }
@@ -220,7 +220,7 @@ impl Interactive {
         }
     }
 
-    /// What keys that came say, while `awaited` is awaited.
+    /// Returns the command of keys that came, while `awaited` is awaited.
     fn command(&mut self, awaited: Awaited<'_>) -> Option<Command> {
         // What was typed before an interrupt was typed for something else.
         if let Some(at) = self.keys.iter().position(|key| *key == Key::Interrupt) {

@@ -1,4 +1,4 @@
-//! What a runner says to a person and asks them, as it happens.
+//! The messages and questions of a runner for a person, as it happens.
 //!
 //! **Invariant:** an answer stands in its line until it is known whether it was taken; a line that was half typed outlives what is said above it.
 
@@ -198,7 +198,7 @@ pub(super) fn forget_unseen(awaited: Awaited<'_>, keys: &mut VecDeque<Key>) {
     }
 }
 
-/// What stands above the line that answers it; nothing where the node has asked itself.
+/// Returns the text above the line that answers it; nothing where the node has asked itself.
 fn lead(awaited: Awaited<'_>, window: Window) -> String {
     match awaited {
         Awaited::Approval(call) => {

@@ -1,4 +1,4 @@
-//! What is asked of a person: the line that they type, the options, what is accepted and why what stands there is not.
+//! A question to a person: the line that they type, the options, what is accepted and why what stands there is not.
 //!
 //! In: what is awaited, keys. Out: a command, and rows.
 //!
@@ -19,11 +19,11 @@ pub(super) struct Question {
     asked: Asked,
     pub(super) editor: Editor,
     pub(super) menu: Option<Menu>,
-    /// Why the last answer was not taken; until something else is typed.
+    /// The reason why the last answer was not taken; until something else is typed.
     refused: Option<String>,
-    /// Why what stands there would not be taken.
+    /// The reason why what stands there would not be taken.
     problem: Option<String>,
-    /// What is accepted.
+    /// The answers that are accepted.
     hint: Option<String>,
 }
 
@@ -43,10 +43,10 @@ enum Asked {
     Keep,
 }
 
-/// How the result of a call is typed in.
+/// The hint for a result of a call that is typed in.
 const RESULT: &str = "its result: JSON or text, nothing for null; `!message` says that it failed, `!denied` that it may not";
 
-/// What a key came to.
+/// The outcome of a key.
 pub(super) enum Pressed {
     /// Nothing yet.
     Open,
@@ -102,13 +102,13 @@ impl Question {
         }
     }
 
-    /// What stands there when it is left without an answer, and why it is.
+    /// Returns the rows that stand there when it is left without an answer, and why it is.
     pub(super) fn left(&self, why: &str) -> String {
         let typed = if self.editor.is_secret() { "" } else { self.editor.text() };
         if typed.is_empty() { why.trim_start().to_owned() } else { format!("{typed}{why}") }
     }
 
-    /// Whether nothing stands there.
+    /// Returns whether nothing stands there.
     pub(super) fn is_empty(&self) -> bool {
         self.editor.is_empty()
     }
@@ -209,14 +209,14 @@ impl Question {
         }
     }
 
-    /// Whether what is typed here may be brought back later.
+    /// Returns whether what is typed here may be brought back later.
     fn remembers(&self) -> bool {
         let Asked::Input { request, .. } = &self.asked else { return matches!(self.asked, Asked::Result(_)) };
         let is_text = matches!(request.input_type, RequestType::Any(_) | RequestType::Declared(InputType::Text | InputType::Json));
         is_text && self.menu.is_none()
     }
 
-    /// What stands before the line.
+    /// Returns the text before the line.
     pub(super) fn lead(&self, look: Look) -> String {
         let asks = match &self.asked {
             Asked::Input { request, .. } => match (request.input_type, &request.default) {
@@ -235,17 +235,17 @@ impl Question {
         format!("{asks}{} ", look.pick("›", ">"))
     }
 
-    /// What is accepted.
+    /// Returns the hint about accepted answers.
     pub(super) fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }
 
-    /// Why the last answer was not taken.
+    /// Returns the reason why the last answer was not taken.
     pub(super) fn refused(&self) -> Option<&str> {
         self.refused.as_deref()
     }
 
-    /// What is to be said of what stands there.
+    /// Returns the remark about what stands there.
     pub(super) fn remark(&self) -> Option<String> {
         self.editor.notice().or_else(|| self.problem.clone())
     }

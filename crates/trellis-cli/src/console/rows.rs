@@ -1,4 +1,4 @@
-//! How a question and a running tool look in the live rows.
+//! The look of a question and a running tool in the live rows.
 //!
 //! In: what is asked or done, and the size of the window. Out: a frame that fits into it.
 //!

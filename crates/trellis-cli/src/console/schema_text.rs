@@ -11,7 +11,7 @@ const MAX_NAMED: usize = 6;
 /// Levels that are told.
 const DEEPEST: usize = 3;
 
-/// What a value must be like.
+/// Describes the values that a schema accepts.
 pub(super) fn words(schema: &Value) -> Option<String> {
     told(schema, DEEPEST).filter(|words| !words.is_empty())
 }

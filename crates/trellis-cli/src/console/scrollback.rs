@@ -1,4 +1,4 @@
-//! What stands above the live rows for good: calls, results, answers, edits, the end.
+//! The rows that stand above the live ones for good: calls, results, answers, edits, the end.
 //!
 //! In: what happened. Out: lines for the terminal.
 //!
@@ -82,7 +82,7 @@ fn argument(key: &str, value: &Value, margin: &str, column: usize, window: Windo
     }
 }
 
-/// What became of a call; `said` are the lines that it wrote, which a message need not repeat.
+/// Returns the outcome of a call; `said` are the lines that it wrote, which a message need not repeat.
 pub(super) fn result(call: &PendingCall, outcome: &ToolOutcome, elapsed: Option<Duration>, said: &[String], window: Window) -> String {
     let elapsed = elapsed.filter(|elapsed| *elapsed >= WORTH_SAYING);
     let time = elapsed.map_or_else(String::new, |elapsed| format!(" {QUIET}{}{QUIET:#}", spoken(elapsed)));
@@ -119,12 +119,12 @@ pub(super) fn progress(line: &str, window: Window) -> String {
     lines.iter().map(|line| format!("{QUIET}{bar} {line}{QUIET:#}\n")).collect()
 }
 
-/// What was answered.
+/// Returns the row of an answer.
 pub(super) fn answer(lead: &str, answer: &str) -> String {
     format!("{MARKED}{}{MARKED:#}{BOLD}{}{BOLD:#}\n", printable(lead), printable(answer))
 }
 
-/// What was refused.
+/// Returns the row of a refusal.
 pub(super) fn refusal(message: &str, window: Window) -> String {
     format!("{BAD}{}{BAD:#} {}\n", window.look.pick("✗", "x"), indented(message, 2, window))
 }
@@ -135,7 +135,7 @@ pub(super) fn lead(text: &str, window: Window) -> String {
     lines.map(|line| line + "\n").collect()
 }
 
-/// What an edit came to.
+/// Returns the rows about an edit.
 pub(super) fn reload(reloaded: &Reloaded<'_>, window: Window) -> String {
     match reloaded {
         Reloaded::Sound { healed, moved } => {
@@ -152,7 +152,7 @@ pub(super) fn reload(reloaded: &Reloaded<'_>, window: Window) -> String {
     }
 }
 
-/// Why it is over, where that was, and what to do.
+/// Describes why it is over, where that was, and what to do.
 pub(super) fn farewell(farewell: &RunSummary, window: Window) -> String {
     let ended = farewell.ended.as_deref();
     let message = ended.and_then(|ended| ended.message.as_deref()).or(farewell.message.as_deref());

@@ -19,7 +19,7 @@ const BEGIN: &str = "\x1b[?2004h";
 const END: &str = "\x1b[?2004l\x1b[?25h";
 /// Bytes that are read at once.
 const CHUNK: usize = 1 << 16;
-/// How long to wait for a terminal that is busy.
+/// The time to wait for a terminal that is busy.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// The mode that the terminal had; where it is kept while ours is on.
@@ -124,7 +124,7 @@ pub(super) fn write(text: &str) -> io::Result<()> {
     }
 }
 
-/// Whether the terminal is only busy: another program may have told it not to let anybody wait.
+/// Returns whether the terminal is only busy: another program may have told it not to let anybody wait.
 fn is_passing(kind: io::ErrorKind) -> bool {
     matches!(kind, io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }

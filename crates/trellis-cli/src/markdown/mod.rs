@@ -46,9 +46,9 @@ fn isolated(text: &str) -> Cow<'_, str> {
 struct Drawing {
     page: Page,
     look: Look,
-    /// Where open links lead, and what of them is shown so far.
+    /// The targets of open links, and the part of them that is shown so far.
     links: Vec<(String, String)>,
-    /// Whether a comment is open, which nobody sees.
+    /// True if a comment is open, which nobody sees.
     comment: bool,
 }
 
@@ -177,7 +177,7 @@ impl Drawing {
         self.page.pop();
     }
 
-    /// What says without styles what a style says.
+    /// Writes the mark that says without styles what a style says.
     fn mark(&mut self, mark: &str) {
         if !self.look.styled {
             self.page.text(mark);

@@ -23,24 +23,24 @@ pub(super) struct Page {
     words: Vec<Piece>,
     /// Styles that are on, the innermost last.
     styles: Vec<Style>,
-    /// What each line begins with, by container: quotes and lists.
+    /// The beginning of each line, by container: quotes and lists.
     margins: Vec<Margin>,
-    /// Whether the open block is code: its lines stay as they are.
+    /// True if the open block is code: its lines stay as they are.
     code: bool,
-    /// Whether a blank line comes before the next block.
+    /// True if a blank line comes before the next block.
     gap: bool,
     table: Option<Table>,
 }
 
 struct Margin {
-    /// What stands before the first line of an item; taken by it.
+    /// The text before the first line of an item; taken by it.
     first: Option<String>,
-    /// What stands before the other lines.
+    /// The text before the other lines.
     rest: String,
     /// The number of the next item of an ordered list.
     number: Option<u64>,
     kind: Kind,
-    /// Whether a line of it was written.
+    /// True if a line of it was written.
     begun: bool,
 }
 
@@ -151,7 +151,7 @@ impl Page {
         self.bullet(&bullet);
     }
 
-    /// What stands before the open item.
+    /// Sets the text before the open item.
     pub(super) fn bullet(&mut self, bullet: &str) {
         let Some(list) = self.margins.last_mut() else { return };
         list.rest = " ".repeat(width(bullet));

@@ -14,7 +14,7 @@ fn plain(source: &str, width: usize) -> String {
     anstream::adapter::strip_str(&drawn(source, width, STYLED)).to_string()
 }
 
-/// What a block with this info string holds.
+/// Returns the content of the block with this info string.
 fn expected(source: &str, info: &str) -> String {
     let mut words = info.split(' ');
     let width = words.next().and_then(|width| width.parse().ok()).unwrap_or_else(|| panic!("`{info}` does not begin with a width"));

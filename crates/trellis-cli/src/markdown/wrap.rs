@@ -25,12 +25,12 @@ pub(super) struct Line {
     style: Style,
 }
 
-/// What is not broken while it fits on a line.
+/// A piece of text that is not broken while it fits on a line.
 #[derive(Default)]
 struct Unit<'p> {
     parts: Vec<(&'p str, Style)>,
     width: usize,
-    /// Whether a space stands before it.
+    /// True if a space stands before it.
     spaced: bool,
 }
 

@@ -52,12 +52,12 @@ fn at(place: &Place, places: &Places<'_>) -> String {
     format!("{lines}{last},")
 }
 
-/// What a message may hold: the rest is written as its bytes.
+/// Escapes a message for what it may hold: the rest is written as its bytes.
 fn message(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// What the value of a property may hold.
+/// Escapes the value of a property for what it may hold.
 fn property(text: &str) -> String {
     message(text).replace(':', "%3A").replace(',', "%2C")
 }

@@ -21,14 +21,14 @@ const BESIDE: usize = 2;
 const MARGIN: usize = 7;
 /// Columns below which what is to be seen stands below its place.
 const MIN_SEEN_COLUMNS: usize = 20;
-/// What stands behind the mark where a way follows and nothing else is said.
+/// The text behind the mark where a way follows and nothing else is said.
 const THIS_WAY: &str = "when you come this way:";
 
 /// Draws the diagnostics of one graph.
 #[derive(Debug)]
 struct Layout {
     width: Width,
-    /// What stands before the graph's paths: the place of what has no other.
+    /// The prefix of the graph's paths: the place of what has no other.
     graph: String,
 }
 

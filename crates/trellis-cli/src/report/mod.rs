@@ -26,15 +26,15 @@ pub(crate) use text::{display_width, printable};
 /// One graph that was checked.
 #[derive(Debug)]
 pub(crate) struct Checked {
-    /// What is put before its paths for people, such as `graphs/tour/`.
+    /// The prefix of its paths for people, such as `graphs/tour/`.
     pub(crate) shown_below: String,
-    /// What is put before its paths in JSON: empty, or its folder below the collection, such as `tour/`.
+    /// The prefix of its paths in JSON: empty, or its folder below the collection, such as `tour/`.
     pub(crate) below: String,
     /// Its files.
     pub(crate) documents: Vec<Arc<Document>>,
-    /// What was found, sorted.
+    /// The findings, sorted.
     pub(crate) diagnostics: Vec<Diagnostic>,
-    /// How many nodes it has.
+    /// The number of its nodes.
     pub(crate) nodes: usize,
     /// The reads of which nothing is known.
     pub(crate) unchecked: Vec<UncheckedRead>,
@@ -52,7 +52,7 @@ impl Checked {
     }
 }
 
-/// What a check comes to, in numbers.
+/// The result of a check, in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Summary {
     pub(crate) nodes: usize,
@@ -100,7 +100,7 @@ pub(crate) fn failure(error: &anyhow::Error) -> String {
     trouble(&lines.join("\n"))
 }
 
-/// What went wrong, in as many lines as it is told in.
+/// Draws an error, in as many lines as it is told in.
 pub(crate) fn trouble(text: &str) -> String {
     let style = AnsiColor::Red.on_default().bold();
     let text = text.lines().map(|line| printable(line).into_owned()).collect::<Vec<_>>().join("\n  ");

@@ -95,7 +95,7 @@ fn physical(place: &Place, places: &Places<'_>) -> Value {
     json!({ "artifactLocation": artifact(&places.path(place)), "region": region(places.region(place)) })
 }
 
-/// Where a finding about a whole graph stands: at its project file, else at its folder.
+/// Returns the place of a finding about a whole graph: at its project file, else at its folder.
 fn whole(graph: &Checked) -> Value {
     let project = graph.documents.iter().find(|document| &*document.path == "trellis.yaml");
     let path = project.map_or(String::new(), |document| document.path.to_string());
@@ -146,7 +146,7 @@ fn escaped(path: &str) -> String {
     uri
 }
 
-/// What tells a finding from others when lines have moved: what it says and in which file; equal ones are counted.
+/// Returns the fingerprint that tells a finding from others when lines have moved: its message and its file; equal ones are counted.
 fn fingerprint(graph: &Checked, found: &Diagnostic, seen: &mut BTreeMap<String, usize>) -> String {
     let path = found.place.as_ref().map_or("", |place| &*place.path);
     let key = format!("{}\0{}{path}\0{}", found.code, graph.shown_below, found.message);

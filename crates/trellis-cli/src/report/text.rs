@@ -4,7 +4,7 @@ use std::{borrow::Cow, ops::Range};
 
 use unicode_width::UnicodeWidthChar;
 
-/// What a tab becomes.
+/// The text in the place of a tab.
 const TAB: &str = "    ";
 
 /// The text without anything that a terminal would obey: control characters, and marks that turn the direction of what follows.
@@ -19,7 +19,7 @@ fn is_harmless(char: char) -> bool {
     !(char.is_control() || matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}'))
 }
 
-/// How many columns a text takes.
+/// Returns the number of columns that a text takes.
 pub(crate) fn display_width(text: &str) -> usize {
     text.chars().map(|char| char.width().unwrap_or(0)).sum()
 }
@@ -52,7 +52,7 @@ pub(super) fn fold(text: &str, columns: usize, used: usize) -> Vec<String> {
 /// A line as it is shown, with the columns of a place in it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Excerpt {
-    /// What is shown.
+    /// The line as it is shown.
     pub(super) line: String,
     /// Columns before the place.
     pub(super) before: usize,

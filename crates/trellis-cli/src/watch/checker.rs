@@ -18,20 +18,20 @@ use crate::{
     terminal::{self, Closed},
 };
 
-/// How often it is seen to that somebody still reads what is said.
+/// The time between two looks at whether somebody still reads what is said.
 const GLANCE: Duration = Duration::from_secs(1);
 
 /// The graphs that are checked, whichever they are at the moment.
 pub(crate) struct Checker<P> {
-    /// Where they are.
+    /// Their places.
     places: P,
-    /// What is asked of each.
+    /// The demands on each.
     demands: CheckPolicy,
     shown: ReportOutput,
     graphs: Vec<WatchedGraph>,
-    /// Why they cannot be found, if they cannot.
+    /// The reason why they cannot be found, if they cannot.
     gone: Option<String>,
-    /// Whether something was wrong with what was shown last.
+    /// True if something was wrong with what was shown last.
     was_wrong: bool,
 }
 
@@ -39,7 +39,7 @@ struct WatchedGraph {
     place: Place,
     shown_below: String,
     live: Option<Live>,
-    /// Why it cannot be loaded, if it cannot.
+    /// The reason why it cannot be loaded, if it cannot.
     gone: Option<String>,
 }
 

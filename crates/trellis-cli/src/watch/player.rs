@@ -22,7 +22,7 @@ use trellis_host::{
 use super::reload::Reload;
 use crate::{assemble::RunMode, recording::Taped};
 
-/// What can be chosen after an end.
+/// The choice after an end.
 const AGAIN: &str = "begin again";
 const LEAVE: &str = "leave";
 
@@ -33,22 +33,22 @@ pub(crate) struct Player<C> {
     pub(crate) taped: Taped,
     pub(crate) ready: Runnable,
     pub(crate) kept: Option<OpenStore>,
-    /// What the first session begins with.
+    /// The start of the first session.
     pub(crate) start: Start,
     pub(crate) news: mpsc::Receiver<Reload>,
-    /// Whether the graph was broken when it was saved last.
+    /// True if the graph was broken when it was saved last.
     pub(crate) broken: bool,
-    /// How many sessions there were.
+    /// The number of sessions that there were.
     pub(crate) played: u32,
 }
 
-/// How it goes on after an end.
+/// The ways to go on after an end.
 enum Next {
     Play(Start),
     Leave,
 }
 
-/// Where a session ended, and with what.
+/// The end of a session: where, and with what.
 struct Ended {
     at: Option<NodeId>,
     /// The file of that node as it was, if all was well: until it is edited there is nothing new to show.
@@ -244,7 +244,7 @@ fn what_now() -> Request {
     Request::choice([AGAIN, LEAVE].map(|text| OptionView::new(text, text)).into()).with_default(AGAIN)
 }
 
-/// What was chosen; an empty line is the first.
+/// Returns the choice; an empty line is the first.
 fn chosen(input: &Input) -> Option<&'static str> {
     let text = match input {
         Input::Text(text) => text.trim(),

@@ -20,7 +20,7 @@ use crate::{
     terminal::{self, Width},
 };
 
-/// How many edits wait to be taken; the last one counts.
+/// The number of edits that may wait to be taken; the last one counts.
 const WAITING: usize = 16;
 
 /// A graph, its edits, and how it is run.
@@ -30,7 +30,7 @@ pub(crate) struct Following {
     terms: RunMode,
 }
 
-/// What an edit came to.
+/// The outcome of an edit.
 #[derive(Clone)]
 pub(crate) enum Reload {
     /// It can be run; with what else there is to say, in one line.
@@ -113,7 +113,7 @@ impl Following {
         }
     }
 
-    /// Which scripts are others now.
+    /// Names the scripts that are others now.
     fn told(&self, scripts: &[PathBuf]) -> Option<String> {
         let root = self.graph.live().root();
         let below = |script: &PathBuf| script.strip_prefix(&root).unwrap_or(script).to_string_lossy().into_owned();

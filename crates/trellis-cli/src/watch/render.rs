@@ -1,4 +1,4 @@
-//! How a check that stays open shows what it found: a page that is drawn anew, a report under the last one, or a line of JSON.
+//! The ways in which a check that stays open shows what it found: a page that is drawn anew, a report under the last one, or a line of JSON.
 
 use std::{
     io::{IsTerminal, stdout},
@@ -18,7 +18,7 @@ const MAX_NAMED_SAVES: usize = 3;
 /// To the top, and nothing below.
 const CLEAR_SCREEN: &str = "\x1b[H\x1b[2J";
 
-/// Where reports go.
+/// The place where reports go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReportOutput {
     /// A terminal: the newest report alone.
@@ -29,22 +29,22 @@ pub(crate) enum ReportOutput {
     Json,
 }
 
-/// What is to be shown.
+/// The content of one report.
 pub(super) struct Report<'r> {
     pub(super) graphs: &'r [Checked],
     /// The files that were saved since the last one; none the first time.
     pub(super) changed: &'r [String],
-    /// What could not be read, and why.
+    /// The files that could not be read, and why.
     pub(super) problems: &'r [String],
-    /// Whether errors were found the last time, and none now.
+    /// True if errors were found the last time, and none now.
     pub(super) healed: bool,
     pub(super) took: Duration,
-    /// Whether it is the first.
+    /// True if it is the first.
     pub(super) first: bool,
 }
 
 impl ReportOutput {
-    /// What suits standard output.
+    /// Returns the form that suits standard output.
     pub(crate) fn here() -> Self {
         if stdout().is_terminal() { Self::Page } else { Self::Reports }
     }

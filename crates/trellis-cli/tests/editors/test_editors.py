@@ -27,6 +27,11 @@ async def client(request, lsp_client: LanguageClient, tmp_path):
         workspace_folders=[types.WorkspaceFolder(uri=root.as_uri(), name="support")],
     )
     lsp_client.editor = request.param
+
+    @lsp_client.feature(types.CLIENT_REGISTER_CAPABILITY)
+    def register(params: types.RegistrationParams):
+        return None
+
     lsp_client.initialized_with = await lsp_client.initialize_session(params)
     yield
     await lsp_client.shutdown_session()
@@ -69,7 +74,7 @@ async def test_a_file_is_edited(client: LanguageClient):
     assert offered.position_encoding in ("utf-16", "utf-8")
     assert offered.diagnostic_provider is None, "findings are pushed, and shown once"
     file = File(client, "start.md")
-    await file.findings(lambda found: found == [])
+    await file.findings(lambda found: not found)
 
     # A wrong target shows.
     right = file.text
@@ -89,7 +94,7 @@ async def test_a_file_is_edited(client: LanguageClient):
 
     # The target is followed.
     file.put(right)
-    await file.findings(lambda found: found == [])
+    await file.findings(lambda found: not found)
     places = await client.text_document_definition_async(types.DefinitionParams(**file.at(f"to: {target}", 5)))
     assert [pathlib.Path(place.uri).name for place in places] == [f"{target}.md"]
     hover = await client.text_document_hover_async(types.HoverParams(**file.at(f"to: {target}", 5)))

@@ -153,7 +153,10 @@ fn what_is_missing_and_who_does_not_answer_is_found_before_the_run() {
     let found = &report["diagnostics"][0];
     assert_eq!(found["code"], "unbound-tool", "{report}");
     assert!(
-        found["message"].as_str().unwrap().starts_with("`notes.add` cannot be carried out: no connection to `http://127.0.0.1:"),
+        found["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("`notes.add` and another binding cannot be carried out: no connection to `http://127.0.0.1:"),
         "{report}"
     );
     assert_eq!(sandbox.trellis(&["check", "--reach", "."]).code, Some(2));

@@ -18,7 +18,7 @@ use crate::{input::ToolError, value::Value};
 
 /// A failure with a code.
 fn failure(code: &str, message: impl Into<String>) -> ToolError {
-    ToolError { code: Some(Value::text(code)), ..ToolError::new(message).finally() }
+    ToolError::coded(code, message).finally()
 }
 
 /// A missing or wrong argument.

@@ -18,5 +18,7 @@ pub(super) fn overridden(limits: Limits, set: LimitsSyntax) -> Limits {
         abreast: set.abreast.and_then(|abreast| u32::try_from(abreast).ok()).unwrap_or(limits.abreast),
         parts: set.parts.unwrap_or(limits.parts),
         parts_output: set.parts_output.unwrap_or(limits.parts_output),
+        children: set.children.unwrap_or(limits.children),
+        nested_children: set.nested_children.unwrap_or(limits.nested_children),
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{
     Engine, NotEntered,
     call::{call_of, name},
-    step::Move,
+    step::{Move, find},
 };
 use crate::{
     id::NodeId,
@@ -165,7 +165,7 @@ impl Engine {
     fn calls_now(&self, step: &Move<'_>, node: &Node, pending: &PendingCall, at_gate: bool) -> Option<Result<(), Blocker>> {
         let call: &Call = if at_gate { self.program.graph_of(node).before_each.as_deref()? } else { call_of(node)? };
         let now = step.interpolate(node, call, pending.role.clone());
-        let same = now.as_ref().is_ok_and(|now| alike(now, pending));
+        let same = now.as_ref().is_ok_and(|now| self.alike(now, pending));
         Some(if same { Ok(()) } else { Err(Blocker::CallChanged { pending: pending.name.clone(), now: name(call).into() }) })
     }
 
@@ -212,17 +212,25 @@ impl Engine {
     }
 }
 
-/// Whether two calls call the same: names, arguments, branches and items, whatever their policies say.
-fn alike(now: &PendingCall, pending: &PendingCall) -> bool {
-    let kinds = match (&now.kind, &pending.kind) {
-        (CallKind::Parallel { branches: now, .. }, CallKind::Parallel { branches: pending, .. }) => {
-            let same = |((now_name, now), (name, pending)): (&(_, PendingCall), &(_, PendingCall))| now_name == name && alike(now, pending);
-            now.len() == pending.len() && now.iter().zip(pending).all(same)
-        }
-        (CallKind::Each { items: now, .. }, CallKind::Each { items: pending, .. }) => now == pending,
-        (now, pending) => now == pending,
-    };
-    kinds && (&now.name, &now.args, &now.secrets) == (&pending.name, &pending.args, &pending.secrets)
+impl Engine {
+    /// Whether two calls call the same: names, arguments, branches and items, whatever their policies say.
+    fn alike(&self, now: &PendingCall, pending: &PendingCall) -> bool {
+        let kinds = match (&now.kind, &pending.kind) {
+            (CallKind::Parallel { branches: now, .. }, CallKind::Parallel { branches: pending, .. }) => {
+                let same = |((now_name, now), (name, pending)): (&(_, PendingCall), &(_, PendingCall))| {
+                    now_name == name && self.alike(now, pending)
+                };
+                now.len() == pending.len() && now.iter().zip(pending).all(same)
+            }
+            (CallKind::Each { items: now, .. }, CallKind::Each { items: pending, .. }) => now == pending,
+            // The called node may have another id now.
+            (CallKind::Graph(now), CallKind::Graph(pending)) => {
+                now == pending || find(&self.program, pending).is_some_and(|node| self.program.node(node).id == *now)
+            }
+            (now, pending) => now == pending,
+        };
+        kinds && (&now.name, &now.args, &now.secrets) == (&pending.name, &pending.args, &pending.secrets)
+    }
 }
 
 impl From<NotEntered> for Blocker {

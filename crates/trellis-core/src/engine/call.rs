@@ -10,7 +10,7 @@ use super::{
     step::{Move, is_gate, limits},
 };
 use crate::{
-    id::IdempotencyKey,
+    id::{IdempotencyKey, SessionId},
     language::OnBranchError,
     path::{KeyPath, walk},
     program::{Approve, Call, Callee, Composite, Failure, ITEM, Node, PointIndex, Role, Tool},
@@ -218,6 +218,11 @@ impl Move<'_> {
 
     /// Remembers a call that was left, so that a late result of it is known.
     pub(super) fn remember_left(&mut self, left: &PendingCall) {
+        self.remember_left_of(left, None);
+    }
+
+    /// The same of a call that a left child made.
+    pub(super) fn remember_left_of(&mut self, left: &PendingCall, child: Option<&SessionId>) {
         let abandoned = Arc::make_mut(&mut self.state.abandoned);
         if abandoned.len() >= ABANDONED {
             abandoned.drain(..=abandoned.len() - ABANDONED);
@@ -229,6 +234,7 @@ impl Move<'_> {
             node: left.node.clone(),
             tool: left.name.clone(),
             part: left.part.as_ref().map(|of| of.part.clone()),
+            child: child.cloned(),
             is_settled: false,
         });
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{fail::Stop, step::Move};
 use crate::{
     language::EndSyntax,
-    program::{Failure, Node, PointIndex, Reason, Reply, Role, Target},
+    program::{Edge, Failure, Node, Outcome, PointIndex, Reason, Reply, Role, Target},
     state::{EndReason, Ended},
 };
 
@@ -44,10 +44,23 @@ impl<'e> Move<'e> {
         };
         for edge in others {
             if self.decide(node, &edge.when)? {
-                return Ok(edge.to.clone());
+                return Ok(self.led(reply, edge));
             }
         }
-        Ok(last.to.clone())
+        Ok(self.led(reply, last))
+    }
+
+    /// Where an edge leads: to the end that the rules have, where it is a default of a graph that does not apply to this session (language 5.4).
+    fn led(&self, reply: &Reply, edge: &Edge) -> Target {
+        if !self.state.is_inner || !edge.why.is_graph_wide() {
+            return edge.to.clone();
+        }
+        Target::End(match reply.on {
+            Outcome::Unwound => Reason::RolledBack,
+            Outcome::Denied => Reason::Denied,
+            Outcome::Timeout | Outcome::Signal(_) | Outcome::AnySignal => Reason::Failed(Failure::Timeout),
+            _ => Reason::Failed(Failure::ToolError),
+        })
     }
 
     /// Follows a target that was chosen at `point`.

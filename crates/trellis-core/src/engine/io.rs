@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    id::{CallId, NodeId, SignalName},
+    id::{CallId, NodeId, SessionId, SignalName},
     language::InputType,
     state::{ContextWrite, EndReason, PendingCall, State},
     value::Value,
@@ -258,6 +258,13 @@ pub enum Event {
         id: CallId,
         /// Whether its undo joined the effects.
         joined: bool,
+    },
+    /// A child was left, or ended without success; its effects joined those of this session.
+    LeftChild {
+        /// The child.
+        child: SessionId,
+        /// The number of effects that joined.
+        effects: u32,
     },
     /// The result of a call arrived after the end.
     DeadLetter(CallId),

@@ -19,13 +19,19 @@ use crate::{
 
 impl Move<'_> {
     /// The step of a late result: the same state, but for an effect that may have joined.
-    pub(super) fn late(mut self, abandoned: &Abandoned, result: ToolResult) -> Step {
+    /// `child` is the left child that made the call, while it is known.
+    pub(super) fn late(mut self, abandoned: &Abandoned, child: Option<&State>, result: ToolResult) -> Step {
         self.settle(&result.id);
         if self.state.status == Status::Terminated {
             self.events.push(Event::DeadLetter(result.id));
             return self.into_step();
         }
-        let effect = self.late_effect(abandoned, result.outcome);
+        let effect = match (&abandoned.child, child) {
+            (None, _) => self.late_effect(abandoned, result.outcome),
+            (Some(_), Some(child)) => Move::new(self.engine, child.clone()).late_effect(abandoned, result.outcome),
+            (Some(_), None) => self.late_unknown(abandoned, result.outcome),
+        };
+        let effect = effect.filter(|effect| !self.state.effects.holds(&effect.key));
         let joined = effect.is_some();
         if let Some(effect) = effect {
             self.state.effects.push(effect);
@@ -60,6 +66,13 @@ impl Move<'_> {
         }
         // An undo that cannot be made any more is at least listed: what happened must not be forgotten.
         self.replayed(node, call, abandoned, value).unwrap_or_else(|_| Some(irreversible(abandoned)))
+    }
+
+    /// The effect of a call of a child that is not known any more: it can be listed, not undone.
+    fn late_unknown(&self, abandoned: &Abandoned, outcome: super::ToolOutcome) -> Option<Effect> {
+        let state = State { current_node_id: abandoned.node.clone(), ..self.state.clone() };
+        let effect = Move::new(self.engine, state).late_effect(abandoned, outcome)?;
+        Some(Effect { undo: None, ..effect })
     }
 
     /// The effect of an item of `each`: items have no undo, so one that cannot be undone is listed.

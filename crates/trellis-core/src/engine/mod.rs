@@ -6,6 +6,7 @@ mod acceptance;
 mod adopt;
 mod believe;
 mod call;
+mod children;
 mod choose;
 mod enter;
 mod fail;
@@ -33,6 +34,7 @@ mod write;
 pub use self::relocate::NotEntered;
 pub use acceptance::Acceptance;
 pub use adopt::{Adopted, Blocker, ChangedCall, Moved};
+pub use children::NotBegun;
 pub(crate) use input::{accept, accept_default};
 pub use io::{Action, AnyInput, Call, EndView, Event, Next, NoInput, OptionView, Request, RequestType, Step, View};
 pub use predicates::{MissingPredicate, Predicates, Unanswered};
@@ -143,7 +145,7 @@ impl Engine {
     /// # Errors
     /// The context does not fit; nothing began.
     pub fn start(&self, start: Start) -> Result<Step, StartError> {
-        self.begin_session(start)
+        self.begin_as(start, false)
     }
 
     /// What the host should do now. Pure; a pending call is repeated byte for byte (language 7.2).

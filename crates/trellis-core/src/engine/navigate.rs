@@ -12,7 +12,7 @@ use super::{
 use crate::{
     id::{CallId, SignalName},
     language::InputType,
-    program::{Choice, Listen, Node, Outcome, PointIndex, Role},
+    program::{Choice, Listen, Node, Outcome, PointIndex, Reply, Role},
     scope::Scope,
     state::{EndReason, State, Status},
     value::Value,
@@ -109,7 +109,8 @@ impl Engine {
             return self.time_out(state, point);
         }
         let exact = self.program.reply(point, &Outcome::Signal(signal.clone()));
-        let Some(reply) = exact.or_else(|| self.program.reply(point, &Outcome::AnySignal)) else {
+        let reply = exact.or_else(|| self.program.reply(point, &Outcome::AnySignal));
+        let Some(reply) = reply.filter(|reply| timeout || self.applies(state, reply)) else {
             let (node, signal) = (node.id.clone(), signal.clone());
             return Err(NavigateError::UnhandledSignal { node, signal, expected: self.expected(state) });
         };
@@ -118,6 +119,11 @@ impl Engine {
         step.abandon();
         let done = step.take(point, reply);
         step.close(done).map_err(NavigateError::Unanswered)
+    }
+
+    /// Whether a reply is more than a default of the graph that does not apply to this session (language 5.4).
+    fn applies(&self, state: &State, reply: &Reply) -> bool {
+        !state.is_inner || self.program.edges_of(reply).iter().any(|edge| !edge.why.is_graph_wide())
     }
 
     /// The host's clock ran out for the pending call.
@@ -154,7 +160,7 @@ impl Engine {
         }
         let left = state.abandoned.iter().find(|abandoned| abandoned.id == result.id);
         if let Some(abandoned) = left.filter(|abandoned| !abandoned.is_settled) {
-            return Ok(Move::new(self, state.clone()).late(abandoned, result));
+            return Ok(Move::new(self, state.clone()).late(abandoned, None, result));
         }
         if state.status == Status::Terminated && left.is_none() {
             return Err(self.ended(state));

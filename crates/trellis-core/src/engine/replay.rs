@@ -27,7 +27,7 @@ pub struct Divergence {
 impl Engine {
     pub(super) fn walk(&self, start: Start, moments: impl IntoIterator<Item = Moment>) -> Result<State, Divergence> {
         let at = start.at.clone();
-        let begun = self.begin_session(start);
+        let begun = self.begin_as(start, false);
         let mut state = begun.map_err(|error| self.not_started(at, &error))?.state;
         for (index, moment) in moments.into_iter().enumerate() {
             let Moment { input, answers, to } = moment;

@@ -26,7 +26,7 @@ fn unnamed(fingerprint: &str) -> SessionId {
 }
 
 impl Engine {
-    pub(super) fn begin_session(&self, start: Start) -> Result<Step, StartError> {
+    pub(super) fn begin_as(&self, start: Start, is_inner: bool) -> Result<Step, StartError> {
         let node = match start.at {
             Some(id) => self.program.find(&id).ok_or(StartError::UnknownNode(id))?,
             None => self.program.root().entry,
@@ -59,6 +59,7 @@ impl Engine {
                 version: VERSION,
                 session_id: start.session.unwrap_or_else(|| unnamed(self.program.fingerprint())),
                 graph: self.graph.clone(),
+                is_inner,
                 program: self.program.fingerprint().clone(),
                 current_node_id: node.id.clone(),
                 status: Status::Active,

@@ -264,6 +264,13 @@ pub enum Failure {
     Limit,
 }
 
+impl Provenance {
+    /// Returns true for a default of a graph that does not apply to a child which a node of that graph calls (language 5.4).
+    pub fn is_graph_wide(&self) -> bool {
+        matches!(self, Self::SignalDefault | Self::ErrorDefault | Self::OnRolledBack)
+    }
+}
+
 impl Failure {
     /// The code in `ended.code`.
     pub fn as_str(self) -> &'static str {

@@ -55,6 +55,10 @@ pub struct Limits {
     pub parts: u64,
     /// Bytes of what came of the parts of one call, together, as compact JSON: 16 MiB.
     pub parts_output: u64,
+    /// Child sessions that are alive in one tree: 1,000. Enforced by hosts.
+    pub children: u64,
+    /// Children in children: 64. Enforced by hosts.
+    pub nested_children: u64,
 }
 
 impl Default for Limits {
@@ -73,6 +77,8 @@ impl Default for Limits {
             abreast: 16,
             parts: 1_000,
             parts_output: 16 << 20,
+            children: 1_000,
+            nested_children: 64,
         }
     }
 }

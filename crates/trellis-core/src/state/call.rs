@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::part_name::{PartCalls, PartName};
 
 use crate::{
-    id::{CallId, IdempotencyKey, NodeId},
+    id::{CallId, IdempotencyKey, NodeId, SessionId},
     language::{Retry, SecretUse},
     value::{Mapping, Value},
 };
@@ -269,6 +269,9 @@ pub struct Abandoned {
     /// Which part of a call it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<PartName>,
+    /// The left child that made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child: Option<SessionId>,
     /// Whether a late result of it was recorded: it is settled, and another one is none.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_settled: bool,

@@ -41,6 +41,9 @@ pub struct State {
     /// The name of the graph that it began in, if that has one: its calls are told apart by it. Sessions that began before have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph: Option<Arc<str>>,
+    /// Whether a node of its own graph called it: of the graph-wide keys only `before_each` and `retry` apply to it (language 5.4).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_inner: bool,
     /// The program that wrote it; information only.
     pub program: Arc<str>,
     /// The node it stands at, or is about to enter while `before_each` is pending.
@@ -96,6 +99,20 @@ impl State {
     pub fn lacks_parts(&self) -> bool {
         let count = self.pending_tool_call.as_ref().and_then(|call| call.kind.parts());
         count.is_some_and(|count| count != self.parts.len())
+    }
+
+    /// Whether this is an attempt of a `graph` call that the state waits for: its result is that of a child session.
+    pub fn calls_graph(&self, id: &CallId) -> bool {
+        let Some(call) = &self.pending_tool_call else { return false };
+        let is_of =
+            |branch: &PendingCall| id.as_str().strip_prefix(branch.idempotency_key.as_str()).is_some_and(|rest| rest.starts_with('-'));
+        match &call.kind {
+            CallKind::Graph(_) => call.id == *id,
+            CallKind::Parallel { branches, .. } => {
+                branches.iter().any(|(_, branch)| matches!(branch.kind, CallKind::Graph(_)) && is_of(branch))
+            }
+            CallKind::Tool | CallKind::Each { .. } => false,
+        }
     }
 
     /// Forgets the pending call with its parts, and hands it over.
@@ -268,12 +285,14 @@ mod tests {
             node: "pay".into(),
             tool: "charge".into(),
             part: None,
+            child: None,
             is_settled: true,
         };
         State {
             version: VERSION,
             session_id: "s".into(),
             graph: Some("shop".into()),
+            is_inner: false,
             program: "f".into(),
             current_node_id: "pay".into(),
             status: Status::WaitingForTool,

@@ -108,4 +108,8 @@ pub struct LimitsSyntax {
     pub parts: Option<u64>,
     /// `parts_output`
     pub parts_output: Option<u64>,
+    /// `children`
+    pub children: Option<u64>,
+    /// `nested_children`
+    pub nested_children: Option<u64>,
 }

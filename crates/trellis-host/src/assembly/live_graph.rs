@@ -28,7 +28,7 @@ pub struct LiveGraph {
     watch: Watch,
     live: Live,
     assembly: Assembly,
-    /// When the version that runs was loaded.
+    /// The time at which the version that runs was loaded.
     taken: SystemTime,
 }
 
@@ -38,9 +38,9 @@ pub struct LiveGraph {
 pub struct Reload {
     /// The edit, with the version that it came to.
     pub edit: Edit,
-    /// What it comes to here; nothing where the graph is gone.
+    /// The version as it is assembled here; nothing where the graph is gone.
     pub assembled: Option<Assembled>,
-    /// When the version was loaded that goes on if this one cannot be run.
+    /// The time at which the version was loaded that goes on if this one cannot be run.
     pub since: SystemTime,
 }
 
@@ -69,7 +69,7 @@ impl LiveGraph {
         Ok(Self { watch, live, assembly, taken: SystemTime::now() })
     }
 
-    /// How it is run.
+    /// Returns the terms on which it is run.
     pub fn assembly(&self) -> &Assembly {
         &self.assembly
     }
@@ -79,7 +79,7 @@ impl LiveGraph {
         &self.live
     }
 
-    /// Why the system does not help to watch, if it does not.
+    /// Returns the reason why the system does not help to watch, if it does not.
     pub fn trouble(&self) -> Option<&WatchError> {
         self.watch.trouble()
     }

@@ -35,7 +35,7 @@ use crate::{
 
 type Register = dyn Fn(Bindings) -> Bindings + Send + Sync;
 
-/// How graphs are run here.
+/// The terms on which graphs are run here.
 ///
 /// ```
 /// use trellis_core::Value;
@@ -61,21 +61,21 @@ pub struct Runnable {
     pub engine: Engine,
     /// The carriers of its calls.
     pub bindings: Bindings,
-    /// What its bindings share; to be closed when nothing is called any more.
+    /// The things that its bindings share; to be closed when nothing is called any more.
     pub host: Host,
 }
 
-/// What assembling came to.
+/// The outcome of assembling.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Assembled {
-    /// What this host has to say about the graph beside the compiler, in the severities that its files ask for.
+    /// The findings of this host about the graph, beside those of the compiler, in the severities that its files ask for.
     pub findings: Vec<Diagnostic>,
     /// The graph, if it can be run here.
     pub runnable: Result<Runnable, NotRunnable>,
 }
 
-/// Why a graph cannot be run here.
+/// The reason why a graph cannot be run here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotRunnable {

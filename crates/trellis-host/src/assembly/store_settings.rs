@@ -1,4 +1,4 @@
-//! Where the sessions of a graph are kept, from what a person or the environment says.
+//! The place where the sessions of a graph are kept, from what a person or the environment says.
 
 use std::{
     fs,
@@ -16,7 +16,7 @@ use crate::store::{Keys, Sealed};
 const FOLDER: &str = ".trellis";
 const FILE: &str = "sessions.db";
 
-/// Which store is meant, how it is sealed and redacted, and the name that a graph has there.
+/// The store that is meant, how it is sealed and redacted, and the name that a graph has there.
 ///
 /// ```
 /// use std::path::Path;
@@ -47,8 +47,8 @@ pub struct OpenStore {
 }
 
 impl StoreSettings {
-    /// The store of the graph at `path`: `.trellis/sessions.db` in its folder, where no other address is given. What its files redact is not stored, and
-    /// its name is what its project file calls it, else that of its folder or file.
+    /// The store of the graph at `path`: `.trellis/sessions.db` in its folder, where no other address is given. What its files redact is not stored,
+    /// and its name is what its project file calls it, else that of its folder or file.
     pub fn of(path: &Path, documents: &[Arc<Document>]) -> Self {
         let folder = if path.is_file() { path.parent().unwrap_or(Path::new("")) } else { path };
         Self {
@@ -107,12 +107,12 @@ impl StoreSettings {
         self.key_file.as_deref()
     }
 
-    /// Whether nobody gave an address.
+    /// Returns whether nobody gave an address.
     pub fn is_default(&self) -> bool {
         self.is_default
     }
 
-    /// Whether what is put there is there in another run.
+    /// Returns whether what is put there is there in another run.
     pub fn lasts(&self) -> bool {
         self.address != "memory"
     }
@@ -130,8 +130,8 @@ impl StoreSettings {
         self.wrapped(store::open(&self.address).await?)
     }
 
-    /// Opens the store for somebody who looks at sessions that are there, or moves them: nothing is made. Where nobody gave an address, and nothing was
-    /// ever kept, there is an empty one.
+    /// Opens the store for somebody who looks at sessions that are there, or moves them: nothing is made. Where nobody gave an address, and nothing
+    /// was ever kept, there is an empty one.
     ///
     /// # Errors
     /// The store with the given address is not there, or it cannot be read.
@@ -184,7 +184,7 @@ impl StoreSettings {
         self.key_file.as_deref().map(Keys::read).transpose()
     }
 
-    /// Whether nobody gave an address, and the usual store was never made.
+    /// Returns whether nobody gave an address, and the usual store was never made.
     fn is_untouched(&self) -> bool {
         self.is_default && self.address.strip_prefix("sqlite:").is_some_and(|file| !Path::new(file).exists())
     }

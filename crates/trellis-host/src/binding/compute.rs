@@ -68,10 +68,7 @@ impl ComputeFile {
     }
 
     fn result(&self, args: &Mapping, output: u64) -> Result<Value, ToolError> {
-        let refused = |why: &Vec<String>| {
-            let code = Some(Value::text("compute"));
-            ToolError { code, ..ToolError::new(why.join("; ")).finally() }
-        };
+        let refused = |why: &Vec<String>| ToolError::coded("compute", why.join("; ")).finally();
         let file = self.parsed.as_ref().map_err(refused)?;
         file.evaluate(args, RenderLimits { output, fuel: FUEL }, output).map_err(ToolError::from)
     }

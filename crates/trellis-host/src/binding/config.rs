@@ -11,7 +11,7 @@ use trellis_core::{
     Code, Diagnostic, Mapping,
     diagnostic::{FilePath, Severity, did_you_mean},
     span::{Span, Spanned},
-    syntax::duration,
+    syntax::{duration, project::HostConfig},
     template::Shape,
 };
 
@@ -28,9 +28,15 @@ pub(super) struct ConfigReader<'s> {
     pub(super) found: Vec<Diagnostic>,
 }
 
-impl ConfigReader<'_> {
-    /// The keys that `C` names. Decoding ends at the first mistake, so a key with one is reported, with the help that `help` has for it and its value,
-    /// and left out; the others are decoded again.
+impl<'s> ConfigReader<'s> {
+    /// A reader of a mapping at a path of a project file; `around` is the place of what no span is known of.
+    pub(super) fn new(config: &'s HostConfig, mapping: &'s Mapping, prefix: &'s str, around: Span) -> Self {
+        let HostConfig { spans, shapes, path, .. } = config;
+        Self { config: mapping, spans, shapes, prefix, around, path, found: Vec::new() }
+    }
+
+    /// The keys that `C` names. Decoding ends at the first mistake, so a key with one is reported, with the help that `help` has for it and its
+    /// value, and left out; the others are decoded again.
     pub(super) fn read<C: DeserializeOwned + Default>(&mut self, help: impl Fn(&str, &str) -> Option<String>) -> C {
         let Ok(serde_yaml::Value::Mapping(mut keys)) = serde_yaml::to_value(self.config) else { return C::default() };
         loop {
@@ -133,19 +139,21 @@ pub(super) fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer
     T::deserialize(deserializer).map(Some)
 }
 
-/// What serde expects, in our words.
+/// Returns the words for what serde expects.
 fn wanted_words(wanted: &str) -> &str {
     match wanted {
         "a sequence" => "a list of texts",
         "a string" => "a text",
         "path string" => "a path",
+        "f64" => "a number",
         "u64" => "a whole number from 0 on",
         "a map" => "a mapping",
+        structure if structure.starts_with("struct ") => "a mapping",
         wanted => wanted,
     }
 }
 
-/// What serde met instead.
+/// Returns the words for what serde met instead.
 fn met_words(met: &str) -> &str {
     match met.split(' ').next() {
         Some("string") => "a text",

@@ -1,4 +1,4 @@
-//! What the one who carries a call out gets to know of it, and can say and hear meanwhile.
+//! The facts that the one who carries a call out gets to know of it, and can say and hear meanwhile.
 
 use std::{
     fmt,
@@ -23,7 +23,7 @@ pub(crate) type Report = Arc<dyn Fn(&str) + Send + Sync>;
 pub struct Delta {
     /// The text that comes next.
     pub text: Arc<str>,
-    /// Whether it takes back what was told of this call before: another provider speaks.
+    /// True if it takes back what was told of this call before: another provider speaks.
     pub is_reset: bool,
 }
 
@@ -46,7 +46,7 @@ impl Cancel {
         self.0.1.notify_waiters();
     }
 
-    /// Whether somebody asked.
+    /// Returns whether somebody asked.
     pub fn is_cancelled(&self) -> bool {
         self.0.0.load(Ordering::Acquire)
     }
@@ -68,7 +68,7 @@ impl fmt::Debug for Cancel {
     }
 }
 
-/// Who has a call carried out.
+/// The session that has a call carried out.
 #[derive(Clone)]
 pub struct Caller {
     session: SessionId,
@@ -77,14 +77,16 @@ pub struct Caller {
     cancel: Cancel,
     report: Report,
     watch: Option<Watch>,
-    /// How many calls it is called by, one within the other.
+    traceparent: Option<Arc<str>>,
+    /// The number of calls that it is called by, one within the other.
     depth: u8,
 }
 
 impl Caller {
     /// A call of this session, of the graph that the host calls so. `report` takes lines about its progress.
     pub fn new(session: SessionId, graph: Arc<str>, report: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Self { session, graph, context: Context::default(), cancel: Cancel::new(), report: Arc::new(report), watch: None, depth: 0 }
+        let (context, cancel, report) = (Context::default(), Cancel::new(), Arc::new(report));
+        Self { session, graph, context, cancel, report, watch: None, traceparent: None, depth: 0 }
     }
 
     /// The same, of a session with this context: what of it nobody may see is masked in what the tool says.
@@ -97,6 +99,12 @@ impl Caller {
     #[must_use]
     pub fn watched(self, watch: impl Fn(Delta) + Send + Sync + 'static) -> Self {
         Self { watch: Some(Arc::new(watch)), ..self }
+    }
+
+    /// The same for a call whose span has this name, a W3C `traceparent`.
+    #[must_use]
+    pub fn traced(self, traceparent: Option<String>) -> Self {
+        Self { traceparent: traceparent.map(Into::into), ..self }
     }
 
     #[cfg(test)]
@@ -157,8 +165,10 @@ pub struct CallContext {
     pub call: CallId,
     /// The same for all attempts of one call, also after a crash: what was done under a key need not be done again (language 7.8).
     pub idempotency_key: IdempotencyKey,
-    /// Which attempt it is, from 1.
+    /// The number of the attempt, from 1.
     pub attempt: u32,
+    /// The name of the call's span, a W3C `traceparent`, where somebody makes spans that others can continue.
+    pub traceparent: Option<Arc<str>>,
     cancel: Cancel,
     report: Report,
     watch: Option<Watch>,
@@ -173,14 +183,15 @@ impl CallContext {
             call: call.id.clone(),
             idempotency_key: call.idempotency_key.clone(),
             attempt: call.attempt,
+            traceparent: caller.traceparent.clone(),
             cancel: caller.cancel.clone(),
             report,
             watch: caller.watch.clone(),
         }
     }
 
-    /// Whether, and when, the call is to stop: its time was up, or a signal took the session elsewhere. A function on a thread of its own is not
-    /// stopped otherwise.
+    /// Returns the flag that says whether, and when, the call is to stop: its time was up, or a signal took the session elsewhere. A function on a
+    /// thread of its own is not stopped otherwise.
     pub fn cancel(&self) -> &Cancel {
         &self.cancel
     }
@@ -189,7 +200,7 @@ impl CallContext {
         &*self.report
     }
 
-    /// Whether somebody watches the text that a model writes.
+    /// Returns whether somebody watches the text that a model writes.
     pub fn is_watched(&self) -> bool {
         self.watch.is_some()
     }

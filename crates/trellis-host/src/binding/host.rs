@@ -1,4 +1,4 @@
-//! What the bindings of a host share, over all its graphs and reloads.
+//! The things that the bindings of a host share, over all its graphs and reloads.
 
 use std::{
     any::{Any, TypeId},

@@ -27,7 +27,7 @@ pub struct Job<'c> {
     pub args: Mapping,
     /// Time that the attempt may take, counted from its start.
     pub timeout: Option<Duration>,
-    /// Who asks, whether it is to stop, and where progress goes.
+    /// The one who asks, whether the call is to stop, and where progress goes.
     pub context: CallContext,
     /// The tools that a model is offered, as the program has them now (world 9.19).
     pub offered: Vec<Offered>,
@@ -54,7 +54,7 @@ pub(super) struct Peers<'c> {
 pub struct Offered {
     /// Its name, as the graph has it.
     pub name: Arc<str>,
-    /// What it is for.
+    /// The purpose of the tool.
     pub description: Option<Arc<str>>,
     /// The schema of its arguments.
     pub parameters: Option<Value>,
@@ -165,11 +165,7 @@ impl Job<'_> {
         let limits = RenderLimits { output: self.bounds.output, fuel: DEFAULT_FUEL };
         let value = shape.evaluate(&Scope::of_call(&self.args, self.call), limits, &mut Vec::new());
         let failed = |error: TemplateError| {
-            let code = Some(Value::text("template"));
-            ToolError {
-                code,
-                ..ToolError::new(format!("the binding of `{}` cannot be filled in: {}", self.tool(), error.message)).finally()
-            }
+            ToolError::coded("template", format!("the binding of `{}` cannot be filled in: {}", self.tool(), error.message)).finally()
         };
         Ok(value.map_err(failed)?.unwrap_or_default())
     }
@@ -177,14 +173,15 @@ impl Job<'_> {
     /// A result that is no longer than [`Job::output_limit`].
     ///
     /// # Errors
-    /// It is longer: the error names both sizes.
+    /// Code `too-large`: it is longer; the error names both sizes.
     pub fn bounded(&self, value: Value) -> Result<Value, ToolError> {
         let (size, limit) = (value.size(), self.bounds.output);
         if size <= limit {
             return Ok(value);
         }
         let tool = self.tool();
-        Err(ToolError::new(format!("the result of `{tool}` is {size} bytes, more than the {limit} that `limits.tool_output` allows")))
+        let message = format!("the result of `{tool}` is {size} bytes, more than the {limit} that `limits.tool_output` allows");
+        Err(ToolError::coded("too-large", message).finally())
     }
 }
 

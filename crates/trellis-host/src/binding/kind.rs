@@ -1,13 +1,13 @@
 //! A kind of binding: the trait that carries out calls, and how one is read from a project file.
 //!
-//! A kind reads its own keys of a binding and becomes something that runs. [`super::Bindings`] finds it by graph and tool, fills in secrets, masks and
-//! bounds; a kind sees one [`Job`] at a time and decides nothing about the graph.
+//! A kind reads its own keys of a binding and becomes something that runs. [`super::Bindings`] finds it by graph and tool, fills in secrets, masks
+//! and bounds; a kind sees one [`Job`] at a time and decides nothing about the graph.
 
 use std::{fmt, path::Path, pin::Pin, sync::Arc, time::Duration};
 
 use trellis_core::{Code, Document, ToolError, Value, diagnostic::Severity, program::Graph, syntax::project::HostConfig};
 
-use super::{Host, Job, config::ConfigReader};
+use super::{Host, Job, config::ConfigReader, limits::Entrance};
 
 /// A future that a [`Binding`] gives.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -59,8 +59,8 @@ pub trait Binding: fmt::Debug + Send + Sync {
         Box::pin(std::future::ready(Vec::new()))
     }
 
-    /// The JSON Schema that the other side holds arguments to, asked after [`Binding::reach`]; `None` where it says nothing, or where its arguments are
-    /// not those of the call.
+    /// The JSON Schema that the other side holds arguments to, asked after [`Binding::reach`]; `None` where it says nothing, or where its arguments
+    /// are not those of the call.
     fn takes(&self) -> Pending<'_, Option<Value>> {
         Box::pin(std::future::ready(None))
     }
@@ -97,18 +97,20 @@ pub struct Obstacle {
     pub place: String,
     /// Its kind.
     pub code: Code,
-    /// How grave it is.
+    /// Its severity.
     pub severity: Severity,
     /// The reason, as the end of a sentence.
     pub message: String,
-    /// How to mend it.
+    /// The remedy.
     pub help: Option<String>,
+    /// The server, host or provider that it is about, where other bindings may call it too: the same message about it is told once.
+    pub peer: Option<Arc<str>>,
 }
 
 impl Obstacle {
     /// An obstacle that keeps every call from success.
     pub fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { place: place.into(), code: Code::UnboundTool, severity: Severity::Error, message: message.into(), help: None }
+        Self { place: place.into(), code: Code::UnboundTool, severity: Severity::Error, message: message.into(), help: None, peer: None }
     }
 
     /// The same with advice.
@@ -116,6 +118,33 @@ impl Obstacle {
     pub fn help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }
     }
+
+    /// A warning about a variable that has calls go unencrypted to another machine, if its URL does (world 9.11).
+    #[cfg(feature = "http")]
+    pub(super) fn unprotected(place: &str, variable: &str, url: &str) -> Option<Self> {
+        let host = crate::http::unprotected(url)?;
+        let found = Self::new(place, format!("the variable `{variable}` has everything go unencrypted to `{host}`"));
+        Some(Self { severity: Severity::Warning, ..found.help("set it to a URL of `https:`").about(&host) })
+    }
+
+    /// The same about a server, host or provider.
+    #[must_use]
+    pub fn about(self, peer: &str) -> Self {
+        Self { peer: Some(peer.into()), ..self }
+    }
+}
+
+/// Time that one server, host or provider has to answer when it is looked for (world 9.8).
+pub(super) const REACH: Duration = Duration::from_secs(10);
+
+/// Looks for a server, host or provider, for as long as [`REACH`].
+///
+/// # Errors
+/// The work's own; that nothing answered in time.
+#[cfg(feature = "http")]
+pub(super) async fn within_reach<T>(peer: &str, work: impl Future<Output = Result<T, ToolError>> + Send) -> Result<T, ToolError> {
+    let late = || ToolError::new(format!("{peer} did not answer within {} s", REACH.as_secs()));
+    tokio::time::timeout(REACH, work).await.unwrap_or_else(|_| Err(late()))
 }
 
 /// The place of a binding in its project, and what the host shares among bindings.
@@ -142,17 +171,23 @@ pub(super) struct Kind {
     pub(super) read: fn(&mut ConfigReader<'_>, &Site<'_>) -> Option<Carrier>,
 }
 
-/// Who carries out the calls of a bound tool.
+/// The one who carries out the calls of a bound tool.
 #[derive(Clone, Debug)]
 pub(super) enum Carrier {
-    /// The binding itself.
-    Binding(Arc<dyn Binding>),
+    /// The binding itself, and where its calls wait for the turn of their server.
+    Binding(Arc<dyn Binding>, Option<Entrance>),
     /// The function that is registered under a name.
     Function(Arc<str>),
 }
 
 impl Carrier {
     pub(super) fn new(binding: impl Binding + 'static) -> Self {
-        Self::Binding(Arc::new(binding))
+        Self::Binding(Arc::new(binding), None)
+    }
+
+    /// A binding whose calls go through the entrance of their server.
+    #[cfg(feature = "mcp")]
+    pub(super) fn through(binding: impl Binding + 'static, entrance: Option<Entrance>) -> Self {
+        Self::Binding(Arc::new(binding), entrance)
     }
 }

@@ -1,8 +1,8 @@
 //! `rate`, `abreast` and `max_wait`: how often a tool is called, how many of its calls run at once, and how long it may ask to be left alone
 //! (world 9.3, 11.6).
 //!
-//! A call enters the turnstile of its tool before it begins, in the order of coming; its timeout does not count meanwhile. Turnstiles belong to the
-//! process, so that an edit of the graph lets nobody in before their turn.
+//! A call enters the turnstile of its tool before it begins, then that of its server, in the order of coming; its timeout does not count meanwhile.
+//! Turnstiles belong to the process, so that an edit of the graph lets nobody in before their turn.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -48,11 +48,16 @@ impl Default for CallLimits {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct LimitKeys {
+struct TurnKeys {
     #[serde(deserialize_with = "given")]
     rate: Option<RateKeys>,
     #[serde(deserialize_with = "given")]
     abreast: Option<u64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct WaitKeys {
     #[serde(deserialize_with = "given")]
     max_wait: Option<Wait>,
 }
@@ -67,16 +72,20 @@ struct RateKeys {
 }
 
 impl CallLimits {
-    /// The limits that stand in a mapping, beside its other keys.
+    /// The limits of a binding, which stand beside its other keys.
     pub(super) fn read(reader: &mut ConfigReader<'_>) -> Self {
+        let limits = Self::read_turns(reader);
+        let WaitKeys { max_wait } = reader.read(|_, value| Some(duration::help(value)));
+        // It may stand in `http` as well (9.10), whose reader reports its mistakes.
+        let within = reader.config.get("http").and_then(|http| http.get("max_wait")?.as_str()).and_then(duration::parse);
+        Self { max_wait: max_wait.map(|wait| wait.0).or(within).unwrap_or(MAX_WAIT), ..limits }
+    }
+
+    /// `rate` and `abreast`, of a binding or a server.
+    pub(super) fn read_turns(reader: &mut ConfigReader<'_>) -> Self {
         const RATE: &str = "write how many calls may begin within a time: `rate: {max: 10, per: 1s}`";
-        let help = |key: &str, value: &str| match key {
-            "rate" => Some(RATE.to_owned()),
-            "max_wait" => Some(duration::help(value)),
-            _ => None,
-        };
         let before = reader.found.len();
-        let LimitKeys { rate, abreast, max_wait } = reader.read(help);
+        let TurnKeys { rate, abreast } = reader.read(|key, _| (key == "rate").then(|| RATE.to_owned()));
         if abreast == Some(0) {
             reader.report("abreast", "`abreast` takes a whole number from 1 on".to_owned(), None);
         }
@@ -90,28 +99,15 @@ impl CallLimits {
         }
         let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         let rate = rate.and_then(|rate| Some((count(rate.max?), rate.per?.0))).filter(|(max, per)| *max > 0 && !per.is_zero());
-        // It may stand in `http` as well (9.10), whose reader reports its mistakes.
-        let within = reader.config.get("http").and_then(|http| http.get("max_wait")?.as_str()).and_then(duration::parse);
-        let max_wait = max_wait.map(|wait| wait.0).or(within).unwrap_or(MAX_WAIT);
-        Self { rate, abreast: abreast.map(count).filter(|abreast| *abreast > 0), max_wait }
+        Self { rate, abreast: abreast.map(count).filter(|abreast| *abreast > 0), ..Self::default() }
     }
 
     /// The limits of a binding whose mistakes are reported elsewhere.
     pub(super) fn of(config: &HostConfig) -> Self {
-        let (path, around) = (&config.path, Span::at(0));
-        let mut reader = ConfigReader {
-            config: &config.values,
-            spans: &config.spans,
-            shapes: &config.shapes,
-            prefix: "",
-            around,
-            path,
-            found: Vec::new(),
-        };
-        Self::read(&mut reader)
+        Self::read(&mut ConfigReader::new(config, &config.values, "", Span::at(0)))
     }
 
-    /// Whether calls ever wait.
+    /// Returns whether calls ever wait.
     fn holds(&self) -> bool {
         self.rate.is_some() || self.abreast.is_some()
     }
@@ -152,7 +148,7 @@ pub(super) struct Entrance {
 
 #[derive(Debug, Default)]
 struct Turnstile {
-    /// Who comes first is let in first.
+    /// The queue: who comes first is let in first.
     order: tokio::sync::Mutex<()>,
     crowd: Mutex<Crowd>,
     freed: Notify,
@@ -161,7 +157,7 @@ struct Turnstile {
 #[derive(Debug, Default)]
 struct Crowd {
     running: usize,
-    /// When the last calls began.
+    /// The times at which the last calls began.
     begun: VecDeque<Instant>,
 }
 
@@ -169,7 +165,7 @@ struct Crowd {
 #[derive(Debug)]
 pub(super) struct Admission(Arc<Turnstile>);
 
-/// Why a call is not let in yet.
+/// The reason why a call is not let in yet.
 enum NotYet {
     Until(Instant),
     UntilFreed,
@@ -309,6 +305,6 @@ mod tests {
         assert_eq!(found(r#"{"rate":{"max":3,"pre":"1s"}}"#).len(), 1);
         assert_eq!(found(r#"{"rate":{"max":3}}"#), ["`rate.per` takes a duration above zero"]);
         assert_eq!(found(r#"{"rate":{"max":0,"per":"1s"}}"#), ["`rate.max` takes a whole number from 1 to 1000000"]);
-        assert_eq!(found(r#"{"rate":10,"max_wait":"long"}"#).len(), 2);
+        assert_eq!(found(r#"{"rate":10,"max_wait":"long"}"#), ["`rate` takes a mapping, not an integer", "`long` is no duration"]);
     }
 }

@@ -9,6 +9,7 @@ mod builtin;
 mod compute;
 mod config;
 mod context;
+mod frontmatter;
 mod function;
 mod hidden;
 mod host;
@@ -30,10 +31,14 @@ mod process;
 mod process_group;
 mod progress;
 mod registry;
+#[cfg(any(feature = "mcp", feature = "model", feature = "processes"))]
+mod sealed;
 mod settings;
 #[cfg(feature = "schemars")]
 mod typed;
 mod unbound;
+#[cfg(feature = "http")]
+mod variable;
 
 use std::{
     collections::BTreeMap,
@@ -75,21 +80,21 @@ use crate::secrets::{FilledCall, SHORTEST, Secrets};
 /// Everything that this host can carry out.
 #[derive(Clone, Default)]
 pub struct Bindings {
-    /// What project files bind: by graph root, then by tool.
+    /// The bindings of project files: by graph root, then by tool.
     bound: BTreeMap<Arc<str>, BTreeMap<Arc<str>, Bound>>,
-    /// What an embedder binds, in every graph: by tool.
+    /// The bindings of an embedder, in every graph: by tool.
     registered: BTreeMap<Arc<str>, Arc<dyn Binding>>,
     #[cfg(feature = "schemars")]
     typed: BTreeMap<Arc<str>, typed::Declaration>,
     secrets: Secrets,
-    /// What `policy` and `budget` say.
+    /// The settings of `policy` and `budget`.
     settings: SessionSettings,
     /// Bounds of the calls that project files write: by graph root, then by tool.
     limits: BTreeMap<Arc<str>, BTreeMap<Arc<str>, ToolLimits>>,
     bounds: Bounds,
-    /// Where contexts hold what nobody may see: what `redact` names, and what was typed as a secret.
+    /// The paths at which contexts hold what nobody may see: those that `redact` names, and what was typed as a secret.
     hidden: Vec<KeyPath>,
-    /// Whether the functions serve other graphs besides.
+    /// True if the functions serve other graphs besides.
     is_shared: bool,
 }
 
@@ -161,8 +166,8 @@ impl Bindings {
         self
     }
 
-    /// Carries calls of `name` out with a function. It runs on a thread of its own and may block; a panic in it is an error result, and so is a result
-    /// that is longer than `limits.tool_output`. Where its time is up it is only asked to stop ([`CallContext::cancel`]).
+    /// Carries calls of `name` out with a function. It runs on a thread of its own and may block; a panic in it is an error result, and so is a
+    /// result that is longer than `limits.tool_output`. Where its time is up it is only asked to stop ([`CallContext::cancel`]).
     ///
     /// ```
     /// use trellis_core::{ToolError, Value};
@@ -215,7 +220,7 @@ impl Bindings {
         let mut known = program.tool_names();
         known.extend(self.bound.values().flat_map(BTreeMap::values).filter_map(|bound| match bound {
             Bound::By(Carrier::Function(name), _) => Some(Arc::clone(name)),
-            Bound::By(Carrier::Binding(_), _) | Bound::Faulty => None,
+            Bound::By(Carrier::Binding(..), _) | Bound::Faulty => None,
         }));
         known.extend(self.settings.policy.tools().cloned());
         let unknown = self.registered.keys().filter(|name| !known.contains(*name));
@@ -223,19 +228,12 @@ impl Bindings {
         unknown.map(|name| (Arc::clone(name), near(name))).collect()
     }
 
-    /// Resolves secrets in arguments with `secrets`; without it none is known.
-    #[must_use]
-    pub fn secrets(mut self, secrets: Secrets) -> Self {
-        self.secrets = secrets;
-        self
-    }
-
-    /// Whether `tool`, called in the graph at `root` (empty for the outermost), is carried out here.
+    /// Returns whether `tool`, called in the graph at `root` (empty for the outermost), is carried out here.
     pub fn binds(&self, root: &str, tool: &str) -> bool {
         self.find(root, tool).is_some()
     }
 
-    /// Whether the binding of `tool` in the graph at `root` has a mistake: it is not bound until that is mended.
+    /// Returns whether the binding of `tool` in the graph at `root` has a mistake: it is not bound until that is mended.
     pub fn is_faulty(&self, root: &str, tool: &str) -> bool {
         matches!(self.bound(root, tool), Some(Bound::Faulty))
     }
@@ -246,13 +244,13 @@ impl Bindings {
 
     fn find(&self, root: &str, tool: &str) -> Option<&Arc<dyn Binding>> {
         self.registered.get(tool).or_else(|| match self.bound(root, tool)? {
-            Bound::By(Carrier::Binding(binding), _) => Some(binding),
+            Bound::By(Carrier::Binding(binding, _), _) => Some(binding),
             Bound::By(Carrier::Function(name), _) => self.registered.get(name),
             Bound::Faulty => None,
         })
     }
 
-    /// Whether a call of this program is carried out here. Composite calls are not.
+    /// Returns whether a call of this program is carried out here. Composite calls are not.
     pub fn carries_out(&self, program: &Program, call: &PendingCall) -> bool {
         matches!(call.kind, CallKind::Tool) && self.binds(root_of(program, call), &call.name)
     }
@@ -270,12 +268,12 @@ impl Bindings {
         ToolResult::new(call.id.clone(), result.map_or_else(ToolOutcome::Error, ToolOutcome::Success)).with_meta(meta)
     }
 
-    /// Who decides about the calls of sessions: `policy` of the outermost graph (world 11.3).
+    /// Returns the chain that decides about the calls of sessions: `policy` of the outermost graph (world 11.3).
     pub fn policy(&self) -> &PolicyChain {
         &self.settings.policy
     }
 
-    /// What the calls of a session may spend: `budget` of the outermost graph (world 11.6).
+    /// Returns the bounds of what the calls of a session may spend: `budget` of the outermost graph (world 11.6).
     pub fn budget(&self) -> Budget {
         self.settings.budget
     }
@@ -289,14 +287,18 @@ impl Bindings {
             return Err(ToolError::new(format!("nothing here carries out `{}`", call.name))).into();
         };
         let limits = self.limits.get(root).and_then(|tools| tools.get(&call.name));
-        let _admission = match limits.and_then(|(_, entrance)| entrance.as_ref()) {
-            Some(entrance) => tokio::select! {
-                biased;
-                admission = entrance.enter() => Some(admission),
-                () = caller.cancel().cancelled() => return Err(job::stopped(&call.name)).into(),
-            },
-            None => None,
+        let of_server = match self.bound(root, &call.name) {
+            Some(Bound::By(Carrier::Binding(_, entrance), _)) => entrance.as_ref(),
+            _ => None,
         };
+        let mut admissions = Vec::new();
+        for entrance in limits.and_then(|(_, entrance)| entrance.as_ref()).into_iter().chain(of_server) {
+            tokio::select! {
+                biased;
+                admission = entrance.enter() => admissions.push(admission),
+                () = caller.cancel().cancelled() => return Err(job::stopped(&call.name)).into(),
+            }
+        }
         let limits = limits.map(|(limits, _)| *limits).unwrap_or_default();
         let FilledCall { args, mask: secret, unmasked } = match self.secrets.fill(call) {
             Ok(filled) => filled,
@@ -321,11 +323,10 @@ impl Bindings {
         let offered = Offered::of(program, call);
         let job = Job { call, args, timeout, context, offered, returns, bounds: self.bounds, mask: mask.clone(), peers: Some(peers) };
         let Answer { result, meta } = found.run(job).await;
-        let result = result.map(|value| secret.value(value)).map_err(|error| limits.bound(error)).map_err(|error| ToolError {
-            message: mask.text(&error.message).into_owned(),
-            code: error.code.map(|code| secret.value(code)),
-            data: error.data.map(|data| secret.value(data)),
-            ..error
+        let result = result.map(|value| secret.value(value)).map_err(|error| limits.bound(error)).map_err(|error| {
+            // What the context hides is masked in messages alone.
+            let message = mask.text(&error.message).into_owned();
+            secret.error(ToolError { message, ..error })
         });
         Answer { result, meta: meta.map(|meta| secret.value(meta)) }
     }

@@ -1,4 +1,4 @@
-//! What a tool printed, as a value or as a message.
+//! The output of a tool, as a value or as a message.
 
 use trellis_core::{ToolError, Value, engine::ToolErrorKind};
 

@@ -1,24 +1,28 @@
-//! What keeps bindings from carrying calls out, found before a call is made: what `check --host` asks.
+//! Obstacles that keep bindings from carrying calls out, found before a call is made: the questions of `check --host`.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use trellis_core::{
     Code, Diagnostic, Document, Program, Value, compile,
-    diagnostic::FilePath,
+    diagnostic::{FilePath, Severity},
     span::{Span, Spanned},
     syntax::{document::Content, project::BindingSyntax},
 };
 
-use super::{Binding, Bindings, Bound, Carrier, Obstacle, config::span_of};
+use super::{Binding, Bindings, Bound, Carrier, Obstacle, config::span_of, kind::REACH};
 
-/// Time that one binding has to connect.
-const REACH: Duration = Duration::from_secs(10);
+/// Time beyond [`REACH`] after which a binding that sets no bound itself is no longer waited for.
+const SLACK: Duration = Duration::from_secs(1);
 
 impl Bindings {
-    /// Findings about bindings that could not carry a call out, where they are written. Nothing is started, and nothing is connected to.
+    /// Findings about bindings that could not carry a call out, where they are written; a server, host or provider of several of them has one, at the
+    /// first. Nothing is started, and nothing is connected to.
     pub fn obstacles(&self, program: &Program) -> Vec<Diagnostic> {
-        let found = self.written(program).flat_map(|written| written.findings(written.binding.obstacles()));
-        found.collect()
+        findings(self.written(program).map(|written| (written, written.binding.obstacles())))
     }
 
     /// Lines that a person should read before the first call, each once.
@@ -26,19 +30,19 @@ impl Bindings {
         self.written(program).filter_map(|written| written.binding.notice()).collect()
     }
 
-    /// Findings about bindings that cannot reach what they call. All connect side by side, each for ten seconds at most.
+    /// Findings about bindings that cannot reach what they call; one for each server, host and provider. All connect side by side, each for ten
+    /// seconds at most.
     pub async fn reach(&self, program: &Program) -> Vec<Diagnostic> {
         let asked = self.written(program).map(|written| async move {
-            let reached = tokio::time::timeout(REACH, async { (written.binding.reach().await, written.binding.takes().await) }).await;
+            let reached =
+                tokio::time::timeout(REACH + SLACK, async { (written.binding.reach().await, written.binding.takes().await) }).await;
             let (obstacles, takes) = reached.unwrap_or_else(|_| (vec![Obstacle::new("", "nothing answered within 10 s")], None));
             let span = written.syntax.tool.span;
-            (written.findings(obstacles), takes.map(|schema| (Arc::clone(written.file), span, schema)))
+            ((written, obstacles), takes.map(|schema| (Arc::clone(written.file), span, schema)))
         });
-        let (mut found, mut held) = (Vec::new(), Vec::new());
-        for (findings, takes) in futures_util::future::join_all(asked).await {
-            found.extend(findings);
-            held.extend(takes);
-        }
+        let (told, held): (Vec<_>, Vec<_>) = futures_util::future::join_all(asked).await.into_iter().unzip();
+        let held: Vec<_> = held.into_iter().flatten().collect();
+        let mut found = findings(told);
         found.extend(misfits(program, &held));
         found
     }
@@ -47,7 +51,7 @@ impl Bindings {
     fn written<'b>(&'b self, program: &'b Program) -> impl Iterator<Item = Written<'b>> {
         program.graphs().iter().flat_map(move |graph| {
             graph.bindings.iter().filter_map(move |(name, syntax)| match self.bound(&graph.root, name)? {
-                Bound::By(Carrier::Binding(binding), file) => Some(Written { name, syntax, binding: &**binding, file }),
+                Bound::By(Carrier::Binding(binding, _), file) => Some(Written { name, syntax, binding: &**binding, file }),
                 Bound::By(Carrier::Function(_), _) | Bound::Faulty => None,
             })
         })
@@ -78,7 +82,34 @@ fn misfits(program: &Program, held: &[(FilePath, Span, Value)]) -> Vec<Diagnosti
     of(&documents).into_iter().filter(|finding| !known.contains(finding)).collect()
 }
 
+/// A finding for each obstacle; of those that say the same about the same peer the first, as grave as the gravest, with how many bindings it
+/// concerns.
+fn findings<'b>(told: impl IntoIterator<Item = (Written<'b>, Vec<Obstacle>)>) -> Vec<Diagnostic> {
+    let mut all: Vec<(Written<'b>, Obstacle, usize)> = Vec::new();
+    let mut known: BTreeMap<(Arc<str>, String), usize> = BTreeMap::new();
+    for (written, obstacles) in told {
+        let mut here = BTreeSet::new();
+        for obstacle in obstacles {
+            let key = obstacle.peer.clone().map(|peer| (peer, obstacle.message.clone()));
+            match key.as_ref().and_then(|key| known.get(key)) {
+                Some(at) => {
+                    let (_, first, others) = &mut all[*at];
+                    first.severity = first.severity.min(obstacle.severity);
+                    *others += usize::from(here.insert(*at));
+                }
+                None => {
+                    here.insert(all.len());
+                    known.extend(key.map(|key| (key, all.len())));
+                    all.push((written, obstacle, 0));
+                }
+            }
+        }
+    }
+    all.into_iter().map(|(written, obstacle, others)| written.finding(obstacle, others)).collect()
+}
+
 /// A binding and where it is written.
+#[derive(Clone, Copy)]
 struct Written<'b> {
     name: &'b str,
     syntax: &'b BindingSyntax,
@@ -87,13 +118,16 @@ struct Written<'b> {
 }
 
 impl Written<'_> {
-    fn findings(&self, obstacles: Vec<Obstacle>) -> Vec<Diagnostic> {
-        obstacles.into_iter().map(|obstacle| self.finding(obstacle)).collect()
-    }
-
-    fn finding(&self, Obstacle { place, code, severity, message, help }: Obstacle) -> Diagnostic {
+    /// The finding of an obstacle that so many other bindings meet too.
+    fn finding(&self, Obstacle { place, code, severity, message, help, .. }: Obstacle, others: usize) -> Diagnostic {
         let span = span_of(&self.syntax.config.spans, &place).unwrap_or(self.syntax.tool.span);
-        let message = format!("`{}` cannot be carried out: {message}", self.name);
+        let name = self.name;
+        let message = match (severity, others) {
+            (Severity::Error, 0) => format!("`{name}` cannot be carried out: {message}"),
+            (Severity::Error, 1) => format!("`{name}` and another binding cannot be carried out: {message}"),
+            (Severity::Error, others) => format!("`{name}` and {others} other bindings cannot be carried out: {message}"),
+            _ => message,
+        };
         let mut found = Diagnostic::new(code, self.file, span, message).help_maybe(help);
         found.severity = severity;
         found

@@ -36,7 +36,7 @@ impl Drop for Group {
     }
 }
 
-/// What a signal is called.
+/// Returns the name of a signal.
 pub(super) fn name(signal: i32) -> &'static str {
     const NAMES: [(Signal, &str); 12] = [
         (Signal::HUP, "SIGHUP"),

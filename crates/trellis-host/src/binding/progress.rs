@@ -1,4 +1,4 @@
-//! What a tool says while it runs: a stream is cut into lines, and no more of them are told than somebody can read.
+//! The progress of a tool while it runs: a stream is cut into lines, and no more of them are told than somebody can read.
 //!
 //! **Invariant:** however much a tool writes, a bounded number of lines and bytes is told, a second and in all; what is left out is counted, and the
 //! count is told. The last line is always told.
@@ -10,9 +10,9 @@ use super::Progress;
 /// Bytes of a line that are told at most; a longer one comes in pieces.
 const LINE: usize = 1024;
 
-/// What is told in one second.
+/// The amount that is told in one second.
 const A_SECOND: Amount = Amount { lines: 100, bytes: 64 << 10 };
-/// What is told of one run of a tool.
+/// The amount that is told of one run of a tool.
 const IN_ALL: Amount = Amount { lines: 10_000, bytes: 1 << 20 };
 
 /// So many lines of so many bytes together.
@@ -37,11 +37,11 @@ impl Amount {
 pub(super) struct ProgressLines {
     /// The line that is not over.
     line: Vec<u8>,
-    /// What was told in all.
+    /// The amount that was told in all.
     told: Amount,
-    /// What was told in the second that began then.
+    /// The amount that was told in the second that began then.
     second: Option<(Instant, Amount)>,
-    /// What was left out since the last line that was told, but for `last`.
+    /// The number of lines that were left out since the last one that was told, but for `last`.
     dropped: u64,
     /// The last line, where it was left out.
     last: Option<String>,
@@ -85,7 +85,7 @@ impl ProgressLines {
         }
     }
 
-    /// Whether there is room for a line, which is taken then.
+    /// Returns whether there is room for a line, which is taken then.
     fn admits(&mut self, line: &str, now: Instant) -> bool {
         let this_second = self.second.filter(|(since, _)| now.saturating_duration_since(*since) < Duration::from_secs(1));
         let (since, told) = this_second.unwrap_or((now, Amount::default()));

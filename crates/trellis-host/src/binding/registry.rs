@@ -58,7 +58,8 @@ pub(super) fn path_of(program: &Program, graph: &Graph, name: &Arc<str>, syntax:
     found.map_or_else(|| "trellis.yaml".into(), |document| Arc::clone(&document.path))
 }
 
-/// What [`super::Bindings::new`] would refuse of the bindings of a graph's files, at its place; also where the graph has other mistakes.
+/// Returns the findings for which [`super::Bindings::new`] would refuse the bindings of a graph's files, at its place; also where the graph has
+/// other mistakes.
 pub fn check_bindings(documents: &[Arc<Document>]) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for document in documents {
@@ -81,8 +82,8 @@ pub fn check_bindings(documents: &[Arc<Document>]) -> Vec<Diagnostic> {
     found
 }
 
-/// Decodes one binding: nothing where it is a bare contract, or of a kind that this build does not carry out. Every finding is collected; those that are
-/// no errors are left to [`check_bindings`].
+/// Decodes one binding: nothing where it is a bare contract, or of a kind that this build does not carry out. Every finding is collected; those that
+/// are no errors are left to [`check_bindings`].
 pub(super) fn decode(syntax: &BindingSyntax, path: &FilePath, site: &Site<'_>) -> Result<Option<Carrier>, Vec<Diagnostic>> {
     let (carrier, found) = decode_all(syntax, path, site);
     if found.iter().any(Diagnostic::is_error) { Err(found) } else { Ok(carrier) }

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::policy::{Budget, CallPattern, Otherwise, PolicyChain, PolicyProvider, ScoreLock, score::FileGlob};
 
-/// What bounds the sessions of a program.
+/// The settings that bound the sessions of a program.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SessionSettings {
     pub(super) policy: PolicyChain,
@@ -116,7 +116,7 @@ impl SessionSettings {
         }
         let budget = match config.get("budget") {
             Some(Value::Map(budget)) => {
-                let mut reader = reader(config, budget, "budget", Span::at(0));
+                let mut reader = ConfigReader::new(config, budget, "budget", Span::at(0));
                 let help = |_: &str, _: &str| Some("write a whole number: `budget: {calls: 100, tokens: 50000}`".to_owned());
                 let BudgetKeys { calls, tokens } = reader.read(help);
                 found.append(&mut reader.found);
@@ -155,10 +155,6 @@ impl Bindings {
     }
 }
 
-fn reader<'s>(config: &'s HostConfig, mapping: &'s Mapping, prefix: &'s str, around: Span) -> ConfigReader<'s> {
-    ConfigReader { config: mapping, spans: &config.spans, shapes: &config.shapes, prefix, around, path: &config.path, found: Vec::new() }
-}
-
 /// Reads a chain of providers, of `policy` or of the builtin `policy.decide`.
 pub(super) struct ChainReader<'r> {
     /// The values around it, with their places.
@@ -180,23 +176,27 @@ impl ChainReader<'_> {
         let config = self.config;
         let Value::Map(keys) = item else {
             let empty = Mapping::new();
-            let mut reader = reader(config, &empty, place, self.around);
+            let mut reader = ConfigReader::new(config, &empty, place, self.around);
             reader.report("", format!("`{place}` takes a mapping, not {}", item.kind()), Some(KINDS.to_owned()));
             self.found.append(&mut reader.found);
             return None;
         };
-        let mut reader = reader(config, keys, place, self.around);
+        let mut reader = ConfigReader::new(config, keys, place, self.around);
         let read = reader.read::<PolicyKeys>(provider_help);
-        let mut kinds = keys.keys().filter(|key| ["forced", "block", "ask", "allow", "tool", "score"].contains(&&***key));
-        let (first, second) = (kinds.next().cloned(), kinds.next().cloned());
-        if let (Some(first), Some(second)) = (&first, &second) {
+        let kinds = keys.keys().filter(|key| ["forced", "block", "ask", "allow", "tool", "score"].contains(&&***key));
+        let mut kinds: Vec<_> = kinds.cloned().collect();
+        // In the order of the file.
+        kinds.sort_by_key(|key| config.spans.get(&format!("{place}.{key}")).map(|span| span.start));
+        let (first, second) = (kinds.first(), kinds.get(1));
+        if let (Some(first), Some(second)) = (first, second) {
             reader.report(second, format!("`{place}` has `{first}` and `{second}`"), Some(format!("{KINDS}; write an item for each")));
         }
         if first.is_none() && reader.found.is_empty() {
             reader.report("", format!("`{place}` names no provider"), Some(KINDS.to_owned()));
         }
-        let otherwise = otherwise(&mut reader, first.as_deref(), read.otherwise.as_deref());
-        let provider = match first.as_deref() {
+        let first = first.map(|kind| &**kind);
+        let otherwise = otherwise(&mut reader, first, read.otherwise.as_deref());
+        let provider = match first {
             Some(list @ ("block" | "ask" | "allow")) => patterns(&mut reader, list, keys.get(list)).map(|patterns| match list {
                 "block" => PolicyProvider::Block(patterns),
                 "ask" => PolicyProvider::Ask(patterns),
@@ -299,16 +299,12 @@ fn score(around: &mut ConfigReader<'_>, config: &HostConfig, value: Option<&Valu
         return None;
     };
     let prefix = format!("{}.score", around.prefix);
-    let mut reader = reader(config, keys, &prefix, around.around);
+    let mut reader = ConfigReader::new(config, keys, &prefix, around.around);
     let read = reader.read::<ScoreKeys>(score_help);
     for (needed, example) in [("files", "logs/health_*.json"), ("field", "score"), ("risk", "risk_score")] {
         if !keys.contains(needed) {
             reader.report("", format!("`score` has no `{needed}`"), Some(format!("write it, such as `{needed}: {example}`")));
         }
-    }
-    let numbers = [("block_below", read.block_below), ("auto_above", read.auto_above), ("risk_below", read.risk_below)];
-    for (key, _) in numbers.iter().filter(|(_, number)| number.is_some_and(|number| !number.is_finite())) {
-        reader.report(key, format!("`{key}` takes a finite number"), None);
     }
     let files = read.files.as_deref().and_then(|files| match FileGlob::new(files) {
         Ok(glob) => Some(glob),
@@ -345,7 +341,7 @@ fn score_help(key: &str, _: &str) -> Option<String> {
     }
 }
 
-/// What [`SessionSettings::new`] would refuse of a file.
+/// Returns the findings for which [`SessionSettings::new`] would refuse a file.
 pub(super) fn check(config: &HostConfig, path: &FilePath) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let config = HostConfig { path: path.clone(), ..config.clone() };

@@ -13,7 +13,7 @@ use trellis_core::{
 
 use super::{Bindings, CallContext};
 
-/// What a graph has to know of a typed function.
+/// The declaration of a typed function for a graph.
 #[derive(Clone, Debug)]
 pub(super) struct Declaration {
     parameters: Value,

@@ -17,7 +17,8 @@ use trellis_core::{
 use super::Bindings;
 
 impl Bindings {
-    /// Tools that a program calls and that nothing here carries out: one finding each, where it is called first, with its other calls as labels; sorted.
+    /// Tools that a program calls and that nothing here carries out: one finding each, where it is called first, with its other calls as labels;
+    /// sorted.
     pub fn unbound_tools(&self, program: &Program, severity: Severity) -> Vec<Diagnostic> {
         unbound_tools(program, self, severity)
     }
@@ -73,7 +74,7 @@ fn unbound(call: &Call, bindings: &Bindings, graph: &Graph) -> Vec<Arc<str>> {
     names
 }
 
-/// Where a node calls `name`.
+/// Returns the place where a node calls `name`.
 fn place_at(program: &Program, node: &Node, name: &str) -> Place {
     let document = &program.documents()[node.document as usize];
     let syntax = nodes(document).iter().find(|syntax| syntax.span == node.span);
@@ -81,7 +82,7 @@ fn place_at(program: &Program, node: &Node, name: &str) -> Place {
     Place::new(&document.path, span_of(calls, name).unwrap_or(node.span))
 }
 
-/// Where a `before_each` calls `name`.
+/// Returns the place where a `before_each` calls `name`.
 fn place_of_default(program: &Program, name: &str) -> Option<Place> {
     program.documents().iter().find_map(|document| {
         let project = match &document.content {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use trellis_core::{
-    Input, NavigateError, SessionId, ToolOutcome, ToolResult,
+    NavigateError, SessionId, ToolOutcome, ToolResult,
     engine::{Call, ChangedCall},
     state::{EndReason, Status},
 };
@@ -25,6 +25,8 @@ use crate::{
 pub struct PendingApproval {
     /// Its session.
     pub session: SessionId,
+    /// The child of it that makes the call; nothing for the session itself.
+    pub child: Option<SessionId>,
     /// The graph that it walks.
     pub graph: Arc<str>,
     /// Exactly this call, with these arguments.
@@ -38,17 +40,23 @@ pub struct PendingApproval {
 impl PendingApproval {
     /// The calls of a session that wait for an approval: the pending one, or its open parts.
     fn of(session: &Session, graph: &Arc<str>) -> Vec<Self> {
-        let held = |call: Call| {
-            session.is_held_for_approval(&call).then_some(())?;
-            let (asked, expires) = (session.asked_at(&call), call.approve.as_ref().and_then(|approval| approval.expires));
+        let held = |child: Option<&SessionId>, call: Call| {
+            session.is_held_for_approval(child, &call).then_some(())?;
+            let (asked, expires) = (session.asked_at(child, &call), call.approve.as_ref().and_then(|approval| approval.expires));
             let due = expires.map(|expires| asked.saturating_add(expires));
-            Some(Self { session: session.state().session_id.clone(), graph: Arc::clone(graph), asked, due, call })
+            let (child, graph) = (child.cloned(), Arc::clone(graph));
+            Some(Self { session: session.state().session_id.clone(), child, graph, asked, due, call })
         };
-        let Some(pending) = session.state().pending_tool_call.clone() else { return Vec::new() };
-        match held(pending) {
-            Some(whole) => vec![whole],
-            None => session.open_parts().into_iter().flat_map(|(_, open)| open).filter_map(held).collect(),
-        }
+        let of = |child: Option<&SessionId>| {
+            let pending = session.here_in(child).and_then(|here| here.state.pending_tool_call.clone());
+            match pending.and_then(|pending| held(child, pending)) {
+                Some(whole) => vec![whole],
+                None => session.open_calls(child).into_iter().filter_map(|call| held(child, call)).collect(),
+            }
+        };
+        let tree = session.here().tree();
+        let below = tree.below(&session.state().session_id).into_iter().map(Some);
+        std::iter::once(None).chain(below).flat_map(of).collect()
     }
 }
 
@@ -120,7 +128,7 @@ impl Operator<'_> {
     /// As [`Operator::held`].
     pub async fn approve(&self, id: &SessionId, meant: Option<&str>) -> Result<(PendingApproval, Put), HistoryError> {
         let (head, mut session, held) = self.case(id, meant).await?;
-        session.approve(held.call.idempotency_key.clone());
+        session.approve(held.child.as_ref(), held.call.idempotency_key.clone());
         Ok((held, self.decided(head, session).await?))
     }
 
@@ -139,8 +147,8 @@ impl Operator<'_> {
             }
         }
         let result = ToolResult::new(held.call.id.clone(), ToolOutcome::Denied(because));
-        session.send(Input::Result(result)).map_err(|refusal: NavigateError| unknown(refusal.to_string()))?;
-        if session.is_held() {
+        session.send_result(result).map_err(|refusal: NavigateError| unknown(refusal.to_string()))?;
+        if session.holds_input() {
             return Err(unknown("somebody must say first whether a predicate holds".to_owned()));
         }
         let has_failed = session.state().ended.as_ref().is_some_and(|ended| ended.reason == EndReason::Failed);
@@ -200,7 +208,7 @@ impl Operator<'_> {
 fn waits_for(session: &Session) -> Undecided {
     let state = session.state();
     match (&state.pending_tool_call, state.status) {
-        (Some(call), _) if session.is_approved(call) => Undecided::Approved(call.name.to_string()),
+        (Some(call), _) if session.is_approved(None, call) => Undecided::Approved(call.name.to_string()),
         (Some(call), _) => Undecided::NotHeld(format!("`{}` needs none", call.name)),
         (None, Status::Terminated) => Undecided::NotHeld("it has ended".to_owned()),
         (None, Status::WaitingForInput) => Undecided::NotHeld(format!("it waits for an input at `{}`", state.current_node_id)),

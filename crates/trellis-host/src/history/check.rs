@@ -8,13 +8,13 @@ use std::{num::NonZero, sync::Arc, thread};
 
 use trellis_core::{
     Engine, NodeId, SessionId,
-    engine::{Adopted, Blocker, Moved},
-    state::State,
+    engine::{Blocker, ChangedCall, Moved},
 };
 
 use super::{HistoryError, Operator, Put};
 use crate::{
     journal::Clock,
+    session::{Fitted, fit},
     store::{HEADS_PER_PAGE, Head, Query, SessionStatus, SessionStore, Snapshot, StoreError, Stored, Which, lacking},
 };
 
@@ -93,7 +93,7 @@ pub struct Checked {
     /// What the graph means for it.
     pub verdict: EditVerdict,
     /// Where it would go on, if that is elsewhere.
-    moved: Option<Box<(Stored, Snapshot, State)>>,
+    moved: Option<Box<(Stored, Snapshot, Fitted)>>,
 }
 
 impl Checked {
@@ -191,8 +191,8 @@ impl<'s> Check<'s> {
     /// It went on meanwhile, or the store fails; nothing was changed.
     pub async fn apply(&self, checked: Checked, clock: Clock) -> Result<Option<Put>, HistoryError> {
         let Some(moved) = checked.moved else { return Ok(None) };
-        let (stored, now, state) = *moved;
-        Operator::new(self.store, self.engine, &self.graph, clock).reload(&stored, now, state).await.map(Some)
+        let (stored, now, fitted) = *moved;
+        Operator::new(self.store, self.engine, &self.graph, clock).reload(&stored, now, fitted).await.map(Some)
     }
 }
 
@@ -212,13 +212,15 @@ fn judged(engine: &Engine, head: Head, stored: Result<Stored, EditVerdict>) -> C
     if !keys.is_empty() {
         return Checked { head, verdict: EditVerdict::Lacks { keys }, moved: None };
     }
-    match engine.adopt(now.state.clone()) {
-        Adopted::Kept(_) => Checked { head, verdict: EditVerdict::GoesOn, moved: None },
-        Adopted::Moved { state, why, .. } => {
-            let verdict = EditVerdict::Elsewhere { to: state.current_node_id.clone(), why };
-            Checked { head, verdict, moved: Some(Box::new((stored, now, state))) }
-        }
-        Adopted::Blocked { blockers, .. } => Checked { head, verdict: blocked(blockers), moved: None },
+    match fit(engine, &now, ChangedCall::Blocks) {
+        Ok(fitted) => match &fitted.moved {
+            None => Checked { head, verdict: EditVerdict::GoesOn, moved: None },
+            Some((_, why)) => {
+                let verdict = EditVerdict::Elsewhere { to: fitted.state.current_node_id.clone(), why: *why };
+                Checked { head, verdict, moved: Some(Box::new((stored, now, fitted))) }
+            }
+        },
+        Err((_, blockers)) => Checked { head, verdict: blocked(blockers), moved: None },
     }
 }
 

@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     journal::{Clock, Destination, Entry, Origin, Record},
+    session::{Fitted, left_alone},
     store::{Append, Head, SessionStatus, SessionStore, Snapshot, Stored, check_name},
 };
 
@@ -79,7 +80,7 @@ impl<'s> Operator<'s> {
             at: Some(state.current_node_id.clone()),
         };
         let origin = Some(Origin { session: id.clone(), seq });
-        let entry = Entry::Start { start: Box::new(start), state: Box::new(state.clone()), origin };
+        let entry = Entry::Start { start: Box::new(start), state: Box::new(state.clone()), origin, caller: None };
         let here = Snapshot::beginning(state, self.clock.now());
         let put = self.append(Target { session: new.clone(), graph: stored.head.graph, next: 0 }, here, entry, None, events).await;
         put.map_err(|error| match error {
@@ -95,7 +96,8 @@ impl<'s> Operator<'s> {
     /// There is no such session or record, or nothing can stand there.
     pub async fn back(&self, id: &SessionId, to: u64) -> Result<Put, HistoryError> {
         let stored = self.stored(id).await?;
-        let now = Snapshot::of(&stored)?;
+        let mut now = Snapshot::of(&stored)?;
+        left_alone(self.engine, &mut now);
         let then = state_at(self.store, &stored, to).await?;
         let step = self.engine.back(&now.state, then)?;
         self.put(stored.head, now, step, |state| Entry::Move { to: Destination::Back(to), state }).await
@@ -107,7 +109,8 @@ impl<'s> Operator<'s> {
     /// There is no such session or node, keys are missing that are certainly needed from there on, or it cannot be entered.
     pub async fn goto(&self, id: &SessionId, node: &NodeId) -> Result<Put, HistoryError> {
         let stored = self.stored(id).await?;
-        let now = Snapshot::of(&stored)?;
+        let mut now = Snapshot::of(&stored)?;
+        left_alone(self.engine, &mut now);
         let step = self.engine.enter(now.state.clone(), node)?;
         let node = step.state.current_node_id.clone();
         self.put(stored.head, now, step, |state| Entry::Move { to: Destination::Node(node), state }).await
@@ -139,8 +142,15 @@ impl<'s> Operator<'s> {
     }
 
     /// Lets a session go on where the graph as it is now has put it.
-    pub(super) async fn reload(&self, stored: &Stored, now: Snapshot, state: State) -> Result<Put, HistoryError> {
-        self.put(stored.head.clone(), now, Step::new(state), |state| Entry::Reload { state }).await
+    pub(super) async fn reload(&self, stored: &Stored, mut now: Snapshot, fitted: Fitted) -> Result<Put, HistoryError> {
+        let Fitted { state, children, .. } = fitted;
+        now.children.retain(|child, _| children.contains_key(child));
+        for (child, fitted) in &children {
+            if let Some(child) = now.children.get_mut(child) {
+                child.here.step(now.at.max(self.clock.now()), fitted.state.clone());
+            }
+        }
+        self.put(stored.head.clone(), now, Step::new(state), |state| Entry::Reload { state, children }).await
     }
 
     /// Begins an epoch of a session that is there.
@@ -210,7 +220,8 @@ pub(super) struct Target {
 
 fn record(seq: u64, here: &Snapshot, entry: Entry, from: Option<NodeId>, events: Vec<Event>) -> Record {
     let (to, program) = (here.state.current_node_id.clone(), Arc::clone(&here.state.program));
-    Record { seq, at: here.at, entry, from, to, events, program, changes: Box::default(), still_asked: false, question: None }
+    let changes = Box::default();
+    Record { seq, at: here.at, child: None, entry, from, to, events, program, changes, still_asked: false, question: None }
 }
 
 fn json(value: &impl serde::Serialize) -> String {

@@ -22,7 +22,8 @@ pub fn hops(program: &Program, history: &History) -> Vec<PathStep> {
     };
     let mut hops = Vec::new();
     let mut is_rolling_back = false;
-    for record in &history.records {
+    // Each child has a path of its own.
+    for record in history.records.iter().filter(|record| record.child.is_none()) {
         let on = on(record);
         let is_put = on.is_none();
         let mut here = if is_rolling_back { Some(ROLLBACK.to_owned()) } else { record.from.as_ref().map(spot) };

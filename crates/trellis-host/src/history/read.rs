@@ -128,12 +128,12 @@ impl History {
                 };
                 return Err(HistoryError::Lost { session: session(), seq, why });
             };
-            if let Some(state) = record.entry.epoch() {
+            if let Some(state) = record.entry.epoch().filter(|_| record.child.is_none()) {
                 break state.clone();
             }
             (first, next) = (first - 1, record.seq);
         };
-        for record in &self.records[first..upto] {
+        for record in self.records[first..upto].iter().filter(|record| record.child.is_none()) {
             record.apply(&mut state);
         }
         Ok(state)

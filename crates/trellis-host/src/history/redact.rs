@@ -80,6 +80,9 @@ impl Redactor {
             if let Some(state) = record.entry.epoch() {
                 self.learn_context(&graph, &state.context.to_mapping());
             }
+            if let Entry::Reload { children, .. } = &record.entry {
+                children.values().for_each(|child| self.learn_context(&graph, &child.state.context.to_mapping()));
+            }
         }
         if let Some((_, state)) = history.snapshot.as_ref().filter(|_| !graph.paths.is_empty()) {
             self.learn_context(&graph, &state.context.to_mapping());

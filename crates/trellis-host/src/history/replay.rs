@@ -31,7 +31,7 @@ pub fn replay(engine: &Engine, history: &History) -> Result<Replayed, Box<Diverg
     let mut done = Replayed { records: 0, left_out: 0, redacted: 0, unchecked: Vec::new(), state: None };
     for stretch in stretches(history) {
         let held = history.snapshot.as_ref().filter(|(next, _)| *next == stretch[0].seq).map(|(_, state)| standing(state, &stretch[0]));
-        let begins = stretch.iter().position(|record| record.entry.epoch().is_some());
+        let begins = stretch.iter().position(|record| record.child.is_none() && record.entry.epoch().is_some());
         let records: Vec<Record> = match (begins, held) {
             (Some(0), _) => stretch.to_vec(),
             // The snapshot stands for the records that were taken out.
@@ -77,6 +77,7 @@ fn standing(state: &State, before: &Record) -> Record {
         seq,
         at: before.at,
         entry: Entry::Move { to: Destination::Back(seq), state: Box::new(state.clone()) },
+        child: None,
         from: None,
         to: state.current_node_id.clone(),
         events: Vec::new(),

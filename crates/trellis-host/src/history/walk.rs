@@ -1,8 +1,8 @@
 //! A history step by step, for whoever tells it: the state after each record, and what its node said.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use trellis_core::{Engine, Event, Input, NodeId, State, program::Role, state::PendingCall, syntax::node::InputType};
+use trellis_core::{Engine, Event, Input, NodeId, SessionId, State, program::Role, state::PendingCall, syntax::node::InputType};
 
 use crate::journal::{Entry, Record};
 
@@ -11,6 +11,7 @@ use crate::journal::{Entry, Record};
 pub struct RecordWalk<'e> {
     engine: Option<&'e Engine>,
     state: Option<State>,
+    children: BTreeMap<SessionId, State>,
     next: u64,
 }
 
@@ -34,16 +35,28 @@ impl<'e> RecordWalk<'e> {
     /// A walk that begins with a state, if one is known. Without an engine nobody knows what was said.
     pub fn new(engine: Option<&'e Engine>, before: Option<(u64, State)>) -> Self {
         let (next, state) = before.map_or((0, None), |(next, state)| (next, Some(state)));
-        Self { engine, state, next }
+        Self { engine, state, children: BTreeMap::new(), next }
     }
 
     /// Takes the next record.
     pub fn take(&mut self, record: &Record) -> WalkedRecord {
         let typed = matches!(&record.entry, Entry::Input { input: Input::Text(_) | Input::Value(_) });
         let is_secret = typed && self.engine.zip(record.from.as_ref()).is_some_and(|(engine, node)| is_secret(engine, node));
-        let call = self.state.as_ref().and_then(|state| state.pending_tool_call.clone());
-        let state = match (record.entry.epoch(), self.state.take().filter(|_| self.next == record.seq)) {
-            (Some(epoch), _) => Some(epoch.clone()),
+        if self.next != record.seq {
+            self.state = None;
+            self.children.clear();
+        }
+        let before = match &record.child {
+            None => self.state.take(),
+            Some(child) => self.children.remove(child),
+        };
+        let call = before.as_ref().and_then(|state| state.pending_tool_call.clone());
+        let begins = match &record.entry {
+            Entry::Start { state, .. } => Some(&**state),
+            entry => entry.epoch(),
+        };
+        let state = match (begins, before) {
+            (Some(begins), _) => Some(begins.clone()),
             (None, Some(mut state)) => {
                 record.apply(&mut state);
                 Some(state)
@@ -51,7 +64,11 @@ impl<'e> RecordWalk<'e> {
             (None, None) => None,
         };
         self.next = record.seq + 1;
-        self.state.clone_from(&state);
+        match (&record.child, &state) {
+            (None, state) => self.state.clone_from(state),
+            (Some(child), Some(state)) => drop(self.children.insert(child.clone(), state.clone())),
+            (Some(_), None) => {}
+        }
         let is_entered = record.events.iter().any(|event| matches!(event, Event::Entered(_)));
         let engine = self.engine.filter(|_| is_entered);
         let said = engine.zip(state.as_ref()).and_then(|(engine, state)| engine.render(state).ok()?.content);

@@ -2,17 +2,12 @@
 
 use std::error::Error;
 
-use trellis_core::{ToolError, Value};
-
-/// An error with one of the codes that the host makes (9.4). Some of them are final: [`ToolError::finally`].
-pub fn coded(code: &str, message: impl Into<String>) -> ToolError {
-    ToolError { code: Some(Value::text(code)), ..ToolError::new(message) }
-}
+use trellis_core::ToolError;
 
 /// No response came.
 pub(super) fn sending(origin: &str, error: &(dyn Error + 'static)) -> ToolError {
     if let Some(tls) = cause::<rustls::Error>(error) {
-        return coded("tls", format!("no trust in `{origin}`: {}", distrust(tls))).finally();
+        return ToolError::coded("tls", format!("no trust in `{origin}`: {}", distrust(tls))).finally();
     }
     let connects = error.downcast_ref::<reqwest::Error>().is_some_and(reqwest::Error::is_connect);
     if connects { no_connection(origin, error) } else { receiving(origin, error) }
@@ -20,12 +15,12 @@ pub(super) fn sending(origin: &str, error: &(dyn Error + 'static)) -> ToolError 
 
 /// Nobody listens there.
 pub(super) fn no_connection(origin: &str, error: &(dyn Error + 'static)) -> ToolError {
-    coded("connect", format!("no connection to `{origin}`: {}", last(error)))
+    ToolError::coded("connect", format!("no connection to `{origin}`: {}", last(error)))
 }
 
 /// The answer broke off.
 pub(super) fn receiving(origin: &str, error: &(dyn Error + 'static)) -> ToolError {
-    coded("cut", format!("the answer of `{origin}` broke off: {}", last(error)))
+    ToolError::coded("cut", format!("the answer of `{origin}` broke off: {}", last(error)))
 }
 
 /// The reason of a failed handshake in words.

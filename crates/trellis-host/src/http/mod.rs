@@ -17,6 +17,7 @@ mod request;
 mod response;
 mod status;
 mod tls;
+mod unprotected;
 
 use std::{
     collections::BTreeMap,
@@ -28,7 +29,10 @@ use reqwest::{Url, redirect};
 use tokio::net::TcpStream;
 use trellis_core::ToolError;
 
-pub use self::{error::coded, request::HttpRequest, response::HttpResponse, status::status_error, tls::check_ca};
+#[cfg(feature = "mcp")]
+pub(crate) use self::status::retry_after;
+pub(crate) use self::unprotected::unprotected;
+pub use self::{request::HttpRequest, response::HttpResponse, status::status_error, tls::check_ca};
 
 /// A client for all that a host calls over HTTP. Clones share its connections. Nothing is read or set up before the first call.
 ///
@@ -89,7 +93,7 @@ impl HttpClient {
         if url.scheme() == "https" {
             let config = tls::config(&tls::read(ca)?)?;
             let name = rustls::pki_types::ServerName::try_from(host.to_owned())
-                .map_err(|_| coded("url", format!("`{host}` is no host")).finally())?;
+                .map_err(|_| ToolError::coded("url", format!("`{host}` is no host")).finally())?;
             let connecting = tokio_rustls::TlsConnector::from(Arc::new(config)).connect(name, stream);
             connecting.await.map_err(|error| error::sending(&origin, &error))?;
         }
@@ -119,7 +123,7 @@ impl HttpClient {
             .retry(reqwest::retry::never())
             .referer(false)
             .build()
-            .map_err(|error| coded("tls", format!("no HTTP client can be made: {error}")).finally())?;
+            .map_err(|error| ToolError::coded("tls", format!("no HTTP client can be made: {error}")).finally())?;
         clients.insert(trust, client.clone());
         Ok(client)
     }

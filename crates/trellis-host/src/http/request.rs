@@ -11,8 +11,6 @@ use reqwest::{
 };
 use trellis_core::ToolError;
 
-use super::coded;
-
 /// A request: method, URL, headers, body, and the roots of trust that its connection needs.
 #[derive(Clone)]
 pub struct HttpRequest {
@@ -29,7 +27,7 @@ impl HttpRequest {
     /// # Errors
     /// `url`: the URL is none of `http` and `https`, or the method is no word.
     pub fn new(method: &str, url: &str) -> Result<Self, ToolError> {
-        let method = method.parse().map_err(|_| coded("url", format!("`{method}` is no method")).finally())?;
+        let method = method.parse().map_err(|_| ToolError::coded("url", format!("`{method}` is no method")).finally())?;
         Ok(Self { method, url: parsed(url)?, headers: HeaderMap::new(), body: None, ca: None })
     }
 
@@ -38,8 +36,8 @@ impl HttpRequest {
     /// # Errors
     /// `header`: the name is none, or the value has a control character.
     pub fn header(mut self, name: &str, value: &str) -> Result<Self, ToolError> {
-        let no_name = || coded("header", format!("`{name}` is no name of a header")).finally();
-        let no_value = || coded("header", format!("the header `{name}` has a control character in its value")).finally();
+        let no_name = || ToolError::coded("header", format!("`{name}` is no name of a header")).finally();
+        let no_value = || ToolError::coded("header", format!("the header `{name}` has a control character in its value")).finally();
         let named: HeaderName = name.parse().map_err(|_| no_name())?;
         if value.chars().any(char::is_control) {
             return Err(no_value());
@@ -48,7 +46,7 @@ impl HttpRequest {
         Ok(self)
     }
 
-    /// Whether it has a header of this name.
+    /// Returns whether it has a header of this name.
     pub fn has_header(&self, name: &str) -> bool {
         self.headers.contains_key(name)
     }
@@ -82,8 +80,10 @@ impl HttpRequest {
 pub(super) fn parsed(url: &str) -> Result<Url, ToolError> {
     match Url::parse(url) {
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(url),
-        Ok(url) => Err(coded("url", format!("`{}:` is no scheme that is spoken here; write `https://…`", url.scheme())).finally()),
-        Err(error) => Err(coded("url", format!("the URL cannot be read: {error}")).finally()),
+        Ok(url) => {
+            Err(ToolError::coded("url", format!("`{}:` is no scheme that is spoken here; write `https://…`", url.scheme())).finally())
+        }
+        Err(error) => Err(ToolError::coded("url", format!("the URL cannot be read: {error}")).finally()),
     }
 }
 

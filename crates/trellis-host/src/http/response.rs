@@ -4,7 +4,7 @@ use std::fmt;
 
 use trellis_core::ToolError;
 
-use super::{coded, error};
+use super::error;
 
 /// A response whose head has come. Dropping it closes its connection, if the body was not read to its end.
 pub struct HttpResponse {
@@ -52,7 +52,7 @@ impl HttpResponse {
     /// # Errors
     /// `cut`; `too-large` where it is longer than `limit` bytes: no more than these, and the piece that goes beyond them, are read.
     pub async fn body(mut self, limit: u64) -> Result<Vec<u8>, ToolError> {
-        let too_large = || coded("too-large", format!("`{}` answered with more than {limit} bytes", self.origin)).finally();
+        let too_large = || ToolError::coded("too-large", format!("`{}` answered with more than {limit} bytes", self.origin)).finally();
         if self.inner.content_length().is_some_and(|length| length > limit) {
             return Err(too_large());
         }

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use jiff::{Timestamp, fmt::rfc2822};
 use trellis_core::ToolError;
 
-use super::{HttpResponse, coded};
+use super::HttpResponse;
 
 /// Statuses that may be another one next time.
 const PASSING: [u16; 7] = [408, 425, 429, 500, 502, 503, 504];
@@ -15,13 +15,13 @@ const PASSING: [u16; 7] = [408, 425, 429, 500, 502, 503, 504];
 pub fn status_error(response: &HttpResponse) -> ToolError {
     let (status, origin) = (response.status(), response.origin());
     if matches!(status, 301..=303 | 307 | 308) {
-        let mut error = coded("redirect", format!("`{origin}` redirects with status {status}, which is not followed"));
+        let mut error = ToolError::coded("redirect", format!("`{origin}` redirects with status {status}, which is not followed"));
         error.is_final = true;
         return error;
     }
     let name = reqwest::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
     let name = name.map(|name| format!(" {name}")).unwrap_or_default();
-    let error = coded(&format!("http-{status}"), format!("`{origin}` answered {status}{name}"));
+    let error = ToolError::coded(format!("http-{status}"), format!("`{origin}` answered {status}{name}"));
     if !PASSING.contains(&status) {
         return error.finally();
     }
@@ -34,8 +34,8 @@ fn asked_delay(response: &HttpResponse, now: SystemTime) -> Option<u64> {
     exact.or_else(|| retry_after(response.header("retry-after")?, now))
 }
 
-/// `Retry-After`: seconds, or a date.
-fn retry_after(value: &str, now: SystemTime) -> Option<u64> {
+/// Milliseconds that a header `Retry-After` asks to wait: it has seconds, or a date. `None` for junk.
+pub(crate) fn retry_after(value: &str, now: SystemTime) -> Option<u64> {
     if let Some(seconds) = whole(value) {
         return Some(seconds.saturating_mul(1000));
     }

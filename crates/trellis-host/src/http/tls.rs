@@ -10,8 +10,6 @@ use rustls::{
 use rustls_platform_verifier::Verifier;
 use trellis_core::ToolError;
 
-use super::coded;
-
 /// The bytes of a PEM file; none where no file is named.
 pub(super) fn read(ca: Option<&Path>) -> Result<Vec<u8>, ToolError> {
     let Some(ca) = ca else { return Ok(Vec::new()) };
@@ -64,7 +62,7 @@ fn provider() -> Arc<CryptoProvider> {
 }
 
 fn no_trust(message: String) -> ToolError {
-    coded("tls", message).finally()
+    ToolError::coded("tls", message).finally()
 }
 
 #[cfg(test)]

@@ -21,18 +21,20 @@ pub enum FoldError {
     },
 }
 
-/// The state that records lead to: that of the latest epoch, with every change since. It needs no program: what was recorded is what holds.
+/// The state of the root that records lead to: that of the latest epoch, with every change since. It needs no program: what was recorded is what holds.
 ///
 /// # Errors
 /// The records open no epoch, or one of them is missing.
 pub fn fold(records: &[Record]) -> Result<State, FoldError> {
-    let epoch = records.iter().rposition(|record| record.entry.epoch().is_some()).ok_or(FoldError::NoStart)?;
+    let epoch = records.iter().rposition(|record| record.child.is_none() && record.entry.epoch().is_some()).ok_or(FoldError::NoStart)?;
     let mut state = records[epoch].entry.epoch().cloned().ok_or(FoldError::NoStart)?;
     for (record, expected) in records[epoch + 1..].iter().zip(records[epoch].seq + 1..) {
         if record.seq != expected {
             return Err(FoldError::Gap { expected, found: record.seq });
         }
-        record.apply(&mut state);
+        if record.child.is_none() {
+            record.apply(&mut state);
+        }
     }
     Ok(state)
 }

@@ -9,7 +9,7 @@ mod clock;
 mod fold;
 mod retake;
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use trellis_core::{
@@ -17,6 +17,7 @@ use trellis_core::{
     engine::{Answers, Moment},
     id::{CallId, IdempotencyKey},
     state::{Changes, Ended},
+    tree::Caller,
 };
 
 use crate::{policy::Decided, store::restore};
@@ -38,6 +39,9 @@ pub struct Record {
     /// What was handed in.
     #[serde(flatten)]
     pub entry: Entry,
+    /// The child that it happened to; nothing for the root of the tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child: Option<SessionId>,
     /// The node before; nothing for a start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<NodeId>,
@@ -64,7 +68,7 @@ pub struct Record {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Entry {
-    /// The session began; opens an epoch.
+    /// The session began; opens an epoch, unless it is a child.
     Start {
         /// With what.
         start: Box<Start>,
@@ -73,6 +77,9 @@ pub enum Entry {
         /// The session that it was forked from.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         origin: Option<Origin>,
+        /// The call that began it, of a child.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        caller: Option<Caller>,
     },
     /// An input was accepted, or a node passed through.
     Input {
@@ -98,6 +105,14 @@ pub enum Entry {
     Reload {
         /// Where the session is on the new program.
         state: Box<State>,
+        /// Where its children are on it; those that are not there were left.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        children: BTreeMap<SessionId, ChildState>,
+    },
+    /// Children were left, or ended without success: what they did and did not undo is now an effect of this session (language 10.9).
+    Leave {
+        /// Which, each behind its caller.
+        children: Vec<SessionId>,
     },
     /// The session asks for something else before it goes on: its graph was edited, or a value that it needs was not stored.
     Blocked {
@@ -135,6 +150,15 @@ pub enum Entry {
         /// How.
         ended: Arc<Ended>,
     },
+}
+
+/// A child where it stands on another program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChildState {
+    /// The call that began it.
+    pub caller: Caller,
+    /// Where it stands.
+    pub state: State,
 }
 
 /// What a session asks for before it goes on.
@@ -180,7 +204,7 @@ impl Entry {
     /// The whole state, of an entry that opens an epoch.
     pub fn epoch(&self) -> Option<&State> {
         match self {
-            Self::Start { state, .. } | Self::Reload { state } | Self::Move { state, .. } => Some(state),
+            Self::Start { state, caller: None, .. } | Self::Reload { state, .. } | Self::Move { state, .. } => Some(state),
             _ => None,
         }
     }
@@ -195,6 +219,7 @@ impl Record {
     /// Takes its step again in the state before it, as it was recorded.
     pub fn apply(&self, state: &mut State) {
         match &self.entry {
+            Entry::Start { state: begins, .. } => state.clone_from(begins),
             Entry::Context { keys } => {
                 state.context.extend(keys);
                 if !keys.is_empty() {
@@ -214,7 +239,7 @@ impl Record {
             Entry::Start { .. } | Entry::Input { .. } | Entry::Result { .. } | Entry::Signal { .. } => true,
             Entry::Move { .. } | Entry::Blocked { .. } => true,
             Entry::Context { .. } | Entry::Reload { .. } => !self.still_asked,
-            Entry::Approve { .. } | Entry::Policy { .. } | Entry::Late { .. } | Entry::End { .. } => false,
+            Entry::Approve { .. } | Entry::Policy { .. } | Entry::Late { .. } | Entry::Leave { .. } | Entry::End { .. } => false,
         }
     }
 
@@ -332,6 +357,7 @@ mod tests {
             seq,
             at: 7,
             entry,
+            child: None,
             from: Some("a".into()),
             to: "b".into(),
             events,

@@ -3,8 +3,10 @@
 //! A mark stands where a value was (`store/redacted/`). What only a schema could say of it is believed; a step that comes out otherwise is a divergence
 //! unless it reads what was redacted. Then it is left as it was recorded, and said not to be checked.
 
+use std::collections::BTreeMap;
+
 use trellis_core::{
-    Engine, NodeId, Program, State, Value,
+    Engine, Input, NodeId, Program, SessionId, State, ToolResult, Value,
     engine::{Divergence, Step},
     path::{KeyPath, Segment},
     program::Node,
@@ -37,10 +39,13 @@ pub(crate) struct Retaken {
 /// # Errors
 /// As [`replay`].
 pub(crate) fn retake(engine: &Engine, records: &[Record]) -> Result<Retaken, Divergence> {
-    let mut retaking = Retaking { engine, redacted: 0, unchecked: Vec::new() };
+    let mut retaking = Retaking { engine, redacted: 0, unchecked: Vec::new(), children: BTreeMap::new() };
     let mut state = None;
     for record in records {
-        state = Some(retaking.next(record, state)?);
+        match &record.child {
+            None => state = Some(retaking.next(record, state)?),
+            Some(child) => retaking.next_of_child(record, child, state.as_ref())?,
+        }
     }
     let Retaking { redacted, unchecked, .. } = retaking;
     let none = || engine.diverged(None, engine.inspect().entry().id.clone(), "the journal holds no start".into());
@@ -51,6 +56,8 @@ struct Retaking<'e> {
     engine: &'e Engine,
     redacted: u64,
     unchecked: Vec<u64>,
+    /// Where children are, those that were left too: their late results are taken over their contexts.
+    children: BTreeMap<SessionId, State>,
 }
 
 /// A recorded step.
@@ -67,16 +74,32 @@ impl Retaking<'_> {
     fn next(&mut self, record: &Record, state: Option<State>) -> Result<State, Divergence> {
         let engine = self.engine.answering(record.answers());
         match (&record.entry, state) {
-            (Entry::Start { start, state: began, origin: None }, _) => {
+            (Entry::Start { start, state: began, origin: None, caller: None }, _) => {
                 let engine = engine.of_graph(began.graph.clone());
                 let recorded = RecordedStep { record, before: None, after: (**began).clone() };
                 self.take(&engine, recorded, &|engine| engine.start((**start).clone()).map_err(|error| error.to_string()))
             }
-            (Entry::Start { state, .. } | Entry::Reload { state } | Entry::Move { state, .. }, _) => Ok((**state).clone()),
+            (Entry::Reload { state, children }, _) => {
+                let states = children.iter().map(|(id, child)| (id.clone(), child.state.clone()));
+                self.children.extend(states);
+                Ok((**state).clone())
+            }
+            (Entry::Start { state, .. } | Entry::Move { state, .. }, _) => Ok((**state).clone()),
             (_, None) => Err(self.diverged(record, &record.to, "the journal holds no start".into())),
             (Entry::Context { .. }, Some(mut state)) => {
                 record.apply(&mut state);
                 Ok(state)
+            }
+            (Entry::Leave { children }, Some(state)) => {
+                let mut after = state.clone();
+                after.apply(&record.changes);
+                let left: Vec<State> = children.iter().filter_map(|child| self.children.get(child)).cloned().collect();
+                let take = |engine: &Engine| Ok(engine.leave(&state, &left.iter().collect::<Vec<_>>()));
+                // Children of which the beginning is not there cannot be left again.
+                if left.len() < children.len() {
+                    return Ok(after);
+                }
+                self.take(&engine, RecordedStep { record, before: Some(&state), after }, &take)
             }
             (_, Some(state)) => {
                 let Some(moment) = record.moment() else { return Ok(state) };
@@ -86,10 +109,51 @@ impl Retaking<'_> {
                 if matches!(record.entry, Entry::Late { .. }) && record.changes.abandoned.is_none() {
                     return Ok(after);
                 }
-                let take = |engine: &Engine| engine.navigate(&state, moment.input.clone()).map_err(|refusal| refusal.to_string());
+                let left = match &moment.input {
+                    Input::Result(result) => self.left_by(&state, result).cloned(),
+                    _ => None,
+                };
+                let take = |engine: &Engine| match (&left, &moment.input) {
+                    (Some(child), Input::Result(result)) if is_with_context(&after, &state) => {
+                        engine.late_in(&state, child, result.clone()).ok_or_else(|| "no such call was left".to_owned())
+                    }
+                    _ => engine.navigate(&state, moment.input.clone()).map_err(|refusal| refusal.to_string()),
+                };
+                let after = after.clone();
                 self.take(&engine, RecordedStep { record, before: Some(&state), after }, &take)
             }
         }
+    }
+
+    /// Takes a record of a child again: it begins as its caller had it begin.
+    fn next_of_child(&mut self, record: &Record, child: &SessionId, root: Option<&State>) -> Result<(), Divergence> {
+        let before = self.children.remove(child);
+        let after = match &record.entry {
+            Entry::Start { state: began, caller: Some(caller), .. } => {
+                let of = self.children.get(&caller.session).or(root.filter(|root| root.session_id == caller.session)).cloned();
+                let call = of.as_ref().and_then(|of| self.engine.open_calls(of).into_iter().find(|call| call.id == caller.call));
+                let recorded = RecordedStep { record, before: None, after: (**began).clone() };
+                match of.zip(call) {
+                    Some((of, call)) => self.take(&self.engine.answering(record.answers()), recorded, &|engine| {
+                        engine.begin_child(&of, &call).map_err(|_| "the child does not begin".to_owned())
+                    })?,
+                    // Its caller stands before the first record.
+                    None => (**began).clone(),
+                }
+            }
+            _ => match before {
+                Some(before) => self.next(record, Some(before))?,
+                None => return Ok(()),
+            },
+        };
+        self.children.insert(child.clone(), after);
+        Ok(())
+    }
+
+    /// The left child that made a call whose result comes late.
+    fn left_by(&self, state: &State, result: &ToolResult) -> Option<&State> {
+        let left = state.abandoned.iter().find(|left| left.id == result.id)?;
+        self.children.get(left.child.as_ref()?)
     }
 
     fn take(&mut self, engine: &Engine, recorded: RecordedStep<'_>, take: Take<'_>) -> Result<State, Divergence> {
@@ -176,6 +240,11 @@ fn marks(at: Vec<Segment>, value: &Value, paths: &mut Vec<KeyPath>) {
         Value::Map(entries) => entries.iter().for_each(|(key, value)| marks(below(Segment::Key(key.clone())), value, paths)),
         _ => {}
     }
+}
+
+/// Whether a late result was taken while the context of its child was known: without it, no undo can be made.
+fn is_with_context(after: &State, before: &State) -> bool {
+    after.effects.undoable().len() > before.effects.undoable().len() || after.effects.len() == before.effects.len()
 }
 
 /// Whether a step between these nodes may read what was redacted.

@@ -1,4 +1,4 @@
-//! What is kept of a key: the text of its newest record.
+//! The record of a key: the text of its newest record.
 
 use serde::{Deserialize, Serialize};
 use trellis_core::{SessionId, Value};
@@ -6,7 +6,7 @@ use trellis_core::{SessionId, Value};
 use super::{StoredValue, ValueError};
 use crate::store::{StoreError, Stored};
 
-/// What a record says.
+/// The content of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum ValueRecord {
@@ -32,12 +32,12 @@ impl ValueRecord {
     }
 }
 
-/// Where a key is.
+/// The place of a key.
 #[derive(Debug, Default)]
 pub(super) struct KeyPlace {
-    /// How often it was written.
+    /// The number of its writes.
     pub(super) next: u64,
-    /// When it was written first, in milliseconds since 1970.
+    /// The time of its first write, in milliseconds since 1970.
     pub(super) began: Option<u64>,
     entry: Option<ValueRecord>,
 }

@@ -22,7 +22,7 @@ use crate::{
 /// Records of a key that are read at most: behind so many a snapshot takes their place.
 const MAX_RECORDS_PER_KEY: u64 = 8;
 
-/// How long a key that was taken out keeps its number, in milliseconds: a writer that saw it before must not take another value for it.
+/// The time for which a key that was taken out keeps its number, in milliseconds: a writer that saw it before must not take another value for it.
 const REMEMBERED: u64 = 24 * 60 * 60 * 1_000;
 
 /// The longest key, in bytes: stores make keys of indexes of them.
@@ -58,13 +58,13 @@ pub struct Values {
 pub struct StoredValue {
     /// The value.
     pub value: Value,
-    /// How often its key was written: what the next writer expects.
+    /// The number of writes of its key, which the next writer expects.
     pub version: u64,
-    /// When its time is over, in milliseconds since 1970.
+    /// The end of its time, in milliseconds since 1970.
     pub until: Option<u64>,
 }
 
-/// What lists show of a value.
+/// A value as lists show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Listed {
@@ -72,13 +72,13 @@ pub struct Listed {
     pub key: String,
     /// As in [`StoredValue::version`].
     pub version: u64,
-    /// When it was written, in milliseconds since 1970.
+    /// The time of its last write, in milliseconds since 1970.
     pub at: u64,
     /// As in [`StoredValue::until`].
     pub until: Option<u64>,
 }
 
-/// What a writer believes of a key.
+/// The state in which a writer believes a key to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
     /// Nothing: the last one to write wins.
@@ -89,7 +89,7 @@ pub enum Expected {
     Version(u64),
 }
 
-/// What cannot be done with a value.
+/// A failure to read or write a value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ValueError {
@@ -144,8 +144,8 @@ impl Values {
     /// Puts a value at a key and returns its version. After `ttl`, if one is given, it is as if it had been taken out.
     ///
     /// # Errors
-    /// [`ValueError::Conflict`]: another writer was quicker. [`StoreError::Conflict`]: the store shows an old value, as a copy that lags does. Otherwise
-    /// as [`Values::get`].
+    /// [`ValueError::Conflict`]: another writer was quicker. [`StoreError::Conflict`]: the store shows an old value, as a copy that lags does.
+    /// Otherwise as [`Values::get`].
     pub async fn put(&self, key: &str, value: Value, expected: Expected, ttl: Option<Duration>) -> Result<u64, ValueError> {
         let lasts = ttl.map(|ttl| u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX));
         let until = lasts.map(|lasts| self.clock.now().saturating_add(lasts));

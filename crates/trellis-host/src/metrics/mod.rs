@@ -1,4 +1,4 @@
-//! What sessions do, in numbers: counters and histograms, as text that Prometheus reads. A host serves the text, or writes it to a file.
+//! Sessions in numbers: counters and histograms, as text that Prometheus reads. A host serves the text, or writes it to a file.
 //!
 //! ```text
 //! Hooks (stored steps) ─┐
@@ -6,8 +6,8 @@
 //! SessionStore ─────────┘
 //! ```
 //!
-//! **Invariant:** labels are names of nodes and tools of the program, and words from closed lists: never a session, a value or a message. So there are as
-//! many series as the graph has names, however many sessions there are.
+//! **Invariant:** labels are names of nodes and tools of the program, and words from closed lists: never a session, a value or a message. So there
+//! are as many series as the graph has names, however many sessions there are.
 
 mod series;
 mod store;
@@ -55,9 +55,9 @@ struct Counting {
 struct CountedSession {
     series: Series,
     /// The tools of pending calls: a result names only its call.
-    pending: Mutex<BTreeMap<SessionId, (CallId, Arc<str>)>>,
+    pending: Mutex<BTreeMap<CallId, (SessionId, Arc<str>)>>,
     /// Since when a call is carried out here.
-    running: Mutex<BTreeMap<SessionId, Instant>>,
+    running: Mutex<BTreeMap<CallId, Instant>>,
 }
 
 impl Metrics {
@@ -73,7 +73,7 @@ impl Metrics {
         let counted = Arc::clone(&self.counted);
         let (done, pending) = channel();
         locked(&self.pending).push(pending);
-        sessions.observe(move |session, happening| counted.happened(session, happening));
+        sessions.observe(move |_, happening| counted.happened(happening));
         sessions.hooks(Counting { counted: Arc::clone(&self.counted), _done: done })
     }
 
@@ -98,11 +98,11 @@ impl Metrics {
 }
 
 impl CountedSession {
-    fn happened(&self, session: &SessionId, happening: &SessionEvent) {
-        match happening {
-            SessionEvent::Calling(_) => remember(&self.running, session, Instant::now()),
+    fn happened(&self, happening: &SessionEvent) {
+        match happening.split().1 {
+            SessionEvent::Calling(call) => remember(&self.running, &call.id, Instant::now()),
             SessionEvent::Returned(call, _) => {
-                if let Some(since) = locked(&self.running).remove(session) {
+                if let Some(since) = locked(&self.running).remove(&call.id) {
                     self.series.took(&call.name, since.elapsed());
                 }
             }
@@ -112,15 +112,16 @@ impl CountedSession {
 }
 
 impl Hooks for Counting {
-    fn on_start(&self, _: &Moment) {
-        self.counted.series.started();
+    fn on_start(&self, moment: &Moment) {
+        if moment.child.is_none() {
+            self.counted.series.started();
+        }
     }
 
     fn on_resume(&self, moment: &Moment, taken_up: &TakenUp) {
         self.counted.series.resumed();
-        match &taken_up.call {
-            Some((call, tool, _)) => remember(&self.counted.pending, &moment.session, (call.clone(), Arc::clone(tool))),
-            None => drop(locked(&self.counted.pending).remove(&moment.session)),
+        if let Some((call, tool, _)) = &taken_up.call {
+            remember(&self.counted.pending, call, (moment.session.clone(), Arc::clone(tool)));
         }
     }
 
@@ -134,27 +135,28 @@ impl Hooks for Counting {
 
     fn on_tool_call(&self, moment: &Moment, call: &CallId, tool: &str) {
         self.counted.series.called(tool);
-        remember(&self.counted.pending, &moment.session, (call.clone(), tool.into()));
+        remember(&self.counted.pending, call, (moment.session.clone(), tool.into()));
     }
 
-    fn on_tool_return(&self, moment: &Moment, call: &CallId, outcome: &str) {
-        let pending = locked(&self.counted.pending).remove(&moment.session);
-        if let Some((_, tool)) = pending.filter(|(id, _)| id == call) {
+    fn on_tool_return(&self, _: &Moment, call: &CallId, outcome: &str) {
+        if let Some((_, tool)) = locked(&self.counted.pending).remove(call) {
             self.counted.series.returned(&tool, outcome);
         }
     }
 
     fn on_end(&self, moment: &Moment, reason: EndReason) {
-        locked(&self.counted.pending).remove(&moment.session);
-        self.counted.series.ended(reason.as_str());
+        if moment.child.is_none() {
+            locked(&self.counted.pending).retain(|_, (session, _)| *session != moment.session);
+            self.counted.series.ended(reason.as_str());
+        }
     }
 }
 
-/// Remembers something of a session, unless that are too many already.
-fn remember<T>(map: &Mutex<BTreeMap<SessionId, T>>, session: &SessionId, value: T) {
+/// Remembers something of a call, unless that are too many already.
+fn remember<T>(map: &Mutex<BTreeMap<CallId, T>>, call: &CallId, value: T) {
     let mut map = locked(map);
-    if map.len() < MAX_OPEN_CALLS || map.contains_key(session) {
-        map.insert(session.clone(), value);
+    if map.len() < MAX_OPEN_CALLS || map.contains_key(call) {
+        map.insert(call.clone(), value);
     }
 }
 

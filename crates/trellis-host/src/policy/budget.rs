@@ -12,7 +12,7 @@ pub struct Budget {
     pub tokens: Option<u64>,
 }
 
-/// What the calls of a session have spent: a fold of their results.
+/// The amount that the calls of a session have spent: a fold of their results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent {
     /// Attempts that came to a result.
@@ -22,7 +22,7 @@ pub struct Spent {
 }
 
 impl Spent {
-    /// Whether nothing was spent.
+    /// Returns whether nothing was spent.
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
@@ -59,7 +59,7 @@ impl Budget {
         };
         let message = format!("`budget.{name}` is spent: it allows {bound} in a session, and {value} were taken");
         let data = Mapping::from_iter([("budget", Value::text(name)), ("bound", Value::UInt(bound)), ("value", Value::UInt(value))]);
-        Err(ToolError { code: Some(Value::text("budget")), data: Some(Value::Map(data)), ..ToolError::new(message).finally() })
+        Err(ToolError { data: Some(Value::Map(data)), ..ToolError::coded("budget", message).finally() })
     }
 }
 

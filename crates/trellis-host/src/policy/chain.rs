@@ -25,7 +25,7 @@ pub enum PolicyProvider {
     Score(Box<ScoreLock>),
 }
 
-/// What an `allow` says to calls that it does not list.
+/// The decision of an `allow` about calls that it does not list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Otherwise {
     /// Nothing: the next provider is asked.
@@ -53,11 +53,11 @@ pub struct PolicyChain {
     /// The folder that files are relative to.
     folder: PathBuf,
     environment: Environment,
-    /// Whether it has a mistake: then it decides about nothing.
+    /// True if it has a mistake: then it decides about nothing.
     is_faulty: bool,
 }
 
-/// What a chain says about a call.
+/// The answer of a chain about a call.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ChainAnswer {
@@ -88,7 +88,7 @@ impl PolicyChain {
         Self { is_faulty: true, ..Self::default() }
     }
 
-    /// Whether it has no provider, so that every call runs.
+    /// Returns whether it has no provider, so that every call runs.
     pub fn is_empty(&self) -> bool {
         self.providers.is_empty() && !self.is_faulty
     }
@@ -181,7 +181,8 @@ impl PolicyProvider {
     }
 }
 
-/// What the answer of a tool comes to. One that names no decision passes on; one that names something else holds the call, as an error does.
+/// Returns the decision in the answer of a tool. One that names no decision passes on; one that names something else holds the call, as an error
+/// does.
 fn answered(tool: &str, answer: Result<Value, ToolError>, notes: &mut Vec<Arc<str>>) -> Option<Decided> {
     let evidence = Value::Map(Mapping::from_iter([("tool", Value::text(tool))]));
     let asks = |why: String| Decided::new(Decision::Ask, DecisionSource::Provider).note(why).evidence(evidence.clone());

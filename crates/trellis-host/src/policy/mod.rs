@@ -30,7 +30,7 @@ pub use self::{
     score::ScoreLock,
 };
 
-/// What becomes of a call.
+/// The decision about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "decision"))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
@@ -107,14 +107,14 @@ impl DecisionSource {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Decided {
-    /// What becomes of the call.
+    /// The decision about the call.
     pub decision: Decision,
-    /// Who decided.
+    /// The kind of provider that decided.
     pub source: DecisionSource,
     /// Reasons for people, a line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Arc<str>>,
-    /// What was read: `{score, risk, file, age_minutes}` of a score, `{env}` of a variable, `{tool}` of a tool.
+    /// The evidence that was read: `{score, risk, file, age_minutes}` of a score, `{env}` of a variable, `{tool}` of a tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Value>,
 }
@@ -149,5 +149,5 @@ impl Decided {
 
 /// A policy that cannot be asked (code `policy`, final).
 pub(crate) fn policy_error(message: impl Into<String>) -> ToolError {
-    ToolError { code: Some(Value::text("policy")), ..ToolError::new(message).finally() }
+    ToolError::coded("policy", message).finally()
 }

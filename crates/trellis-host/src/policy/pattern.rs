@@ -29,7 +29,7 @@ impl CallPattern {
         Self { args: Some(args), ..self }
     }
 
-    /// Whether a call matches.
+    /// Returns whether a call matches.
     pub fn matches(&self, tool: &str, args: &Mapping) -> bool {
         self.tool.is_match(tool) && self.args.as_ref().is_none_or(|schema| schema.fits(&Value::Map(args.clone())))
     }

@@ -7,7 +7,7 @@ use trellis_core::id::IdempotencyKey;
 
 use super::Decided;
 
-/// What was decided about the pending call, or about its parts: a fold of `policy` records. It is forgotten with that call.
+/// The decisions about the pending call, or about its parts: a fold of `policy` records. It is forgotten with that call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rulings {
     /// The pending call.
@@ -23,7 +23,7 @@ impl Rulings {
         self.by_key.get(key)
     }
 
-    /// Whether nothing is remembered.
+    /// Returns whether nothing is remembered.
     pub fn is_empty(&self) -> bool {
         self.by_key.is_empty()
     }

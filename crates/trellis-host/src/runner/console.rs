@@ -3,13 +3,17 @@
 use std::{io, time::Duration};
 
 use trellis_core::{
-    Input, Mapping, NodeId, SignalName, ToolResult, Value,
+    Input, Mapping, NodeId, SessionId, SignalName, ToolResult, Value,
     engine::{EndView, Request},
     state::PendingCall,
 };
 
 use super::Reason;
-use crate::{binding::Delta, policy::Decided, sessions::Stop};
+use crate::{
+    binding::Delta,
+    policy::Decided,
+    sessions::{Stop, Waiting},
+};
 
 /// What the runner waits for.
 #[derive(Clone, Copy, Debug)]
@@ -99,10 +103,12 @@ pub enum Command {
     Context(Mapping),
     /// Whether the pending call stays as it is, or is made again.
     Keep(bool),
-    /// An input, keys or a decision, with the number of the question that it answers.
-    Numbered {
-        /// The number.
-        seq: u64,
+    /// An input, keys, a decision or a signal, with the question that it answers.
+    Addressed {
+        /// The number of the question.
+        seq: Option<u64>,
+        /// The child that it is for, or the session itself.
+        to: Option<SessionId>,
         /// The answer.
         answer: Box<Command>,
     },
@@ -125,8 +131,8 @@ pub enum Note<'a> {
     Content(&'a str),
     /// A call that is carried out here begins.
     Call(&'a PendingCall),
-    /// What other parts of a call wait for, beside what is asked next: each is answered by its id.
-    Awaiting(&'a [Stop]),
+    /// What else waits in the session, beside what is asked next: each is answered by its id.
+    Awaiting(&'a [Waiting]),
     /// A line that a running tool wrote on standard error.
     Progress(&'a PendingCall, &'a str),
     /// A piece of the text that a model writes, while it writes it.
@@ -221,6 +227,11 @@ pub trait Console {
     /// Takes what comes. May be dropped before it is done: nothing is lost then.
     async fn read(&mut self, awaited: Awaited<'_>) -> io::Result<Command>;
 
+    /// Says whose the next notes and questions are: those of a child, or of the session itself.
+    fn about(&mut self, child: Option<&SessionId>) {
+        let _ = child;
+    }
+
     /// Whether an answer that could not be stored can be given again. Not where the answers were all written before: the next one would be taken for it.
     fn can_repeat(&self) -> bool {
         true
@@ -239,6 +250,10 @@ impl<C: Console> Console for &mut C {
 
     async fn read(&mut self, awaited: Awaited<'_>) -> io::Result<Command> {
         (**self).read(awaited).await
+    }
+
+    fn about(&mut self, child: Option<&SessionId>) {
+        (**self).about(child);
     }
 
     fn can_repeat(&self) -> bool {

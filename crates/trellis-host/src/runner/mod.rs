@@ -193,6 +193,8 @@ impl<C: Console> Runner<C> {
 
     /// Shows something that happened.
     async fn show(console: &mut C, happening: &SessionEvent, edited: &mut Edited) -> io::Result<()> {
+        let (child, happening) = happening.split();
+        console.about(child);
         let note = match happening {
             SessionEvent::Said(content) => Note::Content(content),
             SessionEvent::Invalid(message) => Note::Error { code: "invalid-input", message },
@@ -211,7 +213,7 @@ impl<C: Console> Runner<C> {
             }
             SessionEvent::Refused(call, why) => Note::Refused(call, why),
             SessionEvent::RollingBack { node, why } => Note::RollingBack { node, why: why.as_deref() },
-            SessionEvent::Given(..) => return Ok(()),
+            SessionEvent::Given(..) | SessionEvent::InChild(..) => return Ok(()),
         };
         console.note(note).await
     }
@@ -229,6 +231,7 @@ fn code(refusal: &SendError) -> &'static str {
         SendError::Excess(_) => "excess",
         SendError::NotAwaited { .. } => "wrong-kind",
         SendError::NotBegun(_) => "unhandled-signal",
+        SendError::UnknownChild(_) => "unknown-child",
         SendError::Reserved(_) => "reserved-name",
         SendError::TooLate(_) => "too-late",
         SendError::Stale(_) => "conflict",

@@ -15,7 +15,7 @@ use super::{
     held::{Raised, Work, has_begun, is_interrupt, poll_once},
 };
 use crate::{
-    sessions::{Reply, SendError, Sent, Sessions, Stop, Turn},
+    sessions::{Reply, SendError, Sent, Sessions, Stop, Turn, Waiting},
     store::StoreError,
 };
 
@@ -36,8 +36,8 @@ enum Onward {
     Resume,
 }
 
-/// What a session needs, and what other parts of the same call need.
-type Stops = (Stop, std::sync::Arc<Vec<Stop>>);
+/// What a session needs, and what else waits in its tree.
+type Stops = (Waiting, std::sync::Arc<Vec<Waiting>>);
 
 type Flow<T> = ControlFlow<RunSummary, T>;
 
@@ -73,8 +73,9 @@ impl<C: Console> Runner<C> {
                     let farewell = program.map(|engine| RunSummary::ended(std::sync::Arc::clone(&ended), engine.inspect()));
                     return Ok(farewell.unwrap_or_else(|| RunSummary::stopped(ended.reason.into(), None)));
                 }
-                Ok(Turn { stop, others, asked: seq, .. }) => {
-                    let again = asked.as_ref().is_some_and(|(at, (asked, _))| *at == seq && is_same(asked, &stop));
+                Ok(turn) => {
+                    let (seq, stop, others) = (turn.asked, turn.first(), std::sync::Arc::clone(&turn.others));
+                    let again = asked.as_ref().is_some_and(|(at, (asked, _))| *at == seq && is_same(&asked.stop, &stop.stop));
                     conflicts = 0;
                     (seq, (stop, others), again)
                 }
@@ -189,15 +190,17 @@ impl<C: Console> Runner<C> {
         &mut self,
         id: &SessionId,
         seq: u64,
-        (stop, others): (&Stop, &[Stop]),
+        (waiting, others): (&Waiting, &[Waiting]),
         mut again: bool,
     ) -> Result<Flow<Onward>, RunError> {
+        let stop = &waiting.stop;
         let awaited = Awaited::of(stop);
-        let due = std::iter::once(stop).chain(others).filter_map(Stop::due).min();
+        let due = std::iter::once(waiting).chain(others).filter_map(|waiting| waiting.stop.goes_on()).min();
         let until = due.map(|due| Instant::now() + self.sessions.until(due));
         let mut others = Some(others);
         loop {
             let left = stop.due().map(|due| self.sessions.until(due));
+            self.console.about(waiting.child.as_ref());
             self.console.ask(awaited, Asking { left, again, seq }).await?;
             if let Some(others) = others.take() {
                 self.console.note(Note::Awaiting(others)).await?;
@@ -222,7 +225,7 @@ impl<C: Console> Runner<C> {
                     self.console.note(Note::Error { code, message: &message }).await?;
                     continue;
                 }
-                Heard::Command(command) => match sent(command, seq) {
+                Heard::Command(command) => match sent(command, waiting, seq) {
                     Some(sent) => return Ok(Flow::Continue(Onward::Reply(sent))),
                     None => continue,
                 },
@@ -308,12 +311,13 @@ fn newest(mut edit: Edit, edits: &mut mpsc::Receiver<Edit>) -> Edit {
 }
 
 /// What a command hands in, as the answer to the question of that number, if it names no other; nothing for those that hand nothing in.
-fn sent(command: Command, seq: u64) -> Option<Sent> {
-    let (seq, command) = match command {
-        Command::Numbered { seq, answer } => (seq, *answer),
-        command => (seq, command),
+fn sent(command: Command, asks: &Waiting, asked: u64) -> Option<Sent> {
+    let (seq, to, command) = match command {
+        // Another session of the tree has a number of its own.
+        Command::Addressed { seq, to, answer } => (seq.or_else(|| to.is_none().then_some(asked)), to, *answer),
+        command => (Some(asked), None, command),
     };
-    reply(command).map(|reply| Sent { expected: Some(seq), reply })
+    reply(command).map(|reply| Sent { expected: seq, to: to.or_else(|| asks.child.clone()), reply })
 }
 
 /// What a command hands in; nothing for those that hand nothing in.
@@ -325,7 +329,8 @@ fn reply(command: Command) -> Option<Reply> {
         Command::Predicate { id, value } => Reply::Predicate { id: id.into(), holds: value },
         Command::Context(keys) => Reply::Context(keys),
         Command::Keep(kept) => Reply::Keep(kept),
-        Command::Numbered { .. } | Command::Signal(_) | Command::Bad { .. } | Command::End => return None,
+        Command::Signal(signal) => Reply::Input(Input::Signal(signal)),
+        Command::Addressed { .. } | Command::Bad { .. } | Command::End => return None,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-#[cfg(feature = "mcp")]
+#[cfg(any(feature = "mcp", feature = "model", feature = "processes"))]
 use trellis_core::language::SecretUse;
 use trellis_core::{Mapping, ToolError, Value, state::PendingCall};
 
@@ -35,7 +35,7 @@ impl Secrets {
     ///
     /// # Errors
     /// A secret cannot be had, or has no place in the value; the code is `secret`.
-    #[cfg(feature = "mcp")]
+    #[cfg(any(feature = "mcp", feature = "model", feature = "processes"))]
     pub(crate) fn fill_in(&self, mut value: Value, uses: &[SecretUse]) -> Result<(Value, Mask), ToolError> {
         let texts = uses.iter().map(|used| Ok(self.find(&used.name)?)).collect::<Result<Vec<SecretText>, ToolError>>()?;
         // From the back, so that the offsets before stay true.
@@ -66,11 +66,7 @@ fn filled<'v>(call: &PendingCall, values: impl DoubleEndedIterator<Item = &'v st
 }
 
 fn no_place(name: &str) -> ToolError {
-    ToolError {
-        code: Some(Value::text("secret")),
-        is_final: true,
-        ..ToolError::new(format!("the secret `{name}` has no place in the arguments"))
-    }
+    ToolError::coded("secret", format!("the secret `{name}` has no place in the arguments")).finally()
 }
 
 /// Inserts `value` at a byte offset of the text at a JSON pointer.

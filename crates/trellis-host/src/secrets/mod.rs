@@ -15,7 +15,7 @@ mod withheld;
 
 use std::{fmt, sync::Arc};
 
-use trellis_core::{ToolError, Value};
+use trellis_core::ToolError;
 use zeroize::Zeroizing;
 
 #[cfg(feature = "vault")]
@@ -63,7 +63,7 @@ pub enum SecretError {
     Unreadable {
         /// The name of the secret.
         name: Arc<str>,
-        /// What is wrong with the source, and how to mend it.
+        /// The mistake of the source, and how to mend it.
         why: Arc<str>,
     },
 }
@@ -118,7 +118,7 @@ impl Secrets {
 
 impl From<SecretError> for ToolError {
     fn from(error: SecretError) -> Self {
-        Self { code: Some(Value::text("secret")), is_final: true, ..Self::new(error.to_string()) }
+        Self::coded("secret", error.to_string()).finally()
     }
 }
 

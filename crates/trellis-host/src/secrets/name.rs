@@ -3,7 +3,7 @@
 /// The beginning of the variables that hold secrets.
 pub(super) const PREFIX: &str = "TRELLIS_SECRET_";
 
-/// Whether a secret can have this name: `[a-z0-9][a-z0-9._-]{0,63}`.
+/// Returns whether a secret can have this name: `[a-z0-9][a-z0-9._-]{0,63}`.
 pub fn is_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     (1..=64).contains(&name.len())
@@ -11,7 +11,8 @@ pub fn is_name(name: &str) -> bool {
         && name.bytes().all(|byte| is_plain(byte) || b"._-".contains(&byte))
 }
 
-/// The variable of the environment for a secret: `TRELLIS_SECRET_API_KEY` for `api-key`. Names that differ in `.`, `_` and `-` only have one variable.
+/// The variable of the environment for a secret: `TRELLIS_SECRET_API_KEY` for `api-key`. Names that differ in `.`, `_` and `-` only have one
+/// variable.
 pub fn variable(name: &str) -> String {
     let upper = name.chars().map(|char| if char.is_alphanumeric() { char.to_ascii_uppercase() } else { '_' });
     PREFIX.chars().chain(upper).collect()

@@ -16,7 +16,7 @@ const CREDENTIALS: [&str; 9] = [
     "OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY",
 ];
 
-/// Whether processes do not inherit this variable.
+/// Returns whether processes do not inherit this variable.
 pub(crate) fn is_withheld(variable: &str) -> bool {
     PREFIXES.iter().any(|prefix| variable.starts_with(prefix)) || CREDENTIALS.contains(&variable)
 }

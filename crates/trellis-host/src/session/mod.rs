@@ -1,21 +1,28 @@
-//! One session: an engine, a state, and the journal of how it came there.
+//! One session with its children: an engine, their states, and the journal of how they came there.
 //!
 //! [`Session::advance`] passes through nodes, without awaiting anything, until there is something for a host to do, and says what; the host does it
-//! and hands the answer to [`Session::send`].
+//! and hands the answer to [`Session::send`]. Where a call of a graph is to be carried out here, [`Session::begin_child`] begins a child, which is
+//! walked in the same way ([`Session::advance_in`]) until [`Session::return_child`] hands its end to its caller.
 //!
-//! **Invariant:** the state is the fold of the journal; what was refused left neither changed.
+//! **Invariant:** the states are the fold of the journal; what was refused left both unchanged; no child outlives the call that began it.
 
+mod children;
+mod fit;
 mod question;
+mod walk;
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use trellis_core::{
-    Engine, Event, Input, NavigateError, Next, NodeId, SignalName, Start, State,
+    Engine, Event, Input, NavigateError, NodeId, SessionId, Start, State,
     engine::{Answers, Blocker, Call, EndView, Moved, RenderError, Request, StartError, Step, Unanswered, View},
-    id::IdempotencyKey,
+    id::{CallId, IdempotencyKey},
     state::{Changes, PendingCall},
 };
 
+pub use self::children::NotBegun;
+pub(crate) use self::children::left_alone;
+pub(crate) use self::fit::{Fitted, fit};
 use crate::{
     journal::{Clock, Entry, MemoryJournal, Record},
     policy::{Decided, Decision},
@@ -66,7 +73,12 @@ pub enum Adoption {
         why: Moved,
     },
     /// It stays on the program that it has.
-    Blocked(Vec<Blocker>),
+    Blocked {
+        /// The child that does not fit; nothing where it is the session itself.
+        child: Option<SessionId>,
+        /// What is in the way.
+        blockers: Vec<Blocker>,
+    },
 }
 
 /// A session that cannot advance; it stays where it is.
@@ -92,14 +104,25 @@ pub enum SessionError {
 /// How many records a session keeps that nobody takes, at least: about a mebibyte. There are at most twice as many, and those since its last stop.
 pub const HISTORY: usize = 1024;
 
-/// A session in memory.
+/// A session in memory, with its children.
 #[derive(Clone)]
 pub struct Session {
     engine: Engine,
     clock: Clock,
     here: Snapshot,
     journal: MemoryJournal,
-    /// The view of `state`, made once; its content is taken out when it was said.
+    walk: Walk,
+    children: BTreeMap<SessionId, Walk>,
+    /// Children that were left, whose calls may still succeed: where they were.
+    left: BTreeMap<SessionId, State>,
+    /// Children that cannot begin before a predicate is answered, by their calls.
+    beginning: BTreeMap<CallId, (Answers, Box<Unanswered>)>,
+}
+
+/// What is known of one session of a tree while it is in memory.
+#[derive(Clone, Default)]
+struct Walk {
+    /// The view of its state, made once; its content is taken out when it was said.
     view: Option<View>,
     /// Whether the content of the current entering was said.
     said: bool,
@@ -108,12 +131,12 @@ pub struct Session {
     /// What to say about a counted invalid input.
     invalid: Option<Arc<str>>,
     /// An input whose step needs answers first, and what is known so far.
-    held: Option<HeldCall>,
+    held: Option<HeldInput>,
     passes: u64,
 }
 
 #[derive(Clone)]
-struct HeldCall {
+struct HeldInput {
     input: Input,
     answers: Answers,
     asks: Box<Unanswered>,
@@ -129,9 +152,9 @@ impl Session {
             if answers.is_empty() { engine.start(start.clone())? } else { engine.answering(answers).start(start.clone())? };
         let at = clock.now();
         let mut session = Self::at(engine, clock, Snapshot::beginning(state, at), MemoryJournal::new());
-        let entry = Entry::Start { start: Box::new(start), state: Box::new(session.here.state.clone()), origin: None };
-        session.record(at, entry, None, events, Changes::default(), false);
-        session.record_end();
+        let entry = Entry::Start { start: Box::new(start), state: Box::new(session.here.state.clone()), origin: None, caller: None };
+        session.record(None, Happened { events, ..Happened::at(at, entry, None) });
+        session.record_end(None);
         Ok(session)
     }
 
@@ -143,154 +166,39 @@ impl Session {
     }
 
     fn at(engine: Engine, clock: Clock, here: Snapshot, journal: MemoryJournal) -> Self {
-        Self { engine, clock, here, journal, view: None, said: false, words: None, invalid: None, held: None, passes: 0 }
-    }
-
-    /// Goes on until there is something to do; asking twice without an answer in between says the same.
-    ///
-    /// # Errors
-    /// The ceiling on pass-through steps was reached, or the node cannot be rendered; the session stays where it is.
-    pub fn advance(&mut self) -> Result<Halt, SessionError> {
-        if self.passes == 0 {
-            // The session stopped before this, so whoever takes records had a chance to.
-            self.journal.forget(HISTORY);
-        }
-        loop {
-            if let Some(text) = self.invalid.take() {
-                return Ok(Halt::Invalid(text));
-            }
-            if let Some(held) = &self.held {
-                return Ok(Halt::Predicate(held.asks.clone()));
-            }
-            let view = match &mut self.view {
-                Some(view) => view,
-                None => self.view.insert(self.engine.render(&self.here.state)?),
-            };
-            if let Some(content) = view.content.take()
-                && !self.said
-            {
-                self.said = true;
-                if self.words.as_ref() == Some(&content) {
-                    continue;
-                }
-                self.words = Some(Arc::clone(&content));
-                return Ok(Halt::Said { node: self.here.state.current_node_id.clone(), content });
-            }
-            match &view.next {
-                Next::Pass => self.pass()?,
-                Next::Ask(request) => return Ok(Halt::Ask(request.clone())),
-                Next::Call(call) => return Ok(Halt::Call(Arc::clone(call))),
-                Next::Parts { whole, open } => return Ok(Halt::Parts { whole: Arc::clone(whole), open: open.clone() }),
-                Next::End(ended) => return Ok(Halt::Ended(Arc::clone(ended))),
-            }
-        }
-    }
-
-    /// One step through a node that does not stop.
-    fn pass(&mut self) -> Result<(), SessionError> {
-        let limit = self.engine.inspect().limits().pass_through;
-        if self.passes >= limit {
-            self.passes = 0;
-            return Err(SessionError::PassThrough { node: self.here.state.current_node_id.clone(), limit });
-        }
-        self.passes += 1;
-        Ok(self.take(Input::Pass, Answers::new())?)
-    }
-
-    /// Hands in an answer, a result or a signal. Where its step needs a predicate first, the input is held and [`Session::advance`] asks for it.
-    ///
-    /// # Errors
-    /// A refusal: nothing happened, and what would be accepted.
-    pub fn send(&mut self, input: Input) -> Result<(), NavigateError> {
-        self.take(input, Answers::new())?;
-        self.passes = 0;
-        Ok(())
-    }
-
-    /// Answers the predicate that [`Session::advance`] asked for; other names are not asked and change nothing.
-    ///
-    /// # Errors
-    /// As [`Session::send`], of the input that was held.
-    pub fn answer(&mut self, predicate: &str, truth: bool) -> Result<(), NavigateError> {
-        match self.held.take() {
-            Some(mut held) if &*held.asks.name == predicate => {
-                held.answers.insert(held.asks.name, truth);
-                self.take(held.input, held.answers)
-            }
-            other => {
-                self.held = other;
-                Ok(())
-            }
-        }
-    }
-
-    /// Navigates, records, and holds the input where a predicate is missing.
-    fn take(&mut self, input: Input, answers: Answers) -> Result<(), NavigateError> {
-        let step = if answers.is_empty() {
-            self.engine.navigate(&self.here.state, input.clone())
-        } else {
-            self.engine.answering(answers.clone()).navigate(&self.here.state, input.clone())
-        };
-        match step {
-            Ok(step) => {
-                self.accept(input, step);
-                Ok(())
-            }
-            Err(NavigateError::Unanswered(asks)) => {
-                self.held = Some(HeldCall { input, answers, asks });
-                Ok(())
-            }
-            Err(refusal) => Err(refusal),
-        }
-    }
-
-    fn accept(&mut self, input: Input, Step { state, events, wrote, .. }: Step) {
-        let at = self.now();
-        let changes = Changes::between(&self.here.state, &state, &wrote);
-        let before = (self.here.state.current_node_id.clone(), self.here.state.ended.is_some());
-        self.here.step(at, state);
-        self.here.count_waits(at, &events);
-        self.view = None;
-        let mut late = false;
-        for event in &events {
-            match event {
-                Event::Entered(_) => (self.said, self.words) = (false, None),
-                Event::Invalid(text) => self.invalid = Some(Arc::clone(text)),
-                Event::Late { .. } | Event::DeadLetter(_) => late = true,
-                _ => {}
-            }
-        }
-        if !late {
-            self.held = None;
-        }
-        let entry = match input {
-            Input::Result(result) if late => Entry::Late { result: Box::new(result) },
-            Input::Result(result) => Entry::Result { result: Box::new(result) },
-            Input::Signal(signal) => Entry::Signal { signal },
-            input => Entry::Input { input },
-        };
-        self.record(at, entry, Some(before.0), events, changes, false);
-        if !before.1 {
-            self.record_end();
-        }
+        let children = here.children.keys().map(|child| (child.clone(), Walk::default())).collect();
+        Self { engine, clock, here, journal, walk: Walk::default(), children, left: BTreeMap::new(), beginning: BTreeMap::new() }
     }
 
     /// Appends to the journal; the session is its only writer, so there is no conflict.
-    fn record(&mut self, at: u64, entry: Entry, from: Option<NodeId>, events: Vec<Event>, changes: Changes, still_asked: bool) {
-        let to = self.here.state.current_node_id.clone();
-        let (seq, program) = (self.journal.next_seq(), Arc::clone(&self.here.state.program));
-        let record = Record { seq, at, entry, from, to, events, program, changes: Box::new(changes), still_asked, question: None };
-        self.here.ask_by(&record);
+    fn record(&mut self, child: Option<&SessionId>, happened: Happened) {
+        let Happened { at, entry, from, events, changes, still_asked, is_of_child } = happened;
+        let seq = self.journal.next_seq();
+        let Some(here) = self.here.of_child(child) else { return };
+        let (to, program) = (here.state.current_node_id.clone(), Arc::clone(&here.state.program));
+        let (child, changes) = (child.cloned(), Box::new(changes));
+        let record = Record { seq, at, child, entry, from, to, events, program, changes, still_asked, question: None };
+        self.here.count(&record, is_of_child);
+        if let Some(here) = self.here.of_child_mut(record.child.as_ref()) {
+            here.ask_by(&record);
+        }
         let appended = self.journal.append(record);
         debug_assert!(appended.is_ok(), "a session is the only writer of its journal");
     }
 
-    /// Records how the session ended, if it has.
-    fn record_end(&mut self) {
-        if let Some(ended) = self.here.state.ended.clone() {
-            let from = Some(self.here.state.current_node_id.clone());
-            self.record(self.now(), Entry::End { ended }, from, Vec::new(), Changes::default(), false);
+    /// Records how a session of the tree ended, if it has.
+    fn record_end(&mut self, child: Option<&SessionId>) {
+        let Some(state) = self.here.of_child(child).map(|here| &here.state) else { return };
+        if let Some(ended) = state.ended.clone() {
+            let from = Some(state.current_node_id.clone());
+            self.record(child, Happened::at(self.now(), Entry::End { ended }, from));
         }
+    }
+
+    /// Records something that moved nothing.
+    fn note(&mut self, child: Option<&SessionId>, entry: Entry) {
+        let from = self.here.of_child(child).map(|here| here.state.current_node_id.clone());
+        self.record(child, Happened::at(self.now(), entry, from));
     }
 
     /// Where the session is.
@@ -301,6 +209,11 @@ impl Session {
     /// Where it is, with the times that its waits are measured from.
     pub fn here(&self) -> &Snapshot {
         &self.here
+    }
+
+    /// Where a session of the tree is: the root, or a child; nothing for a child that is not alive.
+    pub fn here_in(&self, child: Option<&SessionId>) -> Option<&Snapshot> {
+        self.here.of_child(child)
     }
 
     /// How it came there: all that happened since records were taken last. Of a session whose records nobody takes, the newest [`HISTORY`], at least.
@@ -315,46 +228,44 @@ impl Session {
         self.journal.take()
     }
 
-    /// Approves the pending call, all its attempts.
-    pub fn approve(&mut self, key: IdempotencyKey) {
-        let (at, from) = (self.now(), Some(self.here.state.current_node_id.clone()));
-        self.here.approve(Approved { key: key.clone(), at });
-        self.record(at, Entry::Approve { key }, from, Vec::new(), Changes::default(), false);
-    }
-
-    /// Records what a policy decided about the pending call, all its attempts.
-    pub fn decide(&mut self, key: IdempotencyKey, decided: Decided) {
-        let (at, from) = (self.now(), Some(self.here.state.current_node_id.clone()));
-        let entry = Entry::Policy { key, decided: Box::new(decided) };
-        self.record(at, entry, from, Vec::new(), Changes::default(), false);
-    }
-
-    /// Whether this call waits for an approval that nobody gave: its graph asks for one, or a policy decided so.
-    pub fn is_held_for_approval(&self, call: &PendingCall) -> bool {
-        let asks = || self.here.rulings.get(&call.idempotency_key).is_some_and(|ruling| ruling.decision == Decision::Ask);
-        (call.approve.is_some() || asks()) && !self.is_approved(call)
-    }
-
-    /// Since when somebody is asked about this call, for its result or its approval: since its delay was over, or since it was approved.
-    pub fn asked_at(&self, call: &PendingCall) -> u64 {
-        let made = self.here.waits.get(&call.id).copied().unwrap_or(self.here.stepped_at);
-        let asked = made.saturating_add(call.delay);
-        let approved = self.here.approved.iter().find(|approved| approved.key == call.idempotency_key);
-        approved.map_or(asked, |approved| approved.at.max(asked))
-    }
-
-    /// The open parts of the pending call, if it has any.
-    pub fn open_parts(&self) -> Option<(Call, Vec<Call>)> {
-        self.here.state.pending_tool_call.as_ref()?.kind.parts()?;
-        match self.engine.render(&self.here.state).ok()?.next {
-            Next::Parts { whole, open } => Some((whole, open)),
-            _ => None,
+    /// Approves a pending call of the tree, all its attempts.
+    pub fn approve(&mut self, child: Option<&SessionId>, key: IdempotencyKey) {
+        let at = self.now();
+        if let Some(here) = self.here.of_child_mut(child) {
+            here.approve(Approved { key: key.clone(), at });
+            self.note(child, Entry::Approve { key });
         }
     }
 
+    /// Records what a policy decided about a pending call of the tree, all its attempts.
+    pub fn decide(&mut self, child: Option<&SessionId>, key: IdempotencyKey, decided: Decided) {
+        self.note(child, Entry::Policy { key, decided: Box::new(decided) });
+    }
+
+    /// Whether this call waits for an approval that nobody gave: its graph asks for one, or a policy decided so.
+    pub fn is_held_for_approval(&self, child: Option<&SessionId>, call: &PendingCall) -> bool {
+        let asks = |here: &Snapshot| here.rulings.get(&call.idempotency_key).is_some_and(|ruling| ruling.decision == Decision::Ask);
+        let asks = self.here.of_child(child).is_some_and(asks);
+        (call.approve.is_some() || asks) && !self.is_approved(child, call)
+    }
+
+    /// Since when somebody is asked about this call, for its result or its approval: since its delay was over, or since it was approved.
+    pub fn asked_at(&self, child: Option<&SessionId>, call: &PendingCall) -> u64 {
+        let Some(here) = self.here.of_child(child) else { return self.now() };
+        let made = here.waits.get(&call.id).copied().unwrap_or(here.stepped_at);
+        let asked = made.saturating_add(call.delay);
+        let approved = here.approved.iter().find(|approved| approved.key == call.idempotency_key);
+        approved.map_or(asked, |approved| approved.at.max(asked))
+    }
+
     /// Whether this call was approved.
-    pub fn is_approved(&self, call: &PendingCall) -> bool {
-        self.here.approved.iter().any(|approved| approved.key == call.idempotency_key)
+    pub fn is_approved(&self, child: Option<&SessionId>, call: &PendingCall) -> bool {
+        self.here.of_child(child).is_some_and(|here| here.approved.iter().any(|approved| approved.key == call.idempotency_key))
+    }
+
+    /// The calls of a session of the tree that are made now: the pending one, or its open parts.
+    pub fn open_calls(&self, child: Option<&SessionId>) -> Vec<Call> {
+        self.here.of_child(child).map(|here| self.engine.open_calls(&here.state)).unwrap_or_default()
     }
 
     /// The time, which never goes back while the session is in memory, whatever the clock does.
@@ -377,22 +288,59 @@ impl Session {
         self.here.stepped_at
     }
 
-    /// Whether an input waits for a predicate.
-    pub fn is_held(&self) -> bool {
-        self.held.is_some()
+    /// Whether an input of a session of the tree waits for a predicate.
+    pub fn is_held(&self, child: Option<&SessionId>) -> bool {
+        self.walk_of(child).is_some_and(|walk| walk.held.is_some())
     }
 
-    /// Raises a signal; short for [`Session::send`].
-    ///
-    /// # Errors
-    /// As [`Session::send`].
-    pub fn signal(&mut self, signal: &SignalName) -> Result<(), NavigateError> {
-        self.send(Input::Signal(signal.clone()))
+    /// Whether an input of any session of the tree waits for a predicate.
+    pub fn holds_input(&self) -> bool {
+        self.walk.held.is_some() || self.children.values().any(|walk| walk.held.is_some())
+    }
+
+    /// Whether this call was left, and a late result of it was recorded.
+    pub fn has_settled_late(&self, call: &CallId) -> bool {
+        let children = self.here.children.values().map(|child| &child.here.state);
+        std::iter::once(&self.here.state).chain(children).any(|state| state.has_settled_late(call))
+    }
+
+    /// The calls of all sessions of the tree that are made now.
+    pub fn all_open_calls(&self) -> Vec<CallId> {
+        let children = self.here.children.values().map(|child| &child.here.state);
+        let states = std::iter::once(&self.here.state).chain(children);
+        states.flat_map(|state| self.engine.open_calls(state)).map(|call| call.id.clone()).collect()
+    }
+
+    fn walk_of(&self, child: Option<&SessionId>) -> Option<&Walk> {
+        match child {
+            None => Some(&self.walk),
+            Some(child) => self.children.get(child),
+        }
+    }
+}
+
+/// What a record is about.
+struct Happened {
+    at: u64,
+    entry: Entry,
+    from: Option<NodeId>,
+    events: Vec<Event>,
+    changes: Changes,
+    still_asked: bool,
+    /// Whether it is the result of a child.
+    is_of_child: bool,
+}
+
+impl Happened {
+    fn at(at: u64, entry: Entry, from: Option<NodeId>) -> Self {
+        Self { at, entry, from, events: Vec::new(), changes: Changes::default(), still_asked: false, is_of_child: false }
     }
 }
 
 impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Session").field("state", &self.here.state).field("records", &self.journal.next_seq()).finish_non_exhaustive()
+        let mut session = f.debug_struct("Session");
+        session.field("state", &self.here.state).field("children", &self.here.children.len()).field("records", &self.journal.next_seq());
+        session.finish_non_exhaustive()
     }
 }

@@ -1,18 +1,18 @@
 //! What a session asks, and what changes that from outside: another program, keys that are supplied, what is asked for in between.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 use trellis_core::{
-    Engine, Mapping, Next,
-    engine::{Adopted, ChangedCall, Moved, View},
+    Engine, Mapping, Next, SessionId,
+    engine::{ChangedCall, Moved, View},
     program::KeyExcess,
-    state::Changes,
 };
 
-use super::{Adoption, Session};
+use super::{Adoption, Fitted, Happened, Session, fit};
 use crate::{
-    journal::{Entry, Needs},
-    store::{restore, whole},
+    journal::{ChildState, Entry, Needs},
+    sessions::Said,
+    store::{ChildSnapshot, restore, whole},
 };
 
 impl Session {
@@ -21,19 +21,27 @@ impl Session {
         // Where it was stored by another program, what that asked is known by its checksum only.
         let is_of_another = self.here.state.program != *self.engine.inspect().fingerprint();
         let (asked, checksum) = (self.question().filter(|_| !is_of_another), self.here.question);
-        let (state, adoption) = match engine.adopt_deciding(self.here.state.clone(), changed) {
-            Adopted::Kept(state) if state == self.here.state => (state, Adoption::Same),
-            Adopted::Kept(state) => (state, Adoption::Kept),
-            Adopted::Moved { state, from, why } => (state, Adoption::Moved { from, why }),
-            Adopted::Blocked { blockers, .. } => return Adoption::Blocked(blockers),
+        let Fitted { state, moved, children } = match fit(&engine, &self.here, changed) {
+            Ok(fitted) => fitted,
+            Err((child, blockers)) => return Adoption::Blocked { child, blockers },
         };
-        (self.engine, self.view, self.said, self.held, self.passes) = (engine, None, false, None, 0);
+        let is_same = |(id, child): (&SessionId, &ChildSnapshot)| children.get(id).is_some_and(|fitted| fitted.state == child.here.state);
+        let adoption = match moved {
+            Some((from, why)) => Adoption::Moved { from, why },
+            None if state == self.here.state && self.here.children.iter().all(is_same) => Adoption::Same,
+            None => Adoption::Kept,
+        };
+        self.engine = engine;
+        for walk in std::iter::once(&mut self.walk).chain(self.children.values_mut()) {
+            (walk.view, walk.said, walk.held, walk.passes) = (None, false, None, 0);
+        }
         if adoption == Adoption::Same && self.here.blocked.is_none() {
             return adoption;
         }
         let at = self.now();
         let before = (self.here.state.current_node_id.clone(), self.here.state.ended.is_some());
         self.here.step(at, state);
+        self.take_children(at, &children);
         let now = self.question();
         let still_asked = match (&asked, &now) {
             (Some(asked), Some(now)) => asked == now,
@@ -41,14 +49,25 @@ impl Session {
             _ => false,
         };
         if matches!(adoption, Adoption::Moved { why: Moved::Vanished | Moved::Again, .. }) {
-            self.words = None;
+            self.walk.words = None;
         }
-        let entry = Entry::Reload { state: Box::new(self.here.state.clone()) };
-        self.record(at, entry, Some(before.0), Vec::new(), Changes::default(), still_asked);
+        let entry = Entry::Reload { state: Box::new(self.here.state.clone()), children };
+        self.record(None, Happened { still_asked, ..Happened::at(at, entry, Some(before.0)) });
         if !before.1 {
-            self.record_end();
+            self.record_end(None);
         }
         adoption
+    }
+
+    /// Puts children on another program; those that are not there are left.
+    fn take_children(&mut self, at: u64, children: &BTreeMap<SessionId, ChildState>) {
+        self.here.children.retain(|child, _| children.contains_key(child));
+        self.children.retain(|child, _| children.contains_key(child));
+        for (child, fitted) in children {
+            if let Some(child) = self.here.children.get_mut(child) {
+                child.here.step(at, fitted.state.clone());
+            }
+        }
     }
 
     /// Sets keys of the context from outside; a key with dots leads into the mapping that is there.
@@ -56,30 +75,46 @@ impl Session {
     /// # Errors
     /// A value, or the context with it, is above a bound; nothing happened.
     pub fn supply(&mut self, given: Mapping) -> Result<(), KeyExcess> {
-        let asked = self.question();
-        let context = &self.here.state.context;
-        let keys = whole(context, given.clone());
-        self.engine.inspect().limits().admit_keys(context, &given, &keys)?;
-        self.here.state.context.extend(&keys);
-        restore(&mut self.here.state);
-        self.view = None;
-        let from = Some(self.here.state.current_node_id.clone());
-        let still_asked = asked.is_some() && asked == self.question();
-        self.record(self.now(), Entry::Context { keys }, from, Vec::new(), Changes::default(), still_asked);
+        self.supply_in(None, given)
+    }
+
+    /// Sets keys of the context of a session of the tree.
+    ///
+    /// # Errors
+    /// As [`Session::supply`].
+    pub fn supply_in(&mut self, child: Option<&SessionId>, given: Mapping) -> Result<(), KeyExcess> {
+        let asked = self.question_in(child);
+        let Some(here) = self.here.of_child_mut(child) else { return Ok(()) };
+        let keys = whole(&here.state.context, given.clone());
+        self.engine.inspect().limits().admit_keys(&here.state.context, &given, &keys)?;
+        here.state.context.extend(&keys);
+        restore(&mut here.state);
+        let from = Some(here.state.current_node_id.clone());
+        match child {
+            None => self.walk.view = None,
+            Some(child) => self.children.get_mut(child).into_iter().for_each(|walk| walk.view = None),
+        }
+        let still_asked = asked.is_some() && asked == self.question_in(child);
+        let entry = Entry::Context { keys };
+        self.record(child, Happened { still_asked, ..Happened::at(self.now(), entry, from) });
         Ok(())
     }
 
     /// Asks for something before it goes on; once.
-    pub(crate) fn block(&mut self, needs: Needs) {
-        if self.here.blocked.as_ref() != Some(&needs) {
-            let from = Some(self.here.state.current_node_id.clone());
-            self.record(self.now(), Entry::Blocked { needs }, from, Vec::new(), Changes::default(), false);
+    pub(crate) fn block(&mut self, child: Option<&SessionId>, needs: Needs) {
+        if self.here.of_child(child).is_some_and(|here| here.blocked.as_ref() != Some(&needs)) {
+            self.note(child, Entry::Blocked { needs });
         }
     }
 
     /// What its node says and asks; nothing where it asks for something else first.
     fn question(&self) -> Option<View> {
-        self.engine.render(&self.here.state).ok().filter(|_| self.here.blocked.is_none())
+        self.question_in(None)
+    }
+
+    fn question_in(&self, child: Option<&SessionId>) -> Option<View> {
+        let here = self.here.of_child(child)?;
+        self.engine.render(&here.state).ok().filter(|_| here.blocked.is_none())
     }
 
     /// A checksum of what a node says and asks; nothing where the graph redacts anything, since it might be worked back from that.
@@ -105,15 +140,20 @@ impl Session {
         }
     }
 
-    /// What the current entering said last.
-    pub(crate) fn words(&self) -> Option<&Arc<str>> {
-        self.words.as_ref()
+    /// What the current entering of a session of the tree said last.
+    pub(crate) fn last_said(&self, child: Option<&SessionId>) -> Option<Said> {
+        let text = self.walk_of(child)?.words.clone()?;
+        let node = self.here.of_child(child)?.state.current_node_id.clone();
+        Some(Said { child: child.cloned(), node, text })
     }
 
     /// Takes what the node says for said already: whoever answers has seen it.
     pub(crate) fn was_heard(&mut self) {
-        if let Ok(view) = self.engine.render(&self.here.state) {
-            (self.said, self.words) = (true, view.content);
+        let children = self.children.iter_mut().filter_map(|(child, walk)| Some((&self.here.children.get(child)?.here.state, walk)));
+        for (state, walk) in std::iter::once((&self.here.state, &mut self.walk)).chain(children) {
+            if let Ok(view) = self.engine.render(state) {
+                (walk.said, walk.words) = (true, view.content);
+            }
         }
     }
 }

@@ -1,65 +1,26 @@
-//! Going on: from an answer to the next stop.
+//! Going on: from an answer to the next stop, over the whole tree of a session.
+//!
+//! ```text
+//! advance every session ──▶ store ──▶ begin what can run ──▶ take what came of it ──┐
+//!        ▲                                └─ nothing runs ──▶ stop, or let time pass │
+//!        └────────────────────────────────────────────────────────────────────────────┘
+//! ```
+//!
+//! **Invariant:** what can run is carried out before anybody is asked; a part whose outcome is stored never runs again.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use trellis_core::{
-    Input, SignalName, ToolOutcome, ToolResult,
-    engine::{Call, RequestType, StartError},
-    id::CallId,
-    state::PendingCall,
-};
+use trellis_core::{NodeId, SessionId, ToolOutcome, ToolResult, engine::Call};
 
 use super::{
-    Reply, SendError, SessionEvent, Sessions, Stop, Turn,
-    predicate::PredicateQuestion,
+    SendError, SessionEvent, Sessions, Stop, Turn, Waiting,
+    front::{Front, Need, NeedKind},
+    persistence::Pace,
+    predicate::PredicateAnswer,
     scheduler::Seat,
     slot::{PanicSafeLock, RunningSession, Slot, SlotState},
+    works::{Carried, Subject, Work, Works},
 };
-use crate::session::{Halt, Session};
-
-/// What must be done before the session can go on.
-pub(super) enum Act {
-    /// Nothing: go on.
-    Go,
-    /// Nothing here: somebody else goes on.
-    Leave,
-    Stop(Stop),
-    Call(Call),
-    /// Carry out the open parts of a call.
-    Parts {
-        whole: Call,
-        open: Vec<Call>,
-    },
-    /// Sleep at this step, from then until then.
-    Sleep {
-        step: u64,
-        since: u64,
-        due: u64,
-    },
-    Predicate(PredicateQuestion),
-}
-
-impl Act {
-    /// When its sleep is over, or the delay of its call.
-    fn sleeps_until(&self, slot: &Slot) -> Option<u64> {
-        match self {
-            Self::Sleep { due, .. } => Some(*due),
-            Self::Call(call) if call.delay > 0 => {
-                let since = slot.place.locked().running().map(|running| running.session.stepped_at())?;
-                Some(since.saturating_add(call.delay))
-            }
-            Self::Parts { whole, open } => {
-                let place = slot.place.locked();
-                let running = place.running()?;
-                let delayed = |call: &Call| (call.delay > 0).then(|| running.session.asked_at(call));
-                // Unless all of them are delayed, one of them can begin.
-                let parts = open.iter().map(delayed).collect::<Option<Vec<_>>>().and_then(|dues| dues.into_iter().min());
-                delayed(whole).max(parts)
-            }
-            _ => None,
-        }
-    }
-}
 
 /// Whether somebody waits while a session sleeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +40,9 @@ pub(super) enum RestPoint {
     Asleep(u64),
 }
 
+/// What somebody else must do, by the name of the call or question that it is about.
+type Stops = BTreeMap<String, Stop>;
+
 impl Sessions {
     /// Goes on until somebody else is needed.
     pub(super) async fn driven(&self, slot: &Slot) -> Result<Turn, SendError> {
@@ -95,8 +59,10 @@ impl Sessions {
             match self.rest(slot, patience, None).await? {
                 RestPoint::Stopped(turn) => return Ok(turn),
                 RestPoint::Asleep(until) if patience == SleepPolicy::Brief => {
-                    let node = self.running(slot, |running| Ok(running.session.state().current_node_id.clone()))?;
-                    return Ok(self.stopped(slot, Stop::Sleeping { node, until }));
+                    let node = self.node(slot)?;
+                    let stop = Stop::Sleeping { node: node.clone(), until };
+                    let asked = self.running(slot, |running| Ok(running.session.here().asked))?;
+                    return Ok(self.stopped(slot, vec![Waiting { child: None, node, asked, stop }]));
                 }
                 RestPoint::Asleep(_) => {}
             }
@@ -106,175 +72,180 @@ impl Sessions {
     /// Goes on until somebody else is needed, or time must pass that nobody waits for. Who was woken has a seat.
     pub(super) async fn rest(&self, slot: &Slot, patience: SleepPolicy, mut seat: Option<&mut Seat>) -> Result<RestPoint, SendError> {
         slot.take_pause();
+        let (mut works, mut stops, mut ready) = (Works::default(), Stops::new(), Vec::new());
+        // Time that was waited for has passed, whatever the clock says.
+        let mut passed = 0;
         loop {
-            let (act, step) = self.next(slot)?;
-            self.keep(slot, &act).await?;
+            self.take_ready(slot, &mut ready, &mut stops)?;
+            let front = self.front(slot, self.now().max(passed), works.is_empty())?;
+            self.keep(slot, &Pace::Front(&front)).await?;
             // A signal may have moved it while that was stored.
-            if matches!(act, Act::Stop(_)) && slot.step() != step {
+            if front.is_going || slot.disturbances() != front.disturbances {
                 continue;
             }
-            if let Some(due) = act.sleeps_until(slot).filter(|due| patience != SleepPolicy::Whole && *due > self.now()) {
-                return Ok(RestPoint::Asleep(due));
+            works.leave(&front);
+            if slot.is_paused() {
+                works.leave_all();
             }
-            if let (Some(seat), Act::Call(_) | Act::Parts { .. } | Act::Predicate(_)) = (&mut seat, &act) {
-                seat.take_for_a_call().await;
-            }
-            let stop = match act {
-                Act::Go | Act::Leave => None,
-                Act::Stop(stop) => Some(stop),
-                Act::Call(call) => self.call(slot, call, patience).await?,
-                Act::Parts { whole, .. } => self.parts(slot, whole, patience).await?,
-                Act::Predicate(question) => self.predicate(slot, question).await?,
-                Act::Sleep { step, since, due } => {
-                    if self.sleep(slot, step, since, due).await {
-                        self.running(slot, |running| Ok(running.session.send(Input::Pass)?))?;
-                    }
-                    None
-                }
-            };
-            if let Some(seat) = &mut seat {
-                seat.take_for_a_move().await;
-            }
-            if let Some(stop) = stop {
-                return Ok(RestPoint::Stopped(self.stopped(slot, stop)));
+            if works.has_left() || !works.is_empty() && slot.is_paused() {
+                ready.extend(works.finished().await);
+                continue;
             }
             if slot.take_pause() {
                 return Err(SendError::Stopped);
             }
+            let now = self.now().max(passed);
+            stops.retain(|id, stop| front.needs_stop(id) && stop.due().is_none_or(|due| due > now));
+            let can_begin = |need: &&Need| need.begins_by(now) && need.id().is_some_and(|id| !works.holds(id) && !stops.contains_key(id));
+            let begin: Vec<&Need> = front.needs.iter().filter(can_begin).collect();
+            if let (Some(seat), false) = (&mut seat, begin.is_empty()) {
+                seat.take_for_a_call().await;
+                if slot.disturbances() != front.disturbances {
+                    continue;
+                }
+            }
+            for need in begin {
+                if let Some(work) = self.begin(slot, need, patience)? {
+                    works.push(work);
+                }
+            }
+            if works.is_empty() {
+                if let Some(seat) = &mut seat {
+                    seat.take_for_a_move().await;
+                }
+                let waiting = self.waiting(slot, &front, &stops, now);
+                if waiting.iter().any(|waiting| !matches!(waiting.stop, Stop::Sleeping { .. })) {
+                    return Ok(RestPoint::Stopped(self.stopped(slot, waiting)));
+                }
+                let (since, due) = front.sleeps(now);
+                if patience != SleepPolicy::Whole && due > now {
+                    return Ok(RestPoint::Asleep(due));
+                }
+                if self.sleep(slot, &front, since, due).await {
+                    passed = passed.max(due);
+                }
+                continue;
+            }
+            let due = front.due().filter(|due| *due > now);
+            let time = async {
+                match due {
+                    Some(due) => tokio::time::sleep(self.until(due)).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                finished = works.finished() => ready.extend(finished),
+                () = slot.until_disturbed(front.disturbances) => {}
+                () = time => passed = passed.max(due.unwrap_or_default()),
+            }
         }
+    }
+
+    /// Takes what came of works, but for those of a session that holds an input: these wait until it took that.
+    fn take_ready<'s>(&'s self, slot: &'s Slot, ready: &mut Vec<(Work<'s>, Carried)>, stops: &mut Stops) -> Result<(), SendError> {
+        for (work, carried) in std::mem::take(ready) {
+            let child = work.child.as_ref();
+            let is_held = self.running_if(slot, |running| running.session.is_held(child)).unwrap_or(false);
+            if is_held && matches!(work.subject, Subject::Call(_)) && !work.is_left {
+                ready.push((work, carried));
+                continue;
+            }
+            let id = work.subject.id().to_owned();
+            let stop = match (&work.subject, carried) {
+                (Subject::Call(call), Carried::Done(result)) if work.is_left => {
+                    self.take_late(slot, child, call, *result)?;
+                    None
+                }
+                _ if work.is_left => None,
+                (Subject::Call(call), Carried::Done(result)) => {
+                    self.settle_with(slot, child, call, *result)?;
+                    None
+                }
+                (Subject::Call(call), Carried::Ruled(decided)) => {
+                    self.record_ruling(slot, child, call, decided)?;
+                    None
+                }
+                (Subject::Call(call), Carried::Begin) => {
+                    self.begin_child(slot, child, call)?;
+                    None
+                }
+                (Subject::Call(call), Carried::Held) => self.hold(slot, child, Arc::clone(call))?,
+                (Subject::Call(call), Carried::Elsewhere(why)) => self.elsewhere(slot, child, Arc::clone(call), why)?,
+                (Subject::Call(call), Carried::Runs) => {
+                    Some(Stop::Running { node: call.node.clone(), since: self.now(), call: Some(Arc::clone(call)) })
+                }
+                (Subject::Predicate(question), Carried::Answered(PredicateAnswer::Holds(holds))) => {
+                    self.answer(slot, question, holds)?;
+                    None
+                }
+                (Subject::Predicate(_), Carried::Answered(PredicateAnswer::AskClient(stop))) => Some(*stop),
+                _ => None,
+            };
+            stops.extend(stop.map(|stop| (id, stop)));
+        }
+        Ok(())
+    }
+
+    /// That a call was stopped is no result; that it succeeded before it could be stopped is one.
+    fn take_late(&self, slot: &Slot, child: Option<&SessionId>, call: &Call, result: ToolResult) -> Result<(), SendError> {
+        if !matches!(result.outcome, ToolOutcome::Success(_)) {
+            return Ok(());
+        }
+        self.tell_in(slot, child, SessionEvent::Returned(Arc::clone(call), result.clone()));
+        // It may be none of a call that the session still knows.
+        self.running(slot, |running| Ok(drop(running.session.send_result(result))))
+    }
+
+    /// Begins the child of a call, unless that is refused.
+    fn begin_child(&self, slot: &Slot, child: Option<&SessionId>, call: &Call) -> Result<(), SendError> {
+        let begun = self.running(slot, |running| Ok(running.session.begin_child(child, call)))?;
+        match begun {
+            Err(crate::session::NotBegun::Refused(outcome)) => self.settle(slot, child, call, outcome),
+            // The predicate is asked with the next front.
+            Ok(()) | Err(crate::session::NotBegun::Unanswered(_)) => Ok(()),
+        }
+    }
+
+    /// What somebody else must do, in order, and what sleeps. What works elsewhere comes first: nobody is asked before.
+    fn waiting(&self, slot: &Slot, front: &Front, stops: &Stops, now: u64) -> Vec<Waiting> {
+        let place = slot.place.locked();
+        let asked =
+            |child: Option<&SessionId>| place.running().and_then(|running| running.session.here_in(child)).map_or(0, |here| here.asked);
+        let of = |need: &Need| {
+            let stop = match &need.what {
+                NeedKind::Ask { request, due } => Some(Stop::Ask { request: request.clone(), due: *due }),
+                NeedKind::Stop(stop) => Some(stop.clone()),
+                NeedKind::Sleep { due, .. } => Some(Stop::Sleeping { node: need.node.clone(), until: *due }),
+                NeedKind::Call { begins, .. } if *begins > now => Some(Stop::Sleeping { node: need.node.clone(), until: *begins }),
+                NeedKind::Call { .. } | NeedKind::Predicate(_) => stops.get(need.id()?).cloned(),
+            };
+            let child = need.child.clone();
+            Some(Waiting { asked: asked(child.as_ref()), child, node: need.node.clone(), stop: stop? })
+        };
+        let mut waiting: Vec<Waiting> = front.needs.iter().filter_map(of).collect();
+        waiting.sort_by_key(|waiting| match waiting.stop {
+            Stop::Running { .. } => 0,
+            Stop::Sleeping { .. } => 2,
+            _ => 1,
+        });
+        waiting
     }
 
     /// The turn of a session that stops.
-    pub(super) fn stopped(&self, slot: &Slot, stop: Stop) -> Turn {
-        let mut place = slot.place.locked();
-        let mut turn = Turn { session: slot.id.clone(), seq: 0, asked: 0, said: Vec::new(), stop, others: Arc::default() };
-        if let SlotState::Running(running) = &mut *place {
-            running.stop = Some(turn.stop.clone());
-            (turn.seq, turn.asked) = (running.session.journal().next_seq(), running.session.here().asked);
+    pub(super) fn stopped(&self, slot: &Slot, waiting: Vec<Waiting>) -> Turn {
+        let mut waiting = waiting.into_iter();
+        let first = waiting.next().unwrap_or_else(|| unreachable!("a session that stops waits for something"));
+        let mut turn = Turn::of(slot.id.clone(), first);
+        turn.others = Arc::new(waiting.collect());
+        if let SlotState::Running(running) = &mut *slot.place.locked() {
+            running.stop = Some(turn.first());
+            running.others = Arc::clone(&turn.others);
+            turn.seq = running.session.journal().next_seq();
             turn.said = std::mem::take(&mut running.said);
-            turn.others = Arc::clone(&running.others);
+            running.session.forget_left();
         }
         turn
-    }
-
-    /// One stretch without awaiting: begins, takes up another program, and advances to what must be done, at which step.
-    fn next(&self, slot: &Slot) -> Result<(Act, Option<u64>), SendError> {
-        let mut place = slot.place.locked();
-        let act = self.act(slot, &mut place)?;
-        let step = place.running().map(|running| running.session.state().step);
-        Ok((act, step))
-    }
-
-    fn act(&self, slot: &Slot, place: &mut SlotState) -> Result<Act, SendError> {
-        if let SlotState::Beginning(beginning) = place {
-            let current = self.current();
-            let begun = Session::start(current.engine.clone(), beginning.start.clone(), beginning.answers.clone(), self.clock.clone());
-            match begun {
-                Ok(session) => *place = SlotState::Running(Box::new(RunningSession::new(session, current.bindings, current.version))),
-                Err(StartError::Unanswered(asked)) => {
-                    beginning.asks = Some(asked.clone());
-                    return Ok(Act::Predicate(PredicateQuestion::at_start(*asked, current.engine.inspect(), &beginning.start)));
-                }
-                Err(refused) => return Err(refused.into()),
-            }
-        }
-        let running = place.running_mut().ok_or_else(|| SendError::Unknown(slot.id.clone()))?;
-        running.stop = None;
-        running.others = Arc::default();
-        if let Some(stop) = self.take_up(slot, running)? {
-            return Ok(Act::Stop(stop));
-        }
-        running.tell_rollback();
-        let now = self.clock.now();
-        let due =
-            |running: &RunningSession, timeout: Option<Duration>| timeout.map(|timeout| running.session.entered_at() + millis(timeout));
-        Ok(match running.session.advance()? {
-            Halt::Said { content, .. } => {
-                running.telling.push(SessionEvent::Said(Arc::clone(&content)));
-                running.said.push(content);
-                Act::Go
-            }
-            Halt::Invalid(message) => {
-                running.telling.push(SessionEvent::Invalid(message));
-                Act::Go
-            }
-            Halt::Ask(request) if matches!(request.input_type, RequestType::None(_)) => {
-                let (step, since) = (running.session.state().step, running.session.entered_at());
-                Act::Sleep { step, since, due: due(running, request.timeout).unwrap_or(now) }
-            }
-            Halt::Ask(request) => match due(running, request.timeout) {
-                Some(due) if due <= now => {
-                    running.session.signal(&SignalName::TIMEOUT.into())?;
-                    Act::Go
-                }
-                due => Act::Stop(Stop::Ask { request, due }),
-            },
-            Halt::Call(call) => Act::Call(call),
-            Halt::Parts { whole, open } => Act::Parts { whole, open },
-            Halt::Predicate(asked) => Act::Predicate(PredicateQuestion::in_step(*asked, &running.session)),
-            Halt::Ended(ended) => Act::Stop(Stop::Ended(ended)),
-        })
-    }
-
-    /// Takes what a client sent.
-    pub(super) fn take(&self, slot: &Slot, reply: Reply) -> Result<(), SendError> {
-        let mut place = slot.place.locked();
-        let running = match &mut *place {
-            SlotState::Running(running) => running,
-            SlotState::Away | SlotState::Gone => return Err(SendError::Unknown(slot.id.clone())),
-            SlotState::Beginning(beginning) => {
-                return match (beginning.asks.take(), reply) {
-                    (Some(asked), Reply::Predicate { id, holds }) if id == super::predicate::id(&asked.name, None) => {
-                        beginning.answers.insert(asked.name, holds);
-                        Ok(())
-                    }
-                    (asks, reply) => {
-                        let expected = asks.as_ref().map_or_else(|| "the start".to_owned(), |asked| predicate(&asked.name));
-                        beginning.asks = asks;
-                        Err(SendError::NotAwaited { expected, got: kind(&reply) })
-                    }
-                };
-            }
-        };
-        match (&running.stop, reply) {
-            (Some(Stop::Keys { .. }), Reply::Context(keys)) => {
-                let reserved = keys.iter().map(|(key, _)| key).find(|key| matches!(&***key, "sys" | "input" | "tool_result"));
-                if let Some(key) = reserved {
-                    return Err(SendError::Reserved(Arc::from(&**key)));
-                }
-                running.session.supply(keys)?;
-            }
-            (Some(Stop::Changed { .. }), Reply::Keep(kept)) => running.decide(kept),
-            (_, Reply::Approve { call: id, yes }) if running.held(id.as_ref()).is_some() => {
-                let Some(call) = running.held(id.as_ref()) else { return Ok(()) };
-                if yes {
-                    running.session.approve(call.idempotency_key.clone());
-                } else {
-                    let result = ToolResult::new(call.id.clone(), ToolOutcome::Denied(None));
-                    self.tell(slot, &SessionEvent::Returned(Arc::clone(&call), result.clone()));
-                    running.session.send(Input::Result(result))?;
-                }
-            }
-            (Some(Stop::Predicate { id, name, .. }), Reply::Predicate { id: answered, holds }) if *id == answered => {
-                running.session.answer(&Arc::clone(name), holds)?;
-            }
-            // It came before, and was recorded (language 7.6).
-            (_, Reply::Input(Input::Result(result))) if running.session.state().has_settled_late(&result.id) => {}
-            // The result of a call that was left long ago may come at any time; that of the pending one when it is due.
-            (stop, Reply::Input(Input::Result(result))) if !running.holds_back(stop.as_ref(), &result) => {
-                let call = running.pending(&result.id);
-                running.session.send(Input::Result(result.clone()))?;
-                if let Some(call) = call {
-                    self.tell(slot, &SessionEvent::Given(call, result));
-                }
-            }
-            (None | Some(Stop::Ask { .. } | Stop::Call { .. } | Stop::Ended(_)), Reply::Input(input)) => running.session.send(input)?,
-            (stop, reply) => {
-                let expected = stop.as_ref().map_or_else(|| "nothing".to_owned(), expected);
-                return Err(SendError::NotAwaited { expected, got: kind(&reply) });
-            }
-        }
-        Ok(())
     }
 
     /// Does something with a session that has begun.
@@ -283,8 +254,17 @@ impl Sessions {
         act(place.running_mut().ok_or_else(|| SendError::Unknown(slot.id.clone()))?)
     }
 
-    /// Lets time pass at a step; false where the session was disturbed before.
-    pub(super) async fn sleep(&self, slot: &Slot, step: u64, since: u64, due: u64) -> bool {
+    /// Looks at a session, if it has begun.
+    fn running_if<T>(&self, slot: &Slot, look: impl FnOnce(&RunningSession) -> T) -> Option<T> {
+        slot.place.locked().running().map(look)
+    }
+
+    fn node(&self, slot: &Slot) -> Result<NodeId, SendError> {
+        self.running(slot, |running| Ok(running.session.state().current_node_id.clone()))
+    }
+
+    /// Lets time pass; false where the session was disturbed before.
+    async fn sleep(&self, slot: &Slot, front: &Front, since: u64, due: u64) -> bool {
         // A clock that went back makes nobody wait longer than the whole time.
         let left = self.until(due).min(Duration::from_millis(due.saturating_sub(since)));
         if left.is_zero() {
@@ -292,7 +272,7 @@ impl Sessions {
         }
         self.tell(slot, &SessionEvent::Sleeping(left));
         tokio::select! {
-            () = slot.until_disturbed(step) => false,
+            () = slot.until_disturbed(front.disturbances) => false,
             () = tokio::time::sleep(left) => true,
         }
     }
@@ -300,85 +280,6 @@ impl Sessions {
     pub(super) fn now(&self) -> u64 {
         self.clock.now()
     }
-}
-
-impl RunningSession {
-    /// Whether this result is that of a call whose turn has not come: it waits for an approval, or for a decision.
-    fn holds_back(&self, stop: Option<&Stop>, result: &ToolResult) -> bool {
-        let is_held = |stop: &Stop| match stop {
-            Stop::Approve { call, .. } => call.id == result.id || self.part(&result.id).is_some_and(|part| is_part_of(&part, call)),
-            Stop::Keys { .. } | Stop::Changed { .. } | Stop::Predicate { .. } => true,
-            _ => false,
-        };
-        let is_pending = self.pending(&result.id).is_some();
-        is_pending && stop.into_iter().chain(self.others.iter()).any(is_held)
-    }
-
-    /// The pending call, or the open part, that has this id.
-    fn pending(&self, id: &CallId) -> Option<Call> {
-        self.session.state().pending_tool_call.clone().filter(|call| call.id == *id).or_else(|| self.part(id))
-    }
-
-    fn part(&self, id: &CallId) -> Option<Call> {
-        self.session.open_parts().and_then(|(_, open)| open.into_iter().find(|part| part.id == *id))
-    }
-
-    /// The call that waits for an approval: the one of this id, or the only one.
-    fn held(&self, id: Option<&CallId>) -> Option<Call> {
-        let mut held = self.stop.iter().chain(self.others.iter()).filter_map(|stop| match stop {
-            Stop::Approve { call, .. } if id.is_none_or(|id| *id == call.id) => Some(call),
-            _ => None,
-        });
-        let first = held.next()?;
-        held.next().is_none().then(|| Arc::clone(first))
-    }
-}
-
-fn is_part_of(part: &PendingCall, whole: &PendingCall) -> bool {
-    part.part.as_ref().is_some_and(|of| of.of == whole.id)
-}
-
-impl RunningSession {
-    /// When the first of what it waits for is over.
-    pub(super) fn due(&self) -> Option<u64> {
-        self.stop.iter().chain(self.others.iter()).filter_map(Stop::due).min()
-    }
-}
-
-/// What a stop waits for.
-fn expected(stop: &Stop) -> String {
-    match stop {
-        Stop::Ask { .. } => "an input".to_owned(),
-        Stop::Call { call, .. } => format!("the result of call `{}`", call.id),
-        Stop::Approve { call, .. } => format!("the approval of call `{}`", call.id),
-        Stop::Predicate { name, .. } => predicate(name),
-        Stop::Keys { missing, .. } => format!("the context with {}", quoted(missing)),
-        Stop::Changed { call, .. } => format!("whether to keep call `{}`", call.id),
-        Stop::Running { .. } | Stop::Sleeping { .. } => "nothing for now".to_owned(),
-        Stop::Ended(_) => "nothing".to_owned(),
-    }
-}
-
-fn predicate(name: &str) -> String {
-    format!("the answer to the predicate `{name}`")
-}
-
-/// What came instead.
-fn kind(reply: &Reply) -> String {
-    match reply {
-        Reply::Input(Input::Result(result)) => format!("the result of call `{}`", result.id),
-        Reply::Input(_) => "an input".to_owned(),
-        Reply::Approve { call: Some(call), .. } => format!("the approval of call `{call}`"),
-        Reply::Approve { call: None, .. } => "an approval".to_owned(),
-        Reply::Predicate { .. } => "the answer to a predicate".to_owned(),
-        Reply::Context(_) => "a context".to_owned(),
-        Reply::Keep(_) => "a decision about a call".to_owned(),
-    }
-}
-
-/// Names for people: `` `a`, `b` ``.
-pub(crate) fn quoted(names: &[String]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 pub(super) fn millis(duration: Duration) -> u64 {

@@ -84,6 +84,6 @@ impl RunningSession {
     /// Whether the store has all of it: nothing is lost when it is forgotten.
     fn is_whole_in_store(&self) -> bool {
         let is_written = self.is_stored && !self.is_ahead && self.session.journal().records().is_empty();
-        is_written && self.said.is_empty() && !self.session.is_held()
+        is_written && self.said.is_empty() && !self.session.holds_input()
     }
 }

@@ -13,10 +13,9 @@
 //! **Invariant:** what acts was stored before; what was refused changed nothing; an answer is taken by the question that it was given to, or by none;
 //! another program is taken between an answer and the next view, never between a view and its answer.
 
-mod call;
 mod drive;
+mod front;
 mod memory;
-mod parts;
 mod persistence;
 mod policy;
 mod predicate;
@@ -26,9 +25,11 @@ mod sending;
 mod signal;
 mod slot;
 mod stopping;
+mod taking;
 mod turn;
 mod upgrade;
 mod view;
+mod works;
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
@@ -43,7 +44,7 @@ use std::{
 use tokio::sync::Notify;
 use trellis_core::{Engine, SessionId, SignalName, Start};
 
-pub(crate) use self::drive::quoted;
+pub(crate) use self::taking::quoted;
 use self::{
     persistence::Persistence,
     slot::{PanicSafeLock, Slot, SlotState},
@@ -52,7 +53,7 @@ pub use self::{
     policy::{Policy, Unbound, UnknownFunctions, Vetoed},
     scheduler::{Drive, DriveError, Driven},
     stopping::Stopped,
-    turn::{Reply, SendError, Sent, SessionEvent, Stop, Turn},
+    turn::{Reply, Said, SendError, Sent, SessionEvent, Stop, Turn, Waiting},
 };
 use crate::{
     binding::Bindings,
@@ -94,7 +95,7 @@ type Observer = Arc<dyn Fn(&SessionId, &SessionEvent) + Send + Sync>;
 ///
 /// let asked = sessions.start(Start::default()).await?;
 /// let ended = sessions.send(&asked.session, asked.answer(Input::Text("21".into()))).await?;
-/// assert_eq!(&*ended.said[0], "That is 42.\n");
+/// assert_eq!(&*ended.said[0].text, "That is 42.\n");
 /// assert!(matches!(ended.stop, Stop::Ended(_)));
 /// // A second answer to the same question is taken by no other.
 /// assert!(matches!(sessions.send(&asked.session, asked.answer(Input::Text("1".into()))).await, Err(SendError::Stale(_))));
@@ -303,7 +304,7 @@ impl Sessions {
         let slot = self.slot(id)?;
         let raised = async {
             self.arrived(&slot).await?;
-            let promise = self.raise(&slot, signal)?;
+            let promise = self.raise(&slot, None, signal)?;
             self.kept(&slot, promise).await
         };
         let raised = raised.await;
@@ -375,11 +376,21 @@ impl Sessions {
     }
 
     fn tell(&self, slot: &Slot, happening: &SessionEvent) {
-        self.teller(&slot.id)(happening);
+        self.observed(&slot.id)(happening);
     }
 
-    /// Tells what happens in a session to who observes it.
-    fn teller(&self, session: &SessionId) -> impl Fn(&SessionEvent) + Send + Sync + use<> {
+    /// Tells what happens in a session of a tree.
+    fn tell_in(&self, slot: &Slot, child: Option<&SessionId>, happening: SessionEvent) {
+        self.tell(slot, &happening.of_child(child));
+    }
+
+    /// Tells what happens in a session of a tree to who observes it.
+    fn teller(&self, session: &SessionId, child: Option<&SessionId>) -> impl Fn(SessionEvent) + Send + Sync + use<> {
+        let (tell, child) = (self.observed(session), child.cloned());
+        move |happening| tell(&happening.of_child(child.as_ref()))
+    }
+
+    fn observed(&self, session: &SessionId) -> impl Fn(&SessionEvent) + Send + Sync + use<> {
         let (session, observers, dropped) = (session.clone(), Arc::clone(&self.observers), Arc::clone(&self.dropped));
         move |happening| {
             for observe in observers.read().unwrap_or_else(PoisonError::into_inner).iter() {

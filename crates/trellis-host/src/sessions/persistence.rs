@@ -7,11 +7,14 @@ use std::{
     time::Duration,
 };
 
-use trellis_core::{SessionId, State};
+use trellis_core::{
+    SessionId, State,
+    state::{CallKind, PendingCall},
+};
 
 use super::{
-    SendError, Sessions, Stop, Unbound,
-    drive::Act,
+    SendError, Sessions, Unbound,
+    front::{Front, Need, NeedKind},
     slot::{PanicSafeLock, RunningSession, Slot, SlotState},
 };
 use crate::{
@@ -21,13 +24,33 @@ use crate::{
 };
 
 /// Records that may wait for those behind them, while a session passes through.
-const MAX_WAITING_RECORDS: u64 = 64;
+pub(super) const MAX_WAITING_RECORDS: u64 = 64;
 /// Records after which a snapshot saves time when the session is loaded, if they are also longer than the snapshot.
 const RECORDS_PER_SNAPSHOT: u64 = 64;
 /// Records after which there is a snapshot in any case.
 const SNAPSHOT_AT_LAST: u64 = 4096;
 /// The pauses before a store is tried again that cannot be reached.
 const AGAIN: [Duration; 3] = [Duration::from_millis(50), Duration::from_millis(250), Duration::from_secs(1)];
+
+/// How far a session is when what happened is stored.
+pub(super) enum Pace<'f> {
+    /// Every session of its tree waits for something.
+    Front(&'f Front),
+    /// Nobody here goes on with it.
+    Left,
+}
+
+impl Pace<'_> {
+    /// Whether more will follow at once.
+    fn can_wait(&self) -> bool {
+        matches!(self, Self::Front(front) if front.is_going)
+    }
+
+    /// Whether nothing but an answer to the session itself is waited for.
+    fn asks(&self) -> bool {
+        matches!(self, Self::Front(front) if matches!(front.needs.as_slice(), [Need { child: None, what: NeedKind::Ask { .. }, .. }]))
+    }
+}
 
 /// The store of some sessions, and the graph that they walk.
 #[derive(Clone)]
@@ -149,11 +172,11 @@ impl Sessions {
     }
 
     /// Appends what happened, if others get to know of it by `act`, or if enough has come together; then tells it.
-    pub(super) async fn keep(&self, slot: &Slot, act: &Act) -> Result<(), SendError> {
+    pub(super) async fn keep(&self, slot: &Slot, pace: &Pace<'_>) -> Result<(), SendError> {
         if let Some(keeping) = &self.keeping {
             let append = slot.place.locked().running_mut().and_then(|running| {
                 // Whatever was promised until now is among the records.
-                self.append(running, keeping, act).map(|append| (append, std::mem::take(&mut running.promised)))
+                self.append(running, keeping, pace).map(|append| (append, std::mem::take(&mut running.promised)))
             });
             let due = append.as_ref().and_then(|(append, _)| append.head.due);
             match append {
@@ -174,7 +197,7 @@ impl Sessions {
                     }
                 }
                 // What was not appended yet is not told yet.
-                None if matches!(act, Act::Go) => return Ok(()),
+                None if pace.can_wait() => return Ok(()),
                 None => {}
             }
         }
@@ -198,15 +221,15 @@ impl Sessions {
     }
 
     /// What is to be appended now; nothing where nothing happened, or where it can wait.
-    fn append(&self, running: &mut RunningSession, keeping: &Persistence, act: &Act) -> Option<Append> {
+    fn append(&self, running: &mut RunningSession, keeping: &Persistence, pace: &Pace<'_>) -> Option<Append> {
         let waiting = running.session.journal().records().len() as u64;
-        if waiting == 0 || matches!(act, Act::Go) && waiting < MAX_WAITING_RECORDS {
+        if waiting == 0 || pace.can_wait() && waiting < MAX_WAITING_RECORDS {
             return None;
         }
-        if let Act::Stop(Stop::Ask { .. }) = act {
+        if pace.asks() {
             running.session.note_question();
         }
-        let due = self.due_of(running, act);
+        let due = self.due_of(running, pace);
         self.see(running);
         let records: Vec<Arc<str>> = running.session.take_records().iter().map(json).collect();
         let here = running.session.here();
@@ -227,32 +250,35 @@ impl Sessions {
     }
 
     /// When the session goes on by itself.
-    fn due_of(&self, running: &RunningSession, act: &Act) -> Option<u64> {
-        let session = &running.session;
-        match act {
-            Act::Go | Act::Leave | Act::Predicate(_) => Some(session.here().at),
-            Act::Sleep { due, .. } => Some(*due),
-            Act::Stop(stop) => stop.due(),
-            Act::Parts { whole, open } => {
-                if whole.approve.is_some() && !session.is_approved(whole) && !self.policy.approve_all {
-                    return self.due_of(running, &Act::Call(Arc::clone(whole)));
-                }
-                let parts = open.iter().filter_map(|part| self.due_of(running, &Act::Call(Arc::clone(part))));
-                let whole = whole.timeout.map(|timeout| session.asked_at(whole).saturating_add(timeout));
-                parts.chain(whole).min()
-            }
-            Act::Call(call) => {
-                let asked = session.asked_at(call);
-                let after = |millis: Option<u64>| millis.map(|millis| asked.saturating_add(millis));
-                if session.is_held_for_approval(call) && !self.policy.approve_all {
-                    return after(call.approve.as_ref().and_then(|approval| approval.expires));
-                }
-                if running.bindings.carries_out(session.engine().inspect(), call) || self.policy.unbound == Unbound::Fail {
-                    return Some(asked);
-                }
-                after(call.timeout)
-            }
+    fn due_of(&self, running: &RunningSession, pace: &Pace<'_>) -> Option<u64> {
+        let now = Some(running.session.here().at);
+        let Pace::Front(front) = pace else { return now };
+        if front.is_going {
+            return now;
         }
+        let dues = front.needs.iter().filter_map(|need| match &need.what {
+            NeedKind::Predicate(_) => now,
+            NeedKind::Sleep { due, .. } => Some(*due),
+            NeedKind::Ask { due, .. } => *due,
+            NeedKind::Stop(stop) => stop.due(),
+            NeedKind::Call { call, .. } => self.due_of_call(running, need.child.as_ref(), call),
+        });
+        dues.chain(front.times_out).min()
+    }
+
+    /// When something becomes of a call by itself.
+    fn due_of_call(&self, running: &RunningSession, child: Option<&SessionId>, call: &PendingCall) -> Option<u64> {
+        let session = &running.session;
+        let asked = session.asked_at(child, call);
+        let after = |millis: Option<u64>| millis.map(|millis| asked.saturating_add(millis));
+        if session.is_held_for_approval(child, call) && !self.policy.approve_all {
+            return after(call.approve.as_ref().and_then(|approval| approval.expires));
+        }
+        let is_child = matches!(call.kind, CallKind::Graph(_)) && !self.policy.answers_graphs;
+        if is_child || running.bindings.carries_out(session.engine().inspect(), call) || self.policy.unbound == Unbound::Fail {
+            return Some(asked);
+        }
+        after(call.timeout)
     }
 }
 

@@ -41,6 +41,8 @@ pub struct Policy {
     /// Whether `start`, `send` and `resume` return as soon as a session works by itself, with [`Stop::Running`] or [`Stop::Sleeping`], and leave the
     /// rest to [`Sessions::drive`]. It takes a store; without one sessions are gone on with at once.
     pub is_detached: bool,
+    /// Whether the client answers calls of graphs, as it does calls of tools; else each is a child session (language 10.7).
+    pub answers_graphs: bool,
 }
 
 impl Policy {
@@ -53,6 +55,12 @@ impl Policy {
     #[must_use]
     pub fn approve_all(self, approve_all: bool) -> Self {
         Self { approve_all, ..self }
+    }
+
+    /// The same, with [`Policy::answers_graphs`].
+    #[must_use]
+    pub fn answers_graphs(self, answers_graphs: bool) -> Self {
+        Self { answers_graphs, ..self }
     }
 
     /// The same, with [`Policy::unbound`].

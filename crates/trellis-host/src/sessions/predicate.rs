@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use trellis_core::{
-    Context, Engine, NodeId, Program, Start, ToolOutcome, ToolResult,
+    Context, Engine, NodeId, Program, SessionId, Start, ToolOutcome, ToolResult,
     engine::Unanswered,
     id::{CallId, IdempotencyKey},
     state::{CallKind, CallRole, PartCalls, PendingCall},
@@ -17,14 +17,25 @@ use super::{
 use crate::{
     binding::{Bindings, Caller},
     interceptor::Verdict,
-    session::Session,
 };
 
-/// What is asked, and about what.
+/// What is asked, about what, and by which session of a tree.
+#[derive(Clone)]
 pub(super) struct PredicateQuestion {
     asked: Unanswered,
     id: Arc<str>,
     node: NodeId,
+    child: Option<SessionId>,
+    /// The call whose child cannot begin before.
+    begins: Option<CallId>,
+}
+
+/// What came of a question.
+pub(super) enum PredicateAnswer {
+    /// A bound tool says so.
+    Holds(bool),
+    /// The client is to be asked.
+    AskClient(Box<Stop>),
 }
 
 /// The predicate and the step that asks for it: asked again in another step, it is another question. The start is no step.
@@ -35,32 +46,49 @@ pub(super) fn id(name: &str, step: Option<u64>) -> Arc<str> {
 impl PredicateQuestion {
     pub(super) fn at_start(asked: Unanswered, program: &Program, start: &Start) -> Self {
         let node = start.at.clone().unwrap_or_else(|| program.entry().id.clone());
-        Self { id: id(&asked.name, None), asked, node }
+        Self { id: id(&asked.name, None), asked, node, child: None, begins: None }
     }
 
-    pub(super) fn in_step(asked: Unanswered, session: &Session) -> Self {
-        let state = session.state();
-        Self { id: id(&asked.name, Some(state.step)), asked, node: state.current_node_id.clone() }
+    pub(super) fn in_step(asked: Unanswered, child: Option<SessionId>, node: NodeId, step: u64) -> Self {
+        let id = id(&asked.name, Some(step));
+        let id = child.as_ref().map_or(Arc::clone(&id), |child| format!("{id}@{child}").into());
+        Self { id, asked, node, child, begins: None }
+    }
+
+    /// The question without which the child of a call cannot begin.
+    pub(super) fn of_child(asked: Unanswered, caller: Option<SessionId>, call: &PendingCall) -> Self {
+        let id = format!("{}@{}", id(&asked.name, None), call.id).into();
+        let node = if let CallKind::Graph(node) = &call.kind { node.clone() } else { call.node.clone() };
+        Self { id, asked, node, child: caller, begins: Some(call.id.clone()) }
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub(super) fn node(&self) -> &NodeId {
+        &self.node
+    }
+
+    /// The context that it is asked about.
+    pub(super) fn asks_about(&self) -> Context {
+        self.asked.context.clone()
     }
 }
 
 impl Sessions {
     /// Asks the bound tool, or else the client.
-    pub(super) async fn predicate(&self, slot: &Slot, question: PredicateQuestion) -> Result<Option<Stop>, SendError> {
+    pub(super) async fn predicate(&self, slot: &Slot, question: PredicateQuestion, caller: Caller) -> PredicateAnswer {
         let (engine, bindings) = self.situation(slot);
         if let Some(call) = bound(engine.inspect(), &question)
             && bindings.carries_out(engine.inspect(), &call)
         {
-            match self.asked(slot, &engine, &bindings, call, &question.asked.name).await {
-                None => return Ok(None),
-                Some(Ok(holds)) => {
-                    self.answer(slot, &question.asked.name, holds)?;
-                    return Ok(None);
-                }
-                Some(Err(why)) => self.tell(slot, &SessionEvent::Trouble("predicate", why.into())),
+            match self.asked(slot, &engine, &bindings, call, &question, &caller).await {
+                Ok(holds) => return PredicateAnswer::Holds(holds),
+                Err(why) => self.tell_in(slot, question.child.as_ref(), SessionEvent::Trouble("predicate", why.into())),
             }
         }
-        Ok(Some(Stop::predicate(question.id, question.asked)))
+        PredicateAnswer::AskClient(Box::new(Stop::predicate(question.id, question.asked)))
     }
 
     fn situation(&self, slot: &Slot) -> (Engine, Arc<Bindings>) {
@@ -73,41 +101,52 @@ impl Sessions {
         }
     }
 
-    /// What the tool says; nothing where the session was disturbed.
+    /// What the tool says.
     async fn asked(
         &self,
         slot: &Slot,
         engine: &Engine,
         bindings: &Bindings,
         call: PendingCall,
-        name: &str,
-    ) -> Option<Result<bool, String>> {
+        question: &PredicateQuestion,
+        caller: &Caller,
+    ) -> Result<bool, String> {
+        let name = &question.asked.name;
         let context = Context::new(call.args.clone());
-        let caller = Caller::new(slot.id.clone(), self.graph(), |_| {}).within(context.clone());
+        let caller = caller.clone().within(context.clone());
         let call = Arc::new(call);
-        let result = match self.verdict(slot, &call, &context).await? {
+        let verdict = tokio::select! {
+            biased;
+            verdict = self.decided(slot, &call, &context) => verdict,
+            () = caller.cancel().cancelled() => return Err(format!("the predicate `{name}` was not answered")),
+        };
+        let result = match verdict {
             Verdict::Answer { outcome, meta } => ToolResult::new(call.id.clone(), outcome).with_meta(meta),
             Verdict::Deny(why) => ToolResult::new(call.id.clone(), ToolOutcome::Denied(why)),
-            Verdict::Elsewhere(why) => return Some(Err(why)),
-            Verdict::Allow | Verdict::Hold => tokio::select! {
-                biased;
-                result = bindings.call(engine.inspect(), &call, &caller) => result,
-                () = slot.disturbed_from_here() => return None,
-            },
+            Verdict::Elsewhere(why) => return Err(why),
+            Verdict::Allow | Verdict::Hold => bindings.call(engine.inspect(), &call, &caller).await,
         };
-        self.tell(slot, &SessionEvent::Given(Arc::clone(&call), result.clone()));
-        Some(match result.outcome {
+        self.tell_in(slot, question.child.as_ref(), SessionEvent::Given(Arc::clone(&call), result.clone()));
+        match result.outcome {
             ToolOutcome::Success(value) => {
                 value.as_bool().ok_or_else(|| format!("the predicate `{name}` is answered with true or false, not {}", value.kind()))
             }
             ToolOutcome::Error(error) => Err(format!("the predicate `{name}` was not answered: {}", error.message)),
             ToolOutcome::Denied(_) => Err(format!("the predicate `{name}` was not answered")),
-        })
+        }
     }
 
-    fn answer(&self, slot: &Slot, name: &Arc<str>, holds: bool) -> Result<(), SendError> {
+    /// Hands an answer to who asked.
+    pub(super) fn answer(&self, slot: &Slot, question: &PredicateQuestion, holds: bool) -> Result<(), SendError> {
+        let name = &question.asked.name;
         match &mut *slot.place.locked() {
-            SlotState::Running(running) => Ok(running.session.answer(name, holds)?),
+            SlotState::Running(running) => match &question.begins {
+                Some(call) => {
+                    running.session.answer_child(call, name, holds);
+                    Ok(())
+                }
+                None => Ok(running.session.answer_in(question.child.as_ref(), name, holds)?),
+            },
             SlotState::Beginning(beginning) => {
                 beginning.answers.insert(Arc::clone(name), holds);
                 Ok(())

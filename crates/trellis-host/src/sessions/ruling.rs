@@ -10,7 +10,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use trellis_core::{
-    Context, Engine, Mapping, ToolError, ToolOutcome, ToolResult, Value,
+    Context, Engine, Mapping, SessionId, ToolError, ToolOutcome, ToolResult, Value,
     engine::Call,
     id::{CallId, IdempotencyKey},
     state::{CallKind, CallRole, PartCalls, PendingCall},
@@ -19,7 +19,7 @@ use trellis_core::{
 use super::{
     SendError, SessionEvent, Sessions,
     drive::millis,
-    slot::{PanicSafeLock, Slot},
+    slot::{PanicSafeLock, RunningSession, Slot},
 };
 use crate::{
     binding::{Bindings, Caller},
@@ -61,6 +61,8 @@ pub(super) struct RulingSite<'s> {
     pub(super) engine: &'s Engine,
     pub(super) bindings: &'s Bindings,
     pub(super) context: &'s Context,
+    /// The child that makes the call.
+    pub(super) child: Option<&'s SessionId>,
 }
 
 impl Sessions {
@@ -81,7 +83,8 @@ impl Sessions {
             return Ruling::Run;
         }
         let key = &call.idempotency_key;
-        let remembered = slot.place.locked().running().and_then(|running| running.session.here().rulings.get(key).cloned());
+        let of = |running: &RunningSession| running.session.here_in(site.child)?.rulings.get(key).cloned();
+        let remembered = slot.place.locked().running().and_then(of);
         if let Some(remembered) = remembered {
             return Ruling::of(&remembered);
         }
@@ -100,10 +103,16 @@ impl Sessions {
     }
 
     /// Records a decision; it is told when it is stored, and the call meets it when it is made again.
-    pub(super) fn record_ruling(&self, slot: &Slot, call: &Call, decided: Box<Decided>) -> Result<(), SendError> {
+    pub(super) fn record_ruling(
+        &self,
+        slot: &Slot,
+        child: Option<&SessionId>,
+        call: &Call,
+        decided: Box<Decided>,
+    ) -> Result<(), SendError> {
         self.running(slot, |running| {
-            running.session.decide(call.idempotency_key.clone(), (*decided).clone());
-            running.telling.push(SessionEvent::Ruled(Arc::clone(call), Arc::new(*decided)));
+            running.session.decide(child, call.idempotency_key.clone(), (*decided).clone());
+            running.tell(child, SessionEvent::Ruled(Arc::clone(call), Arc::new(*decided)));
             Ok(())
         })
     }
@@ -115,9 +124,7 @@ impl Sessions {
             return Ok(None);
         }
         self.running(slot, |running| {
-            let pending = running.session.state().pending_tool_call.iter().map(|pending| pending.id.clone());
-            let parts = running.session.open_parts().into_iter().flat_map(|(_, open)| open).map(|part| part.id.clone());
-            let open: BTreeSet<CallId> = pending.chain(parts).filter(|id| *id != call.id).collect();
+            let open: BTreeSet<CallId> = running.session.all_open_calls().into_iter().filter(|id| *id != call.id).collect();
             running.started.retain(|id| open.contains(id));
             let others = running.started.len() as u64;
             let refused = budget.admit(running.session.here().spent, others).err();
@@ -172,7 +179,7 @@ impl Sessions {
             Verdict::Elsewhere(why) => return Err(ToolError::new(why)),
             Verdict::Allow | Verdict::Hold => site.bindings.call_in(program, "", &call, &caller).await,
         };
-        self.tell(slot, &SessionEvent::Given(Arc::clone(&call), result.clone()));
+        self.tell_in(slot, site.child, SessionEvent::Given(Arc::clone(&call), result.clone()));
         match result.outcome {
             ToolOutcome::Success(value) => Ok(value),
             ToolOutcome::Error(error) => Err(error),

@@ -316,7 +316,7 @@ impl Schedule {
         self.awake.remove(session);
         let (next, due, turn) = match rest {
             Ok(RestPoint::Asleep(due)) => (next, Some(due), None),
-            Ok(RestPoint::Stopped(turn)) => (next, turn.stop.due(), Some(Ok(turn))),
+            Ok(RestPoint::Stopped(turn)) => (next, turn.due(), Some(Ok(turn))),
             // A store that is away comes back; what else is wrong stays wrong until somebody moves the session.
             Err(error @ SendError::Store(StoreError::Unavailable { .. })) => (next, Some(now + AWAY), Some(Err(error))),
             Err(SendError::Store(StoreError::Conflict { found, .. })) => {

@@ -6,14 +6,16 @@
 //!
 //! **Invariant:** no answer is taken to another question than the one that it was given to; no turn is discarded.
 
-use trellis_core::{Next, SignalName};
+use std::sync::Arc;
+
+use trellis_core::{Next, SessionId, SignalName, state::Status};
 
 use super::{
-    MAX_TURN_CONFLICTS, Reply, SendError, Sent, Sessions, Stop, Turn,
+    MAX_TURN_CONFLICTS, Reply, SendError, Sent, Sessions, Turn, Waiting,
     drive::millis,
     slot::{PanicSafeLock, RunningSession, Slot, SlotState},
 };
-use crate::store::{Approved, SessionStore, StoreError};
+use crate::store::{Approved, SessionStore, Snapshot, StoreError};
 
 /// What a session asked when an answer came for it.
 #[derive(Clone, Copy)]
@@ -29,8 +31,10 @@ impl AskedAtSend {
 
     fn of(running: &RunningSession, now: u64) -> Self {
         let here = running.session.here();
-        let is_asked = here.blocked.is_some() || here.state.status == trellis_core::state::Status::WaitingForInput;
-        Self { asked: is_asked.then_some(here.asked), is_over: running.time_is_up(now) }
+        let waits = |here: &Snapshot| here.blocked.is_some() || here.state.status == Status::WaitingForInput;
+        let child = here.children.values().map(|child| &child.here).find(|child| waits(child));
+        let asks = Some(here).filter(|here| waits(here)).or(child);
+        Self { asked: asks.map(|here| here.asked), is_over: running.time_is_up(now) }
     }
 }
 
@@ -41,14 +45,16 @@ struct Saw {
     version: u64,
     asked: u64,
     approved: Vec<Approved>,
-    stop: Option<Stop>,
+    stop: Option<Waiting>,
+    others: Arc<Vec<Waiting>>,
 }
 
 impl Saw {
     fn of(running: &RunningSession) -> Self {
         let here = running.session.here();
         let (asked, approved) = (here.asked, here.approved.clone());
-        Self { next: running.stored_to(), version: running.version, asked, approved, stop: running.stop.clone() }
+        let (stop, others) = (running.stop.clone(), Arc::clone(&running.others));
+        Self { next: running.stored_to(), version: running.version, asked, approved, stop, others }
     }
 }
 
@@ -59,9 +65,9 @@ impl RunningSession {
             Some(_) => self.due(),
             None => match self.session.engine().render(self.session.state()).map(|view| view.next) {
                 Ok(Next::Ask(request)) => request.timeout.map(|timeout| self.session.entered_at().saturating_add(millis(timeout))),
-                Ok(Next::Call(call)) if !self.session.is_approved(&call) => {
+                Ok(Next::Call(call)) if !self.session.is_approved(None, &call) => {
                     let expires = call.approve.as_ref().and_then(|approval| approval.expires);
-                    expires.map(|expires| self.session.asked_at(&call).saturating_add(expires))
+                    expires.map(|expires| self.session.asked_at(None, &call).saturating_add(expires))
                 }
                 _ => None,
             },
@@ -72,22 +78,22 @@ impl RunningSession {
 
 impl Sessions {
     /// Takes what a client sent, and goes on to the next stop.
-    pub(super) async fn sent(&self, slot: &Slot, Sent { expected, reply }: Sent) -> Result<Turn, SendError> {
+    pub(super) async fn sent(&self, slot: &Slot, Sent { expected, to, reply }: Sent) -> Result<Turn, SendError> {
         match reply {
-            Reply::Input(trellis_core::Input::Signal(signal)) => self.signalled(slot, &signal).await,
-            reply => self.answered(slot, expected.filter(|_| reply.is_for_a_question()), reply).await,
+            Reply::Input(trellis_core::Input::Signal(signal)) => self.signalled(slot, to.as_ref(), &signal).await,
+            reply => self.answered(slot, expected.filter(|_| reply.is_for_a_question()), to.as_ref(), reply).await,
         }
     }
 
-    async fn signalled(&self, slot: &Slot, signal: &SignalName) -> Result<Turn, SendError> {
+    async fn signalled(&self, slot: &Slot, to: Option<&SessionId>, signal: &SignalName) -> Result<Turn, SendError> {
         self.arrived(slot).await?;
-        let mut promise = self.raise(slot, signal)?;
+        let mut promise = self.raise(slot, to, signal)?;
         let turn = self.driven(slot).await?;
         // Somebody else may have gone on with it, and could not store it.
         promise.checked().map(|()| turn)
     }
 
-    async fn answered(&self, slot: &Slot, expected: Option<u64>, reply: Reply) -> Result<Turn, SendError> {
+    async fn answered(&self, slot: &Slot, expected: Option<u64>, to: Option<&SessionId>, reply: Reply) -> Result<Turn, SendError> {
         let _driving = slot.driving.lock().await;
         self.admit()?;
         if let Some(expected) = expected {
@@ -97,12 +103,12 @@ impl Sessions {
         let question = self.arrive(slot).await?;
         let expected = expected.or(question.asked);
         if reply.is_for_a_question() {
-            self.hold_against(slot, expected, question).await?;
-        } else if question.is_over && !reply.is_result() {
+            self.hold_against(slot, to, expected, question).await?;
+        } else if question.is_over && !reply.is_result() && !self.awaits(slot, &reply) {
             return Err(SendError::TooLate(Box::new(self.present(slot).await?)));
         }
         let mut saw = slot.place.locked().running().map(Saw::of);
-        self.take(slot, reply.clone())?;
+        self.take(slot, to, reply.clone())?;
         for _ in 0..MAX_TURN_CONFLICTS {
             let turn = self.onward(slot).await;
             let (Err(SendError::Store(StoreError::Conflict { expected: at, .. })), Some(before)) = (&turn, &mut saw) else { return turn };
@@ -116,9 +122,9 @@ impl Sessions {
                     return turn;
                 }
                 let question = self.arrive(slot).await?;
-                self.hold_against(slot, expected, question).await?;
+                self.hold_against(slot, to, expected, question).await?;
             }
-            self.take(slot, reply.clone())?;
+            self.take(slot, to, reply.clone())?;
         }
         self.onward(slot).await
     }
@@ -133,6 +139,7 @@ impl Sessions {
         if is_same {
             running.session.was_heard();
             running.stop.clone_from(&saw.stop);
+            running.others = Arc::clone(&saw.others);
         }
         is_same
     }
@@ -157,10 +164,18 @@ impl Sessions {
     }
 
     /// Refuses an answer to a question that is not asked any more.
-    async fn hold_against(&self, slot: &Slot, expected: Option<u64>, question: AskedAtSend) -> Result<(), SendError> {
+    async fn hold_against(
+        &self,
+        slot: &Slot,
+        to: Option<&SessionId>,
+        expected: Option<u64>,
+        question: AskedAtSend,
+    ) -> Result<(), SendError> {
         let is_asked = match slot.place.locked().running() {
             Some(running) => {
-                let numbers = running.session.here().asked..=running.session.journal().next_seq();
+                let asks = to.filter(|to| **to != slot.id).or_else(|| running.stop.as_ref()?.child.as_ref().filter(|_| to.is_none()));
+                let asked = running.session.here_in(asks).map_or(0, |here| here.asked);
+                let numbers = asked..=running.session.journal().next_seq();
                 expected.is_none_or(|expected| numbers.contains(&expected))
             }
             None => true,
@@ -172,13 +187,21 @@ impl Sessions {
         Err(if question.is_over && expected >= question.asked { SendError::TooLate(turn) } else { SendError::Stale(turn) })
     }
 
+    /// Whether an approval, or the answer to a predicate, is still waited for.
+    fn awaits(&self, slot: &Slot, reply: &Reply) -> bool {
+        let place = slot.place.locked();
+        let Some(running) = place.running() else { return false };
+        match reply {
+            Reply::Approve { call, .. } => running.held(call.as_ref()).is_some(),
+            Reply::Predicate { id, .. } => running.asks_whether(id).is_some(),
+            Reply::Input(_) | Reply::Context(_) | Reply::Keep(_) => false,
+        }
+    }
+
     /// The turn where a session stands.
     async fn present(&self, slot: &Slot) -> Result<Turn, SendError> {
-        let stop = slot.place.locked().running().and_then(|running| running.stop.clone());
-        let turn = match stop {
-            Some(stop) => self.stopped(slot, stop),
-            None => self.onward(slot).await?,
-        };
+        let waits: Vec<Waiting> = slot.place.locked().running().into_iter().flat_map(RunningSession::waits).cloned().collect();
+        let turn = if waits.is_empty() { self.onward(slot).await? } else { self.stopped(slot, waits) };
         Ok(self.said_again(slot, turn))
     }
 
@@ -225,7 +248,7 @@ impl Sessions {
     fn said_again(&self, slot: &Slot, mut turn: Turn) -> Turn {
         if turn.said.is_empty() {
             let place = slot.place.locked();
-            turn.said.extend(place.running().and_then(|running| running.session.words()).cloned());
+            turn.said.extend(place.running().and_then(|running| running.session.last_said(turn.child.as_ref())));
         }
         turn
     }

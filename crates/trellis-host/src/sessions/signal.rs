@@ -1,11 +1,11 @@
 //! Signals: taken at once, whoever goes on with the session meanwhile, and told to be taken when they are stored.
 
 use tokio::sync::oneshot;
-use trellis_core::SignalName;
+use trellis_core::{SessionId, SignalName};
 
 use super::{
     SendError, Sessions,
-    drive::Act,
+    persistence::Pace,
     slot::{PanicSafeLock, Slot, SlotState},
 };
 use crate::store::StoreError;
@@ -25,12 +25,13 @@ impl Promise {
 
 impl Sessions {
     /// Hands the session a signal.
-    pub(super) fn raise(&self, slot: &Slot, signal: &SignalName) -> Result<Promise, SendError> {
+    pub(super) fn raise(&self, slot: &Slot, to: Option<&SessionId>, signal: &SignalName) -> Result<Promise, SendError> {
         let mut place = slot.place.locked();
         let promise = match &mut *place {
             SlotState::Running(running) => {
-                running.session.signal(signal)?;
-                let is_promised = self.keeping.is_some() && !running.session.is_held();
+                let to = to.filter(|to| **to != slot.id);
+                running.session.raise(to, signal)?;
+                let is_promised = self.keeping.is_some() && !running.session.holds_input();
                 is_promised.then(|| {
                     let (sender, receiver) = oneshot::channel();
                     running.promised.push(sender);
@@ -51,7 +52,7 @@ impl Sessions {
             biased;
             kept = &mut promise => kept,
             _driving = slot.driving.lock() => {
-                self.keep(slot, &Act::Leave).await?;
+                self.keep(slot, &Pace::Left).await?;
                 promise.await
             }
         };

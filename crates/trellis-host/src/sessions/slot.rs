@@ -18,7 +18,7 @@ use trellis_core::{
     state::{PendingCall, Status},
 };
 
-use super::{SessionEvent, Stop, persistence::StoreTail};
+use super::{Said, SessionEvent, Waiting, persistence::StoreTail};
 use crate::{
     binding::Bindings,
     hooks::{HookEvent, Moment, Sight},
@@ -33,6 +33,8 @@ pub(super) struct Slot {
     pub(super) place: Mutex<SlotState>,
     /// Wakes the one who goes on: a signal moved the session, or it was told to pause.
     disturbed: Notify,
+    /// How often it was disturbed.
+    disturbances: AtomicU64,
     paused: AtomicBool,
     /// When it was used last, counted in uses.
     pub(super) used: AtomicU64,
@@ -63,21 +65,21 @@ pub(super) struct RunningSession {
     /// What was decided about a pending call that changed.
     pub(super) changed: ChangedCall,
     /// What it told its client that it needs.
-    pub(super) stop: Option<Stop>,
-    /// What other parts of the same call need.
-    pub(super) others: Arc<Vec<Stop>>,
-    /// The call of which it was told that its parts are carried out.
-    pub(super) told_whole: Option<CallId>,
+    pub(super) stop: Option<Waiting>,
+    /// What else waits in its tree.
+    pub(super) others: Arc<Vec<Waiting>>,
+    /// The calls of which it was told that their parts are carried out.
+    pub(super) told_wholes: BTreeSet<CallId>,
     /// What was said since the last turn.
-    pub(super) said: Vec<Arc<str>>,
+    pub(super) said: Vec<Said>,
     /// What is told as soon as it is stored.
     pub(super) telling: Vec<SessionEvent>,
     /// What hooks are told as soon as it is stored.
     pub(super) seen: Vec<(Moment, HookEvent)>,
     /// How far they were told.
     pub(super) sight: Sight,
-    /// Whether it was told that a rollback goes on.
-    pub(super) unwinds: bool,
+    /// The sessions of the tree of which it was told that they roll back.
+    pub(super) unwinds: BTreeSet<Option<SessionId>>,
     /// Whether a store has it.
     pub(super) is_stored: bool,
     /// Whether the clock went back since it was stored. From when its waits count is known here only.
@@ -96,13 +98,20 @@ impl Slot {
             driving: tokio::sync::Mutex::new(()),
             place: Mutex::new(place),
             disturbed: Notify::new(),
+            disturbances: AtomicU64::new(0),
             paused: AtomicBool::new(false),
             used: AtomicU64::new(0),
         }
     }
 
     pub(super) fn disturb(&self) {
+        self.disturbances.fetch_add(1, Ordering::AcqRel);
         self.disturbed.notify_one();
+    }
+
+    /// The number of times that it was disturbed.
+    pub(super) fn disturbances(&self) -> u64 {
+        self.disturbances.load(Ordering::Acquire)
     }
 
     pub(super) fn pause(&self) {
@@ -120,24 +129,11 @@ impl Slot {
         self.paused.swap(false, Ordering::AcqRel)
     }
 
-    /// Waits until the session is no longer at `step`, or was told to pause.
-    pub(super) async fn until_disturbed(&self, step: u64) {
-        while self.step() == Some(step) && !self.paused.load(Ordering::Acquire) {
+    /// Waits until it was disturbed more often than so many times.
+    pub(super) async fn until_disturbed(&self, disturbances: u64) {
+        while self.disturbances() == disturbances {
             self.disturbed.notified().await;
         }
-    }
-
-    /// Waits until the session is no longer where it is now, or was told to pause; for ever where it has not begun.
-    pub(super) async fn disturbed_from_here(&self) {
-        match self.step() {
-            Some(step) => self.until_disturbed(step).await,
-            None => std::future::pending().await,
-        }
-    }
-
-    /// The step that it is at; nothing before it began.
-    pub(super) fn step(&self) -> Option<u64> {
-        self.place.locked().running().map(|running| running.session.state().step)
     }
 
     /// Forgets a session that the store has: it is loaded when it is needed. Who waits for something of it to be stored hears why it is not.
@@ -199,11 +195,11 @@ impl RunningSession {
             changed: ChangedCall::Blocks,
             stop: None,
             others: Arc::default(),
-            told_whole: None,
+            told_wholes: BTreeSet::new(),
             said: Vec::new(),
             telling: Vec::new(),
             seen: Vec::new(),
-            unwinds: false,
+            unwinds: BTreeSet::new(),
             is_stored: false,
             is_ahead: false,
             started: BTreeSet::new(),
@@ -212,31 +208,43 @@ impl RunningSession {
         }
     }
 
-    /// Says once that a rollback has begun.
-    pub(super) fn tell_rollback(&mut self) {
-        let state = self.session.state();
-        let unwinds = state.status == Status::RollingBack;
-        if unwinds && !self.unwinds {
-            let text = |error: &Mapping, key: &str| error.get(key).and_then(Value::as_str).map(str::to_owned);
-            let error = state.system_context.error.as_ref().and_then(Value::as_map);
-            // An error is kept until the next one: that of another node is another story.
-            let own = error.filter(|error| text(error, "node").as_deref() == Some(state.current_node_id.as_str()));
-            let last = |message: String| message.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned);
-            let why = own.and_then(|error| Some(format!("`{}` failed: {}", text(error, "tool")?, text(error, "message").and_then(last)?)));
-            self.telling.push(SessionEvent::RollingBack { node: state.current_node_id.clone(), why: why.map(Arc::from) });
+    /// Tells something as soon as what happened is stored.
+    pub(super) fn tell(&mut self, child: Option<&SessionId>, event: SessionEvent) {
+        self.telling.push(event.of_child(child));
+    }
+
+    /// Says once that a rollback has begun in a session of the tree.
+    pub(super) fn tell_rollback(&mut self, child: Option<&SessionId>) {
+        let Some(state) = self.session.here_in(child).map(|here| &here.state) else { return };
+        if state.status != Status::RollingBack {
+            if !self.unwinds.is_empty() {
+                self.unwinds.remove(&child.cloned());
+            }
+            return;
         }
-        self.unwinds = unwinds;
+        let text = |error: &Mapping, key: &str| error.get(key).and_then(Value::as_str).map(str::to_owned);
+        let error = state.system_context.error.as_ref().and_then(Value::as_map);
+        // An error is kept until the next one: that of another node is another story.
+        let own = error.filter(|error| text(error, "node").as_deref() == Some(state.current_node_id.as_str()));
+        let last = |message: String| message.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned);
+        let why = own.and_then(|error| Some(format!("`{}` failed: {}", text(error, "tool")?, text(error, "message").and_then(last)?)));
+        let event = SessionEvent::RollingBack { node: state.current_node_id.clone(), why: why.map(Arc::from) };
+        if self.unwinds.insert(child.cloned()) {
+            self.tell(child, event);
+        }
     }
 
     /// Says of a success that was taken that it counts as a failure, if it does.
-    pub(super) fn tell_breach(&mut self, call: &Arc<PendingCall>) {
+    pub(super) fn tell_breach(&mut self, child: Option<&SessionId>, call: &Arc<PendingCall>) {
         // The end of a session is a record behind its last step.
         let mut events = self.session.journal().records().iter().rev().take(2).flat_map(|record| &record.events);
         let breaks = |event: &Event| matches!(event, Event::Returned { id, outcome } if *id == call.id && **outcome == *"schema");
         if events.any(breaks) {
-            let error = self.session.state().system_context.error.as_ref().and_then(Value::as_map);
+            let state = self.session.here_in(child).map(|here| &here.state);
+            let error = state.and_then(|state| state.system_context.error.as_ref()).and_then(Value::as_map);
             let why = error.and_then(|error| error.get("message")).and_then(Value::as_str).unwrap_or("its result does not fit");
-            self.telling.push(SessionEvent::Refused(Arc::clone(call), why.into()));
+            let event = SessionEvent::Refused(Arc::clone(call), why.into());
+            self.tell(child, event);
         }
     }
 

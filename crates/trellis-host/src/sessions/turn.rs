@@ -26,24 +26,64 @@ pub struct Turn {
     pub seq: u64,
     /// The number from which on this is asked. An answer that names it, or `seq`, is taken while the same is asked: [`Turn::answer`].
     pub asked: u64,
-    /// What its nodes said since the last turn, as Markdown; from [`crate::Sessions::resume`] and [`crate::Sessions::view`], where they said nothing
+    /// The child that needs it; nothing where the session itself does.
+    pub child: Option<SessionId>,
+    /// The node that needs it.
+    pub node: NodeId,
+    /// What its nodes said since the last turn; from [`crate::Sessions::resume`] and [`crate::Sessions::view`], where they said nothing
     /// since, what the present one said.
-    pub said: Vec<Arc<str>>,
+    pub said: Vec<Said>,
     /// What it needs.
     pub stop: Stop,
-    /// What other parts of the same call need: each is answered by its id, also before `stop`.
-    pub others: Arc<Vec<Stop>>,
+    /// What else waits in its tree, and what sleeps there: each can be answered before `stop`, by its id or with [`Sent::to`].
+    pub others: Arc<Vec<Waiting>>,
+}
+
+/// Something that a node said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// The child whose node it is; nothing for the session itself.
+    pub child: Option<SessionId>,
+    /// The node.
+    pub node: NodeId,
+    /// Its words, as Markdown.
+    pub text: Arc<str>,
+}
+
+/// What one session of a tree needs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Waiting {
+    /// The child; nothing for the session itself.
+    pub child: Option<SessionId>,
+    /// Its node.
+    pub node: NodeId,
+    /// The number from which on this is asked.
+    pub asked: u64,
+    /// What it needs.
+    pub stop: Stop,
 }
 
 impl Turn {
-    /// When it stops waiting for the first of what it waits for, in milliseconds since 1970.
+    /// A turn of a session in which nothing was said.
+    pub(super) fn of(session: SessionId, first: Waiting) -> Self {
+        let Waiting { child, node, asked, stop } = first;
+        Self { session, seq: asked, asked, child, node, said: Vec::new(), stop, others: Arc::default() }
+    }
+
+    /// What it needs, as one of what its tree waits for.
+    pub(crate) fn first(&self) -> Waiting {
+        Waiting { child: self.child.clone(), node: self.node.clone(), asked: self.asked, stop: self.stop.clone() }
+    }
+
+    /// When something of it goes on by itself, in milliseconds since 1970: it stops waiting for the first of what it waits for, or a sleep beside that
+    /// is over.
     pub fn due(&self) -> Option<u64> {
-        std::iter::once(&self.stop).chain(self.others.iter()).filter_map(Stop::due).min()
+        self.stop.due().into_iter().chain(self.others.iter().filter_map(|other| other.stop.goes_on())).min()
     }
 
     /// What answers this turn, and no other.
     pub fn answer(&self, reply: impl Into<Reply>) -> Sent {
-        Sent { expected: Some(self.asked), reply: reply.into() }
+        Sent { expected: Some(self.asked), to: self.child.clone(), reply: reply.into() }
     }
 }
 
@@ -121,6 +161,14 @@ impl Stop {
         Self::Predicate { id, name, context }
     }
 
+    /// When something becomes of it by itself, in milliseconds since 1970: it stops waiting, or a sleep is over.
+    pub fn goes_on(&self) -> Option<u64> {
+        match self {
+            Self::Sleeping { until, .. } => Some(*until),
+            stop => stop.due(),
+        }
+    }
+
     /// When it stops waiting, in milliseconds since 1970.
     pub fn due(&self) -> Option<u64> {
         match self {
@@ -139,13 +187,23 @@ impl Stop {
 pub struct Sent {
     /// The number of the turn that it answers.
     pub expected: Option<u64>,
+    /// The child that an input or a signal is for; nothing for what is asked first. The session itself has its own name.
+    pub to: Option<SessionId>,
     /// What is sent.
     pub reply: Reply,
 }
 
+impl Sent {
+    /// The same for one child of the session, or for the session itself, by its name.
+    #[must_use]
+    pub fn to(self, session: SessionId) -> Self {
+        Self { to: Some(session), ..self }
+    }
+}
+
 impl From<Reply> for Sent {
     fn from(reply: Reply) -> Self {
-        Self { expected: None, reply }
+        Self { expected: None, to: None, reply }
     }
 }
 
@@ -237,6 +295,26 @@ pub enum SessionEvent {
     Adopted(Option<Arc<str>>),
     /// Something went wrong that the session goes on from: a stable code and one line.
     Trouble(&'static str, Arc<str>),
+    /// Something happens in a child of the session; never in another `InChild`.
+    InChild(SessionId, Box<SessionEvent>),
+}
+
+impl SessionEvent {
+    /// The event as one of a child, or of the session itself.
+    pub(super) fn of_child(self, child: Option<&SessionId>) -> Self {
+        match child {
+            None => self,
+            Some(child) => Self::InChild(child.clone(), Box::new(self)),
+        }
+    }
+
+    /// The child that it happens in, nothing for the session itself, and what happens.
+    pub fn split(&self) -> (Option<&SessionId>, &Self) {
+        match self {
+            Self::InChild(child, event) => (Some(child), event),
+            event => (None, event),
+        }
+    }
 }
 
 /// Why a session did not go on.
@@ -255,6 +333,9 @@ pub enum SendError {
     /// A signal came before the session began.
     #[error("the session has not begun; nothing handles the signal `{0}`")]
     NotBegun(SignalName),
+    /// It has no such child that is alive.
+    #[error("the session has no child `{0}` that is alive")]
+    UnknownChild(SessionId),
     /// The engine refused what was sent.
     #[error(transparent)]
     Refused(#[from] NavigateError),

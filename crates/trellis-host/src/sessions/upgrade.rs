@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use trellis_core::engine::{Blocker, ChangedCall, Moved};
+use trellis_core::{
+    SessionId,
+    engine::{Blocker, ChangedCall, Moved},
+};
 
 use super::{
     SendError, SessionEvent, Sessions, Stop,
@@ -15,17 +18,24 @@ impl Sessions {
     ///
     /// # Errors
     /// It comes from a store and does not fit: there is no older program for it to go on with.
-    pub(super) fn take_up(&self, slot: &Slot, running: &mut RunningSession) -> Result<Option<Stop>, SendError> {
+    pub(super) fn take_up(&self, slot: &Slot, running: &mut RunningSession) -> Result<Option<(Option<SessionId>, Stop)>, SendError> {
         let current = self.current();
         // An answer that waits for a predicate is still to be taken, on the program that asked for it.
-        if running.version == current.version || running.session.is_held() {
+        if running.version == current.version || running.session.holds_input() {
             return Ok(None);
         }
         let before = running.session.state().current_node_id.clone();
         // What was redacted where it was stored cannot be sent, nor held against what the program would send.
         let missing = lacking(running.session.state());
         if !missing.is_empty() {
-            return Ok(Some(ask(running, Stop::Keys { node: before, missing })));
+            return Ok(Some(ask(running, None, Stop::Keys { node: before, missing })));
+        }
+        for (child, known) in running.session.here().children.clone() {
+            let missing = lacking(&known.here.state);
+            if !missing.is_empty() {
+                let node = known.here.state.current_node_id;
+                return Ok(Some(ask(running, Some(child), Stop::Keys { node, missing })));
+            }
         }
         let moved = match running.session.adopt(current.engine, running.changed) {
             // It was loaded, and its program is the one that it was stored with.
@@ -42,8 +52,8 @@ impl Sessions {
                     Moved::Again => format!("`{to}` was entered again"),
                 })
             }
-            Adoption::Blocked(blockers) => {
-                let (stop, unfit) = blocked(running, &before, blockers);
+            Adoption::Blocked { child, blockers } => {
+                let (stop, unfit) = blocked(running, child.as_ref(), blockers);
                 if let Some(why) = unfit {
                     if running.version == 0 {
                         return Err(SendError::Unfit { session: slot.id.clone(), why });
@@ -52,7 +62,7 @@ impl Sessions {
                     running.telling.push(SessionEvent::Trouble("not-adopted", why.into()));
                     running.version = current.version;
                 }
-                return Ok(stop.map(|stop| ask(running, stop)));
+                return Ok(stop.map(|stop| ask(running, child, stop)));
             }
         };
         (running.version, running.bindings, running.changed) = (current.version, current.bindings, ChangedCall::Blocks);
@@ -62,23 +72,27 @@ impl Sessions {
 }
 
 /// Asks for what is in the way, as a question of its own.
-fn ask(running: &mut RunningSession, stop: Stop) -> Stop {
+fn ask(running: &mut RunningSession, child: Option<SessionId>, stop: Stop) -> (Option<SessionId>, Stop) {
+    let of = child.as_ref();
     match &stop {
-        Stop::Keys { node, missing } => running.session.block(Needs::Keys { node: node.clone(), missing: missing.clone() }),
-        Stop::Changed { call, now } => running.session.block(Needs::Decision { call: call.id.clone(), now: Arc::clone(now) }),
+        Stop::Keys { node, missing } => running.session.block(of, Needs::Keys { node: node.clone(), missing: missing.clone() }),
+        Stop::Changed { call, now } => running.session.block(of, Needs::Decision { call: call.id.clone(), now: Arc::clone(now) }),
         _ => {}
     }
-    stop
+    (child, stop)
 }
 
 /// What a client can do about the first blocker, or why nobody can do anything.
-fn blocked(running: &RunningSession, node: &trellis_core::NodeId, blockers: Vec<Blocker>) -> (Option<Stop>, Option<String>) {
-    match (blockers.into_iter().next(), &running.session.state().pending_tool_call) {
+fn blocked(running: &RunningSession, child: Option<&SessionId>, blockers: Vec<Blocker>) -> (Option<Stop>, Option<String>) {
+    let state = running.session.here_in(child).map_or_else(|| running.session.state(), |here| &here.state);
+    let node = &state.current_node_id;
+    let of_child = child.map(|child| format!(" (of the child `{child}`)")).unwrap_or_default();
+    match (blockers.into_iter().next(), &state.pending_tool_call) {
         (Some(Blocker::MissingKeys(missing)), _) => (Some(Stop::Keys { node: node.clone(), missing }), None),
         (Some(Blocker::CallChanged { now, .. }), Some(call)) => (Some(Stop::Changed { call: Arc::clone(call), now }), None),
-        (Some(Blocker::NotEntered { node, message }), _) => (None, Some(format!("`{node}` cannot be entered: {message}"))),
+        (Some(Blocker::NotEntered { node, message }), _) => (None, Some(format!("`{node}`{of_child} cannot be entered: {message}"))),
         (Some(Blocker::Version(version)), _) => (None, Some(format!("its state is of version {version}"))),
-        (Some(Blocker::CallChanged { now, .. }), None) => (None, Some(format!("it would call `{now}`"))),
-        (None, _) => (None, Some(format!("`{node}` does not fit"))),
+        (Some(Blocker::CallChanged { now, .. }), None) => (None, Some(format!("it{of_child} would call `{now}`"))),
+        (None, _) => (None, Some(format!("`{node}`{of_child} does not fit"))),
     }
 }

@@ -3,20 +3,19 @@
 use std::sync::Arc;
 
 use trellis_core::{
-    Next, SessionId,
-    engine::{Adopted, Call, RequestType, Unanswered, View},
-    state::Status,
+    Next, NodeId, SessionId, State,
+    engine::{Call, ChangedCall, RequestType, Unanswered, View},
+    state::{CallKind, Status},
 };
 
 use super::{
-    Current, SendError, Sessions, Stop, Turn, Unbound,
+    Current, Said, SendError, Sessions, Stop, Turn, Unbound, Waiting,
     drive::millis,
     slot::{PanicSafeLock, SlotState},
 };
 use crate::{
-    binding::Bindings,
     journal::Needs,
-    session::Session,
+    session::{Session, fit},
     store::{Snapshot, lacking},
 };
 
@@ -37,8 +36,8 @@ impl Sessions {
         let (here, next) = (Snapshot::of(&stored)?, stored.head.next);
         let current = self.current();
         let session = Session::resume(current.engine.clone(), here, next, self.clock.clone());
-        let stop = self.standing(&session, &current)?;
-        Ok(turn(&session, stop))
+        let waiting = self.standing(&session, &current)?;
+        Ok(turn(&session, waiting))
     }
 
     /// The turn of a session in memory, if the store has no more of it.
@@ -51,74 +50,110 @@ impl Sessions {
         let place = slot.place.locked();
         let running = match &*place {
             SlotState::Running(running) => running,
-            SlotState::Beginning(beginning) => return Ok(beginning.asks.clone().map(|asked| asks_first(id, *asked))),
+            SlotState::Beginning(beginning) => {
+                let node = beginning.start.at.clone().unwrap_or_else(|| self.current().engine.inspect().entry().id.clone());
+                return Ok(beginning.asks.clone().map(|asked| asks_first(id, node, *asked)));
+            }
             SlotState::Away | SlotState::Gone => return Ok(None),
         };
         let current =
             Current { engine: running.session.engine().clone(), bindings: Arc::clone(&running.bindings), version: running.version };
-        let stop = running.stop.clone().map_or_else(|| self.standing(&running.session, &current), Ok)?;
-        Ok(Some(Turn { others: Arc::clone(&running.others), ..turn(&running.session, stop) }))
+        let waiting: Vec<Waiting> = running.waits().cloned().collect();
+        let waiting = if waiting.is_empty() { self.standing(&running.session, &current)? } else { waiting };
+        Ok(Some(turn(&running.session, waiting)))
     }
 
-    /// What a session needs where it stands.
-    fn standing(&self, session: &Session, current: &Current) -> Result<Stop, SendError> {
-        let (here, engine) = (session.here(), &current.engine);
-        let mut state = here.state.clone();
+    /// What the sessions of a tree need where they stand; what works by itself comes first, since nobody is asked before.
+    fn standing(&self, session: &Session, current: &Current) -> Result<Vec<Waiting>, SendError> {
+        let mut waiting = Vec::new();
+        let state = match fit(&current.engine, session.here(), ChangedCall::Blocks) {
+            Ok(fitted) if session.here().state.program != *current.engine.inspect().fingerprint() => fitted.state,
+            _ => session.here().state.clone(),
+        };
+        self.standing_in(session, current, None, state, &mut waiting)?;
+        waiting.sort_by_key(|waiting| match waiting.stop {
+            Stop::Running { .. } => 0,
+            Stop::Sleeping { .. } => 1,
+            _ => 2,
+        });
+        Ok(waiting)
+    }
+
+    fn standing_in(
+        &self,
+        session: &Session,
+        current: &Current,
+        child: Option<&SessionId>,
+        state: State,
+        waiting: &mut Vec<Waiting>,
+    ) -> Result<(), SendError> {
+        let (Some(here), engine) = (session.here_in(child), &current.engine) else { return Ok(()) };
         let node = state.current_node_id.clone();
+        let mut wait = |stop| waiting.push(Waiting { child: child.cloned(), node: node.clone(), asked: here.asked, stop });
         if let Some(Needs::Keys { node, missing }) = &here.blocked {
-            return Ok(Stop::Keys { node: node.clone(), missing: missing.clone() });
+            wait(Stop::Keys { node: node.clone(), missing: missing.clone() });
+            return Ok(());
         }
         if let (Some(Needs::Decision { now, .. }), Some(call)) = (&here.blocked, &state.pending_tool_call) {
-            return Ok(Stop::Changed { call: Arc::clone(call), now: Arc::clone(now) });
+            wait(Stop::Changed { call: Arc::clone(call), now: Arc::clone(now) });
+            return Ok(());
         }
         let missing = lacking(&state);
         if !missing.is_empty() {
-            return Ok(Stop::Keys { node, missing });
-        }
-        if state.program != *engine.inspect().fingerprint()
-            && let Adopted::Kept(adopted) | Adopted::Moved { state: adopted, .. } = engine.adopt(state.clone())
-        {
-            state = adopted;
+            wait(Stop::Keys { node: node.clone(), missing });
+            return Ok(());
         }
         let View { next, .. } = engine.render(&state).map_err(crate::session::SessionError::from)?;
         let due = |timeout| here.entered_at.saturating_add(millis(timeout));
-        let node = state.current_node_id.clone();
-        Ok(match next {
+        let calls = match next {
             Next::Ask(request) if matches!(request.input_type, RequestType::None(_)) => {
-                Stop::Sleeping { node, until: request.timeout.map_or(here.at, due) }
+                wait(Stop::Sleeping { node: node.clone(), until: request.timeout.map_or(here.at, due) });
+                return Ok(());
             }
-            Next::Ask(request) => Stop::Ask { due: request.timeout.map(due), request },
-            Next::Call(call) => self.called(session, &current.bindings, engine.inspect(), call),
-            Next::Parts { whole, open } => {
-                if whole.approve.is_some() && !session.is_approved(&whole) && !self.policy.approve_all {
-                    return Ok(self.called(session, &current.bindings, engine.inspect(), whole));
-                }
-                let stops = open.into_iter().map(|part| self.called(session, &current.bindings, engine.inspect(), part));
-                // What goes on by itself comes first: nobody is asked before.
-                let (mut working, mut waiting) = (None, None);
-                for stop in stops {
-                    let is_working = matches!(stop, Stop::Running { .. } | Stop::Sleeping { .. });
-                    (if is_working { &mut working } else { &mut waiting }).get_or_insert(stop);
-                }
-                working.or(waiting).unwrap_or(Stop::Running { node, call: Some(whole), since: here.at })
+            Next::Ask(request) => {
+                wait(Stop::Ask { due: request.timeout.map(due), request });
+                return Ok(());
             }
-            Next::Pass => Stop::Running { node, call: None, since: here.at },
-            Next::End(ended) => Stop::Ended(ended),
-        })
+            Next::Pass => {
+                wait(Stop::Running { node: node.clone(), call: None, since: here.at });
+                return Ok(());
+            }
+            Next::End(ended) => {
+                wait(Stop::Ended(ended));
+                return Ok(());
+            }
+            Next::Call(call) => vec![call],
+            Next::Parts { whole, .. } if whole.approve.is_some() && !session.is_approved(child, &whole) && !self.policy.approve_all => {
+                vec![whole]
+            }
+            Next::Parts { open, .. } => open,
+        };
+        for call in calls {
+            let below = SessionId::new(call.id.shared());
+            match session.here().children.get(&below) {
+                Some(known) => self.standing_in(session, current, Some(&below), known.here.state.clone(), waiting)?,
+                None => {
+                    let stop = self.called(session, child, current, call);
+                    waiting.push(Waiting { child: child.cloned(), node: node.clone(), asked: here.asked, stop });
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Where a session stands that has a call pending, as far as that shows before an interceptor is asked.
-    fn called(&self, session: &Session, bindings: &Bindings, program: &trellis_core::Program, call: Call) -> Stop {
+    fn called(&self, session: &Session, child: Option<&SessionId>, current: &Current, call: Call) -> Stop {
         let (here, node) = (session.here(), call.node.clone());
-        let asked = session.asked_at(&call);
+        let asked = session.asked_at(child, &call);
         if call.delay > 0 && asked > self.now() && here.state.status != Status::Terminated {
             return Stop::Sleeping { node, until: asked };
         }
-        if session.is_held_for_approval(&call) && !self.policy.approve_all {
+        if session.is_held_for_approval(child, &call) && !self.policy.approve_all {
             let expires = call.approve.as_ref().and_then(|approval| approval.expires);
             return Stop::Approve { due: expires.map(|expires| asked.saturating_add(expires)), call };
         }
-        if bindings.carries_out(program, &call) || self.policy.unbound == Unbound::Fail {
+        let is_child = matches!(call.kind, CallKind::Graph(_)) && !self.policy.answers_graphs;
+        if is_child || current.bindings.carries_out(current.engine.inspect(), &call) || self.policy.unbound == Unbound::Fail {
             return Stop::Running { node, since: asked, call: Some(call) };
         }
         let timeout = call.timeout.filter(|_| self.policy.unbound == Unbound::Elsewhere);
@@ -127,19 +162,20 @@ impl Sessions {
 }
 
 /// The turn of a session that has not begun.
-fn asks_first(id: &SessionId, asked: Unanswered) -> Turn {
+fn asks_first(id: &SessionId, node: NodeId, asked: Unanswered) -> Turn {
     let stop = Stop::predicate(super::predicate::id(&asked.name, None), asked);
-    Turn { session: id.clone(), seq: 0, asked: 0, said: Vec::new(), stop, others: Arc::default() }
+    Turn::of(id.clone(), Waiting { child: None, node, asked: 0, stop })
 }
 
-fn turn(session: &Session, stop: Stop) -> Turn {
-    let content = session.words().cloned().or_else(|| session.engine().render(session.state()).ok()?.content);
-    Turn {
-        session: session.state().session_id.clone(),
-        seq: session.journal().next_seq(),
-        asked: session.here().asked,
-        said: content.into_iter().collect(),
-        stop,
-        others: Arc::default(),
-    }
+fn turn(session: &Session, mut waiting: Vec<Waiting>) -> Turn {
+    let others = waiting.split_off(1);
+    let first = waiting.pop().unwrap_or_else(|| unreachable!("a session waits for something, or has ended"));
+    let child = first.child.clone();
+    let said = session.last_said(child.as_ref()).or_else(|| {
+        let here = session.here_in(child.as_ref())?;
+        let text = session.engine().render(&here.state).ok()?.content?;
+        Some(Said { child: child.clone(), node: here.state.current_node_id.clone(), text })
+    });
+    let turn = Turn::of(session.state().session_id.clone(), first);
+    Turn { seq: session.journal().next_seq(), said: said.into_iter().collect(), others: Arc::new(others), ..turn }
 }

@@ -49,7 +49,7 @@ pub use self::{
     open::{open, open_existing, weaknesses},
     redacted::{Redacted, lacking, redacted_by, restore},
     retention::{Pruned, Retention},
-    snapshot::{Approved, Snapshot, read},
+    snapshot::{Approved, ChildSnapshot, Snapshot, read},
 };
 
 pub(crate) use self::redacted::{MIN_SEARCHED_BYTES, Place, absent, appended_path, is_redacted, put_at, visit, whole};

@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::error::Category;
 use trellis_core::{
-    Event, State,
+    Event, SessionId, State,
     id::{CallId, IdempotencyKey},
     state::VERSION,
+    tree::{Caller, Tree},
 };
 
 use super::{Row, StoreError, Stored};
 use crate::{
-    journal::{Entry, Needs, Record},
+    journal::{ChildState, Entry, Needs, Record},
     policy::{Rulings, Spent},
 };
 
@@ -50,6 +51,18 @@ pub struct Snapshot {
     /// What it asks for in place of what its node asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked: Option<Needs>,
+    /// Its children that are alive, and theirs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub children: BTreeMap<SessionId, ChildSnapshot>,
+}
+
+/// Where a child is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChildSnapshot {
+    /// The call that began it.
+    pub caller: Caller,
+    /// Where it is. What it has spent, and its own children, are kept with the root.
+    pub here: Snapshot,
 }
 
 /// Snapshots were once kept without the number of their question: it is taken to be as new as they are.
@@ -83,6 +96,13 @@ pub struct Approved {
     pub at: u64,
 }
 
+impl From<(ChildState, u64)> for ChildSnapshot {
+    /// A child of which nothing is known but its state at a time.
+    fn from((child, at): (ChildState, u64)) -> Self {
+        Self { caller: child.caller, here: Snapshot::beginning(child.state, at) }
+    }
+}
+
 impl Snapshot {
     /// Where a session begins.
     pub fn beginning(state: State, at: u64) -> Self {
@@ -99,11 +119,70 @@ impl Snapshot {
             asked: 1,
             question: None,
             blocked: None,
+            children: BTreeMap::new(),
         }
     }
 
     /// Takes a step again, as it was recorded.
     pub fn take(&mut self, record: &Record) {
+        let is_of_child = match &record.entry {
+            Entry::Result { result } => self.of_child(record.child.as_ref()).is_some_and(|here| here.state.calls_graph(&result.id)),
+            _ => false,
+        };
+        self.count(record, is_of_child);
+        match &record.child {
+            None => self.take_own(record),
+            Some(id) => match (&record.entry, self.children.get_mut(id)) {
+                (Entry::Start { state, caller: Some(caller), .. }, _) => {
+                    let here = Self { asked: record.seq + 1, ..Self::beginning((**state).clone(), record.at) };
+                    self.children.insert(id.clone(), ChildSnapshot { caller: caller.clone(), here });
+                }
+                (_, Some(child)) => child.here.take_own(record),
+                (_, None) => {}
+            },
+        }
+        self.part_with(record);
+    }
+
+    /// Forgets the children that a record ended or left, and puts those on another program that went on there.
+    fn part_with(&mut self, record: &Record) {
+        match &record.entry {
+            Entry::Result { result } if !self.children.is_empty() => drop(self.children.remove(result.id.as_str())),
+            Entry::Leave { children } => children.iter().for_each(|child| drop(self.children.remove(child))),
+            Entry::Move { .. } => self.children.clear(),
+            Entry::Reload { children, .. } => {
+                self.children.retain(|child, _| children.contains_key(child));
+                for (child, moved) in children {
+                    if let Some(child) = self.children.get_mut(child) {
+                        child.here.step(record.at, moved.state.clone());
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Where a session of the tree is: the root's, or a child's.
+    pub fn of_child(&self, child: Option<&SessionId>) -> Option<&Self> {
+        match child {
+            None => Some(self),
+            Some(child) => self.children.get(child).map(|child| &child.here),
+        }
+    }
+
+    pub(crate) fn of_child_mut(&mut self, child: Option<&SessionId>) -> Option<&mut Self> {
+        match child {
+            None => Some(self),
+            Some(child) => self.children.get_mut(child).map(|child| &mut child.here),
+        }
+    }
+
+    /// The tree of the session and its children.
+    pub fn tree(&self) -> Tree<'_> {
+        Tree::new(&self.state, self.children.values().map(|child| (&child.caller, &child.here.state)))
+    }
+
+    fn take_own(&mut self, record: &Record) {
         let before = (self.state.entered, self.state.step);
         record.apply(&mut self.state);
         if let Entry::Approve { key } = &record.entry {
@@ -138,14 +217,19 @@ impl Snapshot {
         }
     }
 
-    /// Notes what a record means for the question, for decisions of policies and for the budget.
+    /// Notes what a record of any session of the tree means for the budget. The result of a child was spent by its own calls.
+    pub(crate) fn count(&mut self, record: &Record, is_of_child: bool) {
+        if let Entry::Result { result } | Entry::Late { result } = &record.entry
+            && !is_of_child
+        {
+            self.spent.count(result);
+        }
+    }
+
+    /// Notes what a record means for the question, and for decisions of policies.
     pub(crate) fn ask_by(&mut self, record: &Record) {
         let decided = match &record.entry {
             Entry::Policy { key, decided } => Some((key, &**decided)),
-            Entry::Result { result } | Entry::Late { result } => {
-                self.spent.count(result);
-                None
-            }
             _ => None,
         };
         self.rulings.fold(self.state.pending_tool_call.as_ref().map(|call| &call.idempotency_key), decided);
@@ -161,6 +245,7 @@ impl Snapshot {
     /// Where its last record was made later than `now`, the clock went back: its waits go on as if that record had been made now, so that nobody
     /// waits longer for it.
     pub(crate) fn counted_from(&mut self, now: u64) {
+        self.children.values_mut().for_each(|child| child.here.counted_from(now));
         let (last, ahead) = (self.at, self.at.saturating_sub(now));
         let approved = self.approved.iter_mut().map(|approved| &mut approved.at);
         let waits = self.waits.values_mut();
@@ -219,13 +304,19 @@ impl Snapshot {
             next = row.seq + 1;
             match read(session.as_str(), row) {
                 Err(error) => lost = Some(error),
-                Ok(record) => match (record.entry.epoch(), &mut snapshot) {
+                Ok(record) => match (record.entry.epoch().filter(|_| record.child.is_none()), &mut snapshot) {
                     (Some(state), before) if before.is_none() || lost.is_some() => {
                         let began = if lost.is_some() { stored.head.began } else { record.at };
                         let asked = record.seq + 1;
                         let spent = before.as_ref().map(|before| before.spent).unwrap_or_default();
                         let anew = Self::beginning(state.clone(), record.at);
-                        (snapshot, lost) = (Some(Self { began, asked, spent, question: record.question, ..anew }), None);
+                        let children = match &record.entry {
+                            Entry::Reload { children, .. } => {
+                                children.iter().map(|(id, child)| (id.clone(), (child.clone(), record.at).into())).collect()
+                            }
+                            _ => BTreeMap::new(),
+                        };
+                        (snapshot, lost) = (Some(Self { began, asked, spent, children, question: record.question, ..anew }), None);
                     }
                     (_, Some(snapshot)) if lost.is_none() => snapshot.take(&record),
                     _ => {}

@@ -1,12 +1,17 @@
 //! Names of traces and spans: worked out from what the journal says, so that every process gives the same.
 
-use trellis_core::{NodeId, id::CallId};
+use trellis_core::{NodeId, SessionId, id::CallId};
 
 use crate::hooks::Moment;
 
 /// The trace of a session. Another session of the same name began at another time.
 pub(super) fn trace(moment: &Moment) -> u128 {
-    let hash = Hash::new().text("trace").text(moment.session.as_str()).number(moment.began);
+    trace_of(&moment.session, moment.began)
+}
+
+/// The same, by its name and when it began.
+pub(super) fn trace_of(session: &SessionId, began: u64) -> u128 {
+    let hash = Hash::new().text("trace").text(session.as_str()).number(began);
     (u128::from(hash.half()) << 64) | u128::from(hash.text("low").half())
 }
 
@@ -69,7 +74,7 @@ mod tests {
     use super::*;
 
     fn moment(session: &str, began: u64) -> Moment {
-        Moment { session: session.into(), seq: 0, at: 0, node: "a".into(), entered: 0, began, program: "p".into() }
+        Moment { session: session.into(), child: None, seq: 0, at: 0, node: "a".into(), entered: 0, began, program: "p".into() }
     }
 
     #[test]

@@ -17,7 +17,7 @@ mod settings;
 mod tracing;
 mod walk;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use trellis_core::{NodeId, SignalName, id::CallId, state::EndReason};
 
@@ -27,7 +27,7 @@ pub use self::{
     settings::BadSetting,
     tracing::Tracing,
 };
-use crate::hooks::{Hooks, Moment, TakenUp};
+use crate::hooks::{CallSpans, Hooks, Moment, TakenUp};
 
 /// What a span is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +90,15 @@ pub trait Sink: Send + 'static {
 
     /// Ends one.
     fn close(&mut self, span: Self::Span, closing: &Closing<'_>);
+
+    /// Says of each trace whether it is recorded, if its spans are those of W3C, which others can continue.
+    fn sampling(&self) -> Option<Sampling> {
+        None
+    }
 }
+
+/// Says of a trace whether it is recorded.
+pub type Sampling = Arc<dyn Fn(u128) -> bool + Send + Sync>;
 
 /// The hooks that make spans.
 #[derive(Debug)]
@@ -108,6 +116,14 @@ impl<S: Sink> Spans<S> {
 }
 
 impl<S: Sink> Hooks for Spans<S> {
+    fn call_spans(&self) -> Option<CallSpans> {
+        let is_recorded = self.walk().sink().sampling()?;
+        Some(Arc::new(move |session, began, call| {
+            let trace = identity::trace_of(session, began);
+            format!("00-{trace:032x}-{:016x}-{:02x}", identity::call(trace, call), u8::from(is_recorded(trace)))
+        }))
+    }
+
     fn on_start(&self, moment: &Moment) {
         self.walk().began(moment);
     }

@@ -27,7 +27,7 @@ use opentelemetry_sdk::{
 };
 
 use super::{
-    Closing, Sink, SpanStart, SpanSubject, Spans,
+    Closing, Sampling, Sink, SpanStart, SpanSubject, Spans,
     client::{Client, LastTrouble},
     settings::{BadSetting, Settings},
 };
@@ -115,19 +115,25 @@ impl Otlp {
         };
         Ok(Some((Spans::new(sink), Export { tally, done, ignored })))
     }
+}
 
-    fn is_sampled(&self, opening: &SpanStart<'_>) -> bool {
-        let sampled = self.sampler.should_sample(None, TraceId::from(opening.trace), opening.name, &SpanKind::Internal, &[], &[]);
-        sampled.decision == SamplingDecision::RecordAndSample
-    }
+/// Whether a sampler takes a trace: by its id alone.
+fn is_sampled(sampler: &Sampler, trace: u128) -> bool {
+    let sampled = sampler.should_sample(None, TraceId::from(trace), "", &SpanKind::Internal, &[], &[]);
+    sampled.decision == SamplingDecision::RecordAndSample
 }
 
 impl Sink for Otlp {
     type Span = Box<SpanData>;
 
+    fn sampling(&self) -> Option<Sampling> {
+        let sampler = self.sampler.clone();
+        Some(Arc::new(move |trace| is_sampled(&sampler, trace)))
+    }
+
     fn open(&mut self, opening: &SpanStart<'_>, _: Option<&Self::Span>) -> Self::Span {
         let moment = opening.moment;
-        let flags = if self.is_sampled(opening) { TraceFlags::SAMPLED } else { TraceFlags::default() };
+        let flags = if is_sampled(&self.sampler, opening.trace) { TraceFlags::SAMPLED } else { TraceFlags::default() };
         let mut attributes = vec![
             KeyValue::new("trellis.session", moment.session.as_str().to_owned()),
             KeyValue::new("trellis.seq", whole(moment.seq)),

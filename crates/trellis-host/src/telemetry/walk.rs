@@ -48,6 +48,10 @@ impl<S: Sink> OpenSpans<S> {
         Self { sink, sessions: BTreeMap::new(), order: BTreeMap::new(), tick: 0 }
     }
 
+    pub(super) fn sink(&self) -> &S {
+        &self.sink
+    }
+
     pub(super) fn began(&mut self, moment: &Moment) {
         self.seen(moment);
     }

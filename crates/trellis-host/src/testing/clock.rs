@@ -16,15 +16,15 @@ use crate::Clock;
 
 /// A clock for tests.
 ///
-/// A [new](Self::new) one goes as the timers of tokio go. In a test whose time is paused (`#[tokio::test(start_paused = true)]`) it stands still until the
-/// test moves it, or until everything waits: then it goes straight to the next sleep or timeout, which takes no time at all. One that [stands still](Self::still)
-/// moves only when it is told to.
+/// A [new](Self::new) one goes as the timers of tokio go. In a test whose time is paused (`#[tokio::test(start_paused = true)]`) it stands still
+/// until the test moves it, or until everything waits: then it goes straight to the next sleep or timeout, which takes no time at all. One that
+/// [stands still](Self::still) moves only when it is told to.
 ///
 /// Clones show the same time.
 #[derive(Clone, Debug)]
 pub struct TestClock {
     at: u64,
-    /// When it was first asked; nothing for one that stands still.
+    /// The time at which it was first asked; nothing for one that stands still.
     began: Option<Arc<OnceLock<Instant>>>,
     skipped: Arc<AtomicU64>,
 }

@@ -33,7 +33,7 @@ struct ToolScript {
     calls: Vec<ScriptedCall>,
 }
 
-/// What one tool answers.
+/// The answers of one tool.
 #[derive(Debug, Default)]
 struct Answers {
     in_order: VecDeque<Result<Value, ToolError>>,
@@ -87,7 +87,7 @@ impl ScriptedTools {
         script.calls.iter().filter(|call| *call.tool == *tool).map(|call| call.args.clone()).collect()
     }
 
-    /// Whether every answer in order was given.
+    /// Returns whether every answer in order was given.
     pub fn is_used_up(&self) -> bool {
         self.script().tools.values().all(|answers| answers.in_order.is_empty())
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use trellis_core::id::CallId;
+use trellis_core::{SessionId, id::CallId};
 
 use super::{Call, CallResult};
 use crate::{
@@ -50,9 +50,22 @@ impl SessionEvent {
             Seen::Returned(_, result) => Self::ToolResult(CallResult::from(result)),
             Seen::Adopted(moved) => Self::Reload(Reload::sound(moved.as_deref())),
             Seen::Trouble(code, message) => Self::Error(Refusal::new(code, message)),
+            // Whose it is stands beside the line: see `Line`.
+            Seen::InChild(_, event) => return Self::of(event),
             Seen::Sleeping(_) | Seen::Refused(..) | Seen::Given(..) | Seen::RollingBack { .. } => return None,
         })
     }
+}
+
+/// A line with the child that it is about.
+#[derive(Clone, Debug, Serialize)]
+pub struct Line<'l, T> {
+    /// The line.
+    #[serde(flatten)]
+    pub line: &'l T,
+    /// The child; nothing for the session itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub child: Option<&'l SessionId>,
 }
 
 /// The progress of a running tool.

@@ -33,14 +33,14 @@ pub use self::schema::schema;
 pub use self::{
     call::{Approval, Branch, Call, CallKind, PartName, Role, SecretPlace},
     end::{End, EndReason, LastingEffect, Rollback, UndoFailure},
-    event::{Delta, PolicyDecision, Progress, Refusal, Reload, ReloadStatus, SessionEvent},
+    event::{Delta, Line, PolicyDecision, Progress, Refusal, Reload, ReloadStatus, SessionEvent},
     outcome::{BadOutcome, CallResult, ErrorKind},
     reply::{BadReply, PredicateLine, Reply},
     stop::{
         ApprovalQuestion, Choice, InputQuestion, InputType, KeepQuestion, KeysQuestion, PredicateQuestion, Running, RunningCall, Sleeping,
         Stop,
     },
-    turn::{Said, Turn},
+    turn::{Said, Turn, Waiting},
 };
 
 /// The version of these shapes, which stands in the `$id` of their schema.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use trellis_core::{Input, Mapping, SignalName, Value, diagnostic::did_you_mean, id::CallId};
+use trellis_core::{Input, Mapping, SessionId, SignalName, Value, diagnostic::did_you_mean, id::CallId};
 
 #[cfg(feature = "schemars")]
 use super::outcome::ResultLine;
@@ -12,6 +12,9 @@ use crate::sessions;
 
 /// The number of a question, beside its answer.
 const SEQ: &str = "seq";
+
+/// The session of a tree that a reply is for, beside it.
+const TO: &str = "to";
 
 const KINDS: [&str; 8] = ["input", "tool_result", "signal", "approve", "deny", "predicate", "context", "keep"];
 
@@ -29,6 +32,9 @@ pub enum Reply {
         /// The number of the question that it answers: where something else is asked by then, it is refused with the code `conflict`.
         #[serde(skip_serializing_if = "Option::is_none")]
         seq: Option<u64>,
+        /// The child session that it is for, or the session itself; without it, the one that is asked.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        to: Option<SessionId>,
     },
     /// The outcome of a call.
     #[non_exhaustive]
@@ -42,6 +48,9 @@ pub enum Reply {
     Signal {
         /// The signal's name.
         signal: SignalName,
+        /// The child session at which it begins, going outwards; without it, the innermost.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        to: Option<SessionId>,
     },
     /// The call of an `APPROVAL` may run.
     #[non_exhaustive]
@@ -120,7 +129,7 @@ impl Reply {
 
     /// An answer to `REQUEST_INPUT`.
     pub fn input(input: impl Into<Value>) -> Self {
-        Self::Input { input: input.into(), seq: None }
+        Self::Input { input: input.into(), seq: None, to: None }
     }
 
     /// The outcome of a call.
@@ -130,7 +139,7 @@ impl Reply {
 
     /// A signal.
     pub fn signal(signal: SignalName) -> Self {
-        Self::Signal { signal }
+        Self::Signal { signal, to: None }
     }
 
     /// The decision whether a call may run.
@@ -158,6 +167,15 @@ impl Reply {
     pub fn numbered(mut self, number: u64) -> Self {
         if let Self::Input { seq, .. } | Self::Context { seq, .. } | Self::Keep { seq, .. } = &mut self {
             *seq = Some(number);
+        }
+        self
+    }
+
+    /// The same for one child of the session, or for the session itself, by its name; only inputs and signals are for one of them.
+    #[must_use]
+    pub fn to(mut self, session: SessionId) -> Self {
+        if let Self::Input { to, .. } | Self::Signal { to, .. } = &mut self {
+            *to = Some(session);
         }
         self
     }
@@ -202,6 +220,17 @@ impl Reply {
     }
 }
 
+impl Reply {
+    /// The same with the session that it is for, which `key` may have or not.
+    fn with_to(self, key: &str, to: &Value) -> Result<Self, BadReply> {
+        match (&self, to.as_str()) {
+            (Self::Input { .. } | Self::Signal { .. }, Some(session)) => Ok(self.to(session.into())),
+            (Self::Input { .. } | Self::Signal { .. }, None) => Err(bad(format!("`to` is the name of a child session, not {}", to.kind()))),
+            _ => Err(bad(format!("`to` stands beside `input` and `signal`; `{key}` names what it belongs to by itself"))),
+        }
+    }
+}
+
 impl TryFrom<Value> for Reply {
     type Error = BadReply;
 
@@ -210,13 +239,17 @@ impl TryFrom<Value> for Reply {
             Value::Map(message) => message,
             other => return Err(bad(format!("a line is an object such as {{\"input\": …}}, not {}", other.kind()))),
         };
-        let mut entries = message.iter().filter(|(key, _)| &***key != SEQ);
+        let mut entries = message.iter().filter(|(key, _)| ![SEQ, TO].contains(&&***key));
         let (Some((key, value)), None) = (entries.next(), entries.next()) else {
             return Err(bad(format!("a line has exactly one of {}", names())));
         };
         let reply = Self::of(key, value)?;
-        match message.get(SEQ) {
-            Some(seq) => reply.with_seq(key, seq),
+        let reply = match message.get(SEQ) {
+            Some(seq) => reply.with_seq(key, seq)?,
+            None => reply,
+        };
+        match message.get(TO) {
+            Some(to) => reply.with_to(key, to),
             None => Ok(reply),
         }
     }
@@ -228,17 +261,17 @@ fn names() -> String {
 
 impl From<Reply> for sessions::Sent {
     fn from(reply: Reply) -> Self {
-        let of = |expected, reply| Self { expected, reply };
+        let of = |expected, to, reply| Self { expected, to, reply };
         match reply {
-            Reply::Input { input: Value::Text(text), seq } => of(seq, Input::Text(text.to_string()).into()),
-            Reply::Input { input, seq } => of(seq, Input::Value(input).into()),
+            Reply::Input { input: Value::Text(text), seq, to } => of(seq, to, Input::Text(text.to_string()).into()),
+            Reply::Input { input, seq, to } => of(seq, to, Input::Value(input).into()),
             Reply::ToolResult { tool_result } => Input::Result(tool_result.into()).into(),
-            Reply::Signal { signal } => Input::Signal(signal).into(),
+            Reply::Signal { signal, to } => of(None, to, Input::Signal(signal).into()),
             Reply::Approve { approve } => sessions::Reply::Approve { call: Some(approve), yes: true }.into(),
             Reply::Deny { deny } => sessions::Reply::Approve { call: Some(deny), yes: false }.into(),
             Reply::Predicate { predicate } => sessions::Reply::Predicate { id: predicate.id, holds: predicate.value }.into(),
-            Reply::Context { context, seq } => of(seq, sessions::Reply::Context(context)),
-            Reply::Keep { keep, seq } => of(seq, sessions::Reply::Keep(keep)),
+            Reply::Context { context, seq } => of(seq, None, sessions::Reply::Context(context)),
+            Reply::Keep { keep, seq } => of(seq, None, sessions::Reply::Keep(keep)),
         }
     }
 }

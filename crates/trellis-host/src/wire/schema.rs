@@ -49,10 +49,13 @@ fn references(names: &[String]) -> Value {
 fn split(defs: &mut Map<String, Value>, of: &str, name: impl Fn(&Value) -> Option<&str>) -> Vec<String> {
     let whole = &mut defs[of];
     let branches = whole.as_object_mut().and_then(|whole| whole.remove("anyOf").or_else(|| whole.remove("oneOf")));
-    let branches: Vec<(String, Value)> = match branches {
+    let mut branches: Vec<(String, Value)> = match branches {
         Some(Value::Array(branches)) => branches.into_iter().filter_map(|branch| Some((name(&branch)?.to_owned(), branch))).collect(),
         _ => Vec::new(),
     };
+    for (_, line) in branches.iter_mut().filter(|(_, branch)| branch["properties"]["type"].is_object()) {
+        line["properties"]["child"] = json!({ "description": "The child session that the line is about.", "type": "string" });
+    }
     let names: Vec<String> = branches.iter().map(|(name, _)| name.clone()).collect();
     whole["oneOf"] = references(&names);
     defs.extend(branches);

@@ -182,7 +182,7 @@ fn going_back_is_a_record_and_the_session_goes_on_from_there() {
         // The first room is still booked; cancelling the second cancels both.
         let sessions = stage.stored(&store);
         let turn = sessions.resume(&id("s")).await.unwrap();
-        assert_eq!(turn.said.last().unwrap().trim(), "How many days?");
+        assert_eq!(turn.said.last().unwrap().text.trim(), "How many days?");
         let turn = sessions.send(&id("s"), say(1_i64)).await.unwrap();
         sessions.send(&id("s"), result(&turn, room(8))).await.unwrap();
         let turn = sessions.send(&id("s"), say("no")).await.unwrap();
@@ -218,7 +218,7 @@ fn a_session_is_put_into_a_node_or_told_what_it_lacks() {
         let put = operator.goto(&id("s"), &NodeId::from("keep")).await.unwrap();
         assert_eq!((put.seq, put.state.current_node_id.as_str()), (2, "keep"));
         let turn = stage.stored(&store).resume(&id("s")).await.unwrap();
-        assert_eq!(turn.said.last().unwrap().trim(), "Keep room 9 for 2 days?");
+        assert_eq!(turn.said.last().unwrap().text.trim(), "Keep room 9 for 2 days?");
         let kinds: Vec<_> = history(&store, "s").await.records.iter().map(|record| std::mem::discriminant(&record.entry)).collect();
         assert_eq!(kinds.len(), 3);
     });

@@ -101,7 +101,7 @@ fn a_view_says_where_a_session_is_and_changes_nothing() {
             matches!(&turn.stop, Stop::Running { node, call: Some(call), .. } if node.as_str() == "work" && &*call.name == "work"),
             "{turn:?}"
         );
-        assert_eq!((turn.said[0].trim(), store.taken(), began.load(Ordering::Relaxed)), ("Working.", vec!["load"], 1));
+        assert_eq!((turn.said[0].text.trim(), store.taken(), began.load(Ordering::Relaxed)), ("Working.", vec!["load"], 1));
     });
 }
 
@@ -121,7 +121,7 @@ fn who_does_not_wait_is_told_what_runs_and_the_driver_goes_on() {
         let work = async {
             let turn = sessions.send(&"a".into(), Input::Text("work".into())).await.unwrap();
             assert!(matches!(turn.stop, Stop::Running { .. }), "{turn:?}");
-            assert_eq!(turn.said[0].trim(), "Working.");
+            assert_eq!(turn.said[0].text.trim(), "Working.");
             tokio::time::sleep(Duration::from_secs(120)).await;
         };
         tokio::select! {

@@ -28,7 +28,7 @@ fn text(text: &str) -> Input {
 }
 
 fn said(turn: &Turn) -> Vec<&str> {
-    turn.said.iter().map(|said| said.trim()).collect()
+    turn.said.iter().map(|said| said.text.trim()).collect()
 }
 
 fn output(turn: &Turn) -> Option<Value> {
@@ -119,7 +119,7 @@ fn either_number_of_a_turn_is_taken_and_no_other() {
         run(async {
             let turn = sessions.start(Start::default()).await.unwrap();
             assert_eq!((turn.seq, turn.asked), (1, 1));
-            let sent = sessions.send(&id(), Sent { expected: Some(number), reply: text("3").into() }).await;
+            let sent = sessions.send(&id(), Sent { expected: Some(number), ..Sent::from(text("3")) }).await;
             assert_eq!(sent.is_ok(), is_taken, "{number}: {sent:?}");
         });
     }

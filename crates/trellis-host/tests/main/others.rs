@@ -66,7 +66,7 @@ fn an_answer_to_a_question_that_became_another_one_is_stale() {
         sessions.start(Start::default()).await.unwrap();
         set(&stage, &store, "name", "Ana").await;
         let SendError::Stale(turn) = sessions.send(&id(), int(3)).await.unwrap_err() else { panic!() };
-        assert_eq!(turn.said[0].trim(), "How many, Ana?");
+        assert_eq!(turn.said[0].text.trim(), "How many, Ana?");
         assert_eq!(output(&sessions.send(&id(), int(3)).await.unwrap()), "\"3 ?\"");
         assert_eq!(next(&*store).await, 4);
     });
@@ -129,7 +129,7 @@ fn a_signal_is_stored_when_it_is_told_to_be_taken() {
         let elsewhere = stage.stored(&store);
         elsewhere.signal(&id(), &"interrupt".into()).await.unwrap();
         assert_eq!(next(&store.store).await, 2);
-        assert_eq!(sessions.resume(&id()).await.unwrap().said[0].trim(), "Left.");
+        assert_eq!(sessions.resume(&id()).await.unwrap().said[0].text.trim(), "Left.");
         assert_eq!(output(&sessions.send(&id(), int(3)).await.unwrap()), "\"3 ?\"");
     });
 }
@@ -146,7 +146,7 @@ fn a_signal_that_cannot_be_stored_did_not_happen() {
         let refused = sessions.send(&id(), Input::Signal("interrupt".into())).await.unwrap_err();
         assert_eq!(refused.to_string(), "the store cannot be written: no space left");
         store.is_full.store(false, Ordering::Relaxed);
-        assert_eq!(sessions.resume(&id()).await.unwrap().said[0].trim(), "How many?");
+        assert_eq!(sessions.resume(&id()).await.unwrap().said[0].text.trim(), "How many?");
         assert_eq!(next(&store.store).await, 1);
     });
 }

@@ -169,7 +169,8 @@ fn what_can_run_runs_before_anybody_is_asked_and_held_parts_are_decided_by_name(
         let sessions = stage.stored(&store);
         let turn = sessions.start(Start { session: Some(id()), ..Start::default() }).await.unwrap();
         assert_eq!(seen.lock().unwrap().done.len(), 1, "`c` has run");
-        let (Stop::Approve { call: a, due: None }, [Stop::Approve { call: b, due: Some(due) }]) = (&turn.stop, &turn.others[..]) else {
+        let others: Vec<&Stop> = turn.others.iter().map(|other| &other.stop).collect();
+        let (Stop::Approve { call: a, due: None }, [Stop::Approve { call: b, due: Some(due) }]) = (&turn.stop, &others[..]) else {
             panic!("{turn:?}")
         };
         assert_eq!(turn.due(), Some(*due));
@@ -222,7 +223,8 @@ fn parts_that_a_client_carries_out_are_all_told_and_taken_in_any_order() {
         let sessions = stage.sessions();
         let turn = sessions.start(Start { session: Some(id()), ..Start::default() }).await.unwrap();
         assert_eq!(seen.lock().unwrap().done.len(), 1);
-        let (Stop::Call { call: a, .. }, [Stop::Call { call: c, .. }]) = (&turn.stop, &turn.others[..]) else { panic!("{turn:?}") };
+        let others: Vec<&Stop> = turn.others.iter().map(|other| &other.stop).collect();
+        let (Stop::Call { call: a, .. }, [Stop::Call { call: c, .. }]) = (&turn.stop, &others[..]) else { panic!("{turn:?}") };
         let result = |call: &trellis_core::state::PendingCall, n| {
             Input::Result(ToolResult::new(call.id.clone(), ToolOutcome::Success(Value::Int(n))))
         };

@@ -15,7 +15,7 @@ fn id() -> SessionId {
 }
 
 fn said(turn: &Turn) -> Vec<&str> {
-    turn.said.iter().map(|said| said.trim()).collect()
+    turn.said.iter().map(|said| said.text.trim()).collect()
 }
 
 fn ended(turn: Turn) -> EndView {

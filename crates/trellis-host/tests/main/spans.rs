@@ -11,7 +11,7 @@ use trellis_host::{
     hooks::{Hooks, Moment},
     metrics::Metrics,
     store::{Append, Head, MemoryStore, Pending, Query, Removal, Row, SessionStore, StoreError, Stored},
-    telemetry::{Closing, Sink, SpanStart, SpanSubject, Spans, Tracing},
+    telemetry::{Closing, Sampling, Sink, SpanStart, SpanSubject, Spans, Tracing},
 };
 
 use crate::stage::{Stage, run};
@@ -67,6 +67,30 @@ impl Sink for Kept {
     }
 }
 
+/// The same for spans of W3C, of which none is recorded.
+#[derive(Clone, Default)]
+struct Continued(Kept);
+
+impl Sink for Continued {
+    type Span = Ended;
+
+    fn open(&mut self, opening: &SpanStart<'_>, parent: Option<&Ended>) -> Ended {
+        self.0.open(opening, parent)
+    }
+
+    fn note(&mut self, span: &mut Ended, signal: &str, at: u64) {
+        self.0.note(span, signal, at);
+    }
+
+    fn close(&mut self, span: Ended, closing: &Closing<'_>) {
+        self.0.close(span, closing);
+    }
+
+    fn sampling(&self) -> Option<Sampling> {
+        Some(Arc::new(|_| false))
+    }
+}
+
 impl Kept {
     /// What ended, once there are so many.
     fn all(&self, count: usize) -> Vec<Ended> {
@@ -100,6 +124,39 @@ fn a_call_that_was_left_is_abandoned_and_a_signal_is_noted() {
     let expected =
         ["Visit start", "Call pay: abandoned", "Visit pay !interrupt", "Visit rest !bell", "Visit end", "Session local: finished"];
     assert_eq!(lines, expected);
+}
+
+// world 9.15
+#[test]
+fn a_call_knows_the_name_of_its_span_before_it_runs() {
+    let graph = [
+        ("trellis.yaml", "bindings: {pay: {function: pay}}\n"),
+        ("start.md", "---\ndo: {parallel: {a: {name: pay}, b: {name: pay}}}\nto: once\non_error: end\n---\n"),
+        ("once.md", "---\ndo: pay\nto: end\non_error: end\n---\n"),
+        ("end.md", "Done.\n"),
+    ];
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&told);
+    let stage = Stage::new(&graph).function(move |bindings| {
+        let heard = Arc::clone(&heard);
+        bindings.function("pay", move |context, _| {
+            heard.lock().unwrap().extend(context.traceparent.as_deref().map(str::to_owned));
+            Ok::<_, trellis_core::ToolError>(Value::Null)
+        })
+    });
+    let sessions = stage.sessions().hooks(Spans::new(Kept::default()));
+    run(sessions.start(Start::default())).unwrap();
+    assert!(told.lock().unwrap().is_empty(), "these spans have no names that others know");
+    let kept = Continued::default();
+    let sessions = stage.sessions().hooks(Spans::new(Kept::default())).hooks(Spans::new(kept.clone()));
+    run(sessions.start(Start::default())).unwrap();
+    drop(sessions);
+    let names = |ended: &Ended| ended.line.starts_with("Call pay").then(|| format!("00-{:032x}-{:016x}-00", ended.trace, ended.id));
+    let mut ended: Vec<String> = kept.0.all(8).iter().filter_map(names).collect();
+    let mut told = told.lock().unwrap().clone();
+    ended.sort();
+    told.sort();
+    assert_eq!((told.len(), told), (3, ended));
 }
 
 #[test]
@@ -233,6 +290,7 @@ fn what_is_remembered_is_bounded() {
     let spans = Spans::new(kept.clone());
     let moment = |n: u32, seq| Moment {
         session: format!("s{n}").as_str().into(),
+        child: None,
         seq,
         at: 1000 + seq,
         node: "a".into(),
@@ -309,7 +367,8 @@ impl tracing::Subscriber for Subscriber {
 fn a_subscriber_of_tracing_gets_live_spans() {
     let subscriber = Subscriber::default();
     let spans = Spans::new(Tracing);
-    let moment = |seq| Moment { session: "s".into(), seq, at: 1000, node: "pay".into(), entered: 0, began: 1000, program: "p".into() };
+    let moment =
+        |seq| Moment { session: "s".into(), child: None, seq, at: 1000, node: "pay".into(), entered: 0, began: 1000, program: "p".into() };
     tracing::subscriber::with_default(subscriber.clone(), || {
         spans.on_start(&moment(0));
         spans.on_node_enter(&moment(0), &"pay".into());

@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc};
 use tokio::io::{AsyncBufRead, AsyncWrite};
 use trellis_core::{Dialect, Document, Engine, Program, Source, Start, compile};
 use trellis_host::{
-    Bindings, Clock, JsonLines, Outcome, Policy, Runner, Sessions, TextConsole, assembly::deferred_predicates, binding::Host,
+    Bindings, Clock, JsonLines, Outcome, Policy, Runner, Secrets, Sessions, TextConsole, assembly::deferred_predicates, binding::Host,
     store::SessionStore, testing::TestClock,
 };
 use trellis_tests::wire::{Way, schema};
@@ -17,6 +17,7 @@ pub(crate) struct Stage {
     pub(crate) policy: Policy,
     clock: Clock,
     functions: Vec<Box<dyn Fn(Bindings) -> Bindings>>,
+    host: Host,
 }
 
 /// Compiles a graph; it must be clean of errors.
@@ -35,7 +36,13 @@ impl Stage {
             policy: Policy::default(),
             clock: clock(),
             functions: Vec::new(),
+            host: Host::new(),
         }
+    }
+
+    /// With these secrets.
+    pub(crate) fn secrets(self, secrets: Secrets) -> Self {
+        Self { host: self.host.secrets(secrets), ..self }
     }
 
     /// With a script that the shell reads: `process: [sh, ./name]`.
@@ -62,7 +69,7 @@ impl Stage {
     }
 
     pub(crate) fn bindings(&self) -> Bindings {
-        let (bindings, found) = Bindings::new(&self.program, self.folder.path(), &Host::new());
+        let (bindings, found) = Bindings::new(&self.program, self.folder.path(), &self.host);
         assert!(found.is_empty(), "{found:?}");
         self.functions.iter().fold(bindings, |bindings, add| add(bindings))
     }

@@ -221,7 +221,7 @@ fn a_stored_session_is_fitted_to_the_graph_as_it_is_now() {
         assert!(matches!(&turn.stop, Stop::Keys { missing, .. } if *missing == ["name"]), "{turn:?}");
         let keys = Mapping::from_iter([("name", Value::text("Bob"))]);
         let turn = lacking.stored(&store).send(&id(), Reply::Context(keys)).await.unwrap();
-        assert_eq!(turn.said[0].trim(), "Bob, how many?");
+        assert_eq!(turn.said[0].text.trim(), "Bob, how many?");
         let elsewhere = Arc::new(lacking.sessions().store(Arc::clone(&store) as Arc<dyn SessionStore>, "other"));
         let refused = elsewhere.resume(&id()).await.unwrap_err();
         assert_eq!(refused.to_string(), "session `local` walks the graph `graph`, not `other`");

@@ -21,7 +21,7 @@ fn tool(binding: &str, body: &str) -> Stage {
         ("slow.md", "---\noutput: \"slow: {{ sys.error.kind }}\"\n---\n"),
     ])
     .script("tool", body)
-    .function(|bindings| bindings.secrets(Secrets::new(|_| Some("hunter2".into()))))
+    .secrets(Secrets::new(|_| Some("hunter2".into())))
 }
 
 fn output(binding: &str, body: &str) -> String {
@@ -49,7 +49,7 @@ fn bad_manners_are_error_results() {
 #[test]
 fn a_secret_is_in_no_message_and_no_variable() {
     assert_eq!(output("", r#"echo "denied for $TRELLIS_ARGS" >&2; exit 1"#), r#"denied for {"key":"***"}"#);
-    let stage = tool("", "cat").function(|bindings| bindings.secrets(Secrets::default()));
+    let stage = tool("", "cat").secrets(Secrets::default());
     let (outcome, _) = stage.text("");
     assert_eq!(
         outcome.output,
@@ -77,11 +77,33 @@ fn a_secret_is_in_no_result_whatever_its_form() {
     assert!(!lines.iter().any(|line| line.contains("hunter2")), "{lines:?}");
 }
 
+// world 9.2, 9.9: a secret in `env` is filled in for the call, and is in no result, message or line of progress
+#[test]
+fn a_secret_in_the_environment_is_filled_in_and_masked() {
+    let asked = |body: &str, secrets: Secrets| {
+        let project = "bindings: {tool: {process: [sh, ./tool], env: {KEY: \"k-{{secret:key}}\", PLAIN: 7}}}\n";
+        let stage = Stage::new(&[
+            ("trellis.yaml", project),
+            ("start.md", "---\ndo: {name: tool}\non_error: failed\nto: fine\n---\n"),
+            ("fine.md", "---\noutput: \"{{ sys.ans }}\"\n---\n"),
+            ("failed.md", "---\noutput: \"{{ sys.error.message }}\"\n---\n"),
+        ]);
+        let (outcome, lines) = stage.script("tool", body).secrets(secrets).json("");
+        assert!(!lines.iter().any(|line| line.contains("hunter2")), "{lines:?}");
+        outcome.output.unwrap().to_string()
+    };
+    let known = || Secrets::new(|_| Some("hunter2".into()));
+    assert_eq!(asked("echo \"got $KEY\" >&2; printf '%s %s %s' ${#KEY} $PLAIN $KEY", known()), "9 7 k-***");
+    assert_eq!(asked("echo \"no $KEY\" >&2; exit 1", known()), "no k-***");
+    let unknown = asked("echo", Secrets::default());
+    assert_eq!(unknown, "the secret `key` is not known here; set `TRELLIS_SECRET_KEY`, or run `trellis secret set key`");
+}
+
 // world 11.1: a source that cannot be read is not an unknown secret
 #[test]
 fn a_source_that_fails_is_named_in_the_error() {
     let failing = Secrets::fallible(|name| Err(SecretError::Unreadable { name: name.into(), why: "the vault is closed".into() }));
-    let stage = tool("", "cat").function(move |bindings| bindings.secrets(failing.clone()));
+    let stage = tool("", "cat").secrets(failing.clone());
     assert_eq!(stage.text("").0.output, Some(Value::text("the secret `key` cannot be read: the vault is closed")));
 }
 
@@ -89,7 +111,7 @@ fn a_source_that_fails_is_named_in_the_error() {
 fn a_secret_that_is_too_short_to_be_masked_is_named() {
     let stage = |secret: &'static str| {
         let told = r#"echo "denied for $TRELLIS_ARGS" >&2; exit 1"#;
-        tool("", told).function(move |bindings| bindings.secrets(Secrets::new(move |_| Some(secret.into()))))
+        tool("", told).secrets(Secrets::new(move |_| Some(secret.into())))
     };
     let named = "the secret `key` is not masked in what is shown: it has fewer than 4 bytes";
     let (outcome, lines) = stage("d").json("");

@@ -3,12 +3,16 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{TcpListener, TcpStream},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread,
 };
 
 use trellis_core::{Value, engine::ToolErrorKind};
 
-use crate::host::{Stage, code, run};
+use crate::host::{Stage, asked, code, run};
 
 const JSON: &str = "application/json";
 
@@ -76,7 +80,11 @@ fn legacy(call: impl Fn(&str, &str) -> Reply + Send + Sync + 'static) -> u16 {
 }
 
 fn stage(port: u16, more: &str) -> Stage {
-    Stage::new(&format!("servers: {{ s: {{ url: \"http://127.0.0.1:{port}/mcp\"{more} }} }}\nbindings: {{ t: {{ mcp: s/t }} }}\n"))
+    bound(port, more, "t: { mcp: s/t }")
+}
+
+fn bound(port: u16, more: &str, bindings: &str) -> Stage {
+    Stage::new(&format!("servers: {{ s: {{ url: \"http://127.0.0.1:{port}/mcp\"{more} }} }}\nbindings: {{ {bindings} }}\n"))
 }
 
 #[test]
@@ -94,6 +102,124 @@ fn statuses_pages_and_cut_answers_have_their_codes() {
             let error = stage(legacy(move |_, _| (status, kind, text.to_owned())), "").call("t", "{}").await.unwrap_err();
             assert_eq!((code(&error), error.is_final), (expected, is_final), "{error:?}");
         }
+    });
+}
+
+#[test]
+fn a_wait_that_a_server_asks_for_is_seconds_or_a_date_and_bounded() {
+    // world 9.3, 9.4
+    run(async {
+        for (asked, more, after, is_final) in [
+            ("3", "", Some(3000), false),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", "", Some(0), false),
+            ("junk", "", None, false),
+            ("-1", "", None, false),
+            ("99999", "", Some(99_999_000), true),
+            ("3", ", max_wait: 2s", Some(3000), true),
+        ] {
+            // What stands behind the content type is a header of its own.
+            let kind: &'static str = format!("text/plain\r\nretry-after: {asked}").leak();
+            let port = legacy(move |_, _| (429, kind, "slow down".to_owned()));
+            let error = bound(port, "", &format!("t: {{ mcp: s/t{more} }}")).call("t", "{}").await.unwrap_err();
+            assert_eq!((code(&error), error.after, error.is_final), ("http-429", after, is_final), "{asked}: {error:?}");
+        }
+        let port = legacy(|_, _| (503, "text/plain\r\nretry-after: Tue, 31 Dec 2999 23:59:59 GMT", String::new()));
+        let error = stage(port, "").call("t", "{}").await.unwrap_err();
+        assert!(error.is_final && error.message.contains("more than `max_wait` allows (1m)"), "{error:?}");
+    });
+}
+
+#[test]
+fn calls_of_all_tools_of_a_server_wait_for_its_turn() {
+    // world 11.6
+    run(async {
+        for (more, at_once) in [("", 2), (", abreast: 1", 1), (", abreast: 2", 2)] {
+            let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+            let most_of_all = Arc::clone(&most);
+            let port = legacy(move |_, body| {
+                let now = running.fetch_add(1, Ordering::SeqCst) + 1;
+                most.fetch_max(now, Ordering::SeqCst);
+                for _ in 0..50 {
+                    if most.load(Ordering::SeqCst) < 2 {
+                        thread::sleep(std::time::Duration::from_millis(10));
+                    }
+                }
+                running.fetch_sub(1, Ordering::SeqCst);
+                result(body, r#"{"content":[{"type":"text","text":"done"}]}"#)
+            });
+            let stage = bound(port, more, "t: { mcp: s/t }, u: { mcp: s/t }");
+            let (one, other) = tokio::join!(stage.call("t", "{}"), stage.call("u", "{}"));
+            assert_eq!((one.unwrap(), other.unwrap()), (Value::text("done"), Value::text("done")));
+            assert_eq!(most_of_all.load(Ordering::SeqCst), at_once, "{more}");
+        }
+    });
+}
+
+#[test]
+fn a_call_says_which_span_it_is() {
+    // world 9.15
+    run(async {
+        let port = legacy(|_, body| {
+            let call = Value::from_json(body).unwrap();
+            let meta = call.get("params").and_then(|params| params.get("_meta")).map(Value::to_json).unwrap_or_default();
+            result(body, &format!(r#"{{"content":[],"structuredContent":{{"meta":{meta}}}}}"#))
+        });
+        let stage = stage(port, "");
+        let span = "00-ad0e2db02a32487b66b279d91e7384d9-7d4678073e416e40-01";
+        for traceparent in [Some(span), None] {
+            let mut asked = asked("t", "{}", None);
+            asked.caller = asked.caller.traced(traceparent.map(str::to_owned));
+            let answer = stage.carry_out(&asked).await.unwrap();
+            let meta = answer.get("meta").unwrap();
+            assert_eq!(meta.get("traceparent").and_then(Value::as_str), traceparent);
+            let told = ["trellis/call", "trellis/key", "trellis/attempt"].map(|key| meta.get(key).map(Value::to_json).unwrap_or_default());
+            assert_eq!(told, ["\"s-call-1\"", "\"s-key\"", "1"]);
+        }
+    });
+}
+
+#[test]
+fn a_call_that_is_stopped_leaves_the_queue_of_its_server() {
+    // world 11.6
+    run(async {
+        let stage = bound(legacy(|_, _| (200, "text/event-stream", ": without end\n\n".to_owned())), ", abreast: 1", "t: { mcp: s/t }");
+        let (first, second) = (asked("t", "{}", Some(60_000)), asked("t", "{}", None));
+        let stop = async {
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+            second.caller.cancel().cancel();
+        };
+        let waiting = async { tokio::join!(stage.carry_out(&second), stop).0 };
+        tokio::select! {
+            biased;
+            _ = stage.carry_out(&first) => panic!("its time is not up"),
+            stopped = waiting => assert!(stopped.unwrap_err().message.contains("stopped")),
+        }
+    });
+}
+
+#[test]
+fn a_server_of_another_era_says_so() {
+    // world 9.13, F: a server that speaks 2025 or 2026 only
+    run(async {
+        let old = legacy(|_, body| result(body, r#"{"content":[{"type":"text","text":"done"}]}"#));
+        for era in ["", ", era: auto", ", era: legacy"] {
+            assert_eq!(stage(old, era).call("t", "{}").await.unwrap(), Value::text("done"), "{era}");
+        }
+        let error = stage(old, ", era: modern").call("t", "{}").await.unwrap_err();
+        assert!(code(&error) == "mcp-rpc" && error.message.contains("server/discover"), "{error:?}");
+        let new = serve(|_, _, body| match body {
+            body if body.contains("\"server/discover\"") => {
+                let info = r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"new","version":"1"}}"#;
+                result(body, info)
+            }
+            body if body.contains("\"tools/list\"") => result(body, r#"{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}"#),
+            body if body.contains("\"initialize\"") => {
+                (200, JSON, format!(r#"{{"jsonrpc":"2.0","id":{},"error":{{"code":-32601,"message":"no such method"}}}}"#, id(body)))
+            }
+            body => result(body, r#"{"content":[{"type":"text","text":"done"}]}"#),
+        });
+        let error = stage(new, ", era: legacy").call("t", "{}").await.unwrap_err();
+        assert_eq!((code(&error), error.is_final), ("mcp-rpc", true), "{error:?}");
     });
 }
 

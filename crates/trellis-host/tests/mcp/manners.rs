@@ -284,6 +284,20 @@ fn a_tool_that_vanished_is_not_called_any_more() {
 }
 
 #[test]
+fn a_tool_that_changed_its_schema_is_held_to_the_new_one() {
+    // world 9.13, F
+    run(async {
+        let stage = stage("changes", "");
+        assert!(stage.call("echo", r#"{"text":"x"}"#).await.is_ok());
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let error = failed(&stage).await;
+        assert_eq!((code(&error), error.is_final), ("mcp-rpc", true), "{error:?}");
+        assert!(error.message.starts_with("`rude/echo` does not take these arguments: "), "{error:?}");
+        assert_eq!(stage.log().iter().filter(|line| line.starts_with("call ")).count(), 1, "nothing is sent");
+    });
+}
+
+#[test]
 fn all_pages_of_the_list_are_read_and_an_endless_list_ends() {
     run(async {
         let stage = Stage::new(&project("pages", "").replace("rude/echo", "rude/echo4"));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use trellis_core::{Code, Dialect, Document, Source, compile};
+use trellis_core::{Code, Dialect, Document, Source, compile, diagnostic::Severity};
 use trellis_host::{
     Bindings, Secrets,
     binding::{Host, check_bindings},
@@ -31,6 +31,10 @@ fn every_mistake_in_servers_has_its_place() {
         ("{ process: [a], headers: { a: x } }", "`headers` means nothing here"),
         ("{ process: [a], graze: 5s }", "`servers.s` has no key `graze`"),
         ("{ process: [a], idle: soon }", "`soon` is no duration"),
+        ("{ process: [a], rate: 10 }", "`rate` takes a mapping, not an integer"),
+        ("{ process: [a], rate: { max: 3 } }", "`rate.per` takes a duration above zero"),
+        ("{ process: [a], abreast: 0 }", "`abreast` takes a whole number from 1 on"),
+        ("{ process: [a], max_wait: 5s }", "`servers.s` has no key `max_wait`"),
         ("{ process: [a], era: old }", "unknown variant `old`, expected one of `auto`, `modern`, `legacy`"),
     ] {
         assert_eq!(mistakes(&format!("servers: {{ s: {server} }}\n")), [message], "{server}");
@@ -45,6 +49,46 @@ fn every_mistake_in_servers_has_its_place() {
     }
     let near = check_bindings(&documents("servers: { files: { process: [a] } }\nbindings: { t: { mcp: file/read } }\n"));
     assert_eq!(near[0].help.as_deref(), Some("did you mean `files`?"));
+}
+
+#[test]
+fn what_goes_unencrypted_to_another_machine_is_a_warning() {
+    // world 9.11
+    let project = |url: &str| {
+        format!("servers: {{ wiki: {{ url: \"{url}\" }}, unused: {{ url: \"{url}\" }} }}\nbindings: {{ t: {{ mcp: wiki/find }} }}\n")
+    };
+    let found = check_bindings(&documents(&project("http://example.org:81/mcp")));
+    let messages: Vec<_> = found.iter().map(|found| (found.severity, found.message.as_str())).collect();
+    assert_eq!(
+        messages,
+        [
+            (Severity::Warning, "calls of the server `unused` go unencrypted to `example.org:81`"),
+            (Severity::Warning, "calls of the server `wiki` go unencrypted to `example.org:81`"),
+        ]
+    );
+    for url in ["https://example.org/mcp", "http://127.0.0.1:81/mcp", "http://[::1]/mcp", "http://localhost/mcp"] {
+        assert_eq!(check_bindings(&documents(&project(url))), [], "{url}");
+    }
+    // A warning does not keep the binding from running.
+    let program = compile(&documents(&project("http://example.org/mcp"))).program.unwrap();
+    let (bindings, found) = Bindings::new(&program, std::path::Path::new("."), &Host::new());
+    assert!(bindings.binds("", "t") && found.is_empty(), "{found:?}");
+}
+
+#[test]
+fn a_server_that_cannot_be_reached_is_told_once() {
+    // world 9.8
+    let server = "servers: { s: { process: [./nowhere] } }\n";
+    let bindings = |names: &[&str]| names.iter().map(|name| format!("  {name}: {{ mcp: s/{name} }}\n")).collect::<String>();
+    let project = |names: &[&str]| format!("{server}bindings:\n{}", bindings(names));
+    for reach in [false, true] {
+        let messages = |names: &[&str]| {
+            findings(&project(names), "content: hello\n", reach).into_iter().map(|(.., message)| message).collect::<Vec<_>>()
+        };
+        let (two, three) = (messages(&["a", "b"]), messages(&["a", "b", "c"]));
+        assert!(two.len() == 1 && two[0].starts_with("`a` and another binding cannot be carried out: "), "{two:?}");
+        assert!(three.len() == 1 && three[0].starts_with("`a` and 2 other bindings cannot be carried out: "), "{three:?}");
+    }
 }
 
 #[test]

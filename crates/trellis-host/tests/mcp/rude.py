@@ -81,6 +81,10 @@ def call(id, params):
         text(id, args["text"])
         os.close(0)
         time.sleep(60)
+    if manner == "changes":
+        tools[0] = {"name": "echo", "inputSchema": {"type": "object", "required": ["words"]}}
+        text(id, "the old way")
+        return tell({"method": "notifications/tools/list_changed"})
     if manner == "vanishes":
         tools.pop(0)
         text(id, "the last time")

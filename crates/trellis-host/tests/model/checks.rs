@@ -69,9 +69,46 @@ fn what_is_not_set_up_is_worth_knowing_while_a_later_provider_is() {
     let files = [("_model.yaml", "- reply: { content: hi }\n")];
     let found = obstacles(&Stage::with(&project(unset, roles, "{ role: helper }"), &files));
     assert_eq!(found.len(), 1, "{found:?}");
-    assert!(found[0].0 == Severity::Info && found[0].1.contains("`cloud` of the role `helper` is not set up"), "{found:?}");
+    assert!(found[0].0 == Severity::Info && found[0].1.contains("the provider `cloud` is not set up"), "{found:?}");
     let found = obstacles(&Stage::with(&project(unset, HELPER, "{ role: helper }"), &files));
     assert!(found.len() == 1 && found[0].0 == Severity::Error, "{found:?}");
+}
+
+#[test]
+fn a_provider_of_several_bindings_is_told_once() {
+    // world 9.8
+    let models = |roles: &str| {
+        format!(
+            "models:\n  providers: {{ cloud: {{ openai: {{ env: TRELLIS_TEST_NO_SUCH_VARIABLE }} }}, house: {{ scripted: ./_model.yaml }} }}\n  \
+             roles: {{ one: [{{ provider: cloud, model: m }}, {{ provider: house }}], other: {roles} }}\nbindings:\n  a: {{ model: {{ role: one }} }}\n  \
+             b: {{ model: {{ role: other }} }}\n  c: {{ model: {{ role: one }} }}\n"
+        )
+    };
+    let files = [("_model.yaml", "- reply: { content: hi }\n")];
+    let found = obstacles(&Stage::with(&models("[{ provider: cloud, model: n }, { provider: house }]"), &files));
+    assert_eq!(found, [(Severity::Info, "the provider `cloud` is not set up".to_owned())]);
+    // One of its roles has no other.
+    let found = obstacles(&Stage::with(&models("[{ provider: cloud, model: n }]"), &files));
+    assert_eq!(found, [(Severity::Error, "`a` and 2 other bindings cannot be carried out: the provider `cloud` is not set up".to_owned())]);
+}
+
+#[test]
+fn what_goes_unencrypted_to_another_machine_is_a_warning() {
+    // world 9.11
+    let found = |openai: &str| {
+        let found = findings(&project(&format!("{{ cloud: {{ openai: {openai} }} }}"), HELPER, "{ role: helper }"));
+        found.into_iter().map(|found| (found.severity, found.message)).collect::<Vec<_>>()
+    };
+    for openai in ["http://example.org/v1", "{ env: A, default: \"http://example.org/v1\" }"] {
+        assert_eq!(
+            found(openai),
+            [(Severity::Warning, "calls of the provider `cloud` go unencrypted to `example.org`".to_owned())],
+            "{openai}"
+        );
+    }
+    for openai in ["http://localhost:8080/v1", "{ env: A }", "https://example.org/v1"] {
+        assert_eq!(found(openai), [], "{openai}");
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What tells a file that changed from one that did not, without reading it: its size, times and identity.
+//! The marks that tell a file that changed from one that did not, without reading it: its size, times and identity.
 //!
 //! **Invariant:** a stamp that is trusted was taken when the file had been left alone for so long that a later write must change its times.
 
@@ -25,7 +25,7 @@ pub(super) struct Stamp {
 struct System {
     device: u64,
     inode: u64,
-    /// When anything about it changed; nobody can set this one.
+    /// The time at which anything about it changed; nobody can set this one.
     changed: (i64, i64),
     mode: u32,
 }
@@ -45,12 +45,12 @@ impl Stamp {
         self.size
     }
 
-    /// Who may read, write and run it.
+    /// Returns its rights: who may read, write and run it.
     pub(super) fn mode(&self) -> u32 {
         mode(&self.system)
     }
 
-    /// Whether a write after this moment must show in the next stamp. A time in the future never settles: then only the bytes tell.
+    /// Returns whether a write after this moment must show in the next stamp. A time in the future never settles: then only the bytes tell.
     pub(super) fn is_settled(&self, now: SystemTime) -> bool {
         let old = |time: SystemTime| now.duration_since(time).is_ok_and(|age| age > COARSEST);
         old(self.modified) && changed(&self.system).is_none_or(old)

@@ -1,7 +1,7 @@
 //! A graph that is edited while it is used (language C.2).
 //!
-//! [`Live`] looks at its graph when it is told to, usually by a watch (feature `watching`). It parses again what changed, compiles, and says what came of it. A
-//! program that is sound takes the place of the last one; one that is not leaves it where it is.
+//! [`Live`] looks at its graph when it is told to, usually by a watch (feature `watching`). It parses again what changed, compiles, and says what
+//! came of it. A program that is sound takes the place of the last one; one that is not leaves it where it is.
 //!
 //! **Invariant:** the program is always one that compiled as a whole; what did not change, byte for byte, is no edit.
 
@@ -27,7 +27,7 @@ pub use self::waiting::Waited;
 use self::{read_cache::Remembered, scripts::Scripts};
 use crate::{Extent, LoadError, Project};
 
-/// How much longer than a watch a writer may take who has emptied a file, or taken it away, before that is taken for what they meant.
+/// The time beyond a watch that a writer may take who has emptied a file, or taken it away, before that is taken for what they meant.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// One graph, through its edits.
@@ -46,15 +46,15 @@ pub struct Live {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Version {
-    /// When it was loaded.
+    /// The time at which it was loaded.
     pub at: SystemTime,
     /// The program, if it is sound.
     pub program: Option<Arc<Program>>,
     /// Everything that was found, sorted.
     pub diagnostics: Vec<Diagnostic>,
-    /// How many nodes there are.
+    /// The number of nodes.
     pub nodes: usize,
-    /// How many reads go into values of which nothing is known.
+    /// The reads that go into values of which nothing is known.
     pub unchecked: Vec<trellis_core::compile::UncheckedRead>,
     /// Every file, parsed, sorted by path.
     pub documents: Vec<Arc<Document>>,
@@ -69,7 +69,7 @@ struct Good {
     at: SystemTime,
 }
 
-/// What saving files came to.
+/// The outcome of saving files.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Edit {
@@ -79,26 +79,26 @@ pub struct Edit {
     pub scripts: Vec<PathBuf>,
     /// The graph as it is now; where it is gone, as it was.
     pub version: Arc<Version>,
-    /// Whether it can be run.
+    /// The status: whether it can be run.
     pub status: Status,
 }
 
-/// Whether a graph that was edited can be run.
+/// The status of a graph that was edited: whether it can be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Status {
     /// It is sound.
     Sound {
-        /// Whether it was not before.
+        /// True if it was not before.
         healed: bool,
     },
     /// It is not.
     Broken {
-        /// When the last version that was sound was loaded, if there was one: it goes on.
+        /// The time at which the last version that was sound was loaded, if there was one: it goes on.
         since: Option<SystemTime>,
     },
     /// There is nothing at its path, or it cannot be listed. It is looked for until it is back.
     Gone {
-        /// Why, in one line.
+        /// The reason, in one line.
         error: String,
         /// As of a broken one.
         since: Option<SystemTime>,
@@ -211,7 +211,7 @@ impl Live {
         self.good = self.version.good().or(self.good.take());
     }
 
-    /// Whether the graph may be broken because somebody is still writing: a file that was there is gone, or is empty now.
+    /// Returns whether the graph may be broken because somebody is still writing: a file that was there is gone, or is empty now.
     fn may_be_half_done(&self, before: &Version) -> bool {
         let is_half = |document: &Arc<Document>| find(&self.version.documents, &document.path).is_none_or(|now| now.text.is_empty());
         self.gone.is_some() || before.documents.iter().filter(|document| !document.text.is_empty()).any(is_half)
@@ -244,7 +244,7 @@ fn differences(before: &[Arc<Document>], now: &[Arc<Document>]) -> Vec<FilePath>
     }
 }
 
-/// Whether two documents of one path were made of the same bytes. What is no text says nothing about its bytes.
+/// Returns whether two documents of one path were made of the same bytes. What is no text says nothing about its bytes.
 fn is_same(one: &Document, other: &Document) -> bool {
     let is_text = |document: &Document| !matches!(document.content, Content::Broken) || !document.text.is_empty();
     one.text == other.text && is_text(one) && is_text(other)

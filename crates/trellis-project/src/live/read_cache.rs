@@ -23,7 +23,7 @@ pub(super) struct Remembered(Arc<Mutex<Inner>>);
 
 struct Inner {
     directory: Arc<Directory>,
-    /// Whether the files that were listed last stand where their paths say, and under no other.
+    /// True if the files that were listed last stand where their paths say, and under no other.
     is_plain: bool,
     files: BTreeMap<FilePath, (Stamp, Arc<[u8]>)>,
 }

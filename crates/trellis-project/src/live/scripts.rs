@@ -72,7 +72,7 @@ impl Seen {
     }
 }
 
-/// Whether a call would find the same file: times may differ where the bytes were read.
+/// Returns whether a call would find the same file: times may differ where the bytes were read.
 fn is_same(known: Option<&Seen>, now: Option<&Seen>) -> bool {
     match (known, now) {
         (Some(known), Some(now)) if now.stamp.size() <= READ => {
@@ -84,8 +84,8 @@ fn is_same(known: Option<&Seen>, now: Option<&Seen>) -> bool {
     }
 }
 
-/// The files that `process:` names (its command, where that is a path, and what among its arguments can be a file of the project), prompts, and replies
-/// of models.
+/// The files that `process:` names (its command, where that is a path, and what among its arguments can be a file of the project), prompts, and
+/// replies of models.
 fn named(documents: &[Arc<Document>], root: &Path) -> BTreeSet<PathBuf> {
     let mut files = BTreeSet::new();
     for document in documents {

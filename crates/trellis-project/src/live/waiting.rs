@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Edit, Live};
 use crate::{Wake, Watch};
 
-/// What waiting for an edit came to.
+/// The outcome of waiting for an edit.
 #[derive(Clone, Debug)]
 pub enum Waited {
     /// Somebody saved something.

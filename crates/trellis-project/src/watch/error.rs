@@ -1,6 +1,6 @@
-//! Why a watch falls back to looking.
+//! Reasons why a watch falls back to looking.
 
-/// Why the system does not watch folders; they are then looked at now and then.
+/// The reason why the system does not watch folders; they are then looked at now and then.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WatchError {
@@ -10,7 +10,7 @@ pub enum WatchError {
     /// It cannot begin to.
     #[error("the system watches no folders: {cause}")]
     System {
-        /// What it said.
+        /// The message of the system.
         cause: String,
     },
 }
@@ -24,7 +24,7 @@ impl WatchError {
         }
     }
 
-    /// What can be done about it, in one line.
+    /// Returns the remedy, in one line.
     pub fn help(&self) -> &'static str {
         match self {
             Self::TooMany => "raise it: `sudo sysctl fs.inotify.max_user_watches=524288`",

@@ -28,17 +28,17 @@ use self::{
 };
 use crate::Extent;
 
-/// How long nothing more may happen before a burst of saves is over: longer than editors pause between the steps of one.
+/// The time in which nothing more may happen before a burst of saves is over: longer than editors pause between the steps of one.
 const QUIET: Duration = Duration::from_millis(40);
-/// How long a burst may keep everybody waiting.
+/// The time for which a burst may keep everybody waiting.
 const BURST: Duration = Duration::from_secs(1);
-/// How often a root is looked for: what happens to the folders above it raises no event.
+/// The time between two looks for a root: what happens to the folders above it raises no event.
 const HEARTBEAT: Duration = Duration::from_secs(1);
 const HEARTBEAT_WITHOUT_ROOT: Duration = Duration::from_millis(200);
-/// How often everything is looked at where the system does not watch; and how many times longer than a look the pause is, at least.
+/// The time between two looks at everything where the system does not watch; and how many times longer than a look the pause is, at least.
 const POLL: Duration = Duration::from_millis(500);
 const POLL_SHARE: u32 = 20;
-/// How often new folders may turn up while others are being watched.
+/// The number of times that new folders may turn up while others are being watched.
 const MAX_WALKS: usize = 16;
 
 /// Watches files below some paths.
@@ -48,17 +48,17 @@ pub struct Watch {
     files: BTreeSet<PathBuf>,
     identity: Vec<Option<Identity>>,
     bell: Arc<ChangeSignal>,
-    /// What the last wake was about.
+    /// The extent of the last wake.
     extent: Extent,
     means: Means,
     trouble: Option<WatchError>,
-    /// When the last wake was given: the time since then was spent looking.
+    /// The time of the last wake: the time since then was spent looking.
     woke: Option<Instant>,
-    /// When to look without being told.
+    /// The time to look without being told.
     due: Instant,
 }
 
-/// What waiting came to.
+/// The outcome of waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
     /// Something may have changed: look.
@@ -83,7 +83,7 @@ enum Means {
     Polling,
 }
 
-/// Which folder or file a path leads to.
+/// The folder or file that a path leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Identity {
     real: PathBuf,
@@ -129,17 +129,17 @@ impl Watch {
         }
     }
 
-    /// Why the system does not watch, if it does not.
+    /// Returns the reason why the system does not watch, if it does not.
     pub fn trouble(&self) -> Option<&WatchError> {
         self.trouble.as_ref()
     }
 
-    /// What the last wake was about. Only who has looked after each wake before can leave out what it does not name.
+    /// Returns the extent of the last wake. Only who has looked after each wake before can leave out what it does not name.
     pub fn extent(&self) -> &Extent {
         &self.extent
     }
 
-    /// What ends a wait from another thread.
+    /// Returns the closer that ends a wait from another thread.
     pub fn closer(&self) -> Closer {
         Closer(Arc::clone(&self.bell))
     }
@@ -194,7 +194,7 @@ impl Watch {
         self.due = Instant::now() + rest;
     }
 
-    /// Whether a root came, went, or is another folder now.
+    /// Returns whether a root came, went, or is another folder now.
     fn has_moved(&self) -> bool {
         !self.roots.iter().map(|root| Identity::of(root)).eq(self.identity.iter().cloned())
     }
@@ -251,7 +251,7 @@ impl Watch {
     }
 }
 
-/// Whether one folder cannot be watched, because it is gone or closed to us: what is above it tells when that changes.
+/// Returns whether one folder cannot be watched, because it is gone or closed to us: what is above it tells when that changes.
 fn is_of_folder(error: &notify::Error) -> bool {
     use std::io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
     match &error.kind {
@@ -262,7 +262,7 @@ fn is_of_folder(error: &notify::Error) -> bool {
 }
 
 impl Means {
-    /// Whether a folder that is watched is gone, or another one.
+    /// Returns whether a folder that is watched is gone, or another one.
     fn is_replaced(&self) -> bool {
         match self {
             Self::System { watched, .. } => watched.iter().any(|((folder, _), identity)| Identity::of(folder) != *identity),

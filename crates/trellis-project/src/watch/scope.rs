@@ -1,4 +1,4 @@
-//! What is watched for some roots, and which events concern them.
+//! The folders and files that are watched for some roots, and the events that concern them.
 //!
 //! In: paths as they were given. Out: the folders to watch, and a verdict on each event.
 //!
@@ -18,16 +18,16 @@ use notify::{
 use super::symlinks::trail;
 use crate::{Directory, Extent, ignored, loader};
 
-/// Whether the system watches one folder at a time, so that a tree is as many watches as it has folders that count.
+/// True if the system watches one folder at a time, so that a tree is as many watches as it has folders that count.
 pub(super) const EACH_FOLDER: bool = cfg!(any(target_os = "linux", target_os = "android"));
 
-/// What an event at `path` is about.
+/// Returns the extent of an event at `path`.
 fn extent_of(concern: Concern, path: &Path) -> Extent {
     // Elsewhere than where each folder is watched by itself, systems put events together.
     if concern == Concern::File && EACH_FOLDER { Extent::Files(BTreeSet::from([path.to_owned()])) } else { Extent::Anything }
 }
 
-/// What is watched.
+/// The folders and files that are watched.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Scope {
     /// The roots themselves, absolute, without links.
@@ -40,7 +40,7 @@ pub(super) struct Scope {
     beside: BTreeSet<PathBuf>,
 }
 
-/// How much an event asks for.
+/// The amount of work that an event asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Concern {
     /// A file changed.
@@ -54,7 +54,7 @@ pub(super) enum Concern {
 }
 
 impl Scope {
-    /// What must be watched for the graphs or collections at `roots`, and for single `files`.
+    /// Returns the scope that must be watched for the graphs or collections at `roots`, and for single `files`.
     pub(super) fn of(roots: &[PathBuf], files: &BTreeSet<PathBuf>) -> Self {
         let mut scope = Self::default();
         files.iter().for_each(|file| scope.named.extend(trail(file)));
@@ -93,7 +93,7 @@ impl Scope {
         trees.iter().map(|folder| (folder.clone(), !EACH_FOLDER)).chain(single).collect()
     }
 
-    /// Whether an event concerns what is watched, how much, and which files it is about.
+    /// Returns how much an event concerns what is watched, and which files it is about; nothing if it does not.
     pub(super) fn concern(&self, event: &Event) -> Option<(Concern, Extent)> {
         if event.need_rescan() {
             return Some((Concern::Lost, Extent::Anything));
@@ -126,7 +126,7 @@ impl Scope {
         concern_of(path, kind)
     }
 
-    /// Whether nothing on the way from a root to this folder is hidden.
+    /// Returns whether nothing on the way from a root to this folder is hidden.
     fn is_below_root(&self, folder: &Path) -> bool {
         let below = |root: &PathBuf| {
             folder.strip_prefix(root).is_ok_and(|rest| rest.iter().all(|name| !loader::is_hidden(&name.to_string_lossy())))
@@ -135,7 +135,7 @@ impl Scope {
     }
 }
 
-/// What an entry of a watched folder is to a graph. What editors put beside the file that they save is nothing.
+/// Returns the concern of an entry of a watched folder for a graph. What editors put beside the file that they save is nothing.
 fn concern_of(path: &Path, kind: EventKind) -> Option<Concern> {
     let name = path.file_name()?.to_string_lossy();
     // Where a repository begins, the rules above it end.

@@ -1,4 +1,4 @@
-//! Where the system's thread says that something happened, and where the one who watches waits for it.
+//! The place where the system's thread says that something happened, and where the one who watches waits for it.
 //!
 //! **Invariant:** however much happens while nobody waits, it takes no room.
 
@@ -25,7 +25,7 @@ struct State {
     closed: bool,
 }
 
-/// What happened since somebody looked.
+/// The events since somebody looked.
 #[derive(Clone, Debug)]
 pub(super) struct Burst {
     pub(super) concern: Concern,
@@ -34,7 +34,7 @@ pub(super) struct Burst {
     last: Instant,
 }
 
-/// What a wait came to.
+/// The outcome of a wait.
 pub(super) enum Heard {
     Stir,
     Nothing,

@@ -135,7 +135,7 @@ impl From<&ToolOutcome> for Outcome {
     }
 }
 
-/// Why a call failed.
+/// The reason why a call failed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "tool_error"))]
 #[non_exhaustive]

@@ -14,7 +14,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 use trellis_core::{Next, Program, ToolOutcome, Value, engine::RequestType, id::CallId, state::Ended};
-use trellis_host::{Bindings, Clock, JsonLines, Runner, Sessions, history::print};
+use trellis_host::{Bindings, Clock, JsonLines, Policy, Runner, Sessions, history::print};
 
 use super::{
     Played, Walk,
@@ -38,6 +38,8 @@ pub fn drive(program: &Arc<Program>, played: &Played, block: &str) -> Vec<String
         let (writer, output) = duplex(PIPE);
         let sessions =
             Sessions::new(played.engine.clone(), Bindings::none()).unwrap_or_else(|error| unreachable!("{error}")).clock(clock());
+        // A case says what its calls of graphs come to.
+        let sessions = sessions.policy(Policy::new().answers_graphs(true));
         let host = Runner::new(JsonLines::new(BufReader::new(reader), writer, 4 << 20), sessions).run(played.start.clone());
         let mut other_end = OtherEnd {
             input: Some(input),

@@ -105,7 +105,7 @@ fn checked(typed: &str) -> anyhow::Result<NodeId> {
     Ok(NodeId::new(id))
 }
 
-/// Whether a document is, or holds, the node `id`.
+/// Returns whether a document is, or holds, the node `id`.
 fn holds(document: &Document, id: &NodeId) -> bool {
     let stem = document.path.rsplit_once('.').map_or(&*document.path, |(stem, _)| stem);
     match &document.content {
@@ -175,7 +175,7 @@ fn fill(value: &mut Value, words: &[(&str, &str)]) {
     }
 }
 
-/// How other nodes lead to it.
+/// Describes how other nodes lead to it.
 fn reached(id: &NodeId) -> String {
     match (id.is_start(), id.folder()) {
         (true, "") => "a session begins there\n".to_owned(),

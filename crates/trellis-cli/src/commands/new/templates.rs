@@ -1,4 +1,4 @@
-//! What `trellis new` begins with: real files, embedded.
+//! The files that `trellis new` begins with: real files, embedded.
 
 /// A graph to begin with.
 pub(super) struct Project {

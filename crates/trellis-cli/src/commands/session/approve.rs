@@ -149,7 +149,7 @@ fn wire(held: &PendingApproval) -> Json {
     })
 }
 
-/// What was decided, for programs.
+/// Returns the decision, for programs.
 pub(super) fn decided(held: &PendingApproval, put: &Put, decision: &str, because: Option<&str>) -> String {
     let mut wire = wire(held);
     wire["decision"] = decision.into();

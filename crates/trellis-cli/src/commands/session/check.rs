@@ -52,7 +52,7 @@ pub(super) struct SessionCheck {
     place: TargetArgs,
 }
 
-/// What was counted, and how the list goes.
+/// The counts, and how the list goes.
 #[derive(Default)]
 struct VerdictTally {
     /// Sessions of other graphs, by their names.
@@ -237,7 +237,8 @@ impl VerdictTally {
         self.stopped += usize::from(!verdict.is_fine());
     }
 
-    /// Whether there are sessions, and all of them are of other graphs: then nothing was checked, and the graph may have another name than before.
+    /// Returns whether there are sessions, and all of them are of other graphs: then nothing was checked, and the graph may have another name than
+    /// before.
     fn is_of_others(&self) -> bool {
         !self.others.is_empty() && self.counts.len() == 1
     }

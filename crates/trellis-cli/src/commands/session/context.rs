@@ -1,4 +1,4 @@
-//! Where a command about sessions stands: the store, and the graph as it is now.
+//! The surroundings of a command about sessions: the store, and the graph as it is now.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -28,7 +28,7 @@ pub(crate) struct TargetArgs {
     store: StoreArgs,
 }
 
-/// What a store is opened for.
+/// The use for which a store is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     Look,
@@ -75,7 +75,7 @@ pub(crate) struct SessionCommand {
     pub(crate) store: Arc<dyn SessionStore>,
     /// The name that the graph has in the store.
     pub(crate) graph: Arc<str>,
-    /// Whether somebody named the graph.
+    /// True if somebody named the graph.
     pub(crate) is_named: bool,
     opened: Option<Opened>,
     engine: Option<Engine>,
@@ -165,7 +165,7 @@ impl SessionCommand {
         self.engine.as_ref()
     }
 
-    /// What is not shown of a session of this graph: without the graph, no value.
+    /// Returns the veil over a session of this graph: without the graph, no value.
     pub(super) fn veil(&self, graph: &str) -> Redactor {
         let opened = self.opened.as_ref().filter(|_| *graph == *self.graph);
         Redactor::new(opened.map(|opened| opened.project.documents()))
@@ -197,7 +197,7 @@ impl SessionCommand {
     }
 }
 
-/// Why nothing was done with a session, and what to do.
+/// Describes why nothing was done with a session, and what to do.
 pub(crate) fn told(error: HistoryError, id: &SessionId) -> anyhow::Error {
     let help = match &error {
         HistoryError::Conflict(_) => "somebody else works with it: try again".to_owned(),

@@ -1,4 +1,4 @@
-//! Which files of the graph were saved since a session moved last: among them is the edit that it does not fit.
+//! The files of the graph that were saved since a session moved last: among them is the edit that it does not fit.
 
 use std::{fs, time::UNIX_EPOCH};
 
@@ -7,10 +7,10 @@ use trellis_core::diagnostic::FilePath;
 use super::format_time::date_time;
 use crate::{open::Opened, report::printable};
 
-/// How many files are named.
+/// The number of files that are named.
 const MAX_NAMED_EDITS: usize = 3;
 
-/// When each file of the graph was saved, the oldest first.
+/// The times at which the files of the graph were saved, the oldest first.
 #[derive(Default)]
 pub(super) struct Edits(Vec<(u64, FilePath)>);
 

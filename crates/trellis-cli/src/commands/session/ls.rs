@@ -51,7 +51,7 @@ pub(super) struct Ls {
     place: TargetArgs,
 }
 
-/// What sessions wait for, or how they ended.
+/// The state of a session: what it waits for, or how it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
     Is(SessionStatus),
@@ -149,7 +149,7 @@ impl Ls {
     }
 }
 
-/// Where a session stands in the list.
+/// Returns the cursor of a session in the list.
 async fn behind(stand: &SessionCommand, id: &SessionId) -> anyhow::Result<(u64, SessionId)> {
     let stored = stand.store.load(std::slice::from_ref(id)).await?.pop().flatten();
     let stored = stored.ok_or_else(|| anyhow!("there is no session `{id}`"))?;

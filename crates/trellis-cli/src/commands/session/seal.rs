@@ -45,7 +45,7 @@ pub(super) struct Seal {
     place: TargetArgs,
 }
 
-/// What became of the sessions.
+/// The outcomes of the sessions.
 #[derive(Default)]
 struct Done {
     sealed: usize,

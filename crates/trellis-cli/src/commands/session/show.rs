@@ -22,7 +22,7 @@ use crate::{
     terminal::{self, BOLD, Look, QUIET, Width},
 };
 
-/// How often a session is looked at that is followed.
+/// The time between two looks at a session that is followed.
 const LOOK_EVERY: Duration = Duration::from_millis(300);
 
 /// Shows a session step by step: answers, calls and their results, changes of the context
@@ -130,7 +130,7 @@ impl Show {
     }
 }
 
-/// What is missing.
+/// Describes the missing part.
 fn missing(flaw: &Flaw, is_json: bool) -> String {
     if is_json {
         return format!("{}\n", json!({ "seq": flaw.seq, "until": flaw.until, "missing": flaw.why, "pruned": flaw.is_pruned }));
@@ -148,7 +148,7 @@ fn title(head: &Head) -> String {
     format!("{BOLD}{}{BOLD:#}  {standing} at `{node}`\n{QUIET}{graph}, began {began}, {} records{QUIET:#}\n", head.session, head.next)
 }
 
-/// Where a session was, for people.
+/// Describes for people where a session was.
 fn standing(state: &State) -> String {
     let status = trellis_host::store::SessionStatus::of(state).as_str().replace('_', " ");
     let mut out = format!("{status} at `{}`, step {}\n", printable(state.current_node_id.as_str()), state.step);

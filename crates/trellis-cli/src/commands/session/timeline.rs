@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use trellis_core::{Event, Input, ToolOutcome, Value, engine::ToolErrorKind};
+use trellis_core::{Event, Input, SessionId, ToolOutcome, Value, engine::ToolErrorKind};
 use trellis_host::{
     Entry, Record,
     history::{RecordWalk, WalkedRecord},
@@ -30,7 +30,7 @@ impl<'e> Timeline<'e> {
         Self { walk, look, width, is_same_graph: true }
     }
 
-    /// Whether everything that was shown was said by the graph as it is now.
+    /// Returns whether everything that was shown was said by the graph as it is now.
     pub(super) fn is_same_graph(&self) -> bool {
         self.is_same_graph
     }
@@ -66,7 +66,7 @@ impl<'e> Timeline<'e> {
         if self.width.folds { columns::cut(&line, self.width.columns.saturating_sub(indent)) } else { line.into_owned() }
     }
 
-    /// What changed, and what was done.
+    /// Returns the lines about what changed, and what was done.
     fn details(record: &Record) -> Vec<String> {
         let mut lines = Vec::new();
         for event in &record.events {
@@ -100,7 +100,7 @@ impl<'e> Timeline<'e> {
     }
 }
 
-/// What came in.
+/// Describes the input of a record.
 fn what(record: &Record, moment: &WalkedRecord) -> String {
     let tool = moment.call.as_ref().map_or_else(|| "the call".to_owned(), |call| format!("`{}`", call.name));
     match &record.entry {
@@ -113,6 +113,7 @@ fn what(record: &Record, moment: &WalkedRecord) -> String {
         Entry::Input { input: Input::Value(value) } => format!("answer: {value}"),
         Entry::Input { .. } => "passed on".to_owned(),
         Entry::Result { result } => format!("{tool} {}", outcome(&result.outcome)),
+        Entry::Leave { children } => format!("left {}", quoted_children(children)),
         Entry::Late { result } => format!("a call that was left {}", outcome(&result.outcome)),
         Entry::Signal { signal } => format!("signal `{signal}`"),
         Entry::Context { .. } => "set by hand".to_owned(),
@@ -145,4 +146,9 @@ fn outcome(outcome: &ToolOutcome) -> String {
         ToolOutcome::Denied(None) => "was denied".to_owned(),
         ToolOutcome::Denied(Some(reason)) => format!("was denied: {reason}"),
     }
+}
+
+/// Children by their names.
+fn quoted_children(children: &[SessionId]) -> String {
+    children.iter().map(|child| format!("`{child}`")).collect::<Vec<_>>().join(", ")
 }

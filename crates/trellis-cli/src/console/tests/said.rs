@@ -1,4 +1,4 @@
-//! What stands above the live rows.
+//! Tests of what stands above the live rows.
 
 use std::{sync::Arc, time::Duration};
 

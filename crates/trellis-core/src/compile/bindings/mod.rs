@@ -17,8 +17,13 @@ use crate::{
 };
 
 /// Returns a binding with the contract that holds: the author's, completed by that of its builtin or of a model. With `args:` the arguments of
-/// a call are the author's own.
+/// a call are the author's own. A `compute` file has no effect.
 pub(super) fn completed(binding: &BindingSyntax) -> Cow<'_, BindingSyntax> {
+    if let (Some(span), None) = (binding.config.span("compute"), &binding.tool.effect) {
+        let mut binding = binding.clone();
+        binding.tool.effect = Some(Spanned::new(Effect::None, span));
+        return Cow::Owned(binding);
+    }
     let Some(known) = contract_of(binding) else { return Cow::Borrowed(binding) };
     let is_text = |key: &str| binding.config.at(&["model", key]).and_then(Value::as_str);
     let is_json = is_text("format").is_some_and(|format| format != "text");

@@ -105,11 +105,6 @@ pub(super) struct CfgEdge {
     pub(super) to: PointIndex,
 }
 
-/// Returns true if a child session can take an edge: no graph-wide key applies to it (language 5.4).
-pub(super) fn is_for_children(why: &Provenance) -> bool {
-    !matches!(why, Provenance::SignalDefault | Provenance::ErrorDefault | Provenance::OnRolledBack)
-}
-
 /// Every point that a point leads to: its successors, and the first points of the child graphs that it calls.
 pub(super) fn neighbours(program: &Program, from: PointIndex, see: &mut impl FnMut(PointIndex)) {
     Cfg::successors(program, from).for_each(|edge| see(edge.to));

@@ -238,8 +238,23 @@ impl<'d> Lowering<'d> {
             debug_assert_eq!(root.as_here().folder, here.folder, "the entry stands at the root");
             let around = call::Around { here, candidate, own: &own };
             let mut call = self.call(&around, said.value);
+            self.gate_of_its_own(here, said.value);
             call.writes = Self::saved(said.value).into();
             self.graphs[at].before_each = Some(Arc::new(call));
+        }
+    }
+
+    /// Reports graphs that a `before_each` calls and that it would run before themselves (language 10.8).
+    fn gate_of_its_own(&mut self, here: Here<'d>, call: &'d crate::syntax::node::CallSyntax) {
+        for target in call.called() {
+            let resolved = self.names.resolve(&target.name.value, target.is_jump(), here.folder, here.graph, true);
+            let Ok(Resolved::Node(called)) = resolved else { continue };
+            if self.names.candidate(called).graph == here.graph {
+                let what =
+                    format!("`before_each` calls `{}`, which stands in the same graph: it would run before itself", target.name.value);
+                self.report(here, Code::WrongType, target.name.span, what).help =
+                    Some("call a graph of its own: a folder with a `trellis.yaml` and a `start`".into());
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 mod definitions;
 
 use std::{
+    borrow::Cow,
     cell::RefCell,
     collections::{BTreeMap, hash_map::Entry},
     sync::Arc,
@@ -79,6 +80,8 @@ pub(super) struct Tools<'d> {
     documents: &'d [Arc<Document>],
     roots: Vec<Arc<str>>,
     bindings: Vec<FxHashMap<Arc<str>, Arc<Tool>>>,
+    /// What authors wrote of bindings whose contracts the compiler completed (language 9.24), by their places.
+    written: BTreeMap<Place, Tool>,
     /// Of each graph, whether something is missing from its bindings.
     incomplete: Vec<bool>,
     modules: FxHashMap<(u32, String), Arc<ToolScope>>,
@@ -115,6 +118,7 @@ impl<'d> Tools<'d> {
             documents,
             roots,
             bindings: Vec::new(),
+            written: BTreeMap::new(),
             incomplete: graphs.iter().map(|graph| graph.is_incomplete).collect(),
             modules: FxHashMap::default(),
             libraries: RefCell::default(),
@@ -125,10 +129,14 @@ impl<'d> Tools<'d> {
             for (_, path, project) in &graph.projects {
                 for binding in &project.bindings {
                     schemas.check_tool(path, &binding.tool, found);
-                    let binding = completed(binding);
-                    check_templates(path, &binding, found);
+                    let whole = completed(binding);
+                    check_templates(path, &whole, found);
                     let Some(name) = &binding.tool.name else { continue };
-                    bound.entry(Arc::clone(&name.value)).or_insert_with(|| Arc::new(tool(path, &binding.tool, name, true, schemas)));
+                    if matches!(whole, Cow::Owned(_)) {
+                        let written = tool(path, &binding.tool, name, true, schemas);
+                        tools.written.extend(written.place.clone().map(|place| (place, written)));
+                    }
+                    bound.entry(Arc::clone(&name.value)).or_insert_with(|| Arc::new(tool(path, &whole.tool, name, true, schemas)));
                 }
             }
             tools.bindings.push(bound);
@@ -234,11 +242,13 @@ impl<'d> Tools<'d> {
         }
     }
 
-    /// Compares two definitions once, however often the second takes the place of the first. A diamond brings the same one twice.
+    /// Compares two definitions once, however often the second takes the place of the first. A diamond brings the same one twice. What the compiler
+    /// added to a binding is no definition: the author's contract of a builtin stands in its place (language 5.2).
     fn compare(&self, before: &Tool, tool: &Tool) {
         if let (Some(first), Some(second)) = (&before.place, &tool.place)
             && first != second
         {
+            let before = self.written.get(first).unwrap_or(before);
             let pair = (second.clone(), first.clone());
             self.shadowed.borrow_mut().entry(pair).or_insert_with(|| shadowing::check(before, tool));
         }

@@ -22,21 +22,24 @@ use crate::{
 
 const BESIDE: &str = "it stands on the node, beside `do`";
 
+/// Keys that stand in no call, but where the form of one has them.
+const NOT_IN_CALLS: [(&str, Option<&str>, &str); 9] = [
+    ("tool", Some("name"), "write `name`"),
+    ("arguments", Some("args"), "write `args`"),
+    ("params", Some("args"), "write `args`"),
+    ("parameters", Some("args"), "write `args`"),
+    ("id", None, "calls get their ids by themselves: remove it"),
+    ("to", None, BESIDE),
+    ("undo", None, BESIDE),
+    ("on_denied", None, BESIDE),
+    ("on_timeout", None, BESIDE),
+];
+
 pub(crate) static CALL: Form = Form {
     otherwise: Some("arguments stand under `args`"),
     aliases: &[("output_schema", "returns")],
     inside: &[("parallel", Inside::Each(&BRANCH)), ("retry", Inside::One(&RETRY)), ("approve", Inside::One(&APPROVE))],
-    elsewhere: &[
-        ("tool", Some("name"), "write `name`"),
-        ("arguments", Some("args"), "write `args`"),
-        ("params", Some("args"), "write `args`"),
-        ("parameters", Some("args"), "write `args`"),
-        ("id", None, "calls get their ids by themselves: remove it"),
-        ("to", None, BESIDE),
-        ("undo", None, BESIDE),
-        ("on_denied", None, BESIDE),
-        ("on_timeout", None, BESIDE),
-    ],
+    elsewhere: &NOT_IN_CALLS,
     ..Form::new("a call", &CALL_KEYS)
 };
 
@@ -50,16 +53,7 @@ pub(crate) static BRANCH: Form = Form {
     otherwise: CALL.otherwise,
     aliases: CALL.aliases,
     inside: &[("retry", Inside::One(&RETRY)), ("approve", Inside::One(&APPROVE)), ("undo", Inside::One(&CALL))],
-    elsewhere: &[
-        ("tool", Some("name"), "write `name`"),
-        ("arguments", Some("args"), "write `args`"),
-        ("params", Some("args"), "write `args`"),
-        ("parameters", Some("args"), "write `args`"),
-        ("id", None, "calls get their ids by themselves: remove it"),
-        ("to", None, BESIDE),
-        ("on_denied", None, BESIDE),
-        ("on_timeout", None, BESIDE),
-    ],
+    elsewhere: &NOT_IN_CALLS,
     ..Form::new(
         "a branch",
         &["name", "graph", "args", "body", "effect", "timeout", "retry", "approve", "returns", "save_to", "metadata", "undo"],

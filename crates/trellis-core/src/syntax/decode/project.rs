@@ -80,6 +80,8 @@ pub(crate) static LIMITS: Form = Form::new(
         "abreast",
         "parts",
         "parts_output",
+        "children",
+        "nested_children",
     ],
 );
 
@@ -223,7 +225,9 @@ impl<'t> Decoder<'t, '_> {
                 "effects" => limits.effects = number,
                 "abreast" => limits.abreast = number,
                 "parts" => limits.parts = number,
-                _ => limits.parts_output = number,
+                "parts_output" => limits.parts_output = number,
+                "children" => limits.children = number,
+                _ => limits.nested_children = number,
             }
         });
         limits

@@ -263,6 +263,8 @@ mod tests {
             ("abreast", limits.abreast.into()),
             ("parts", limits.parts),
             ("parts_output", limits.parts_output),
+            ("children", limits.children),
+            ("nested_children", limits.nested_children),
         ];
         for (key, bound) in known {
             assert_eq!(default(&project::LIMITS, key), json!(bound), "{key}");

@@ -103,6 +103,8 @@ pub(super) static LIMITS: KeyFormTable = KeyFormTable {
         ),
         ("parts", Count, "Parts of one `parallel` or `each`. Without it: `1000`."),
         ("parts_output", Count, "Bytes of the results of all parts of one call, as compact JSON. Without it: `16777216`."),
+        ("children", Count, "Child sessions alive in one tree. Without it: `1000`."),
+        ("nested_children", Count, "Children in children. Without it: `64`."),
     ],
 };
 

@@ -238,13 +238,13 @@ impl Drop for StopOnDrop {
 
 /// An error with a code that no retry mends.
 fn final_error(code: &str, message: impl Into<String>) -> ToolError {
-    ToolError { code: Some(Value::text(code)), ..ToolError::new(message).finally() }
+    ToolError::coded(code, message).finally()
 }
 
 /// A file of a builtin that cannot be read or written now (code `store`).
 #[cfg(feature = "sqlite")]
 fn store_error(message: impl Into<String>) -> ToolError {
-    ToolError { code: Some(Value::text("store")), ..ToolError::new(message) }
+    ToolError::coded("store", message)
 }
 
 /// An argument that is a text; the contract says that it is there.

@@ -14,14 +14,15 @@ use trellis_core::template::Shape;
 
 use super::{
     Http, RequestBody,
-    url::{UrlPrefix, UrlTemplate, no_base, unprotected},
+    url::{UrlTemplate, no_base},
 };
 use crate::{
     binding::{
         config::{ConfigReader, Plain, Wait, given},
         kind::{Carrier, Site},
+        variable::TextOrVariable,
     },
-    http::HttpRequest,
+    http::{HttpRequest, unprotected},
 };
 
 /// The header that carries the key of a call, as servers in use take it.
@@ -30,7 +31,7 @@ const IDEMPOTENCY: &str = "Idempotency-Key";
 /// Headers that the client makes itself.
 const OWN_HEADERS: [&str; 4] = ["host", "content-length", "transfer-encoding", "connection"];
 
-/// How the body of a success is taken.
+/// The ways to read the body of a success.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum ResponseFormat {
@@ -52,7 +53,7 @@ struct HttpBinding {
 #[serde(default, deny_unknown_fields)]
 struct HttpConfig {
     #[serde(deserialize_with = "given")]
-    base: Option<UrlPrefix>,
+    base: Option<TextOrVariable>,
     #[serde(deserialize_with = "given")]
     get: Option<String>,
     #[serde(deserialize_with = "given")]
@@ -149,7 +150,7 @@ fn http(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Http> {
     let shape = reader.shape("http")?.value.clone();
     let (key, method) = method(reader, site, &config)?;
     let url = url(reader, &config, &shape, key)?;
-    for (key, what) in [("base", config.base.as_ref().and_then(UrlPrefix::written).map(str::to_owned)), (key, url.origin())] {
+    for (key, what) in [("base", config.base.as_ref().and_then(TextOrVariable::written).map(str::to_owned)), (key, url.origin())] {
         if let Some(host) = what.as_deref().and_then(unprotected) {
             let message = format!("calls of `{}` go unencrypted to `{host}`", site.tool);
             reader.warn(&format!("http.{key}"), message, "write `https://`");
@@ -232,7 +233,7 @@ fn url(reader: &mut ConfigReader<'_>, config: &HttpConfig, shape: &Shape, key: &
         }
         _ => {}
     }
-    if let Some(why) = config.base.as_ref().and_then(UrlPrefix::written).and_then(no_base) {
+    if let Some(why) = config.base.as_ref().and_then(TextOrVariable::written).and_then(no_base) {
         reader.report("http.base", format!("it is no base of URLs: {why}"), Some("write `https://host/path`".to_owned()));
     }
     Some(url)

@@ -13,20 +13,21 @@ mod url;
 
 use std::{collections::BTreeSet, fmt, path::PathBuf, sync::Arc, time::Duration};
 
-use trellis_core::{ToolError, Value, diagnostic::Severity, template::Shape};
+use trellis_core::{ToolError, Value, template::Shape};
 
 use self::{
     config::ResponseFormat,
     request::FilledRequest,
-    url::{UrlPrefix, UrlTemplate},
+    url::{UrlTemplate, base_now, base_obstacle},
 };
 use super::{
     Job,
-    kind::{Answer, Binding, Obstacle, Pending},
+    kind::{Answer, Binding, Obstacle, Pending, within_reach},
+    variable::TextOrVariable,
 };
 use crate::{
     Secrets,
-    http::{HttpClient, HttpRequest, HttpResponse, coded},
+    http::{HttpClient, HttpRequest, HttpResponse},
     secrets::{Mask, SHORTEST},
 };
 
@@ -36,7 +37,7 @@ pub(super) struct Http {
     secrets: Secrets,
     /// In capitals.
     method: &'static str,
-    base: Option<UrlPrefix>,
+    base: Option<TextOrVariable>,
     url: UrlTemplate,
     query: Option<Shape>,
     headers: Option<Shape>,
@@ -44,7 +45,7 @@ pub(super) struct Http {
     response: ResponseFormat,
     /// Statuses that are a success beside those from 200 to 299.
     accept: Vec<u16>,
-    /// How many redirects are followed.
+    /// The number of redirects that are followed.
     redirects: u32,
     /// The header that carries the key of the call.
     idempotency: Option<String>,
@@ -76,7 +77,7 @@ impl Binding for Http {
             };
             let result = job.within(work).await;
             let mask = Mask::of_secrets(secrets.iter().map(|(_, value)| value.as_str()));
-            Answer { result: masked(&mask, result), meta }
+            Answer { result: result.map(|value| mask.value(value)).map_err(|error| mask.error(error)), meta }
         })
     }
 
@@ -85,16 +86,14 @@ impl Binding for Http {
     }
 
     fn obstacles(&self) -> Vec<Obstacle> {
-        let mut found: Vec<Obstacle> = self.base.iter().filter_map(UrlPrefix::obstacle).collect();
+        let mut found: Vec<Obstacle> = self.base.iter().filter_map(base_obstacle).collect();
         if let Some(ca) = &self.ca
             && let Err(error) = crate::http::check_ca(ca)
         {
             found.push(Obstacle::new("http.ca", error.message));
         }
-        if let Some(host) = self.base.as_ref().and_then(UrlPrefix::unprotected_variable) {
-            let message = format!("its variable sends everything unencrypted to `{host}`");
-            found.push(Obstacle { severity: Severity::Warning, ..Obstacle::new("http.base", message).help("set it to a URL of `https:`") });
-        }
+        let in_environment = self.base.as_ref().and_then(TextOrVariable::in_environment);
+        found.extend(in_environment.and_then(|(env, url)| Obstacle::unprotected("http.base", env, &url)));
         found
     }
 
@@ -103,12 +102,12 @@ impl Binding for Http {
             let place = if self.base.is_some() { "http.base" } else { "http" };
             let origin = match &self.base {
                 // A mistake of the base is told by `obstacles`.
-                Some(base) => base.resolve().ok(),
+                Some(base) => base_now(base).ok(),
                 None => self.url.origin(),
             };
             let Some(origin) = origin else { return Vec::new() };
-            let reached = self.client.reach(&origin, self.ca.as_deref()).await;
-            reached.err().map(|error| Obstacle::new(place, error.message)).into_iter().collect()
+            let reached = within_reach(&format!("`{origin}`"), self.client.reach(&origin, self.ca.as_deref())).await;
+            reached.err().map(|error| Obstacle::new(place, error.message).about(&origin)).into_iter().collect()
         })
     }
 }
@@ -126,28 +125,16 @@ impl Http {
             let Some(location) = response.header("location").filter(|_| follows) else { return Ok(response) };
             let Some(next) = request.redirected(location) else {
                 let message = format!("`{}` redirects to another origin, which is not followed", response.origin());
-                return Err(coded("redirect", message).finally());
+                return Err(ToolError::coded("redirect", message).finally());
             };
             if left == 0 {
                 let message = format!("`{}` redirects more than {} times", response.origin(), self.redirects);
-                return Err(coded("redirect", message).finally());
+                return Err(ToolError::coded("redirect", message).finally());
             }
             left -= 1;
             request = next;
         }
     }
-}
-
-/// A result without the secrets of its request (9.9).
-fn masked(mask: &Mask, result: Result<Value, ToolError>) -> Result<Value, ToolError> {
-    if mask.is_empty() {
-        return result;
-    }
-    result.map(|value| mask.value(value)).map_err(|error| ToolError {
-        message: mask.text(&error.message).into_owned(),
-        data: error.data.map(|data| mask.value(data)),
-        ..error
-    })
 }
 
 impl fmt::Debug for Http {

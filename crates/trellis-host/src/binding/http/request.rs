@@ -10,12 +10,12 @@ use trellis_core::{
 
 use super::{
     Http, RequestBody,
-    url::{FilledPiece, UrlTemplate, filled, pairs, plain},
+    url::{FilledPiece, UrlTemplate, base_now, filled, pairs, plain},
 };
 use crate::{
     Secrets,
     binding::Job,
-    http::{HttpRequest, coded},
+    http::HttpRequest,
     secrets::{SecretText, insert},
 };
 
@@ -47,7 +47,7 @@ struct Filling<'f> {
 impl Filling<'_> {
     fn request(&mut self, http: &Http, key: &str) -> Result<HttpRequest, ToolError> {
         let base = match &http.base {
-            Some(base) => Some(base.resolve()?),
+            Some(base) => Some(base_now(base)?),
             None => None,
         };
         let mut url = filled(base.as_deref(), &self.pieces(&http.url)?)?;
@@ -64,7 +64,7 @@ impl Filling<'_> {
             if matches!(value, Value::Null) {
                 continue;
             }
-            let value = plain(value).ok_or_else(|| coded("header", format!("the header `{name}` takes a text")).finally())?;
+            let value = plain(value).ok_or_else(|| ToolError::coded("header", format!("the header `{name}` takes a text")).finally())?;
             request = request.header(name, &value)?;
         }
         if let Some(name) = &http.idempotency
@@ -81,7 +81,7 @@ impl Filling<'_> {
             RequestBody::Json(shape) => ("application/json", self.value(shape)?.to_json()),
             RequestBody::Form(shape) => ("application/x-www-form-urlencoded", pairs(&self.entries(shape)?)?),
             RequestBody::Text(shape) => {
-                let text = plain(&self.value(shape)?).ok_or_else(|| coded("template", "`text` takes a text").finally())?;
+                let text = plain(&self.value(shape)?).ok_or_else(|| ToolError::coded("template", "`text` takes a text").finally())?;
                 ("text/plain; charset=utf-8", text)
             }
             RequestBody::ArgumentsBut(named) => {
@@ -119,7 +119,7 @@ impl Filling<'_> {
         for place in places.iter().rev() {
             let secret = self.secret(&place.name)?;
             insert(&mut value, &place.pointer, place.offset, &secret)
-                .ok_or_else(|| coded("secret", format!("the secret `{}` has no place in the request", place.name)).finally())?;
+                .ok_or_else(|| ToolError::coded("secret", format!("the secret `{}` has no place in the request", place.name)).finally())?;
         }
         Ok(value)
     }
@@ -143,5 +143,5 @@ impl Filling<'_> {
 }
 
 fn unrendered(error: &TemplateError) -> ToolError {
-    coded("template", format!("the request cannot be made: {}", error.message)).finally()
+    ToolError::coded("template", format!("the request cannot be made: {}", error.message)).finally()
 }

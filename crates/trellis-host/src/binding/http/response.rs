@@ -5,7 +5,7 @@ use trellis_core::{ToolError, Value};
 use super::{Http, config::ResponseFormat};
 use crate::{
     binding::Job,
-    http::{HttpResponse, coded, status_error},
+    http::{HttpResponse, status_error},
 };
 
 /// Bytes of a text that an error shows.
@@ -24,12 +24,12 @@ impl Http {
         }
         if let Some(encoding) = response.header("content-encoding").filter(|encoding| !encoding.eq_ignore_ascii_case("identity")) {
             let message = format!("`{}` answered in the encoding `{encoding}`, which nobody asked for", head.origin);
-            return Err(coded("content-type", message).finally());
+            return Err(ToolError::coded("content-type", message).finally());
         }
         let body = response.body(job.output_limit()).await?;
         let body = head.value(self.response, &body)?;
         let value = if self.accept.is_empty() { body } else { Value::map([("status", i64::from(status).into()), ("body", body)]) };
-        job.bounded(value).map_err(|error| ToolError { code: Some(Value::text("too-large")), ..error.finally() })
+        job.bounded(value)
     }
 }
 
@@ -47,7 +47,7 @@ impl ResponseHead<'_> {
 
     /// The value of a body.
     fn value(&self, format: ResponseFormat, body: &[u8]) -> Result<Value, ToolError> {
-        let unfit = |code: &str, message: String| Err(self.with_body(coded(code, message).finally(), body));
+        let unfit = |code: &str, message: String| Err(self.with_body(ToolError::coded(code, message).finally(), body));
         let as_json = match format {
             _ if body.is_empty() => return Ok(if format == ResponseFormat::Text { Value::text("") } else { Value::Null }),
             ResponseFormat::Json => true,

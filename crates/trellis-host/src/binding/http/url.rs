@@ -2,18 +2,14 @@
 
 use std::{fmt, sync::Arc};
 
-use serde::{
-    Deserialize, Deserializer,
-    de::{Error as _, MapAccess, Visitor},
-};
 use trellis_core::{
     ToolError, Value,
     span::Span,
     template::{Template, TemplatePiece},
 };
 
-use super::Obstacle;
-use crate::http::{HttpRequest, coded};
+use super::super::{kind::Obstacle, variable::TextOrVariable};
+use crate::http::HttpRequest;
 
 /// A URL as it is written: absolute, or from `/` on.
 pub(super) enum UrlTemplate {
@@ -35,7 +31,7 @@ pub(super) enum FilledPiece {
 pub(super) type UrlMistake = (Option<Span>, String, &'static str);
 
 impl UrlTemplate {
-    /// Whether it begins with `/`, and is appended to a base.
+    /// Returns whether it begins with `/`, and is appended to a base.
     pub(super) fn is_relative(&self) -> bool {
         match self {
             Self::Fixed(text) => text.starts_with('/'),
@@ -128,7 +124,8 @@ pub(super) fn filled(base: Option<&str>, pieces: &[FilledPiece]) -> Result<Strin
                 }
             }
             FilledPiece::Value(value) => {
-                let text = plain(value).ok_or_else(|| coded("url", "a list or mapping may not be filled into a URL").finally())?;
+                let text =
+                    plain(value).ok_or_else(|| ToolError::coded("url", "a list or mapping may not be filled into a URL").finally())?;
                 url.push_str(&encoded(&text));
                 is_filled = true;
             }
@@ -142,7 +139,9 @@ pub(super) fn filled(base: Option<&str>, pieces: &[FilledPiece]) -> Result<Strin
 
 fn check_segment(segment: &str, is_filled: bool) -> Result<(), ToolError> {
     if is_filled && matches!(&*segment.to_ascii_lowercase().replace("%2e", "."), "" | "." | "..") {
-        return Err(coded("url", format!("a filled segment of the URL is {segment:?}: it may not be empty, `.` or `..`")).finally());
+        return Err(
+            ToolError::coded("url", format!("a filled segment of the URL is {segment:?}: it may not be empty, `.` or `..`")).finally()
+        );
     }
     Ok(())
 }
@@ -157,7 +156,8 @@ pub(super) fn pairs(of: &[(Arc<str>, Value)]) -> Result<String, ToolError> {
         if matches!(value, Value::Null) {
             return Ok(());
         }
-        let value = plain(value).ok_or_else(|| coded("url", format!("`{key}` takes a text, a number or a list of them")).finally())?;
+        let value =
+            plain(value).ok_or_else(|| ToolError::coded("url", format!("`{key}` takes a text, a number or a list of them")).finally())?;
         if !text.is_empty() {
             text.push('&');
         }
@@ -199,51 +199,22 @@ fn encoded(text: &str) -> String {
     out
 }
 
-/// The beginning of URLs: written out, or from a variable of the environment.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum UrlPrefix {
-    Fixed(String),
-    Variable { env: String, default: Option<String> },
+/// The beginning of URLs now.
+///
+/// # Errors
+/// `url`: its variable is not set and has no default, or holds no URL.
+pub(super) fn base_now(base: &TextOrVariable) -> Result<String, ToolError> {
+    if let Some((env, why)) = base.in_environment().and_then(|(env, url)| Some((env, no_base(&url)?))) {
+        return Err(ToolError::coded("url", format!("`{env}` is no base of URLs: {why}")).finally());
+    }
+    base.value().map_err(|env| ToolError::coded("url", format!("the variable `{env}` is not set")).finally())
 }
 
-impl UrlPrefix {
-    /// What is written of it.
-    pub(super) fn written(&self) -> Option<&str> {
-        match self {
-            Self::Fixed(url) => Some(url),
-            Self::Variable { default, .. } => default.as_deref(),
-        }
-    }
-
-    /// Its URL now. An empty variable is an unset one.
-    ///
-    /// # Errors
-    /// `url`: the variable is not set and has no default, or holds no URL.
-    pub(super) fn resolve(&self) -> Result<String, ToolError> {
-        match self {
-            Self::Fixed(url) => Ok(url.clone()),
-            Self::Variable { env, default } => match std::env::var(env).ok().filter(|value| !value.is_empty()) {
-                Some(url) => match no_base(&url) {
-                    Some(why) => Err(coded("url", format!("`{env}` is no base of URLs: {why}")).finally()),
-                    None => Ok(url),
-                },
-                None => default.clone().ok_or_else(|| coded("url", format!("the variable `{env}` is not set")).finally()),
-            },
-        }
-    }
-
-    /// Says why it has no URL now.
-    pub(super) fn obstacle(&self) -> Option<Obstacle> {
-        let error = self.resolve().err()?;
-        let Self::Variable { env, .. } = self else { return None };
-        Some(Obstacle::new("http.base.env", error.message).help(format!("set `{env}` to a URL, or give it a `default`")))
-    }
-
-    /// The host that the variable names now, if calls go to it unencrypted and it is another machine.
-    pub(super) fn unprotected_variable(&self) -> Option<String> {
-        let url = self.resolve().ok()?;
-        if self.written() == Some(&url) { None } else { unprotected(&url) }
-    }
+/// Says why there is no beginning of URLs now.
+pub(super) fn base_obstacle(base: &TextOrVariable) -> Option<Obstacle> {
+    let error = base_now(base).err()?;
+    let TextOrVariable::Variable { env, .. } = base else { return None };
+    Some(Obstacle::new("http.base.env", error.message).help(format!("set `{env}` to a URL, or give it a `default`")))
 }
 
 /// Says why a text cannot be the beginning of URLs.
@@ -253,50 +224,6 @@ pub(super) fn no_base(text: &str) -> Option<String> {
         Ok(_) if text.contains(['?', '#']) => Some("it has a query or a fragment".to_owned()),
         Ok(_) if text.contains(['\\', ' ']) || text.chars().any(char::is_control) => Some("it has a character that no URL has".to_owned()),
         Ok(_) => None,
-    }
-}
-
-/// The host of a URL of `http:` that is not loopback.
-pub(super) fn unprotected(url: &str) -> Option<String> {
-    let request = HttpRequest::new("GET", url).ok()?;
-    let origin = request.origin();
-    let host = origin.strip_prefix("http://")?;
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next()?,
-        None => host.split(':').next()?,
-    };
-    let is_loopback = match name.parse::<std::net::IpAddr>() {
-        Ok(address) => address.is_loopback(),
-        Err(_) => name == "localhost" || name.ends_with(".localhost"),
-    };
-    (!is_loopback).then(|| host.to_owned())
-}
-
-impl<'de> Deserialize<'de> for UrlPrefix {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct TextOrVariable;
-        impl<'de> Visitor<'de> for TextOrVariable {
-            type Value = UrlPrefix;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a URL or `{ env: NAME, default: URL }`")
-            }
-            fn visit_str<E>(self, url: &str) -> Result<UrlPrefix, E> {
-                Ok(UrlPrefix::Fixed(url.to_owned()))
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<UrlPrefix, A::Error> {
-                let (mut env, mut default) = (None, None);
-                while let Some(key) = entries.next_key::<String>()? {
-                    match &*key {
-                        "env" => env = Some(entries.next_value()?),
-                        "default" => default = Some(entries.next_value()?),
-                        other => return Err(A::Error::unknown_field(other, &["env", "default"])),
-                    }
-                }
-                let env = env.ok_or_else(|| A::Error::missing_field("env"))?;
-                Ok(UrlPrefix::Variable { env, default })
-            }
-        }
-        deserializer.deserialize_any(TextOrVariable)
     }
 }
 
@@ -344,14 +271,5 @@ mod tests {
         let entries = [("d", "\"\""), ("a", r#"[1,"x y",null]"#), ("b", "null"), ("c&", "true")];
         assert_eq!(query(&entries).unwrap(), "d=&a=1&a=x%20y&c%26=true");
         assert!(query(&[("a", r#"{"b":1}"#)]).is_err() && query(&[("a", "[[1]]")]).is_err());
-    }
-
-    #[test]
-    fn only_other_machines_are_unprotected() {
-        for url in ["http://localhost:8080/a", "http://127.0.0.1", "http://[::1]:3/", "https://example.org", "http://a.localhost"] {
-            assert_eq!(unprotected(url), None, "{url}");
-        }
-        assert_eq!(unprotected("http://example.org:81/a?b").as_deref(), Some("example.org:81"));
-        assert_eq!(unprotected("http://127.0.0.1.example.org").as_deref(), Some("127.0.0.1.example.org"));
     }
 }

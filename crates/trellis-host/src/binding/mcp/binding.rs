@@ -20,6 +20,7 @@ use super::{
     super::{
         config::{ConfigReader, given},
         kind::Site,
+        limits::CallLimits,
     },
     config::ServerConfig,
 };
@@ -39,7 +40,7 @@ pub(super) struct ToolName {
 }
 
 /// Reads `mcp:`; the server must be one of the graph's own file or of a file further out.
-pub(super) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<(ServerConfig, Arc<str>)> {
+pub(super) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<(ServerConfig, CallLimits, Arc<str>)> {
     let help = |_: &str, _: &str| Some("write `server/tool`, or `{ server: …, tool: … }`".to_owned());
     let ToolName { server, tool } = reader.read::<McpSyntax>(help).mcp?;
     let Some((config, folder)) = find_server(site.documents, site.root, site.folder, &server) else {
@@ -51,8 +52,8 @@ pub(super) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<(Se
         return None;
     };
     match ServerConfig::read(config, &server, &folder) {
-        Ok(config) => Some((config, tool.into())),
-        Err(_) => {
+        (Some((config, limits)), _) => Some((config, limits, tool.into())),
+        (None, _) => {
             // The mistakes themselves are told at their places.
             reader.report("mcp", format!("the server `{server}` has a mistake"), Some("correct its definition in `servers`".to_owned()));
             None
@@ -70,7 +71,7 @@ pub(super) fn find_server<'d>(
     outwards(documents, root, folder).find(|(config, _)| config.at(&["servers", name]).is_some())
 }
 
-/// What the project files say for hosts: those of a graph, then outwards.
+/// Returns the parts of project files that are for hosts: those of a graph, then outwards.
 fn outwards<'d>(documents: &'d [Arc<Document>], root: &'d str, folder: &'d Path) -> impl Iterator<Item = (&'d HostConfig, PathBuf)> {
     let roots =
         std::iter::successors(Some(root), |root| (!root.is_empty()).then(|| root.rsplit_once('/').map_or("", |(around, _)| around)));
@@ -93,8 +94,7 @@ fn servers(config: &HostConfig) -> Vec<String> {
 
 /// Findings about the servers that a file defines.
 pub(super) fn check_servers(config: &HostConfig) -> Vec<Diagnostic> {
-    let found = servers(config).into_iter().filter_map(|name| ServerConfig::read(config, &name, Path::new("")).err());
-    found.flatten().collect()
+    servers(config).into_iter().flat_map(|name| ServerConfig::read(config, &name, Path::new("")).1).collect()
 }
 
 impl<'de> Deserialize<'de> for ToolName {

@@ -15,8 +15,7 @@ use trellis_core::{Mapping, ToolError, Value, engine::ToolErrorKind, schema::Sch
 
 use super::{
     super::{Job, progress::ProgressLines},
-    connection::masked,
-    failure::{coded, invalid},
+    failure::invalid,
     result,
     servers::Lease,
     tap::{self, ProgressSink},
@@ -135,12 +134,15 @@ impl Flight {
     }
 }
 
-/// What each attempt tells of itself (world 9.15).
+/// Returns the facts that each attempt tells of itself (world 9.15).
 fn about(job: &Job<'_>) -> RequestMetaObject {
     let mut meta = RequestMetaObject::new();
     meta.0.0.insert("trellis/call".into(), job.call.id.as_str().into());
     meta.0.0.insert("trellis/key".into(), job.call.idempotency_key.as_str().into());
     meta.0.0.insert("trellis/attempt".into(), job.call.attempt.into());
+    if let Some(traceparent) = &job.context.traceparent {
+        meta.0.0.insert("traceparent".into(), (&**traceparent).into());
+    }
     meta
 }
 
@@ -148,11 +150,5 @@ fn about(job: &Job<'_>) -> RequestMetaObject {
 pub(super) fn value(answer: ServerResult, tool: &str, output: Option<&Schema>, lease: &Lease, job: &Job<'_>) -> Result<Value, ToolError> {
     let mask = lease.connection().mask();
     let value = result::value(tool, answer, output);
-    let value = value.map(|value| mask.value(value)).map_err(|error| masked(mask, error))?;
-    let (size, limit) = (value.size(), job.output_limit());
-    if size > limit {
-        let message = format!("the result of `{}` is {size} bytes, more than the {limit} that `limits.tool_output` allows", job.tool());
-        return Err(coded("too-large", message).finally());
-    }
-    Ok(value)
+    job.bounded(value.map(|value| mask.value(value)).map_err(|error| mask.error(error))?)
 }

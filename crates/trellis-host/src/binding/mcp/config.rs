@@ -3,20 +3,20 @@
 use std::{collections::BTreeMap, path::Path, path::PathBuf, sync::Arc, time::Duration};
 
 use reqwest::{Url, header::HeaderName};
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 use trellis_core::{
     Code, Diagnostic, Value,
-    language::SecretUse,
-    scope::Scope,
     span::Span,
     syntax::{duration, project::HostConfig},
-    template::{DEFAULT_FUEL, RenderLimits},
 };
 
 use super::super::{
     config::{ConfigReader, Plain, Wait, given, span_of},
+    limits::CallLimits,
     process::{Process, config::program},
+    sealed::SealedTexts,
 };
+use crate::http::unprotected;
 
 /// Time that a server without calls is kept.
 const IDLE: Duration = Duration::from_secs(300);
@@ -37,9 +37,6 @@ const RESERVED: [&str; 9] = [
     "transfer-encoding",
 ];
 
-/// Bounds of texts in `env` and `headers`, which are rendered without a call.
-const LIMITS: RenderLimits = RenderLimits { output: 1 << 20, fuel: DEFAULT_FUEL };
-
 /// A server of `servers`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ServerConfig {
@@ -52,7 +49,7 @@ pub(super) struct ServerConfig {
     pub(super) grace: Duration,
 }
 
-/// How a server is reached.
+/// The ways to reach a server.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Reach {
     /// It is started here; with the variables of its environment.
@@ -74,13 +71,6 @@ pub(super) enum Era {
     Legacy,
 }
 
-/// A mapping of texts that may have secrets in them.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct SealedTexts {
-    pub(super) texts: Value,
-    pub(super) secrets: Vec<SecretUse>,
-}
-
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct ServerSyntax {
@@ -98,6 +88,11 @@ struct ServerSyntax {
     era: Option<Era>,
     #[serde(deserialize_with = "given")]
     idle: Option<Wait>,
+    /// Read by [`CallLimits`].
+    #[serde(rename = "rate")]
+    _rate: IgnoredAny,
+    #[serde(rename = "abreast")]
+    _abreast: IgnoredAny,
 }
 
 impl ServerConfig {
@@ -105,29 +100,21 @@ impl ServerConfig {
         self.name == other.name && self.folder == other.folder
     }
 
-    /// Reads the server `name` of a project file in `folder`; every mistake is a finding at its place.
-    ///
-    /// # Errors
-    /// The mistakes.
-    pub(super) fn read(config: &HostConfig, name: &str, folder: &Path) -> Result<Self, Vec<Diagnostic>> {
+    /// Reads the server `name` of a project file in `folder`, with the bounds of its calls. Every mistake is a finding at its place; one that is an
+    /// error leaves no server.
+    pub(super) fn read(config: &HostConfig, name: &str, folder: &Path) -> (Option<(Self, CallLimits)>, Vec<Diagnostic>) {
         let prefix = format!("servers.{name}");
         let around = span_of(&config.spans, &prefix).unwrap_or(Span::at(0));
         let Some(Value::Map(keys)) = config.at(&["servers", name]) else {
             let message = format!("`{prefix}` takes a mapping");
             let found = Diagnostic::new(Code::WrongType, &config.path, around, message);
-            return Err(vec![found.help("write `process: [command, argument, …]` or `url: https://…`")]);
+            return (None, vec![found.help("write `process: [command, argument, …]` or `url: https://…`")]);
         };
-        let mut reader = ConfigReader {
-            config: keys,
-            spans: &config.spans,
-            shapes: &config.shapes,
-            prefix: &prefix,
-            around,
-            path: &config.path,
-            found: Vec::new(),
-        };
+        let mut reader = ConfigReader::new(config, keys, &prefix, around);
         let server = server(&mut reader, config, name, folder);
-        server.filter(|_| reader.found.is_empty()).ok_or(reader.found)
+        let limits = CallLimits::read_turns(&mut reader);
+        let is_sound = !reader.found.iter().any(Diagnostic::is_error);
+        (server.filter(|_| is_sound).map(|server| (server, limits)), reader.found)
     }
 }
 
@@ -138,9 +125,9 @@ fn server(reader: &mut ConfigReader<'_>, config: &HostConfig, name: &str, folder
         "era" => Some("write `auto`, `modern` (2026-07-28) or `legacy` (2025-11-25 and older)".to_owned()),
         _ => None,
     });
-    let ServerSyntax { process, env, cwd, grace, url, headers, era, idle } = syntax;
+    let ServerSyntax { process, env, cwd, grace, url, headers, era, idle, .. } = syntax;
     let grace = grace.map_or(GRACE, |wait| wait.0);
-    let sealed = |reader: &ConfigReader<'_>, key: &str| sealed(reader, config, &format!("servers.{name}"), key);
+    let sealed = |reader: &ConfigReader<'_>, key: &str| SealedTexts::read(config, &format!("servers.{name}.{key}"), reader.config.get(key));
     let reach = match (process, url) {
         (Some(command), None) => {
             let env = sealed(reader, "env");
@@ -166,7 +153,7 @@ fn server(reader: &mut ConfigReader<'_>, config: &HostConfig, name: &str, folder
             let sealed = sealed(reader, "headers");
             misplaced(reader, "process", &["env", "cwd"]);
             headers.keys().for_each(|header| check_header(reader, header));
-            Reach::Url(checked_url(reader, &url)?, sealed)
+            Reach::Url(checked_url(reader, name, &url)?, sealed)
         }
         (Some(_), Some(_)) => {
             reader.report("url", "`process` and `url` exclude each other".to_owned(), Some("keep one of them".to_owned()));
@@ -185,16 +172,6 @@ fn server(reader: &mut ConfigReader<'_>, config: &HostConfig, name: &str, folder
     Some(ServerConfig { name: name.into(), folder: folder.to_owned(), reach, era, idle, grace })
 }
 
-/// Texts of `env` or `headers`, with the places of their secrets.
-fn sealed(reader: &ConfigReader<'_>, config: &HostConfig, prefix: &str, key: &str) -> SealedTexts {
-    let Some(shape) = config.shape(&format!("{prefix}.{key}")) else {
-        return SealedTexts { texts: reader.config.get(key).cloned().unwrap_or_default(), secrets: Vec::new() };
-    };
-    let mut secrets = Vec::new();
-    let texts = shape.value.evaluate(&Scope::default(), LIMITS, &mut secrets);
-    SealedTexts { texts: texts.ok().flatten().unwrap_or_default(), secrets }
-}
-
 fn misplaced(reader: &mut ConfigReader<'_>, kind: &str, keys: &[&str]) {
     for key in keys {
         if reader.config.contains(key) {
@@ -203,11 +180,14 @@ fn misplaced(reader: &mut ConfigReader<'_>, kind: &str, keys: &[&str]) {
     }
 }
 
-fn checked_url(reader: &mut ConfigReader<'_>, text: &str) -> Option<Url> {
+fn checked_url(reader: &mut ConfigReader<'_>, name: &str, text: &str) -> Option<Url> {
     let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
     if url.is_none() {
         let help = "write the whole URL: `https://example.org/mcp`".to_owned();
         reader.report("url", format!("`{text}` is no URL of a server"), Some(help));
+    }
+    if let Some(host) = unprotected(text) {
+        reader.warn("url", format!("calls of the server `{name}` go unencrypted to `{host}`"), "write `https://`");
     }
     url
 }

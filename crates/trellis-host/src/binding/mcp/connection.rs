@@ -21,8 +21,8 @@ use trellis_core::{Mapping, ToolError, Value};
 
 use super::{
     super::process::Process,
-    config::{Era, Reach, SealedTexts, ServerConfig},
-    failure::{self, coded, lost},
+    config::{Era, Reach, ServerConfig},
+    failure::{self, lost},
     process::{LastWords, ServerProcess},
     stdio::{MAX_LINE, Stdio},
     tap::{Tap, Tapped},
@@ -45,10 +45,10 @@ pub(super) struct Connection {
     closes_requests: bool,
 }
 
-/// Why there is no connection.
+/// The reason why there is no connection.
 pub(super) struct NotConnected {
     pub(super) error: ToolError,
-    /// Whether a server was there, and went away.
+    /// True if a server was there, and went away.
     pub(super) died: bool,
 }
 
@@ -64,18 +64,18 @@ impl Connection {
         let (tap, words) = (Arc::new(Tap::default()), LastWords::default());
         let (service, mask) = match &config.reach {
             Reach::Process(process, env) => {
-                let (env, mask) = unsealed(env, secrets)?;
+                let (env, mask) = env.fill(secrets).map_err(NotConnected::new)?;
                 let process = Process { env, ..process.clone() };
                 let started = ServerProcess::start(process.bare_command(), config.grace, words.clone());
                 let (running, stdin, stdout) = started.map_err(|error| {
                     let why = process.refusal(&error);
-                    NotConnected::new(coded("connect", format!("the server `{}` cannot start: {why}", config.name)))
+                    NotConnected::new(ToolError::coded("connect", format!("the server `{}` cannot start: {why}", config.name)))
                 })?;
                 let transport = Tapped::new(Stdio::new(running, stdin, stdout, words.clone()), Arc::clone(&tap));
                 (handshake(transport, config, &words).await, mask)
             }
             Reach::Url(url, headers) => {
-                let (headers, mask) = unsealed(headers, secrets)?;
+                let (headers, mask) = headers.fill(secrets).map_err(NotConnected::new)?;
                 let settings = StreamableHttpClientTransportConfig::with_uri(url.as_str()).custom_headers(as_headers(headers)?);
                 let settings = settings.max_sse_event_size(MAX_LINE).max_json_response_size(MAX_LINE);
                 let client = http.client(url, None).map_err(NotConnected::new)?;
@@ -83,7 +83,7 @@ impl Connection {
                 (handshake(Tapped::new(transport, Arc::clone(&tap)), config, &words).await, mask)
             }
         };
-        let service = service.map_err(|not| NotConnected { error: masked(&mask, not.error), ..not })?;
+        let service = service.map_err(|not| NotConnected { error: mask.error(not.error), ..not })?;
         let peer = service.peer().clone();
         let is_modern = peer.peer_info().is_some_and(|info| !info.protocol_version.has_initialize());
         if is_modern {
@@ -130,33 +130,33 @@ impl Connection {
         &self.mask
     }
 
-    /// Whether a request that is cancelled gets no answer any more.
+    /// Returns whether a request that is cancelled gets no answer any more.
     pub(super) fn closes_requests(&self) -> bool {
         self.closes_requests
     }
 
-    /// Whether nothing can be asked over it any more.
+    /// Returns whether nothing can be asked over it any more.
     pub(super) fn is_over(&self) -> bool {
         self.tap.end().is_cancelled() || self.peer.is_transport_closed()
     }
 
-    /// What the end of the connection means for a call; `is_alone` if no other was under way.
+    /// Returns the error that the end of the connection is for a call; `is_alone` if no other was under way.
     pub(super) fn gone(&self, is_alone: bool) -> ToolError {
         let error = match self.words.too_long() {
             Some(limit) if is_alone => failure::too_long(&self.server, limit),
             Some(limit) => lost(&self.server, &format!("sent a line of more than {limit} bytes")),
             None => lost(&self.server, &self.words.told()),
         };
-        masked(&self.mask, error)
+        self.mask.error(error)
     }
 
-    /// What a failed request means; a connection that is of no use any more ends.
+    /// Returns the error of a failed request; a connection that is of no use any more ends.
     pub(super) fn failed(&self, error: rmcp::ServiceError) -> ToolError {
         let (error, is_over) = failure::of_service(&self.server, error);
         if is_over {
             self.tap.end().cancel();
         }
-        masked(&self.mask, error)
+        self.mask.error(error)
     }
 
     /// Facts for people: the server and its version.
@@ -179,7 +179,7 @@ impl Connection {
     }
 }
 
-/// What we are for a server: a client that can do nothing for it (world 9.16).
+/// The client as a server sees it: one that can do nothing for it (world 9.16).
 struct NoCapabilities;
 
 impl Service<RoleClient> for NoCapabilities {
@@ -218,11 +218,11 @@ where
     match timeout(CONNECT, NoCapabilities.serve_with_lifecycle(transport, mode)).await {
         Ok(Ok(service)) => Ok(service),
         Ok(Err(error)) => Err(unwelcome(&config.name, error, words)),
-        Err(_) => Err(NotConnected::new(coded("connect", format!("the server `{}` did not answer within 30s", config.name)))),
+        Err(_) => Err(NotConnected::new(ToolError::coded("connect", format!("the server `{}` did not answer within 30s", config.name)))),
     }
 }
 
-/// What a failed handshake means.
+/// Returns the error of a failed handshake.
 fn unwelcome(server: &str, error: ClientInitializeError, words: &LastWords) -> NotConnected {
     match error {
         ClientInitializeError::TransportError { error, .. } => {
@@ -242,7 +242,7 @@ fn unwelcome(server: &str, error: ClientInitializeError, words: &LastWords) -> N
         }
         other => {
             let message = format!("the server `{server}` does not speak MCP: {other}");
-            NotConnected::new(coded("malformed_json", message).finally())
+            NotConnected::new(ToolError::coded("malformed_json", message).finally())
         }
     }
 }
@@ -255,25 +255,12 @@ async fn follow_changes(peer: Peer<RoleClient>) {
     }
 }
 
-/// Texts with their secrets in place, and what masks them.
-fn unsealed(sealed: &SealedTexts, secrets: &Secrets) -> Result<(BTreeMap<String, String>, Mask), NotConnected> {
-    let (filled, mask) = secrets.fill_in(sealed.texts.clone(), &sealed.secrets).map_err(NotConnected::new)?;
-    let texts = filled.as_map().into_iter().flat_map(Mapping::iter);
-    let texts = texts.map(|(name, value)| (name.to_string(), value.as_str().map_or_else(|| value.to_json(), str::to_owned)));
-    Ok((texts.collect(), mask))
-}
-
 fn as_headers(texts: BTreeMap<String, String>) -> Result<HashMap<HeaderName, HeaderValue>, NotConnected> {
     let header = |(name, value): (String, String)| {
-        let refused = || NotConnected::new(coded("header", format!("the header `{name}` may not have this value")).finally());
+        let refused = || NotConnected::new(ToolError::coded("header", format!("the header `{name}` may not have this value")).finally());
         let mut value = HeaderValue::from_str(&value).map_err(|_| refused())?;
         value.set_sensitive(true);
         Ok((HeaderName::try_from(&name).map_err(|_| refused())?, value))
     };
     texts.into_iter().map(header).collect()
-}
-
-/// An error without the secrets of the server.
-pub(super) fn masked(mask: &Mask, error: ToolError) -> ToolError {
-    ToolError { message: mask.text(&error.message).into_owned(), data: error.data.map(|data| mask.value(data)), ..error }
 }

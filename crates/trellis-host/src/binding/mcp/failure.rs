@@ -1,6 +1,9 @@
 //! Errors of MCP calls, with the codes of world 9.4.
 
-use std::{error::Error, time::Duration};
+use std::{
+    error::Error,
+    time::{Duration, SystemTime},
+};
 
 use rmcp::{
     model::{ErrorCode, ErrorData},
@@ -9,17 +12,14 @@ use rmcp::{
 };
 use trellis_core::{Mapping, ToolError, Value, value::to_value};
 
+use crate::http::retry_after;
+
 /// Errors after which another attempt with the same arguments fails as well.
 const FINAL: [ErrorCode; 3] = [ErrorCode::METHOD_NOT_FOUND, ErrorCode::INVALID_PARAMS, ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY];
 
-/// An error with a code of the host's.
-pub(super) fn coded(code: &str, message: impl Into<String>) -> ToolError {
-    ToolError { code: Some(Value::text(code)), ..ToolError::new(message) }
-}
-
 /// The server went away, with the reason as the end of a sentence.
 pub(super) fn lost(server: &str, why: &str) -> ToolError {
-    coded("mcp-lost", format!("the server `{server}` {why}"))
+    ToolError::coded("mcp-lost", format!("the server `{server}` {why}"))
 }
 
 /// The server died three times within a minute.
@@ -36,7 +36,7 @@ pub(super) fn rpc(error: ErrorData) -> ToolError {
     if let Some(more) = error.data.and_then(|data| to_value(&data).ok()) {
         data.insert("data".into(), more);
     }
-    ToolError { data: Some(data.into()), is_final, ..coded("mcp-rpc", error.message) }
+    ToolError { data: Some(data.into()), is_final, ..ToolError::coded("mcp-rpc", error.message) }
 }
 
 /// A refusal before anything is sent: the tool is not there, or does not take the arguments.
@@ -50,7 +50,9 @@ pub(super) fn of_service(server: &str, error: ServiceError) -> (ToolError, bool)
         ServiceError::McpError(error) => (rpc(error), false),
         ServiceError::TransportSend(error) => of_transport(server, &*error.error),
         ServiceError::TransportClosed => (lost(server, "closed the connection"), true),
-        other => (coded("malformed_json", format!("the server `{server}` answered with something else: {other}")).finally(), false),
+        other => {
+            (ToolError::coded("malformed_json", format!("the server `{server}` answered with something else: {other}")).finally(), false)
+        }
     }
 }
 
@@ -63,27 +65,27 @@ pub(super) fn of_transport(server: &str, error: &(dyn Error + 'static)) -> (Tool
 }
 
 fn of_http(server: &str, error: &StreamableHttpError<reqwest::Error>) -> (ToolError, bool) {
-    let status = |code: u16, message: &str| coded(&format!("http-{code}"), format!("the server `{server}` {message}"));
+    let status = |code: u16, message: &str| ToolError::coded(format!("http-{code}"), format!("the server `{server}` {message}"));
     let found = match error {
         StreamableHttpError::Client(error) => return (of_client(server, error), false),
         StreamableHttpError::HttpStatus(failed) => {
-            let after = failed.retry_after.as_deref().and_then(|text| text.trim().parse::<u64>().ok());
+            let after = failed.retry_after.as_deref().and_then(|text| retry_after(text, SystemTime::now()));
             let error = status(failed.status, &format!("answered with status {}", failed.status));
             let is_final = !matches!(failed.status, 408 | 425 | 429 | 500 | 502 | 503 | 504);
-            ToolError { after: after.map(|seconds| seconds.saturating_mul(1000)), is_final, ..error }
+            ToolError { after, is_final, ..error }
         }
         StreamableHttpError::AuthRequired(_) => status(401, "wants to know who calls; see its `headers`").finally(),
         StreamableHttpError::InsufficientScope(_) => status(403, "does not let this caller do that").finally(),
         StreamableHttpError::UnexpectedContentType(kind) => {
             let kind = kind.as_deref().unwrap_or("no content type");
-            coded("content-type", format!("the server `{server}` answered with `{kind}`, which is no MCP")).finally()
+            ToolError::coded("content-type", format!("the server `{server}` answered with `{kind}`, which is no MCP")).finally()
         }
         StreamableHttpError::UnexpectedServerResponse(said) => unexpected(server, said),
         StreamableHttpError::ResponseBodyTooLarge { max_size } => too_long(server, *max_size),
         StreamableHttpError::Deserialize(error) => {
-            coded("malformed_json", format!("the server `{server}` answered with something that is no MCP: {error}")).finally()
+            ToolError::coded("malformed_json", format!("the server `{server}` answered with something that is no MCP: {error}")).finally()
         }
-        StreamableHttpError::UnexpectedEndOfStream => coded("cut", format!("the answer of the server `{server}` broke off")),
+        StreamableHttpError::UnexpectedEndOfStream => ToolError::coded("cut", format!("the answer of the server `{server}` broke off")),
         // The worker of the transport ended: its own error was told to whoever waited.
         StreamableHttpError::TransportChannelClosed => return (lost(server, "closed the connection"), true),
         other => lost(server, &format!("was lost: {other}")),
@@ -99,10 +101,10 @@ fn unexpected(server: &str, said: &str) -> ToolError {
     let message = format!("the server `{server}` answered with something that is no MCP: {said}");
     match code {
         Some(code) => {
-            let error = coded(&format!("http-{code}"), message);
+            let error = ToolError::coded(format!("http-{code}"), message);
             if matches!(code, 408 | 425 | 429 | 500 | 502 | 503 | 504) { error } else { error.finally() }
         }
-        None => coded("content-type", message).finally(),
+        None => ToolError::coded("content-type", message).finally(),
     }
 }
 
@@ -113,10 +115,10 @@ fn of_client(server: &str, error: &reqwest::Error) -> ToolError {
         cause = source;
     }
     let code = if error.is_connect() { "connect" } else { "cut" };
-    coded(code, format!("the server `{server}` cannot be reached: {cause}"))
+    ToolError::coded(code, format!("the server `{server}` cannot be reached: {cause}"))
 }
 
 /// An answer above the bound of the transport.
 pub(super) fn too_long(server: &str, limit: usize) -> ToolError {
-    coded("too-large", format!("the server `{server}` sent an answer of more than {limit} bytes")).finally()
+    ToolError::coded("too-large", format!("the server `{server}` sent an answer of more than {limit} bytes")).finally()
 }

@@ -3,11 +3,9 @@
 use std::{path::Path, sync::Arc};
 
 use serde_yaml::{Mapping as Yaml, Value as YamlValue};
-use trellis_core::{Document, ToolError, Value, schema::Schema};
+use trellis_core::{Diagnostic, Document, ToolError, Value, schema::Schema};
 
-use super::{
-    super::Host, binding::find_server, config::ServerConfig, connection::Connection, failure::coded, servers::Servers, tools::ServerTool,
-};
+use super::{super::Host, binding::find_server, config::ServerConfig, connection::Connection, servers::Servers, tools::ServerTool};
 
 /// Writes a library of the tools that a server of the outermost graph of these files has now; its relative paths begin at `folder`, and `day` is the day
 /// that its comment names. A tool that says it only reads has no effect, any other is irreversible.
@@ -15,15 +13,16 @@ use super::{
 /// # Errors
 /// No such server is defined (code `unknown-tool`), or it cannot be asked.
 pub async fn server_library(documents: &[Arc<Document>], folder: &Path, host: &Host, server: &str, day: &str) -> Result<String, ToolError> {
-    let unknown = |message: String| coded("unknown-tool", message).finally();
+    let unknown = |message: String| ToolError::coded("unknown-tool", message).finally();
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let Some((config, folder)) = find_server(documents, "", &folder, server) else {
         return Err(unknown(format!("there is no server `{server}` in the project file")));
     };
-    let config = ServerConfig::read(config, server, &folder).map_err(|found| {
-        let message = found.first().map(|finding| finding.message.clone()).unwrap_or_default();
-        unknown(format!("the server `{server}` has a mistake: {message}"))
-    })?;
+    let (read, found) = ServerConfig::read(config, server, &folder);
+    let Some((config, _)) = read else {
+        let message = found.into_iter().find(Diagnostic::is_error).map(|finding| finding.message).unwrap_or_default();
+        return Err(unknown(format!("the server `{server}` has a mistake: {message}")));
+    };
     let known = host.shared::<Servers>().get(config, &host.secrets, &host.http);
     let lease = known.connection().await?;
     let tools = lease.connection().tools().await?;

@@ -25,17 +25,11 @@ mod tools;
 use std::{sync::Arc, time::Duration};
 
 use trellis_core::{
-    Code, Diagnostic, Mapping, ToolError, Value,
-    diagnostic::did_you_mean,
-    schema::Schema,
-    scope::Scope,
-    syntax::project::HostConfig,
-    template::{DEFAULT_FUEL, RenderLimits, Shape},
+    Code, Diagnostic, Mapping, ToolError, Value, diagnostic::did_you_mean, schema::Schema, syntax::project::HostConfig, template::Shape,
 };
 
 use self::{
     call::Flight,
-    failure::coded,
     servers::{Lease, Server},
     tools::ToolList,
 };
@@ -43,7 +37,8 @@ pub use self::{library::server_library, servers::Servers};
 use super::{
     Job,
     config::ConfigReader,
-    kind::{Answer, Binding, Carrier, Obstacle, Pending, Site},
+    kind::{Answer, Binding, Carrier, Obstacle, Pending, Site, within_reach},
+    limits::Turnstiles,
 };
 
 /// Time that a call may take where nobody says (world 9.5).
@@ -54,15 +49,18 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 pub(super) struct McpTool {
     server: Arc<Server>,
     tool: Arc<str>,
-    /// What is handed on, where that is not the call's arguments as they are.
+    /// The shape of the arguments that are handed on, where those are not the call's own.
     args: Option<Shape>,
 }
 
 /// Reads `mcp:` and `args:`.
 pub(super) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Carrier> {
-    let (server, tool) = binding::read(reader, site)?;
+    let (server, limits, tool) = binding::read(reader, site)?;
     let args = reader.shape("args").map(|shape| shape.value.clone());
-    Some(Carrier::new(McpTool { server: site.host.shared::<Servers>().get(server, &site.host.secrets, &site.host.http), tool, args }))
+    let turnstile = format!("{}\0servers\0{}", server.folder.display(), server.name);
+    let entrance = site.host.shared::<Turnstiles>().get(turnstile, limits);
+    let server = site.host.shared::<Servers>().get(server, &site.host.secrets, &site.host.http);
+    Some(Carrier::through(McpTool { server, tool, args }, entrance))
 }
 
 /// Findings about the servers that a project file defines.
@@ -91,17 +89,18 @@ impl Binding for McpTool {
     fn obstacles(&self) -> Vec<Obstacle> {
         let name = &self.server.config().name;
         let obstacle = |why: String| match why.split_once("; ") {
-            Some((why, remedy)) => Obstacle::new("mcp", format!("the server `{name}`: {why}")).help(remedy),
-            None => Obstacle::new("mcp", format!("the server `{name}`: {why}")),
+            Some((why, remedy)) => Obstacle::new("mcp", format!("the server `{name}`: {why}")).help(remedy).about(name),
+            None => Obstacle::new("mcp", format!("the server `{name}`: {why}")).about(name),
         };
         self.server.foreseen().into_iter().map(obstacle).collect()
     }
 
     fn reach(&self) -> Pending<'_, Vec<Obstacle>> {
         Box::pin(async move {
-            match self.tools().await {
+            let name = &self.server.config().name;
+            match within_reach(&format!("the server `{name}`"), self.tools()).await {
                 Ok(tools) if tools.lacks(&self.tool) => {
-                    let message = format!("the server `{}` has no tool `{}`", self.server.config().name, self.tool);
+                    let message = format!("the server `{name}` has no tool `{}`", self.tool);
                     let found = Obstacle { code: Code::UnknownTool, ..Obstacle::new("mcp", message) };
                     vec![match did_you_mean(&self.tool, tools.names()) {
                         Some(help) => found.help(help),
@@ -109,7 +108,7 @@ impl Binding for McpTool {
                     }]
                 }
                 Ok(_) => Vec::new(),
-                Err(error) => vec![Obstacle::new("mcp", error.message)],
+                Err(error) => vec![Obstacle::new("mcp", error.message).about(name)],
             }
         })
     }
@@ -144,19 +143,14 @@ impl McpTool {
         call::value(answer?, job.tool(), output.as_ref(), lease, job)
     }
 
-    /// What is sent: what `args` makes of the call's arguments, else those (world 9.2).
+    /// Returns the arguments that are sent: those that `args` makes of the call's, else these (world 9.2).
     fn arguments(&self, job: &Job<'_>) -> Result<Mapping, ToolError> {
         let Some(shape) = &self.args else { return Ok(job.args.clone()) };
-        let limits = RenderLimits { output: job.output_limit(), fuel: DEFAULT_FUEL };
-        let made = shape.evaluate(&Scope::of_call(&job.args, job.call), limits, &mut Vec::new());
-        match made
-            .map_err(|error| coded("template", format!("the `args` of `{}` cannot be made: {}", job.tool(), error.message)).finally())?
-        {
-            Some(Value::Map(args)) => Ok(args),
-            _ => Err(coded("template", format!("the `args` of `{}` are no mapping", job.tool())).finally()),
+        match job.shaped(shape)? {
+            Value::Map(args) => Ok(args),
+            _ => Err(ToolError::coded("template", format!("the `args` of `{}` are no mapping", job.tool())).finally()),
         }
     }
-
     /// Calls off a call that was stopped, or whose time is up.
     async fn give_up(
         &self,

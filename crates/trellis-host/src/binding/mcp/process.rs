@@ -33,7 +33,7 @@ pub(super) struct ServerProcess {
     words: LastWords,
 }
 
-/// What is known of a server's end: shared with those who must explain it.
+/// The facts about a server's end: shared with those who must explain it.
 #[derive(Clone, Default)]
 pub(super) struct LastWords(Arc<Mutex<Ending>>);
 
@@ -45,7 +45,7 @@ struct Ending {
 }
 
 impl LastWords {
-    /// How it ended, as the end of a sentence, with the end of what it wrote on standard error.
+    /// Describes its end, as the end of a sentence, with the end of what it wrote on standard error.
     pub(super) fn told(&self) -> String {
         let ending = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let how = ending.how.as_deref().unwrap_or("closed the connection");
@@ -123,7 +123,7 @@ impl ServerProcess {
     }
 }
 
-/// How a process ended, as the end of a sentence.
+/// Describes the end of a process, as the end of a sentence.
 fn how(status: ExitStatus) -> String {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {

@@ -4,10 +4,7 @@ use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, ErrorData, ServerResu
 use serde_json::Value as Json;
 use trellis_core::{Mapping, ToolError, Value, engine::ToolErrorKind, schema::Schema, value::to_value};
 
-use super::{
-    super::output,
-    failure::{coded, rpc},
-};
+use super::{super::output, failure::rpc};
 
 /// The value of an answer to `tools/call`.
 ///
@@ -24,7 +21,7 @@ pub(super) fn value(tool: &str, answer: ServerResult, output: Option<&Schema>) -
         other => {
             let message =
                 format!("the answer of `{tool}` is no result of a tool: {}", start(&serde_json::to_string(&other).unwrap_or_default()));
-            return Err(coded("malformed_json", message).finally());
+            return Err(ToolError::coded("malformed_json", message).finally());
         }
     };
     let structured = structured_content.as_ref().map(|content| taken(tool, content)).transpose()?;
@@ -49,7 +46,7 @@ pub(super) fn value(tool: &str, answer: ServerResult, output: Option<&Schema>) -
 fn loose(tool: &str, answer: &Json, output: Option<&Schema>) -> Result<Value, ToolError> {
     let Some(content) = answer.get("content").and_then(Json::as_array) else {
         let message = format!("the answer of `{tool}` is no result of a tool: {}", start(&answer.to_string()));
-        return Err(coded("malformed_json", message).finally());
+        return Err(ToolError::coded("malformed_json", message).finally());
     };
     let structured = answer.get("structuredContent").map(|content| taken(tool, content)).transpose()?;
     if answer.get("isError").and_then(Json::as_bool) == Some(true) {
@@ -103,7 +100,7 @@ fn breach(message: String) -> ToolError {
 
 fn failure(tool: &str, said: &str, data: Option<Value>) -> ToolError {
     let message = if said.trim().is_empty() { format!("`{tool}` failed and does not say why") } else { said.to_owned() };
-    ToolError { data, ..coded("tool", message) }
+    ToolError { data, ..ToolError::coded("tool", message) }
 }
 
 /// A server that wants more than an answer gets no further: nothing of it was declared.

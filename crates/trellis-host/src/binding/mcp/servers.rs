@@ -3,7 +3,7 @@
 //! **Invariant:** however many calls begin at once, a server is started once.
 
 use std::{
-    collections::{BTreeSet, VecDeque},
+    collections::VecDeque,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -49,7 +49,7 @@ struct ServerState {
     connection: Option<Arc<Connection>>,
     /// Calls that use it.
     calls: usize,
-    /// When the last one ended.
+    /// The time at which the last one ended.
     last: Option<Instant>,
     deaths: VecDeque<Instant>,
 }
@@ -95,14 +95,13 @@ impl Server {
         &self.config
     }
 
-    /// What would keep it from starting or being asked, found without either.
+    /// Returns the reasons why it could not start or be asked, found without either.
     pub(super) fn foreseen(&self) -> Vec<String> {
         let (why, sealed) = match &self.config.reach {
             Reach::Process(process, env) => (process.foreseen(), env),
             Reach::Url(_, headers) => (None, headers),
         };
-        let names: BTreeSet<_> = sealed.secrets.iter().map(|used| &used.name).collect();
-        let unknown = names.into_iter().filter_map(|name| Some(self.secrets.find(name).err()?.to_string()));
+        let unknown = sealed.names().into_iter().filter_map(|name| Some(self.secrets.find(name).err()?.to_string()));
         why.into_iter().chain(unknown).collect()
     }
 
@@ -241,7 +240,7 @@ impl Lease {
         self.server.config.grace
     }
 
-    /// What the end of the connection means for this call.
+    /// Returns the error that the end of the connection is for this call.
     pub(super) fn gone(&self) -> ToolError {
         let is_alone = locked(&self.server.state).calls == 1;
         self.connection.gone(is_alone)

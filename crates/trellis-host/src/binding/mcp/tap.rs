@@ -1,4 +1,4 @@
-//! What passes between a server and the client of the protocol: progress goes to its call, changes of the tool list are noted, and so is the end.
+//! The messages between a server and the client of the protocol: progress goes to its call, changes of the tool list are noted, and so is the end.
 //!
 //! **Invariant:** progress of a call keeps its order, and however much of it comes, a bounded part of it is kept.
 
@@ -32,7 +32,7 @@ pub(super) struct Tapped<T> {
     tap: Arc<Tap>,
 }
 
-/// Who listens.
+/// The listeners of a connection.
 #[derive(Default)]
 pub(super) struct Tap {
     progress: Mutex<HashMap<ProgressToken, mpsc::Sender<String>>>,

@@ -22,7 +22,7 @@ const MAX_SCHEMA: usize = 64 << 10;
 #[derive(Debug, Default)]
 pub(super) struct ToolList {
     tools: BTreeMap<Arc<str>, ServerTool>,
-    /// Whether the server has more than were read.
+    /// True if the server has more than were read.
     is_cut: bool,
 }
 
@@ -31,9 +31,9 @@ pub(super) struct ToolList {
 pub(super) struct ServerTool {
     /// Its declaration.
     pub(super) tool: Tool,
-    /// What its arguments are held to.
+    /// The schema of its arguments.
     pub(super) input: Option<Schema>,
-    /// What its structured result is held to.
+    /// The schema of its structured result.
     pub(super) output: Option<Schema>,
 }
 

@@ -22,17 +22,13 @@ use super::{
     request::{ChatRequest, WireForm},
     scripted,
 };
-use crate::{
-    binding::{
-        Job,
-        job::{after, stopped, timed_out},
-        kind::Answer,
-    },
-    http::coded,
-    secrets::Mask,
+use crate::binding::{
+    Job,
+    job::{after, stopped, timed_out},
+    kind::Answer,
 };
 
-/// What a provider came to.
+/// The outcome of asking a provider.
 struct ProviderReply {
     result: Result<Value, ToolError>,
     /// The model that answered, as it calls itself.
@@ -72,13 +68,11 @@ impl Model {
                 }
                 Err(error) => {
                     attempts.push(tried(&name, code(&error).unwrap_or(kind(&error))));
-                    return Answer::from(Err(masked(error, &mask))).with_meta(meta(Some(&name), model, None, attempts));
+                    return Answer::from(Err(mask.error(error))).with_meta(meta(Some(&name), model, None, attempts));
                 }
                 Ok(value) => {
                     deltas.end();
-                    let bounded =
-                        job.bounded(mask.value(value)).map_err(|error| ToolError { code: Some("too-large".into()), ..error.finally() });
-                    return Answer::from(bounded).with_meta(meta(Some(&name), model, Some(usage), attempts));
+                    return Answer::from(job.bounded(mask.value(value))).with_meta(meta(Some(&name), model, Some(usage), attempts));
                 }
             }
         }
@@ -176,7 +170,7 @@ impl Model {
         }
     }
 
-    /// Whether the answer is asked for as a stream.
+    /// Returns whether the answer is asked for as a stream.
     fn streams(&self, job: &Job<'_>) -> bool {
         match self.stream {
             Streaming::Auto => job.context.is_watched() && self.format == AnswerFormat::Text,
@@ -223,7 +217,7 @@ fn limits(job: &Job<'_>) -> RenderLimits {
     RenderLimits { output: job.output_limit(), fuel: DEFAULT_FUEL }
 }
 
-/// What a process gets on standard input.
+/// Returns the standard input of a process.
 #[cfg(feature = "processes")]
 fn process_input(request: &ChatRequest<'_>) -> Mapping {
     let tools = request.tools.iter().map(|tool| {
@@ -244,7 +238,7 @@ fn process_input(request: &ChatRequest<'_>) -> Mapping {
     entries.into_iter().collect()
 }
 
-/// What a process printed, as a result: some of its keys may be missing.
+/// Reads the output of a process as a result: some of its keys may be missing.
 #[cfg(feature = "processes")]
 fn from_process(printed: Value, format: AnswerFormat) -> Result<Value, ToolError> {
     match (format, &printed) {
@@ -255,7 +249,7 @@ fn from_process(printed: Value, format: AnswerFormat) -> Result<Value, ToolError
             let calls = match entries.get("tool_calls") {
                 None | Some(Value::Null) => Vec::new(),
                 Some(Value::List(calls)) => calls.iter().map(RequestedCall::from).collect(),
-                Some(_) => return Err(coded("malformed_json", "the model printed `tool_calls` that are no list")),
+                Some(_) => return Err(ToolError::coded("malformed_json", "the model printed `tool_calls` that are no list")),
             };
             let tokens = |key: &str| entries.get("usage").and_then(|usage| usage.get(key)?.as_u64()).unwrap_or(0);
             let completion = Completion {
@@ -266,12 +260,8 @@ fn from_process(printed: Value, format: AnswerFormat) -> Result<Value, ToolError
             };
             completion.result(format, &WireNames::default())
         }
-        (AnswerFormat::Text, _) => Err(coded("malformed_json", "the model printed neither a text nor an answer")),
+        (AnswerFormat::Text, _) => Err(ToolError::coded("malformed_json", "the model printed neither a text nor an answer")),
     }
-}
-
-fn masked(error: ToolError, mask: &Mask) -> ToolError {
-    ToolError { message: mask.text(&error.message).into_owned(), data: error.data.map(|data| mask.value(data)), ..error }
 }
 
 fn kind(error: &ToolError) -> &'static str {

@@ -13,7 +13,6 @@ use super::{
     completion::{Completion, RequestedCall, Usage},
     lost,
 };
-use crate::http::coded;
 
 /// An answer that comes in chunks.
 #[derive(Debug, Default)]
@@ -110,7 +109,7 @@ impl AnswerAssembly {
         }
         let chunk: Chunk = serde_json::from_str(data).map_err(|error| {
             let why = format!("the answer has a chunk that cannot be read: {error}");
-            coded("malformed_json", why)
+            ToolError::coded("malformed_json", why)
         })?;
         self.take(chunk, told)?;
         Ok(true)
@@ -129,7 +128,7 @@ impl AnswerAssembly {
             // It said the end of the stream, and left the reason out.
             (true, true) => Ok(self.completion),
             (true, false) => Err(no_choice()),
-            (false, _) => Err(coded("cut", "the answer broke off before its end")),
+            (false, _) => Err(ToolError::coded("cut", "the answer broke off before its end")),
         }
     }
 
@@ -217,7 +216,7 @@ impl From<WireUsage> for Usage {
 /// Code `malformed_json`; the error that stands in its place.
 pub(super) fn whole(body: &[u8]) -> Result<Completion, ToolError> {
     let chunk: Chunk =
-        serde_json::from_slice(body).map_err(|error| coded("malformed_json", format!("the answer cannot be read: {error}")))?;
+        serde_json::from_slice(body).map_err(|error| ToolError::coded("malformed_json", format!("the answer cannot be read: {error}")))?;
     let has_choice = chunk.choices.as_ref().is_some_and(|choices| !choices.is_empty());
     let mut assembly = AnswerAssembly::default();
     assembly.take(chunk, &mut |_| {})?;
@@ -225,7 +224,7 @@ pub(super) fn whole(body: &[u8]) -> Result<Completion, ToolError> {
 }
 
 fn no_choice() -> ToolError {
-    coded("malformed_json", "the answer has no choice in it")
+    ToolError::coded("malformed_json", "the answer has no choice in it")
 }
 
 /// The error that an endpoint sends where an answer should be; a status in it counts as the response's own.
@@ -234,9 +233,9 @@ fn broken_off(error: &serde_json::Value) -> ToolError {
     let message = format!("the provider broke off the answer: {message}");
     let status = ["code", "status"].iter().find_map(|key| error.get(key)?.as_u64()).filter(|status| (400..600).contains(status));
     match status {
-        Some(status @ (408 | 425 | 429 | 500 | 502..=504)) => coded(&format!("http-{status}"), message),
+        Some(status @ (408 | 425 | 429 | 500 | 502..=504)) => ToolError::coded(format!("http-{status}"), message),
         Some(status) => lost(&format!("http-{status}"), message),
-        None => coded("cut", message),
+        None => ToolError::coded("cut", message),
     }
 }
 

@@ -47,7 +47,7 @@ impl Model {
 }
 
 impl Chain<'_> {
-    /// What would set a provider up, as the end of a sentence.
+    /// The remedy that sets a provider up, as the end of a sentence.
     pub(super) fn remedy(&self) -> String {
         let ways: Vec<String> = self.passed.iter().map(|(name, missing)| format!("for `{name}`: {missing}")).collect();
         ways.join("; ")
@@ -85,7 +85,7 @@ impl Remaining {
     }
 }
 
-/// Whether the next provider is tried after an error.
+/// Returns whether the next provider is tried after an error.
 pub(super) fn goes_on(error: &ToolError) -> bool {
     let status = |code: &str| code.strip_prefix("http-").and_then(|status| status.parse::<u16>().ok());
     error.kind == ToolErrorKind::Timeout
@@ -100,18 +100,17 @@ pub(super) fn tried(provider: &str, code: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::coded;
 
     #[test]
     fn the_next_is_tried_after_what_passes_and_after_nothing_else() {
         // world 9.22
         for on in ["connect", "cut", "http-408", "http-425", "http-429", "http-500", "http-503", "http-599"] {
-            assert!(goes_on(&coded(on, "x")), "{on}");
+            assert!(goes_on(&ToolError::coded(on, "x")), "{on}");
         }
         for ends in
             ["tls", "http-400", "http-401", "refused", "length", "malformed_json", "secret", "content-type", "too-large", "no-reply"]
         {
-            assert!(!goes_on(&coded(ends, "x")), "{ends}");
+            assert!(!goes_on(&ToolError::coded(ends, "x")), "{ends}");
         }
         assert!(goes_on(&ToolError { kind: ToolErrorKind::Timeout, ..ToolError::new("x") }) && !goes_on(&ToolError::new("x")));
     }

@@ -5,16 +5,15 @@ use std::collections::BTreeSet;
 use trellis_core::{Mapping, ToolError, Value};
 
 use super::{lost, messages::message, names::WireNames};
-use crate::http::coded;
 
-/// What a model answered, as far as it came, under the names of the wire.
+/// The answer of a model, as far as it came, under the names of the wire.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Completion {
     pub(super) content: String,
-    /// Why it refused, if it said so.
+    /// The reason why it refused, if it gave one.
     pub(super) refusal: String,
     pub(super) calls: Vec<RequestedCall>,
-    /// Why it ended, as the endpoint says it; `None` until it ended.
+    /// The reason why it ended, in the words of the endpoint; `None` until it ended.
     pub(super) finish: Option<String>,
     pub(super) usage: Usage,
     /// The model that answered.
@@ -37,7 +36,7 @@ pub(super) struct Usage {
     pub(super) output: u64,
 }
 
-/// What the result is.
+/// The form of the result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum AnswerFormat {
@@ -77,7 +76,10 @@ impl Completion {
 
     fn json(&self) -> Result<Value, ToolError> {
         if let Some(call) = self.calls.first() {
-            return Err(coded("malformed_json", format!("the model asked for the tool `{}` instead of answering with JSON", call.name)));
+            return Err(ToolError::coded(
+                "malformed_json",
+                format!("the model asked for the tool `{}` instead of answering with JSON", call.name),
+            ));
         }
         parsed(&self.content)
     }
@@ -118,7 +120,7 @@ pub(super) fn parsed(text: &str) -> Result<Value, ToolError> {
         Some((info, inner)) if !info.contains('`') => inner,
         _ => text,
     };
-    Value::from_json(json).map_err(|error| coded("malformed_json", format!("the model's answer is no JSON: {error}")))
+    Value::from_json(json).map_err(|error| ToolError::coded("malformed_json", format!("the model's answer is no JSON: {error}")))
 }
 
 impl RequestedCall {

@@ -10,7 +10,7 @@ pub(super) struct Deltas<'j> {
     context: &'j CallContext,
     is_on: bool,
     stream: Option<MaskStream>,
-    /// Whether something was told that another provider's text takes back.
+    /// True if something was told that another provider's text takes back.
     is_told: bool,
 }
 

@@ -25,7 +25,6 @@ mod provider;
 mod provider_keys;
 mod request;
 mod scripted;
-mod sealed;
 mod strict;
 
 use std::{path::PathBuf, time::Duration};
@@ -41,12 +40,9 @@ use self::{
 pub(super) use self::{config::read, models::check_models};
 use super::{
     Job,
-    kind::{Answer, Binding, Obstacle, Pending},
+    kind::{Answer, Binding, Obstacle, Pending, within_reach},
 };
-use crate::{
-    Secrets,
-    http::{HttpClient, coded},
-};
+use crate::{Secrets, http::HttpClient};
 
 /// Time that a call may take, where nobody says (9.5).
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -69,11 +65,11 @@ struct Model {
     client: HttpClient,
 }
 
-/// When an answer is asked for as a stream (world 9.21).
+/// The cases in which an answer is asked for as a stream (world 9.21).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Streaming {
-    /// Where somebody watches a text.
+    /// As a stream where somebody watches a text.
     #[default]
     Auto,
     Always,
@@ -97,9 +93,10 @@ impl Binding for Model {
             match link.ready(&self.secrets) {
                 Ok(_) => found.extend(link.obstacles()),
                 Err(missing) => {
-                    let why = format!("the provider `{}` of the role `{}` is not set up", link.provider.name, self.role);
+                    let name = &link.provider.name;
+                    let why = format!("the provider `{name}` is not set up");
                     let severity = if last_ready.is_some_and(|last| last > place) { Severity::Info } else { Severity::Error };
-                    found.push(Obstacle { severity, ..Obstacle::new("model.role", why).help(missing) });
+                    found.push(Obstacle { severity, ..Obstacle::new("model.role", why).help(missing).about(name) });
                 }
             }
         }
@@ -111,7 +108,8 @@ impl Binding for Model {
             let chain = self.chain();
             let asked = chain.ready.iter().map(|link| async move {
                 let ReadyKind::Endpoint(endpoint) = &link.kind else { return None };
-                let error = endpoint.reach(&self.client).await.err()?;
+                let peer = format!("the provider `{}`", link.name());
+                let error = within_reach(&peer, endpoint.reach(&self.client)).await.err()?;
                 let error = ToolError { message: link.mask.text(&error.message).into_owned(), ..error };
                 Some(openai::obstacle("model.role", link.name(), &error))
             });
@@ -138,7 +136,7 @@ impl Model {
 
 /// An error that no policy tries again.
 fn lost(code: &str, message: impl Into<String>) -> ToolError {
-    coded(code, message).finally()
+    ToolError::coded(code, message).finally()
 }
 
 /// The code of an error, where it is a text.

@@ -14,24 +14,26 @@ use trellis_core::{
 };
 
 use super::{
-    openai::{Endpoint, Setting},
+    openai::Endpoint,
     provider::{ChainLink, Provider, ProviderKind},
     provider_keys::{LinkKeys, ProviderKeys, check_numbers},
     request::SET,
-    sealed::SealedText,
 };
 #[cfg(feature = "processes")]
 use crate::binding::process::{Process, config::program};
 use crate::{
-    binding::config::{ConfigReader, span_of},
-    http::HttpRequest,
+    binding::{
+        config::{ConfigReader, span_of},
+        sealed::SealedTexts,
+    },
+    http::{HttpRequest, unprotected},
 };
 
 /// Time that a process has to end by itself.
 #[cfg(feature = "processes")]
 const GRACE: std::time::Duration = std::time::Duration::from_secs(5);
 
-/// What is wrong with the `models` of a project file; `root` is its folder in the program.
+/// Returns the mistakes in the `models` of a project file; `root` is its folder in the program.
 pub(in crate::binding) fn check_models(config: &HostConfig, root: &str, documents: &[Arc<Document>]) -> Vec<Diagnostic> {
     let Some(Value::Map(sections)) = config.get("models") else { return Vec::new() };
     let models = Models { documents, root, folder: Path::new(root) };
@@ -42,7 +44,7 @@ pub(in crate::binding) fn check_models(config: &HostConfig, root: &str, document
             |message: String, help: String| Diagnostic::new(Code::WrongType, &config.path, span_at(config, &place), message).help(help);
         match (&**section, entries) {
             ("providers", Value::Map(entries)) => {
-                entries.keys().for_each(|name| found.extend(models.provider(config, root, name).err().into_iter().flatten()));
+                entries.keys().for_each(|name| found.extend(models.provider(config, root, name).1));
             }
             ("roles", Value::Map(entries)) => {
                 entries.keys().for_each(|name| found.extend(models.links(config, name).err().into_iter().flatten()));
@@ -105,7 +107,7 @@ impl<'m> Models<'m> {
         self.folder.ancestors().nth(up).unwrap_or(self.folder).to_owned()
     }
 
-    /// Whether a path of a file in `root` is one that the graph reads: a node, a library or a project file. A page is none.
+    /// Returns whether a path of a file in `root` is one that the graph reads: a node, a library or a project file. A page is none.
     pub(super) fn is_file_of_graph(&self, root: &str, path: &Path) -> bool {
         let path = path.strip_prefix(".").unwrap_or(path);
         let whole = Path::new(root).join(path);
@@ -123,8 +125,8 @@ impl<'m> Models<'m> {
         for LinkKeys { provider, model, max_tokens, temperature } in self.links(config, role)? {
             let name = provider.unwrap_or_default();
             let (config, root) = self.find("providers", &name).ok_or_else(Vec::new)?;
-            let provider = Arc::new(self.provider(config, &root, &name)?);
-            chain.push(ChainLink { provider, model: model.map(Setting::from), max_tokens, temperature });
+            let (provider, found) = self.provider(config, &root, &name);
+            chain.push(ChainLink { provider: Arc::new(provider.ok_or(found)?), model, max_tokens, temperature });
         }
         Ok(chain)
     }
@@ -154,15 +156,7 @@ impl<'m> Models<'m> {
             let found = Diagnostic::new(Code::WrongType, &config.path, around, format!("`{place}` takes a mapping"));
             return Err(vec![found.help("write `{ provider: NAME, model: NAME }`")]);
         };
-        let mut reader = ConfigReader {
-            config: keys,
-            spans: &config.spans,
-            shapes: &config.shapes,
-            prefix: place,
-            around,
-            path: &config.path,
-            found: Vec::new(),
-        };
+        let mut reader = ConfigReader::new(config, keys, place, around);
         let link: LinkKeys = reader.read(|_, _| None);
         check_numbers(&mut reader, "", link.max_tokens, link.temperature);
         match link.provider.as_deref().map(|name| (name, self.find("providers", name))) {
@@ -187,28 +181,21 @@ impl<'m> Models<'m> {
         if reader.found.is_empty() { Ok(link) } else { Err(reader.found) }
     }
 
-    /// A provider of a project file whose folder in the program is `root`.
-    fn provider(&self, config: &HostConfig, root: &str, name: &str) -> Result<Provider, Faults> {
+    /// A provider of a project file whose folder in the program is `root`, and what is wrong with it; an error leaves no provider.
+    fn provider(&self, config: &HostConfig, root: &str, name: &str) -> (Option<Provider>, Faults) {
         let place = format!("models.providers.{name}");
         let around = span_at(config, &place);
         let Some(Value::Map(keys)) = config.at(&["models", "providers", name]) else {
             let found = Diagnostic::new(Code::WrongType, &config.path, around, format!("`{place}` takes a mapping"));
-            return Err(vec![found.help("write `openai: https://…`, `process: [./bin/model]` or `scripted: ./_model.yaml`")]);
+            return (None, vec![found.help("write `openai: https://…`, `process: [./bin/model]` or `scripted: ./_model.yaml`")]);
         };
-        let mut reader = ConfigReader {
-            config: keys,
-            spans: &config.spans,
-            shapes: &config.shapes,
-            prefix: &place,
-            around,
-            path: &config.path,
-            found: Vec::new(),
-        };
-        let provider = self.provider_of(&mut reader, root, name);
-        provider.filter(|_| reader.found.is_empty()).ok_or(reader.found)
+        let mut reader = ConfigReader::new(config, keys, &place, around);
+        let provider = self.provider_of(&mut reader, config, root, name);
+        let is_sound = !reader.found.iter().any(Diagnostic::is_error);
+        (provider.filter(|_| is_sound), reader.found)
     }
 
-    fn provider_of(&self, reader: &mut ConfigReader<'_>, root: &str, name: &str) -> Option<Provider> {
+    fn provider_of(&self, reader: &mut ConfigReader<'_>, config: &HostConfig, root: &str, name: &str) -> Option<Provider> {
         let keys: ProviderKeys = reader.read(|key, value| match key {
             "timeout" | "grace" => Some(duration::help(value)),
             "openai" => Some("write its address: `openai: https://api.example.org/v1`, or `openai: { env: NAME }`".to_owned()),
@@ -225,30 +212,39 @@ impl<'m> Models<'m> {
             return None;
         }
         misplaced(reader);
+        let sealed = |key: &str| {
+            let written = config.at(&["models", "providers", name, key]);
+            SealedTexts::read(config, &format!("models.providers.{name}.{key}"), written)
+        };
         let folder = self.folder_of(root);
         let timeout = keys.timeout.as_ref().map(|wait| wait.0);
         let kind = if keys.openai.is_some() {
-            endpoint(reader, keys, &folder)?
+            endpoint(reader, keys, &folder, name, sealed)?
         } else if let Some(file) = &keys.scripted {
             ProviderKind::Scripted(folder.join(file), self.is_file_of_graph(root, file))
         } else {
-            process(reader, keys, &folder, name)?
+            process(reader, keys, &folder, name, sealed)?
         };
         Some(Provider { name: name.to_owned(), kind, timeout })
     }
 }
 
-fn endpoint(reader: &mut ConfigReader<'_>, keys: ProviderKeys, folder: &Path) -> Option<ProviderKind> {
-    let base = Setting::from(keys.openai?);
-    let written = match &base {
-        Setting::Text(text) => Some(text),
-        Setting::Variable { default, .. } => default.as_ref(),
-    };
-    if let Some(base) = written
+fn endpoint(
+    reader: &mut ConfigReader<'_>,
+    keys: ProviderKeys,
+    folder: &Path,
+    name: &str,
+    sealed: impl Fn(&str) -> SealedTexts,
+) -> Option<ProviderKind> {
+    let base = keys.openai?;
+    if let Some(base) = base.written()
         && (HttpRequest::new("POST", base).is_err() || base.contains(['?', '#']))
     {
         let help = Some("write where its API begins: `https://api.example.org/v1`".to_owned());
         reader.report("openai", format!("`{base}` is no address of an endpoint"), help);
+    }
+    if let Some(host) = base.written().and_then(unprotected) {
+        reader.warn("openai", format!("calls of the provider `{name}` go unencrypted to `{host}`"), "write `https://`");
     }
     for key in keys.extra.keys().filter(|key| SET.contains(&key.as_str())) {
         reader.report(&format!("extra.{key}"), format!("`extra` may not set `{key}`: it is set already"), None);
@@ -256,8 +252,8 @@ fn endpoint(reader: &mut ConfigReader<'_>, keys: ProviderKeys, folder: &Path) ->
     let extra = keys.extra.iter().filter_map(|(key, value)| Some((key.as_str(), Value::from_json(&value.to_string()).ok()?)));
     Some(ProviderKind::Endpoint(Endpoint {
         base,
-        key: keys.key.map(SealedText),
-        headers: keys.headers.into_iter().map(|(name, value)| (name, SealedText(value))).collect(),
+        key: keys.key.map(|_| sealed("key")),
+        headers: sealed("headers"),
         ca: keys.ca.map(|ca| folder.join(ca)),
         schema: keys.schema,
         limit_key: keys.limit_key,
@@ -266,15 +262,19 @@ fn endpoint(reader: &mut ConfigReader<'_>, keys: ProviderKeys, folder: &Path) ->
 }
 
 #[cfg(feature = "processes")]
-fn process(reader: &mut ConfigReader<'_>, keys: ProviderKeys, folder: &Path, name: &str) -> Option<ProviderKind> {
+fn process(
+    reader: &mut ConfigReader<'_>,
+    keys: ProviderKeys,
+    folder: &Path,
+    name: &str,
+    sealed: impl Fn(&str) -> SealedTexts,
+) -> Option<ProviderKind> {
     let process = keys.process?;
     let Some((command, args)) = process.split_first() else {
         let help = Some("write `process: [./bin/model]`".to_owned());
         reader.report("process", format!("the provider `{name}` names no command"), help);
         return None;
     };
-    let env = reader.config.get("env").and_then(Value::as_map).cloned().unwrap_or_default();
-    let env: BTreeMap<String, SealedText> = env.iter().map(|(name, value)| (name.to_string(), SealedText::from(value))).collect();
     let process = Process {
         file: Arc::clone(reader.path),
         command: command.clone(),
@@ -285,11 +285,11 @@ fn process(reader: &mut ConfigReader<'_>, keys: ProviderKeys, folder: &Path, nam
         grace: keys.grace.map_or(GRACE, |wait| wait.0),
         output: None,
     };
-    Some(ProviderKind::Process(Box::new(process), env))
+    Some(ProviderKind::Process(Box::new(process), sealed("env")))
 }
 
 #[cfg(not(feature = "processes"))]
-fn process(reader: &mut ConfigReader<'_>, _: ProviderKeys, _: &Path, name: &str) -> Option<ProviderKind> {
+fn process(reader: &mut ConfigReader<'_>, _: ProviderKeys, _: &Path, name: &str, _: impl Fn(&str) -> SealedTexts) -> Option<ProviderKind> {
     reader.report("process", format!("the provider `{name}` is a process, which this build cannot start"), None);
     None
 }

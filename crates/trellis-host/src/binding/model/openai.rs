@@ -1,6 +1,6 @@
 //! Endpoints that speak `POST {base}/chat/completions` (world 9.20).
 
-use std::{collections::BTreeMap, env, error::Error, fmt, io::Cursor, path::PathBuf};
+use std::{error::Error, fmt, io::Cursor, path::PathBuf};
 
 use futures_util::{StreamExt, stream};
 use sse_stream::SseStream;
@@ -11,12 +11,11 @@ use super::{
     completion::Completion,
     lost,
     request::{LimitKey, SchemaSupport},
-    sealed::SealedText,
 };
 use crate::{
-    binding::kind::Obstacle,
-    http::{HttpClient, HttpRequest, HttpResponse, coded, status_error},
-    secrets::{SecretText, Secrets},
+    binding::{kind::Obstacle, sealed::SealedTexts, variable::TextOrVariable},
+    http::{HttpClient, HttpRequest, HttpResponse, status_error},
+    secrets::{Mask, Secrets},
 };
 
 /// Bytes of the answer to a refused request that are read: its message is in there.
@@ -28,20 +27,13 @@ const STREAM_FACTOR: u64 = 64;
 /// An endpoint, as it is written.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Endpoint {
-    pub(super) base: Setting,
-    pub(super) key: Option<SealedText>,
-    pub(super) headers: BTreeMap<String, SealedText>,
+    pub(super) base: TextOrVariable,
+    pub(super) key: Option<SealedTexts>,
+    pub(super) headers: SealedTexts,
     pub(super) ca: Option<PathBuf>,
     pub(super) schema: SchemaSupport,
     pub(super) limit_key: LimitKey,
     pub(super) extra: Mapping,
-}
-
-/// A text, or the variable that has it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Setting {
-    Text(String),
-    Variable { env: String, default: Option<String> },
 }
 
 /// An endpoint with everything that a request needs.
@@ -52,38 +44,21 @@ pub(super) struct ReadyEndpoint {
     ca: Option<PathBuf>,
 }
 
-impl Setting {
-    /// Its value; a variable that is empty counts as unset.
-    ///
-    /// # Errors
-    /// The variable that is unset.
-    pub(super) fn value(&self) -> Result<String, String> {
-        match self {
-            Self::Text(text) => Ok(text.clone()),
-            Self::Variable { env: name, default } => {
-                let set = env::var(name).ok().filter(|value| !value.is_empty());
-                set.or_else(|| default.clone()).ok_or_else(|| name.clone())
-            }
-        }
-    }
-}
-
 impl Endpoint {
-    /// Looks up its variable and its secrets, whose values join `used`.
+    /// Looks up its variable and its secrets; also the mask of these.
     ///
     /// # Errors
     /// What would set it up.
-    pub(super) fn ready(&self, secrets: &Secrets, used: &mut Vec<SecretText>) -> Result<ReadyEndpoint, String> {
+    pub(super) fn ready(&self, secrets: &Secrets) -> Result<(ReadyEndpoint, Mask), String> {
         let base = self.base.value().map_err(|name| format!("set `{name}`"))?;
-        let mut headers = Vec::with_capacity(self.headers.len() + 1);
-        for (name, text) in &self.headers {
-            headers.push((name.clone(), text.fill(secrets, used).map_err(|error| error.to_string())?));
-        }
+        let (headers, mut mask) = self.headers.fill(secrets).map_err(|error| error.message)?;
+        let mut headers: Vec<_> = headers.into_iter().collect();
         if let Some(key) = &self.key {
-            let key = key.fill(secrets, used).map_err(|error| error.to_string())?;
+            let (key, of_key) = key.fill_one(secrets).map_err(|error| error.message)?;
             headers.push(("authorization".to_owned(), format!("Bearer {key}")));
+            mask = mask.and(&of_key);
         }
-        Ok(ReadyEndpoint { base: base.trim_end_matches('/').to_owned(), headers, ca: self.ca.clone() })
+        Ok((ReadyEndpoint { base: base.trim_end_matches('/').to_owned(), headers, ca: self.ca.clone() }, mask))
     }
 }
 
@@ -137,7 +112,7 @@ impl ReadyEndpoint {
     }
 }
 
-/// How a request is made.
+/// The options of a request.
 #[derive(Debug)]
 pub(super) struct RequestOptions<'a> {
     pub(super) streams: bool,
@@ -201,9 +176,9 @@ fn broken(origin: &str, error: sse_stream::Error) -> ToolError {
     match error {
         sse_stream::Error::Body(error) => match error.downcast::<BrokenBody>() {
             Ok(body) => body.0,
-            Err(error) => coded("cut", format!("the answer of `{origin}` broke off: {error}")),
+            Err(error) => ToolError::coded("cut", format!("the answer of `{origin}` broke off: {error}")),
         },
-        error => coded("malformed_json", format!("the answer of `{origin}` is no stream of events: {error}")),
+        error => ToolError::coded("malformed_json", format!("the answer of `{origin}` is no stream of events: {error}")),
     }
 }
 
@@ -223,5 +198,5 @@ async fn refused(response: HttpResponse) -> ToolError {
 
 /// An endpoint that cannot be reached, as a finding.
 pub(super) fn obstacle(place: &str, name: &str, error: &ToolError) -> Obstacle {
-    Obstacle::new(place, format!("the provider `{name}` does not answer as it should: {}", error.message))
+    Obstacle::new(place, format!("the provider `{name}` does not answer as it should: {}", error.message)).about(name)
 }

@@ -2,23 +2,13 @@
 
 use std::{fs, io, path::Path};
 
-use gray_matter::{Matter, ParsedEntity, Pod, engine::Engine};
 use trellis_core::ToolError;
 
 use super::lost;
-use crate::http::coded;
+use crate::binding::frontmatter;
 
 /// Bytes of a prompt file.
 const MAX_FILE: u64 = 1 << 20;
-
-/// Splits frontmatter off and leaves it as it is.
-struct Untouched;
-
-impl Engine for Untouched {
-    fn parse(_: &str) -> gray_matter::Result<Pod> {
-        Ok(Pod::Null)
-    }
-}
 
 /// The text of a prompt file, without its frontmatter.
 ///
@@ -30,12 +20,12 @@ pub(super) fn text(file: &Path) -> Result<String, ToolError> {
         fs::metadata(file).and_then(|found| if found.len() > MAX_FILE { Err(io::ErrorKind::FileTooLarge.into()) } else { fs::read(file) });
     let bytes = read.map_err(|error| match error.kind() {
         io::ErrorKind::FileTooLarge => lost("store", format!("the prompt file `{shown}` is longer than {MAX_FILE} bytes")),
-        io::ErrorKind::NotFound => coded("store", format!("the prompt file `{shown}` does not exist")),
-        _ => coded("store", format!("the prompt file `{shown}` cannot be read: {error}")),
+        io::ErrorKind::NotFound => ToolError::coded("store", format!("the prompt file `{shown}` does not exist")),
+        _ => ToolError::coded("store", format!("the prompt file `{shown}` cannot be read: {error}")),
     })?;
     let text = String::from_utf8(bytes).map_err(|_| lost("store", format!("the prompt file `{shown}` is not UTF-8")))?;
-    let split: Option<ParsedEntity> = Matter::<Untouched>::new().parse(&text).ok();
-    Ok(split.map_or(text, |split| split.content).trim().to_owned())
+    let (_, text) = frontmatter::split(&text);
+    Ok(text.trim().to_owned())
 }
 
 #[cfg(test)]
@@ -53,6 +43,7 @@ mod tests {
         };
         assert_eq!(read(b"---\ntitle: x\n---\nPlan {{ this }}.\n\n{% not a tag %}\n").unwrap(), "Plan {{ this }}.\n\n{% not a tag %}");
         assert_eq!(read(b"Plain.\n").unwrap(), "Plain.");
+        assert_eq!(read(b"Hi.").unwrap(), "Hi.");
         let broken = read(b"\xff").unwrap_err();
         assert!(broken.is_final && broken.message.contains("is not UTF-8"), "{broken:?}");
         let gone = text(&folder.path().join("gone.md")).unwrap_err();

@@ -1,25 +1,26 @@
 //! A provider of a chain: what it needs, and how it is asked.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
-
-#[cfg(feature = "processes")]
-use crate::binding::process::Process;
-use crate::{
-    binding::kind::{Binding, Obstacle},
-    secrets::{Mask, SecretText, Secrets},
-};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use super::{
-    openai::{Endpoint, ReadyEndpoint, Setting},
+    openai::{Endpoint, ReadyEndpoint},
     scripted,
-    sealed::SealedText,
+};
+#[cfg(feature = "processes")]
+use crate::binding::{process::Process, sealed::SealedTexts};
+use crate::{
+    binding::{
+        kind::{Binding, Obstacle},
+        variable::TextOrVariable,
+    },
+    secrets::{Mask, Secrets},
 };
 
 /// A link of a role's chain.
 #[derive(Clone, Debug)]
 pub(super) struct ChainLink {
     pub(super) provider: Arc<Provider>,
-    pub(super) model: Option<Setting>,
+    pub(super) model: Option<TextOrVariable>,
     pub(super) max_tokens: Option<u64>,
     pub(super) temperature: Option<f64>,
 }
@@ -33,14 +34,14 @@ pub(super) struct Provider {
     pub(super) timeout: Option<Duration>,
 }
 
-/// Who answers.
+/// The kind of a provider: who answers.
 #[derive(Debug)]
 pub(super) enum ProviderKind {
     /// An endpoint that speaks `chat/completions`.
     Endpoint(Endpoint),
     /// A command, with the variables of its environment.
     #[cfg(feature = "processes")]
-    Process(Box<Process>, BTreeMap<String, SealedText>),
+    Process(Box<Process>, SealedTexts),
     /// A file of replies; and whether that is a node of the graph as well.
     Scripted(PathBuf, bool),
 }
@@ -54,7 +55,7 @@ pub(super) struct ReadyLink<'l> {
     pub(super) mask: Mask,
 }
 
-/// Who answers, with everything that it needs.
+/// A provider that is set up, with everything that it needs.
 pub(super) enum ReadyKind {
     Endpoint(ReadyEndpoint),
     #[cfg(feature = "processes")]
@@ -68,23 +69,31 @@ impl ChainLink {
     /// # Errors
     /// What would set it up: `set `OPENAI_BASE_URL``.
     pub(super) fn ready(&self, secrets: &Secrets) -> Result<ReadyLink<'_>, String> {
-        let mut used = Vec::new();
-        let kind = match &self.provider.kind {
-            ProviderKind::Endpoint(endpoint) => ReadyKind::Endpoint(endpoint.ready(secrets, &mut used)?),
+        let (kind, mask) = match &self.provider.kind {
+            ProviderKind::Endpoint(endpoint) => {
+                let (endpoint, mask) = endpoint.ready(secrets)?;
+                (ReadyKind::Endpoint(endpoint), mask)
+            }
             #[cfg(feature = "processes")]
-            ProviderKind::Process(process, env) => ReadyKind::Process(Box::new(with_env(process, env, secrets, &mut used)?)),
-            ProviderKind::Scripted(file, _) => ReadyKind::Scripted(file.clone()),
+            ProviderKind::Process(process, env) => {
+                let (env, mask) = env.fill(secrets).map_err(|error| error.message)?;
+                (ReadyKind::Process(Box::new(Process { env, ..Process::clone(process) })), mask)
+            }
+            ProviderKind::Scripted(file, _) => (ReadyKind::Scripted(file.clone()), Mask::default()),
         };
-        let model = self.model.as_ref().map(Setting::value).transpose().map_err(|name| format!("set `{name}`"))?;
-        Ok(ReadyLink { link: self, model, kind, mask: Mask::of_secrets(used.iter().map(|secret| secret.as_str())) })
+        let model = self.model.as_ref().map(TextOrVariable::value).transpose().map_err(|name| format!("set `{name}`"))?;
+        Ok(ReadyLink { link: self, model, kind, mask })
     }
 
     /// Reasons why it could not answer although it is set up, without asking it.
     pub(super) fn obstacles(&self) -> Vec<Obstacle> {
         let name = &self.provider.name;
-        let of_provider = |why: String| Obstacle::new("model.role", format!("the provider `{name}`: {why}"));
+        let of_provider = |why: String| Obstacle::new("model.role", format!("the provider `{name}`: {why}")).about(name);
         match &self.provider.kind {
-            ProviderKind::Endpoint(_) => Vec::new(),
+            ProviderKind::Endpoint(endpoint) => {
+                let base = endpoint.base.in_environment();
+                base.and_then(|(env, url)| Obstacle::unprotected("model.role", env, &url)).into_iter().collect()
+            }
             #[cfg(feature = "processes")]
             ProviderKind::Process(process, _) => {
                 let found = process.obstacles().into_iter();
@@ -105,18 +114,4 @@ impl ReadyLink<'_> {
     pub(super) fn name(&self) -> &str {
         &self.link.provider.name
     }
-}
-
-#[cfg(feature = "processes")]
-fn with_env(
-    process: &Process,
-    env: &BTreeMap<String, SealedText>,
-    secrets: &Secrets,
-    used: &mut Vec<SecretText>,
-) -> Result<Process, String> {
-    let mut process = process.clone();
-    for (name, text) in env {
-        process.env.insert(name.clone(), text.fill(secrets, used).map_err(|error| error.to_string())?);
-    }
-    Ok(process)
 }

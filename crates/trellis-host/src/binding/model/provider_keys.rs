@@ -4,17 +4,17 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::Deserialize;
 
-use super::{
-    openai::Setting,
-    request::{LimitKey, SchemaSupport},
+use super::request::{LimitKey, SchemaSupport};
+use crate::binding::{
+    config::{ConfigReader, Wait, given},
+    variable::TextOrVariable,
 };
-use crate::binding::config::{ConfigReader, Wait, given};
 
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ProviderKeys {
     #[serde(deserialize_with = "given")]
-    pub(super) openai: Option<SettingKeys>,
+    pub(super) openai: Option<TextOrVariable>,
     #[serde(deserialize_with = "given")]
     pub(super) process: Option<Vec<String>>,
     #[serde(deserialize_with = "given")]
@@ -42,35 +42,11 @@ pub(super) struct LinkKeys {
     #[serde(deserialize_with = "given")]
     pub(super) provider: Option<String>,
     #[serde(deserialize_with = "given")]
-    pub(super) model: Option<SettingKeys>,
+    pub(super) model: Option<TextOrVariable>,
     #[serde(deserialize_with = "given")]
     pub(super) max_tokens: Option<u64>,
     #[serde(deserialize_with = "given")]
     pub(super) temperature: Option<f64>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "a text, or `{ env: NAME, default: … }`")]
-pub(super) enum SettingKeys {
-    Text(String),
-    Variable(VariableKeys),
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct VariableKeys {
-    pub(super) env: String,
-    #[serde(default)]
-    pub(super) default: Option<String>,
-}
-
-impl From<SettingKeys> for Setting {
-    fn from(keys: SettingKeys) -> Self {
-        match keys {
-            SettingKeys::Text(text) => Self::Text(text),
-            SettingKeys::Variable(VariableKeys { env, default }) => Self::Variable { env, default },
-        }
-    }
 }
 
 /// Reports numbers that no endpoint takes.

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::binding::job::Offered;
 
-/// What a model is asked, under the names that the graph has.
+/// The question for a model, under the names that the graph has.
 #[derive(Debug)]
 pub(super) struct ChatRequest<'j> {
     pub(super) role: &'j str,
@@ -24,7 +24,7 @@ pub(super) struct ChatRequest<'j> {
     pub(super) tool: &'j str,
 }
 
-/// How an endpoint is told that the answer is JSON.
+/// The ways to tell an endpoint that the answer is JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum SchemaSupport {
@@ -46,7 +46,7 @@ pub(super) enum LimitKey {
     MaxCompletionTokens,
 }
 
-/// How an endpoint wants a request.
+/// The form in which an endpoint wants a request.
 #[derive(Debug)]
 pub(super) struct WireForm<'p> {
     pub(super) model: &'p str,

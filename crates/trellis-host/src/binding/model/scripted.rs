@@ -17,7 +17,6 @@ use super::{
     lost,
     request::ChatRequest,
 };
-use crate::http::coded;
 
 /// Bytes of a file of replies.
 const MAX_FILE: u64 = 1 << 20;
@@ -34,7 +33,7 @@ struct Scripted {
     reply: ScriptedReply,
 }
 
-/// What a request must be like; everything that is written must hold.
+/// The condition on a request; everything that is written must hold.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Condition {
@@ -43,7 +42,7 @@ struct Condition {
     contains: Option<String>,
     /// A regular expression that finds something in the last message's text.
     matches: Option<String>,
-    /// Whether tools are offered, or the names of some that are.
+    /// The presence of offered tools, or the names of some of them.
     tools: Option<Tools>,
     /// One more than the assistant's messages so far.
     turn: Option<usize>,
@@ -102,13 +101,13 @@ pub(super) fn answer(file: &Path, request: &ChatRequest<'_>, limits: RenderLimit
     Err(lost("no-reply", message))
 }
 
-/// Why a file of replies could not be used; nothing where it could.
+/// Returns the reason why a file of replies could not be used; nothing where it could.
 pub(super) fn problem(file: &Path) -> Option<String> {
     read(file).err().map(|error| error.message)
 }
 
 fn read(file: &Path) -> Result<Vec<Scripted>, ToolError> {
-    let unreadable = |error: &io::Error| coded("store", format!("`{}` cannot be read: {error}", file.display()));
+    let unreadable = |error: &io::Error| ToolError::coded("store", format!("`{}` cannot be read: {error}", file.display()));
     let size = fs::metadata(file).map_err(|error| unreadable(&error))?.len();
     if size > MAX_FILE {
         return Err(lost("no-reply", format!("`{}` is {size} bytes, more than {MAX_FILE}", file.display())));

@@ -10,8 +10,8 @@ const ONE: [&str; 2] = ["items", "additionalProperties"];
 const LISTS: [&str; 3] = ["anyOf", "oneOf", "prefixItems"];
 const MAPPINGS: [&str; 3] = ["properties", "$defs", "definitions"];
 
-/// Whether a schema is in the common strict subset: an object at its root, each object closed with every property required, and no keyword that
-/// endpoints refuse.
+/// Returns whether a schema is in the common strict subset: an object at its root, each object closed with every property required, and no keyword
+/// that endpoints refuse.
 pub(super) fn is_strict(schema: &Value) -> bool {
     schema.get("type").and_then(Value::as_str) == Some("object") && fits(schema)
 }

@@ -10,10 +10,11 @@ use std::{
 use serde::Deserialize;
 use trellis_core::syntax::duration;
 
-use super::Process;
+use super::{Process, SealedProcess};
 use crate::binding::{
     config::{ConfigReader, Plain, Wait, given},
     kind::{Carrier, Site},
+    sealed::SealedTexts,
 };
 
 pub(in crate::binding) const GRACE: Duration = Duration::from_secs(5);
@@ -34,7 +35,13 @@ struct ProcessConfig {
 
 /// Reads `process:` and the keys beside it.
 pub(in crate::binding) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Carrier> {
-    process(reader, site).map(Carrier::new)
+    let process = process(reader, site)?;
+    let env = SealedTexts::read(site.config, "env", reader.config.get("env"));
+    Some(if env.names().is_empty() {
+        Carrier::new(process)
+    } else {
+        Carrier::new(SealedProcess { process, env, secrets: site.host.secrets.clone() })
+    })
 }
 
 fn process(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Process> {

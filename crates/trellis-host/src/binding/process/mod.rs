@@ -1,7 +1,8 @@
 //! Processes as tools: `process: [cmd, …]` (language C.4).
 //!
 //! No shell. Arguments go as JSON into `TRELLIS_ARGS` and, with a newline behind them, to standard input. JSON or text comes from standard output;
-//! a non-zero exit is an error result with the end of standard error (`stderr.rs`). A tool that must stop gets SIGTERM, and SIGKILL after its grace period.
+//! a non-zero exit is an error result with the end of standard error (`stderr.rs`). A tool that must stop gets SIGTERM, and SIGKILL after its grace
+//! period.
 //!
 //! **Invariant:** when a run is over, or dropped, its whole process group is gone, and never more than the bound of its output was kept.
 
@@ -30,24 +31,25 @@ use super::{
     job::{after, stopped, timed_out},
     kind::{Answer, Binding, Obstacle, Pending},
     output,
+    sealed::SealedTexts,
 };
-use crate::secrets::is_withheld;
+use crate::secrets::{Secrets, is_withheld};
 
 /// Arguments of so many bytes no longer fit one variable of the environment (on Linux): they go to standard input only, and
 /// `TRELLIS_ARGS_ON_STDIN=1` says so.
 pub const MAX_ENV_ARGS: usize = (128 << 10) - "TRELLIS_ARGS=\0".len();
 
-/// How long output is awaited after the tool itself ended: what it left behind may hold the pipe open for ever.
+/// The time for which output is awaited after the tool itself ended: a process that it left behind may hold the pipe open for ever.
 const DRAIN: Duration = Duration::from_millis(250);
 
-/// How a tool is started.
+/// A tool that is started as a process.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Process {
     /// The project file that binds it.
     pub(super) file: FilePath,
     /// The command as written.
     pub(super) command: String,
-    /// What is started: a path, or a name that `PATH` knows.
+    /// The program: a path, or a name that `PATH` knows.
     pub(super) program: PathBuf,
     pub(super) args: Vec<String>,
     pub(super) env: BTreeMap<String, String>,
@@ -62,13 +64,40 @@ impl Binding for Process {
         Box::pin(async move { self.run_to_end(job).await.into() })
     }
 
-    /// What would keep it from starting, as far as can be told without starting it.
+    /// Returns the obstacles to its start, as far as can be told without starting it.
     fn obstacles(&self) -> Vec<Obstacle> {
         let obstacle = |why: String| match why.split_once("; ") {
             Some((why, remedy)) => Obstacle::new("process.0", why).help(remedy),
             None => Obstacle::new("process.0", why),
         };
         start::foreseen(self).into_iter().map(obstacle).collect()
+    }
+}
+
+/// A process with secrets in its environment, which are looked up for each call (world 9.2).
+#[derive(Debug)]
+struct SealedProcess {
+    process: Process,
+    env: SealedTexts,
+    secrets: Secrets,
+}
+
+impl Binding for SealedProcess {
+    fn run<'a>(&'a self, job: Job<'a>) -> Pending<'a, Answer> {
+        Box::pin(async move {
+            let (env, mask) = match self.env.fill(&self.secrets) {
+                Ok(filled) => filled,
+                Err(error) => return Err(error).into(),
+            };
+            let process = Process { env, ..self.process.clone() };
+            let job = Job { mask: job.mask.clone().and(&mask), ..job };
+            let result = process.run_to_end(job).await;
+            result.map(|value| mask.value(value)).map_err(|error| mask.error(error)).into()
+        })
+    }
+
+    fn obstacles(&self) -> Vec<Obstacle> {
+        self.process.obstacles()
     }
 }
 
@@ -125,13 +154,13 @@ impl Process {
         command
     }
 
-    /// Why the system refused to start it, as the end of a sentence.
+    /// Returns the reason why the system refused to start it, as the end of a sentence.
     #[cfg(feature = "mcp")]
     pub(super) fn refusal(&self, error: &io::Error) -> String {
         start::reason(self, error)
     }
 
-    /// Why the system would refuse to start it, as far as that can be told without starting it.
+    /// Returns the reason why the system would refuse to start it, as far as that can be told without starting it.
     #[cfg(feature = "mcp")]
     pub(super) fn foreseen(&self) -> Option<String> {
         start::foreseen(self)
@@ -171,9 +200,9 @@ struct RunningProcess {
     written: usize,
     printed: Vec<u8>,
     limit: usize,
-    /// What the limit is called.
+    /// The name of the limit.
     bound: &'static str,
-    /// Whether it printed too much: the rest is read, so that it can end, and thrown away.
+    /// True if it printed too much: the rest is read, so that it can end, and thrown away.
     overflown: bool,
     errors: ErrorStream,
 }
@@ -272,7 +301,7 @@ impl RunningProcess {
         ToolError::new(format!("`{tool}` {printed}, and was stopped"))
     }
 
-    /// What a process that exited comes to.
+    /// Returns the result of a process that exited.
     fn result(&mut self, tool: &str, status: ExitStatus) -> Result<Value, ToolError> {
         if !status.success() {
             let message = match (self.errors.message(), status.code()) {
@@ -289,7 +318,7 @@ impl RunningProcess {
     }
 }
 
-/// How a process failed, for people.
+/// Describes for people how a process failed.
 fn how(tool: &str, status: ExitStatus) -> String {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {

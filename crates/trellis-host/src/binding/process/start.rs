@@ -1,4 +1,4 @@
-//! Why a process did not start: the binding, the file, the remedy.
+//! Reasons why a process did not start: the binding, the file, the remedy.
 
 use std::{
     env,
@@ -11,7 +11,7 @@ use trellis_core::{ToolError, Value};
 
 use super::Process;
 
-/// What the system's refusal to start a process comes to.
+/// The error for the system's refusal to start a process.
 pub(super) fn refused(process: &Process, tool: &str, error: &io::Error) -> ToolError {
     let why = reason(process, error);
     ToolError::new(format!("the binding `{tool}` of `{}` cannot start: {why}", process.file))
@@ -22,7 +22,7 @@ pub(super) fn reason(process: &Process, error: &io::Error) -> String {
     folder(process).unwrap_or_else(|| program(process, error))
 }
 
-/// What the system would refuse, as far as can be told without starting anything.
+/// The reason for which the system would refuse, as far as can be told without starting anything.
 pub(super) fn foreseen(process: &Process) -> Option<String> {
     folder(process).or_else(|| {
         let is_path = process.program.components().count() > 1;
@@ -32,7 +32,7 @@ pub(super) fn foreseen(process: &Process) -> Option<String> {
     })
 }
 
-/// How the system would refuse to start a file.
+/// The error with which the system would refuse to start a file.
 fn refusal(file: &Path) -> Option<io::ErrorKind> {
     let file = &started(file);
     match file.metadata() {
@@ -68,7 +68,7 @@ fn through_env(process: &Process) -> Option<String> {
     Some(format!("the interpreter `{named}` of `{command}` is not on the PATH; install it, or correct the script's `#!` line"))
 }
 
-/// What is wrong with the folder that it should run in.
+/// The mistake in the folder that it should run in.
 fn folder(process: &Process) -> Option<String> {
     let cwd = process.cwd.display();
     match process.cwd.join(".").metadata() {
@@ -81,7 +81,7 @@ fn folder(process: &Process) -> Option<String> {
     }
 }
 
-/// What is wrong with the program itself.
+/// The mistake in the program itself.
 fn program(process: &Process, error: &io::Error) -> String {
     let command = &process.command;
     let is_path = process.program.components().count() > 1;
@@ -116,7 +116,7 @@ fn program(process: &Process, error: &io::Error) -> String {
 /// The first line of a script.
 struct Shebang {
     interpreter: String,
-    /// What `env` is to look for.
+    /// The program that `env` is to look for.
     through_env: Option<String>,
     has_carriage_return: bool,
 }
@@ -135,7 +135,7 @@ impl Shebang {
     }
 }
 
-/// Whether the `PATH` that the process gets knows a name.
+/// Returns whether the `PATH` that the process gets knows a name.
 fn is_on_path(process: &Process, name: &str) -> bool {
     let path = process.env.get("PATH").map(Into::into).or_else(|| env::var_os("PATH")).unwrap_or_default();
     env::split_paths(&path).map(|folder: PathBuf| started(&process.cwd.join(folder).join(name))).any(|file| file.is_file())

@@ -5,7 +5,7 @@ use tokio::time::Instant;
 use super::super::{Progress, output::OutputTail, progress::ProgressLines};
 use crate::secrets::{Mask, Masker, StreamEnd};
 
-/// What a process writes on standard error.
+/// The standard error of a process.
 pub(super) struct ErrorStream {
     masker: Masker,
     taken: Taken,
@@ -14,7 +14,7 @@ pub(super) struct ErrorStream {
     limit: u64,
 }
 
-/// What becomes of it once it is masked.
+/// The parts that are kept of it once it is masked.
 #[derive(Default)]
 struct Taken {
     tail: OutputTail,
@@ -50,7 +50,7 @@ impl ErrorStream {
         self.limit
     }
 
-    /// Whether there was more than its bound.
+    /// Returns whether there was more than its bound.
     pub(super) fn is_over(&self) -> bool {
         self.read > self.limit
     }

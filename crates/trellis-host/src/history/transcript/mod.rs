@@ -52,8 +52,10 @@ pub fn transcript(engine: &Engine, history: &History, until: Option<u64>) -> Res
         Entry::Start { origin: None, .. } => Author::started(engine, record),
         _ => Author::stored(engine, history.at(record.seq)?, record.seq),
     };
-    for (at, record) in history.records[..upto].iter().enumerate().skip(first + 1) {
-        author.take(record, &history.records[at + 1..upto]);
+    // What a child comes to is the result of its call.
+    let own: Vec<Record> = history.records[first..upto].iter().filter(|record| record.child.is_none()).cloned().collect();
+    for (at, record) in own.iter().enumerate().skip(1) {
+        author.take(record, &own[at + 1..]);
     }
     Ok(author.finish())
 }
@@ -64,15 +66,16 @@ fn beginning(history: &History, upto: usize) -> usize {
     let is_beginning = |at: usize| {
         let record = &records[at];
         let is_first = at == 0 || records[at - 1].seq + 1 != record.seq;
-        is_first
-            || match &record.entry {
-                Entry::Start { .. } | Entry::Move { .. } | Entry::Context { .. } => true,
-                Entry::Reload { state } => {
-                    let kept = history.at(record.seq - 1).map(|before| State { program: state.program.clone(), ..before });
-                    kept.is_ok_and(|kept| kept != **state)
+        is_first && record.child.is_none()
+            || record.child.is_none()
+                && match &record.entry {
+                    Entry::Start { .. } | Entry::Move { .. } | Entry::Context { .. } => true,
+                    Entry::Reload { state, .. } => {
+                        let kept = history.at(record.seq - 1).map(|before| State { program: state.program.clone(), ..before });
+                        kept.is_ok_and(|kept| kept != **state)
+                    }
+                    _ => false,
                 }
-                _ => false,
-            }
     };
     (0..upto).rev().find(|&at| is_beginning(at)).unwrap_or(0)
 }
@@ -131,8 +134,13 @@ impl<'e> Author<'e> {
 
     /// Takes a record, with those behind it: what passes through is passed on by itself.
     fn take(&mut self, record: &Record, behind: &[Record]) {
+        let Some(mut state) = self.state.clone() else { return };
+        if matches!(record.entry, Entry::Leave { .. }) {
+            state.apply(&record.changes);
+            self.state = Some(state);
+            return;
+        }
         let Some(moment) = record.moment() else { return };
-        let Some(state) = self.state.clone() else { return };
         // A sleep that is over, and an empty input, are handed in; what passes through was passed on already.
         let is_waiting = state.status == Status::WaitingForInput && state.step <= step_before(record);
         let is_passed = moment.input == Input::Pass && !is_waiting;

@@ -35,7 +35,7 @@ pub(super) struct ScoreFile {
     /// Its path as the glob writes it.
     pub(super) shown: String,
     path: PathBuf,
-    /// When it was written, in milliseconds since 1970.
+    /// The time of its last write, in milliseconds since 1970.
     pub(super) modified: Option<u64>,
 }
 

@@ -28,7 +28,7 @@ use crate::environment::Environment;
 /// Notes about files that were skipped; there may be thousands.
 const MAX_NOTES: usize = 8;
 
-/// What a score in files means for a call.
+/// A lock that decides about a call by a score in files.
 #[derive(Clone, Debug)]
 pub struct ScoreLock {
     pub(crate) files: FileGlob,
@@ -47,7 +47,7 @@ pub struct ScoreLock {
     /// The risk in the arguments of the call.
     pub(crate) risk: KeyPath,
     pub(crate) risk_below: f64,
-    /// How far ahead of the clock a file may be.
+    /// The time by which a file may be ahead of the clock.
     pub(crate) future: Duration,
 }
 

@@ -1,6 +1,6 @@
 //! One line from the other end becomes a command.
 
-use trellis_core::{Input, Value};
+use trellis_core::{Input, SessionId, Value};
 
 use crate::{
     runner::console::Command,
@@ -19,20 +19,20 @@ pub(super) fn parse(line: &str) -> Command {
 }
 
 fn command(reply: Reply) -> Command {
-    let of = |seq: Option<u64>, answer: Command| match seq {
-        Some(seq) => Command::Numbered { seq, answer: Box::new(answer) },
-        None => answer,
+    let of = |seq: Option<u64>, to: Option<SessionId>, answer: Command| match (seq, to) {
+        (None, None) => answer,
+        (seq, to) => Command::Addressed { seq, to, answer: Box::new(answer) },
     };
     match reply {
-        Reply::Input { input: Value::Text(text), seq } => of(seq, Command::Input(Input::Text(text.to_string()))),
-        Reply::Input { input, seq } => of(seq, Command::Input(Input::Value(input))),
+        Reply::Input { input: Value::Text(text), seq, to } => of(seq, to, Command::Input(Input::Text(text.to_string()))),
+        Reply::Input { input, seq, to } => of(seq, to, Command::Input(Input::Value(input))),
         Reply::ToolResult { tool_result } => Command::Result(tool_result.into()),
-        Reply::Signal { signal } => Command::Signal(signal),
+        Reply::Signal { signal, to } => of(None, to, Command::Signal(signal)),
         Reply::Approve { approve } => Command::Approve { id: Some(approve.as_str().into()), yes: true },
         Reply::Deny { deny } => Command::Approve { id: Some(deny.as_str().into()), yes: false },
         Reply::Predicate { predicate } => Command::Predicate { id: predicate.id.to_string(), value: predicate.value },
-        Reply::Context { context, seq } => of(seq, Command::Context(context)),
-        Reply::Keep { keep, seq } => of(seq, Command::Keep(keep)),
+        Reply::Context { context, seq } => of(seq, None, Command::Context(context)),
+        Reply::Keep { keep, seq } => of(seq, None, Command::Keep(keep)),
     }
 }
 
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn an_answer_may_name_its_question() {
         let numbered = |line: &str| match parse(line) {
-            Command::Numbered { seq, answer } => (seq, *answer),
+            Command::Addressed { seq: Some(seq), to: None, answer } => (seq, *answer),
             other => panic!("{other:?}"),
         };
         assert_eq!(numbered(r#"{"input":"x","seq":3}"#), (3, Command::Input(Input::Text("x".into()))));

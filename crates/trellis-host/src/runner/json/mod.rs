@@ -11,18 +11,18 @@ use std::{collections::VecDeque, fmt, io};
 
 use serde::Serialize;
 use tokio::io::{AsyncBufRead, AsyncWrite, AsyncWriteExt};
-use trellis_core::id::CallId;
+use trellis_core::{SessionId, id::CallId, state::PendingCall};
 
 use self::incoming::{bad, parse};
 use super::{
     console::{Asking, Awaited, Command, Console, Note, Reloaded},
-    lines::{Line, LineReader},
+    lines::{self, LineReader},
 };
 use crate::{
     controls::escaped,
     sessions,
     wire::{
-        ApprovalQuestion, Call, CallResult, Delta, End, InputQuestion, KeepQuestion, KeysQuestion, PolicyDecision, PredicateQuestion,
+        ApprovalQuestion, Call, CallResult, Delta, End, InputQuestion, KeepQuestion, KeysQuestion, Line, PolicyDecision, PredicateQuestion,
         Progress, Refusal, Reload, SessionEvent, Stop,
     },
 };
@@ -37,6 +37,8 @@ pub struct JsonLines<R, W> {
     limit: u64,
     /// Parts that were printed last, and whether as calls.
     parts: VecDeque<(CallId, bool)>,
+    /// The child whose lines are printed.
+    child: Option<SessionId>,
 }
 
 /// Parts that are remembered as printed: more than can be open at once.
@@ -45,7 +47,7 @@ const PARTS: usize = 256;
 impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> JsonLines<R, W> {
     /// Lines from `reader`, lines to `writer`; a line is at most `limit` bytes, which must hold inputs and results of tools.
     pub fn new(reader: R, writer: W, limit: u64) -> Self {
-        Self { lines: LineReader::new(reader), writer, early: VecDeque::new(), early_bytes: 0, limit, parts: VecDeque::new() }
+        Self { lines: LineReader::new(reader), writer, early: VecDeque::new(), early_bytes: 0, limit, parts: VecDeque::new(), child: None }
     }
 
     /// Whether a part was not printed yet, as a call or as a question for its approval: each comes once.
@@ -61,8 +63,13 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> JsonLines<R, W> {
         is_new
     }
 
+    /// Whether a call may wait beside others, which are asked about again and again.
+    fn is_shown_once(&self, call: &PendingCall) -> bool {
+        call.part.is_some() || self.child.is_some()
+    }
+
     async fn print(&mut self, line: &impl Serialize) -> io::Result<()> {
-        let line = serde_json::to_string(line).map_err(io::Error::other)?;
+        let line = serde_json::to_string(&Line { line, child: self.child.as_ref() }).map_err(io::Error::other)?;
         let line = format!("{}\n", escaped(&line));
         self.writer.write_all(line.as_bytes()).await?;
         self.writer.flush().await
@@ -72,11 +79,13 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> JsonLines<R, W> {
     async fn next(&mut self) -> io::Result<(Command, u64)> {
         loop {
             return Ok(match self.lines.next(self.limit).await? {
-                Line::Text(line) if line.trim().is_empty() => continue,
-                Line::Text(line) => (parse(&line), line.len() as u64),
-                Line::NotUtf8 => (bad("not-utf8", "the line is not UTF-8"), 0),
-                Line::TooLong { size, limit } => (bad("line-too-long", format!("the line is {size} bytes, the limit is {limit}")), 0),
-                Line::End => (Command::End, 0),
+                lines::Line::Text(line) if line.trim().is_empty() => continue,
+                lines::Line::Text(line) => (parse(&line), line.len() as u64),
+                lines::Line::NotUtf8 => (bad("not-utf8", "the line is not UTF-8"), 0),
+                lines::Line::TooLong { size, limit } => {
+                    (bad("line-too-long", format!("the line is {size} bytes, the limit is {limit}")), 0)
+                }
+                lines::Line::End => (Command::End, 0),
             });
         }
     }
@@ -97,8 +106,9 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for JsonLines<R, W>
             Note::Delta(call, delta) => SessionEvent::Delta(Delta::new(call.id.clone(), delta)),
             // What is slept has its length in the graph; the other end has nothing to do.
             Note::Awaiting(others) => {
-                for stop in others {
-                    match stop {
+                for waiting in others {
+                    self.child.clone_from(&waiting.child);
+                    match &waiting.stop {
                         sessions::Stop::Call { call, .. } if self.is_new(&call.id, true) => {
                             self.print(&Stop::CallTool(Call::from(&**call))).await?;
                         }
@@ -114,7 +124,10 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for JsonLines<R, W>
             Note::Reload(Reloaded::Sound { moved, .. }) => SessionEvent::Reload(Reload::sound(*moved)),
             Note::Reload(Reloaded::Broken { findings, since }) => SessionEvent::Reload(Reload::broken(findings.json.clone(), Some(*since))),
             Note::Error { code, message } => SessionEvent::Error(Refusal::new(code, message)),
-            Note::End(summary) => return self.print(&Stop::End(End::from(summary))).await,
+            Note::End(summary) => {
+                self.child = None;
+                return self.print(&Stop::End(End::from(summary))).await;
+            }
         };
         self.print(&event).await
     }
@@ -125,8 +138,8 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for JsonLines<R, W>
             // After an error the request still stands.
             _ if asking.again => return Ok(()),
             Awaited::Input(request) => Stop::RequestInput(InputQuestion::new(request, seq)),
-            Awaited::Approval(call) if call.part.is_some() && !self.is_new(&call.id, false) => return Ok(()),
-            Awaited::Result(call) if call.part.is_some() && !self.is_new(&call.id, true) => return Ok(()),
+            Awaited::Approval(call) if self.is_shown_once(call) && !self.is_new(&call.id, false) => return Ok(()),
+            Awaited::Result(call) if self.is_shown_once(call) && !self.is_new(&call.id, true) => return Ok(()),
             Awaited::Approval(call) => Stop::Approval(ApprovalQuestion::from(call)),
             Awaited::Result(call) => Stop::CallTool(Call::from(call)),
             Awaited::Predicate { id, name } => Stop::Predicate(PredicateQuestion::new(id, name)),
@@ -135,6 +148,10 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for JsonLines<R, W>
             Awaited::Nothing => return Ok(()),
         };
         self.print(&stop).await
+    }
+
+    fn about(&mut self, child: Option<&SessionId>) {
+        self.child = child.cloned();
     }
 
     async fn read(&mut self, awaited: Awaited<'_>) -> io::Result<Command> {

@@ -8,6 +8,7 @@ mod value;
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
+use trellis_core::ToolError;
 use zeroize::Zeroizing;
 
 pub use self::stream::MaskStream;
@@ -99,12 +100,25 @@ impl Mask {
         if masked == text { Cow::Borrowed(text) } else { Cow::Owned(masked) }
     }
 
+    /// An error without secrets: its message, its code and its data.
+    pub fn error(&self, error: ToolError) -> ToolError {
+        if self.is_empty() {
+            return error;
+        }
+        ToolError {
+            message: self.text(&error.message).into_owned(),
+            code: error.code.map(|code| self.value(code)),
+            data: error.data.map(|data| self.value(data)),
+            ..error
+        }
+    }
+
     /// A text that comes in pieces.
     pub fn stream(&self) -> MaskStream {
         MaskStream::new(self.clone())
     }
 
-    /// Whether there is nothing to mask.
+    /// Returns whether there is nothing to mask.
     pub fn is_empty(&self) -> bool {
         self.0.texts.is_empty()
     }

@@ -1,7 +1,7 @@
 //! Secrets in streams: masked before a stream is cut, kept or shown.
 //!
-//! A stream comes in pieces, and a secret may begin in one and end in another. [`Masker`] holds back what may be the beginning of a secret until enough
-//! of the stream has come to tell. So nothing that takes its output, whether it cuts lines or keeps an end, ever has a part of a secret.
+//! A stream comes in pieces, and a secret may begin in one and end in another. [`Masker`] holds back what may be the beginning of a secret until
+//! enough of the stream has come to tell. So nothing that takes its output, whether it cuts lines or keeps an end, ever has a part of a secret.
 //!
 //! **Invariant:** what is held back is shorter than the longest form of a secret; everything else is handed on at once.
 
@@ -16,11 +16,11 @@ pub(crate) struct Masker {
     mask: Mask,
     /// The end of the stream so far, which may be the beginning of a secret.
     held: Zeroizing<Vec<u8>>,
-    /// How many bytes of `held` belong to a secret that is masked already.
+    /// The number of bytes of `held` that belong to a secret that is masked already.
     covered: usize,
 }
 
-/// How a stream came to its end.
+/// The way in which a stream came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StreamEnd {
     /// All of it came.
@@ -29,7 +29,7 @@ pub(crate) enum StreamEnd {
     Cut,
 }
 
-/// Whether a text begins with a secret.
+/// The relation of the beginning of a text to a secret.
 enum Match {
     /// With one of so many bytes.
     Whole(usize),

@@ -6,7 +6,7 @@ use trellis_core::Value;
 
 use super::*;
 
-/// What comes of a stream in pieces.
+/// Returns a masked stream that came in pieces.
 fn masked(mask: &Mask, pieces: &[&[u8]], end: StreamEnd) -> String {
     let (mut masker, mut out) = (Masker::new(mask.clone()), Vec::new());
     for piece in pieces {

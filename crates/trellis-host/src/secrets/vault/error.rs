@@ -31,7 +31,7 @@ pub enum VaultError {
     Key {
         /// The file or variable.
         place: String,
-        /// What it holds instead.
+        /// The content that it has instead.
         what: String,
     },
     /// A file that is no vault.
@@ -74,15 +74,15 @@ pub enum VaultError {
     Io {
         /// The file.
         file: PathBuf,
-        /// What was tried.
+        /// The action that was tried.
         verb: &'static str,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
 }
 
 impl VaultError {
-    /// What the system says of a file.
+    /// Returns the error of the system about a file.
     pub(super) fn io(file: impl Into<PathBuf>, verb: &'static str) -> impl FnOnce(io::Error) -> Self {
         let file = file.into();
         move |error| Self::Io { file, verb, error }

@@ -15,7 +15,7 @@ use super::{
     file,
 };
 
-/// Where the master key is.
+/// The place of the master key.
 #[derive(Clone)]
 pub(super) enum MasterKey {
     File(PathBuf),
@@ -38,7 +38,7 @@ impl MasterKey {
         Ok(Self::Given(Zeroizing::new(key)))
     }
 
-    /// Whether something stands where the key should be.
+    /// Returns whether something stands where the key should be.
     pub(super) fn exists(&self) -> bool {
         match self {
             Self::File(path) => path.symlink_metadata().is_ok(),

@@ -13,7 +13,7 @@ use super::{
     file::{Contents, for_owner},
 };
 
-/// How long another writer is waited for.
+/// The time for which another writer is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(5);
 

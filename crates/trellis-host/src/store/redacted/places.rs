@@ -67,7 +67,7 @@ pub(crate) fn appended_path(path: &KeyPath, list: &KeyPath, at: usize) -> Option
 
 fn record(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
     each(value, &mut |key, value| match key {
-        "seq" | "at" | "kind" | "from" | "to" | "program" | "origin" | "signal" | "key" => {}
+        "seq" | "at" | "kind" | "child" | "caller" | "from" | "to" | "program" | "origin" | "signal" | "key" => {}
         "began" | "entered_at" | "stepped_at" | "approved" | "asked" | "still_asked" | "question" | "blocked" | "needs" | "waits" => {}
         "decision" | "source" | "spent" => {}
         "rulings" => each(value, &mut |key, value| {
@@ -76,6 +76,13 @@ fn record(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
             }
         }),
         "state" => state(value, visit),
+        "children" => each(value, &mut |_, child| {
+            each(child, &mut |key, value| match key {
+                "here" => record(value, visit),
+                "state" => state(value, visit),
+                _ => {}
+            });
+        }),
         "changes" => changes(value, visit),
         "keys" => context(value, visit),
         "start" => each(value, &mut |key, value| match key {
@@ -114,8 +121,8 @@ fn ruling(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
 /// A whole state.
 pub(super) fn state(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
     each(value, &mut |key, value| match key {
-        "version" | "session_id" | "graph" | "program" | "current_node_id" | "status" | "attempt" | "locale" | "step" | "entered"
-        | "visits" | "abandoned" | "settled" | "rolled_back" => {}
+        "version" | "session_id" | "graph" | "is_inner" | "program" | "current_node_id" | "status" | "attempt" | "locale" | "step"
+        | "entered" | "visits" | "abandoned" | "settled" | "rolled_back" => {}
         "context" => context(value, visit),
         "pending_tool_call" => call(value, visit),
         "parts" => items(value, &mut |one| part(one, visit)),

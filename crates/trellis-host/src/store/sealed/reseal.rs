@@ -110,6 +110,7 @@ fn nothing_new(head: &Head) -> Record {
     Record {
         seq: head.next,
         at: head.at,
+        child: None,
         entry: Entry::Context { keys: Mapping::new() },
         from: Some(head.node.clone()),
         to: head.node.clone(),

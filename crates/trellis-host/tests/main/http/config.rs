@@ -38,7 +38,7 @@ fn mistakes_are_found_before_anything_is_sent() {
         (r#"{ base: "ftp://example.org", get: /a }"#, "it is no base of URLs: `ftp:` is no scheme that is spoken here; write `https://…`"),
         (r#"{ base: { default: "https://example.org" }, get: /a }"#, "`http.base` has no `env`"),
         (r#"{ base: { env: A, defualt: x }, get: /a }"#, "`http.base` has no key `defualt`"),
-        (r#"{ base: 3, get: /a }"#, "`http.base` takes a URL or `{ env: NAME, default: URL }`, not an integer"),
+        (r#"{ base: 3, get: /a }"#, "`http.base` takes a text, or `{ env: NAME, default: … }`, not an integer"),
         ("{}", "the binding `t` names no method"),
         (r#"{ get: "https://a.org/", post: "https://a.org/" }"#, "`get` and `post` exclude each other: a call is one request"),
         (r#"{ gte: "https://a.org/" }"#, "`http` has no key `gte`"),

@@ -9,7 +9,6 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::compile::cfg::is_for_children;
 
 /// Summary of one node that is called as a child.
 #[derive(Debug)]
@@ -40,26 +39,35 @@ pub(crate) fn children(program: &Program, steps: &OpTable) -> CallSummaries {
     for point in steps.points() {
         for step in steps.steps(steps.point_ops(point)) {
             let Op::Args { child: Some(child), .. } = step else { continue };
-            let of = children.entry(*child).or_insert_with(|| {
-                let node = program.node(*child);
-                let inside = reachable(program, node.gate.unwrap_or(node.body));
-                CallSummary { output: TypeId::NEVER, ends: BTreeMap::new(), callers: Vec::new(), inside }
+            let of = children.entry(*child).or_insert_with(|| CallSummary {
+                output: TypeId::NEVER,
+                ends: BTreeMap::new(),
+                callers: Vec::new(),
+                inside: Vec::new(),
             });
             if of.callers.last() != Some(&point.0) {
                 of.callers.push(point.0);
             }
         }
     }
+    for (child, of) in &mut children {
+        let node = program.node(*child);
+        let graph_of = |point: &u32| program.node(program.point(PointIndex(*point)).node).graph;
+        let is_inner = of.callers.iter().all(|caller| graph_of(caller) == node.graph);
+        of.inside = reachable(program, node.gate.unwrap_or(node.body), is_inner);
+    }
     children
 }
 
-/// The points that a session which begins at `entry` can reach by itself, without those of the children that it calls.
-fn reachable(program: &Program, entry: PointIndex) -> Vec<bool> {
+/// The points that a session which begins at `entry` can reach by itself, without those of the children that it calls. Defaults of its graph apply to
+/// it where it is called from another one (language 5.4).
+fn reachable(program: &Program, entry: PointIndex, is_inner: bool) -> Vec<bool> {
     let mut inside = vec![false; program.points.len()];
     inside[entry.index()] = true;
     let mut open = vec![entry];
     while let Some(point) = open.pop() {
-        for next in Cfg::successors(program, point).filter(|next| is_for_children(&program.edges[next.edge as usize].why)) {
+        let applies = |edge: u32| !is_inner || !program.edges[edge as usize].why.is_graph_wide();
+        for next in Cfg::successors(program, point).filter(|next| applies(next.edge)) {
             if !std::mem::replace(&mut inside[next.to.index()], true) {
                 open.push(next.to);
             }

@@ -10,7 +10,6 @@ use super::{
 };
 use crate::{
     compile::{
-        cfg::is_for_children,
         dataflow::{
             domain::{SchemaId, TypeId, TypeTable, external},
             index::to_u32,
@@ -218,7 +217,7 @@ impl<'p> Interner<'_, 'p> {
             let guard_id = asks.then(|| self.types.intern_guard(&edge.when));
             let marks = OpRange::of(&self.passage.guards[at]);
             let to = self.to(point, &edge.to, replies, edges.start + to_u32(at));
-            self.tables.steps.choices.push(Branch { guard_id, path, compares, marks, to, is_for_children: is_for_children(&edge.why) });
+            self.tables.steps.choices.push(Branch { guard_id, path, compares, marks, to, is_graph_wide: edge.why.is_graph_wide() });
         }
     }
 

@@ -10,6 +10,7 @@ use globset::{Glob, GlobMatcher};
 use trellis_core::ToolError;
 
 use super::{final_error, store_error};
+use crate::binding::frontmatter;
 
 /// Files of one folder.
 const MAX_FILES: usize = 10_000;
@@ -128,35 +129,16 @@ impl Document {
     }
 
     fn of(path: &str, text: &str) -> Self {
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let (front, body) = frontmatter(text);
-        let title = front.and_then(|front| {
-            let keys: serde_yaml::Mapping = serde_yaml::from_str(front).ok()?;
-            keys.get("title")?.as_str().map(str::to_owned)
-        });
+        let (front, text) = frontmatter::split(text);
+        let keys: Option<serde_yaml::Mapping> = serde_yaml::from_str(&front).ok();
+        let title = keys.and_then(|keys| keys.get("title")?.as_str().map(str::to_owned));
         let heading =
-            || body.lines().find_map(|line| Some(line.strip_prefix('#')?.trim_start_matches('#').strip_prefix(' ')?.trim().to_owned()));
-        Self { title: title.or_else(heading).unwrap_or_else(|| path.to_owned()), text: body.to_owned() }
+            || text.lines().find_map(|line| Some(line.strip_prefix('#')?.trim_start_matches('#').strip_prefix(' ')?.trim().to_owned()));
+        Self { title: title.or_else(heading).unwrap_or_else(|| path.to_owned()), text }
     }
 }
 
-/// The YAML before a text, if it begins with some, and the text behind it.
-pub(in crate::binding::builtin) fn frontmatter(text: &str) -> (Option<&str>, &str) {
-    let split = || {
-        let rest = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n"))?;
-        let mut at = 0;
-        for line in rest.split_inclusive('\n') {
-            if line.trim_end() == "---" {
-                return Some((&rest[..at], &rest[at + line.len()..]));
-            }
-            at += line.len();
-        }
-        None
-    };
-    split().map_or((None, text), |(front, body)| (Some(front), body))
-}
-
-/// Whether a file, links resolved, lies below a folder.
+/// Returns whether a file, links resolved, lies below a folder.
 fn is_within(root: &Path, file: &Path) -> bool {
     fs::canonicalize(file).is_ok_and(|real| real.starts_with(root))
 }
@@ -171,7 +153,7 @@ mod tests {
         assert_eq!(title("---\ntitle: Lamps\n---\n# Other\n"), "Lamps");
         assert_eq!(title("Text.\n\n## Desk lamps \n"), "Desk lamps");
         assert_eq!(title("---\ntitle: [no\n---\n#hash\n"), "a/b.md");
-        assert_eq!(Document::of("x", "---\ntitle: T\n---\nBody.\n").text, "Body.\n");
+        assert_eq!(Document::of("x", "---\ntitle: T\n---\nBody.\n").text, "Body.");
     }
 
     #[cfg(unix)]

@@ -53,7 +53,7 @@ impl Index {
         Ok(connection)
     }
 
-    /// Whether it was made of files that are still the same.
+    /// Returns whether it was made of files that are still the same.
     pub(super) fn is_of(&self, stamps: &[Stamp]) -> bool {
         self.stamps == stamps
     }

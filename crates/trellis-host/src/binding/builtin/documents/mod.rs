@@ -18,7 +18,7 @@ use trellis_core::{ToolError, Value};
 
 use self::index::Index;
 pub(in crate::binding::builtin) use self::{
-    folder::{Document, Listing, frontmatter},
+    folder::{Document, Listing},
     index::Hit,
 };
 use super::{BuiltinConfig, Request, Tool, final_error, number, store_error, text};

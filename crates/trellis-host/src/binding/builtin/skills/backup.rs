@@ -1,6 +1,6 @@
 //! A copy of declared paths, and the way back to it, byte for byte.
 //!
-//! Files, folders and links are noted with their modes, and absent paths as absent. The way back writes what differs, removes
+//! Files, folders and links are noted with their modes, files with their times, and absent paths as absent. The way back writes what differs, removes
 //! what was absent, and may be cut off anywhere and gone again.
 //!
 //! **Invariant:** nothing is written through a link, and a file is replaced as a whole.
@@ -10,6 +10,7 @@ use std::{
     fs::{self, File},
     io::{self, Read, Write},
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,9 @@ pub(super) enum SavedEntry {
         size: u64,
         crc: u32,
         copy: usize,
+        /// When it was written; backups of earlier versions do not say.
+        #[serde(default)]
+        modified: Option<SystemTime>,
     },
     /// A folder: with all that it holds, or on the way to something that was declared.
     Folder {
@@ -95,7 +99,7 @@ impl Saving<'_> {
             Some(about) if about.is_file() => {
                 let (size, crc) = copy(&real, &self.copies.join(self.next.to_string()))?;
                 self.next += 1;
-                SavedEntry::File { mode: mode(&about), size, crc, copy: self.next - 1 }
+                SavedEntry::File { mode: mode(&about), size, crc, copy: self.next - 1, modified: about.modified().ok() }
             }
             Some(_) => return Err(io::Error::other(format!("`{}` is neither file, folder nor link", path.display()))),
         };
@@ -124,7 +128,10 @@ pub(super) fn restore(workspace: &Path, saved: &SavedTree, copies: &Path) -> io:
                     prune(path, &real, saved)?;
                 }
             }
-            SavedEntry::File { mode, size, crc, copy } => write(&real, &copies.join(copy.to_string()), (*size, *crc), *mode)?,
+            SavedEntry::File { mode, size, crc, copy, modified } => {
+                write(&real, &copies.join(copy.to_string()), (*size, *crc), *modified)?;
+                set_mode(&real, *mode)?;
+            }
             SavedEntry::Link { target } if fs::read_link(&real).is_ok_and(|found| found == *target) => {}
             SavedEntry::Link { target } => {
                 remove(&real)?;
@@ -178,8 +185,8 @@ fn make_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Puts a copy in the place of a file, unless that has the same bytes.
-fn write(path: &Path, copy: &Path, (size, crc): (u64, u32), mode: u32) -> io::Result<()> {
+/// Puts a copy in the place of a file, unless that has the same bytes, and gives it its time again.
+fn write(path: &Path, copy: &Path, (size, crc): (u64, u32), modified: Option<SystemTime>) -> io::Result<()> {
     let draft = path.with_file_name(DRAFT);
     remove(&draft)?;
     let about = about(path)?;
@@ -187,20 +194,26 @@ fn write(path: &Path, copy: &Path, (size, crc): (u64, u32), mode: u32) -> io::Re
         // A file that may not be read is written anew.
         measure(path, &mut io::sink()).is_ok_and(|found| found == (size, crc)) && is_equal(path, copy)?
     };
-    if !is_same {
+    if is_same {
+        if let Some(modified) = modified.filter(|modified| about.is_some_and(|about| about.modified().ok() != Some(*modified))) {
+            // Only its owner may; the bytes are there.
+            let _ = File::open(path).and_then(|file| file.set_modified(modified));
+        }
+    } else {
         let mut file = File::create(&draft)?;
         if measure(copy, &mut file)? != (size, crc) {
             drop(file);
             remove(&draft)?;
             return Err(io::Error::other(format!("the copy `{}` is damaged", copy.display())));
         }
+        modified.map_or(Ok(()), |modified| file.set_modified(modified))?;
         file.sync_all()?;
         if about.is_some_and(|about| about.is_dir()) {
             remove(path)?;
         }
         fs::rename(&draft, path)?;
     }
-    set_mode(path, mode)
+    Ok(())
 }
 
 fn is_equal(one: &Path, other: &Path) -> io::Result<bool> {

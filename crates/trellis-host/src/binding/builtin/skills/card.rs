@@ -5,9 +5,10 @@ use std::{collections::BTreeMap, path::Path, time::Duration};
 use serde::Deserialize;
 use trellis_core::{Mapping, Value, schema::Schema, span::Span, syntax::duration};
 
-use super::{super::documents::frontmatter, paths};
+use super::paths;
 use crate::binding::{
     config::{ConfigReader, Wait, given},
+    frontmatter,
     job::span,
 };
 
@@ -79,9 +80,8 @@ impl SkillCard {
     /// # Errors
     /// All its mistakes.
     pub(super) fn parse(id: &str, source: &str, workspace: &Path, state: &Path) -> Result<Self, Vec<CardMistake>> {
-        let source = source.strip_prefix('\u{feff}').unwrap_or(source);
-        let (front, text) = frontmatter(source);
-        let config = mapping(front).map_err(|mistake| vec![mistake])?;
+        let (front, text) = frontmatter::split(source);
+        let config = mapping(&front).map_err(|mistake| vec![mistake])?;
         let mut found = Vec::new();
         let keys = read(&config, &mut found);
         let mut mistake = |message: String, help: &str| found.push(CardMistake { message, help: Some(help.to_owned()) });
@@ -135,10 +135,7 @@ impl SkillCard {
     /// Lists the problems of arguments, a line each.
     pub(super) fn problems(&self, args: &Mapping) -> Vec<String> {
         let Some(schema) = &self.required_inputs else { return Vec::new() };
-        let breaches = schema.breaches(&Value::Map(args.clone())).into_iter();
-        breaches
-            .map(|breach| if breach.pointer.is_empty() { breach.message } else { format!("`{}`: {}", breach.pointer, breach.message) })
-            .collect()
+        schema.breaches(&Value::Map(args.clone())).iter().map(ToString::to_string).collect()
     }
 
     /// Returns the card as `skills.card` gives it; keys that are not written are left out.
@@ -167,9 +164,9 @@ impl SkillCard {
 }
 
 /// The frontmatter as a mapping; none is an empty one.
-fn mapping(front: Option<&str>) -> Result<Mapping, CardMistake> {
+fn mapping(front: &str) -> Result<Mapping, CardMistake> {
     let mistake = |message: String| CardMistake { message, help: Some("write `key: value` lines between two lines `---`".to_owned()) };
-    match serde_yaml::from_str::<Value>(front.unwrap_or_default()) {
+    match serde_yaml::from_str::<Value>(front) {
         Ok(Value::Map(keys)) => Ok(keys),
         Ok(Value::Null) => Ok(Mapping::default()),
         Ok(other) => Err(mistake(format!("its frontmatter is {}, no mapping", other.kind()))),

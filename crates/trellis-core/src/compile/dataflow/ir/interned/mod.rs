@@ -121,8 +121,8 @@ pub(crate) struct Branch {
     pub(crate) compares: bool,
     pub(crate) marks: OpRange,
     pub(crate) to: BranchTarget,
-    /// True if a session that is a child can take the edge; graph-wide keys do not apply to it (language 5.4).
-    pub(crate) is_for_children: bool,
+    /// True if the edge is a default of the graph, which children of the same graph do not take (language 5.4).
+    pub(crate) is_graph_wide: bool,
 }
 
 /// Target of a branch.
@@ -296,7 +296,7 @@ impl OpTable {
     /// Returns true if two points have the same targets, and both return an output or neither does.
     pub(crate) fn lead_alike(&self, a: &PointOps, b: &PointOps) -> bool {
         let leads = |point_ops: &PointOps| {
-            self.choices[range(&point_ops.choices)].iter().map(|choice| (choice.to, choice.is_for_children)).collect::<Vec<_>>()
+            self.choices[range(&point_ops.choices)].iter().map(|choice| (choice.to, choice.is_graph_wide)).collect::<Vec<_>>()
         };
         a.output.is_some() == b.output.is_some() && leads(a) == leads(b)
     }

@@ -117,7 +117,7 @@ fn a_card_is_looked_up_among_files_and_its_inputs_are_checked() {
 
     let check = |args: &str| shop.ask(SkillQuestion::Check, &format!(r#"{{"skill_id": "tidy_logs", "args": {args}}}"#)).unwrap().to_json();
     assert_eq!(check(r#"{"days": 3}"#), r#"{"problems":[],"valid":true}"#);
-    assert!(check(r#"{"days": "x"}"#).contains(r#""valid":false"#) && check(r#"{"days": "x"}"#).contains("`/days`"));
+    assert!(check(r#"{"days": "x"}"#).contains(r#""valid":false"#) && check(r#"{"days": "x"}"#).contains("`days` must"));
     assert!(check("{}").contains("days"));
 }
 

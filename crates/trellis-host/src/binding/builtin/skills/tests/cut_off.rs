@@ -31,7 +31,7 @@ fn a_run_that_was_cut_off_is_restored_and_run_again() {
     // Twice would be `x` twice, or a `rm` that fails.
     assert_eq!(field(&shop.execute("k", EXECUTE), "ok"), "true");
     assert_eq!(shop.picture().keys().collect::<Vec<_>>(), ["logs", "logs/ran"]);
-    assert_eq!(shop.picture()["logs/ran"], format!("644 {:?}", b"x\n"));
+    assert!(shop.picture()["logs/ran"].starts_with(&format!("644 {:?} ", b"x\n")));
 }
 
 #[test]

@@ -102,7 +102,7 @@ impl Shop {
         runtime.block_on(runner.carry_out(&job(&call, cancel), &mapping(args)))
     }
 
-    /// Everything in the workspace: paths, modes and bytes.
+    /// Everything in the workspace: paths, modes, bytes and times of files.
     pub(super) fn picture(&self) -> BTreeMap<String, String> {
         picture(&self.work())
     }
@@ -164,7 +164,8 @@ pub(super) fn picture(folder: &Path) -> BTreeMap<String, String> {
                 open.push(path.clone());
                 format!("{:o} folder", about.permissions().mode() & 0o7777)
             } else {
-                format!("{:o} {:?}", about.permissions().mode() & 0o7777, fs::read(&path).unwrap())
+                let time = about.modified().unwrap();
+                format!("{:o} {:?} {time:?}", about.permissions().mode() & 0o7777, fs::read(&path).unwrap())
             };
             found.insert(path.strip_prefix(folder).unwrap().display().to_string(), what);
         }

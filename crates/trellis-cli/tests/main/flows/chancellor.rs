@@ -1,0 +1,201 @@
+//! `graphs/chancellor`: a command, three opinions side by side, an execution that is verified (source 001, world S1).
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::{Flow, Played};
+
+/// A copy whose three pillars come to these scores: their models say what their heuristics say.
+fn court(scores: [f64; 3]) -> Flow {
+    let flow = Flow::copy("chancellor");
+    for (pillar, score) in ["truth", "goodness", "beauty"].into_iter().zip(scores) {
+        let file = format!("lib/{pillar}.jinja");
+        let judged = fs::read_to_string(flow.path().join(&file)).unwrap();
+        flow.write(&file, format!("{judged}{{% set result = result | merge({{\"score\": {score}}}) %}}\n").as_bytes());
+    }
+    let reply = |role: &str, score| json!({ "when": { "role": role }, "reply": { "json": { "score": score } } });
+    let replies = json!([reply("truth", scores[0]), reply("goodness", scores[1]), reply("beauty", scores[2])]);
+    flow.write("_model.yaml", replies.to_string().as_bytes());
+    flow
+}
+
+/// Pillars that the gate lets pass.
+const SURE: [f64; 3] = [0.95, 0.95, 0.9];
+
+impl Flow {
+    fn command(&self, command: &str) -> Played {
+        self.give(&json!({ "command": command }), &[])
+    }
+
+    fn give(&self, payload: &Value, options: &[&str]) -> Played {
+        self.play_with_children(&[&["--store", "memory"], options].concat(), Some(payload), &[], &mut |_| true)
+    }
+
+    fn notes(&self) -> Option<String> {
+        fs::read_to_string(self.path().join("_workspace/notes.txt")).ok()
+    }
+}
+
+/// 001, node contracts 2 to 6; requirements 001.8: REPORT.
+#[test]
+fn a_command_is_parsed_weighed_and_carried_out() {
+    let flow = court(SURE);
+    let played = flow.command("note buy lamps");
+    let state = played.output();
+    assert_eq!(played.code, Some(0), "{played:#?}");
+    assert_eq!(flow.notes().as_deref(), Some("buy lamps\n"));
+    assert_eq!(
+        state["outputs"]["PARSE"],
+        json!({ "skill_id": "skill_note", "parameters": { "args": ["buy", "lamps"] }, "plan_description": "run `skill_note` for: note buy lamps" })
+    );
+    assert_eq!((&state["plan"], &state["errors"]), (&state["outputs"]["PARSE"], &json!([])));
+    let execute = &state["outputs"]["EXECUTE"];
+    assert_eq!((&execute["status"], &execute["result"]["summary"]), (&json!("success"), &json!("noted: buy lamps")));
+    assert!(execute["execution_time"].as_f64().unwrap() >= 0.0);
+    let payload = json!({ "command": "note buy lamps", "skill_id": null, "parameters": {}, "timeout": 30, "metadata": {} });
+    assert_eq!((&state["input"], &state["metadata"]), (&payload, &json!({ "warnings": [] })));
+    assert_eq!(state["scores"], json!({ "TRUTH": 0.95, "GOODNESS": 0.95, "BEAUTY": 0.9 }));
+    assert!(state["trace_id"].as_str().is_some_and(|id| !id.is_empty()) && state.get("recommendation").is_none());
+}
+
+/// 001, 1: CONTEXT7: "trace_init", then each node.
+#[test]
+fn every_node_has_its_context() {
+    let played = court(SURE).command("note buy lamps");
+    let context7 = &played.output()["outputs"]["CONTEXT7"];
+    assert!(context7["trace_init"]["KINGDOM_DNA"].as_str().unwrap().contains("Nothing runs that nobody could undo"));
+    for node in ["START", "PARSE", "ASSESS", "MERGE", "EXECUTE", "RECORD", "VERIFY", "REPORT"] {
+        let known = &context7[node];
+        assert!(["library_id", "topic", "context"].iter().all(|key| known[key].is_string()), "{node}: {context7:#}");
+    }
+    assert_eq!(context7["PARSE"]["library_id"], "parse.md");
+    assert!(context7["EXECUTE"]["context"].as_str().unwrap().contains("backs up"));
+    // No hit is no context.
+    assert_eq!(context7["MERGE"], json!({ "library_id": "", "topic": "merge", "context": "" }));
+}
+
+/// 001, 3 to 5: the examples of the source document; requirements 001.7: the weighted sum.
+#[test]
+fn the_scores_of_the_document_ask_the_commander() {
+    for (goodness, trinity, risk, decision) in [(0.9, 90.83, 10.0, "ASK_COMMANDER"), (0.91, 91.22, 9.0, "AUTO_RUN")] {
+        let played = court([0.95, goodness, 0.85]).give(&json!({ "command": "note buy lamps" }), &["--yes"]);
+        let state = played.output();
+        assert_eq!((&state["trinity"], &state["risk"]), (&json!(trinity), &json!(risk)), "{played:#?}");
+        assert_eq!((&state["decision"], &state["status"]), (&json!(decision), &json!("success")));
+        let asked = played.of_type("CALL_TOOL").any(|call| call["name"] == "skills.execute" && call.get("approve").is_some());
+        assert_eq!(asked, decision == "ASK_COMMANDER");
+    }
+}
+
+/// 001, 3 to 5: outputs of nodes; "the branches see a copy".
+#[test]
+fn the_pillars_keep_their_contracts_and_see_no_other() {
+    let played = court(SURE).command("note buy lamps");
+    let outputs = &played.output()["outputs"];
+    assert_eq!(outputs["TRUTH"], json!({ "score": 0.95, "technical_validation": "pass", "reasoning": "3 words" }));
+    assert_eq!(outputs["GOODNESS"], json!({ "score": 0.95, "security_audit": "safe", "ethical_review": "approved" }));
+    assert_eq!(outputs["BEAUTY"], json!({ "score": 0.9, "ux_impact": "positive", "aesthetic_consistency": "high" }));
+    let pillars: Vec<&Value> = played.of_type("CALL_TOOL").filter(|call| call["part"].is_string()).collect();
+    assert_eq!(pillars.len(), 3, "{played:#?}");
+    for pillar in pillars {
+        let keys: Vec<&String> = pillar["args"].as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["command", "plan"]);
+    }
+}
+
+/// 001, InputPayload: `command` is required, `timeout` an integer, `skill_id` may be null.
+#[test]
+fn the_payload_is_held_to_its_schema() {
+    let flow = court(SURE);
+    for payload in
+        [json!({ "command": "" }), json!({}), json!({ "command": "note", "timeout": "x" }), json!({ "command": "note", "timeout": 0 })]
+    {
+        let refused = flow.give(&payload, &[]);
+        assert!(refused.code == Some(2) && refused.calls().is_empty(), "{payload}: {refused:#?}");
+    }
+    let null = flow.give(&json!({ "command": "note a", "skill_id": null }), &[]);
+    assert_eq!(null.output()["plan"]["skill_id"], "skill_note");
+    let given = flow.give(&json!({ "command": "write that down", "skill_id": "skill_note", "parameters": { "args": ["b"] } }), &[]);
+    assert_eq!((&given.output()["plan"]["skill_id"], flow.notes().as_deref()), (&json!("skill_note"), Some("a\nb\n")));
+}
+
+/// 001, 6: `status` is success, blocked, fail (or skip), with a `reason` unless it succeeded.
+#[test]
+fn what_was_not_carried_out_says_why() {
+    let flow = court(SURE);
+    let blocked = flow.command("erase everything");
+    let execute = &blocked.output()["outputs"]["EXECUTE"];
+    assert_eq!((&blocked.end()["reason"], &execute["status"]), (&json!("rolled_back"), &json!("blocked")), "{blocked:#?}");
+    let keys: Vec<&String> = execute.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["execution_time", "reason", "status"]);
+
+    let skipped = flow.command("dance slowly");
+    assert_eq!((skipped.code, &skipped.output()["status"]), (Some(0), &json!("skip")), "{skipped:#?}");
+
+    flow.write("_workspace/notes.txt", b"kept\n");
+    let late = flow.give(&json!({ "command": "wait here", "timeout": 1 }), &[]);
+    let execute = &late.output()["outputs"]["EXECUTE"];
+    assert_eq!((late.code, &execute["status"]), (Some(1), &json!("fail")), "{late:#?}");
+    assert!(execute["execution_time"].as_f64().unwrap() < 4.0);
+    assert_eq!(flow.notes().as_deref(), Some("kept\n"));
+}
+
+/// Requirements 001.3 and 001.8: errors are collected; VERIFY fails, and ROLLBACK undoes.
+#[test]
+fn a_pillar_that_fails_is_collected_and_all_is_undone() {
+    let flow = court(SURE);
+    flow.write("lib/beauty.jinja", b"{% set error = {\"message\": \"no taste today\"} %}");
+    let played = flow.give(&json!({ "command": "note buy lamps" }), &["--yes"]);
+    assert_eq!((played.code, &played.end()["reason"]), (Some(1), &json!("rolled_back")), "{played:#?}");
+    let state = played.output();
+    assert!(state["errors"][0].as_str().unwrap().starts_with("BEAUTY: "), "{state:#}");
+    assert!(state["errors"][0].as_str().unwrap().contains("no taste today"), "{state:#}");
+    assert_eq!((&state["decision"], &state["outputs"]["EXECUTE"]["status"]), (&json!("ASK_COMMANDER"), &json!("success")));
+    assert!(state["outputs"].get("BEAUTY").is_none());
+    assert_eq!(flow.notes(), None, "the note is gone");
+}
+
+/// Requirements 001.7: "ASK is a durable approval that really holds EXECUTE."
+#[test]
+fn the_commander_may_say_no() {
+    let flow = court([0.95, 0.9, 0.85]);
+    let payload = json!({ "command": "note buy lamps" });
+    let session = ["--session", "s"];
+    let held = flow.play_with_children(&session, Some(&payload), &[], &mut |call| call["name"] != "skills.execute");
+    assert!(held.of_type("APPROVAL").next().is_some() && flow.notes().is_none(), "{held:#?}");
+    let call = held.of_type("APPROVAL").next().unwrap()["id"].as_str().unwrap();
+    let denied = flow.trellis(&["session", "deny", "s", "--graph", ".", "--call", call]);
+    assert_eq!(denied.code, Some(0), "{denied:?}");
+    let ended = flow.play_with_children(&session, None, &[], &mut |_| true);
+    assert_eq!((ended.code, ended.end()["message"].as_str()), (Some(1), Some("the commander said no")), "{ended:#?}");
+    assert!(ended.output()["outputs"].get("EXECUTE").is_none() && flow.notes().is_none());
+}
+
+/// Requirements 001.6: "a model failure is a warning, not an error."
+#[test]
+fn a_model_that_fails_is_a_warning() {
+    let flow = court(SURE);
+    let none = [("OPENAI_BASE_URL", "http://127.0.0.1:9/v1"), ("TRELLIS_SECRET_OPENAI", "none")];
+    let payload = json!({ "command": "note buy lamps" });
+    let played = flow.play_with_children(&["--store", "memory"], Some(&payload), &none, &mut |_| true);
+    assert_eq!((played.code, &played.output()["status"]), (Some(0), &json!("success")), "{played:#?}");
+    let warnings = played.output()["metadata"]["warnings"].as_array().unwrap();
+    assert_eq!((warnings.len(), &played.output()["errors"]), (3, &json!([])), "{warnings:#?}");
+
+    // Nothing set up is none.
+    let project = fs::read_to_string(flow.path().join("trellis.yaml")).unwrap();
+    flow.write("trellis.yaml", project.replace(", { provider: script }", "").as_bytes());
+    let played = flow.command("note buy lamps");
+    assert_eq!(played.output()["metadata"]["warnings"], json!([]), "{played:#?}");
+}
+
+/// Requirements 001.5: "its failure stops the run".
+#[test]
+fn without_its_context_nothing_runs() {
+    let flow = court(SURE);
+    fs::remove_file(flow.path().join("_docs/kingdom_dna.md")).unwrap();
+    let played = flow.command("note buy lamps");
+    assert_eq!((played.code, &played.end()["reason"]), (Some(1), &json!("failed")), "{played:#?}");
+    assert!(played.calls().iter().all(|(name, _)| *name != "skills.execute") && flow.notes().is_none());
+}

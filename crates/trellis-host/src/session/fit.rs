@@ -1,0 +1,70 @@
+//! Fitting a session with its children to another program (language 10, chapter B of the journal): children first.
+
+use std::collections::BTreeMap;
+
+use trellis_core::{
+    Engine, NodeId, SessionId, State,
+    engine::{Adopted, Blocker, ChangedCall, Moved},
+};
+
+use crate::{journal::ChildState, store::Snapshot};
+
+/// A tree that fits a program.
+#[derive(Clone, Debug)]
+pub(crate) struct Fitted {
+    /// Where the root stands.
+    pub(crate) state: State,
+    /// Where the root was, and why it moved.
+    pub(crate) moved: Option<(NodeId, Moved)>,
+    /// Where its children stand; those that are not there are left.
+    pub(crate) children: BTreeMap<SessionId, ChildState>,
+}
+
+/// What keeps a tree from going on: the child that does not fit, or the root.
+pub(crate) type Unfit = (Option<SessionId>, Vec<Blocker>);
+
+/// Fits every session of a tree, innermost first. One that moves leaves its children: what they did is its own before it moves.
+///
+/// # Errors
+/// The first session that does not fit.
+pub(crate) fn fit(engine: &Engine, here: &Snapshot, changed: ChangedCall) -> Result<Fitted, Unfit> {
+    let tree = here.tree();
+    let mut children: BTreeMap<SessionId, ChildState> = BTreeMap::new();
+    for child in tree.below(&here.state.session_id).into_iter().rev() {
+        let Some(known) = here.children.get(child) else { continue };
+        let below: Vec<SessionId> = tree.below(child).into_iter().cloned().collect();
+        let (state, _) =
+            fit_one(engine, &known.here.state, &below, &mut children, changed).map_err(|blockers| (Some(child.clone()), blockers))?;
+        children.insert(child.clone(), ChildState { caller: known.caller.clone(), state });
+    }
+    let below: Vec<SessionId> = tree.below(&here.state.session_id).into_iter().cloned().collect();
+    let (state, moved) = fit_one(engine, &here.state, &below, &mut children, changed).map_err(|blockers| (None, blockers))?;
+    Ok(Fitted { state, moved, children })
+}
+
+/// Fits one session, whose children fit already.
+fn fit_one(
+    engine: &Engine,
+    state: &State,
+    below: &[SessionId],
+    children: &mut BTreeMap<SessionId, ChildState>,
+    changed: ChangedCall,
+) -> Result<(State, Option<(NodeId, Moved)>), Vec<Blocker>> {
+    let first = adopted(engine, state.clone(), changed)?;
+    let leaves = matches!(first.1, Some((_, Moved::Vanished | Moved::Again)));
+    let left: Vec<SessionId> = below.iter().filter(|child| leaves && children.contains_key(*child)).cloned().collect();
+    if left.is_empty() {
+        return Ok(first);
+    }
+    let states: Vec<State> = left.iter().filter_map(|child| children.remove(child)).map(|child| child.state).collect();
+    let taken_over = engine.leave(state, &states.iter().collect::<Vec<_>>()).state;
+    adopted(engine, taken_over, changed)
+}
+
+fn adopted(engine: &Engine, state: State, changed: ChangedCall) -> Result<(State, Option<(NodeId, Moved)>), Vec<Blocker>> {
+    match engine.adopt_deciding(state, changed) {
+        Adopted::Kept(state) => Ok((state, None)),
+        Adopted::Moved { state, from, why } => Ok((state, Some((from, why)))),
+        Adopted::Blocked { blockers, .. } => Err(blockers),
+    }
+}

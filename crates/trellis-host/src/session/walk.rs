@@ -1,0 +1,242 @@
+//! Walking one session of a tree: through nodes that do not stop, and by what is handed in.
+//!
+//! **Invariant:** a step is recorded with the children that it leaves, in one go: what they did is an effect of their caller before it moves.
+
+use std::sync::Arc;
+
+use trellis_core::{
+    Event, Input, NavigateError, Next, SessionId, SignalName, State,
+    engine::{Answers, Step},
+    state::{Changes, EndReason},
+};
+
+use super::{HISTORY, Halt, Happened, HeldInput, Session, SessionError, Walk};
+use crate::{journal::Entry, store::Snapshot};
+
+/// A step and what it leaves.
+struct Taken {
+    /// The children that are left by it, each behind its caller, and the state that took over what they did.
+    left: Vec<SessionId>,
+    left_by: Option<Step>,
+    step: Step,
+}
+
+impl Session {
+    /// Goes on until there is something to do; asking twice without an answer in between says the same.
+    ///
+    /// # Errors
+    /// The ceiling on pass-through steps was reached, or the node cannot be rendered; the session stays where it is.
+    pub fn advance(&mut self) -> Result<Halt, SessionError> {
+        self.advance_in(None)
+    }
+
+    /// Goes on with a session of the tree: the root, or a child.
+    ///
+    /// # Errors
+    /// As [`Session::advance`]; the child is not alive.
+    pub fn advance_in(&mut self, child: Option<&SessionId>) -> Result<Halt, SessionError> {
+        if self.walk.passes == 0 {
+            // The session stopped before this, so whoever takes records had a chance to.
+            self.journal.forget(HISTORY);
+        }
+        loop {
+            let Some((here, walk)) = walked(&self.here, &mut self.walk, &mut self.children, child) else { return Err(gone().into()) };
+            if let Some(text) = walk.invalid.take() {
+                return Ok(Halt::Invalid(text));
+            }
+            if let Some(held) = &walk.held {
+                return Ok(Halt::Predicate(held.asks.clone()));
+            }
+            let view = match &mut walk.view {
+                Some(view) => view,
+                None => walk.view.insert(self.engine.render(&here.state)?),
+            };
+            if let Some(content) = view.content.take()
+                && !walk.said
+            {
+                walk.said = true;
+                if walk.words.as_ref() == Some(&content) {
+                    continue;
+                }
+                walk.words = Some(Arc::clone(&content));
+                return Ok(Halt::Said { node: here.state.current_node_id.clone(), content });
+            }
+            match &view.next {
+                Next::Pass => self.pass(child)?,
+                Next::Ask(request) => return Ok(Halt::Ask(request.clone())),
+                Next::Call(call) => return Ok(Halt::Call(Arc::clone(call))),
+                Next::Parts { whole, open } => return Ok(Halt::Parts { whole: Arc::clone(whole), open: open.clone() }),
+                Next::End(ended) => return Ok(Halt::Ended(Arc::clone(ended))),
+            }
+        }
+    }
+
+    /// One step through a node that does not stop.
+    fn pass(&mut self, child: Option<&SessionId>) -> Result<(), SessionError> {
+        let limit = self.engine.inspect().limits().pass_through;
+        let Some((here, walk)) = walked(&self.here, &mut self.walk, &mut self.children, child) else { return Err(gone().into()) };
+        if walk.passes >= limit {
+            walk.passes = 0;
+            return Err(SessionError::PassThrough { node: here.state.current_node_id.clone(), limit });
+        }
+        walk.passes += 1;
+        Ok(self.take(child, Input::Pass, Answers::new())?)
+    }
+
+    /// Hands in an answer, a result or a signal. Where its step needs a predicate first, the input is held and [`Session::advance`] asks for it.
+    ///
+    /// # Errors
+    /// A refusal: nothing happened, and what would be accepted.
+    pub fn send(&mut self, input: Input) -> Result<(), NavigateError> {
+        self.send_in(None, input)
+    }
+
+    /// Hands something to a session of the tree.
+    ///
+    /// # Errors
+    /// As [`Session::send`]; the child is not alive.
+    pub fn send_in(&mut self, child: Option<&SessionId>, input: Input) -> Result<(), NavigateError> {
+        self.take(child, input, Answers::new())?;
+        self.walk.passes = 0;
+        self.children.values_mut().for_each(|walk| walk.passes = 0);
+        Ok(())
+    }
+
+    /// Raises a signal; short for [`Session::send`].
+    ///
+    /// # Errors
+    /// As [`Session::send`].
+    pub fn signal(&mut self, signal: &SignalName) -> Result<(), NavigateError> {
+        self.send(Input::Signal(signal.clone()))
+    }
+
+    /// Answers the predicate that [`Session::advance`] asked for; other names are not asked and change nothing.
+    ///
+    /// # Errors
+    /// As [`Session::send`], of the input that was held.
+    pub fn answer(&mut self, predicate: &str, truth: bool) -> Result<(), NavigateError> {
+        self.answer_in(None, predicate, truth)
+    }
+
+    /// Answers the predicate that a session of the tree asked for.
+    ///
+    /// # Errors
+    /// As [`Session::answer`].
+    pub fn answer_in(&mut self, child: Option<&SessionId>, predicate: &str, truth: bool) -> Result<(), NavigateError> {
+        let Some((_, walk)) = walked(&self.here, &mut self.walk, &mut self.children, child) else { return Ok(()) };
+        match walk.held.take() {
+            Some(mut held) if &*held.asks.name == predicate => {
+                held.answers.insert(held.asks.name, truth);
+                self.take(child, held.input, held.answers)
+            }
+            other => {
+                walk.held = other;
+                Ok(())
+            }
+        }
+    }
+
+    /// Navigates, records, and holds the input where a predicate is missing.
+    fn take(&mut self, child: Option<&SessionId>, input: Input, answers: Answers) -> Result<(), NavigateError> {
+        match self.taken(child, &input, &answers) {
+            Ok(taken) => {
+                self.accept(child, input, taken);
+                Ok(())
+            }
+            Err(NavigateError::Unanswered(asks)) => {
+                if let Some((_, walk)) = walked(&self.here, &mut self.walk, &mut self.children, child) {
+                    walk.held = Some(HeldInput { input, answers, asks });
+                }
+                Ok(())
+            }
+            Err(refusal) => Err(refusal),
+        }
+    }
+
+    /// The step of an input. Where it leaves children, they are left first: what they did and did not undo is there when it moves.
+    fn taken(&self, child: Option<&SessionId>, input: &Input, answers: &Answers) -> Result<Taken, NavigateError> {
+        let state = &self.here.of_child(child).ok_or_else(gone)?.state;
+        if let Some(step) = self.late_of_left(state, input) {
+            return Ok(Taken { left: Vec::new(), left_by: None, step });
+        }
+        let navigate = |state: &State| match answers.is_empty() {
+            true => self.engine.navigate(state, input.clone()),
+            false => self.engine.answering(answers.clone()).navigate(state, input.clone()),
+        };
+        if self.here.children.is_empty() {
+            return Ok(Taken { left: Vec::new(), left_by: None, step: navigate(state)? });
+        }
+        let mut left = self.left_by_result(child, input);
+        loop {
+            let left_by = (!left.is_empty()).then(|| self.engine.leave(state, &self.states(&left)));
+            let step = navigate(left_by.as_ref().map_or(state, |step| &step.state))?;
+            let more = self.left_in(child, &step.state, input, &left);
+            if more.is_empty() {
+                return Ok(Taken { left, left_by, step });
+            }
+            left = self.in_order(child, left.into_iter().chain(more).collect());
+        }
+    }
+
+    fn accept(&mut self, child: Option<&SessionId>, input: Input, Taken { left, left_by, step }: Taken) {
+        if let Some(left_by) = left_by {
+            self.part_with(child, left, left_by);
+        }
+        let Step { state, events, wrote, .. } = step;
+        let at = self.now();
+        let is_of_child = matches!(&input, Input::Result(result) if self.calls_graph(child, result));
+        let Some(here) = self.here.of_child_mut(child) else { return };
+        let changes = Changes::between(&here.state, &state, &wrote);
+        let before = (here.state.current_node_id.clone(), here.state.ended.is_some());
+        here.step(at, state);
+        here.count_waits(at, &events);
+        self.here.at = self.here.at.max(at);
+        let Some((_, walk)) = walked(&self.here, &mut self.walk, &mut self.children, child) else { return };
+        walk.view = None;
+        let mut late = false;
+        for event in &events {
+            match event {
+                Event::Entered(_) => (walk.said, walk.words) = (false, None),
+                Event::Invalid(text) => walk.invalid = Some(Arc::clone(text)),
+                Event::Late { .. } | Event::DeadLetter(_) => late = true,
+                _ => {}
+            }
+        }
+        if !late {
+            walk.held = None;
+        }
+        let entry = match input {
+            Input::Result(result) if late => Entry::Late { result: Box::new(result) },
+            Input::Result(result) => Entry::Result { result: Box::new(result) },
+            Input::Signal(signal) => Entry::Signal { signal },
+            input => Entry::Input { input },
+        };
+        let settled = match &entry {
+            Entry::Result { result } => Some(SessionId::new(result.id.shared())),
+            _ => None,
+        };
+        self.record(child, Happened { events, changes, is_of_child, ..Happened::at(at, entry, Some(before.0)) });
+        settled.into_iter().for_each(|settled| self.forget_child(&settled));
+        if !before.1 {
+            self.record_end(child);
+        }
+    }
+}
+
+/// A session of a tree, and what is known of its walk.
+fn walked<'s>(
+    here: &'s Snapshot,
+    walk: &'s mut Walk,
+    children: &'s mut std::collections::BTreeMap<SessionId, Walk>,
+    child: Option<&SessionId>,
+) -> Option<(&'s Snapshot, &'s mut Walk)> {
+    match child {
+        None => Some((here, walk)),
+        Some(child) => Some((&here.children.get(child)?.here, children.get_mut(child)?)),
+    }
+}
+
+/// What a child says that is not alive any more.
+fn gone() -> NavigateError {
+    NavigateError::Ended { reason: EndReason::Failed }
+}
