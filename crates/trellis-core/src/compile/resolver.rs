@@ -81,6 +81,11 @@ impl NodeNames {
         self.with(|names| names.candidates().map(NamedNode::of).collect())
     }
 
+    /// Returns the node of an id.
+    pub(crate) fn of_id(&self, id: &NodeId) -> Option<NamedNode> {
+        self.with(|names| names.of_id(id.as_str()).map(|at| NamedNode::of(names.candidate(at))))
+    }
+
     /// Returns the nodes of a file, in order.
     pub(crate) fn of_file(&self, path: &str) -> Vec<NamedNode> {
         let Ok(at) = self.documents.binary_search_by(|document| (*document.path).cmp(path)) else { return Vec::new() };
