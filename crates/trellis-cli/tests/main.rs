@@ -42,6 +42,8 @@ mod new;
 mod open;
 #[path = "main/policy.rs"]
 mod policy;
+#[path = "main/rename.rs"]
+mod rename;
 #[path = "main/run.rs"]
 mod run;
 #[path = "main/sandbox.rs"]

@@ -7,7 +7,9 @@ use trellis_host::binding::check_bindings;
 
 use crate::Exit;
 
-/// Serve an editor: findings, completion, navigation and renames while a graph is written
+/// Serves an editor while you write a graph
+///
+/// It sends findings, completes, follows and renames names, and formats.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 An editor starts this program and talks to it in the Language Server Protocol, on
