@@ -195,7 +195,7 @@ impl<C: Console> Runner<C> {
     ) -> Result<Flow<Onward>, RunError> {
         let stop = &waiting.stop;
         let awaited = Awaited::of(stop);
-        let due = std::iter::once(waiting).chain(others).filter_map(|waiting| waiting.stop.goes_on()).min();
+        let due = std::iter::once(waiting).chain(others).filter_map(|waiting| waiting.stop.acts_at()).min();
         let until = due.map(|due| Instant::now() + self.sessions.until(due));
         let mut others = Some(others);
         loop {

@@ -240,16 +240,19 @@ impl Sessions {
     pub(super) fn stopped(&self, slot: &Slot, waiting: Vec<Waiting>) -> Turn {
         let mut waiting = waiting.into_iter();
         let first = waiting.next().unwrap_or_else(|| unreachable!("a session that stops waits for something"));
-        let mut turn = Turn::of(slot.id.clone(), first, self.current().engine.inspect().fingerprint());
-        turn.others = Arc::new(waiting.collect());
+        let others = Arc::new(waiting.collect());
+        let mut turn = match &mut *slot.place.locked() {
+            SlotState::Running(running) => {
+                (running.stop, running.others) = (Some(first.clone()), Arc::clone(&others));
+                running.session.forget_left();
+                let said = std::mem::take(&mut running.said);
+                Turn { said, others, ..Turn::of(&running.session, first) }
+            }
+            SlotState::Beginning(_) | SlotState::Away | SlotState::Gone => {
+                Turn::before(slot.id.clone(), Arc::clone(self.current().engine.inspect().fingerprint()), first)
+            }
+        };
         (turn.happened, turn.has_more) = slot.take_happened();
-        if let SlotState::Running(running) = &mut *slot.place.locked() {
-            running.stop = Some(turn.first());
-            running.others = Arc::clone(&turn.others);
-            turn.stands(&running.session);
-            turn.said = std::mem::take(&mut running.said);
-            running.session.forget_left();
-        }
         turn
     }
 

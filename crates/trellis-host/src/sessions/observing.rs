@@ -76,9 +76,6 @@ impl Slot {
 impl SessionEvent {
     /// Whether a turn has it: pieces of what comes whole are for those who watch.
     fn is_for_a_turn(&self) -> bool {
-        match self {
-            Self::InChild(_, event) => event.is_for_a_turn(),
-            event => !matches!(event, Self::Recorded(_) | Self::Progress(..) | Self::Delta(..) | Self::Sleeping(_)),
-        }
+        !matches!(self.split().1, Self::Recorded(_) | Self::Progress(..) | Self::Delta(..) | Self::Sleeping(_))
     }
 }

@@ -82,9 +82,13 @@ impl RunningSession {
 impl Sessions {
     /// Takes what a client sent, and goes on to the next stop.
     pub(super) async fn sent(&self, slot: &Slot, sent: Sent, request: Option<RequestKey>) -> Result<Turn, SendError> {
-        match sent.reply {
-            Reply::Input(trellis_core::Input::Signal(signal)) => self.signalled(slot, sent.to.as_ref(), &signal, request).await,
-            _ => self.answered(slot, sent, request).await,
+        let Sent { expected, to, reply } = sent;
+        match reply {
+            Reply::Input(trellis_core::Input::Signal(signal)) => self.signalled(slot, to.as_ref(), &signal, request).await,
+            reply => {
+                let expected = expected.filter(|_| reply.is_for_a_question());
+                self.answered(slot, expected, (to.as_ref(), reply), request).await
+            }
         }
     }
 
@@ -103,9 +107,13 @@ impl Sessions {
         promise.checked().map(|()| turn)
     }
 
-    async fn answered(&self, slot: &Slot, sent: Sent, request: Option<RequestKey>) -> Result<Turn, SendError> {
-        let Sent { expected, to, reply } = sent;
-        let (expected, to) = (expected.filter(|_| reply.is_for_a_question()), to.as_ref());
+    async fn answered(
+        &self,
+        slot: &Slot,
+        expected: Option<u64>,
+        (to, reply): (Option<&SessionId>, Reply),
+        request: Option<RequestKey>,
+    ) -> Result<Turn, SendError> {
         let _driving = slot.driving.lock().await;
         self.admit()?;
         if let Some(expected) = expected {

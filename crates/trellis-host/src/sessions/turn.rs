@@ -31,6 +31,10 @@ pub struct Turn {
     pub child: Option<SessionId>,
     /// The node that needs it.
     pub node: NodeId,
+    /// What the session waits for as a whole, or how it ended.
+    pub standing: SessionStatus,
+    /// The fingerprint of the program that it is on.
+    pub program: Arc<str>,
     /// What its nodes said since the last turn; from [`crate::Sessions::resume`] and [`crate::Sessions::view`], where they said nothing
     /// since, what the present one said.
     pub said: Vec<Said>,
@@ -39,18 +43,11 @@ pub struct Turn {
     pub happened: Vec<SessionEvent>,
     /// Whether more happened.
     pub has_more: bool,
-    /// What the session waits for, or how it ended.
-    pub standing: SessionStatus,
-    /// The fingerprint of the program that it is on.
-    pub program: Arc<str>,
     /// What it needs.
     pub stop: Stop,
     /// What else waits in its tree, and what sleeps there: each can be answered before `stop`, by its id or with [`Sent::to`].
     pub others: Arc<Vec<Waiting>>,
 }
-
-/// How much of what happened a turn has.
-pub const MAX_HAPPENED: usize = 200;
 
 /// Something that a node said.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,30 +73,34 @@ pub struct Waiting {
     pub stop: Stop,
 }
 
+/// How much of what happened a turn has.
+pub const MAX_HAPPENED: usize = 200;
+
 impl Turn {
-    /// A turn of a session in which nothing was said.
-    pub(super) fn of(session: SessionId, first: Waiting, program: &Arc<str>) -> Self {
+    /// The turn of a session that stands where its state says.
+    pub(super) fn of(session: &Session, first: Waiting) -> Self {
+        let state = session.state();
+        let turn = Self::before(state.session_id.clone(), Arc::clone(&state.program), first);
+        Self { seq: session.journal().next_seq(), standing: SessionStatus::of(state), ..turn }
+    }
+
+    /// The turn of a session that has not begun.
+    pub(super) fn before(session: SessionId, program: Arc<str>, first: Waiting) -> Self {
         let Waiting { child, node, asked, stop } = first;
         Self {
             session,
-            seq: asked,
+            seq: 0,
             asked,
             child,
             node,
+            standing: SessionStatus::Active,
+            program,
             said: Vec::new(),
             happened: Vec::new(),
             has_more: false,
-            standing: SessionStatus::Active,
-            program: Arc::clone(program),
             stop,
             others: Arc::default(),
         }
-    }
-
-    /// Notes where a session is that has begun.
-    pub(super) fn stands(&mut self, session: &Session) {
-        self.seq = session.journal().next_seq();
-        (self.standing, self.program) = (SessionStatus::of(session.state()), Arc::clone(&session.state().program));
     }
 
     /// What it needs, as one of what its tree waits for.
@@ -110,7 +111,7 @@ impl Turn {
     /// When something of it goes on by itself, in milliseconds since 1970: it stops waiting for the first of what it waits for, or a sleep beside that
     /// is over.
     pub fn due(&self) -> Option<u64> {
-        self.stop.due().into_iter().chain(self.others.iter().filter_map(|other| other.stop.goes_on())).min()
+        self.stop.due().into_iter().chain(self.others.iter().filter_map(|other| other.stop.acts_at())).min()
     }
 
     /// What answers this turn, and no other.
@@ -194,7 +195,7 @@ impl Stop {
     }
 
     /// When something becomes of it by itself, in milliseconds since 1970: it stops waiting, or a sleep is over.
-    pub fn goes_on(&self) -> Option<u64> {
+    pub fn acts_at(&self) -> Option<u64> {
         match self {
             Self::Sleeping { until, .. } => Some(*until),
             stop => stop.due(),

@@ -51,12 +51,12 @@ pub struct Snapshot {
     /// What it asks for in place of what its node asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked: Option<Needs>,
-    /// Its children that are alive, and theirs.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub children: BTreeMap<SessionId, ChildSnapshot>,
     /// The named requests that it took last.
     #[serde(default, skip_serializing_if = "TakenRequests::is_empty")]
     pub requests: TakenRequests,
+    /// Its children that are alive, and theirs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub children: BTreeMap<SessionId, ChildSnapshot>,
 }
 
 /// Where a child is.
@@ -122,8 +122,8 @@ impl Snapshot {
             asked: 1,
             question: None,
             blocked: None,
-            children: BTreeMap::new(),
             requests: TakenRequests::default(),
+            children: BTreeMap::new(),
         }
     }
 
@@ -314,6 +314,8 @@ impl Snapshot {
                         let began = if lost.is_some() { stored.head.began } else { record.at };
                         let asked = record.seq + 1;
                         let spent = before.as_ref().map(|before| before.spent).unwrap_or_default();
+                        let mut requests = before.take().map(|before| before.requests).unwrap_or_default();
+                        requests.remember(record.request.as_ref());
                         let anew = Self::beginning(state.clone(), record.at);
                         let children = match &record.entry {
                             Entry::Reload { children, .. } => {
@@ -321,10 +323,8 @@ impl Snapshot {
                             }
                             _ => BTreeMap::new(),
                         };
-                        let mut requests = before.take().map(|before| before.requests).unwrap_or_default();
-                        requests.remember(record.request.as_ref());
-                        let question = record.question;
-                        (snapshot, lost) = (Some(Self { began, asked, spent, children, requests, question, ..anew }), None);
+                        (snapshot, lost) =
+                            (Some(Self { began, asked, spent, requests, children, question: record.question, ..anew }), None);
                     }
                     (_, Some(snapshot)) if lost.is_none() => snapshot.take(&record),
                     _ => {}

@@ -7,11 +7,11 @@ impl SendError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Refused(refusal) => refusal.code(),
-            Self::UnknownChild(_) => "unknown-child",
             Self::Stuck(SessionError::Refused(_)) => "refused",
             Self::Excess(_) => "excess",
             Self::NotAwaited { .. } => "wrong-kind",
             Self::NotBegun(_) => "unhandled-signal",
+            Self::UnknownChild(_) => "unknown-child",
             Self::Reserved(_) => "reserved-name",
             Self::TooLate(_) => "too-late",
             Self::Stale(_) => "conflict",

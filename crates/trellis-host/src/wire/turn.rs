@@ -27,8 +27,8 @@ pub struct Turn {
     /// The child session that stops; absent where the session itself does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child: Option<SessionId>,
-    /// What the session waits for, or how it ended: `active`, `waiting_for_input`, `waiting_for_tool`, `rolling_back`, `finished`, `failed`,
-    /// `denied`, `rolled_back`.
+    /// What it waits for, or how it ended: `active`, `waiting_for_input`, `waiting_for_tool`, `rolling_back`, `finished`, `failed`, `denied`,
+    /// `rolled_back`.
     pub standing: Arc<str>,
     /// The server's clock, in milliseconds since 1970, to count down to `due` by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,7 +36,8 @@ pub struct Turn {
     /// The texts since the stop before.
     pub said: Vec<Said>,
     /// The lines since the stop before, the newest 200, without `PROGRESS` and `DELTA`.
-    pub happened: Vec<SessionEvent>,
+    #[cfg_attr(feature = "schemars", schemars(with = "Vec<SessionEvent>"))]
+    pub happened: Vec<TurnLine>,
     /// Whether more happened than stands there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub more: bool,
@@ -47,6 +48,24 @@ pub struct Turn {
     pub others: Vec<Waiting>,
     /// The moment when the session stops waiting for that, in milliseconds since 1970; null where it waits for ever.
     pub due: Option<u64>,
+}
+
+/// A line that was told, with the child that it is about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct TurnLine {
+    /// The line.
+    #[serde(flatten)]
+    pub event: SessionEvent,
+    /// The child session; absent for the session itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child: Option<SessionId>,
+}
+
+impl TurnLine {
+    fn of(event: &sessions::SessionEvent) -> Option<Self> {
+        Some(Self { event: SessionEvent::of(event)?, child: event.split().0.cloned() })
+    }
 }
 
 impl Turn {
@@ -68,9 +87,9 @@ impl From<&sessions::Turn> for Turn {
             child: turn.child.clone(),
             standing: SessionStatus::as_str(turn.standing).into(),
             now: None,
-            said: turn.said.iter().map(Said::from).collect(),
-            happened: turn.happened.iter().filter_map(SessionEvent::of).collect(),
+            happened: turn.happened.iter().filter_map(TurnLine::of).collect(),
             more: turn.has_more,
+            said: turn.said.iter().map(Said::from).collect(),
             stop: Stop::of(&turn.stop, turn.asked),
             others: turn.others.iter().map(Waiting::from).collect(),
             due: turn.due(),
@@ -97,7 +116,7 @@ pub struct Waiting {
 impl From<&sessions::Waiting> for Waiting {
     fn from(waiting: &sessions::Waiting) -> Self {
         let sessions::Waiting { child, node, asked, stop } = waiting;
-        Self { child: child.clone(), node: node.clone(), stop: Stop::of(stop, *asked), due: stop.goes_on() }
+        Self { child: child.clone(), node: node.clone(), stop: Stop::of(stop, *asked), due: stop.acts_at() }
     }
 }
 
