@@ -100,6 +100,7 @@ impl Sessions {
         request: Option<RequestKey>,
     ) -> Result<Turn, SendError> {
         self.arrived(slot).await?;
+        self.admit_once(slot, request.as_ref()).await?;
         let mut promise = self.raise(slot, to, signal, request)?;
         let turn = self.driven(slot).await?;
         // Somebody else may have gone on with it, and could not store it.
