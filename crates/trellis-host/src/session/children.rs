@@ -85,16 +85,17 @@ impl Session {
         }
     }
 
-    /// Hands the end of a child to its caller, as the result of the call.
+    /// Hands the end of a child to its caller, as the result of the call; returns that, or nothing where it goes on or is not alive.
     ///
     /// # Errors
-    /// As [`Session::send`]; it goes on, or is not alive.
-    pub fn return_child(&mut self, child: &SessionId) -> Result<(), NavigateError> {
-        let Some(ended) = self.here.children.get(child) else { return Ok(()) };
-        let Some(outcome) = self.engine.outcome(&ended.here.state) else { return Ok(()) };
+    /// As [`Session::send`].
+    pub fn return_child(&mut self, child: &SessionId) -> Result<Option<ToolResult>, NavigateError> {
+        let Some(ended) = self.here.children.get(child) else { return Ok(None) };
+        let Some(outcome) = self.engine.outcome(&ended.here.state) else { return Ok(None) };
         let result = ToolResult::new(ended.caller.call.clone(), outcome);
         let caller = self.caller_of(child);
-        self.send_in(caller.as_ref(), Input::Result(result))
+        self.send_in(caller.as_ref(), Input::Result(result.clone()))?;
+        Ok(Some(result))
     }
 
     /// The caller of a child, where that is a child too; nothing for the root.

@@ -198,9 +198,14 @@ impl Advance<'_> {
     /// Hands what a child came to to its caller, once that can take it.
     fn ended(&mut self, child: &SessionId) -> Result<(), SendError> {
         let caller = self.running.session.caller_of(child);
-        if !self.running.session.is_held(caller.as_ref()) {
-            self.running.session.return_child(child)?;
-            self.has_moved = true;
+        if self.running.session.is_held(caller.as_ref()) {
+            return Ok(());
+        }
+        let call = self.running.session.open_calls(caller.as_ref()).into_iter().find(|call| call.id.as_str() == child.as_str());
+        self.has_moved = true;
+        if let (Some(result), Some(call)) = (self.running.session.return_child(child)?, call) {
+            self.running.tell(caller.as_ref(), SessionEvent::Returned(Arc::clone(&call), result));
+            self.running.tell_breach(caller.as_ref(), &call);
         }
         Ok(())
     }

@@ -21,6 +21,7 @@ mod pausing;
 mod persistence;
 mod policy;
 mod predicate;
+mod refusal;
 mod requests;
 mod ruling;
 mod scheduler;
@@ -55,9 +56,10 @@ use self::{
 };
 pub use self::{
     policy::{Policy, Unbound, UnknownFunctions, Vetoed},
+    refusal::SendError,
     scheduler::{Drive, DriveError, Driven},
     stopping::Stopped,
-    turn::{MAX_HAPPENED, Reply, Said, SendError, Sent, SessionEvent, Stop, Turn, Waiting},
+    turn::{MAX_HAPPENED, Reply, Said, Sent, SessionEvent, Stop, Turn, Waiting},
 };
 use crate::{
     binding::Bindings,

@@ -14,6 +14,7 @@
 #[cfg(any(feature = "redis", feature = "postgres"))]
 mod address;
 mod blocking;
+mod children;
 mod files;
 mod head;
 mod memory;
@@ -26,6 +27,7 @@ mod redacted;
 mod redis;
 mod retention;
 #[cfg(feature = "encryption")]
+mod rows;
 mod sealed;
 mod snapshot;
 #[cfg(feature = "sqlite")]
@@ -42,6 +44,7 @@ pub use self::redis::RedisStore;
 #[cfg(feature = "encryption")]
 pub use self::sealed::{Keys, Resealed, Sealed};
 pub use self::{
+    children::ChildSnapshot,
     files::FilesStore,
     head::{Head, SessionStatus},
     memory::MemoryStore,
@@ -49,7 +52,8 @@ pub use self::{
     open::{open, open_existing, weaknesses},
     redacted::{Redacted, lacking, redacted_by, restore},
     retention::{Pruned, Retention},
-    snapshot::{Approved, ChildSnapshot, Snapshot, read},
+    rows::read,
+    snapshot::{Approved, Snapshot},
 };
 
 pub(crate) use self::redacted::{MIN_SEARCHED_BYTES, Place, absent, appended_path, is_redacted, put_at, visit, whole};

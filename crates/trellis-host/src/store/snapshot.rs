@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::error::Category;
 use trellis_core::{
     Event, SessionId, State,
     id::{CallId, IdempotencyKey},
     state::VERSION,
-    tree::{Caller, Tree},
 };
 
-use super::{Row, StoreError, Stored};
+use super::{
+    ChildSnapshot, StoreError, Stored,
+    rows::{newer, read, unfit},
+};
 use crate::{
-    journal::{ChildState, Entry, Needs, Record, TakenRequests},
+    journal::{Entry, Needs, Record, TakenRequests},
     policy::{Rulings, Spent},
 };
 
@@ -59,15 +60,6 @@ pub struct Snapshot {
     pub children: BTreeMap<SessionId, ChildSnapshot>,
 }
 
-/// Where a child is.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ChildSnapshot {
-    /// The call that began it.
-    pub caller: Caller,
-    /// Where it is. What it has spent, and its own children, are kept with the root.
-    pub here: Snapshot,
-}
-
 /// Snapshots were once kept without the number of their question: it is taken to be as new as they are.
 fn not_kept() -> u64 {
     u64::MAX
@@ -97,13 +89,6 @@ pub struct Approved {
     pub key: IdempotencyKey,
     /// When.
     pub at: u64,
-}
-
-impl From<(ChildState, u64)> for ChildSnapshot {
-    /// A child of which nothing is known but its state at a time.
-    fn from((child, at): (ChildState, u64)) -> Self {
-        Self { caller: child.caller, here: Snapshot::beginning(child.state, at) }
-    }
 }
 
 impl Snapshot {
@@ -147,44 +132,6 @@ impl Snapshot {
             },
         }
         self.part_with(record);
-    }
-
-    /// Forgets the children that a record ended or left, and puts those on another program that went on there.
-    fn part_with(&mut self, record: &Record) {
-        match &record.entry {
-            Entry::Result { result } if !self.children.is_empty() => drop(self.children.remove(result.id.as_str())),
-            Entry::Leave { children } => children.iter().for_each(|child| drop(self.children.remove(child))),
-            Entry::Move { .. } => self.children.clear(),
-            Entry::Reload { children, .. } => {
-                self.children.retain(|child, _| children.contains_key(child));
-                for (child, moved) in children {
-                    if let Some(child) = self.children.get_mut(child) {
-                        child.here.step(record.at, moved.state.clone());
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Where a session of the tree is: the root's, or a child's.
-    pub fn of_child(&self, child: Option<&SessionId>) -> Option<&Self> {
-        match child {
-            None => Some(self),
-            Some(child) => self.children.get(child).map(|child| &child.here),
-        }
-    }
-
-    pub(crate) fn of_child_mut(&mut self, child: Option<&SessionId>) -> Option<&mut Self> {
-        match child {
-            None => Some(self),
-            Some(child) => self.children.get_mut(child).map(|child| &mut child.here),
-        }
-    }
-
-    /// The tree of the session and its children.
-    pub fn tree(&self) -> Tree<'_> {
-        Tree::new(&self.state, self.children.values().map(|child| (&child.caller, &child.here.state)))
     }
 
     fn take_own(&mut self, record: &Record) {
@@ -343,49 +290,6 @@ impl Snapshot {
     }
 }
 
-/// A record of a session, as it was kept.
-///
-/// # Errors
-/// It cannot be read, or was written by a newer version.
-pub fn read(session: &str, row: &Row) -> Result<Record, StoreError> {
-    let place = || format!("record {} of session `{session}`", row.seq);
-    let text = row.text.as_ref().map_err(|why| StoreError::Corrupt { place: place(), message: why.to_string() })?;
-    let record: Record = serde_json::from_str(text)
-        .map_err(|error| newer(session, text).unwrap_or_else(|| StoreError::Corrupt { place: place(), message: unfit(&error) }))?;
-    if record.seq != row.seq {
-        let message = format!("record {} stands in its place", record.seq);
-        return Err(StoreError::Corrupt { place: place(), message });
-    }
-    Ok(record)
-}
-
-/// Why a text cannot be read. What stands in it may be a secret, and is not quoted.
-fn unfit(error: &serde_json::Error) -> String {
-    match error.classify() {
-        Category::Data => format!("at column {} it does not have the form that is expected", error.column()),
-        _ => error.to_string(),
-    }
-}
-
-/// Whether a text cannot be read because it is sealed, or because a newer version wrote it.
-fn newer(session: &str, text: &str) -> Option<StoreError> {
-    if text.starts_with("{\"sealed\":") {
-        let help = "name the file with its key (`--key-file`, `TRELLIS_KEY_FILE`)";
-        return Some(StoreError::Key(format!("session `{session}` is sealed: {help}")));
-    }
-    #[derive(Deserialize)]
-    struct Versioned {
-        state: Version,
-    }
-    #[derive(Deserialize)]
-    struct Version {
-        version: u32,
-    }
-    let version = serde_json::from_str::<Versioned>(text).ok()?.state.version;
-    let store = format!("session `{session}`").into();
-    (version > VERSION).then(|| StoreError::Newer { store, found: version.into(), known: VERSION.into() })
-}
-
 #[cfg(test)]
 mod tests {
     use trellis_core::{Dialect, Document, Engine, Input, Predicates, Source, Start, Value};
@@ -394,7 +298,7 @@ mod tests {
     use crate::{
         journal::Clock,
         session::Session,
-        store::{Head, SessionStatus},
+        store::{Head, Row, SessionStatus},
     };
 
     fn session(clock: Clock) -> Session {
