@@ -4,7 +4,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::{
     Exit,
-    commands::{Check, Completions, Explain, Fmt, Graph, Lsp, Man, Migrate, New, Rename, Run, Schema, Secret, Session},
+    commands::{Check, Completions, Explain, Fmt, Graph, Lsp, Man, Migrate, New, Rename, Run, Schema, Secret, Serve, Session},
 };
 
 /// Runs, checks and draws graphs of Markdown files.
@@ -21,6 +21,7 @@ const EXAMPLES: &str = "\
 Examples:
   trellis new hello                   create a graph
   trellis run graphs/tour             run a graph
+  trellis serve graphs/tour           serve a graph over HTTP
   trellis check                       check the graphs here for mistakes
   trellis explain unknown-target      explain a code, and how to fix it
   trellis session ls                  list the stored sessions
@@ -34,6 +35,7 @@ Exit codes: 0 success; 1 the graph has mistakes, or the session failed;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(Run),
+    Serve(Serve),
     Check(Check),
     Explain(Explain),
     Graph(Graph),
@@ -57,6 +59,7 @@ impl Args {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         match self.command {
             Command::Run(run) => run.run(),
+            Command::Serve(serve) => serve.run(),
             Command::Check(check) => check.run(),
             Command::Explain(explain) => explain.run(),
             Command::Graph(graph) => graph.run(),

@@ -27,7 +27,7 @@
 //! | `testing` | no | `testing`: scripted tools and a clock that tests move |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
-    not(all(feature = "history", feature = "processes", feature = "runner")),
+    not(all(feature = "history", feature = "model", feature = "processes", feature = "runner", feature = "sqlite")),
     allow(dead_code, unused_imports, unused_variables, reason = "what these share with the rest has no user without them")
 )]
 

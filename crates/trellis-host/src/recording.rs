@@ -199,6 +199,10 @@ impl Recording {
             *next += 1;
             return Verdict::Answer { outcome, meta };
         }
+        // What it makes of its parts, or of its child, is recorded of those.
+        if !call.kind.is_tool() {
+            return Verdict::Allow;
+        }
         let is_known = results.keys().any(|(tool, _)| *tool == call.name);
         let with = if is_known { " with these arguments" } else { "" };
         Verdict::Elsewhere(format!("`{}` has no result of `{}`{with}; record it with `--record`", self.path.display(), call.name))

@@ -40,6 +40,8 @@ mod policy;
 mod policy_keys;
 #[path = "main/redaction.rs"]
 mod redaction;
+#[path = "main/requests.rs"]
+mod requests;
 #[path = "main/session.rs"]
 mod session;
 #[path = "main/sessions.rs"]

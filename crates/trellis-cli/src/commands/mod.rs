@@ -13,6 +13,7 @@ mod rename;
 mod run;
 mod schema;
 mod secret;
+mod serve;
 mod session;
 
 pub(crate) use check::Check;
@@ -28,4 +29,5 @@ pub(crate) use rename::Rename;
 pub(crate) use run::Run;
 pub(crate) use schema::Schema;
 pub(crate) use secret::Secret;
+pub(crate) use serve::Serve;
 pub(crate) use session::Session;

@@ -213,7 +213,7 @@ enum Begun {
 }
 
 /// The bound that the environment sets, if it does.
-fn max_input() -> anyhow::Result<Option<u64>> {
+pub(crate) fn max_input() -> anyhow::Result<Option<u64>> {
     let Some(text) = env::var_os(MAX_INPUT) else { return Ok(None) };
     let bytes = text.to_str().and_then(|text| text.parse().ok()).filter(|&bytes| bytes > 0);
     let Some(bytes) = bytes else { bail!("{MAX_INPUT} is a number of bytes above 0, not `{}`", text.to_string_lossy()) };

@@ -13,6 +13,7 @@ use crate::{Exit, terminal};
 Examples:
   trellis schema > node.schema.json
   trellis schema project > project.schema.json
+  trellis schema openapi > openapi.json
 
 For one file, as its first line, with the path from the file to the schema:
   # yaml-language-server: $schema=../node.schema.json
@@ -38,6 +39,8 @@ enum SchemaFile {
     Library,
     /// `tools.yaml`, in the format of Go Trellis
     Tools,
+    /// The OpenAPI document of `trellis serve`
+    Openapi,
 }
 
 impl Schema {
@@ -48,6 +51,10 @@ impl Schema {
             SchemaFile::Project => FileKind::Project,
             SchemaFile::Library => FileKind::Library,
             SchemaFile::Tools => FileKind::Tools,
+            SchemaFile::Openapi => {
+                terminal::print(&format!("{:#}\n", trellis_server::openapi()))?;
+                return Ok(Exit::Fine);
+            }
         };
         terminal::print(&format!("{:#}\n", vocabulary::schema(kind)))?;
         Ok(Exit::Fine)

@@ -19,7 +19,7 @@ use super::{
     read::{state_at, stored},
 };
 use crate::{
-    journal::{Clock, Destination, Entry, Origin, Record},
+    journal::{Clock, Destination, Entry, Origin, Record, RequestKey},
     session::{Fitted, left_alone},
     store::{Append, Head, SessionStatus, SessionStore, Snapshot, Stored, check_name},
 };
@@ -31,6 +31,7 @@ pub struct Operator<'s> {
     pub(super) engine: &'s Engine,
     graph: &'s str,
     pub(super) clock: Clock,
+    request: Option<RequestKey>,
 }
 
 /// Where a session stands now.
@@ -50,7 +51,21 @@ pub struct Put {
 impl<'s> Operator<'s> {
     /// An operator of the sessions that a store has of `graph`, which is as `engine` has it.
     pub fn new(store: &'s dyn SessionStore, engine: &'s Engine, graph: &'s str, clock: Clock) -> Self {
-        Self { store, engine, graph, clock }
+        Self { store, engine, graph, clock, request: None }
+    }
+
+    /// The same for a request, which is noted with the records that it makes.
+    #[must_use]
+    pub fn request(self, request: RequestKey) -> Self {
+        Self { request: Some(request), ..self }
+    }
+
+    /// Returns the request of this name and author that a session took, if it is among those that it remembers.
+    ///
+    /// # Errors
+    /// There is no such session, or it cannot be read.
+    pub async fn taken(&self, id: &SessionId, request: &RequestKey) -> Result<Option<RequestKey>, HistoryError> {
+        Ok(Snapshot::of(&self.stored(id).await?)?.requests.find(request).cloned())
     }
 
     /// A session of this graph.
@@ -191,7 +206,11 @@ impl<'s> Operator<'s> {
         from: Option<NodeId>,
     ) -> Result<Put, HistoryError> {
         let Target { session, graph, next } = target;
-        let mut here = here;
+        let (mut here, mut records) = (here, records);
+        if let Some(record) = records.first_mut() {
+            record.request.clone_from(&self.request);
+        }
+        here.requests.remember(self.request.as_ref());
         records.iter().for_each(|record| here.ask_by(record));
         let head = Head {
             session: session.clone(),
@@ -221,7 +240,7 @@ pub(super) struct Target {
 fn record(seq: u64, here: &Snapshot, entry: Entry, from: Option<NodeId>, events: Vec<Event>) -> Record {
     let (to, program) = (here.state.current_node_id.clone(), Arc::clone(&here.state.program));
     let changes = Box::default();
-    Record { seq, at: here.at, child: None, entry, from, to, events, program, changes, still_asked: false, question: None }
+    Record { seq, at: here.at, child: None, entry, from, to, events, program, changes, still_asked: false, question: None, request: None }
 }
 
 fn json(value: &impl serde::Serialize) -> String {

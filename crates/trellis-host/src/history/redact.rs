@@ -161,7 +161,7 @@ impl Redactor {
                 false
             }
         });
-        history.snapshot = history.snapshot.take().and_then(|(next, state)| Some((next, self.hidden_state(&state)?)));
+        history.snapshot = history.snapshot.take().and_then(|(next, state)| Some((next, self.state(&state)?)));
         for flaw in &mut history.flaws {
             flaw.why = self.text(&flaw.why).into();
         }
@@ -184,6 +184,13 @@ impl Redactor {
         }
     }
 
+    /// Hides what is secret in a value, wherever it stands there.
+    pub fn value(&self, value: &mut Value) {
+        if self.hides() {
+            self.take_out(value);
+        }
+    }
+
     /// A text without what is secret.
     pub fn text(&self, text: &str) -> String {
         if self.is_blind() {
@@ -192,7 +199,11 @@ impl Redactor {
         self.within(text)
     }
 
-    fn hidden_state(&self, state: &State) -> Option<State> {
+    /// A state without what is secret; nothing where that cannot be told.
+    pub fn state(&self, state: &State) -> Option<State> {
+        if !self.hides() {
+            return Some(state.clone());
+        }
         #[derive(Serialize, serde::Deserialize)]
         struct Whole {
             state: State,

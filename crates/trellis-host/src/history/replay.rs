@@ -85,5 +85,6 @@ fn standing(state: &State, before: &Record) -> Record {
         program: state.program.clone(),
         still_asked: false,
         question: None,
+        request: None,
     }
 }

@@ -7,6 +7,7 @@
 
 mod clock;
 mod fold;
+mod request;
 mod retake;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -26,11 +27,12 @@ pub(crate) use self::retake::retake;
 pub use self::{
     clock::Clock,
     fold::{FoldError, fold},
+    request::{RequestKey, TakenRequests},
     retake::replay,
 };
 
 /// One thing that happened.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// Its number, from 0.
     pub seq: u64,
@@ -62,10 +64,13 @@ pub struct Record {
     /// redacts anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<u32>,
+    /// The request that made it, if a server knows that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<RequestKey>,
 }
 
 /// What a record is about: its `kind`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Entry {
     /// The session began; opens an epoch, unless it is a child.
@@ -365,6 +370,7 @@ mod tests {
             changes: Box::default(),
             still_asked: false,
             question: None,
+            request: None,
         }
     }
 

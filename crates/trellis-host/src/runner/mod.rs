@@ -33,7 +33,6 @@ use crate::{
     binding::Bindings,
     session::Session,
     sessions::{SendError, SessionEvent, Sessions},
-    store::StoreError,
 };
 
 /// Why a run is over.
@@ -213,36 +212,13 @@ impl<C: Console> Runner<C> {
             }
             SessionEvent::Refused(call, why) => Note::Refused(call, why),
             SessionEvent::RollingBack { node, why } => Note::RollingBack { node, why: why.as_deref() },
-            SessionEvent::Given(..) | SessionEvent::InChild(..) => return Ok(()),
+            SessionEvent::Given(..) | SessionEvent::Recorded(_) | SessionEvent::InChild(..) => return Ok(()),
         };
         console.note(note).await
     }
 
     /// Says why something was refused.
     async fn refuse(&mut self, refusal: &SendError) -> io::Result<()> {
-        self.console.note(Note::Error { code: code(refusal), message: &refusal.to_string() }).await
-    }
-}
-
-/// The stable code of a refusal.
-fn code(refusal: &SendError) -> &'static str {
-    match refusal {
-        SendError::Refused(refusal) => refusal.code(),
-        SendError::Excess(_) => "excess",
-        SendError::NotAwaited { .. } => "wrong-kind",
-        SendError::NotBegun(_) => "unhandled-signal",
-        SendError::UnknownChild(_) => "unknown-child",
-        SendError::Reserved(_) => "reserved-name",
-        SendError::TooLate(_) => "too-late",
-        SendError::Stale(_) => "conflict",
-        SendError::Stuck(crate::SessionError::PassThrough { .. }) => "pass-through",
-        SendError::Stuck(crate::SessionError::Render(_)) => "render",
-        SendError::Stuck(crate::SessionError::Refused(_)) => "refused",
-        SendError::Store(StoreError::Conflict { .. }) => "conflict",
-        SendError::Store(_) => "store",
-        SendError::BadName(_) | SendError::OtherGraph { .. } | SendError::Unfit { .. } => "session",
-        SendError::Unknown(_) | SendError::Exists(_) | SendError::Start(_) => "session",
-        SendError::Stopped | SendError::Stopping => "session",
-        SendError::Panicked(_) => "panicked",
+        self.console.note(Note::Error { code: refusal.line_code(), message: &refusal.to_string() }).await
     }
 }

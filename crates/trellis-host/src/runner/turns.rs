@@ -155,7 +155,7 @@ impl<C: Console> Runner<C> {
                     Raised::TooEarly if held.is_urgent() => return Ok(interrupted()),
                     Raised::TooEarly => break,
                     Raised::Refused(signal, refusal) if !is_interrupt(&signal) => {
-                        console.note(Note::Error { code: super::code(&refusal), message: &refusal.to_string() }).await?;
+                        console.note(Note::Error { code: refusal.line_code(), message: &refusal.to_string() }).await?;
                     }
                     Raised::Refused(_, SendError::NotBegun(_)) => return Ok(interrupted()),
                     Raised::Refused(..) if stopping => return Ok(interrupted()),
@@ -195,7 +195,7 @@ impl<C: Console> Runner<C> {
     ) -> Result<Flow<Onward>, RunError> {
         let stop = &waiting.stop;
         let awaited = Awaited::of(stop);
-        let due = std::iter::once(waiting).chain(others).filter_map(|waiting| waiting.stop.goes_on()).min();
+        let due = std::iter::once(waiting).chain(others).filter_map(|waiting| waiting.stop.acts_at()).min();
         let until = due.map(|due| Instant::now() + self.sessions.until(due));
         let mut others = Some(others);
         loop {

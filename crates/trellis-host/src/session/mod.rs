@@ -177,7 +177,7 @@ impl Session {
         let Some(here) = self.here.of_child(child) else { return };
         let (to, program) = (here.state.current_node_id.clone(), Arc::clone(&here.state.program));
         let (child, changes) = (child.cloned(), Box::new(changes));
-        let record = Record { seq, at, child, entry, from, to, events, program, changes, still_asked, question: None };
+        let record = Record { seq, at, child, entry, from, to, events, program, changes, still_asked, question: None, request: None };
         self.here.count(&record, is_of_child);
         if let Some(here) = self.here.of_child_mut(record.child.as_ref()) {
             here.ask_by(&record);

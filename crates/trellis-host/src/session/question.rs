@@ -10,7 +10,7 @@ use trellis_core::{
 
 use super::{Adoption, Fitted, Happened, Session, fit};
 use crate::{
-    journal::{ChildState, Entry, Needs},
+    journal::{ChildState, Entry, Needs, RequestKey},
     sessions::Said,
     store::{ChildSnapshot, restore, whole},
 };
@@ -138,6 +138,13 @@ impl Session {
             self.here.question = checksum;
             self.journal.note_question(checksum);
         }
+    }
+
+    /// Notes who asked for the record `seq`; false where it is not here.
+    pub(crate) fn attribute(&mut self, seq: u64, request: &RequestKey) -> bool {
+        let is_here = self.journal.attribute(seq, request);
+        self.here.requests.remember(Some(request).filter(|_| is_here));
+        is_here
     }
 
     /// What the current entering of a session of the tree said last.

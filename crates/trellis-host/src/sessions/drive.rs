@@ -34,6 +34,7 @@ pub(super) enum SleepPolicy {
 }
 
 /// Where a session came to rest.
+#[expect(clippy::large_enum_variant, reason = "it is handed on at once")]
 pub(super) enum RestPoint {
     Stopped(Turn),
     /// It goes on by itself then.
@@ -72,6 +73,9 @@ impl Sessions {
     /// Goes on until somebody else is needed, or time must pass that nobody waits for. Who was woken has a seat.
     pub(super) async fn rest(&self, slot: &Slot, patience: SleepPolicy, mut seat: Option<&mut Seat>) -> Result<RestPoint, SendError> {
         slot.take_pause();
+        if seat.is_some() && self.is_paused(&slot.id) {
+            return Err(SendError::Stopped);
+        }
         let (mut works, mut stops, mut ready) = (Works::default(), Stops::new(), Vec::new());
         // Time that was waited for has passed, whatever the clock says.
         let mut passed = 0;
@@ -236,15 +240,19 @@ impl Sessions {
     pub(super) fn stopped(&self, slot: &Slot, waiting: Vec<Waiting>) -> Turn {
         let mut waiting = waiting.into_iter();
         let first = waiting.next().unwrap_or_else(|| unreachable!("a session that stops waits for something"));
-        let mut turn = Turn::of(slot.id.clone(), first);
-        turn.others = Arc::new(waiting.collect());
-        if let SlotState::Running(running) = &mut *slot.place.locked() {
-            running.stop = Some(turn.first());
-            running.others = Arc::clone(&turn.others);
-            turn.seq = running.session.journal().next_seq();
-            turn.said = std::mem::take(&mut running.said);
-            running.session.forget_left();
-        }
+        let others = Arc::new(waiting.collect());
+        let mut turn = match &mut *slot.place.locked() {
+            SlotState::Running(running) => {
+                (running.stop, running.others) = (Some(first.clone()), Arc::clone(&others));
+                running.session.forget_left();
+                let said = std::mem::take(&mut running.said);
+                Turn { said, others, ..Turn::of(&running.session, first) }
+            }
+            SlotState::Beginning(_) | SlotState::Away | SlotState::Gone => {
+                Turn::before(slot.id.clone(), Arc::clone(self.current().engine.inspect().fingerprint()), first)
+            }
+        };
+        (turn.happened, turn.has_more) = slot.take_happened();
         turn
     }
 

@@ -108,7 +108,11 @@ impl Sessions {
             let current = self.current();
             let begun = Session::start(current.engine.clone(), beginning.start.clone(), beginning.answers.clone(), self.clock.clone());
             match begun {
-                Ok(session) => *place = SlotState::Running(Box::new(RunningSession::new(session, current.bindings, current.version))),
+                Ok(session) => {
+                    let requests = beginning.request.take().map(|request| (0, request)).into_iter().collect();
+                    let running = RunningSession::new(session, current.bindings, current.version);
+                    *place = SlotState::Running(Box::new(RunningSession { requests, ..running }));
+                }
                 Err(StartError::Unanswered(asked)) => {
                     beginning.asks = Some(asked.clone());
                     let question = PredicateQuestion::at_start(*asked, current.engine.inspect(), &beginning.start);

@@ -16,14 +16,18 @@
 mod drive;
 mod front;
 mod memory;
+mod observing;
+mod pausing;
 mod persistence;
 mod policy;
 mod predicate;
+mod requests;
 mod ruling;
 mod scheduler;
 mod sending;
 mod signal;
 mod slot;
+mod starting;
 mod stopping;
 mod taking;
 mod turn;
@@ -32,7 +36,7 @@ mod view;
 mod works;
 
 use std::{
-    collections::{BTreeMap, btree_map::Entry},
+    collections::{BTreeMap, BTreeSet},
     fmt,
     sync::{
         Arc, Mutex, PoisonError, RwLock,
@@ -42,35 +46,32 @@ use std::{
 };
 
 use tokio::sync::Notify;
-use trellis_core::{Engine, SessionId, SignalName, Start};
+use trellis_core::{Engine, SessionId, SignalName};
 
 pub(crate) use self::taking::quoted;
 use self::{
     persistence::Persistence,
-    slot::{PanicSafeLock, Slot, SlotState},
+    slot::{PanicSafeLock, Slot},
 };
 pub use self::{
     policy::{Policy, Unbound, UnknownFunctions, Vetoed},
     scheduler::{Drive, DriveError, Driven},
     stopping::Stopped,
-    turn::{Reply, Said, SendError, Sent, SessionEvent, Stop, Turn, Waiting},
+    turn::{MAX_HAPPENED, Reply, Said, SendError, Sent, SessionEvent, Stop, Turn, Waiting},
 };
 use crate::{
     binding::Bindings,
-    guard::guarded,
     hooks::{Hooked, Hooks},
     interceptor::Interceptor,
     journal::Clock,
     session::Session,
-    store::{Redacted, SessionStore, StoreError, check_name},
+    store::{Redacted, SessionStore},
 };
 
 /// How often a session is loaded again in one turn because somebody else went on with it.
 const MAX_TURN_CONFLICTS: usize = 8;
 /// How many sessions that nobody goes on with stay in memory, if nothing else is said.
 const IN_MEMORY: usize = 1024;
-
-type Observer = Arc<dyn Fn(&SessionId, &SessionEvent) + Send + Sync>;
 
 /// The sessions of one graph.
 ///
@@ -110,10 +111,12 @@ pub struct Sessions {
     policy: Policy,
     clock: Clock,
     interceptors: Vec<Arc<dyn Interceptor>>,
-    observers: Arc<RwLock<Vec<Observer>>>,
+    observers: Arc<RwLock<Vec<observing::Observer>>>,
     hooks: Vec<Hooked>,
     dropped: Arc<AtomicU64>,
     slots: Mutex<BTreeMap<SessionId, Arc<Slot>>>,
+    /// Sessions that nobody here goes on with until they are resumed.
+    paused: Mutex<BTreeSet<SessionId>>,
     /// How many sessions that nobody goes on with stay in memory, and how often one was used.
     in_memory: usize,
     uses: AtomicU64,
@@ -151,6 +154,7 @@ impl Sessions {
             hooks: Vec::new(),
             dropped: Arc::default(),
             slots: Mutex::default(),
+            paused: Mutex::default(),
             in_memory: IN_MEMORY,
             uses: AtomicU64::new(0),
             is_stopping: AtomicBool::new(false),
@@ -216,56 +220,6 @@ impl Sessions {
         Arc::clone(&self.dropped)
     }
 
-    /// Shows what happens to `observe`, as it happens. It is called between steps, so it must be quick: a channel's sender is. A panic in it is counted
-    /// ([`Sessions::dropped`]) and stops nothing.
-    pub fn observe(&self, observe: impl Fn(&SessionId, &SessionEvent) + Send + Sync + 'static) {
-        self.observers.write().unwrap_or_else(PoisonError::into_inner).push(Arc::new(observe));
-    }
-
-    /// Begins a session and goes on to its first stop. A start without a name is `local`.
-    ///
-    /// # Errors
-    /// The start is refused, or there is a session of that name.
-    pub async fn start(&self, start: Start) -> Result<Turn, SendError> {
-        self.admit()?;
-        let id = start.session.clone().unwrap_or_else(|| SessionId::from("local"));
-        check_name(id.as_str())?;
-        if self.is_stored(&id).await? {
-            return Err(SendError::Exists(id));
-        }
-        let slot = Arc::new(Slot::new(id.clone(), SlotState::beginning(Start { session: Some(id.clone()), ..start })));
-        match self.slots.locked().entry(id.clone()) {
-            Entry::Occupied(_) => return Err(SendError::Exists(id)),
-            Entry::Vacant(place) => drop(place.insert(Arc::clone(&slot))),
-        }
-        let turn = match self.driven(&slot).await {
-            // Somebody else has a session of that name in the store.
-            Err(SendError::Store(StoreError::Conflict { expected: 0, .. })) => {
-                self.slots.locked().remove(&id);
-                Err(SendError::Exists(id))
-            }
-            Err(refused @ (SendError::Start(_) | SendError::Store(_))) => {
-                self.slots.locked().remove(&id);
-                Err(refused)
-            }
-            turn => turn,
-        };
-        self.leave(slot);
-        turn
-    }
-
-    /// Begins a session, or goes on with the one of that name that the store has.
-    ///
-    /// # Errors
-    /// As [`Sessions::start`]; [`SendError::Exists`] where there is one, and the start says more than its name.
-    pub async fn start_or_resume(&self, start: Start) -> Result<Turn, SendError> {
-        let is_bare = start.context.is_empty() && start.at.is_none();
-        match self.start(start).await {
-            Err(SendError::Exists(id)) if is_bare && self.keeping.is_some() => self.resume(&id).await,
-            turn => turn,
-        }
-    }
-
     /// Hands in an answer and goes on to the next stop. [`Turn::answer`] makes one that only the question of that turn takes; without a number an input
     /// is taken for whatever is asked. What the session said on the way to its question is said in the turn that comes back.
     ///
@@ -275,8 +229,8 @@ impl Sessions {
     /// A refusal: nothing happened, and what is awaited. [`SendError::Stale`] and [`SendError::TooLate`]: something else is asked by now, and what.
     pub async fn send(&self, id: &SessionId, sent: impl Into<Sent>) -> Result<Turn, SendError> {
         self.admit()?;
-        let slot = self.slot(id)?;
-        let turn = self.sent(&slot, sent.into()).await;
+        let slot = self.unpaused(id)?;
+        let turn = self.sent(&slot, sent.into(), None).await;
         self.leave(slot);
         turn
     }
@@ -288,7 +242,7 @@ impl Sessions {
     /// There is no such session, or it cannot go on.
     pub async fn resume(&self, id: &SessionId) -> Result<Turn, SendError> {
         self.admit()?;
-        let slot = self.slot(id)?;
+        let slot = self.unpaused(id)?;
         let turn = self.renewed(&slot).await;
         self.leave(slot);
         turn
@@ -301,24 +255,15 @@ impl Sessions {
     /// Nothing handles it, or it cannot be stored; nothing happened.
     pub async fn signal(&self, id: &SessionId, signal: &SignalName) -> Result<(), SendError> {
         self.admit()?;
-        let slot = self.slot(id)?;
+        let slot = self.unpaused(id)?;
         let raised = async {
             self.arrived(&slot).await?;
-            let promise = self.raise(&slot, None, signal)?;
+            let promise = self.raise(&slot, None, signal, None)?;
             self.kept(&slot, promise).await
         };
         let raised = raised.await;
         self.leave(slot);
         raised
-    }
-
-    /// Stops what a session is doing here; it stays waiting where it is. Who waits for the turn gets [`SendError::Stopped`].
-    ///
-    /// # Errors
-    /// There is no such session in memory, so nothing of it runs here.
-    pub fn pause(&self, id: &SessionId) -> Result<(), SendError> {
-        self.found(id).ok_or_else(|| SendError::Unknown(id.clone()))?.pause();
-        Ok(())
     }
 
     /// Puts another program under all sessions. Each takes it up before its next view; [`Sessions::resume`] makes that now.
@@ -373,32 +318,6 @@ impl Sessions {
 
     fn current(&self) -> Current {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn tell(&self, slot: &Slot, happening: &SessionEvent) {
-        self.observed(&slot.id)(happening);
-    }
-
-    /// Tells what happens in a session of a tree.
-    fn tell_in(&self, slot: &Slot, child: Option<&SessionId>, happening: SessionEvent) {
-        self.tell(slot, &happening.of_child(child));
-    }
-
-    /// Tells what happens in a session of a tree to who observes it.
-    fn teller(&self, session: &SessionId, child: Option<&SessionId>) -> impl Fn(SessionEvent) + Send + Sync + use<> {
-        let (tell, child) = (self.observed(session), child.cloned());
-        move |happening| tell(&happening.of_child(child.as_ref()))
-    }
-
-    fn observed(&self, session: &SessionId) -> impl Fn(&SessionEvent) + Send + Sync + use<> {
-        let (session, observers, dropped) = (session.clone(), Arc::clone(&self.observers), Arc::clone(&self.dropped));
-        move |happening| {
-            for observe in observers.read().unwrap_or_else(PoisonError::into_inner).iter() {
-                if guarded(|| observe(&session, happening)).is_err() {
-                    dropped.fetch_add(1, Ordering::Relaxed);
-                }
-            }
-        }
     }
 }
 

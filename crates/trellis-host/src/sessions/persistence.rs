@@ -13,7 +13,7 @@ use trellis_core::{
 };
 
 use super::{
-    SendError, Sessions, Unbound,
+    SendError, SessionEvent, Sessions, Unbound,
     front::{Front, Need, NeedKind},
     slot::{PanicSafeLock, RunningSession, Slot, SlotState},
 };
@@ -231,7 +231,12 @@ impl Sessions {
         }
         let due = self.due_of(running, pace);
         self.see(running);
-        let records: Vec<Arc<str>> = running.session.take_records().iter().map(json).collect();
+        running.attribute();
+        let taken = running.session.take_records();
+        let records: Vec<Arc<str>> = taken.iter().map(json).collect();
+        if self.is_observed() {
+            running.telling.insert(0, SessionEvent::Recorded(taken.into()));
+        }
         let here = running.session.here();
         let next = running.session.journal().next_seq();
         let (tail, snapshot) = running.tail.grown(&records, here);

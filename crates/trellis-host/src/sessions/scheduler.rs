@@ -51,6 +51,7 @@ pub enum Drive {
 
 /// What [`Sessions::drive`] tells.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "it is handed on at once")]
 pub enum Driven<'a> {
     /// A session went on to where somebody else is needed, or could not.
     Turn(&'a SessionId, Result<Turn, SendError>),
@@ -186,6 +187,10 @@ impl Sessions {
                 && let Some(seat) = seats.free()
                 && let Some((session, next)) = schedule.pop(now)
             {
+                if self.is_paused(&session) {
+                    schedule.awake.remove(&session);
+                    continue;
+                }
                 running.spawn(Arc::clone(self).wake(session, next, seat));
             }
             if running.is_empty() && schedule.is_over(how, self.clock.now()) {
@@ -323,6 +328,8 @@ impl Schedule {
                 self.others.insert(session.clone());
                 (found, Some(now + OTHERS), None)
             }
+            // It is paused: who resumes it has it listed anew.
+            Err(SendError::Stopped) => return Some(Err(SendError::Stopped)),
             Err(error) => (next, None, Some(Err(error))),
         };
         if let Some(due) = due.filter(|due| *due <= self.horizon) {

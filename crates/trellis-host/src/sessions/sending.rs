@@ -15,7 +15,10 @@ use super::{
     drive::millis,
     slot::{PanicSafeLock, RunningSession, Slot, SlotState},
 };
-use crate::store::{Approved, SessionStore, Snapshot, StoreError};
+use crate::{
+    journal::RequestKey,
+    store::{Approved, SessionStore, Snapshot, StoreError},
+};
 
 /// What a session asked when an answer came for it.
 #[derive(Clone, Copy)]
@@ -78,22 +81,38 @@ impl RunningSession {
 
 impl Sessions {
     /// Takes what a client sent, and goes on to the next stop.
-    pub(super) async fn sent(&self, slot: &Slot, Sent { expected, to, reply }: Sent) -> Result<Turn, SendError> {
+    pub(super) async fn sent(&self, slot: &Slot, sent: Sent, request: Option<RequestKey>) -> Result<Turn, SendError> {
+        let Sent { expected, to, reply } = sent;
         match reply {
-            Reply::Input(trellis_core::Input::Signal(signal)) => self.signalled(slot, to.as_ref(), &signal).await,
-            reply => self.answered(slot, expected.filter(|_| reply.is_for_a_question()), to.as_ref(), reply).await,
+            Reply::Input(trellis_core::Input::Signal(signal)) => self.signalled(slot, to.as_ref(), &signal, request).await,
+            reply => {
+                let expected = expected.filter(|_| reply.is_for_a_question());
+                self.answered(slot, expected, (to.as_ref(), reply), request).await
+            }
         }
     }
 
-    async fn signalled(&self, slot: &Slot, to: Option<&SessionId>, signal: &SignalName) -> Result<Turn, SendError> {
+    async fn signalled(
+        &self,
+        slot: &Slot,
+        to: Option<&SessionId>,
+        signal: &SignalName,
+        request: Option<RequestKey>,
+    ) -> Result<Turn, SendError> {
         self.arrived(slot).await?;
-        let mut promise = self.raise(slot, to, signal)?;
+        let mut promise = self.raise(slot, to, signal, request)?;
         let turn = self.driven(slot).await?;
         // Somebody else may have gone on with it, and could not store it.
         promise.checked().map(|()| turn)
     }
 
-    async fn answered(&self, slot: &Slot, expected: Option<u64>, to: Option<&SessionId>, reply: Reply) -> Result<Turn, SendError> {
+    async fn answered(
+        &self,
+        slot: &Slot,
+        expected: Option<u64>,
+        (to, reply): (Option<&SessionId>, Reply),
+        request: Option<RequestKey>,
+    ) -> Result<Turn, SendError> {
         let _driving = slot.driving.lock().await;
         self.admit()?;
         if let Some(expected) = expected {
@@ -101,6 +120,7 @@ impl Sessions {
             slot.outdated(expected);
         }
         let question = self.arrive(slot).await?;
+        self.admit_once(slot, request.as_ref()).await?;
         let expected = expected.or(question.asked);
         if reply.is_for_a_question() {
             self.hold_against(slot, to, expected, question).await?;
@@ -108,7 +128,7 @@ impl Sessions {
             return Err(SendError::TooLate(Box::new(self.present(slot).await?)));
         }
         let mut saw = slot.place.locked().running().map(Saw::of);
-        self.take(slot, to, reply.clone())?;
+        self.take_by(slot, to, reply.clone(), request.clone())?;
         for _ in 0..MAX_TURN_CONFLICTS {
             let turn = self.onward(slot).await;
             let (Err(SendError::Store(StoreError::Conflict { expected: at, .. })), Some(before)) = (&turn, &mut saw) else { return turn };
@@ -117,6 +137,7 @@ impl Sessions {
             if *at > before.next {
                 continue;
             }
+            self.admit_once(slot, request.as_ref()).await?;
             if !self.shows_again(slot, before) {
                 if !reply.is_for_a_question() {
                     return turn;
@@ -124,7 +145,7 @@ impl Sessions {
                 let question = self.arrive(slot).await?;
                 self.hold_against(slot, to, expected, question).await?;
             }
-            self.take(slot, to, reply.clone())?;
+            self.take_by(slot, to, reply.clone(), request.clone())?;
         }
         self.onward(slot).await
     }
@@ -199,7 +220,7 @@ impl Sessions {
     }
 
     /// The turn where a session stands.
-    async fn present(&self, slot: &Slot) -> Result<Turn, SendError> {
+    pub(super) async fn present(&self, slot: &Slot) -> Result<Turn, SendError> {
         let waits: Vec<Waiting> = slot.place.locked().running().into_iter().flat_map(RunningSession::waits).cloned().collect();
         let turn = if waits.is_empty() { self.onward(slot).await? } else { self.stopped(slot, waits) };
         Ok(self.said_again(slot, turn))
@@ -239,6 +260,7 @@ impl Sessions {
 
     /// Keeps what a turn said for the one that comes back.
     fn unsay(&self, slot: &Slot, turn: Turn) {
+        slot.happened(turn.happened);
         if let SlotState::Running(running) = &mut *slot.place.locked() {
             running.said.splice(0..0, turn.said);
         }

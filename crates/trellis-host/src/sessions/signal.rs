@@ -8,7 +8,7 @@ use super::{
     persistence::Pace,
     slot::{PanicSafeLock, Slot, SlotState},
 };
-use crate::store::StoreError;
+use crate::{journal::RequestKey, store::StoreError};
 
 /// Whether a signal that the session took is stored.
 pub(super) struct Promise(Option<oneshot::Receiver<Result<(), StoreError>>>);
@@ -25,12 +25,20 @@ impl Promise {
 
 impl Sessions {
     /// Hands the session a signal.
-    pub(super) fn raise(&self, slot: &Slot, to: Option<&SessionId>, signal: &SignalName) -> Result<Promise, SendError> {
+    pub(super) fn raise(
+        &self,
+        slot: &Slot,
+        to: Option<&SessionId>,
+        signal: &SignalName,
+        request: Option<RequestKey>,
+    ) -> Result<Promise, SendError> {
         let mut place = slot.place.locked();
         let promise = match &mut *place {
             SlotState::Running(running) => {
                 let to = to.filter(|to| **to != slot.id);
-                running.session.raise(to, signal)?;
+                let before = running.requests.len();
+                running.asked_by(request);
+                running.session.raise(to, signal).inspect_err(|_| running.requests.truncate(before))?;
                 let is_promised = self.keeping.is_some() && !running.session.holds_input();
                 is_promised.then(|| {
                     let (sender, receiver) = oneshot::channel();

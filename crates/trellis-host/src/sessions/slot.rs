@@ -22,6 +22,7 @@ use super::{Said, SessionEvent, Waiting, persistence::StoreTail};
 use crate::{
     binding::Bindings,
     hooks::{HookEvent, Moment, Sight},
+    journal::RequestKey,
     session::Session,
     store::StoreError,
 };
@@ -38,6 +39,8 @@ pub(super) struct Slot {
     paused: AtomicBool,
     /// When it was used last, counted in uses.
     pub(super) used: AtomicU64,
+    /// What happened since the last turn.
+    pub(super) happened: Mutex<Vec<SessionEvent>>,
 }
 
 /// How far a session is.
@@ -55,6 +58,7 @@ pub(super) struct NewSession {
     pub(super) start: Start,
     pub(super) answers: Answers,
     pub(super) asks: Option<Box<Unanswered>>,
+    pub(super) request: Option<RequestKey>,
 }
 
 pub(super) struct RunningSession {
@@ -89,6 +93,8 @@ pub(super) struct RunningSession {
     /// Who wants to know when what happened is stored.
     pub(super) promised: Vec<oneshot::Sender<Result<(), StoreError>>>,
     pub(super) tail: StoreTail,
+    /// Requests whose records are not stored yet, with the number of the first record of each.
+    pub(super) requests: Vec<(u64, RequestKey)>,
 }
 
 impl Slot {
@@ -101,6 +107,7 @@ impl Slot {
             disturbances: AtomicU64::new(0),
             paused: AtomicBool::new(false),
             used: AtomicU64::new(0),
+            happened: Mutex::default(),
         }
     }
 
@@ -166,8 +173,8 @@ impl Slot {
 }
 
 impl SlotState {
-    pub(super) fn beginning(start: Start) -> Self {
-        Self::Beginning(Box::new(NewSession { start, answers: Answers::new(), asks: None }))
+    pub(super) fn beginning(start: Start, request: Option<RequestKey>) -> Self {
+        Self::Beginning(Box::new(NewSession { start, answers: Answers::new(), asks: None, request }))
     }
 
     pub(super) fn running(&self) -> Option<&RunningSession> {
@@ -205,6 +212,7 @@ impl RunningSession {
             started: BTreeSet::new(),
             promised: Vec::new(),
             tail: StoreTail::default(),
+            requests: Vec::new(),
         }
     }
 

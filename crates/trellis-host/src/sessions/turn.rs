@@ -11,9 +11,10 @@ use trellis_core::{
 
 use crate::{
     binding::Delta,
+    journal::Record,
     policy::Decided,
-    session::SessionError,
-    store::{BadName, StoreError},
+    session::{Session, SessionError},
+    store::{BadName, SessionStatus, StoreError},
 };
 
 /// Where a session stopped, and what it said on the way.
@@ -30,9 +31,18 @@ pub struct Turn {
     pub child: Option<SessionId>,
     /// The node that needs it.
     pub node: NodeId,
+    /// What the session waits for as a whole, or how it ended.
+    pub standing: SessionStatus,
+    /// The fingerprint of the program that it is on.
+    pub program: Arc<str>,
     /// What its nodes said since the last turn; from [`crate::Sessions::resume`] and [`crate::Sessions::view`], where they said nothing
     /// since, what the present one said.
     pub said: Vec<Said>,
+    /// What happened since the last turn, the last [`MAX_HAPPENED`] of it: what its nodes said, its calls and their results, decisions of policies,
+    /// edits. Nothing in a turn that nobody went on for.
+    pub happened: Vec<SessionEvent>,
+    /// Whether more happened.
+    pub has_more: bool,
     /// What it needs.
     pub stop: Stop,
     /// What else waits in its tree, and what sleeps there: each can be answered before `stop`, by its id or with [`Sent::to`].
@@ -63,11 +73,34 @@ pub struct Waiting {
     pub stop: Stop,
 }
 
+/// How much of what happened a turn has.
+pub const MAX_HAPPENED: usize = 200;
+
 impl Turn {
-    /// A turn of a session in which nothing was said.
-    pub(super) fn of(session: SessionId, first: Waiting) -> Self {
+    /// The turn of a session that stands where its state says.
+    pub(super) fn of(session: &Session, first: Waiting) -> Self {
+        let state = session.state();
+        let turn = Self::before(state.session_id.clone(), Arc::clone(&state.program), first);
+        Self { seq: session.journal().next_seq(), standing: SessionStatus::of(state), ..turn }
+    }
+
+    /// The turn of a session that has not begun.
+    pub(super) fn before(session: SessionId, program: Arc<str>, first: Waiting) -> Self {
         let Waiting { child, node, asked, stop } = first;
-        Self { session, seq: asked, asked, child, node, said: Vec::new(), stop, others: Arc::default() }
+        Self {
+            session,
+            seq: 0,
+            asked,
+            child,
+            node,
+            standing: SessionStatus::Active,
+            program,
+            said: Vec::new(),
+            happened: Vec::new(),
+            has_more: false,
+            stop,
+            others: Arc::default(),
+        }
     }
 
     /// What it needs, as one of what its tree waits for.
@@ -78,7 +111,7 @@ impl Turn {
     /// When something of it goes on by itself, in milliseconds since 1970: it stops waiting for the first of what it waits for, or a sleep beside that
     /// is over.
     pub fn due(&self) -> Option<u64> {
-        self.stop.due().into_iter().chain(self.others.iter().filter_map(|other| other.stop.goes_on())).min()
+        self.stop.due().into_iter().chain(self.others.iter().filter_map(|other| other.stop.acts_at())).min()
     }
 
     /// What answers this turn, and no other.
@@ -162,7 +195,7 @@ impl Stop {
     }
 
     /// When something becomes of it by itself, in milliseconds since 1970: it stops waiting, or a sleep is over.
-    pub fn goes_on(&self) -> Option<u64> {
+    pub fn acts_at(&self) -> Option<u64> {
         match self {
             Self::Sleeping { until, .. } => Some(*until),
             stop => stop.due(),
@@ -264,6 +297,8 @@ impl From<Input> for Reply {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SessionEvent {
+    /// Records were stored: told right after their append, and before everything else that is told of them. Not where there is no store.
+    Recorded(Arc<[Record]>),
     /// A node says something, as Markdown.
     Said(Arc<str>),
     /// An input was counted as invalid, with what to say (language 6.5).
@@ -350,6 +385,12 @@ pub enum SendError {
     /// Something else is asked since the turn that it answers; nothing was taken.
     #[error("this answers an earlier question; the session went on since, and asks something else now")]
     Stale(Box<Turn>),
+    /// This request was taken before; nothing was done now. With where the session is.
+    #[error("this request was taken before")]
+    Repeated(Box<Turn>),
+    /// Another request had this name.
+    #[error("another request to session `{0}` had this key; a key names one request")]
+    KeyReused(SessionId),
     /// The time was up before the answer came; nothing was taken. With where the session is now.
     #[error("the time was up; the session went on without an answer")]
     TooLate(Box<Turn>),

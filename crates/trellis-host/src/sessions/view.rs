@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use trellis_core::{
-    Next, NodeId, SessionId, State,
+    Next, SessionId, State,
     engine::{Call, ChangedCall, RequestType, Unanswered, View},
     state::{CallKind, Status},
 };
@@ -11,7 +11,7 @@ use trellis_core::{
 use super::{
     Current, Said, SendError, Sessions, Stop, Turn, Unbound, Waiting,
     drive::millis,
-    slot::{PanicSafeLock, SlotState},
+    slot::{NewSession, PanicSafeLock, SlotState},
 };
 use crate::{
     journal::Needs,
@@ -51,8 +51,8 @@ impl Sessions {
         let running = match &*place {
             SlotState::Running(running) => running,
             SlotState::Beginning(beginning) => {
-                let node = beginning.start.at.clone().unwrap_or_else(|| self.current().engine.inspect().entry().id.clone());
-                return Ok(beginning.asks.clone().map(|asked| asks_first(id, node, *asked)));
+                let stop = |asked: Unanswered| Stop::predicate(super::predicate::id(&asked.name, None), asked);
+                return Ok(beginning.asks.clone().map(|asked| self.before(id, beginning, stop(*asked))));
             }
             SlotState::Away | SlotState::Gone => return Ok(None),
         };
@@ -61,6 +61,13 @@ impl Sessions {
         let waiting: Vec<Waiting> = running.waits().cloned().collect();
         let waiting = if waiting.is_empty() { self.standing(&running.session, &current)? } else { waiting };
         Ok(Some(turn(&running.session, waiting)))
+    }
+
+    /// The turn of a session that has not begun.
+    pub(super) fn before(&self, id: &SessionId, beginning: &NewSession, stop: Stop) -> Turn {
+        let engine = self.current().engine;
+        let node = beginning.start.at.clone().unwrap_or_else(|| engine.inspect().entry().id.clone());
+        Turn::before(id.clone(), Arc::clone(engine.inspect().fingerprint()), Waiting { child: None, node, asked: 0, stop })
     }
 
     /// What the sessions of a tree need where they stand; what works by itself comes first, since nobody is asked before.
@@ -161,12 +168,29 @@ impl Sessions {
     }
 }
 
-/// The turn of a session that has not begun.
-fn asks_first(id: &SessionId, node: NodeId, asked: Unanswered) -> Turn {
-    let stop = Stop::predicate(super::predicate::id(&asked.name, None), asked);
-    Turn::of(id.clone(), Waiting { child: None, node, asked: 0, stop })
+impl Stop {
+    /// Whether nobody is needed: the session works by itself, or sleeps.
+    pub fn needs_nobody(&self) -> bool {
+        matches!(self, Self::Running { .. } | Self::Sleeping { .. })
+    }
+
+    /// Whether it works by itself.
+    pub fn is_running(&self) -> bool {
+        matches!(self, Self::Running { .. })
+    }
+
+    /// The call that is held for an approval.
+    pub fn held(&self) -> Option<&Call> {
+        if let Self::Approve { call, .. } = self { Some(call) } else { None }
+    }
+
+    /// Whether it is a call that the client carries out.
+    pub fn is_call(&self) -> bool {
+        matches!(self, Self::Call { .. })
+    }
 }
 
+/// The turn where a session stands, with what its node says.
 fn turn(session: &Session, mut waiting: Vec<Waiting>) -> Turn {
     let others = waiting.split_off(1);
     let first = waiting.pop().unwrap_or_else(|| unreachable!("a session waits for something, or has ended"));
@@ -176,6 +200,5 @@ fn turn(session: &Session, mut waiting: Vec<Waiting>) -> Turn {
         let text = session.engine().render(&here.state).ok()?.content?;
         Some(Said { child: child.clone(), node: here.state.current_node_id.clone(), text })
     });
-    let turn = Turn::of(session.state().session_id.clone(), first);
-    Turn { seq: session.journal().next_seq(), said: said.into_iter().collect(), others: Arc::new(others), ..turn }
+    Turn { said: said.into_iter().collect(), others: Arc::new(others), ..Turn::of(session, first) }
 }

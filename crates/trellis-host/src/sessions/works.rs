@@ -7,11 +7,7 @@
 //!
 //! **Invariant:** what runs was stored before; a call that the session left is told to stop, and what it came to before that is a late result.
 
-use std::{
-    pin::Pin,
-    sync::{Arc, PoisonError},
-    task::Poll,
-};
+use std::{pin::Pin, sync::Arc, task::Poll};
 
 use trellis_core::{
     Context, Engine, SessionId, ToolError, ToolOutcome, ToolResult,
@@ -301,7 +297,7 @@ impl Sessions {
         let (tell, of) = (self.teller(&slot.id, child), Arc::clone(call));
         let report = move |line: &str| tell(SessionEvent::Progress(Arc::clone(&of), line.into()));
         let caller = Caller::new(slot.id.clone(), self.graph(), report).within(context).traced(self.traceparent(slot, call));
-        if self.observers.read().unwrap_or_else(PoisonError::into_inner).is_empty() {
+        if !self.is_observed() {
             return caller;
         }
         let (tell, of) = (self.teller(&slot.id, child), Arc::clone(call));

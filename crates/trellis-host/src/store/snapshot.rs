@@ -13,7 +13,7 @@ use trellis_core::{
 
 use super::{Row, StoreError, Stored};
 use crate::{
-    journal::{ChildState, Entry, Needs, Record},
+    journal::{ChildState, Entry, Needs, Record, TakenRequests},
     policy::{Rulings, Spent},
 };
 
@@ -51,6 +51,9 @@ pub struct Snapshot {
     /// What it asks for in place of what its node asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked: Option<Needs>,
+    /// The named requests that it took last.
+    #[serde(default, skip_serializing_if = "TakenRequests::is_empty")]
+    pub requests: TakenRequests,
     /// Its children that are alive, and theirs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub children: BTreeMap<SessionId, ChildSnapshot>,
@@ -119,6 +122,7 @@ impl Snapshot {
             asked: 1,
             question: None,
             blocked: None,
+            requests: TakenRequests::default(),
             children: BTreeMap::new(),
         }
     }
@@ -130,6 +134,7 @@ impl Snapshot {
             _ => false,
         };
         self.count(record, is_of_child);
+        self.requests.remember(record.request.as_ref());
         match &record.child {
             None => self.take_own(record),
             Some(id) => match (&record.entry, self.children.get_mut(id)) {
@@ -309,6 +314,8 @@ impl Snapshot {
                         let began = if lost.is_some() { stored.head.began } else { record.at };
                         let asked = record.seq + 1;
                         let spent = before.as_ref().map(|before| before.spent).unwrap_or_default();
+                        let mut requests = before.take().map(|before| before.requests).unwrap_or_default();
+                        requests.remember(record.request.as_ref());
                         let anew = Self::beginning(state.clone(), record.at);
                         let children = match &record.entry {
                             Entry::Reload { children, .. } => {
@@ -316,7 +323,8 @@ impl Snapshot {
                             }
                             _ => BTreeMap::new(),
                         };
-                        (snapshot, lost) = (Some(Self { began, asked, spent, children, question: record.question, ..anew }), None);
+                        (snapshot, lost) =
+                            (Some(Self { began, asked, spent, requests, children, question: record.question, ..anew }), None);
                     }
                     (_, Some(snapshot)) if lost.is_none() => snapshot.take(&record),
                     _ => {}

@@ -52,7 +52,7 @@ impl SessionEvent {
             Seen::Trouble(code, message) => Self::Error(Refusal::new(code, message)),
             // Whose it is stands beside the line: see `Line`.
             Seen::InChild(_, event) => return Self::of(event),
-            Seen::Sleeping(_) | Seen::Refused(..) | Seen::Given(..) | Seen::RollingBack { .. } => return None,
+            Seen::Recorded(_) | Seen::Sleeping(_) | Seen::Refused(..) | Seen::Given(..) | Seen::RollingBack { .. } => return None,
         })
     }
 }

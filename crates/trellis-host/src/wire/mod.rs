@@ -14,6 +14,7 @@
 //! **Invariant:** no other module writes or reads one of these shapes by hand; each type reads what it writes.
 
 mod call;
+mod code;
 #[cfg(feature = "schemars")]
 mod constraints;
 mod end;
@@ -40,7 +41,7 @@ pub use self::{
         ApprovalQuestion, Choice, InputQuestion, InputType, KeepQuestion, KeysQuestion, PredicateQuestion, Running, RunningCall, Sleeping,
         Stop,
     },
-    turn::{Said, Turn, Waiting},
+    turn::{Happening, Said, Turn, Waiting},
 };
 
 /// The version of these shapes, which stands in the `$id` of their schema.

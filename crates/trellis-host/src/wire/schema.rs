@@ -26,7 +26,6 @@ pub fn schema(findings: &Map<String, Value>) -> Value {
     out.extend(stops.iter().filter(|stop| !WAITING.contains(&&***stop)).cloned());
     out.sort();
     out.dedup();
-    defs.remove("event");
     defs.insert("out".into(), json!({ "description": "A line that the program prints.", "oneOf": references(&out) }));
     let waiting = WAITING.map(str::to_owned);
     defs.insert("waiting".into(), json!({ "description": "A stop at which nobody is needed.", "oneOf": references(&waiting) }));

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use trellis_core::{NodeId, SessionId};
 
-use super::Stop;
-use crate::sessions;
+use super::{SessionEvent, Stop};
+use crate::{sessions, store::SessionStatus};
 
 /// The answer of everything that walks a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,6 +15,11 @@ use crate::sessions;
 pub struct Turn {
     /// The session.
     pub session: SessionId,
+    /// The name of its graph, where a server has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph: Option<Arc<str>>,
+    /// The fingerprint of the program that it is on.
+    pub program: Arc<str>,
     /// The number of the record that comes next. An answer that names it, or the number of the question, is taken while the same is asked.
     pub seq: u64,
     /// The node that stops.
@@ -22,8 +27,20 @@ pub struct Turn {
     /// The child session that stops; absent where the session itself does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child: Option<SessionId>,
+    /// What it waits for, or how it ended: `active`, `waiting_for_input`, `waiting_for_tool`, `rolling_back`, `finished`, `failed`, `denied`,
+    /// `rolled_back`.
+    pub standing: Arc<str>,
+    /// The server's clock, in milliseconds since 1970, to count down to `due` by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub now: Option<u64>,
     /// The texts since the stop before.
     pub said: Vec<Said>,
+    /// The lines since the stop before, the newest 200, without `PROGRESS` and `DELTA`.
+    #[cfg_attr(feature = "schemars", schemars(with = "Vec<SessionEvent>"))]
+    pub happened: Vec<Happening>,
+    /// Whether more happened than stands there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub more: bool,
     /// What the session needs.
     pub stop: Stop,
     /// What else waits in the session and its children; each is answered by its id, or with `to`.
@@ -33,13 +50,45 @@ pub struct Turn {
     pub due: Option<u64>,
 }
 
+/// A line that was told, with the child that it is about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Happening {
+    /// The line.
+    #[serde(flatten)]
+    pub event: SessionEvent,
+    /// The child session; absent for the session itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child: Option<SessionId>,
+}
+
+impl Happening {
+    fn of(event: &sessions::SessionEvent) -> Option<Self> {
+        Some(Self { event: SessionEvent::of(event)?, child: event.split().0.cloned() })
+    }
+}
+
+impl Turn {
+    /// The same as a server tells it: of which graph, and at what time.
+    #[must_use]
+    pub fn told(self, graph: impl Into<Arc<str>>, now: u64) -> Self {
+        Self { graph: Some(graph.into()), now: Some(now), ..self }
+    }
+}
+
 impl From<&sessions::Turn> for Turn {
     fn from(turn: &sessions::Turn) -> Self {
         Self {
             session: turn.session.clone(),
+            graph: None,
+            program: Arc::clone(&turn.program),
             seq: turn.seq,
             node: turn.node.clone(),
             child: turn.child.clone(),
+            standing: SessionStatus::as_str(turn.standing).into(),
+            now: None,
+            happened: turn.happened.iter().filter_map(Happening::of).collect(),
+            more: turn.has_more,
             said: turn.said.iter().map(Said::from).collect(),
             stop: Stop::of(&turn.stop, turn.asked),
             others: turn.others.iter().map(Waiting::from).collect(),
@@ -67,7 +116,7 @@ pub struct Waiting {
 impl From<&sessions::Waiting> for Waiting {
     fn from(waiting: &sessions::Waiting) -> Self {
         let sessions::Waiting { child, node, asked, stop } = waiting;
-        Self { child: child.clone(), node: node.clone(), stop: Stop::of(stop, *asked), due: stop.goes_on() }
+        Self { child: child.clone(), node: node.clone(), stop: Stop::of(stop, *asked), due: stop.acts_at() }
     }
 }
 
@@ -83,10 +132,13 @@ pub struct Said {
     pub node: NodeId,
     /// The text, as Markdown.
     pub text: Arc<str>,
+    /// The text as safe HTML, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub html: Option<String>,
 }
 
 impl From<&sessions::Said> for Said {
     fn from(said: &sessions::Said) -> Self {
-        Self { child: said.child.clone(), node: said.node.clone(), text: Arc::clone(&said.text) }
+        Self { child: said.child.clone(), node: said.node.clone(), text: Arc::clone(&said.text), html: None }
     }
 }

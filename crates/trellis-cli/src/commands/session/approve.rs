@@ -134,7 +134,7 @@ fn waiting(held: &PendingApproval) -> String {
 /// The same for programs.
 fn wire(held: &PendingApproval) -> Json {
     let call = &held.call;
-    json!({
+    let mut wire = json!({
         "id": held.session,
         "call": {
             "id": call.id,
@@ -146,7 +146,11 @@ fn wire(held: &PendingApproval) -> Json {
             "asked": held.asked,
             "expires": held.due,
         },
-    })
+    });
+    if let Some(child) = &held.child {
+        wire["child"] = child.as_str().into();
+    }
+    wire
 }
 
 /// Returns the decision, for programs.

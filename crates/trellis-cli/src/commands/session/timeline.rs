@@ -1,7 +1,7 @@
 //! Records as people read them: a line for what came in and where it led, lines for what changed and what was said. What is secret was taken out of
 //! them before.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use trellis_core::{Event, Input, SessionId, ToolOutcome, Value, engine::ToolErrorKind};
 use trellis_host::{
@@ -17,17 +17,22 @@ use crate::{
     terminal::{Look, QUIET, Width},
 };
 
+/// Levels of children that lines are indented by, at most.
+const MAX_INDENT: usize = 8;
+
 /// Tells records one after the other.
 pub(super) struct Timeline<'e> {
     walk: RecordWalk<'e>,
     look: Look,
     width: Width,
     is_same_graph: bool,
+    /// The numbers of callers above each child.
+    depths: BTreeMap<SessionId, usize>,
 }
 
 impl<'e> Timeline<'e> {
     pub(super) fn new(walk: RecordWalk<'e>, look: Look, width: Width) -> Self {
-        Self { walk, look, width, is_same_graph: true }
+        Self { walk, look, width, is_same_graph: true, depths: BTreeMap::new() }
     }
 
     /// Returns whether everything that was shown was said by the graph as it is now.
@@ -46,18 +51,31 @@ impl<'e> Timeline<'e> {
         let to = if is_entered && record.from.is_some() { format!(" {arrow} `{}`", record.to) } else { String::new() };
         let mut out = String::new();
         let time = date_time(record.at);
-        let head = format!("#{}  {time}  ", record.seq);
+        let indent = self.indent(record);
+        let head = format!("#{}  {time}  {indent}", record.seq);
         let _ = writeln!(out, "{QUIET}{head}{QUIET:#}{}", self.fit(&format!("{}{to}", what(record, &moment)), columns::width(&head)));
+        let below = 4 + columns::width(&indent);
         for line in Self::details(record) {
-            let _ = writeln!(out, "    {}", self.fit(&line, 4));
+            let _ = writeln!(out, "    {indent}{}", self.fit(&line, below));
         }
         if let Some(said) = &moment.said {
             let bar = self.look.pick("│", "|");
             for line in said.trim_end().lines() {
-                let _ = writeln!(out, "    {QUIET}{bar}{QUIET:#} {}", self.fit(line, 6));
+                let _ = writeln!(out, "    {indent}{QUIET}{bar}{QUIET:#} {}", self.fit(line, below + 2));
             }
         }
         out
+    }
+
+    /// The lines of a child stand deeper than those of its caller.
+    fn indent(&mut self, record: &Record) -> String {
+        let Some(child) = &record.child else { return String::new() };
+        if let Entry::Start { caller: Some(caller), .. } = &record.entry {
+            let depth = self.depths.get(&caller.session).copied().unwrap_or_default() + 1;
+            self.depths.insert(child.clone(), depth);
+        }
+        let depth = self.depths.get(child).copied().unwrap_or(1);
+        self.look.pick("│ ", "| ").repeat(depth.min(MAX_INDENT))
     }
 
     /// A line without control characters, no wider than the terminal.
@@ -104,6 +122,7 @@ impl<'e> Timeline<'e> {
 fn what(record: &Record, moment: &WalkedRecord) -> String {
     let tool = moment.call.as_ref().map_or_else(|| "the call".to_owned(), |call| format!("`{}`", call.name));
     match &record.entry {
+        Entry::Start { caller: Some(_), .. } => format!("child began at `{}`", record.to),
         Entry::Start { origin: None, .. } => format!("began at `{}`", record.to),
         Entry::Start { origin: Some(origin), .. } => {
             format!("began at `{}`, where session `{}` was after record {}", record.to, origin.session, origin.seq)

@@ -119,5 +119,6 @@ fn nothing_new(head: &Head) -> Record {
         program: head.program.clone(),
         still_asked: true,
         question: None,
+        request: None,
     }
 }

@@ -1,0 +1,91 @@
+//! Who asked for a record: a request that is sent twice is taken once.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::MemoryJournal;
+
+/// Requests that a session remembers.
+const MAX_REQUESTS: usize = 32;
+
+/// The request that made a record, as a server knows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RequestKey {
+    /// The client's own name for it: the same name is the same request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<Arc<str>>,
+    /// A digest of what was asked for, which tells two requests of one name apart. Not where it could give a secret away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Arc<str>>,
+    /// Who asked, as the server calls them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Arc<str>>,
+}
+
+impl RequestKey {
+    /// A request of somebody.
+    pub fn by(label: impl Into<Arc<str>>) -> Self {
+        Self { by: Some(label.into()), ..Self::default() }
+    }
+
+    /// The same, with the name that its client gave it.
+    #[must_use]
+    pub fn with_key(self, key: impl Into<Arc<str>>, digest: Option<Arc<str>>) -> Self {
+        Self { key: Some(key.into()), digest, ..self }
+    }
+}
+
+/// The named requests that a session took last.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TakenRequests(Vec<RequestKey>);
+
+impl TakenRequests {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The request of this name, by the same one who asks.
+    pub fn find(&self, request: &RequestKey) -> Option<&RequestKey> {
+        let key = request.key.as_ref()?;
+        self.0.iter().rev().find(|taken| taken.key.as_ref() == Some(key) && taken.by == request.by)
+    }
+
+    /// Remembers a request that has a name, and forgets the oldest.
+    pub(crate) fn remember(&mut self, request: Option<&RequestKey>) {
+        let Some(request) = request.filter(|request| request.key.is_some()) else { return };
+        if self.0.len() >= MAX_REQUESTS {
+            self.0.remove(0);
+        }
+        self.0.push(request.clone());
+    }
+}
+
+impl MemoryJournal {
+    /// Notes who asked for the record `seq`; false where it is not here.
+    pub(crate) fn attribute(&mut self, seq: u64, request: &RequestKey) -> bool {
+        let record = self.records.iter_mut().find(|record| record.seq == seq);
+        record.map(|record| record.request = Some(request.clone())).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_requests_are_remembered_by_name_and_author() {
+        let mut taken = TakenRequests::default();
+        let request = |by: &str, key: &str| RequestKey::by(by).with_key(key, Some("d".into()));
+        taken.remember(Some(&RequestKey::by("ana")));
+        assert!(taken.is_empty(), "it has no name");
+        for number in 0..=MAX_REQUESTS {
+            taken.remember(Some(&request("ana", &number.to_string())));
+        }
+        assert!(taken.find(&request("ana", "0")).is_none());
+        assert!(taken.find(&request("ana", "1")).is_some() && taken.find(&request("bob", "1")).is_none());
+    }
+}

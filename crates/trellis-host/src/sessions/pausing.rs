@@ -1,0 +1,56 @@
+//! Pauses: a session that nobody here goes on with, until somebody asks for it.
+//!
+//! A pause is no record: another process that has the store may go on with the session.
+
+use std::sync::Arc;
+
+use trellis_core::SessionId;
+
+use super::{
+    SendError, Sessions,
+    slot::{PanicSafeLock, Slot},
+};
+
+impl Sessions {
+    /// Stops what a session is doing here; it stays waiting where it is, and a call that was under way stays pending under its key. Who waits for the
+    /// turn gets [`SendError::Stopped`]. [`Sessions::drive`] leaves the session alone until [`Sessions::resume`], an answer or a signal.
+    ///
+    /// # Errors
+    /// There is no such session in memory, so nothing of it runs here.
+    pub fn pause(&self, id: &SessionId) -> Result<(), SendError> {
+        let slot = self.found(id).ok_or_else(|| SendError::Unknown(id.clone()))?;
+        self.paused.locked().insert(id.clone());
+        slot.pause();
+        Ok(())
+    }
+
+    /// The same, also for a session that only the store has: nothing here begins to go on with it.
+    ///
+    /// # Errors
+    /// There is no such session.
+    pub async fn pause_stored(&self, id: &SessionId) -> Result<(), SendError> {
+        if self.pause(id).is_ok() {
+            return Ok(());
+        }
+        if !self.is_stored(id).await? {
+            return Err(SendError::Unknown(id.clone()));
+        }
+        self.paused.locked().insert(id.clone());
+        // It may have been loaded meanwhile.
+        self.found(id).iter().for_each(|slot| slot.pause());
+        Ok(())
+    }
+
+    /// Whether a session is paused here.
+    pub fn is_paused(&self, id: &SessionId) -> bool {
+        self.paused.locked().contains(id)
+    }
+
+    /// The place of a session that somebody goes on with: it is paused no longer.
+    pub(super) fn unpaused(&self, id: &SessionId) -> Result<Arc<Slot>, SendError> {
+        if self.paused.locked().remove(id) {
+            self.sooner.notify_one();
+        }
+        self.slot(id)
+    }
+}

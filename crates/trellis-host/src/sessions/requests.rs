@@ -1,0 +1,89 @@
+//! Requests: what a client sends twice under one name is taken once.
+//!
+//! **Invariant:** the name of a request is part of the record that it made, in the same append; what was refused made none, and is judged anew.
+
+use trellis_core::SessionId;
+
+use super::{
+    Reply, SendError, Sent, Sessions, Turn,
+    slot::{PanicSafeLock, RunningSession, Slot},
+};
+use crate::journal::{RequestKey, TakenRequests};
+
+impl Sessions {
+    /// As [`Sessions::send`], for a request, which is noted with the record that it makes.
+    ///
+    /// # Errors
+    /// As [`Sessions::send`]. [`SendError::Repeated`]: the request was taken before, and nothing was done; with where the session is now.
+    /// [`SendError::KeyReused`]: another request of that name was.
+    pub async fn send_by(&self, id: &SessionId, sent: impl Into<Sent>, request: RequestKey) -> Result<Turn, SendError> {
+        self.admit()?;
+        let slot = self.unpaused(id)?;
+        let turn = self.sent(&slot, sent.into(), Some(request)).await;
+        self.leave(slot);
+        turn
+    }
+
+    /// Refuses a request that the session took before.
+    pub(super) async fn admit_once(&self, slot: &Slot, request: Option<&RequestKey>) -> Result<(), SendError> {
+        let Some(request) = request else { return Ok(()) };
+        let taken = slot.place.locked().running().and_then(|running| running.taken(request));
+        match taken {
+            None => Ok(()),
+            Some(taken) if taken.digest == request.digest => Err(SendError::Repeated(Box::new(self.present(slot).await?))),
+            Some(_) => Err(SendError::KeyReused(slot.id.clone())),
+        }
+    }
+
+    /// Takes what a client sent, and notes who asked with the record that it makes.
+    pub(super) fn take_by(&self, slot: &Slot, to: Option<&SessionId>, reply: Reply, request: Option<RequestKey>) -> Result<(), SendError> {
+        let Some(request) = request else { return self.take(slot, to, reply) };
+        let noted = slot.place.locked().running_mut().map(|running| running.asked_by(Some(request.clone())));
+        self.take(slot, to, reply).inspect_err(|_| {
+            if let (Some(seq), Some(running)) = (noted, slot.place.locked().running_mut()) {
+                running.requests.retain(|waiting| *waiting != (seq, request.clone()));
+            }
+        })
+    }
+
+    /// Whether a session that is there was begun by this request.
+    pub(super) async fn repeated_start(&self, id: &SessionId, request: &RequestKey) -> Result<Option<SendError>, SendError> {
+        let slot = self.slot(id)?;
+        let refused = match self.arrived(&slot).await {
+            Ok(()) => {
+                let _driving = slot.driving.lock().await;
+                self.admit_once(&slot, Some(request)).await.err()
+            }
+            Err(error) => Some(error),
+        };
+        self.leave(slot);
+        Ok(refused)
+    }
+}
+
+impl RunningSession {
+    /// The request of this name that was taken, stored or not.
+    fn taken(&self, request: &RequestKey) -> Option<RequestKey> {
+        let stored = self.session.here().requests.find(request).cloned();
+        let mut waiting = TakenRequests::default();
+        self.requests.iter().for_each(|(_, request)| waiting.remember(Some(request)));
+        stored.or_else(|| waiting.find(request).cloned())
+    }
+
+    /// Notes with the records that are here who asked for them.
+    pub(super) fn attribute(&mut self) {
+        for (seq, request) in std::mem::take(&mut self.requests) {
+            if !self.session.attribute(seq, &request) && seq >= self.session.journal().next_seq() {
+                // Its step waits for a predicate.
+                self.requests.push((seq, request));
+            }
+        }
+    }
+
+    /// Notes who asks for the next record, whose number it returns.
+    pub(super) fn asked_by(&mut self, request: Option<RequestKey>) -> u64 {
+        let next = self.session.journal().next_seq();
+        self.requests.extend(request.map(|request| (next, request)));
+        next
+    }
+}

@@ -1,0 +1,76 @@
+//! Beginnings: a session of a new name, or the one of that name that the store has.
+
+use std::{collections::btree_map::Entry, sync::Arc};
+
+use trellis_core::{SessionId, Start};
+
+use super::{
+    SendError, Sessions, Turn,
+    slot::{PanicSafeLock, Slot, SlotState},
+};
+use crate::{
+    journal::RequestKey,
+    store::{StoreError, check_name},
+};
+
+impl Sessions {
+    /// Begins a session and goes on to its first stop. A start without a name is `local`.
+    ///
+    /// # Errors
+    /// The start is refused, or there is a session of that name.
+    pub async fn start(&self, start: Start) -> Result<Turn, SendError> {
+        self.begun(start, None).await
+    }
+
+    /// The same for a request, which is noted with the first record.
+    ///
+    /// # Errors
+    /// As [`Sessions::start`]. [`SendError::Repeated`]: this request began the session.
+    pub async fn start_by(&self, start: Start, request: RequestKey) -> Result<Turn, SendError> {
+        match self.begun(start, Some(request.clone())).await {
+            Err(SendError::Exists(id)) => Err(self.repeated_start(&id, &request).await?.unwrap_or(SendError::Exists(id))),
+            turn => turn,
+        }
+    }
+
+    async fn begun(&self, start: Start, request: Option<RequestKey>) -> Result<Turn, SendError> {
+        self.admit()?;
+        let id = start.session.clone().unwrap_or_else(|| SessionId::from("local"));
+        check_name(id.as_str())?;
+        if self.is_stored(&id).await? {
+            return Err(SendError::Exists(id));
+        }
+        let start = Start { session: Some(id.clone()), ..start };
+        let slot = Arc::new(Slot::new(id.clone(), SlotState::beginning(start, request)));
+        match self.slots.locked().entry(id.clone()) {
+            Entry::Occupied(_) => return Err(SendError::Exists(id)),
+            Entry::Vacant(place) => drop(place.insert(Arc::clone(&slot))),
+        }
+        let turn = match self.driven(&slot).await {
+            // Somebody else has a session of that name in the store.
+            Err(SendError::Store(StoreError::Conflict { expected: 0, .. })) => {
+                self.slots.locked().remove(&id);
+                Err(SendError::Exists(id))
+            }
+            Err(refused @ (SendError::Start(_) | SendError::Store(_))) => {
+                self.slots.locked().remove(&id);
+                Err(refused)
+            }
+            turn => turn,
+        };
+        self.leave(slot);
+        turn
+    }
+
+    /// Begins a session, or goes on with the one of that name that the store has.
+    ///
+    /// # Errors
+    /// As [`Sessions::start`]; [`SendError::Exists`] where there is one, and the start says more than its name.
+    pub async fn start_or_resume(&self, start: Start) -> Result<Turn, SendError> {
+        let is_bare = start.context.is_empty() && start.at.is_none();
+        match self.start(start).await {
+            Err(SendError::Exists(id)) if is_bare && self.keeping.is_some() => self.resume(&id).await,
+            turn => turn,
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Decides about a call that waits for an approval.
+
+use std::{sync::Arc, time::Duration};
+
+use trellis_core::id::CallId;
+use trellis_host::{
+    Clock, Reply,
+    history::{HistoryError, Operator, PendingApproval, Undecided},
+    journal::RequestKey,
+};
+
+use super::{Target, Walked, target::taken};
+use crate::{
+    served::{Served, ServedGraph},
+    trouble::{Code, Trouble},
+};
+
+/// A decision.
+#[derive(Clone, Debug)]
+pub(crate) struct Decision {
+    pub(crate) yes: bool,
+    /// Why not.
+    pub(crate) because: Option<String>,
+}
+
+/// Every call that waits for an approval, of one graph or of all.
+///
+/// # Errors
+/// There is no such graph, or a store fails.
+pub(crate) async fn approvals(served: &Served, graph: Option<&str>) -> Result<Vec<(Arc<ServedGraph>, PendingApproval)>, Trouble> {
+    let graphs: Vec<_> = match graph {
+        Some(name) => vec![served.graph(Some(name))?],
+        None => served.all().collect(),
+    };
+    let mut held = Vec::new();
+    for graph in graphs {
+        // A graph that never had a program has no session here.
+        let Ok(engine) = graph.engine() else { continue };
+        let operator = Operator::new(graph.store(), &engine, &graph.name, Clock::system());
+        operator.all_held(Some(Arc::clone(&graph.name)), |approval| held.push((Arc::clone(graph), approval))).await?;
+    }
+    Ok(held)
+}
+
+/// Decides about the call whose id or key was seen.
+///
+/// # Errors
+/// Another call waits, or none does; somebody else decided before.
+pub(crate) async fn decide(target: Target, call: &str, decision: Decision, request: RequestKey, wait: Duration) -> Result<Walked, Trouble> {
+    let engine = target.graph.engine()?;
+    let operator = Operator::new(target.graph.store(), &engine, &target.graph.name, Clock::system()).request(request.clone());
+    if let Some(repeated) = repeated(&target, &operator, &request).await? {
+        return Ok(repeated);
+    }
+    let held = operator.held(&target.id, Some(call)).await.map_err(|error| undecided(error, &target))?;
+    // What is in memory is decided there; so is what a denial with a reason leads to, where nothing of it runs.
+    let id: CallId = held.call.id.clone();
+    if let Some(because) = decision.because.filter(|_| !decision.yes) {
+        operator.deny(&target.id, Some(id.as_str()), Some(because)).await.map_err(|error| undecided(error, &target))?;
+        return super::send::resume(target, wait).await;
+    }
+    let sent = Reply::Approve { call: Some(id), yes: decision.yes };
+    let news = target.listen();
+    let until = tokio::time::Instant::now() + wait;
+    let (sessions, telling) = (Arc::clone(&target.sessions), target.clone());
+    let done = target.in_task(async move {
+        let turn = sessions.send_by(&telling.id, sent, request).await;
+        turn.iter().for_each(|turn| telling.told(turn));
+        turn
+    });
+    let (turn, is_repeated) = match taken(done.await?) {
+        Ok(taken) => taken,
+        // Somebody else decided in between.
+        Err(trouble) if trouble.code == Code::WrongKind => {
+            operator.held(&target.id, Some(call)).await.map_err(|error| undecided(error, &target))?;
+            return Err(trouble);
+        }
+        Err(trouble) => return Err(trouble),
+    };
+    let turn = target.settled(turn, news, until).await?;
+    Ok(Walked { target, turn, is_repeated })
+}
+
+/// The turn of now, where the request was taken before.
+async fn repeated(target: &Target, operator: &Operator<'_>, request: &RequestKey) -> Result<Option<Walked>, Trouble> {
+    match operator.taken(&target.id, request).await? {
+        None => Ok(None),
+        Some(taken) if taken.digest == request.digest => {
+            let turn = target.sessions.view(&target.id).await?;
+            Ok(Some(Walked { target: target.clone(), turn, is_repeated: true }))
+        }
+        Some(_) => Err(trellis_host::SendError::KeyReused(target.id.clone()).into()),
+    }
+}
+
+/// Why nothing was decided, with what waits now.
+fn undecided(error: HistoryError, target: &Target) -> Trouble {
+    let now = match &error {
+        HistoryError::Undecided(_, Undecided::Other { now, .. }) => Some(now.clone()),
+        _ => None,
+    };
+    let trouble = Trouble::from(error);
+    let waits = now.map(|now| now.split("`, `").map(str::to_owned).collect::<Vec<_>>());
+    let trouble = trouble.with("session", target.id.as_str());
+    match waits {
+        Some(waits) => trouble.with("waits", waits),
+        None => trouble,
+    }
+}

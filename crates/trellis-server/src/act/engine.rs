@@ -1,0 +1,112 @@
+//! The engine alone, for those who keep the state themselves: no tool, no store, no clock.
+
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+use trellis_core::{
+    Engine, Input, SignalName, Start, State,
+    engine::{Action, Adopted, Answers, Blocker, Step, View},
+};
+use trellis_host::wire;
+
+use crate::{
+    served::ServedGraph,
+    trouble::{Code, Trouble},
+};
+
+/// A state, and what is handed in there.
+#[derive(Clone, Debug)]
+pub(crate) struct EngineInput {
+    pub(crate) state: State,
+    pub(crate) input: Input,
+    pub(crate) answers: Answers,
+}
+
+/// Begins a session that nobody keeps.
+///
+/// # Errors
+/// The start is refused.
+pub(crate) fn engine_start(graph: &ServedGraph, start: Start, answers: Answers) -> Result<Json, Trouble> {
+    let engine = graph.engine()?;
+    let engine = if answers.is_empty() { engine } else { engine.answering(answers) };
+    step(engine.start(start)?)
+}
+
+/// What a state says and asks.
+///
+/// # Errors
+/// The state does not fit the graph, or its node cannot be rendered.
+pub(crate) fn engine_render(graph: &ServedGraph, state: State) -> Result<Json, Trouble> {
+    let engine = graph.engine()?;
+    let state = adopted(&engine, state)?;
+    let view = engine.render(&state).map_err(|error| Trouble::new(Code::Render, error.to_string()))?;
+    Ok(shown(&view))
+}
+
+/// Takes one step.
+///
+/// # Errors
+/// The state does not fit the graph, or the input is refused.
+pub(crate) fn engine_navigate(graph: &ServedGraph, input: EngineInput) -> Result<Json, Trouble> {
+    let engine = graph.engine()?;
+    let state = adopted(&engine, input.state)?;
+    let engine = if input.answers.is_empty() { engine } else { engine.answering(input.answers) };
+    match engine.navigate(&state, input.input) {
+        Ok(taken) => step(taken),
+        Err(refusal) => Err(unanswered(refusal)),
+    }
+}
+
+/// Raises a signal.
+///
+/// # Errors
+/// The state does not fit the graph, or nothing handles the signal.
+pub(crate) fn engine_signal(graph: &ServedGraph, state: State, signal: &SignalName) -> Result<Json, Trouble> {
+    let engine = graph.engine()?;
+    let state = adopted(&engine, state)?;
+    step(engine.signal(&state, signal).map_err(unanswered)?)
+}
+
+/// A refusal; of a step that needs the answer to a predicate, which one.
+fn unanswered(refusal: trellis_core::NavigateError) -> Trouble {
+    let asks = match &refusal {
+        trellis_core::NavigateError::Unanswered(asks) => Some(Arc::clone(&asks.name)),
+        _ => None,
+    };
+    match asks {
+        Some(name) => Trouble::from(refusal).with("predicate", &*name),
+        None => refusal.into(),
+    }
+}
+
+fn step(Step { state, events, .. }: Step) -> Result<Json, Trouble> {
+    let state =
+        serde_json::to_value(state).map_err(|error| Trouble::new(Code::Internal, Code::Internal.title()).logged(error.to_string()))?;
+    Ok(json!({ "state": state, "events": events }))
+}
+
+/// The state as this program has it: it is believed only as far as the program can hold it.
+fn adopted(engine: &Engine, state: State) -> Result<State, Trouble> {
+    match engine.adopt(state) {
+        Adopted::Kept(state) | Adopted::Moved { state, .. } => Ok(state),
+        Adopted::Blocked { blockers, .. } => Err(match blockers.into_iter().next() {
+            Some(Blocker::MissingKeys(keys)) => {
+                Trouble::new(Code::Unadopted, "the graph needs keys that the state does not have").with("keys", keys)
+            }
+            Some(Blocker::CallChanged { now, .. }) => Trouble::new(Code::Unadopted, format!("the graph would call `{now}`")),
+            Some(Blocker::NotEntered { node, message }) => Trouble::new(Code::Unadopted, format!("`{node}` cannot be entered: {message}")),
+            Some(Blocker::Version(version)) => Trouble::new(Code::Unadopted, format!("the state is of version {version}")),
+            None => Trouble::new(Code::Unadopted, "the state does not fit the graph"),
+        }),
+    }
+}
+
+fn shown(view: &View) -> Json {
+    let line = |action: Action<'_>| match action {
+        Action::RenderContent(text) => json!(wire::SessionEvent::RenderContent(text.into())),
+        Action::RequestInput(request) => json!(wire::Stop::RequestInput(wire::InputQuestion::new(request, 0))),
+        Action::CallTool(call) => json!(wire::Stop::CallTool(wire::Call::from(call))),
+        Action::End(ended) => json!(wire::Stop::End(wire::End::from(&Arc::new(ended.clone())))),
+    };
+    json!({ "content": view.content, "actions": view.actions().map(line).collect::<Vec<_>>(), "terminal": view.terminal() })
+}

@@ -1,0 +1,39 @@
+//! Acts: what a door can ask for, one verb a file. A request goes in, an outcome or trouble comes out.
+//!
+//! **Invariant:** no act knows a protocol; every door uses these.
+
+mod approve;
+mod at;
+mod engine;
+mod find;
+mod fit;
+mod list;
+mod look;
+mod pause;
+mod records;
+mod relocate;
+mod remove;
+mod replay;
+mod search;
+mod send;
+mod start;
+mod target;
+
+pub(crate) use self::{
+    approve::{Decision, approvals, decide},
+    at::state_at,
+    engine::{EngineInput, engine_navigate, engine_render, engine_signal, engine_start},
+    find::node,
+    fit::fit,
+    list::{HeadQuery, StandingFilter, head_view, list},
+    look::look,
+    pause::pause,
+    records::{RecordQuery, records, rows_since},
+    relocate::{Relocation, fork, relocate},
+    remove::remove,
+    replay::{export, path, replay},
+    search::search,
+    send::{Answer, resume, send},
+    start::{Beginning, start},
+    target::{Target, Walked},
+};

@@ -1,0 +1,35 @@
+//! Stops what a session is doing here, until it is resumed.
+
+use std::time::Duration;
+
+use super::{Target, Walked};
+use crate::{hub::SessionNews, trouble::Trouble};
+
+/// The time that a tool has to end.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Pauses a session, and waits until nothing of it runs here.
+///
+/// # Errors
+/// There is no such session.
+pub(crate) async fn pause(target: Target) -> Result<Walked, Trouble> {
+    let mut news = target.listen();
+    let seen = target.sessions.view(&target.id).await?;
+    let is_paused = target.sessions.is_paused(&target.id);
+    target.sessions.pause_stored(&target.id).await?;
+    if seen.stop.needs_nobody() && !is_paused {
+        let stopped = async {
+            while let Ok(news) = news.recv().await {
+                if matches!(news, SessionNews::Failed(_) | SessionNews::Turn(_) | SessionNews::Removed) {
+                    return;
+                }
+            }
+        };
+        // One that only sleeps has nothing to tell.
+        if seen.stop.is_running() {
+            drop(tokio::time::timeout(PATIENCE, stopped).await);
+        }
+    }
+    let turn = target.sessions.view(&target.id).await?;
+    Ok(Walked { target, turn, is_repeated: false })
+}

@@ -1,0 +1,41 @@
+//! Takes a session out of its store.
+
+use trellis_host::store::{Removal, SessionStore as _, StoreError};
+
+use super::Target;
+use crate::{
+    hub::{ServerNews, SessionNews},
+    trouble::{Code, Trouble},
+};
+
+/// Removes a session that goes on with record `expected`; one that has not ended only if `open` says so.
+///
+/// # Errors
+/// It went on meanwhile, has not ended, or something of it runs here.
+pub(crate) async fn remove(target: Target, expected: u64, open: bool) -> Result<(), Trouble> {
+    let turn = target.sessions.view(&target.id).await?;
+    if turn.seq != expected {
+        let detail = format!("session `{}` went on meanwhile; nothing was removed", target.id);
+        return Err(Trouble::new(Code::Conflict, detail).current((&turn).into()));
+    }
+    if !turn.standing.has_ended() && !open {
+        return Err(Trouble::new(Code::NotEnded, format!("session `{}` has not ended; `?open=true` removes it nevertheless", target.id)));
+    }
+    if turn.stop.needs_nobody() && !target.sessions.is_paused(&target.id) {
+        return Err(Trouble::new(Code::InProgress, format!("session `{}` goes on by itself here: pause it first", target.id)));
+    }
+    match target.graph.source.kept.store.remove(&target.id, Removal::Session { expected }).await {
+        Ok(()) => {}
+        Err(StoreError::Conflict { .. }) => {
+            let now = target.sessions.view(&target.id).await?;
+            let detail = format!("session `{}` went on meanwhile; nothing was removed", target.id);
+            return Err(Trouble::new(Code::Conflict, detail).current((&now).into()));
+        }
+        Err(error) => return Err(error.into()),
+    }
+    target.sessions.close(&target.id);
+    target.graph.redactions.forget(&target.id).await;
+    target.hub.tell(&target.graph.name, &target.id, SessionNews::Removed);
+    target.hub.publish(ServerNews::Removed { graph: target.graph.name.clone(), session: target.id });
+    Ok(())
+}

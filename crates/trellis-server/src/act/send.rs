@@ -1,0 +1,61 @@
+//! Answers a session, or goes on with it.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::time::Instant;
+use trellis_host::{Sent, journal::RequestKey, wire::Reply};
+
+use super::{Target, Walked, target::taken};
+use crate::trouble::Trouble;
+
+/// An answer to a session.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    pub(crate) reply: Reply,
+    /// The number of the turn that it answers.
+    pub(crate) expected: Option<u64>,
+}
+
+/// Hands in an answer, and waits for the next stop.
+///
+/// # Errors
+/// It is refused; nothing happened.
+pub(crate) async fn send(target: Target, answer: Answer, request: RequestKey, wait: Duration) -> Result<Walked, Trouble> {
+    let until = Instant::now() + wait;
+    let seen = target.sessions.view(&target.id).await?;
+    let is_for_a_question = matches!(answer.reply, Reply::Input { .. } | Reply::Context { .. } | Reply::Keep { .. });
+    let news = target.listen();
+    if is_for_a_question && seen.stop.needs_nobody() && !target.sessions.is_paused(&target.id) {
+        // Nothing is asked yet, and what will be asked is not known.
+        return Ok(Walked { target, turn: seen, is_repeated: false });
+    }
+    let sent = Sent::from(answer.reply);
+    let sent = Sent { expected: answer.expected.or(sent.expected), ..sent };
+    let (sessions, telling) = (Arc::clone(&target.sessions), target.clone());
+    let done = target.in_task(async move {
+        let turn = sessions.send_by(&telling.id, sent, request).await;
+        turn.iter().for_each(|turn| telling.told(turn));
+        turn
+    });
+    let (turn, is_repeated) = taken(done.await?)?;
+    let turn = target.settled(turn, news, until).await?;
+    Ok(Walked { target, turn, is_repeated })
+}
+
+/// Goes on with a session that was paused, and waits for the next stop.
+///
+/// # Errors
+/// There is no such session, or it cannot go on.
+pub(crate) async fn resume(target: Target, wait: Duration) -> Result<Walked, Trouble> {
+    let until = Instant::now() + wait;
+    let news = target.listen();
+    let (sessions, telling) = (Arc::clone(&target.sessions), target.clone());
+    let done = target.in_task(async move {
+        let turn = sessions.resume(&telling.id).await;
+        turn.iter().for_each(|turn| telling.told(turn));
+        turn
+    });
+    let turn = done.await??;
+    let turn = target.settled(turn, news, until).await?;
+    Ok(Walked { target, turn, is_repeated: false })
+}

@@ -1,0 +1,151 @@
+//! The gates that every request passes, and what every answer has.
+
+use std::{
+    any::Any,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    panic::AssertUnwindSafe,
+    sync::Arc,
+    time::Instant,
+};
+
+use axum::{
+    extract::{MatchedPath, Request, State},
+    http::{HeaderMap, HeaderValue, Method, header},
+    middleware::Next,
+    response::{IntoResponse as _, Response},
+};
+use futures_util::FutureExt as _;
+
+use super::{log::LogLine, token::Caller};
+use crate::{
+    http::{App, Logged, OPEN, Problem},
+    trouble::{Code, Trouble},
+};
+
+/// The content security policy of every answer.
+const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; \
+                   form-action 'none'; frame-ancestors 'none'";
+
+/// The address that a connection comes from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer(pub(crate) SocketAddr);
+
+/// Lets a request pass to its route, or says why not.
+pub(crate) async fn pass(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+    let began = Instant::now();
+    let id: Arc<str> = app.request_id().into();
+    let method = known(request.method());
+    let route: Arc<str> = request.extensions().get::<MatchedPath>().map_or("-", MatchedPath::as_str).into();
+    let (mut label, mut origin) = (None, None);
+    let is_api = request.uri().path().starts_with("/api");
+    let mut response = match admitted(&app, &mut request, &mut label, &mut origin) {
+        Ok(()) => match AssertUnwindSafe(next.run(request)).catch_unwind().await {
+            Ok(response) => response,
+            Err(panic) => Problem(Trouble::new(Code::Internal, Code::Internal.title()).logged(told(&*panic))).into_response(),
+        },
+        Err(trouble) => Problem(trouble).into_response(),
+    };
+    let logged = response.extensions_mut().remove::<Logged>();
+    if response.status().as_u16() == Code::Internal.status() {
+        response = Problem(Trouble::new(Code::Internal, Code::Internal.title()).with("id", &*id)).into_response();
+    }
+    dress(response.headers_mut(), is_api, origin.as_deref());
+    let (status, took) = (response.status().as_u16(), began.elapsed());
+    app.metrics.count(&route, method, status, took);
+    if let Some(log) = &app.settings.log {
+        log(&LogLine { id, method, route, status, took, label, trouble: logged.map(|logged| logged.0) });
+    }
+    response
+}
+
+/// What a request must have before a route sees it.
+fn admitted(app: &App, request: &mut Request, label: &mut Option<Arc<str>>, origin: &mut Option<String>) -> Result<(), Trouble> {
+    let bounds = &app.settings.bounds;
+    let headers = request.headers();
+    let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+    if headers.len() > bounds.headers || bytes > bounds.header_bytes {
+        let detail = format!(
+            "the request has {} headers of {bytes} bytes, the limits are {} and {}",
+            headers.len(),
+            bounds.headers,
+            bounds.header_bytes
+        );
+        return Err(Trouble::new(Code::HeadersTooLarge, detail));
+    }
+    *origin = app.settings.names.admit(request.uri(), headers)?;
+    if request.extensions().get::<MatchedPath>().is_some_and(|path| path.as_str() == OPEN) {
+        return Ok(());
+    }
+    let address = address(app, request);
+    app.rates.admit_address(address, bounds)?;
+    let caller = caller(app, request.headers(), address)?;
+    *label = Some(Arc::clone(&caller.label));
+    app.rates.admit_request(&caller.label, bounds)?;
+    request.extensions_mut().insert(caller);
+    Ok(())
+}
+
+fn caller(app: &App, headers: &HeaderMap, address: IpAddr) -> Result<Caller, Trouble> {
+    let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let token = given.and_then(|value| value.split_once(' ')).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    if let Some(caller) = app.settings.tokens.caller(token.map(|(_, token)| token.trim())) {
+        return Ok(caller);
+    }
+    if given.is_some() {
+        app.rates.fail(address);
+    }
+    let what = if given.is_some() { "the token is none of this server's" } else { "a token is needed" };
+    Err(Trouble::new(Code::Unauthenticated, format!("{what}: send `Authorization: Bearer TOKEN`; it is printed where the server starts")))
+}
+
+/// The address that a request comes from; behind a proxy, the one that it names.
+fn address(app: &App, request: &Request) -> IpAddr {
+    let peer = request.extensions().get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip());
+    if !app.settings.proxies.iter().any(|network| network.contains(peer)) {
+        return peer;
+    }
+    let named = request.headers().get("x-forwarded-for").and_then(|value| value.to_str().ok());
+    // The last one was added by the proxy that is believed.
+    named.and_then(|named| named.rsplit(',').next()).and_then(|last| last.trim().parse().ok()).unwrap_or(peer)
+}
+
+/// The headers of every answer.
+fn dress(headers: &mut HeaderMap, is_api: bool, origin: Option<&str>) {
+    let fixed = [
+        (header::CONTENT_SECURITY_POLICY, CSP),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (header::HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ];
+    for (name, value) in fixed {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    if is_api || !headers.contains_key(header::CACHE_CONTROL) {
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
+    if let Some(origin) = origin.and_then(|origin| HeaderValue::from_str(origin).ok()) {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.append(header::VARY, HeaderValue::from_static("origin"));
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("etag, location, idempotency-replayed"));
+    }
+}
+
+fn known(method: &Method) -> &'static str {
+    match method.as_str() {
+        "GET" => "GET",
+        "HEAD" => "HEAD",
+        "POST" => "POST",
+        "PATCH" => "PATCH",
+        "DELETE" => "DELETE",
+        "PUT" => "PUT",
+        "OPTIONS" => "OPTIONS",
+        _ => "other",
+    }
+}
+
+/// What a panic says.
+fn told(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("panicked: {}", text.unwrap_or("without words"))
+}

@@ -1,0 +1,110 @@
+//! How often: failures of tokens from an address, requests of a token, streams of a token.
+
+use std::{
+    collections::BTreeMap,
+    net::IpAddr,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use crate::{
+    settings::Bounds,
+    trouble::{Code, Trouble},
+};
+
+/// The time in which failures are counted.
+const MINUTE: Duration = Duration::from_secs(60);
+/// Addresses and tokens that are counted at once; beyond them the oldest are forgotten.
+const MAX_COUNTED: usize = 10_000;
+
+/// Counts of a server.
+#[derive(Debug, Default)]
+pub(crate) struct RateLimits {
+    failures: Mutex<BTreeMap<IpAddr, (Instant, u32)>>,
+    buckets: Mutex<BTreeMap<Arc<str>, (Instant, f64)>>,
+    streams: Arc<Mutex<BTreeMap<Arc<str>, usize>>>,
+}
+
+/// A stream that is open.
+#[derive(Debug)]
+pub(crate) struct StreamSeat {
+    streams: Arc<Mutex<BTreeMap<Arc<str>, usize>>>,
+    label: Arc<str>,
+}
+
+impl RateLimits {
+    /// Refuses an address that failed too often.
+    pub(super) fn admit_address(&self, address: IpAddr, bounds: &Bounds) -> Result<(), Trouble> {
+        let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        match failures.get(&address) {
+            Some((since, count)) if *count >= bounds.failures_a_minute && since.elapsed() < MINUTE => {
+                let left = MINUTE.saturating_sub(since.elapsed()).as_secs() + 1;
+                let detail =
+                    format!("{count} wrong tokens came from this address within a minute, the limit is {}", bounds.failures_a_minute);
+                Err(Trouble::new(Code::TooMany, detail).retry_after(left))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Counts a wrong token.
+    pub(super) fn fail(&self, address: IpAddr) {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        failures.retain(|_, (since, _)| since.elapsed() < MINUTE);
+        if failures.len() >= MAX_COUNTED {
+            failures.clear();
+        }
+        failures.entry(address).or_insert_with(|| (Instant::now(), 0)).1 += 1;
+    }
+
+    /// Counts a request of a token: so many a second, with bursts of twice as many.
+    pub(super) fn admit_request(&self, label: &Arc<str>, bounds: &Bounds) -> Result<(), Trouble> {
+        let Some(rate) = bounds.requests_a_second else { return Ok(()) };
+        let rate = f64::from(rate);
+        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        if buckets.len() >= MAX_COUNTED {
+            buckets.clear();
+        }
+        let (then, left) = buckets.entry(Arc::clone(label)).or_insert_with(|| (Instant::now(), 2.0 * rate));
+        *left = (*left + then.elapsed().as_secs_f64() * rate).min(2.0 * rate);
+        *then = Instant::now();
+        if *left < 1.0 {
+            let detail = format!("the token sends more than {rate} requests a second");
+            return Err(Trouble::new(Code::TooMany, detail).retry_after(1));
+        }
+        *left -= 1.0;
+        Ok(())
+    }
+
+    /// A seat for one more stream of a token.
+    ///
+    /// # Errors
+    /// It has as many as it may.
+    pub(crate) fn stream(&self, label: &Arc<str>, bounds: &Bounds) -> Result<StreamSeat, Trouble> {
+        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = streams.entry(Arc::clone(label)).or_default();
+        if *open >= bounds.streams {
+            let detail = format!("the token has {open} streams open, the limit is {}", bounds.streams);
+            return Err(Trouble::new(Code::TooMany, detail).retry_after(1));
+        }
+        *open += 1;
+        Ok(StreamSeat { streams: Arc::clone(&self.streams), label: Arc::clone(label) })
+    }
+
+    /// How many streams are open.
+    pub(crate) fn streams(&self) -> usize {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner).values().sum()
+    }
+}
+
+impl Drop for StreamSeat {
+    fn drop(&mut self) {
+        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(open) = streams.get_mut(&self.label) {
+            *open -= 1;
+            if *open == 0 {
+                streams.remove(&self.label);
+            }
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Tokens: who a request is from, and what it may do. Only digests are kept; they are compared in constant time.
+
+use std::{
+    fmt, fs,
+    path::{Path, PathBuf},
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use sha2::{Digest as _, Sha256};
+use subtle::{Choice, ConditionallySelectable as _, ConstantTimeEq as _};
+
+use super::rights::{Right, Rights};
+
+/// The shortest token that a person may choose.
+const MIN_TOKEN: usize = 32;
+
+/// Who a request is from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Caller {
+    /// What it may do.
+    pub(crate) rights: Rights,
+    /// The token, as people call it.
+    pub(crate) label: Arc<str>,
+}
+
+/// The tokens that a server takes.
+#[derive(Clone)]
+pub struct Tokens(Arc<Source>);
+
+enum Source {
+    /// Nobody needs one.
+    Open,
+    /// One token with every right.
+    One(KnownToken),
+    /// Those of a file.
+    File(PathBuf, RwLock<Vec<KnownToken>>),
+}
+
+#[derive(Clone)]
+struct KnownToken {
+    digest: [u8; 32],
+    rights: Rights,
+    label: Arc<str>,
+}
+
+/// Tokens that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadTokens {
+    /// A chosen token is too short to be one.
+    #[error("a token has {MIN_TOKEN} characters or more")]
+    Short,
+    /// The file cannot be read.
+    #[error("`{path}` cannot be read: {error}")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// Others may read the file.
+    #[error("`{0}` can be read by others: `chmod 600` it")]
+    Open(String),
+    /// A line is none.
+    #[error("`{path}`, line {line}: {why}")]
+    Line {
+        /// The file.
+        path: String,
+        /// Its line, from 1.
+        line: usize,
+        /// What is wrong.
+        why: String,
+    },
+    /// The system has no randomness.
+    #[error("no random token can be made: {0}")]
+    Random(String),
+}
+
+impl Tokens {
+    /// A new random token of 256 bits with every right, and the tokens that take it.
+    ///
+    /// # Errors
+    /// The system has no randomness.
+    pub fn random() -> Result<(String, Self), BadTokens> {
+        let mut bytes = [0_u8; 32];
+        getrandom::fill(&mut bytes).map_err(|error| BadTokens::Random(error.to_string()))?;
+        let token = hex(&bytes);
+        Ok((token.clone(), Self::known(&token)))
+    }
+
+    /// One token with every right, which somebody chose.
+    ///
+    /// # Errors
+    /// It is too short.
+    pub fn chosen(token: &str) -> Result<Self, BadTokens> {
+        if token.chars().count() < MIN_TOKEN {
+            return Err(BadTokens::Short);
+        }
+        Ok(Self::known(token))
+    }
+
+    fn known(token: &str) -> Self {
+        Self(Arc::new(Source::One(KnownToken { digest: sha256(token), rights: Rights::all(), label: "local".into() })))
+    }
+
+    /// No token is needed: everybody who reaches the server may do everything.
+    pub fn none() -> Self {
+        Self(Arc::new(Source::Open))
+    }
+
+    /// The tokens of a file: a line each has the SHA-256 of a token in hexadecimal, its rights with commas between, and a label.
+    ///
+    /// # Errors
+    /// The file cannot be read, others may read it, or a line is none.
+    pub fn of_file(path: &Path) -> Result<Self, BadTokens> {
+        let known = read(path)?;
+        Ok(Self(Arc::new(Source::File(path.to_owned(), RwLock::new(known)))))
+    }
+
+    /// Reads the file again, if there is one; where it cannot be read, the tokens stay.
+    ///
+    /// # Errors
+    /// As [`Tokens::of_file`].
+    pub fn reload(&self) -> Result<(), BadTokens> {
+        if let Source::File(path, known) = &*self.0 {
+            let read = read(path)?;
+            *known.write().unwrap_or_else(PoisonError::into_inner) = read;
+        }
+        Ok(())
+    }
+
+    /// Who has this token; without one, only where none is needed.
+    pub(super) fn caller(&self, token: Option<&str>) -> Option<Caller> {
+        let known = match &*self.0 {
+            Source::Open => return Some(Caller { rights: Rights::all(), label: "anyone".into() }),
+            Source::One(known) => vec![known.clone()],
+            Source::File(_, known) => known.read().unwrap_or_else(PoisonError::into_inner).clone(),
+        };
+        let digest = sha256(token?);
+        // All are compared, so that the time tells nothing about which is near.
+        let mut found = u32::MAX;
+        for (at, known) in (0_u32..).zip(&known) {
+            let is_it: Choice = known.digest.ct_eq(&digest);
+            found.conditional_assign(&at, is_it);
+        }
+        let known = known.get(usize::try_from(found).ok()?)?;
+        Some(Caller { rights: known.rights, label: Arc::clone(&known.label) })
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<KnownToken>, BadTokens> {
+    let shown = || path.display().to_string();
+    let unreadable = |error| BadTokens::Unreadable { path: shown(), error };
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        if fs::metadata(path).map_err(unreadable)?.permissions().mode() & 0o077 != 0 {
+            return Err(BadTokens::Open(shown()));
+        }
+    }
+    let text = fs::read_to_string(path).map_err(unreadable)?;
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
+    lines.map(|(line, text)| known(text).map_err(|why| BadTokens::Line { path: shown(), line, why })).collect()
+}
+
+fn known(line: &str) -> Result<KnownToken, String> {
+    let mut words = line.split_whitespace();
+    let (Some(digest), Some(rights), Some(label), None) = (words.next(), words.next(), words.next(), words.next()) else {
+        return Err("a line is the SHA-256 of a token, its rights with commas between, and a label".to_owned());
+    };
+    let right =
+        |name| Right::named(name).ok_or_else(|| format!("there is no right `{name}`; there are read, walk, approve, operate, metrics"));
+    let rights = rights.split(',').map(right).collect::<Result<_, _>>()?;
+    let digest = unhex(digest).ok_or("the first word is a SHA-256: 64 digits of hexadecimal")?;
+    Ok(KnownToken { digest, rights, label: label.into() })
+}
+
+fn sha256(text: &str) -> [u8; 32] {
+    Sha256::digest(text.as_bytes()).into()
+}
+
+/// A short digest of parts, for comparing requests.
+pub(crate) fn digest(parts: &[&[u8]]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    hex(&hash.finalize()[..16])
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    if text.len() != 64 || !text.is_ascii() {
+        return None;
+    }
+    for (at, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).ok()?;
+    }
+    Some(bytes)
+}
+
+impl fmt::Debug for Tokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Tokens")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every right is given by name, and nothing but the digest is kept.
+    #[test]
+    fn a_line_gives_rights_to_a_digest() {
+        let line = format!("{} read,walk ana", hex(&sha256("t")));
+        let token = known(&line).unwrap_or_else(|why| panic!("{why}"));
+        assert!(token.rights.has(Right::Walk) && !token.rights.has(Right::Approve) && &*token.label == "ana");
+        for (line, why) in [("x read ana", "SHA-256"), (&*format!("{} fly ana", "0".repeat(64)), "no right `fly`"), ("x", "a line is")] {
+            assert!(known(line).err().is_some_and(|told| told.contains(why)), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_token_that_is_too_short_is_none() {
+        assert!(matches!(Tokens::chosen("password"), Err(BadTokens::Short)));
+        let tokens = Tokens::chosen(&"x".repeat(32)).unwrap_or_else(|error| panic!("{error}"));
+        assert!(tokens.caller(Some(&"x".repeat(32))).is_some());
+        assert!(tokens.caller(Some(&"x".repeat(33))).is_none() && tokens.caller(None).is_none());
+    }
+}

@@ -1,0 +1,171 @@
+//! Answers: turns, lists and objects as JSON, with what is secret taken out.
+
+use axum::{
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse as _, Response},
+};
+use serde_json::{Value as Json, json};
+use trellis_core::SessionId;
+use trellis_host::{Turn, wire};
+
+use super::{Problem, ask::Ask, html};
+use crate::{
+    act::{Target, Walked},
+    gate::Right,
+    served::ServedGraph,
+    trouble::Trouble,
+};
+
+pub(super) type Answered = Result<Response, Problem>;
+
+/// The largest integer that JavaScript holds exactly.
+const EXACT: u64 = (1 << 53) - 1;
+
+impl Ask {
+    /// An object.
+    pub(super) fn json(&self, status: StatusCode, mut json: Json) -> Response {
+        if self.wants_texts() {
+            texts(&mut json);
+        }
+        (status, [(header::CONTENT_TYPE, "application/json")], json.to_string()).into_response()
+    }
+
+    /// An object with a tag; nothing, where the client has it.
+    pub(super) fn tagged(&self, tag: &str, json: Json) -> Response {
+        let tag = format!("\"{tag}\"");
+        let is_known = self.headers.get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes());
+        let mut response = if is_known { StatusCode::NOT_MODIFIED.into_response() } else { self.json(StatusCode::OK, json) };
+        if let Ok(tag) = HeaderValue::from_str(&tag) {
+            response.headers_mut().insert(header::ETAG, tag);
+        }
+        response
+    }
+
+    /// A list.
+    pub(super) fn list(&self, items: Vec<Json>, next: Option<String>) -> Response {
+        self.json(StatusCode::OK, json!({ "items": items, "next": next }))
+    }
+
+    /// Where a session stands: 202 while it goes on by itself, else `status`.
+    ///
+    /// # Errors
+    /// What is secret of it is not known.
+    pub(super) async fn turn(&self, status: StatusCode, walked: Walked) -> Answered {
+        let Walked { target, turn, is_repeated } = walked;
+        let json = turn_json(&target.graph, &turn, self.caller.rights.has(Right::Walk), self.flag("html").unwrap_or(false)).await?;
+        let status = if turn.stop.needs_nobody() { StatusCode::ACCEPTED } else { status };
+        let mut response = self.json(status, json);
+        let headers = response.headers_mut();
+        if let Ok(tag) = HeaderValue::from_str(&format!("\"{}\"", turn.seq)) {
+            headers.insert(header::ETAG, tag);
+        }
+        if status != StatusCode::OK
+            && let Ok(place) = HeaderValue::from_str(&format!("/api/sessions/{}", target.id))
+        {
+            headers.insert(header::LOCATION, place);
+        }
+        if is_repeated {
+            headers.insert("idempotency-replayed", HeaderValue::from_static("true"));
+        }
+        if let (wait, true) = self.wait()?
+            && let Ok(applied) = HeaderValue::from_str(&format!("wait={}", wait.as_secs()))
+        {
+            headers.insert("preference-applied", applied);
+        }
+        Ok(response)
+    }
+
+    /// Why a request about a session was not done; what is secret there is not told.
+    pub(super) async fn refused(&self, target: &Target, mut trouble: Trouble) -> Problem {
+        let mut current = trouble.current.take().map(|turn| turn.told(target.graph.name.clone(), crate::served::now()));
+        let mut json = current.as_ref().map(|turn| serde_json::to_value(turn).unwrap_or_default());
+        let mut detail = Json::from(trouble.detail.as_str());
+        let mut errors: Json = trouble.errors.iter().map(|misfit| Json::from(misfit.message.as_str())).collect();
+        let hidden = {
+            let mut parts = vec![&mut detail, &mut errors];
+            parts.extend(json.iter_mut().flat_map(|json| parts_of(json, false)));
+            target.graph.redactions.hide(target.graph.store(), &target.id, &mut parts).await
+        };
+        if let Some(expected) = &mut trouble.expected
+            && let Ok(turn) = target.sessions.view(&target.id).await
+        {
+            expected["payload"]["seq"] = turn.asked.into();
+        }
+        if hidden.is_err() {
+            // Nobody can tell what may be told.
+            (detail, current) = (Json::from(trouble.code.title()), None);
+        }
+        trouble.detail = detail.as_str().unwrap_or_default().to_owned();
+        for (misfit, message) in trouble.errors.iter_mut().zip(errors.as_array().into_iter().flatten()) {
+            misfit.message = message.as_str().unwrap_or_default().to_owned();
+        }
+        trouble.current = current.zip(json).and_then(|(_, json)| serde_json::from_value::<wire::Turn>(json).ok()).map(Box::new);
+        Problem(trouble)
+    }
+}
+
+/// The JSON of a turn. `is_whole` shows the arguments of a call that the client carries out.
+///
+/// # Errors
+/// What is secret of it is not known.
+pub(super) async fn turn_json(graph: &ServedGraph, turn: &Turn, is_whole: bool, with_html: bool) -> Result<Json, Trouble> {
+    let id: &SessionId = &turn.session;
+    let told = wire::Turn::from(turn).told(graph.name.clone(), crate::served::now());
+    let mut json = serde_json::to_value(told).unwrap_or_default();
+    let mut parts = parts_of(&mut json, is_whole && turn.stop.is_call());
+    graph.redactions.hide(graph.store(), id, &mut parts).await?;
+    if with_html {
+        for said in json["said"].as_array_mut().into_iter().flatten() {
+            let text = said["text"].as_str().unwrap_or_default();
+            said["html"] = html::of(text).into();
+        }
+    }
+    Ok(json)
+}
+
+/// The parts of a turn that have values of its session.
+fn parts_of(turn: &mut Json, spares_stop: bool) -> Vec<&mut Json> {
+    let mut parts = Vec::new();
+    for (key, value) in turn.as_object_mut().into_iter().flatten() {
+        match &**key {
+            "said" => parts.push(value),
+            "happened" => parts.extend(value.as_array_mut().into_iter().flatten()),
+            "stop" if !spares_stop => parts.push(value),
+            "others" => {
+                let stops = value.as_array_mut().into_iter().flatten().filter_map(|other| other.get_mut("stop"));
+                parts.extend(stops.filter(|stop| !(spares_stop && stop["type"] == "CALL_TOOL")));
+            }
+            _ => {}
+        }
+    }
+    parts
+}
+
+/// Writes large integers as texts.
+fn texts(json: &mut Json) {
+    match json {
+        Json::Number(number) => {
+            let is_large =
+                number.as_u64().is_some_and(|number| number > EXACT) || number.as_i64().is_some_and(|number| number.unsigned_abs() > EXACT);
+            if is_large {
+                *json = number.to_string().into();
+            }
+        }
+        Json::Array(items) => items.iter_mut().for_each(texts),
+        Json::Object(entries) => entries.iter_mut().for_each(|(_, value)| texts(value)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Integers are exact, as texts where a client says so.
+    #[test]
+    fn large_integers_become_texts() {
+        let mut json = json!({ "a": [9_007_199_254_740_992_u64, 9_007_199_254_740_991_u64], "b": i64::MIN, "c": 0.5 });
+        texts(&mut json);
+        assert_eq!(json, json!({ "a": ["9007199254740992", 9_007_199_254_740_991_u64], "b": "-9223372036854775808", "c": 0.5 }));
+    }
+}

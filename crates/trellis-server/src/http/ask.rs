@@ -1,0 +1,300 @@
+//! A request that passed the gates: who asks, for what, and with which body.
+
+use std::{collections::BTreeMap, str::FromStr, sync::Arc, time::Duration};
+
+use axum::{
+    body::{Body, Bytes},
+    extract::{FromRequest, FromRequestParts as _, Query, RawPathParams, Request},
+    http::{HeaderMap, Method, header},
+};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use trellis_core::Value;
+use trellis_host::journal::RequestKey;
+
+use super::{
+    App, Problem,
+    fields::{Fields, unknown},
+    routes::Route,
+};
+use crate::{
+    act::Target,
+    gate::{Caller, Right, digest},
+    trouble::{Code, Trouble},
+};
+
+/// A request.
+#[derive(Clone, Debug)]
+pub(super) struct Ask {
+    pub(super) app: Arc<App>,
+    pub(super) route: &'static Route,
+    pub(super) caller: Caller,
+    pub(super) headers: HeaderMap,
+    method: Method,
+    /// The path as it was sent.
+    path: String,
+    params: Vec<(String, String)>,
+    query: BTreeMap<String, String>,
+    body: Bytes,
+}
+
+/// The longest time that a request waits.
+const MAX_WAIT: u64 = 60;
+/// The time that a request waits that changes something.
+const USUAL_WAIT: u64 = 20;
+/// The longest name of a request.
+const MAX_KEY: usize = 64;
+
+impl FromRequest<Arc<App>> for Ask {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
+        let (mut parts, body) = request.into_parts();
+        let internal = || Trouble::new(Code::Internal, Code::Internal.title()).logged("a route without gates");
+        let route = *parts.extensions.get::<&'static Route>().ok_or_else(internal)?;
+        let caller = parts.extensions.get::<Caller>().cloned();
+        let caller = match (caller, route.right) {
+            (Some(caller), _) => caller,
+            (None, None) => Caller { rights: crate::Rights::default(), label: "anyone".into() },
+            (None, Some(_)) => return Err(internal().into()),
+        };
+        if let Some(right) = route.right {
+            admit(&caller, right)?;
+        }
+        let bad = |why: String| Problem(Trouble::new(Code::BadRequest, why));
+        let params = match RawPathParams::from_request_parts(&mut parts, app).await {
+            Ok(params) => params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+            Err(error) => return Err(bad(ToString::to_string(&error))),
+        };
+        let pairs = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri).map_err(|error| bad(error.to_string()))?.0;
+        let mut query = BTreeMap::new();
+        for (name, value) in pairs {
+            if !route.query.iter().any(|known| known.name == name) && name != "integers" {
+                let known: Vec<_> = route.query.iter().map(|known| known.name).collect();
+                return Err(unknown("parameter", &name, &known).into());
+            }
+            if query.insert(name.clone(), value).is_some() {
+                return Err(bad(format!("`{name}` is given twice")));
+            }
+        }
+        let body = if route.takes.is_some() { read(app, &parts.headers, body).await? } else { Bytes::new() };
+        Ok(Self {
+            app: Arc::clone(app),
+            route,
+            caller,
+            headers: parts.headers,
+            method: parts.method,
+            path: parts.uri.path().to_owned(),
+            params,
+            query,
+            body,
+        })
+    }
+}
+
+/// Reads a body of JSON within its bounds.
+async fn read(app: &App, headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
+    let bounds = &app.settings.bounds;
+    let collected = tokio::time::timeout(bounds.body_time, Limited::new(body, bounds.body).collect()).await;
+    let too_slow = format!("the body was not there within {} s", bounds.body_time.as_secs());
+    let bytes = match collected.map_err(|_| Trouble::new(Code::TooSlow, too_slow))? {
+        Ok(collected) => collected.to_bytes(),
+        Err(error) if error.is::<LengthLimitError>() => {
+            let detail = format!("the body is larger than {} bytes", bounds.body);
+            return Err(Trouble::new(Code::TooLarge, detail).with("limit", bounds.body).into());
+        }
+        Err(_) => return Err(Trouble::new(Code::BadRequest, "the body broke off").into()),
+    };
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    let is_nothing = bytes.is_empty() && kind.is_empty();
+    if !is_nothing && !kind.eq_ignore_ascii_case("application/json") {
+        return Err(Trouble::new(Code::MediaType, "send the body with `Content-Type: application/json`").into());
+    }
+    Ok(bytes)
+}
+
+fn admit(caller: &Caller, right: Right) -> Result<(), Trouble> {
+    if caller.rights.has(right) {
+        return Ok(());
+    }
+    Err(Trouble::new(Code::Forbidden, format!("the token `{}` does not have the right `{right}`", caller.label))
+        .with("right", right.as_str()))
+}
+
+impl Ask {
+    /// Lets only those pass who have this right, too.
+    ///
+    /// # Errors
+    /// The token does not have it.
+    pub(super) fn admit(&self, right: Right) -> Result<(), Trouble> {
+        admit(&self.caller, right)
+    }
+
+    /// A part of the path.
+    pub(super) fn param(&self, name: &str) -> &str {
+        self.params.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
+    }
+
+    /// A number in the path.
+    ///
+    /// # Errors
+    /// It is none.
+    pub(super) fn param_number(&self, name: &str) -> Result<u64, Trouble> {
+        let text = self.param(name);
+        text.parse().map_err(|_| Trouble::new(Code::UnknownRecord, format!("`{text}` is no number of a record")))
+    }
+
+    /// A parameter of the query; one that is empty is none.
+    pub(super) fn query(&self, name: &str) -> Option<&str> {
+        self.query.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// A parameter that is a number, `true` or `false`, or something else that can be read.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub(super) fn query_as<T: FromStr>(&self, name: &str, wanted: &str) -> Result<Option<T>, Trouble> {
+        let read = |text: &str| text.parse().map_err(|_| Trouble::new(Code::BadRequest, format!("`{name}` is {wanted}, not `{text}`")));
+        self.query(name).map(read).transpose()
+    }
+
+    /// Whether a parameter is `true`.
+    ///
+    /// # Errors
+    /// It is neither that nor `false`.
+    pub(super) fn flag(&self, name: &str) -> Result<bool, Trouble> {
+        Ok(self.query_as(name, "true or false")?.unwrap_or(false))
+    }
+
+    /// How many items a page has.
+    ///
+    /// # Errors
+    /// It is no number from 1 to 500.
+    pub(super) fn limit(&self) -> Result<usize, Trouble> {
+        let limit: usize = self.query_as("limit", "a number from 1 to 500")?.unwrap_or(50);
+        if (1..=500).contains(&limit) {
+            Ok(limit)
+        } else {
+            Err(Trouble::new(Code::BadRequest, format!("`limit` is a number from 1 to 500, not {limit}")))
+        }
+    }
+
+    /// Whether integers that JavaScript cannot hold are sent as texts.
+    pub(super) fn wants_texts(&self) -> bool {
+        self.query("integers") == Some("text")
+    }
+
+    /// The body.
+    ///
+    /// # Errors
+    /// It is no JSON.
+    pub(super) fn body(&self) -> Result<Value, Trouble> {
+        Fields::read(&self.body)
+    }
+
+    /// The keys of the body.
+    ///
+    /// # Errors
+    /// It is no object, or has other keys.
+    pub(super) fn fields(&self, known: &[&str]) -> Result<Fields, Trouble> {
+        Fields::of(self.body()?, known)
+    }
+
+    /// The session that the path names.
+    ///
+    /// # Errors
+    /// There is none.
+    pub(super) async fn target(&self) -> Result<Target, Trouble> {
+        Target::find(&self.app.served, self.param("id"), self.query("graph")).await
+    }
+
+    /// The number in `If-Match`.
+    ///
+    /// # Errors
+    /// It is no tag of a session.
+    pub(super) fn if_match(&self) -> Result<Option<u64>, Trouble> {
+        self.tag(header::IF_MATCH)
+    }
+
+    /// The number in `If-Match`, which must be there.
+    ///
+    /// # Errors
+    /// It is not.
+    pub(super) fn if_match_needed(&self) -> Result<u64, Trouble> {
+        let detail = "send `If-Match: \"SEQ\"` with the number of the turn that you have seen, so that nothing is done to another one";
+        self.if_match()?.ok_or_else(|| Trouble::new(Code::IfMatchRequired, detail))
+    }
+
+    /// The number in `If-None-Match`.
+    ///
+    /// # Errors
+    /// It is no tag of a session.
+    pub(super) fn if_none_match(&self) -> Result<Option<u64>, Trouble> {
+        self.tag(header::IF_NONE_MATCH)
+    }
+
+    fn tag(&self, name: header::HeaderName) -> Result<Option<u64>, Trouble> {
+        let Some(value) = self.headers.get(&name) else { return Ok(None) };
+        let number = value.to_str().ok().and_then(|value| value.trim().strip_prefix('"')?.strip_suffix('"')?.parse().ok());
+        number.map(Some).ok_or_else(|| Trouble::new(Code::BadRequest, format!("`{name}` is the `ETag` of a turn, such as \"3\"")))
+    }
+
+    /// How long the request waits, and whether it says so.
+    ///
+    /// # Errors
+    /// It is no number of seconds.
+    pub(super) fn wait(&self) -> Result<(Duration, bool), Trouble> {
+        let usual = if self.method == Method::GET { 0 } else { USUAL_WAIT };
+        let values = self.headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
+        let mut preferences = values.flat_map(|value| value.split([',', ';'])).map(str::trim);
+        let Some(wait) = preferences.find_map(|preference| preference.strip_prefix("wait=")) else {
+            return Ok((Duration::from_secs(usual), false));
+        };
+        let seconds: u64 = wait
+            .parse()
+            .map_err(|_| Trouble::new(Code::BadRequest, format!("`Prefer: wait=S` has seconds from 0 to {MAX_WAIT}, not `{wait}`")))?;
+        Ok((Duration::from_secs(seconds.min(MAX_WAIT)), true))
+    }
+
+    /// Who asks, and the name of the request. `is_secret` says that its body is none that a digest may be kept of.
+    ///
+    /// # Errors
+    /// The name is none.
+    pub(super) fn request(&self, is_secret: bool) -> Result<RequestKey, Trouble> {
+        let by = RequestKey::by(Arc::clone(&self.caller.label));
+        let Some(key) = self.headers.get("idempotency-key") else { return Ok(by) };
+        let detail = "`Idempotency-Key` has 1 to 64 visible characters of ASCII";
+        let key = key.to_str().ok().filter(|key| (1..=MAX_KEY).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic()));
+        let key = key.ok_or_else(|| Trouble::new(Code::BadRequest, detail))?;
+        let body: &[u8] = if is_secret { &[] } else { &self.body };
+        let digest = digest(&[self.method.as_str().as_bytes(), self.path.as_bytes(), body]);
+        Ok(by.with_key(key, Some(digest.into())))
+    }
+
+    /// Holds the name of a request while it is being done.
+    ///
+    /// # Errors
+    /// It is being done already.
+    pub(super) fn fly(&self, request: &RequestKey) -> Result<Option<Flight>, Trouble> {
+        let Some(key) = &request.key else { return Ok(None) };
+        let name = format!("{}\n{}\n{key}", self.caller.label, self.path);
+        let mut flying = self.app.flying.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if !flying.insert(name.clone()) {
+            return Err(Trouble::new(Code::InProgress, "the request with this key is being done").retry_after(1));
+        }
+        Ok(Some(Flight { app: Arc::clone(&self.app), name }))
+    }
+}
+
+/// A named request that is being done.
+#[derive(Debug)]
+pub(super) struct Flight {
+    app: Arc<App>,
+    name: String,
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        self.app.flying.lock().unwrap_or_else(std::sync::PoisonError::into_inner).remove(&self.name);
+    }
+}

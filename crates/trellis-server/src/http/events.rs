@@ -1,0 +1,127 @@
+//! Routes of events: streams of `text/event-stream`.
+
+use std::{convert::Infallible, fmt::Write as _, time::Duration};
+
+use axum::{
+    body::{Body, Bytes},
+    http::{HeaderValue, header},
+    response::{IntoResponse as _, Response},
+};
+use serde_json::Value as Json;
+use tokio::sync::mpsc::{self, error::SendTimeoutError};
+
+use super::{answer::Answered, ask::Ask, follow::Follower, server_events};
+use crate::{
+    act::Target,
+    gate::{Right, StreamSeat},
+    trouble::{Code, Trouble},
+};
+
+/// Events that wait for a client which reads slowly.
+const WAITING: usize = 64;
+/// How long a client may take to read before its place is taken.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Sessions that are streamed beside the server's events.
+const MAX_SESSIONS: usize = 16;
+
+/// The end of a stream: its client is gone.
+pub(super) struct Gone;
+
+/// The writing end of a stream.
+#[derive(Clone, Debug)]
+pub(super) struct EventSink(mpsc::Sender<Bytes>);
+
+impl EventSink {
+    /// Sends an event.
+    ///
+    /// # Errors
+    /// Nobody reads any more.
+    pub(super) async fn send(&self, event: &str, id: Option<&str>, data: &Json) -> Result<(), Gone> {
+        let mut text = String::new();
+        if let Some(id) = id {
+            let _ = writeln!(text, "id: {id}");
+        }
+        let _ = write!(text, "event: {event}\ndata: {data}\n\n");
+        self.text(text).await
+    }
+
+    /// Sends a comment, which tells that the stream lives.
+    ///
+    /// # Errors
+    /// Nobody reads any more.
+    pub(super) async fn beat(&self) -> Result<(), Gone> {
+        self.text(": \n\n".to_owned()).await
+    }
+
+    async fn text(&self, text: String) -> Result<(), Gone> {
+        match self.0.send_timeout(text.into(), PATIENCE).await {
+            Ok(()) => Ok(()),
+            Err(SendTimeoutError::Timeout(_) | SendTimeoutError::Closed(_)) => Err(Gone),
+        }
+    }
+}
+
+pub(super) async fn session(ask: Ask) -> Answered {
+    let target = ask.target().await?;
+    // There must be such a session before there is a stream.
+    target.sessions.view(&target.id).await.map_err(Trouble::from)?;
+    let since = match ask.headers.get("last-event-id").and_then(|id| id.to_str().ok()) {
+        Some(id) => Some(id.parse().map_err(|_| Trouble::new(Code::BadRequest, "`Last-Event-ID` is the number of a record"))?),
+        None => ask.query_as("since", "the number of a record")?,
+    };
+    let seat = ask.app.rates.stream(&ask.caller.label, &ask.app.settings.bounds)?;
+    let follower = Follower { target, is_whole: ask.caller.rights.has(Right::Walk), with_html: ask.flag("html")?, of: None };
+    let feed = ask.app.served.hub.feed(None);
+    Ok(stream(seat, |sink| async move { follower.run(&sink, since, feed).await }))
+}
+
+pub(super) async fn server(ask: Ask) -> Answered {
+    let graph = match ask.query("graph") {
+        Some(name) => Some(ask.app.served.graph(Some(name))?.name.clone()),
+        None => None,
+    };
+    let names: Vec<_> = ask.query("session").into_iter().flat_map(|names| names.split(',')).filter(|name| !name.is_empty()).collect();
+    if names.len() > MAX_SESSIONS {
+        return Err(Trouble::new(Code::BadRequest, format!("`session` names at most {MAX_SESSIONS} sessions, not {}", names.len())).into());
+    }
+    let mut followers = Vec::new();
+    for name in names {
+        let target = Target::find(&ask.app.served, name, ask.query("graph")).await?;
+        target.sessions.view(&target.id).await.map_err(Trouble::from)?;
+        followers.push(Follower { of: Some(target.id.clone()), target, is_whole: ask.caller.rights.has(Right::Walk), with_html: false });
+    }
+    let since = ask.headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
+    let seat = ask.app.rates.stream(&ask.caller.label, &ask.app.settings.bounds)?;
+    let (app, is_seed) = (ask.app.clone(), ask.route.is_alias);
+    Ok(stream(seat, move |sink| async move {
+        let followed = followers.into_iter().map(|follower| {
+            let (sink, feed) = (sink.clone(), app.served.hub.feed(None));
+            async move { follower.run(&sink, None, feed).await }
+        });
+        let followed: Vec<_> = followed.map(tokio::spawn).collect();
+        server_events::run(&app, &sink, since.as_deref(), graph.as_deref(), is_seed).await;
+        followed.iter().for_each(tokio::task::JoinHandle::abort);
+    }))
+}
+
+/// An answer that goes on while `run` sends events.
+fn stream<F: Future<Output = ()> + Send + 'static>(seat: StreamSeat, run: impl FnOnce(EventSink) -> F) -> Response {
+    let (sender, receiver) = mpsc::channel::<Bytes>(WAITING);
+    // Who has the other end of a closed stream does not see this.
+    let _ = sender.try_send(Bytes::from_static(b"retry: 1000\n\n"));
+    let running = run(EventSink(sender.clone()));
+    tokio::spawn(async move {
+        tokio::select! {
+            () = running => {}
+            () = sender.closed() => {}
+        }
+        drop(seat);
+    });
+    let events = futures_util::stream::unfold(receiver, |mut receiver| async move {
+        let bytes = receiver.recv().await?;
+        Some((Ok::<_, Infallible>(bytes), receiver))
+    });
+    let mut response = Body::from_stream(events).into_response();
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    response
+}

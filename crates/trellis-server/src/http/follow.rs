@@ -1,0 +1,267 @@
+//! What happens in one session, in order: its records, its lines, its turns.
+//!
+//! **Invariant:** each record comes once and in order; whatever it leads to comes behind it.
+
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+use tokio::{
+    sync::broadcast::error::RecvError,
+    time::{Instant, MissedTickBehavior},
+};
+use trellis_core::SessionId;
+use trellis_host::{Turn, history::Redactor, store::SessionStore as _, wire};
+
+use super::{
+    answer::turn_json,
+    events::{EventSink, Gone},
+};
+use crate::{
+    act::{self, Target},
+    hub::{ServerFeed, ServerNews, SessionNews},
+    trouble::Trouble,
+};
+
+/// How often the client hears that the stream lives.
+const BEAT: Duration = Duration::from_secs(15);
+/// How often the store is asked what other processes did.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long pieces of texts are gathered.
+const GATHER: Duration = Duration::from_millis(50);
+
+/// One who follows a session.
+pub(super) struct Follower {
+    pub(super) target: Target,
+    /// Whether the arguments of calls that the client carries out are shown whole.
+    pub(super) is_whole: bool,
+    pub(super) with_html: bool,
+    /// The session that stands in each event, where several share a stream.
+    pub(super) of: Option<SessionId>,
+}
+
+/// How a stream goes on.
+enum Onward {
+    On,
+    End,
+}
+
+/// Pieces of texts that are sent together.
+#[derive(Default)]
+struct Gathered {
+    lines: Vec<(wire::SessionEvent, Option<SessionId>)>,
+    due: Option<Instant>,
+}
+
+impl Follower {
+    /// Sends events until the client is gone, the session is removed, or the server stops.
+    pub(super) async fn run(self, sink: &EventSink, since: Option<u64>, feed: ServerFeed) {
+        // Whoever is gone hears nothing.
+        let _ = self.follow(sink, since, feed).await;
+    }
+
+    async fn follow(&self, sink: &EventSink, since: Option<u64>, mut feed: ServerFeed) -> Result<(), Gone> {
+        // Before anything is read, so that nothing is missed in between.
+        let mut news = self.target.listen();
+        let mut redactor = self.target.graph.redactions.fresh();
+        let Ok(mut next) = self.begin(sink, since, redactor.as_mut()).await? else { return Ok(()) };
+        let mut told = None;
+        self.turn_of_now(sink, &mut told).await?;
+        let (mut gathered, mut beat, mut look) = (Gathered::default(), interval(BEAT), interval(LOOK));
+        loop {
+            let onward = tokio::select! {
+                heard = news.recv() => match heard {
+                    Ok(SessionNews::Recorded) => {
+                        self.records(sink, &mut next, redactor.as_mut()).await?;
+                        Onward::On
+                    }
+                    Ok(SessionNews::Line(line, child)) => {
+                        self.line(sink, (&line, child.as_ref()), &mut gathered, redactor.as_ref()).await?;
+                        Onward::On
+                    }
+                    Ok(SessionNews::Turn(turn)) => {
+                        self.flush(sink, &mut gathered, redactor.as_ref()).await?;
+                        self.records(sink, &mut next, redactor.as_mut()).await?;
+                        self.turn(sink, &turn, &mut told).await?;
+                        Onward::On
+                    }
+                    Ok(SessionNews::Failed(error)) => {
+                        let line = wire::SessionEvent::Error(wire::Refusal::new(error.line_code(), &error.to_string()));
+                        self.line(sink, (&line, None), &mut gathered, redactor.as_ref()).await?;
+                        Onward::On
+                    }
+                    Ok(SessionNews::Removed) => self.end(sink, "removed", next).await?,
+                    Err(RecvError::Lagged(_)) => self.end(sink, "lagged", next).await?,
+                    Err(RecvError::Closed) => Onward::End,
+                },
+                heard = feed.news.recv() => match heard {
+                    Ok((_, ServerNews::Closed)) | Err(RecvError::Closed) => self.end(sink, "bye", next).await?,
+                    Ok(_) | Err(RecvError::Lagged(_)) => Onward::On,
+                },
+                _ = look.tick() => {
+                    let rows = self.target.graph.source.kept.store.records(&self.target.id, next, 1).await;
+                    if rows.is_ok_and(|rows| !rows.is_empty()) {
+                        self.records(sink, &mut next, redactor.as_mut()).await?;
+                        self.turn_of_now(sink, &mut told).await?;
+                    }
+                    Onward::On
+                },
+                _ = beat.tick() => {
+                    sink.beat().await?;
+                    Onward::On
+                },
+                () = gathered.ready() => {
+                    self.flush(sink, &mut gathered, redactor.as_ref()).await?;
+                    Onward::On
+                },
+            };
+            if let Onward::End = onward {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Sends the records since a number, or says that they are not there. Returns the number that comes next.
+    async fn begin(&self, sink: &EventSink, since: Option<u64>, redactor: Option<&mut Redactor>) -> Result<Result<u64, ()>, Gone> {
+        let rows = match act::rows_since(&self.target.graph, &self.target.id, 0, redactor).await {
+            Ok(rows) => rows,
+            Err(trouble) => return self.broken(sink, &trouble).await.map(|()| Err(())),
+        };
+        let first = rows.first().map_or(0, |row| row.seq);
+        let next = rows.last().map_or(0, |row| row.seq + 1);
+        let Some(since) = since else { return Ok(Ok(next)) };
+        let is_there = since < next && since.saturating_add(1) >= first;
+        if !is_there {
+            self.send(sink, "reset", None, json!({ "first": first })).await?;
+        }
+        let from = if is_there { since + 1 } else { first };
+        for row in rows.iter().filter(|row| row.seq >= from) {
+            self.send(sink, "record", Some(row.seq), row.json.clone()).await?;
+        }
+        Ok(Ok(next))
+    }
+
+    /// Sends the records that were stored since.
+    async fn records(&self, sink: &EventSink, next: &mut u64, redactor: Option<&mut Redactor>) -> Result<(), Gone> {
+        // A store that does not answer is asked again.
+        let Ok(rows) = act::rows_since(&self.target.graph, &self.target.id, *next, redactor).await else { return Ok(()) };
+        for row in rows {
+            self.send(sink, "record", Some(row.seq), row.json).await?;
+            *next = row.seq + 1;
+        }
+        Ok(())
+    }
+
+    async fn line(
+        &self,
+        sink: &EventSink,
+        (line, child): (&wire::SessionEvent, Option<&SessionId>),
+        gathered: &mut Gathered,
+        redactor: Option<&Redactor>,
+    ) -> Result<(), Gone> {
+        if gathered.take(line, child) {
+            return Ok(());
+        }
+        self.flush(sink, gathered, redactor).await?;
+        self.send_line(sink, line, child, redactor).await
+    }
+
+    async fn flush(&self, sink: &EventSink, gathered: &mut Gathered, redactor: Option<&Redactor>) -> Result<(), Gone> {
+        gathered.due = None;
+        for (line, child) in std::mem::take(&mut gathered.lines) {
+            self.send_line(sink, &line, child.as_ref(), redactor).await?;
+        }
+        Ok(())
+    }
+
+    async fn send_line(
+        &self,
+        sink: &EventSink,
+        line: &wire::SessionEvent,
+        child: Option<&SessionId>,
+        redactor: Option<&Redactor>,
+    ) -> Result<(), Gone> {
+        let mut json = serde_json::to_value(wire::Line { line, child }).unwrap_or_default();
+        if redactor.is_some() {
+            let hidden = self.target.graph.redactions.hide(self.target.graph.store(), &self.target.id, &mut [&mut json]).await;
+            if hidden.is_err() {
+                return Ok(());
+            }
+        }
+        self.send(sink, "line", None, json).await
+    }
+
+    /// Sends where the session stands, if somebody is needed there.
+    async fn turn_of_now(&self, sink: &EventSink, told: &mut Option<u64>) -> Result<(), Gone> {
+        match self.target.sessions.view(&self.target.id).await {
+            Ok(turn) if !turn.stop.needs_nobody() => self.turn(sink, &turn, told).await,
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends a turn, unless that was told with nothing new in between.
+    async fn turn(&self, sink: &EventSink, turn: &Turn, told: &mut Option<u64>) -> Result<(), Gone> {
+        if told.replace(turn.seq) == Some(turn.seq) {
+            return Ok(());
+        }
+        match turn_json(&self.target.graph, turn, self.is_whole, self.with_html).await {
+            Ok(json) => self.send(sink, "turn", None, json).await,
+            Err(_) => Ok(()),
+        }
+    }
+
+    async fn end(&self, sink: &EventSink, event: &str, next: u64) -> Result<Onward, Gone> {
+        self.send(sink, event, None, json!({ "since": next.checked_sub(1) })).await?;
+        Ok(Onward::End)
+    }
+
+    async fn broken(&self, sink: &EventSink, trouble: &Trouble) -> Result<(), Gone> {
+        let line = json!({ "type": "ERROR", "payload": { "code": trouble.code.as_str(), "message": trouble.code.title() } });
+        self.send(sink, "line", None, line).await
+    }
+
+    async fn send(&self, sink: &EventSink, event: &str, id: Option<u64>, mut data: Json) -> Result<(), Gone> {
+        let Some(session) = &self.of else {
+            return sink.send(event, id.map(|id| id.to_string()).as_deref(), &data).await;
+        };
+        // Ids of a stream that several share are those of the server.
+        match data.as_object_mut() {
+            Some(entries) => drop(entries.insert("session".into(), session.as_str().into())),
+            None => data = json!({ "session": session, "data": data }),
+        }
+        sink.send(event, None, &data).await
+    }
+}
+
+impl Gathered {
+    /// Takes a piece of a text, if it is one.
+    fn take(&mut self, line: &wire::SessionEvent, child: Option<&SessionId>) -> bool {
+        let (wire::SessionEvent::Delta(_) | wire::SessionEvent::Progress(_)) = line else { return false };
+        self.due.get_or_insert_with(|| Instant::now() + GATHER);
+        if let wire::SessionEvent::Delta(delta) = line
+            && !delta.reset
+            && let Some(before) = self.lines.iter_mut().rev().find_map(|(line, _)| match line {
+                wire::SessionEvent::Delta(before) if before.id == delta.id => Some(before),
+                _ => None,
+            })
+        {
+            before.text = format!("{}{}", before.text, delta.text).into();
+            return true;
+        }
+        self.lines.push((line.clone(), child.cloned()));
+        true
+    }
+
+    /// Waits until what was gathered is due; for ever where nothing was.
+    async fn ready(&self) {
+        match self.due {
+            Some(due) => tokio::time::sleep_until(due).await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+fn interval(period: Duration) -> tokio::time::Interval {
+    let mut interval = tokio::time::interval_at(Instant::now() + period, period);
+    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    interval
+}

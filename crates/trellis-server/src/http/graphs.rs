@@ -1,0 +1,174 @@
+//! Routes of graphs: what they are, and what is wrong with them.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use axum::{
+    http::{StatusCode, header},
+    response::IntoResponse as _,
+};
+use serde_json::{Value as Json, json};
+use trellis_core::draw;
+use trellis_host::store::{Query, SessionStore as _, Which};
+use trellis_project::wire::{Diagnostic, Places, Report, Summary};
+
+use super::{answer::Answered, ask::Ask, html};
+use crate::{
+    act,
+    served::ServedGraph,
+    trouble::{Code, Trouble},
+};
+
+/// Heads that are counted.
+const MAX_COUNTED: usize = 10_000;
+/// Heads that are asked of a store at once.
+const PER_QUERY: usize = 512;
+
+pub(super) async fn list(ask: Ask) -> Answered {
+    let mut held = BTreeMap::<Arc<str>, usize>::new();
+    for (graph, _) in act::approvals(&ask.app.served, None).await? {
+        *held.entry(Arc::clone(&graph.name)).or_default() += 1;
+    }
+    let mut items = Vec::new();
+    for graph in ask.app.served.all() {
+        let now = graph.now();
+        let (errors, warnings) = numbers(&now.findings);
+        let inputs = now.program.as_ref().and_then(|program| program.root().inputs.as_ref()).map(|inputs| inputs.source().to_json());
+        let inputs: Option<Json> = inputs.and_then(|inputs| serde_json::from_str(&inputs).ok());
+        let program = now.program.as_ref().map(|program| Arc::clone(program.fingerprint()));
+        items.push(json!({
+            "name": graph.name, "status": status(now.is_sound), "since": now.since, "program": program, "nodes": now.nodes,
+            "errors": errors, "warnings": warnings, "inputs": inputs,
+            "sessions": { "open": open(graph).await?, "held": held.get(&graph.name).copied().unwrap_or_default() },
+        }));
+    }
+    Ok(ask.list(items, None))
+}
+
+/// How many sessions have not ended, among those that moved last.
+async fn open(graph: &ServedGraph) -> Result<usize, Trouble> {
+    let (mut after, mut open, mut looked_at) = (None, 0, 0);
+    loop {
+        let query = Query { graph: Some(Arc::clone(&graph.name)), which: Which::Newest, after, limit: PER_QUERY };
+        let page = graph.source.kept.store.list(query).await?;
+        open += page.iter().filter(|head| !head.standing.has_ended()).count();
+        looked_at += page.len();
+        after = page.last().map(|head| (head.at, head.session.clone()));
+        if page.len() < PER_QUERY || looked_at >= MAX_COUNTED {
+            return Ok(open);
+        }
+    }
+}
+
+pub(super) fn status(is_sound: bool) -> &'static str {
+    if is_sound { "sound" } else { "broken" }
+}
+
+pub(super) fn numbers(findings: &[trellis_core::Diagnostic]) -> (usize, usize) {
+    let errors = findings.iter().filter(|found| found.is_error()).count();
+    (errors, findings.len() - errors)
+}
+
+fn named(ask: &Ask) -> Result<&Arc<ServedGraph>, Trouble> {
+    let name = ask.param("graph");
+    ask.app.served.graph(Some(name).filter(|name| !name.is_empty()))
+}
+
+pub(super) async fn graph(ask: Ask) -> Answered {
+    let graph = named(&ask)?;
+    let (program, now) = (graph.program()?, graph.now());
+    let format = match ask.query("format") {
+        None | Some("json") => {
+            let mut json: Json = serde_json::from_str(&draw::draw(&program, draw::Format::Json)).unwrap_or_default();
+            let mut modules = BTreeMap::<String, Vec<Json>>::new();
+            for node in draw::Drawing::new(&program).spots.iter().filter(|spot| spot.at.is_some()) {
+                modules.entry(node.module.to_owned()).or_default().push(node.id.as_str().into());
+            }
+            let modules: Vec<_> = modules.into_iter().map(|(id, nodes)| json!({ "id": id, "nodes": nodes })).collect();
+            json["name"] = (&*graph.name).into();
+            json["program"] = (&**program.fingerprint()).into();
+            json["status"] = status(now.is_sound).into();
+            json["modules"] = modules.into();
+            return Ok(ask.tagged(program.fingerprint(), json));
+        }
+        Some("mermaid") => draw::Format::Mermaid,
+        Some("dot") => draw::Format::Dot,
+        Some(other) => return Err(super::fields::unknown("format", other, &["json", "mermaid", "dot"]).into()),
+    };
+    Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], draw::draw(&program, format)).into_response())
+}
+
+pub(super) async fn node(ask: Ask) -> Answered {
+    let found = act::node(named(&ask)?, ask.param("node"))?;
+    let mut json = json!(found);
+    json["html"] = html::of(body(&found.source)).into();
+    Ok(ask.json(StatusCode::OK, json))
+}
+
+/// The text of a node without its frontmatter.
+fn body(source: &str) -> &str {
+    let rest = source.trim_start_matches('\u{feff}').strip_prefix("---\n");
+    rest.and_then(|rest| rest.split_once("\n---\n")).map_or(source, |(_, body)| body)
+}
+
+pub(super) async fn diagnostics(ask: Ask) -> Answered {
+    let graph = named(&ask)?;
+    let json = report(graph);
+    let tag = crate::gate::digest(&[json.to_string().as_bytes()]);
+    Ok(ask.tagged(&tag, json))
+}
+
+/// The findings of a graph, as `check --format json` has them, with its status.
+pub(super) fn report(graph: &ServedGraph) -> Json {
+    let now = graph.now();
+    let places = Places::new(&now.documents, "");
+    let found = now.findings.iter().map(|found| Diagnostic::new(found, &places)).collect();
+    let (errors, warnings) = numbers(&now.findings);
+    let report = Report::new(found, Summary::new(now.nodes, now.unchecked, errors, warnings));
+    let mut json = json!(report);
+    json["status"] = status(now.is_sound).into();
+    json["since"] = now.since.into();
+    json
+}
+
+pub(super) async fn search(ask: Ask) -> Answered {
+    let found = act::search(named(&ask)?, ask.query("q").unwrap_or_default(), ask.limit()?)?;
+    Ok(ask.list(found.into_iter().map(|found| json!(found)).collect(), None))
+}
+
+pub(super) async fn fit(ask: Ask) -> Answered {
+    let fits = act::fit(named(&ask)?).await?;
+    Ok(ask.list(fits.into_iter().map(|fit| json!(fit)).collect(), None))
+}
+
+pub(super) async fn reload(ask: Ask) -> Answered {
+    ask.fields(&[])?;
+    let graph = named(&ask)?;
+    crate::live::reload(graph).await?;
+    let program = graph.now().program.map(|program| Arc::clone(program.fingerprint()));
+    let mut json = report(graph);
+    json["program"] = json!(program);
+    Ok(ask.json(StatusCode::OK, json))
+}
+
+pub(super) async fn explain(ask: Ask) -> Answered {
+    let code = ask.param("code");
+    let page = match (trellis_core::Code::named(code), Code::named(code)) {
+        (Some(code), _) => code.page().to_owned(),
+        (None, Some(code)) => format!("# {}\n\nStatus {}: {}.\n", code.as_str(), code.status(), code.title()),
+        (None, None) => {
+            let known = trellis_core::Code::ALL.iter().map(|code| code.as_str()).chain(Code::ALL.iter().map(|code| code.as_str()));
+            let near = trellis_core::diagnostic::did_you_mean(code, known).map(|near| format!("; {near}")).unwrap_or_default();
+            return Err(Trouble::new(Code::UnknownCode, format!("nothing has the code `{code}`{near}")).into());
+        }
+    };
+    let accepts = ask.headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or("*/*");
+    let accepts =
+        |kind: &str| accepts.split(',').any(|accepted| accepted.split(';').next().is_some_and(|accepted| accepted.trim() == kind));
+    if accepts("text/markdown") || accepts("*/*") || accepts("text/*") || accepts("text/plain") {
+        return Ok(([(header::CONTENT_TYPE, "text/markdown; charset=utf-8")], page).into_response());
+    }
+    if accepts("text/html") {
+        return Ok(([(header::CONTENT_TYPE, "text/html; charset=utf-8")], html::of(&page)).into_response());
+    }
+    Err(Trouble::new(Code::NotAcceptable, "a page is `text/markdown` or `text/html`").into())
+}

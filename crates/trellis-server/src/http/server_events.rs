@@ -1,0 +1,147 @@
+//! What happens in the server: graphs, sessions that moved, approvals, removals.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
+
+use serde_json::json;
+use tokio::{sync::broadcast::error::RecvError, time::Instant};
+use trellis_core::SessionId;
+use trellis_host::store::SessionStore as _;
+
+use super::{
+    App,
+    events::{EventSink, Gone},
+    graphs::{numbers, report, status},
+};
+use crate::{
+    act::head_view,
+    hub::{ServerFeed, ServerNews},
+};
+
+/// How often the client hears that the stream lives.
+const BEAT: Duration = Duration::from_secs(15);
+/// How long moves of sessions are gathered.
+const GATHER: Duration = Duration::from_millis(100);
+
+/// Sends events until the client is gone or the server stops. Those of `/events` of the seed have `reload` among them.
+pub(super) async fn run(app: &App, sink: &EventSink, since: Option<&str>, graph: Option<&str>, is_seed: bool) {
+    let mut stream = ServerStream { app, sink, graph, is_seed, moved: BTreeMap::new(), due: None, last: None };
+    // Whoever is gone hears nothing.
+    let _ = stream.follow(since).await;
+}
+
+struct ServerStream<'s> {
+    app: &'s App,
+    sink: &'s EventSink,
+    graph: Option<&'s str>,
+    is_seed: bool,
+    /// Sessions that moved and were not told yet.
+    moved: BTreeMap<Arc<str>, BTreeSet<SessionId>>,
+    due: Option<Instant>,
+    /// The number of the newest event that was gathered.
+    last: Option<u64>,
+}
+
+impl ServerStream<'_> {
+    async fn follow(&mut self, since: Option<&str>) -> Result<(), Gone> {
+        let hub = &self.app.served.hub;
+        let number = since.map(|since| {
+            let parts = since.rsplit_once('-').filter(|(boot, _)| **boot == *hub.boot);
+            parts.and_then(|(_, number)| number.parse().ok())
+        });
+        let ServerFeed { is_whole, past, mut news } = hub.feed(number.flatten());
+        if !is_whole || number == Some(None) {
+            self.sink.send("reset", None, &json!({})).await?;
+        }
+        for (number, news) in past {
+            self.tell(number, news).await?;
+        }
+        let mut beat = tokio::time::interval_at(Instant::now() + BEAT, BEAT);
+        loop {
+            let due = self.due;
+            tokio::select! {
+                heard = news.recv() => match heard {
+                    Ok((_, ServerNews::Closed)) | Err(RecvError::Closed) => return self.sink.send("bye", None, &json!({})).await,
+                    Ok((number, news)) => self.tell(number, news).await?,
+                    Err(RecvError::Lagged(_)) => return self.sink.send("lagged", None, &json!({})).await,
+                },
+                () = async { match due { Some(due) => tokio::time::sleep_until(due).await, None => std::future::pending().await } } => {
+                    self.flush().await?;
+                }
+                _ = beat.tick() => self.sink.beat().await?,
+            }
+        }
+    }
+
+    async fn tell(&mut self, number: u64, news: ServerNews) -> Result<(), Gone> {
+        let is_other = |graph: &Arc<str>| self.graph.is_some_and(|only| *only != **graph);
+        let id = format!("{}-{number}", self.app.served.hub.boot);
+        match news {
+            ServerNews::Moved { graph, session } => {
+                if !is_other(&graph) {
+                    self.moved.entry(graph).or_default().insert(session);
+                    self.last = Some(number);
+                    self.due.get_or_insert_with(|| Instant::now() + GATHER);
+                }
+                Ok(())
+            }
+            ServerNews::Graph { graph, is_reload } => {
+                if is_other(&graph) {
+                    return Ok(());
+                }
+                let Ok(served) = self.app.served.graph(Some(&graph)) else { return Ok(()) };
+                let now = served.now();
+                let (errors, warnings) = numbers(&now.findings);
+                let program = now.program.as_ref().map(|program| Arc::clone(program.fingerprint()));
+                let data = json!({
+                    "graph": graph, "status": status(now.is_sound), "since": now.since, "program": program, "errors": errors, "warnings": warnings,
+                });
+                self.sink.send("graph", Some(&id), &data).await?;
+                let mut findings = report(served);
+                findings["graph"] = (&*graph).into();
+                self.sink.send("diagnostics", None, &findings).await?;
+                if self.is_seed && is_reload {
+                    self.sink.send("reload", None, &json!({ "graph": graph, "program": program })).await?;
+                }
+                Ok(())
+            }
+            ServerNews::Approval { graph, session, child, call, state } => {
+                if is_other(&graph) {
+                    return Ok(());
+                }
+                let mut data = json!({ "graph": graph, "session": session, "call": call, "state": state });
+                if let Some(child) = child {
+                    data["child"] = child.as_str().into();
+                }
+                self.sink.send("approval", Some(&id), &data).await
+            }
+            ServerNews::Removed { graph, session } => {
+                if is_other(&graph) {
+                    return Ok(());
+                }
+                self.moved.get_mut(&graph).map(|moved| moved.remove(&session));
+                self.sink.send("removed", Some(&id), &json!({ "graph": graph, "session": session })).await
+            }
+            ServerNews::Closed => Ok(()),
+        }
+    }
+
+    /// Tells the heads of the sessions that moved.
+    async fn flush(&mut self) -> Result<(), Gone> {
+        self.due = None;
+        let id = self.last.take().map(|number| format!("{}-{number}", self.app.served.hub.boot));
+        for (graph, moved) in std::mem::take(&mut self.moved) {
+            let Ok(served) = self.app.served.graph(Some(&graph)) else { continue };
+            let ids: Vec<_> = moved.into_iter().collect();
+            // A store that does not answer has nothing to tell.
+            let Ok(stored) = served.source.kept.store.load(&ids).await else { continue };
+            for stored in stored.into_iter().flatten() {
+                self.sink.send("session", id.as_deref(), &json!(head_view(served, stored.head))).await?;
+            }
+        }
+        Ok(())
+    }
+}

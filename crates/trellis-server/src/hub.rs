@@ -1,0 +1,183 @@
+//! The hub: who hears what happens. Each session that somebody listens to has a queue; so has the server as a whole, with a ring of what was told.
+//!
+//! **Invariant:** nobody who tells waits for one who listens: who does not keep up loses the place.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use tokio::sync::broadcast;
+use trellis_core::{SessionId, ToolOutcome};
+use trellis_host::{SendError, SessionEvent, Turn, journal::Entry, wire};
+
+/// What waits for one who listens to a session.
+const QUEUE: usize = 256;
+/// What was told of the server, and can be told again.
+const RING: usize = 4096;
+
+/// What happened in a session.
+#[derive(Clone, Debug)]
+pub(crate) enum SessionNews {
+    /// Records were stored.
+    Recorded,
+    /// A line, and the child that it is about.
+    Line(Arc<wire::SessionEvent>, Option<SessionId>),
+    /// Somebody else is needed, or it ended.
+    Turn(Arc<Turn>),
+    /// It could not go on.
+    Failed(SendError),
+    /// It was taken out.
+    Removed,
+}
+
+/// What happened in the server.
+#[derive(Clone, Debug)]
+pub(crate) enum ServerNews {
+    /// Files of a graph were read; whether another program runs.
+    Graph { graph: Arc<str>, is_reload: bool },
+    /// A session moved.
+    Moved { graph: Arc<str>, session: SessionId },
+    /// Somebody is asked about a call, or decided.
+    Approval { graph: Arc<str>, session: SessionId, child: Option<SessionId>, call: Arc<str>, state: &'static str },
+    /// A session was taken out.
+    Removed { graph: Arc<str>, session: SessionId },
+    /// The server stops.
+    Closed,
+}
+
+type SessionKey = (Arc<str>, SessionId);
+
+/// Who hears what.
+#[derive(Debug)]
+pub(crate) struct Hub {
+    sessions: Mutex<BTreeMap<SessionKey, broadcast::Sender<SessionNews>>>,
+    ring: Mutex<Ring>,
+    server: broadcast::Sender<(u64, ServerNews)>,
+    /// Tells this run of the server from others.
+    pub(crate) boot: String,
+}
+
+#[derive(Debug, Default)]
+struct Ring {
+    next: u64,
+    news: VecDeque<(u64, ServerNews)>,
+}
+
+/// What was told since a number, and what is told from now on.
+pub(crate) struct ServerFeed {
+    /// Whether all of it is still known.
+    pub(crate) is_whole: bool,
+    pub(crate) past: Vec<(u64, ServerNews)>,
+    pub(crate) news: broadcast::Receiver<(u64, ServerNews)>,
+}
+
+impl Hub {
+    pub(crate) fn new() -> Self {
+        let mut bytes = [0; 4];
+        // Without randomness the time tells runs apart.
+        if getrandom::fill(&mut bytes).is_err() {
+            bytes.copy_from_slice(&crate::served::now().to_le_bytes()[..4]);
+        }
+        let boot = format!("{:08x}", u32::from_le_bytes(bytes));
+        Self { sessions: Mutex::default(), ring: Mutex::default(), server: broadcast::channel(QUEUE).0, boot }
+    }
+
+    /// Listens to a session.
+    pub(crate) fn listen(&self, graph: &Arc<str>, id: &SessionId) -> broadcast::Receiver<SessionNews> {
+        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        sessions.retain(|_, sender| sender.receiver_count() > 0);
+        sessions.entry((Arc::clone(graph), id.clone())).or_insert_with(|| broadcast::channel(QUEUE).0).subscribe()
+    }
+
+    /// Listens to the server; `since` is a number that was told before.
+    pub(crate) fn feed(&self, since: Option<u64>) -> ServerFeed {
+        // Nothing is told between the two.
+        let ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
+        let news = self.server.subscribe();
+        let Some(since) = since else { return ServerFeed { is_whole: true, past: Vec::new(), news } };
+        let oldest = ring.news.front().map_or(ring.next, |(number, _)| *number);
+        let is_whole = since < ring.next && since + 1 >= oldest;
+        let past = ring.news.iter().filter(|(number, _)| is_whole && *number > since).cloned().collect();
+        ServerFeed { is_whole, past, news }
+    }
+
+    /// Tells everybody who listens to the server.
+    pub(crate) fn publish(&self, news: ServerNews) {
+        let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = ring.next;
+        ring.next += 1;
+        if ring.news.len() >= RING {
+            ring.news.pop_front();
+        }
+        ring.news.push_back((number, news.clone()));
+        // Nobody may listen.
+        let _ = self.server.send((number, news));
+    }
+
+    /// Tells those who listen to a session.
+    pub(crate) fn tell(&self, graph: &Arc<str>, id: &SessionId, news: SessionNews) {
+        let sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        if sessions.is_empty() {
+            return;
+        }
+        if let Some(sender) = sessions.get(&(Arc::clone(graph), id.clone())) {
+            // Nobody may listen any more.
+            let _ = sender.send(news);
+        }
+    }
+
+    /// Tells what an observer of sessions sees.
+    pub(crate) fn observe(&self, graph: &Arc<str>, id: &SessionId, event: &SessionEvent) {
+        match event {
+            SessionEvent::Recorded(records) => {
+                self.tell(graph, id, SessionNews::Recorded);
+                self.publish(ServerNews::Moved { graph: Arc::clone(graph), session: id.clone() });
+                for record in records.iter() {
+                    let decided = match &record.entry {
+                        Entry::Approve { key } => Some((Arc::from(key.as_str()), "approved")),
+                        Entry::Result { result } => match &result.outcome {
+                            ToolOutcome::Denied(why) => {
+                                let is_expired = why.as_deref() == Some("the approval expired");
+                                Some((Arc::from(result.id.as_str()), if is_expired { "expired" } else { "denied" }))
+                            }
+                            _ => None,
+                        },
+                        _ => None,
+                    };
+                    if let Some((call, state)) = decided {
+                        let child = record.child.clone();
+                        self.publish(ServerNews::Approval { graph: Arc::clone(graph), session: id.clone(), child, call, state });
+                    }
+                }
+            }
+            event => {
+                if let Some(line) = wire::SessionEvent::of(event) {
+                    self.tell(graph, id, SessionNews::Line(Arc::new(line), event.split().0.cloned()));
+                }
+            }
+        }
+    }
+
+    /// Tells where a session came to, or why it did not go on.
+    pub(crate) fn turn(&self, graph: &Arc<str>, id: &SessionId, turn: Result<Turn, SendError>) {
+        match turn {
+            Ok(turn) => {
+                let first = (&turn.child, &turn.stop);
+                for (child, stop) in std::iter::once(first).chain(turn.others.iter().map(|other| (&other.child, &other.stop))) {
+                    if let Some(call) = stop.held() {
+                        let (call, child) = (call.id.as_str().into(), child.clone());
+                        self.publish(ServerNews::Approval { graph: Arc::clone(graph), session: id.clone(), child, call, state: "asked" });
+                    }
+                }
+                self.tell(graph, id, SessionNews::Turn(Arc::new(turn)));
+            }
+            Err(error) => self.tell(graph, id, SessionNews::Failed(error)),
+        }
+    }
+
+    /// Tells everybody that the server stops.
+    pub(crate) fn close(&self) {
+        self.publish(ServerNews::Closed);
+    }
+}

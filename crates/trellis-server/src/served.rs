@@ -1,0 +1,357 @@
+//! The graphs of a server by name, each with its program, its sessions and its store.
+//!
+//! **Invariant:** a graph keeps the last program that could be run; one that never had one answers `no-program`.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    path::PathBuf,
+    sync::{
+        Arc, PoisonError, RwLock, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use trellis_core::{Diagnostic, Document, Engine, Program, SessionId};
+use trellis_host::{
+    Sessions,
+    assembly::{Assembled, Assembly, OpenStore, Runnable},
+    metrics::Metrics,
+    sessions::{Drive, Driven},
+    store::SessionStore,
+};
+use trellis_project::Version;
+
+use crate::{
+    hub::{Hub, ServerNews},
+    redaction::Redactions,
+    trouble::{Code, Trouble},
+};
+
+type Watching = dyn Fn(Sessions) -> Sessions + Send + Sync;
+
+/// Where a graph comes from, and how it is run.
+#[derive(Clone)]
+pub struct GraphSource {
+    /// Its folder or file.
+    pub path: PathBuf,
+    /// How it is run.
+    pub assembly: Assembly,
+    /// Its store, and the name that it has there.
+    pub kept: OpenStore,
+    over: Arc<Watching>,
+}
+
+impl GraphSource {
+    /// A graph that is run so, with its sessions in that store.
+    pub fn new(path: impl Into<PathBuf>, assembly: Assembly, kept: OpenStore) -> Self {
+        Self { path: path.into(), assembly, kept, over: Arc::new(|sessions| sessions) }
+    }
+
+    /// The same; `over` adds observers and interceptors to its sessions.
+    #[must_use]
+    pub fn over(self, over: impl Fn(Sessions) -> Sessions + Send + Sync + 'static) -> Self {
+        Self { over: Arc::new(over), ..self }
+    }
+}
+
+impl fmt::Debug for GraphSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GraphSource").field("path", &self.path).field("kept", &self.kept).finish_non_exhaustive()
+    }
+}
+
+/// A graph that cannot be served.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadGraph {
+    /// There is no graph.
+    #[error(transparent)]
+    Load(#[from] trellis_project::LoadError),
+    /// Two graphs have one name.
+    #[error("two graphs are called `{name}`: `{}` and `{}`; `name` in `trellis.yaml` tells them apart", one.display(), other.display())]
+    Twice {
+        /// The name.
+        name: Arc<str>,
+        /// The one.
+        one: PathBuf,
+        /// The other.
+        other: PathBuf,
+    },
+    /// A function is registered that the graph does not call.
+    #[error(transparent)]
+    Functions(#[from] trellis_host::sessions::UnknownFunctions),
+}
+
+/// The graphs that a server serves.
+#[derive(Debug)]
+pub struct Served {
+    graphs: BTreeMap<Arc<str>, Arc<ServedGraph>>,
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) metrics: Metrics,
+    is_stopping: AtomicBool,
+}
+
+/// A graph that is served.
+pub(crate) struct ServedGraph {
+    pub(crate) name: Arc<str>,
+    pub(crate) source: GraphSource,
+    pub(crate) redactions: Redactions,
+    hub: Arc<Hub>,
+    now: RwLock<GraphVersion>,
+    /// Held while a version is taken up, so that they come one after the other.
+    taking: tokio::sync::Mutex<()>,
+}
+
+/// A graph as it stands now.
+#[derive(Clone, Default)]
+pub(crate) struct GraphVersion {
+    /// The sessions, once there was a program that could be run.
+    pub(crate) sessions: Option<Arc<Sessions>>,
+    /// The program that runs.
+    pub(crate) program: Option<Arc<Program>>,
+    /// Everything that was found in the newest version, sorted.
+    pub(crate) findings: Arc<Vec<Diagnostic>>,
+    /// The files of the newest version.
+    pub(crate) documents: Arc<Vec<Arc<Document>>>,
+    pub(crate) nodes: usize,
+    pub(crate) unchecked: usize,
+    /// Why files could not be read.
+    pub(crate) problems: Vec<String>,
+    /// Whether the newest version runs.
+    pub(crate) is_sound: bool,
+    /// When the version was loaded that runs; when the newest was, where none does.
+    pub(crate) since: u64,
+}
+
+impl Served {
+    /// Loads graphs and begins to go on with what their stores have. Each is watched from then on, if `watch` says so.
+    ///
+    /// # Errors
+    /// There is no graph at a path, two have one name, or a function does not belong to any.
+    pub async fn open(sources: Vec<GraphSource>, watch: bool) -> Result<Self, BadGraph> {
+        let (hub, metrics) = (Arc::new(Hub::new()), Metrics::new());
+        let mut graphs = BTreeMap::<Arc<str>, Arc<ServedGraph>>::new();
+        for source in sources {
+            let name = Arc::clone(&source.kept.graph);
+            if let Some(other) = graphs.get(&name) {
+                return Err(BadGraph::Twice { name, one: other.source.path.clone(), other: source.path });
+            }
+            let mut source = source;
+            source.kept.store = metrics.store(Arc::clone(&source.kept.store));
+            let counted = metrics.clone();
+            let inner = Arc::clone(&source.over);
+            let source = source.over(move |sessions| counted.over(inner(sessions)));
+            let graph = Arc::new(ServedGraph {
+                name: Arc::clone(&name),
+                redactions: Redactions::default(),
+                source,
+                hub: Arc::clone(&hub),
+                now: RwLock::default(),
+                taking: tokio::sync::Mutex::default(),
+            });
+            crate::live::begin(&graph, watch).await?;
+            graphs.insert(name, graph);
+        }
+        Ok(Self { graphs, hub, metrics, is_stopping: AtomicBool::new(false) })
+    }
+
+    /// The names of the graphs.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.graphs.keys().map(|name| &**name)
+    }
+
+    /// The names of the graphs whose files have mistakes.
+    pub fn broken(&self) -> impl Iterator<Item = &str> {
+        self.graphs.values().filter(|graph| !graph.now().is_sound).map(|graph| &*graph.name)
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<ServedGraph>> {
+        self.graphs.values()
+    }
+
+    /// The only graph, where there is one.
+    pub(crate) fn only(&self) -> Option<&Arc<ServedGraph>> {
+        self.graphs.values().next().filter(|_| self.graphs.len() == 1)
+    }
+
+    /// The graph of this name; the only one, where none is named.
+    ///
+    /// # Errors
+    /// There is none, or a name is needed.
+    pub(crate) fn graph(&self, name: Option<&str>) -> Result<&Arc<ServedGraph>, Trouble> {
+        let Some(name) = name else {
+            return self
+                .only()
+                .ok_or_else(|| Trouble::request("/graph", format!("several graphs are served; `graph` is one of {}", self.listed())));
+        };
+        self.graphs
+            .get(name)
+            .ok_or_else(|| Trouble::new(Code::UnknownGraph, format!("there is no graph `{name}`; there is {}", self.listed())))
+    }
+
+    fn listed(&self) -> String {
+        self.graphs.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The graph of a session, by its head; the one that is named, where one is.
+    ///
+    /// # Errors
+    /// There is no such session, or several graphs have one of that name.
+    pub(crate) async fn graph_of(&self, id: &SessionId, named: Option<&str>) -> Result<&Arc<ServedGraph>, Trouble> {
+        if let (Some(_), _) | (None, true) = (named, self.graphs.len() == 1) {
+            return self.graph(named);
+        }
+        let mut found = Vec::new();
+        for graph in self.graphs.values() {
+            if graph.has(id).await? {
+                found.push(graph);
+            }
+        }
+        match found[..] {
+            [graph] => Ok(graph),
+            [] => Err(Trouble::new(Code::UnknownSession, format!("there is no session `{id}`"))),
+            _ => {
+                let names = found.iter().map(|graph| format!("`{}`", graph.name)).collect::<Vec<_>>().join(", ");
+                Err(Trouble::new(Code::Ambiguous, format!("{names} have a session `{id}`: `?graph=` says which is meant")))
+            }
+        }
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::Acquire)
+    }
+
+    /// Ends every session's turn here, within the grace period, and everything that listens.
+    pub(crate) async fn stop(&self, grace: Duration) {
+        self.is_stopping.store(true, Ordering::Release);
+        self.hub.close();
+        let stops = self.graphs.values().filter_map(|graph| graph.now().sessions).map(|sessions| async move { sessions.stop(grace).await });
+        futures_util::future::join_all(stops).await;
+    }
+}
+
+impl ServedGraph {
+    /// The graph as it stands now.
+    pub(crate) fn now(&self) -> GraphVersion {
+        self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Its sessions.
+    ///
+    /// # Errors
+    /// It never had a program that could be run.
+    pub(crate) fn sessions(&self) -> Result<Arc<Sessions>, Trouble> {
+        self.now().sessions.ok_or_else(|| self.no_program())
+    }
+
+    /// The engine of the program that runs.
+    ///
+    /// # Errors
+    /// As [`ServedGraph::sessions`].
+    pub(crate) fn engine(&self) -> Result<Engine, Trouble> {
+        Ok(self.sessions()?.engine())
+    }
+
+    pub(crate) fn store(&self) -> &dyn SessionStore {
+        &*self.source.kept.store
+    }
+
+    /// Whether it has a session, in memory or in its store.
+    async fn has(&self, id: &SessionId) -> Result<bool, Trouble> {
+        if self.now().sessions.is_some_and(|sessions| sessions.look(id, |_| ()).is_some()) {
+            return Ok(true);
+        }
+        if trellis_host::store::check_name(id.as_str()).is_err() {
+            return Ok(false);
+        }
+        let stored = self.store().load(std::slice::from_ref(id)).await?;
+        Ok(stored.into_iter().flatten().any(|stored| stored.head.graph == self.name))
+    }
+
+    /// Takes up a version of the files: its sessions go on with it, if it can be run.
+    ///
+    /// # Errors
+    /// A hook objects, or a function does not belong to the graph.
+    pub(crate) async fn take(self: &Arc<Self>, version: &Version, assembled: Assembled) -> Result<(), Trouble> {
+        let _taking = self.taking.lock().await;
+        let mut findings = [version.diagnostics.clone(), assembled.findings].concat();
+        findings.sort_by(|one, other| one.order().cmp(&other.order()));
+        let mut now = self.now();
+        let fingerprint = |now: &GraphVersion| now.program.as_ref().map(|program| Arc::clone(program.fingerprint()));
+        let before = (now.is_sound, fingerprint(&now));
+        now.is_sound = assembled.runnable.is_ok();
+        let mut vetoed = None;
+        if let Ok(runnable) = assembled.runnable {
+            match &now.sessions {
+                Some(sessions) => vetoed = sessions.swap(runnable.engine, runnable.bindings).await.err(),
+                None => now.sessions = Some(self.begin(runnable)?),
+            }
+        }
+        if vetoed.is_none() && (now.is_sound || now.sessions.is_none()) {
+            now.since = millis(version.at);
+        }
+        now.findings = Arc::new(findings);
+        now.documents = Arc::new(version.documents.clone());
+        (now.nodes, now.unchecked) = (version.nodes, version.unchecked.len());
+        now.problems.clone_from(&version.problems);
+        self.redactions.learn_graph(&now.documents);
+        if now.is_sound && vetoed.is_none() {
+            now.program.clone_from(&version.program);
+        }
+        let after = (now.is_sound, fingerprint(&now));
+        *self.now.write().unwrap_or_else(PoisonError::into_inner) = now;
+        self.hub.publish(ServerNews::Graph { graph: Arc::clone(&self.name), is_reload: after.0 && before != after });
+        match vetoed {
+            Some(vetoed) => Err(Trouble::new(Code::Vetoed, vetoed.to_string())),
+            None => Ok(()),
+        }
+    }
+
+    /// The sessions of its first program, and the task that goes on with them.
+    fn begin(self: &Arc<Self>, runnable: Runnable) -> Result<Arc<Sessions>, Trouble> {
+        let sessions = self.source.assembly.sessions(runnable, Some(&self.source.kept));
+        let sessions = sessions.map_err(|error| Trouble::new(Code::Internal, Code::Internal.title()).logged(error.to_string()))?;
+        let sessions = Arc::new((self.source.over)(sessions));
+        let (hub, name) = (Arc::clone(&self.hub), Arc::clone(&self.name));
+        sessions.observe(move |id, event| hub.observe(&name, id, event));
+        let (driven, graph): (_, Weak<Self>) = (Arc::clone(&sessions), Arc::downgrade(self));
+        tokio::spawn(async move {
+            let told = |driven: Driven<'_>| {
+                if let (Driven::Turn(id, turn), Some(graph)) = (driven, graph.upgrade()) {
+                    graph.hub.turn(&graph.name, id, turn);
+                }
+            };
+            driven.drive(Drive::Forever, told).await
+        });
+        Ok(sessions)
+    }
+
+    /// The program that runs.
+    ///
+    /// # Errors
+    /// As [`ServedGraph::sessions`].
+    pub(crate) fn program(&self) -> Result<Arc<Program>, Trouble> {
+        self.now().program.ok_or_else(|| self.no_program())
+    }
+
+    fn no_program(&self) -> Trouble {
+        Trouble::new(Code::NoProgram, format!("`{}` has mistakes, and no earlier version runs", self.name))
+    }
+}
+
+impl fmt::Debug for ServedGraph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServedGraph").field("name", &self.name).field("source", &self.source).finish_non_exhaustive()
+    }
+}
+
+pub(crate) fn millis(moment: SystemTime) -> u64 {
+    u64::try_from(moment.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The time, in milliseconds since 1970.
+pub(crate) fn now() -> u64 {
+    millis(SystemTime::now())
+}

@@ -1,0 +1,65 @@
+//! A server: graphs that are served on terms.
+
+use std::sync::Arc;
+
+use axum::Router;
+use tokio::net::TcpListener;
+
+use crate::{
+    gate::{self, Tokens},
+    http::{self, App},
+    served::Served,
+    settings::Settings,
+};
+
+/// A server over HTTP.
+///
+/// ```no_run
+/// use std::path::Path;
+/// use trellis_host::assembly::{Assembly, StoreSettings};
+/// use trellis_server::{GraphSource, HostNames, Served, Server, Settings, Tokens};
+///
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let path = Path::new("graphs/tour");
+/// let kept = StoreSettings::of(path, &[]).open().await?;
+/// let served = Served::open(vec![GraphSource::new(path, Assembly::new(), kept)], true).await?;
+/// let listener = tokio::net::TcpListener::bind("127.0.0.1:7317").await?;
+/// let (token, tokens) = Tokens::random()?;
+/// println!("http://127.0.0.1:7317/#{token}");
+/// let server = Server::new(served, Settings::new(tokens, HostNames::local(listener.local_addr()?)));
+/// server.serve(listener, async { drop(tokio::signal::ctrl_c().await) }).await;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Server {
+    app: Arc<App>,
+}
+
+impl Server {
+    /// These graphs, on these terms.
+    pub fn new(served: Served, settings: Settings) -> Self {
+        Self { app: Arc::new(App::new(served, settings)) }
+    }
+
+    /// Its routes with all gates, for an axum application of others. What only [`Server::serve`] has: the bound of connections, the time that headers
+    /// may take, and the end, which [`Server::stop`] is then.
+    pub fn router(&self) -> Router {
+        http::router(&self.app)
+    }
+
+    /// The tokens that it takes.
+    pub fn tokens(&self) -> &Tokens {
+        &self.app.settings.tokens
+    }
+
+    /// Serves until `stop`. Then nothing new is taken, streams end, turns have the grace period, and what still runs stays pending.
+    pub async fn serve(&self, listener: TcpListener, stop: impl Future<Output = ()>) {
+        gate::accept(&self.app, self.router(), listener, stop).await;
+    }
+
+    /// Ends what [`Server::serve`] ends, for one who serves the routes.
+    pub async fn stop(&self) {
+        self.app.served.stop(self.app.settings.bounds.grace).await;
+    }
+}

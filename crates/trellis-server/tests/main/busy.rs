@@ -1,0 +1,124 @@
+//! Sessions that work by themselves: told so, waited for, paused, taken up after a crash.
+
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
+
+use serde_json::json;
+use tokio::sync::Notify;
+use trellis_core::Value;
+use trellis_host::Bindings;
+
+use crate::stand::{Stand, Terms};
+
+const OVEN: &[(&str, &str)] = &[
+    ("oven/start.md", "---\ninput_type: text\nsave_to: cake\nto: bake\n---\nWhich cake?\n"),
+    ("oven/bake.md", "---\ntools: [{name: bake}]\ndo: bake\nsave_to: baked\non_error: end\nto: end\n---\nBaking.\n"),
+    ("oven/end.md", "---\noutput: \"{{ baked | default(0) }}\"\n---\nDone.\n"),
+];
+
+static OPENED: Notify = Notify::const_new();
+static BAKED: AtomicUsize = AtomicUsize::new(0);
+
+/// Bakes until the oven is opened.
+fn slow(bindings: Bindings) -> Bindings {
+    bindings.function_async("bake", |_, _| async {
+        BAKED.fetch_add(1, Ordering::SeqCst);
+        OPENED.notified().await;
+        Ok(Value::Int(9))
+    })
+}
+
+fn never(bindings: Bindings) -> Bindings {
+    bindings.function_async("bake", |_, _| async {
+        std::future::pending::<()>().await;
+        Ok(Value::Null)
+    })
+}
+
+fn quick(bindings: Bindings) -> Bindings {
+    bindings.function("bake", |_, _| Ok(Value::Int(9)))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_runs_is_told_and_waited_for() {
+    let stand = Stand::on(OVEN, Terms { functions: slow, ..Terms::default() }).await;
+    stand.post("/api/sessions", json!({ "id": "ana" })).await;
+    let running = stand.with("POST", "/api/sessions/ana/turns", &[("prefer", "wait=0")], Some(&json!({ "input": "plum" }))).await;
+    assert_eq!((running.status, running.stop(), &*running.headers["location"]), (202, "RUNNING".to_owned(), "/api/sessions/ana"));
+    assert_eq!(running.headers["preference-applied"], "wait=0");
+    let early = stand.with("POST", "/api/sessions/ana/turns", &[("prefer", "wait=0")], Some(&json!({ "input": "early" }))).await;
+    assert_eq!((early.status, early.stop()), (202, "RUNNING".to_owned()), "nothing is asked, and nothing taken");
+    let busy = stand.with("DELETE", "/api/sessions/ana?open=true", &[("if-match", &format!("\"{}\"", early.seq()))], None).await;
+    assert_eq!((busy.status, busy.code()), (409, "in-progress".to_owned()));
+    let tag = format!("\"{}\"", early.seq());
+    let headers = [("if-none-match", &*tag), ("prefer", "wait=30")];
+    let (ended, ()) = tokio::join!(stand.with("GET", "/api/sessions/ana", &headers, None), async {
+        while BAKED.load(Ordering::SeqCst) == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        OPENED.notify_waiters();
+        OPENED.notify_one();
+    });
+    assert_eq!((ended.status, ended.stop(), &ended.json()["stop"]["payload"]["output"]), (200, "END".to_owned(), &json!(9)));
+    let tag = ended.headers["etag"].clone();
+    assert_eq!(stand.with("GET", "/api/sessions/ana", &[("if-none-match", &tag)], None).await.status, 304);
+}
+
+/// A pause is no record; what was said and done on the way to a stop that one waited for is in its turn.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pause_holds_and_a_turn_has_all_that_happened() {
+    let stand = Stand::on(OVEN, Terms { functions: never, ..Terms::default() }).await;
+    stand.post("/api/sessions", json!({ "id": "ana" })).await;
+    let running = stand.with("POST", "/api/sessions/ana/turns", &[("prefer", "wait=0")], Some(&json!({ "input": "plum" }))).await;
+    let paused = stand.post("/api/sessions/ana/pause", json!({})).await;
+    assert_eq!((paused.status, paused.stop(), paused.seq()), (202, "RUNNING".to_owned(), running.seq()));
+    let stand = Stand::again(stand.stop().await, Terms { functions: quick, ..Terms::default() }).await;
+    // Another server goes on with it by itself.
+    let ended =
+        stand.with("GET", "/api/sessions/ana", &[("prefer", "wait=30"), ("if-none-match", &format!("\"{}\"", paused.seq()))], None).await;
+    assert_eq!(ended.stop(), "END");
+    stand.post("/api/sessions", json!({ "id": "bea" })).await;
+    let walked = stand.post("/api/sessions/bea/turns", json!({ "input": "plum" })).await.json();
+    let said: Vec<_> = walked["said"].as_array().unwrap().iter().map(|said| said["text"].as_str().unwrap()).collect();
+    let happened: Vec<_> = walked["happened"].as_array().unwrap().iter().map(|line| line["type"].as_str().unwrap()).collect();
+    assert_eq!((said, happened), (vec!["Baking.\n", "Done.\n"], vec!["RENDER_CONTENT", "CALL_TOOL", "TOOL_RESULT", "RENDER_CONTENT"]));
+}
+
+static ANSWERED: Notify = Notify::const_new();
+
+fn gated(bindings: Bindings) -> Bindings {
+    bindings.function_async("bake", |_, _| async {
+        ANSWERED.notified().await;
+        Ok(Value::Int(9))
+    })
+}
+
+/// A client that goes away stops nothing: the session is driven by the server.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_goes_away_stops_nothing() {
+    let stand = Stand::on(OVEN, Terms { functions: gated, ..Terms::default() }).await;
+    stand.post("/api/sessions", json!({ "id": "ana" })).await;
+    let body = json!({ "input": "plum" }).to_string();
+    let request = format!(
+        "POST /api/sessions/ana/turns HTTP/1.1\r\nhost: localhost:{}\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        stand.port,
+        crate::stand::TOKEN,
+        body.len()
+    );
+    let mut stream = stand.connect().await;
+    tokio::io::AsyncWriteExt::write_all(&mut stream, request.as_bytes()).await.unwrap();
+    while stand.get("/api/sessions/ana").await.stop() != "RUNNING" {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    drop(stream);
+    ANSWERED.notify_one();
+    let mut seen = stand.get("/api/sessions/ana").await;
+    while seen.stop() != "END" {
+        let tag = seen.headers["etag"].clone();
+        let next = stand.with("GET", "/api/sessions/ana", &[("if-none-match", &tag), ("prefer", "wait=10")], None).await;
+        assert_eq!(next.status, 200, "it goes on");
+        seen = next;
+    }
+}

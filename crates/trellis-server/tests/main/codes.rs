@@ -1,0 +1,127 @@
+//! Every code that can be met has a request that meets it.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use trellis_server::Code;
+
+use crate::stand::{SHOP, Stand, TOKEN};
+
+/// Codes that other tests meet, or that no request here can bring about, with the reason.
+const ELSEWHERE: [(Code, &str); 36] = [
+    (Code::Unauthenticated, "gates"),
+    (Code::Forbidden, "gates"),
+    (Code::BadOrigin, "gates"),
+    (Code::BadHost, "gates"),
+    (Code::TooSlow, "gates"),
+    (Code::TooLarge, "gates"),
+    (Code::TooMany, "gates"),
+    (Code::HeadersTooLarge, "gates"),
+    (Code::MediaType, "gates"),
+    (Code::BadCursor, "graphs"),
+    (Code::OtherGraph, "graphs"),
+    (Code::NoProgram, "graphs"),
+    (Code::CallChanged, "walk"),
+    (Code::ApprovedAlready, "walk"),
+    (Code::SessionExists, "walk"),
+    (Code::IfMatchRequired, "walk"),
+    (Code::Conflict, "walk"),
+    (Code::KeyReused, "walk"),
+    (Code::InProgress, "busy"),
+    (Code::Ambiguous, "two graphs with stores of their own"),
+    (Code::Vetoed, "a hook of an embedder"),
+    (Code::Unfit, "an edit that strands a stored session"),
+    (Code::ReservedName, "an edit that asks for keys"),
+    (Code::RollingBack, "an undo that waits for its client"),
+    (Code::Expired, "the driver denies before anybody is late"),
+    (Code::TooLate, "the driver goes on before anybody is late"),
+    (Code::Lost, "a store that was damaged"),
+    (Code::Pruned, "records that were taken out"),
+    (Code::Stopped, "a pause that meets a request"),
+    (Code::Stopping, "the listener is gone before"),
+    (Code::StoreUnavailable, "a store that breaks"),
+    (Code::StoreUnwritable, "a store that breaks"),
+    (Code::Internal, "a bug"),
+    (Code::Refused, "a bug of the engine"),
+    (Code::Render, "a template that fails although it was proved not to"),
+    (Code::PassThrough, "a loop that nothing ends"),
+];
+
+const MORE: &[(&str, &str)] = &[
+    ("shop/needs.md", "---\nrequired_context: [much]\ninput_type: text\nto: end2\n---\n{{ much }}\n"),
+    ("shop/count.md", "---\ninput_type: int\nsave_to: count\nto: send\non_signal: {leave: left, rule: ruled}\n---\nHow many?\n"),
+    ("shop/ruled.md", "---\ninput_type: text\nsave_to: much\ntransitions: [{condition: angry, to: left}]\nto: needs\n---\nSay.\n"),
+    ("shop/end2.md", "---\noutput: 1\n---\n"),
+    ("shop/trellis.yaml", "predicates: [angry]\nlimits: {input: 40}\n"),
+];
+
+/// One request: what is met by it.
+async fn meets(stand: &Stand, method: &str, path: &str, headers: &[(&str, &str)], body: Value) -> Code {
+    let answer = stand.with(method, path, headers, Some(&body).filter(|body| !body.is_null())).await;
+    assert!(answer.status >= 400, "{method} {path}: {answer:?}");
+    Code::named(&answer.code()).unwrap_or_else(|| panic!("{answer:?}"))
+}
+
+#[tokio::test]
+async fn every_code_is_met() {
+    let stand = Stand::new(&[SHOP, MORE].concat()).await;
+    assert_eq!(stand.get("/readyz").await.status, 200, "{}", stand.get("/api/graphs/shop/diagnostics").await.text);
+    stand.counting("ana").await;
+    let none = Value::Null;
+    let turns = "/api/sessions/ana/turns";
+    let held = stand.held("bea").await;
+    let left = stand.post("/api/sessions/bea/turns", json!({ "deny": held })).await;
+    assert_eq!(left.stop(), "END");
+    let held = stand.held("cee").await;
+    assert_eq!(stand.post("/api/sessions/cee/turns", json!({ "approve": held })).await.stop(), "CALL_TOOL");
+    let ruled = stand.post("/api/graphs/shop/engine/start", json!({ "at": "ruled" })).await.json()["state"].clone();
+    let mut stranger = ruled.clone();
+    (stranger["version"], stranger["program"]) = (99.into(), "another".into());
+    let seen = [("if-match", "\"2\"")];
+    let requests: [(&str, &str, &[(&str, &str)], Value, Code); 29] = [
+        ("GET", "/api/sessions?limit=0", &[], none.clone(), Code::BadRequest),
+        ("POST", "/api/sessions", &[], json!({ "grpah": "shop" }), Code::BadRequest),
+        ("POST", "/api/sessions", &[], json!({ "id": "a b" }), Code::BadName),
+        ("GET", "/nowhere", &[], none.clone(), Code::UnknownRoute),
+        ("GET", "/api/sessions/nobody", &[], none.clone(), Code::UnknownSession),
+        ("GET", "/api/graphs/nowhere", &[], none.clone(), Code::UnknownGraph),
+        ("GET", "/api/graphs/shop/nodes/nowhere", &[], none.clone(), Code::UnknownNode),
+        ("POST", "/api/sessions", &[], json!({ "at": "nowhere" }), Code::UnknownNode),
+        ("GET", "/api/sessions/ana/at/99", &[], none.clone(), Code::UnknownRecord),
+        ("GET", "/api/explain/nothing", &[], none.clone(), Code::UnknownCode),
+        ("PUT", "/api/sessions", &[], none.clone(), Code::Method),
+        ("GET", "/api/explain/ended", &[("accept", "image/png")], none.clone(), Code::NotAcceptable),
+        ("POST", turns, &[], json!({ "predicate": { "id": "p", "value": true } }), Code::WrongKind),
+        ("POST", turns, &[], json!({ "approve": "c" }), Code::WrongKind),
+        ("POST", "/api/sessions/cee/turns", &[], json!({ "tool_result": { "id": "c", "result": 1 } }), Code::ForeignCall),
+        ("POST", turns, &[], json!({ "signal": "dance" }), Code::UnhandledSignal),
+        ("POST", turns, &[], json!({ "input": "many" }), Code::InvalidInput),
+        ("POST", turns, &[], json!({ "input": 1, "to": "nobody" }), Code::UnknownChild),
+        ("POST", turns, &[], json!({ "input": "9".repeat(50) }), Code::InputTooLarge),
+        ("POST", "/api/sessions/bea/turns", &[], json!({ "input": 1 }), Code::Ended),
+        ("POST", "/api/sessions/ana/approvals/c", &[], json!({ "decision": "approve" }), Code::NotHeld),
+        ("DELETE", "/api/sessions/ana", &seen, none.clone(), Code::NotEnded),
+        ("POST", "/api/sessions/ana/goto", &seen, json!({ "node": "needs" }), Code::CannotStandThere),
+        ("PATCH", "/api/sessions/ana/context", &seen, json!({ "set": { "sys": 1 } }), Code::BadKey),
+        ("POST", "/api/sessions", &[], json!({ "at": "needs" }), Code::StartRefused),
+        ("POST", "/navigate", &[], json!({ "state": ruled, "input": "x" }), Code::UnansweredPredicate),
+        ("POST", "/render", &[], json!({ "state": stranger }), Code::Unadopted),
+        ("POST", "/render", &[], json!({}), Code::BadRequest),
+        ("GET", "/api/sessions/ana", &[("if-none-match", "2")], none, Code::BadRequest),
+    ];
+    let mut met = BTreeSet::new();
+    for (method, path, headers, body, expected) in requests {
+        let code = meets(&stand, method, path, headers, body).await;
+        assert_eq!(code, expected, "{method} {path}");
+        met.insert(code);
+    }
+    let head =
+        format!("POST /api/sessions HTTP/1.1\r\nhost: localhost:{}\r\nauthorization: Bearer {TOKEN}\r\nconnection: close\r\n", stand.port);
+    let bad = stand.raw(&format!("{head}content-type: application/json\r\ncontent-length: 1\r\n\r\n{{")).await;
+    assert_eq!(bad.code(), "bad-json");
+    met.insert(Code::BadJson);
+    let missing: Vec<_> =
+        Code::ALL.iter().filter(|code| !met.contains(code) && !ELSEWHERE.iter().any(|(known, _)| known == *code)).collect();
+    assert!(missing.is_empty(), "nothing meets {missing:?}");
+    assert!(ELSEWHERE.iter().all(|(code, _)| !met.contains(code)), "some are met here");
+}

@@ -1,0 +1,163 @@
+//! Sessions walked from their start to their end, by one client, by two, and through their past.
+
+use serde_json::{Value, json};
+
+use crate::stand::{SHOP, Stand, Terms};
+
+#[tokio::test]
+async fn a_session_is_walked_to_its_end() {
+    let stand = Stand::new(SHOP).await;
+    let begun = stand.post("/api/sessions", json!({ "id": "ana" })).await;
+    assert_eq!((begun.status, &*begun.headers["location"], &*begun.headers["etag"]), (201, "/api/sessions/ana", "\"1\""));
+    let turn = begun.json();
+    assert_eq!((&turn["graph"], &turn["node"], &turn["standing"]), (&json!("shop"), &json!("start"), &json!("waiting_for_input")));
+    assert_eq!(turn["said"], json!([{ "node": "start", "text": "# Shop\n\nWho are you?\n" }]));
+    let html = stand.get("/api/sessions/ana?html=true").await.json();
+    assert_eq!(html["said"][0]["html"], "<h1>Shop</h1>\n<p>Who are you?</p>\n");
+
+    let asked = stand.with("POST", "/api/sessions/ana/turns", &[("if-match", "\"1\"")], Some(&json!({ "input": "Ada" }))).await;
+    assert_eq!((asked.status, asked.stop(), asked.seq()), (200, "REQUEST_INPUT".to_owned(), 2));
+    let refused = stand.post("/api/sessions/ana/turns", json!({ "input": "many" })).await;
+    assert_eq!((refused.status, refused.code(), &refused.json()["expected"]["payload"]["seq"]), (422, "invalid-input".into(), &json!(2)));
+    let held = stand.post("/api/sessions/ana/turns", json!({ "input": 2, "seq": 2 })).await;
+    assert_eq!((held.stop(), &held.json()["stop"]["payload"]["ask"]), ("APPROVAL".to_owned(), &json!("Ship 2?")));
+    let call = held.json()["stop"]["payload"]["id"].clone();
+    let approved = stand.post("/api/sessions/ana/turns", json!({ "approve": call })).await;
+    assert_eq!((approved.stop(), &approved.json()["stop"]["payload"]["args"]), ("CALL_TOOL".to_owned(), &json!({ "count": 2 })));
+    let result = json!({ "tool_result": { "id": approved.json()["stop"]["payload"]["id"], "result": "box 7" } });
+    let ended = stand.post("/api/sessions/ana/turns", result.clone()).await;
+    assert_eq!((ended.stop(), &ended.json()["stop"]["payload"]["output"]), ("END".to_owned(), &json!("box 7")));
+    let again = stand.post("/api/sessions/ana/turns", json!({ "input": "more" })).await;
+    assert_eq!((again.status, again.code()), (409, "ended".to_owned()));
+
+    let records = stand.get("/api/sessions/ana/records?limit=2").await.json();
+    assert_eq!((records["items"].as_array().unwrap().len(), &records["next"], &records["first"]), (2, &json!("2"), &json!(0)));
+    assert_eq!(records["items"][1]["request"], json!({ "by": "local" }));
+    let newest = stand.get("/api/sessions/ana/records?newest=true&limit=1").await.json();
+    assert_eq!(newest["items"][0]["kind"], "end");
+    let at = stand.get("/api/sessions/ana/at/1").await.json();
+    assert_eq!((&at["changed"], &at["said"]), (&json!([{ "path": "name", "after": "Ada" }]), &json!("How many, Ada?\n")));
+    let path = stand.get("/api/sessions/ana/path").await.json();
+    let nodes: Vec<_> = path["hops"].as_array().unwrap().iter().map(|hop| hop["to"].as_str().unwrap()).collect();
+    assert_eq!(nodes, ["start", "count", "send", "end", "end:finished"]);
+    assert_eq!(stand.get("/api/sessions/ana/replay").await.json()["same"], true);
+    let export = stand.get("/api/sessions/ana/export").await;
+    assert!(export.headers["content-type"].starts_with("text/markdown") && export.text.contains("How many, Ada?"), "{}", export.text);
+
+    let heads = stand.get("/api/sessions?standing=finished&node=end").await.json();
+    assert_eq!(
+        (heads["items"][0]["session"].as_str(), &heads["items"][0]["fits"], &heads["next"]),
+        (Some("ana"), &json!(true), &Value::Null)
+    );
+    assert_eq!(stand.get("/api/sessions?standing=open").await.json()["items"], json!([]));
+    let seq = ended.seq().to_string();
+    let removed = stand.with("DELETE", "/api/sessions/ana", &[("if-match", &format!("\"{seq}\""))], None).await;
+    assert_eq!((removed.status, &*removed.text), (204, ""));
+    assert_eq!(stand.get("/api/sessions/ana").await.code(), "unknown-session");
+}
+
+#[tokio::test]
+async fn of_two_who_answer_the_first_counts() {
+    let stand = Stand::new(SHOP).await;
+    stand.counting("ana").await;
+    let (one, other) = (json!({ "input": 1 }), json!({ "input": 2 }));
+    let tag = [("if-match", "\"2\"")];
+    let answers = tokio::join!(
+        stand.with("POST", "/api/sessions/ana/turns", &tag, Some(&one)),
+        stand.with("POST", "/api/sessions/ana/turns", &tag, Some(&other)),
+    );
+    let mut statuses = [answers.0.status, answers.1.status];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 412]);
+    let late = if answers.0.status == 412 { answers.0 } else { answers.1 };
+    assert_eq!((late.code(), &late.json()["current"]["stop"]["type"]), ("conflict".to_owned(), &json!("APPROVAL")));
+    assert_eq!(late.headers["etag"], format!("\"{}\"", late.json()["current"]["seq"]));
+}
+
+#[tokio::test]
+async fn a_request_that_comes_twice_is_taken_once_also_by_another_server() {
+    let stand = Stand::new(SHOP).await;
+    let key = [("idempotency-key", "k1")];
+    let begun = stand.with("POST", "/api/sessions", &key, Some(&json!({}))).await;
+    let again = stand.with("POST", "/api/sessions", &key, Some(&json!({}))).await;
+    assert_eq!((begun.status, again.status, &*again.headers["idempotency-replayed"]), (201, 200, "true"));
+    assert_eq!(begun.json()["session"], again.json()["session"], "its name is made of the key");
+    let path = format!("/api/sessions/{}/turns", begun.json()["session"].as_str().unwrap());
+    let ada = json!({ "input": "Ada" });
+    let first = stand.with("POST", &path, &[("idempotency-key", "k2"), ("if-match", "\"1\"")], Some(&ada)).await;
+    assert_eq!((first.status, first.seq()), (200, 2));
+    let stand = Stand::again(stand.stop().await, Terms::default()).await;
+    let again = stand.with("POST", &path, &[("idempotency-key", "k2"), ("if-match", "\"1\"")], Some(&ada)).await;
+    assert_eq!(
+        (again.status, again.seq(), again.headers.contains_key("idempotency-replayed")),
+        (200, 2, true),
+        "before `If-Match` is compared"
+    );
+    let reused = stand.with("POST", &path, &[("idempotency-key", "k2")], Some(&json!({ "input": "Bob" }))).await;
+    assert_eq!((reused.status, reused.code()), (422, "key-reused".to_owned()));
+}
+
+#[tokio::test]
+async fn a_session_is_put_back_forked_and_set() {
+    let stand = Stand::new(SHOP).await;
+    stand.counting("ana").await;
+    let needed = stand.post("/api/sessions/ana/back", json!({ "to": 0 })).await;
+    assert_eq!((needed.status, needed.code()), (428, "if-match-required".to_owned()));
+    let stale = stand.with("POST", "/api/sessions/ana/back", &[("if-match", "\"1\"")], Some(&json!({ "to": 0 }))).await;
+    assert_eq!((stale.status, stale.json()["current"]["seq"].as_u64()), (412, Some(2)));
+    let back = stand.with("POST", "/api/sessions/ana/back", &[("if-match", "\"2\"")], Some(&json!({ "to": 0 }))).await;
+    assert_eq!((back.status, &back.json()["node"], back.seq()), (200, &json!("start"), 3));
+    let key = [("if-match", "\"3\""), ("idempotency-key", "set")];
+    let set = stand.with("PATCH", "/api/sessions/ana/context", &key, Some(&json!({ "set": { "name": "Bob" } }))).await;
+    assert_eq!((set.status, set.seq()), (200, 4));
+    let again = stand.with("PATCH", "/api/sessions/ana/context", &key, Some(&json!({ "set": { "name": "Bob" } }))).await;
+    assert_eq!((again.status, again.seq(), &*again.headers["idempotency-replayed"]), (200, 4, "true"));
+    let gone = stand.with("POST", "/api/sessions/ana/goto", &[("if-match", "\"4\"")], Some(&json!({ "node": "count" }))).await;
+    assert_eq!(gone.json()["said"][0]["text"], "How many, Bob?\n");
+    let forked = stand.post("/api/sessions/ana/fork", json!({ "at": 1, "id": "bea" })).await;
+    assert_eq!(
+        (forked.status, &*forked.headers["location"], &forked.json()["said"][0]["text"]),
+        (201, "/api/sessions/bea", &json!("How many, Ada?\n"))
+    );
+    assert_eq!(stand.post("/api/sessions/ana/fork", json!({ "id": "bea" })).await.code(), "session-exists");
+}
+
+#[tokio::test]
+async fn a_call_is_approved_by_who_may_and_only_the_one_that_was_seen() {
+    let stand = Stand::new(SHOP).await;
+    let call = stand.held("ana").await;
+    let listed = stand.get("/api/approvals?graph=shop").await.json();
+    assert_eq!((&listed["items"][0]["call"]["id"], &listed["items"][0]["session"]), (&json!(call), &json!("ana")));
+    let other = stand.post("/api/sessions/ana/approvals/another", json!({ "decision": "approve" })).await;
+    assert_eq!((other.status, other.code(), &other.json()["waits"]), (409, "call-changed".to_owned(), &json!([call])));
+    let path = format!("/api/sessions/ana/approvals/{call}");
+    assert_eq!(stand.post(&path, json!({ "decision": "approve" })).await.stop(), "CALL_TOOL");
+    let second = stand.post(&path, json!({ "decision": "deny" })).await;
+    assert_eq!((second.status, second.code()), (409, "approved-already".to_owned()));
+    let call = stand.held("bea").await;
+    let denied = stand.post(&format!("/api/sessions/bea/approvals/{call}"), json!({ "decision": "deny", "because": "too many" })).await;
+    assert_eq!((denied.stop(), &denied.json()["said"][0]["text"]), ("END".to_owned(), &json!("You left.\n")));
+    assert_eq!(stand.get("/api/approvals").await.json()["items"], json!([]));
+}
+
+/// What is typed where a graph asks for a secret is shown by no route, and stands in no digest.
+#[tokio::test]
+async fn what_is_secret_is_shown_nowhere() {
+    let files = [
+        ("safe/start.md", "---\ninput_type: secret\nsave_to: pin\nto: again\n---\nYour PIN?\n"),
+        ("safe/again.md", "---\ninput_type: text\nsave_to: word\nto: end\n---\nThe PIN is {{ pin }}. A word?\n"),
+        ("safe/end.md", "---\noutput: \"{{ pin }}\"\n---\nBye {{ pin }}.\n"),
+    ];
+    let stand = Stand::new(&files).await;
+    stand.post("/api/sessions", json!({ "id": "ana" })).await;
+    let mut seen = Vec::new();
+    seen.push(stand.with("POST", "/api/sessions/ana/turns", &[("idempotency-key", "p")], Some(&json!({ "input": "hunter2000" }))).await);
+    for path in ["", "/records", "/at/1", "/path", "/replay", "/export"] {
+        seen.push(stand.get(&format!("/api/sessions/ana{path}")).await);
+    }
+    seen.push(stand.post("/api/sessions/ana/turns", json!({ "input": "hunter2000" })).await);
+    seen.push(stand.get("/api/sessions").await);
+    for answer in seen {
+        assert!(answer.status < 300 && !answer.text.contains("hunter2000"), "{answer:?}");
+    }
+}
