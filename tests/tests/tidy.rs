@@ -116,13 +116,30 @@ fn shapes_on_the_wire_have_one_owner() {
         ["RENDER_CONTENT", "REQUEST_INPUT", "APPROVAL", "CALL_TOOL", "PROGRESS", "TOOL_RESULT", "RELOAD", "NEEDS", "CHANGED", "END"];
     let names: Vec<String> = lines.iter().map(|line| format!("{line:?}")).chain(["end_column".into()]).collect();
     let names: Vec<&str> = names.iter().map(|name| &**name).collect();
-    let folders = ["crates/trellis-host/src", "crates/trellis-project/src", "crates/trellis-cli/src", "examples"];
+    let folders =
+        ["crates/trellis-host/src", "crates/trellis-project/src", "crates/trellis-server/src", "crates/trellis-cli/src", "examples"];
     assert_none(folders.iter().flat_map(|folder| mentions(folder, &names)).filter(|place| !place.contains("/src/wire/")));
 }
 
 #[test]
+fn a_door_says_and_does_not_decide() {
+    let server = "crates/trellis-server/src";
+    let hosts = [" Engine", "{Engine", "SessionStore", "Operator", "Sessions::"];
+    let found = mentions(&format!("{server}/http"), &hosts).into_iter();
+    assert_none(found.filter(|line| !line.contains("/http/engine.rs:")));
+    assert_none(mentions(&format!("{server}/act"), &["axum", "rmcp", "hyper", "StatusCode"]));
+    let tokens = ["AUTHORIZATION", "Bearer"];
+    let elsewhere = mentions(server, &tokens).into_iter().filter(|line| !line.contains("/src/gate/"));
+    // What a client is told to send is no token.
+    assert_none(elsewhere.filter(|line| !line.contains("/http/problem.rs:")));
+    let stops = ["Ask", "Call", "Approve", "Predicate", "Keys", "Changed", "Ended", "Running"].map(|stop| format!("Stop::{stop} {{"));
+    let stops: Vec<&str> = stops.iter().map(|stop| &**stop).collect();
+    assert_none(mentions(server, &stops));
+}
+
+#[test]
 fn crates_depend_only_on_what_they_may() {
-    let forbidden: [(&str, &[&str]); 5] = [
+    let forbidden: [(&str, &[&str]); 6] = [
         (
             "trellis-core",
             &[
@@ -143,6 +160,7 @@ fn crates_depend_only_on_what_they_may() {
         ("trellis-host", &["clap", "miette", "axum", "lsp-server", "anyhow"]),
         // Requests are answered in order, by one thread; nothing of a graph runs.
         ("trellis-lsp", &["tokio", "clap", "trellis-host", "anyhow", "notify", "minijinja", "tracing"]),
+        ("trellis-server", &["clap", "miette", "anyhow", "minijinja", "granit-parser", "petgraph"]),
         ("trellis-cli", &["minijinja", "granit-parser", "petgraph", "jsonschema"]),
     ];
     let mut found = Vec::new();

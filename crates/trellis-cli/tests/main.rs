@@ -54,6 +54,8 @@ mod seal;
 mod secrets;
 #[path = "main/seeing.rs"]
 mod seeing;
+#[path = "main/serve.rs"]
+mod serve;
 #[allow(unused_imports, reason = "only one of the servers is needed here")]
 #[path = "../../trellis-host/tests/stores/servers/mod.rs"]
 mod servers;

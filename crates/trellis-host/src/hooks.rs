@@ -5,8 +5,8 @@
 //! ```
 //!
 //! **Invariant:** a hook that is slow, panics or never returns neither blocks nor breaks a session: what does not fit its queue is dropped and
-//! counted. Only [`Hooks::on_reload`] is waited for, for as long as [`PATIENCE`]. In a program that is built with `panic = "abort"`, as a release
-//! of `trellis` is, nobody survives a panic, neither here nor anywhere else: hooks that may panic want a program that unwinds.
+//! counted. Only [`Hooks::on_reload`] is waited for, for as long as [`PATIENCE`]. In a program that is built with `panic = "abort"`
+//! nobody survives a panic, neither here nor anywhere else: hooks that may panic want a program that unwinds, as `trellis` does.
 
 use std::{
     collections::BTreeMap,

@@ -85,6 +85,11 @@ impl Open {
         assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
     }
 
+    /// The number of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// How it ended.
     pub(crate) fn code(&mut self) -> Option<i32> {
         self.child.wait().unwrap().code()

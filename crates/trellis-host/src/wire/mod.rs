@@ -41,7 +41,7 @@ pub use self::{
         ApprovalQuestion, Choice, InputQuestion, InputType, KeepQuestion, KeysQuestion, PredicateQuestion, Running, RunningCall, Sleeping,
         Stop,
     },
-    turn::{Happening, Said, Turn, Waiting},
+    turn::{Said, Turn, TurnLine, Waiting},
 };
 
 /// The version of these shapes, which stands in the `$id` of their schema.

@@ -37,7 +37,7 @@ pub struct Turn {
     pub said: Vec<Said>,
     /// The lines since the stop before, the newest 200, without `PROGRESS` and `DELTA`.
     #[cfg_attr(feature = "schemars", schemars(with = "Vec<SessionEvent>"))]
-    pub happened: Vec<Happening>,
+    pub happened: Vec<TurnLine>,
     /// Whether more happened than stands there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub more: bool,
@@ -53,7 +53,7 @@ pub struct Turn {
 /// A line that was told, with the child that it is about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Happening {
+pub struct TurnLine {
     /// The line.
     #[serde(flatten)]
     pub event: SessionEvent,
@@ -62,7 +62,7 @@ pub struct Happening {
     pub child: Option<SessionId>,
 }
 
-impl Happening {
+impl TurnLine {
     fn of(event: &sessions::SessionEvent) -> Option<Self> {
         Some(Self { event: SessionEvent::of(event)?, child: event.split().0.cloned() })
     }
@@ -87,7 +87,7 @@ impl From<&sessions::Turn> for Turn {
             child: turn.child.clone(),
             standing: SessionStatus::as_str(turn.standing).into(),
             now: None,
-            happened: turn.happened.iter().filter_map(Happening::of).collect(),
+            happened: turn.happened.iter().filter_map(TurnLine::of).collect(),
             more: turn.has_more,
             said: turn.said.iter().map(Said::from).collect(),
             stop: Stop::of(&turn.stop, turn.asked),

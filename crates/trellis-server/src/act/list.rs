@@ -58,7 +58,7 @@ pub(crate) struct HeadView {
 }
 
 /// A head as lists have it.
-pub(crate) fn head_view(graph: &ServedGraph, head: Head) -> HeadView {
+fn head_view(graph: &ServedGraph, head: Head) -> HeadView {
     let now = graph.now().program;
     HeadView {
         fits: now.is_some_and(|program| *program.fingerprint() == head.program),
@@ -114,6 +114,31 @@ pub(crate) async fn list(served: &Served, query: HeadQuery) -> Result<HeadPage, 
             items.push(head_view(graph, head));
         }
     }
+}
+
+/// How many sessions of a graph have not ended, among those that moved last.
+///
+/// # Errors
+/// The store fails.
+pub(crate) async fn count_open(graph: &Arc<ServedGraph>) -> Result<usize, Trouble> {
+    let (mut source, mut open, mut looked_at) = (HeadSource::new(graph, None), 0, 0);
+    loop {
+        source.fill().await?;
+        if source.page.is_empty() || looked_at >= MAX_LOOKED_AT {
+            return Ok(open);
+        }
+        looked_at += source.page.len();
+        open += source.page.drain(..).filter(|head| !head.standing.has_ended()).count();
+    }
+}
+
+/// The heads of some sessions that are there.
+///
+/// # Errors
+/// The store fails.
+pub(crate) async fn heads(graph: &ServedGraph, ids: &[SessionId]) -> Result<Vec<HeadView>, Trouble> {
+    let stored = graph.store().load(ids).await?;
+    Ok(stored.into_iter().flatten().map(|stored| head_view(graph, stored.head)).collect())
 }
 
 /// The heads of one graph, page by page.

@@ -10,6 +10,7 @@ mod fit;
 mod list;
 mod look;
 mod pause;
+mod ready;
 mod records;
 mod relocate;
 mod remove;
@@ -25,10 +26,11 @@ pub(crate) use self::{
     engine::{EngineInput, engine_navigate, engine_render, engine_signal, engine_start},
     find::node,
     fit::fit,
-    list::{HeadQuery, StandingFilter, head_view, list},
+    list::{HeadQuery, StandingFilter, count_open, heads, list},
     look::look,
     pause::pause,
-    records::{RecordQuery, records, rows_since},
+    ready::ready,
+    records::{RecordQuery, has_records, records, rows_since},
     relocate::{Relocation, fork, relocate},
     remove::remove,
     replay::{export, path, replay},

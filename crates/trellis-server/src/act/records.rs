@@ -70,6 +70,11 @@ pub(crate) async fn rows_since(
     Ok(rows(&mut history, redactor))
 }
 
+/// Whether the store has records from number `from` on. One that does not answer has none to tell.
+pub(crate) async fn has_records(graph: &ServedGraph, id: &SessionId, from: u64) -> bool {
+    graph.store().records(id, from, 1).await.is_ok_and(|rows| !rows.is_empty())
+}
+
 fn rows(history: &mut History, redactor: Option<&mut Redactor>) -> Vec<RecordRow> {
     if let Some(redactor) = redactor {
         redactor.hide(history);

@@ -83,7 +83,7 @@ impl Ask {
         let mut errors: Json = trouble.errors.iter().map(|misfit| Json::from(misfit.message.as_str())).collect();
         let hidden = {
             let mut parts = vec![&mut detail, &mut errors];
-            parts.extend(json.iter_mut().flat_map(|json| parts_of(json, false)));
+            parts.extend(json.iter_mut().flat_map(|json| parts_of(json, None)));
             target.graph.redactions.hide(target.graph.store(), &target.id, &mut parts).await
         };
         if let Some(expected) = &mut trouble.expected
@@ -112,7 +112,7 @@ pub(super) async fn turn_json(graph: &ServedGraph, turn: &Turn, is_whole: bool, 
     let id: &SessionId = &turn.session;
     let told = wire::Turn::from(turn).told(graph.name.clone(), crate::served::now());
     let mut json = serde_json::to_value(told).unwrap_or_default();
-    let mut parts = parts_of(&mut json, is_whole && turn.stop.is_call());
+    let mut parts = parts_of(&mut json, Some(turn).filter(|_| is_whole));
     graph.redactions.hide(graph.store(), id, &mut parts).await?;
     if with_html {
         for said in json["said"].as_array_mut().into_iter().flatten() {
@@ -123,17 +123,18 @@ pub(super) async fn turn_json(graph: &ServedGraph, turn: &Turn, is_whole: bool, 
     Ok(json)
 }
 
-/// The parts of a turn that have values of its session.
-fn parts_of(turn: &mut Json, spares_stop: bool) -> Vec<&mut Json> {
+/// The parts of a turn that have values of its session; but for the calls of `whole`, which its client carries out.
+fn parts_of<'j>(json: &'j mut Json, whole: Option<&Turn>) -> Vec<&'j mut Json> {
     let mut parts = Vec::new();
-    for (key, value) in turn.as_object_mut().into_iter().flatten() {
+    for (key, value) in json.as_object_mut().into_iter().flatten() {
         match &**key {
             "said" => parts.push(value),
             "happened" => parts.extend(value.as_array_mut().into_iter().flatten()),
-            "stop" if !spares_stop => parts.push(value),
+            "stop" if !whole.is_some_and(|turn| turn.stop.is_call()) => parts.push(value),
             "others" => {
-                let stops = value.as_array_mut().into_iter().flatten().filter_map(|other| other.get_mut("stop"));
-                parts.extend(stops.filter(|stop| !(spares_stop && stop["type"] == "CALL_TOOL")));
+                let others = value.as_array_mut().into_iter().flatten().enumerate();
+                let is_spared = |at: usize| whole.and_then(|turn| turn.others.get(at)).is_some_and(|other| other.stop.is_call());
+                parts.extend(others.filter(|(at, _)| !is_spared(*at)).filter_map(|(_, other)| other.get_mut("stop")));
             }
             _ => {}
         }

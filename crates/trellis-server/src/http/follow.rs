@@ -10,7 +10,7 @@ use tokio::{
     time::{Instant, MissedTickBehavior},
 };
 use trellis_core::SessionId;
-use trellis_host::{Turn, history::Redactor, store::SessionStore as _, wire};
+use trellis_host::{Turn, history::Redactor, wire};
 
 use super::{
     answer::turn_json,
@@ -98,8 +98,7 @@ impl Follower {
                     Ok(_) | Err(RecvError::Lagged(_)) => Onward::On,
                 },
                 _ = look.tick() => {
-                    let rows = self.target.graph.source.kept.store.records(&self.target.id, next, 1).await;
-                    if rows.is_ok_and(|rows| !rows.is_empty()) {
+                    if act::has_records(&self.target.graph, &self.target.id, next).await {
                         self.records(sink, &mut next, redactor.as_mut()).await?;
                         self.turn_of_now(sink, &mut told).await?;
                     }
@@ -215,8 +214,8 @@ impl Follower {
     }
 
     async fn broken(&self, sink: &EventSink, trouble: &Trouble) -> Result<(), Gone> {
-        let line = json!({ "type": "ERROR", "payload": { "code": trouble.code.as_str(), "message": trouble.code.title() } });
-        self.send(sink, "line", None, line).await
+        let line = wire::SessionEvent::Error(wire::Refusal::new(trouble.code.as_str(), trouble.code.title()));
+        self.send(sink, "line", None, serde_json::to_value(line).unwrap_or_default()).await
     }
 
     async fn send(&self, sink: &EventSink, event: &str, id: Option<u64>, mut data: Json) -> Result<(), Gone> {

@@ -8,7 +8,6 @@ use axum::{
 };
 use serde_json::{Value as Json, json};
 use trellis_core::draw;
-use trellis_host::store::{Query, SessionStore as _, Which};
 use trellis_project::wire::{Diagnostic, Places, Report, Summary};
 
 use super::{answer::Answered, ask::Ask, html};
@@ -17,11 +16,6 @@ use crate::{
     served::ServedGraph,
     trouble::{Code, Trouble},
 };
-
-/// Heads that are counted.
-const MAX_COUNTED: usize = 10_000;
-/// Heads that are asked of a store at once.
-const PER_QUERY: usize = 512;
 
 pub(super) async fn list(ask: Ask) -> Answered {
     let mut held = BTreeMap::<Arc<str>, usize>::new();
@@ -38,25 +32,10 @@ pub(super) async fn list(ask: Ask) -> Answered {
         items.push(json!({
             "name": graph.name, "status": status(now.is_sound), "since": now.since, "program": program, "nodes": now.nodes,
             "errors": errors, "warnings": warnings, "inputs": inputs,
-            "sessions": { "open": open(graph).await?, "held": held.get(&graph.name).copied().unwrap_or_default() },
+            "sessions": { "open": act::count_open(graph).await?, "held": held.get(&graph.name).copied().unwrap_or_default() },
         }));
     }
     Ok(ask.list(items, None))
-}
-
-/// How many sessions have not ended, among those that moved last.
-async fn open(graph: &ServedGraph) -> Result<usize, Trouble> {
-    let (mut after, mut open, mut looked_at) = (None, 0, 0);
-    loop {
-        let query = Query { graph: Some(Arc::clone(&graph.name)), which: Which::Newest, after, limit: PER_QUERY };
-        let page = graph.source.kept.store.list(query).await?;
-        open += page.iter().filter(|head| !head.standing.has_ended()).count();
-        looked_at += page.len();
-        after = page.last().map(|head| (head.at, head.session.clone()));
-        if page.len() < PER_QUERY || looked_at >= MAX_COUNTED {
-            return Ok(open);
-        }
-    }
 }
 
 pub(super) fn status(is_sound: bool) -> &'static str {

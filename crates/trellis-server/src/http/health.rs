@@ -4,31 +4,16 @@ use axum::{
     http::{StatusCode, header},
     response::IntoResponse as _,
 };
-use trellis_host::store::{Query, SessionStore as _, Which};
 
 use super::{answer::Answered, ask::Ask};
-use crate::trouble::{Code, Trouble};
+use crate::act;
 
 pub(super) async fn live() -> &'static str {
     "ok\n"
 }
 
 pub(super) async fn ready(ask: Ask) -> Answered {
-    let served = &ask.app.served;
-    if served.is_stopping() {
-        return Err(Trouble::new(Code::Stopping, Code::Stopping.title()).into());
-    }
-    for graph in served.all() {
-        graph.program()?;
-        let graph_name = Some(graph.name.clone());
-        graph
-            .source
-            .kept
-            .store
-            .list(Query { graph: graph_name, which: Which::Newest, after: None, limit: 1 })
-            .await
-            .map_err(Trouble::from)?;
-    }
+    act::ready(&ask.app.served).await?;
     Ok("ready\n".into_response())
 }
 

@@ -9,7 +9,6 @@ use std::{
 use serde_json::json;
 use tokio::{sync::broadcast::error::RecvError, time::Instant};
 use trellis_core::SessionId;
-use trellis_host::store::SessionStore as _;
 
 use super::{
     App,
@@ -17,7 +16,7 @@ use super::{
     graphs::{numbers, report, status},
 };
 use crate::{
-    act::head_view,
+    act,
     hub::{ServerFeed, ServerNews},
 };
 
@@ -137,9 +136,9 @@ impl ServerStream<'_> {
             let Ok(served) = self.app.served.graph(Some(&graph)) else { continue };
             let ids: Vec<_> = moved.into_iter().collect();
             // A store that does not answer has nothing to tell.
-            let Ok(stored) = served.source.kept.store.load(&ids).await else { continue };
-            for stored in stored.into_iter().flatten() {
-                self.sink.send("session", id.as_deref(), &json!(head_view(served, stored.head))).await?;
+            let Ok(heads) = act::heads(served, &ids).await else { continue };
+            for head in heads {
+                self.sink.send("session", id.as_deref(), &json!(head)).await?;
             }
         }
         Ok(())

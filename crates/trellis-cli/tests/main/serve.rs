@@ -1,0 +1,148 @@
+//! `trellis serve`: the lines of its page, signals, a kill, and what it refuses.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use serde_json::Value;
+
+use crate::{open::Open, sandbox::Sandbox};
+
+const TOKEN: &str = "0123456789abcdef0123456789abcdef";
+
+const TOOL: &[(&str, &str)] = &[
+    ("trellis.yaml", "name: oven\nbindings: {bake: {process: [sh, ./bake]}}\n"),
+    ("bake", "if [ -e tried ]; then echo 9; else touch tried; sleep 60; fi\n"),
+    ("start.md", "---\ninput_type: text\nsave_to: cake\nto: work\n---\nWhich cake?\n"),
+    ("work.md", "---\ndo: bake\nsave_to: baked\non_error: end\nto: end\n---\nBaking.\n"),
+    ("end.md", "---\noutput: \"{{ baked | default(0) }}\"\n---\nDone.\n"),
+];
+
+/// A server that has said where it is.
+struct Serving {
+    open: Open,
+    address: String,
+}
+
+impl Serving {
+    fn start(sandbox: &Sandbox, args: &[&str]) -> Self {
+        let mut command = sandbox.command(&[&["serve"], args].concat());
+        command.env("TRELLIS_TOKEN", TOKEN);
+        let open = Open::start(command);
+        let line = open.line();
+        let (address, token) = line.split_once("/#").unwrap_or_else(|| panic!("no token: {line}"));
+        assert_eq!(token, TOKEN);
+        Self { open, address: address.to_owned() }
+    }
+
+    fn port(&self) -> &str {
+        self.address.rsplit(':').next().unwrap()
+    }
+
+    /// What a line of a shell prints.
+    fn shell(&self, line: &str) -> Value {
+        let ran = Command::new("sh").args(["-c", line]).env("URL", &self.address).env("TOKEN", TOKEN).stderr(Stdio::inherit()).output();
+        let text = String::from_utf8(ran.unwrap().stdout).unwrap();
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{line}: {error}: {text}"))
+    }
+
+    fn post(&self, path: &str, body: &str, more: &str) -> Value {
+        let head = "curl -s -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json'";
+        self.shell(&format!("{head} {more} -d '{body}' $URL{path}"))
+    }
+
+    fn get(&self, path: &str, more: &str) -> Value {
+        self.shell(&format!("curl -s -H \"Authorization: Bearer $TOKEN\" {more} $URL{path}"))
+    }
+
+    fn signal(&self, name: &str) {
+        assert!(Command::new("kill").args([name, &self.open.id().to_string()]).status().unwrap().success());
+    }
+}
+
+/// The lines of the page run as they stand there.
+#[test]
+fn the_lines_of_the_page_walk_a_session() {
+    let sandbox = Sandbox::new(&[]);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for file in fs::read_dir(root.join("graphs/hello")).unwrap().flatten().filter(|file| file.path().is_file()) {
+        sandbox.write(&format!("hello/{}", file.file_name().to_string_lossy()), &fs::read(file.path()).unwrap());
+    }
+    let mut serving = Serving::start(&sandbox, &["hello"]);
+    let told = sandbox.path().join(format!("hello/.trellis/serve-{}.json", serving.port()));
+    assert_eq!(fs::metadata(&told).unwrap().permissions().mode() & 0o777, 0o600);
+    let told_text: Value = serde_json::from_str(&fs::read_to_string(&told).unwrap()).unwrap();
+    assert_eq!((told_text["address"].as_str(), told_text["graphs"][0].as_str()), (Some(&*serving.address), Some("hello")));
+    let page = fs::read_to_string(root.join("docs/serve.md")).unwrap();
+    let lines: Vec<_> = page.lines().filter(|line| line.starts_with("curl ")).collect();
+    assert!(lines.len() >= 4);
+    let answers: Vec<_> = lines.iter().map(|line| serving.shell(line)).collect();
+    let stops: Vec<_> = answers.iter().map(|answer| answer["stop"]["type"].as_str().unwrap_or_default()).collect();
+    assert_eq!(stops, ["REQUEST_INPUT", "REQUEST_INPUT", "END", ""]);
+    assert_eq!(answers[2]["stop"]["payload"]["output"], serde_json::json!({ "drink": "Tea", "name": "Ada" }));
+    assert_eq!(answers[3]["items"].as_array().map(Vec::len), Some(4));
+    // What was walked here shows at a terminal.
+    assert!(sandbox.trellis(&["session", "ls", "--graph", "hello"]).out.contains("ana"));
+    serving.signal("-TERM");
+    assert_eq!(serving.open.code(), Some(0));
+    assert!(!told.exists());
+}
+
+/// After a kill the next start goes on by itself: the call that was pending is made again.
+#[test]
+fn a_killed_server_goes_on_where_it_was() {
+    let sandbox = Sandbox::new(TOOL);
+    let serving = Serving::start(&sandbox, &["."]);
+    serving.post("/api/sessions", r#"{"id":"ana"}"#, "");
+    let running = serving.post("/api/sessions/ana/turns", r#"{"input":"plum"}"#, "-H 'Prefer: wait=0' -H 'Idempotency-Key: k'");
+    assert_eq!(running["stop"]["type"], "RUNNING");
+    while !sandbox.path().join("tried").exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    serving.signal("-KILL");
+    drop(serving);
+    let mut serving = Serving::start(&sandbox, &[".", "--no-watch"]);
+    let mut seen = serving.get("/api/sessions/ana", "");
+    while seen["stop"]["type"] != "END" {
+        let tag = format!("-H 'Prefer: wait=30' -H 'If-None-Match: \"{}\"'", seen["seq"]);
+        seen = serving.get("/api/sessions/ana", &tag);
+    }
+    assert_eq!(seen["stop"]["payload"]["output"], 9);
+    let again = serving.post("/api/sessions/ana/turns", r#"{"input":"plum"}"#, "-H 'Idempotency-Key: k'");
+    assert_eq!(again["stop"]["type"], "END", "it was taken before: {again}");
+    // A session that waits is no reason to stay.
+    serving.open.interrupt();
+    assert_eq!(serving.open.code(), Some(0));
+}
+
+#[test]
+fn a_server_that_others_reach_says_what_it_needs() {
+    let sandbox = Sandbox::new(TOOL);
+    for (args, why) in [
+        (&["--listen", "0.0.0.0"][..], "`--token-file FILE`"),
+        (&["--listen", "0.0.0.0", "--no-token"], "`--no-token`"),
+        (&["--listen", "0.0.0.0", "--token-file", "t"], "`--host NAME`"),
+        (&["--listen", "0.0.0.0", "--token-file", "t", "--host", "x"], "`--behind-proxy CIDR`"),
+        (&["--token-file", "missing"], "`missing` cannot be read"),
+        (&["--behind-proxy", "x"], "a network is an address"),
+        (&["nowhere"], "nowhere"),
+    ] {
+        let ran = sandbox.trellis(&[&["serve", "."], args].concat());
+        assert!(ran.code == Some(2) && ran.err.contains(why), "{args:?}: {ran:?}");
+    }
+    let mut command = sandbox.command(&["serve", "."]);
+    command.env("TRELLIS_TOKEN", "short");
+    let ran = crate::sandbox::finish(command.spawn().unwrap());
+    assert!(ran.code == Some(2) && ran.err.contains("32 characters"), "{ran:?}");
+}
+
+#[test]
+fn the_document_is_printed_as_the_docs_have_it() {
+    let sandbox = Sandbox::new(&[]);
+    let docs = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/openapi.json")).unwrap();
+    assert_eq!(sandbox.trellis(&["schema", "openapi"]).out, docs);
+}
