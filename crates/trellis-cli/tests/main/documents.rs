@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::sandbox::Sandbox;
 
 /// Every command, as words.
-const COMMANDS: [&str; 33] = [
+const COMMANDS: [&str; 34] = [
     "run",
     "check",
     "explain",
@@ -41,6 +41,7 @@ const COMMANDS: [&str; 33] = [
     "secret set",
     "fmt",
     "migrate",
+    "serve",
     "rename",
     "lsp",
     "schema",
