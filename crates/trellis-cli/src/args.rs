@@ -4,7 +4,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::{
     Exit,
-    commands::{Check, Completions, Explain, Fmt, Graph, Lsp, Man, Migrate, New, Run, Schema, Secret, Serve, Session},
+    commands::{Check, Completions, Explain, Fmt, Graph, Lsp, Man, Migrate, New, Rename, Run, Schema, Secret, Serve, Session},
 };
 
 /// Runs, checks and draws graphs of Markdown files.
@@ -46,6 +46,7 @@ pub(crate) enum Command {
     Migrate(Migrate),
     Schema(Schema),
     Lsp(Lsp),
+    Rename(Rename),
     Completions(Completions),
     Man(Man),
 }
@@ -69,6 +70,7 @@ impl Args {
             Command::Migrate(migrate) => migrate.run(),
             Command::Schema(schema) => schema.run(),
             Command::Lsp(lsp) => lsp.run(),
+            Command::Rename(rename) => rename.run(),
             Command::Completions(completions) => completions.run(Self::command()),
             Command::Man(man) => man.run(Self::command()),
         }

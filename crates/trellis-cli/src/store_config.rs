@@ -15,7 +15,7 @@ use trellis_host::{
 
 use crate::{open::Place, terminal};
 
-/// Which store is meant.
+/// The store that is meant.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct StoreArgs {
     /// The store of the sessions: `memory`, `files:FOLDER`, `sqlite:FILE`, `redis://HOST` or `postgres://HOST`; put a password into

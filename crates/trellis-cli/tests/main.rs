@@ -30,6 +30,8 @@ mod graph;
 mod http;
 #[path = "main/kept.rs"]
 mod kept;
+#[path = "main/lsp.rs"]
+mod lsp;
 #[path = "main/mending.rs"]
 mod mending;
 #[path = "main/migrate.rs"]
@@ -40,6 +42,8 @@ mod new;
 mod open;
 #[path = "main/policy.rs"]
 mod policy;
+#[path = "main/rename.rs"]
+mod rename;
 #[path = "main/run.rs"]
 mod run;
 #[path = "main/sandbox.rs"]

@@ -51,8 +51,9 @@ impl Client {
             completion_markdown: lists("/textDocument/completion/completionItem/documentationFormat", "markdown"),
             symbol_tree: is("/textDocument/documentSymbol/hierarchicalDocumentSymbolSupport"),
             action_literals: at("/textDocument/codeAction/codeActionLiteralSupport").is_some_and(Json::is_object),
-            versioned_edits: is(&format!("{edits}/documentChanges")),
-            file_renames: is(&format!("{edits}/documentChanges")) && lists(&format!("{edits}/resourceOperations"), "rename"),
+            // Neovim names operations on files and not the edits that hold them; it takes both.
+            versioned_edits: is(&format!("{edits}/documentChanges")) || lists(&format!("{edits}/resourceOperations"), "rename"),
+            file_renames: lists(&format!("{edits}/resourceOperations"), "rename"),
             related: is("/textDocument/publishDiagnostics/relatedInformation"),
             tags: at("/textDocument/publishDiagnostics/tagSupport").is_some_and(|tags| tags.is_object() || tags == true),
             versions: is("/textDocument/publishDiagnostics/versionSupport"),

@@ -180,7 +180,9 @@ impl Graph {
     pub(crate) fn changed(&mut self, path: &FilePath, version: i32, text: Text, replaced: Vec<Replaced>) {
         self.overlay.put(path, Some(text.as_str()));
         self.put(path, Some(text.as_str()));
-        if !replaced.is_empty() {
+        // A change that comes to the same text moves nothing, and nothing is linked because of it.
+        let is_same = self.texts.get(path).is_some_and(|before| before.as_str() == text.as_str());
+        if !replaced.is_empty() && !is_same {
             let generation = self.generation;
             self.since.entry(path.clone()).or_default().extend(replaced.into_iter().map(|replaced| (generation, replaced)));
         }
@@ -312,7 +314,7 @@ impl Graph {
         let Some(document) = self.document(path) else { return Vec::new() };
         let is_seen = !self.since.contains_key(path) && !self.renewed.contains_key(path);
         let mut found = Vec::new();
-        if !is_seen || self.link.is_none() {
+        if (!is_seen || self.link.is_none()) && !document.diagnostics.is_empty() {
             found.extend(document.diagnostics.iter().cloned());
             let decides = |document: &&Arc<Document>| document.path.ends_with("trellis.yaml") || document.path == *path;
             let around: Vec<_> = self.documents().iter().filter(decides).cloned().collect();

@@ -39,7 +39,7 @@ pub(crate) enum Linked {
     /// A link is done.
     Link(GraphNumber, Link),
     /// The types of the keys at each node of the last link, of this generation.
-    Types(GraphNumber, u64, ContextTypes),
+    Types(GraphNumber, u64, Box<ContextTypes>),
 }
 
 /// The thread, as its user sees it. It ends when this is dropped.
@@ -92,7 +92,7 @@ fn run(queue: &Receiver<Job>, done: &Sender<Linked>, late: LateFindings, strict:
         // Types are asked for where somebody rests: the next link does not wait for them.
         if queue.is_empty()
             && let Some(types) = compiler.context_types()
-            && done.send(Linked::Types(graph, generation, types)).is_err()
+            && done.send(Linked::Types(graph, generation, Box::new(types))).is_err()
         {
             return;
         }

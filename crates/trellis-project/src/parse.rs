@@ -86,7 +86,7 @@ impl Parsed {
         }
     }
 
-    /// Whether its document holds all that it was parsed from.
+    /// Returns whether its document holds all that it was parsed from.
     pub(crate) fn is_text(&self) -> bool {
         matches!(self.origin, Origin::Text)
     }

@@ -97,7 +97,7 @@ impl Project {
         self.readable(compiler.compile_with(&self.documents, both))
     }
 
-    /// What could not be read may be anything: there is no program then.
+    /// Takes the program away where a file could not be read: it may be anything.
     fn readable(&self, compiled: Compiled) -> Compiled {
         Unread::of(&self.problems).apply(self.root.as_deref(), &self.documents, compiled)
     }

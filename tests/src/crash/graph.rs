@@ -1,4 +1,5 @@
-//! The graph that is walked while its process is killed: calls with undos and retries, approvals, questions, sleeps, rollbacks.
+//! The graph that is walked while its process is killed: calls with undos and retries, approvals, questions, sleeps, rollbacks, children side by
+//! side of which some fail after they did something.
 
 use std::{fs, io, path::Path, sync::Arc};
 
@@ -8,7 +9,7 @@ use trellis_host::{Bindings, assembly::deferred_predicates};
 /// Its name, as stores have it.
 pub const NAME: &str = "crash";
 
-const FILES: [(&str, &str); 8] = [
+const FILES: [(&str, &str); 12] = [
     (
         "trellis.yaml",
         "\
@@ -38,7 +39,35 @@ to: nap
 Taking {{ n }}.
 ",
     ),
-    ("nap.md", "---\nwait: 5ms\nto: ask\n---\n"),
+    ("nap.md", "---\nwait: 5ms\nto: share\n---\n"),
+    (
+        "share.md",
+        "\
+---
+do:
+  parallel:
+    left: { graph: branch, args: { who: \"{{ who }}/left\", n: \"{{ n }}\" } }
+    right: { graph: branch, args: { who: \"{{ who }}/right\", n: \"{{ n }}\" } }
+  on_error: collect
+to: ask
+---
+",
+    ),
+    (
+        "branch.md",
+        "\
+---
+required_context: [who]
+context_schema: { n: { type: integer } }
+do: { name: take, args: { who: \"{{ who }}\", n: \"{{ n }}\" } }
+undo: { name: give, args: { who: \"{{ who }}\", n: \"{{ taken }}\" } }
+save_to: taken
+to: rest
+---
+",
+    ),
+    ("rest.md", "---\nwait: 2ms\ntransitions: [{ condition: n == 3, to: fail }, { to: shared }]\n---\n"),
+    ("shared.md", "---\noutput: \"{{ taken }}\"\n---\n"),
     (
         "ask.md",
         "\

@@ -145,7 +145,11 @@ fn twice(called: &str, journals: &BTreeMap<String, Vec<Record>>, verdict: &mut V
 /// The keys of the calls that a record yields.
 fn keys(record: &Record) -> impl Iterator<Item = &str> {
     let changed = record.changes.call.iter().flatten().map(|call| call.idempotency_key.as_str());
-    let whole = record.entry.epoch().and_then(|state| state.pending_tool_call.as_ref()).map(|call| call.idempotency_key.as_str());
+    let begins = match &record.entry {
+        Entry::Start { state, .. } => Some(&**state),
+        entry => entry.epoch(),
+    };
+    let whole = begins.and_then(|state| state.pending_tool_call.as_ref()).map(|call| call.idempotency_key.as_str());
     changed.chain(whole)
 }
 

@@ -108,8 +108,10 @@ pub(super) fn lines(screen: &Screen, detail: Detail, folder: &str) -> String {
         lines.push_str(format!("| {}", steady(text.trim_end(), &text, folder)).trim_end());
         lines.push('\n');
         let styled = runs.iter().filter(|run| !run.style.words().is_empty());
-        let mut notes: Vec<_> =
-            styled.map(|run| format!("{:?} {}", steady(run.text.trim_end(), &text, folder), run.style.words())).collect();
+        let shown = styled.map(|run| (run, steady(run.text.trim_end(), &text, folder)));
+        // The time of a result is not always there.
+        let shown = shown.filter(|(run, shown)| !shown.is_empty() || run.text.trim().is_empty());
+        let mut notes: Vec<_> = shown.map(|(run, shown)| format!("{shown:?} {}", run.style.words())).collect();
         notes.extend(cursor.filter(|(row, _)| usize::from(*row) == at).map(|(_, column)| format!("cursor {}", column + 1)));
         if !detail.plain && !notes.is_empty() {
             lines.push_str(&format!(": {}\n", notes.join(", ")));

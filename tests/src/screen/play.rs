@@ -151,12 +151,20 @@ impl Session<'_> {
         self.command = command;
     }
 
-    /// What program and tools find in their environment: nothing that differs between machines.
+    /// What program and tools find in their environment: nothing that differs between machines, and where the graphs of the repository are.
     fn environment(&self) -> Vec<(&'static str, String)> {
         let folder = self.stage.program.parent().unwrap_or(Path::new("/")).to_string_lossy();
         let path = format!("{folder}:{}", std::env::var("PATH").unwrap_or_default());
         let home = self.folder.to_string_lossy().into_owned();
-        vec![("PATH", path), ("HOME", home), ("TERM", "xterm-256color".into()), ("LANG", "C.UTF-8".into()), ("TZ", "UTC".into())]
+        let graphs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../graphs").to_string_lossy().into_owned();
+        vec![
+            ("GRAPHS", graphs),
+            ("PATH", path),
+            ("HOME", home),
+            ("TERM", "xterm-256color".into()),
+            ("LANG", "C.UTF-8".into()),
+            ("TZ", "UTC".into()),
+        ]
     }
 
     /// Runs a command of somebody else; what it prints stands below.

@@ -7,12 +7,14 @@ use trellis_host::binding::check_bindings;
 
 use crate::Exit;
 
-/// Serve an editor: findings, completion, navigation and renames while a graph is written
+/// Serves an editor while you write a graph
+///
+/// It sends findings, completes, follows and renames names, and formats.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-An editor starts this program and talks to it in the Language Server Protocol, on
-standard input and output. `editors/README.md` shows how to set up Neovim, Helix and
-Emacs.")]
+Examples:
+  trellis lsp                         what an editor runs, and talks to
+  nvim graphs/tour/start.md           with the setup of editors/README.md")]
 pub(crate) struct Lsp {
     /// Accepted, since editors pass it: the standard streams are all there is
     #[arg(long, hide = true)]

@@ -117,7 +117,7 @@ impl Serve {
         served.map(|()| Exit::Fine)
     }
 
-    /// What a server must have that others can reach.
+    /// Refuses to start a server that others can reach without what that needs.
     fn admit(&self, is_local: bool) -> anyhow::Result<()> {
         if is_local {
             return Ok(());

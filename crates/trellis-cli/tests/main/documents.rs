@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::sandbox::Sandbox;
 
 /// Every command, as words.
-const COMMANDS: [&str; 31] = [
+const COMMANDS: [&str; 33] = [
     "run",
     "check",
     "explain",
@@ -41,6 +41,8 @@ const COMMANDS: [&str; 31] = [
     "secret set",
     "fmt",
     "migrate",
+    "rename",
+    "lsp",
     "schema",
     "completions",
     "man",

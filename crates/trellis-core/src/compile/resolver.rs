@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     layout::FileLayout,
-    names::{Candidate, NameTable, Resolved},
+    names::{Candidate, NameTable},
 };
 use crate::{diagnostic::FilePath, id::NodeId, span::Span, syntax::document::Document};
 
@@ -70,15 +70,24 @@ impl NodeNames {
 
     /// Returns the node that a target in a folder of a graph leads to; `call` for one that begins a child.
     pub(crate) fn resolve(&self, name: &str, jump: bool, folder: &str, graph: u32, call: bool) -> Option<NamedNode> {
-        self.with(|names| match names.resolve(name, jump, folder, graph, call) {
-            Ok(Resolved::Node(candidate)) => Some(NamedNode::of(names.candidate(candidate))),
-            _ => None,
+        if !call && NodeId::RESERVED.contains(&name) {
+            return None;
+        }
+        // A name that leads nowhere is common here, and nobody asks what it may have meant.
+        self.with(|names| {
+            let candidate = names.candidate(names.find(name, jump, folder, graph)?);
+            (call || candidate.graph == graph).then(|| NamedNode::of(candidate))
         })
     }
 
     /// Returns every node, in file order. Pages are among them.
     pub(crate) fn nodes(&self) -> Vec<NamedNode> {
         self.with(|names| names.candidates().map(NamedNode::of).collect())
+    }
+
+    /// Returns the node of an id.
+    pub(crate) fn of_id(&self, id: &NodeId) -> Option<NamedNode> {
+        self.with(|names| names.of_id(id.as_str()).map(|at| NamedNode::of(names.candidate(at))))
     }
 
     /// Returns the nodes of a file, in order.

@@ -2,7 +2,7 @@
 
 use super::{
     OccurrenceKind,
-    collect::{Name, Named},
+    named::{Name, Named},
 };
 use crate::{
     path::{KeyPath, is_name},
@@ -44,7 +44,7 @@ pub(super) fn names(document: &Document, all: &mut Vec<Named>) {
                 && let Some(path) = KeyPath::parse(written)
             {
                 add(Name::Key(path.root().clone()), span, OccurrenceKind::Writes);
-            } else if key == "id" && span.range().len() > 0 {
+            } else if key == "id" && !span.range().is_empty() {
                 add(Name::Node, span, OccurrenceKind::Defines);
             }
         }

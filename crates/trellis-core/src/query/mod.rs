@@ -11,12 +11,17 @@
 
 mod collect;
 mod half_typed;
+mod named;
 mod offers;
 mod rename;
 mod same;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
+use self::named::Name;
 pub use self::{
     half_typed::TARGETS,
     rename::{FileRename, GraphChange, RenameRefusal},
@@ -27,7 +32,7 @@ use crate::{
     diagnostic::FilePath,
     id::NodeId,
     span::Span,
-    syntax::document::Document,
+    syntax::document::{Content, Document},
     value::Key,
 };
 
@@ -95,7 +100,9 @@ pub struct NodeEntry {
 #[derive(Debug, Default)]
 pub struct SymbolIndex {
     documents: Vec<Arc<Document>>,
-    named: BTreeMap<FilePath, Vec<collect::Named>>,
+    named: BTreeMap<FilePath, Vec<named::Named>>,
+    /// The predicates that project files declare, with their graphs.
+    predicates: BTreeSet<(u32, Key)>,
     names: Option<NodeNames>,
 }
 
@@ -103,10 +110,11 @@ impl SymbolIndex {
     /// Takes the documents as they are now, sorted by path. Only those that changed are looked at.
     pub fn update(&mut self, documents: &[Arc<Document>]) {
         let before = std::mem::replace(&mut self.documents, documents.to_vec());
-        let old = |path: &FilePath| before.binary_search_by(|document| document.path.cmp(path)).ok().map(|at| &before[at]);
+        let find = |path: &FilePath| before.binary_search_by(|document| document.path.cmp(path)).ok().map(|at| &before[at]);
         let mut has_same_names = before.len() == documents.len();
-        for document in documents {
-            let old = old(&document.path);
+        for (at, document) in documents.iter().enumerate() {
+            // Most updates change the text of one file.
+            let old = before.get(at).filter(|old| old.path == document.path).or_else(|| find(&document.path));
             if old.is_some_and(|old| Arc::ptr_eq(old, document)) {
                 continue;
             }
@@ -120,6 +128,12 @@ impl SymbolIndex {
             Some(names) if has_same_names => names.renew(documents),
             names => *names = Some(NodeNames::new(documents)),
         }
+        let declared = documents.iter().filter_map(|document| match &document.content {
+            Content::Project(project) | Content::Nodes(_, project) => Some((self.graph_of(&document.path), &project.predicates)),
+            _ => None,
+        });
+        let names = declared.flat_map(|(graph, all)| all.iter().map(move |predicate| (graph, predicate.name.value.clone())));
+        self.predicates = names.collect();
     }
 
     fn document(&self, path: &str) -> Option<&Arc<Document>> {
@@ -161,7 +175,7 @@ impl SymbolIndex {
 
     /// Returns the node of an id.
     pub fn node(&self, id: &NodeId) -> Option<NodeEntry> {
-        self.names.as_ref()?.nodes().into_iter().find(|node| node.id == *id).map(NodeEntry::from)
+        self.names.as_ref()?.of_id(id).map(NodeEntry::from)
     }
 
     /// Returns the nodes of a file, in order.
@@ -214,7 +228,7 @@ impl SymbolIndex {
     }
 
     /// Returns what a name in a file means now.
-    fn occurrence(&self, path: &FilePath, named: &collect::Named) -> Option<Occurrence> {
+    fn occurrence(&self, path: &FilePath, named: &named::Named) -> Option<Occurrence> {
         let names = self.names.as_ref()?;
         let graph = names.graph_of(path);
         let folder = || {
@@ -225,19 +239,19 @@ impl SymbolIndex {
                 .map_or_else(|| names.root(graph).to_owned(), |node| node.id.folder().to_owned())
         };
         let symbol = match &named.name {
-            collect::Name::Node => Symbol::Node(names.of_file(path).into_iter().find(|node| node.ordinal == named.ordinal)?.id),
-            collect::Name::Target { name, is_jump, is_call } => Symbol::Node(names.resolve(name, *is_jump, &folder(), graph, *is_call)?.id),
-            collect::Name::Key(key) => Symbol::Key(graph, key.clone()),
-            collect::Name::Argument { key, target, is_jump } => {
+            Name::Node => Symbol::Node(names.of_file(path).into_iter().find(|node| node.ordinal == named.ordinal)?.id),
+            Name::Target { name, is_jump, is_call } => Symbol::Node(names.resolve(name, *is_jump, &folder(), graph, *is_call)?.id),
+            Name::Key(key) => Symbol::Key(graph, key.clone()),
+            Name::Argument { key, target, is_jump } => {
                 Symbol::Key(names.resolve(target, *is_jump, &folder(), graph, true)?.graph, key.clone())
             }
-            collect::Name::Bare(name) if self.is_predicate(graph, name) => Symbol::Predicate(graph, name.clone()),
-            collect::Name::Bare(name) => Symbol::Key(graph, name.clone()),
-            collect::Name::Tool(name) => Symbol::Tool(name.clone()),
-            collect::Name::Predicate(name) => Symbol::Predicate(graph, name.clone()),
-            collect::Name::Signal(name) => Symbol::Signal(name.clone()),
+            Name::Bare(name) if self.is_predicate(graph, name) => Symbol::Predicate(graph, name.clone()),
+            Name::Bare(name) => Symbol::Key(graph, name.clone()),
+            Name::Tool(name) => Symbol::Tool(name.clone()),
+            Name::Predicate(name) => Symbol::Predicate(graph, name.clone()),
+            Name::Signal(name) => Symbol::Signal(name.clone()),
         };
-        let Some(text) = self.document(path).map(|document| &document.text) else { return None };
+        let text = &self.document(path)?.text;
         let (whole, kind, is_exact) = (named.span, named.kind, named.is_exact);
         let span = match &symbol {
             Symbol::Key(_, key) if is_exact => first_name(text, whole, key),
@@ -246,14 +260,8 @@ impl SymbolIndex {
         Some(Occurrence { symbol, path: path.clone(), span: span.unwrap_or(whole), whole, kind, is_exact: is_exact && span.is_some() })
     }
 
-    fn is_predicate(&self, graph: u32, name: &str) -> bool {
-        let Some(names) = &self.names else { return false };
-        let all = self.named.iter().filter(|(path, _)| names.graph_of(path) == graph).flat_map(|(_, named)| named);
-        let mut declared = all.filter_map(|named| match &named.name {
-            collect::Name::Predicate(declared) if named.kind == OccurrenceKind::Defines => Some(declared),
-            _ => None,
-        });
-        declared.any(|declared| **declared == *name)
+    fn is_predicate(&self, graph: u32, name: &Key) -> bool {
+        self.predicates.contains(&(graph, name.clone()))
     }
 }
 

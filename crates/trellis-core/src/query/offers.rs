@@ -2,9 +2,8 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use super::{Symbol, SymbolIndex, collect::Name};
+use super::{Symbol, SymbolIndex, named::Name};
 use crate::{
-    compile::NodeNames,
     syntax::{
         document::Content,
         node::{NodeSyntax, ToolRef, ToolSyntax},
@@ -69,7 +68,7 @@ impl SymbolIndex {
         for document in &self.documents {
             let nodes = (0..)
                 .map_while(|ordinal| document.node(ordinal).filter(|_| ordinal == 0 || matches!(document.content, Content::Nodes(..))));
-            if !self.names.as_ref().is_some_and(|names: &NodeNames| names.graph_of(&document.path) == graph) {
+            if self.names.as_ref().is_none_or(|names| names.graph_of(&document.path) != graph) {
                 continue;
             }
             for option in nodes.filter(|node| saves(node)).flat_map(NodeSyntax::options) {

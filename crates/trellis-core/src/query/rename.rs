@@ -140,7 +140,7 @@ impl SymbolIndex {
         if !self.occurrences(&Symbol::Key(graph, renamed.clone())).is_empty() {
             return refused(format!("`{new}` is a key already"));
         }
-        if self.is_predicate(graph, new) {
+        if self.is_predicate(graph, &renamed) {
             return refused(format!("`{new}` is a predicate"));
         }
         if let Some(path) = self.schema_that_names(graph, key) {

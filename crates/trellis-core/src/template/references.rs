@@ -92,18 +92,18 @@ pub(crate) fn paths(text: &str) -> Vec<(KeyPath, Range<usize>)> {
             continue;
         }
         if !written.trim_start().starts_with("secret:") {
-            Tag { text: written, at: 0, offset: inside.start, before: Before::Begin }.read(&mut found, &mut locals);
+            TagReader { text: written, at: 0, offset: inside.start, before: Before::Begin }.read(&mut found, &mut locals);
         }
     }
     // A path that begins with a dot is of Go: there, other names are functions.
-    let is_go = found.iter().any(|name: &Name| name.is_dotted);
+    let is_go = found.iter().any(|name: &NamedPath| name.is_dotted);
     found.retain(|name| {
         name.is_dotted == is_go && **name.path.root() != *"loop" && !locals.iter().any(|local| **name.path.root() == **local)
     });
     found.into_iter().map(|name| (name.path, name.place)).collect()
 }
 
-struct Name {
+struct NamedPath {
     path: KeyPath,
     place: Range<usize>,
     is_dotted: bool,
@@ -123,7 +123,7 @@ enum Before {
 }
 
 /// What stands between the braces of a tag.
-struct Tag<'t> {
+struct TagReader<'t> {
     text: &'t str,
     at: usize,
     /// Where the tag stands in its template.
@@ -131,8 +131,8 @@ struct Tag<'t> {
     before: Before,
 }
 
-impl Tag<'_> {
-    fn read(mut self, found: &mut Vec<Name>, locals: &mut Vec<String>) {
+impl TagReader<'_> {
+    fn read(mut self, found: &mut Vec<NamedPath>, locals: &mut Vec<String>) {
         while let Some(char) = self.text[self.at..].chars().next() {
             match char {
                 '"' | '\'' => self.at = self.after_quote(char),
@@ -195,7 +195,7 @@ impl Tag<'_> {
         start..self.at
     }
 
-    fn word(&mut self, found: &mut Vec<Name>, locals: &mut Vec<String>) {
+    fn word(&mut self, found: &mut Vec<NamedPath>, locals: &mut Vec<String>) {
         let start = self.at;
         let place = self.name();
         let word = &self.text[place];
@@ -223,7 +223,7 @@ impl Tag<'_> {
     }
 
     /// Takes a path, as far as its parts are written.
-    fn path(&mut self, found: &mut Vec<Name>, start: usize, is_dotted: bool) {
+    fn path(&mut self, found: &mut Vec<NamedPath>, start: usize, is_dotted: bool) {
         let first = self.name();
         let mut segments = vec![Segment::Key(self.text[first].into())];
         loop {
@@ -246,7 +246,7 @@ impl Tag<'_> {
         }
         self.before = Before::Other;
         if let Some(path) = KeyPath::new(segments) {
-            found.push(Name { path, place: self.offset + start..self.offset + self.at, is_dotted });
+            found.push(NamedPath { path, place: self.offset + start..self.offset + self.at, is_dotted });
         }
     }
 }

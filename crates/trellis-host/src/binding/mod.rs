@@ -24,6 +24,8 @@ mod mcp;
 mod model;
 #[cfg(feature = "processes")]
 mod output;
+#[cfg(any(feature = "mcp", feature = "model"))]
+mod outwards;
 mod preflight;
 #[cfg(feature = "processes")]
 mod process;

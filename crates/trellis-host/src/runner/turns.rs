@@ -2,7 +2,7 @@
 //!
 //! Commands come before edits, so that an answer is taken by the program that asked for it; signals come before both.
 
-use std::{io, ops::ControlFlow};
+use std::{io, ops::ControlFlow, time::Duration};
 
 use tokio::{
     sync::mpsc::{self, error::TryRecvError},
@@ -197,6 +197,7 @@ impl<C: Console> Runner<C> {
         let awaited = Awaited::of(stop);
         let due = std::iter::once(waiting).chain(others).filter_map(|waiting| waiting.stop.acts_at()).min();
         let until = due.map(|due| Instant::now() + self.sessions.until(due));
+        let holds = std::iter::once(waiting).chain(others).any(|waiting| matches!(waiting.stop, Stop::Approve { .. }));
         let mut others = Some(others);
         loop {
             let left = stop.due().map(|due| self.sessions.until(due));
@@ -208,7 +209,16 @@ impl<C: Console> Runner<C> {
             again = true;
             let heard = match self.held.pop() {
                 Some(signal) => Heard::Signal(signal),
-                None => hear(&mut self.console, &mut self.signals, &mut self.edits, awaited, until).await?,
+                None => {
+                    let heard = hear(&mut self.console, &mut self.signals, &mut self.edits, awaited, until);
+                    // A call that is held may be decided elsewhere (language 11.5).
+                    let news = decided_elsewhere(&self.sessions, id, holds);
+                    tokio::select! {
+                        biased;
+                        heard = heard => heard?,
+                        () = news => Heard::TimeUp,
+                    }
+                }
             };
             let signal = match heard {
                 Heard::TimeUp => return Ok(Flow::Continue(Onward::Resume)),
@@ -273,6 +283,22 @@ async fn take_edit<C: Console>(console: &mut C, sessions: &Sessions, edited: &mu
             edited.broken = true;
             console.note(Note::Reload(&Reloaded::Broken { findings: &findings, since })).await?;
             Ok(false)
+        }
+    }
+}
+
+/// How often a store is asked whether somebody else decided about a held call.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Waits until the store has more of a session whose call is held; for ever where none is.
+async fn decided_elsewhere(sessions: &Sessions, id: &SessionId, holds: bool) {
+    if !holds {
+        return std::future::pending().await;
+    }
+    loop {
+        tokio::time::sleep(LOOK).await;
+        if sessions.has_news(id).await {
+            return;
         }
     }
 }

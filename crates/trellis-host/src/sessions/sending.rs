@@ -250,13 +250,25 @@ impl Sessions {
 
     /// Forgets a session that the store has more of.
     pub(super) async fn catch_up(&self, slot: &Slot) {
-        let next = slot.place.locked().running().filter(|running| running.is_stored).map(RunningSession::stored_to);
-        if let (Some(keeping), Some(next)) = (&self.keeping, next)
-            // A store that does not answer says so when there is something to append.
-            && keeping.store.records(&slot.id, next, 1).await.is_ok_and(|rows| !rows.is_empty())
-        {
+        if let Some(next) = self.news_of(slot).await {
             slot.outdated(next + 1);
         }
+    }
+
+    /// Whether the store has more of a session than is here: somebody else decided about a call, or went on with it.
+    pub async fn has_news(&self, id: &SessionId) -> bool {
+        match self.found(id) {
+            Some(slot) => self.news_of(&slot).await.is_some(),
+            None => false,
+        }
+    }
+
+    /// The number of the first record that only the store has.
+    async fn news_of(&self, slot: &Slot) -> Option<u64> {
+        let next = slot.place.locked().running().filter(|running| running.is_stored).map(RunningSession::stored_to)?;
+        // A store that does not answer says so when there is something to append.
+        let rows = self.keeping.as_ref()?.store.records(&slot.id, next, 1).await;
+        rows.is_ok_and(|rows| !rows.is_empty()).then_some(next)
     }
 
     /// Keeps what a turn said for the one that comes back.

@@ -7,7 +7,7 @@ use std::sync::{
 
 use trellis_core::{Input, SessionId, Start, Value};
 use trellis_host::{
-    Clock, Policy, Reply, SendError, Stop, Turn, Unbound,
+    Clock, JsonLines, Policy, Reply, Runner, SendError, Stop, Turn, Unbound,
     history::{History, HistoryError, Operator, Undecided},
     sessions::Drive,
     store::{MemoryStore, StoreError},
@@ -52,6 +52,28 @@ fn output(turn: &Turn) -> Option<Value> {
         Stop::Ended(ended) => ended.output.clone(),
         stop => panic!("{stop:?}"),
     }
+}
+
+// language 11.5: who shows a held call goes on when somebody decided elsewhere
+#[test]
+fn a_run_goes_on_when_its_held_call_is_approved_elsewhere() {
+    let (stage, made) = charging();
+    let store = Arc::new(MemoryStore::new());
+    run_timeless(async {
+        let sessions = Arc::into_inner(stage.stored(&store)).unwrap();
+        // Nobody writes anything.
+        let (_writer, reader) = tokio::io::duplex(64);
+        let console = JsonLines::new(tokio::io::BufReader::new(reader), Vec::new(), 4096);
+        let run = Runner::new(console, sessions).run(Start { session: Some(id()), ..Start::default() });
+        let decides = async {
+            tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+            let engine = stage.engine();
+            Operator::new(&*store, &engine, "graph", at(2000)).approve(&id(), None).await.unwrap();
+        };
+        let (outcome, ()) = tokio::join!(run, decides);
+        assert_eq!(outcome.unwrap().output, Some(Value::Int(7)));
+    });
+    assert_eq!(made.load(Ordering::Relaxed), 1);
 }
 
 fn undecided(error: HistoryError) -> Undecided {

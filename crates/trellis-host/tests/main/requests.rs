@@ -42,7 +42,7 @@ fn a_named_request_is_taken_once() {
         let text = |text: &str| Input::Text(text.into());
         assert!(matches!(sessions.send_by(&id, text("two"), request("one", "a")).await, Err(SendError::Refused(_))));
         let turn = sessions.send_by(&id, text("2"), request("one", "b")).await.unwrap();
-        assert_eq!((&*turn.said[0], turn.said[0].node.as_str(), turn.node.as_str()), ("How many more?\n", "more", "more"));
+        assert_eq!((&*turn.said[0].text, turn.said[0].node.as_str(), turn.node.as_str()), ("How many more?\n", "more", "more"));
         for sessions in [sessions, stage.stored(&store)] {
             let again = sessions.send_by(&id, text("2"), request("one", "b")).await;
             assert!(matches!(again, Err(SendError::Repeated(now)) if now.seq == turn.seq && now.stop == turn.stop));

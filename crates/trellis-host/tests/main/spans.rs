@@ -159,6 +159,33 @@ fn a_call_knows_the_name_of_its_span_before_it_runs() {
     assert_eq!((told.len(), told), (3, ended));
 }
 
+// world 9.15
+#[test]
+fn a_call_of_a_child_has_the_name_of_the_call_that_the_root_made() {
+    let graph = [
+        ("trellis.yaml", "bindings: {pay: {function: pay}}\n"),
+        ("start.md", "---\ndo: {graph: kid}\nto: end\non_error: end\n---\n"),
+        ("kid.md", "---\ndo: pay\non_error: end\n---\n"),
+        ("end.md", "Done.\n"),
+    ];
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&told);
+    let stage = Stage::new(&graph).function(move |bindings| {
+        let heard = Arc::clone(&heard);
+        bindings.function("pay", move |context, _| {
+            heard.lock().unwrap().extend(context.traceparent.as_deref().map(str::to_owned));
+            Ok::<_, trellis_core::ToolError>(Value::Null)
+        })
+    });
+    let kept = Continued::default();
+    let sessions = stage.sessions().hooks(Spans::new(kept.clone()));
+    run(sessions.start(Start::default())).unwrap();
+    drop(sessions);
+    let all = kept.0.all(4);
+    let call = all.iter().find(|ended| ended.line.starts_with("Call ")).unwrap();
+    assert_eq!(*told.lock().unwrap(), [format!("00-{:032x}-{:016x}-00", call.trace, call.id)], "{all:?}");
+}
+
 #[test]
 fn what_a_process_began_another_one_ends_under_the_same_name() {
     let store = Arc::new(MemoryStore::new());

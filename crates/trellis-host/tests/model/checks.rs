@@ -80,7 +80,7 @@ fn a_provider_of_several_bindings_is_told_once() {
     let models = |roles: &str| {
         format!(
             "models:\n  providers: {{ cloud: {{ openai: {{ env: TRELLIS_TEST_NO_SUCH_VARIABLE }} }}, house: {{ scripted: ./_model.yaml }} }}\n  \
-             roles: {{ one: [{{ provider: cloud, model: m }}, {{ provider: house }}], other: {roles} }}\nbindings:\n  a: {{ model: {{ role: one }} }}\n  \
+             roles: {{ one: [{{ provider: cloud, model: m }}, {{ provider: house }}], other: {roles} }}\nbindings:\n  ask: {{ model: {{ role: one }} }}\n  \
              b: {{ model: {{ role: other }} }}\n  c: {{ model: {{ role: one }} }}\n"
         )
     };
@@ -89,7 +89,10 @@ fn a_provider_of_several_bindings_is_told_once() {
     assert_eq!(found, [(Severity::Info, "the provider `cloud` is not set up".to_owned())]);
     // One of its roles has no other.
     let found = obstacles(&Stage::with(&models("[{ provider: cloud, model: n }]"), &files));
-    assert_eq!(found, [(Severity::Error, "`a` and 2 other bindings cannot be carried out: the provider `cloud` is not set up".to_owned())]);
+    assert_eq!(
+        found,
+        [(Severity::Error, "`ask` and 2 other bindings cannot be carried out: the provider `cloud` is not set up".to_owned())]
+    );
 }
 
 #[test]

@@ -52,5 +52,5 @@ pub(super) fn rename(state: &mut ServerState, params: &RenameParams) -> Answer {
     };
     refactored(graph.documents(), &change).map_err(refused)?;
     workspace_edit(graph, &change.edits, &change.files, &client)
-        .ok_or_else(|| Refusal::Refused("this editor cannot rename files in an edit: rename the file by hand, and lead to it".into()))
+        .ok_or_else(|| Refusal::Refused("this editor cannot move files in an edit: `trellis rename node OLD NEW` can".into()))
 }

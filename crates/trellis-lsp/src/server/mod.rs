@@ -164,7 +164,7 @@ impl Server<'_> {
             }
             Linked::Types(number, generation, types) => {
                 if let Some(graph) = self.state.workspace.numbered(number) {
-                    graph.typed(generation, types);
+                    graph.typed(generation, *types);
                 }
             }
         }

@@ -144,3 +144,58 @@ fn after_shutdown_nothing_is_answered_and_unknown_requests_are_refused() {
     client.notify("exit", json!(null));
     assert!(client.into_served().is_ok());
 }
+
+#[test]
+fn a_change_that_comes_to_the_same_text_keeps_the_list() {
+    let wrong = START.replace("to: greet", "to: gret");
+    let mut client = Client::new(&[("start.md", &wrong), ("greet.md", GREET)]);
+    client.open("start.md", &wrong);
+    let before = client.wait("start.md", |list| list.version == Some(1) && !list.diagnostics.is_empty());
+    let at = |character: u32| json!({ "line": 3, "character": character });
+    let there = json!({ "range": { "start": at(8), "end": at(8) }, "text": "x" });
+    let back = json!({ "range": { "start": at(8), "end": at(9) }, "text": "" });
+    client.change("start.md", 2, json!([there, back]));
+    let after = client.wait("start.md", |list| list.version == Some(2));
+    assert_eq!(after.lines(), before.lines());
+    client.leave().expect("it ends well");
+}
+
+#[test]
+fn odd_texts_places_and_addresses_break_nothing() {
+    let mut client = Client::new(&[("start.md", START), ("greet.md", GREET)]);
+    let far = json!({ "line": 4_000_000_000_u32, "character": 4_000_000_000_u32 });
+    client.change("start.md", 7, json!([{ "text": "nobody has it open" }]));
+    client.close("greet.md");
+    client.open("start.md", "\u{feff}---\r\nto: grüet 😀\r\n---\r\n");
+    client.wait("start.md", |list| list.version == Some(1) && !list.diagnostics.is_empty());
+    client.change("start.md", 2, json!([{ "range": { "start": far, "end": { "line": 0, "character": 0 } }, "text": "\r\n{{ \u{1f600}" }]));
+    client.wait("start.md", |list| list.version == Some(2));
+    for uri in ["untitled:1", "file:///nowhere/at/all.md", "http://x/start.md", "file:///%zz", ""] {
+        let params = json!({ "textDocument": { "uri": uri }, "position": far });
+        assert_eq!(client.request("textDocument/hover", params.clone()), Ok(json!(null)), "{uri}");
+        let item = json!({ "uri": uri, "languageId": "markdown", "version": 1, "text": "---\nto: [\n" });
+        client.notify("textDocument/didOpen", json!({ "textDocument": item }));
+        assert!(client.request("textDocument/completion", params).is_ok());
+        assert!(!client.lists.contains_key(uri));
+    }
+    client.notify("textDocument/didChange", json!({ "no": "such parameters" }));
+    client.notify("$/cancelRequest", json!({ "id": 99 }));
+    let own = json!({ "textDocument": { "uri": client.uri("start.md") }, "position": far });
+    for method in ["textDocument/completion", "textDocument/hover", "textDocument/definition", "textDocument/documentHighlight"] {
+        assert!(client.request(method, own.clone()).is_ok(), "{method}");
+    }
+    client.leave().expect("it ends well");
+}
+
+#[test]
+fn strict_settings_make_unchecked_reads_findings() {
+    let files = [
+        ("trellis.yaml", "bindings:\n  look:\n    parameters: { type: object }\n    function: true\n"),
+        ("start.md", "---\ndo: look\nsave_to: found\nto: show\n---\n"),
+        ("show.md", "---\n---\n{{ found.name }}\n"),
+    ];
+    let mut strict = Client::with(&files, capabilities(), json!({ "trellis": { "strict": true } }));
+    let list = strict.wait("show.md", |list| !list.diagnostics.is_empty());
+    assert!(list.lines()[0].contains("unchecked-read"), "{list:?}");
+    strict.leave().expect("it ends well");
+}

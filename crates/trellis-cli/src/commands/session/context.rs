@@ -19,7 +19,7 @@ use crate::{
     store_config::{StoreArgs, warn},
 };
 
-/// Which sessions are meant.
+/// The sessions that are meant.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct TargetArgs {
     #[arg(long, value_name = "PATH", help = DEFAULT_PATH)]
@@ -45,7 +45,7 @@ impl Use {
     }
 }
 
-/// How something is printed.
+/// The format of what is printed.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct OutputArgs {
     /// The format of the output

@@ -29,7 +29,7 @@ impl Flow {
     }
 
     fn give(&self, payload: &Value, options: &[&str]) -> Played {
-        self.play_with_children(&[&["--store", "memory"], options].concat(), Some(payload), &[], &mut |_| true)
+        self.play_in(&[&["--store", "memory"], options].concat(), Some(payload), &[], &[])
     }
 
     fn notes(&self) -> Option<String> {
@@ -75,7 +75,7 @@ fn every_node_has_its_context() {
     assert_eq!(context7["MERGE"], json!({ "library_id": "", "topic": "merge", "context": "" }));
 }
 
-/// 001, 3 to 5: the examples of the source document; requirements 001.7: the weighted sum.
+/// 001, 3 to 5: the examples of the document; requirements 001.7: the weighted sum.
 #[test]
 fn the_scores_of_the_document_ask_the_commander() {
     for (goodness, trinity, risk, decision) in [(0.9, 90.83, 10.0, "ASK_COMMANDER"), (0.91, 91.22, 9.0, "AUTO_RUN")] {
@@ -139,6 +139,9 @@ fn what_was_not_carried_out_says_why() {
     assert_eq!((late.code, &execute["status"]), (Some(1), &json!("fail")), "{late:#?}");
     assert!(execute["execution_time"].as_f64().unwrap() < 4.0);
     assert_eq!(flow.notes().as_deref(), Some("kept\n"));
+    let workspace = flow.path().join("_workspace").canonicalize().unwrap();
+    let works_there = |process: &fs::DirEntry| fs::read_link(process.path().join("cwd")).is_ok_and(|folder| folder == workspace);
+    assert!(!fs::read_dir("/proc").unwrap().flatten().any(|process| works_there(&process)), "no process is left");
 }
 
 /// Requirements 001.3 and 001.8: errors are collected; VERIFY fails, and ROLLBACK undoes.
@@ -162,12 +165,12 @@ fn the_commander_may_say_no() {
     let flow = court([0.95, 0.9, 0.85]);
     let payload = json!({ "command": "note buy lamps" });
     let session = ["--session", "s"];
-    let held = flow.play_with_children(&session, Some(&payload), &[], &mut |call| call["name"] != "skills.execute");
+    let held = flow.play_in(&session, Some(&payload), &[], &[]);
     assert!(held.of_type("APPROVAL").next().is_some() && flow.notes().is_none(), "{held:#?}");
     let call = held.of_type("APPROVAL").next().unwrap()["id"].as_str().unwrap();
     let denied = flow.trellis(&["session", "deny", "s", "--graph", ".", "--call", call]);
     assert_eq!(denied.code, Some(0), "{denied:?}");
-    let ended = flow.play_with_children(&session, None, &[], &mut |_| true);
+    let ended = flow.play_in(&session, None, &[], &[]);
     assert_eq!((ended.code, ended.end()["message"].as_str()), (Some(1), Some("the commander said no")), "{ended:#?}");
     assert!(ended.output()["outputs"].get("EXECUTE").is_none() && flow.notes().is_none());
 }
@@ -178,14 +181,13 @@ fn a_model_that_fails_is_a_warning() {
     let flow = court(SURE);
     let none = [("OPENAI_BASE_URL", "http://127.0.0.1:9/v1"), ("TRELLIS_SECRET_OPENAI", "none")];
     let payload = json!({ "command": "note buy lamps" });
-    let played = flow.play_with_children(&["--store", "memory"], Some(&payload), &none, &mut |_| true);
+    let played = flow.play(&payload, &none, &[]);
     assert_eq!((played.code, &played.output()["status"]), (Some(0), &json!("success")), "{played:#?}");
     let warnings = played.output()["metadata"]["warnings"].as_array().unwrap();
     assert_eq!((warnings.len(), &played.output()["errors"]), (3, &json!([])), "{warnings:#?}");
 
     // Nothing set up is none.
-    let project = fs::read_to_string(flow.path().join("trellis.yaml")).unwrap();
-    flow.write("trellis.yaml", project.replace(", { provider: script }", "").as_bytes());
+    flow.edit("trellis.yaml", ", { provider: script }", "");
     let played = flow.command("note buy lamps");
     assert_eq!(played.output()["metadata"]["warnings"], json!([]), "{played:#?}");
 }
@@ -198,4 +200,40 @@ fn without_its_context_nothing_runs() {
     let played = flow.command("note buy lamps");
     assert_eq!((played.code, &played.end()["reason"]), (Some(1), &json!("failed")), "{played:#?}");
     assert!(played.calls().iter().all(|(name, _)| *name != "skills.execute") && flow.notes().is_none());
+}
+
+/// A model of the pillar of beauty that waits for the file `go` where `HOLD` is set.
+const PATIENT: &str = r#"#!/bin/sh
+cat >/dev/null
+for _ in $(seq 600); do
+    [ -n "$HOLD" ] && [ ! -e go ] && sleep 0.1
+done
+echo '{"content": "{\"score\": 0.9}"}'
+"#;
+
+/// World D: "Killed while two pillars are done: the third alone runs again."
+#[test]
+fn pillars_that_are_done_are_not_asked_again() {
+    let flow = court(SURE);
+    flow.write("model.sh", PATIENT.as_bytes());
+    flow.edit("trellis.yaml", "  roles:", "    patient: { process: [sh, model.sh] }\n  roles:");
+    flow.edit("trellis.yaml", "    beauty:", "    beauty: [{ provider: patient }]\n    unused:");
+    let (session, payload) = (["--session", "s"], json!({ "command": "note buy lamps" }));
+    let (mut last, mut done) = (Vec::new(), 0);
+    // The last that a pillar calls is the context of its last node.
+    let cut = flow.watch(&session, Some(&payload), &[("HOLD", "1")], &mut |line| {
+        let call = &line["payload"];
+        if call["name"] == "add" && call["args"]["node"] == "pillars/done" {
+            last.push(call["id"].clone());
+        }
+        done += usize::from(line["type"] == "TOOL_RESULT" && last.contains(&call["id"]));
+        done < 2
+    });
+    assert_eq!((cut.code, done, flow.notes()), (None, 2, None), "{cut:#?}");
+    flow.write("go", b"");
+    let resumed = flow.watch(&session, None, &[], &mut |_| true);
+    assert_eq!(resumed.output()["status"], "success", "{resumed:#?}");
+    let judged: Vec<&str> = resumed.calls().into_iter().map(|(name, _)| name).filter(|name| name.ends_with("_model")).collect();
+    assert_eq!((judged, flow.notes().as_deref()), (vec!["beauty_model"], Some("buy lamps\n")), "{resumed:#?}");
+    assert_eq!(resumed.output()["scores"], json!({ "TRUTH": 0.95, "GOODNESS": 0.95, "BEAUTY": 0.9 }));
 }

@@ -47,7 +47,7 @@ impl Peer {
         let base = format!("{}/v1", self.origin);
         let variables = [("OPENAI_BASE_URL", base.as_str()), ("TRELLIS_SECRET_OPENAI", "none"), ("OPENAI_MODEL", "gpt-4o")];
         let context = json!({ "session_id": " s1 ", "text": text });
-        flow.play_with_children(&["--store", "memory"], Some(&context), &variables, &mut |_| true)
+        flow.play_in(&["--store", "memory"], Some(&context), &variables, &[])
     }
 
     /// What it was asked, in order.
@@ -114,9 +114,7 @@ fn an_endpoint_that_fails_fails_the_turn() {
         { "match": { "userMessage": "Which goal" }, "response": { "error": { "message": "down", "type": "server_error" }, "status": 500 } },
     ]));
     let flow = Flow::copy("atod");
-    let project = std::fs::read_to_string(flow.path().join("trellis.yaml")).unwrap();
-    let retried = project.replace("timeout: 30s", "timeout: 30s, retry: { max: 2, base: 10ms }");
-    flow.write("trellis.yaml", retried.replace("    timeout: 30s, retry", "    timeout: 30s\n    retry").as_bytes());
+    flow.edit("trellis.yaml", "planner_model: {", "planner_model: { retry: { max: 2, base: 10ms },");
     let played = peer.turn(&flow, "Do you have a desk lamp?");
     let results = played.results("planner_model");
     let codes: Vec<&str> = results.iter().filter_map(|result| result["error"]["code"].as_str()).collect();

@@ -3,16 +3,15 @@
 
 mod atod;
 mod chancellor;
-mod children;
 mod http;
 mod toolflow;
 
 use std::{
     fs,
-    io::Write as _,
+    io::{BufRead as _, BufReader, Write as _},
     ops::Deref,
     path::{Path, PathBuf},
-    process::Stdio,
+    process::{Child, Stdio},
 };
 
 use serde_json::Value;
@@ -55,16 +54,49 @@ impl Flow {
     }
 
     fn play_in(&self, options: &[&str], context: Option<&Value>, variables: &[(&str, &str)], answers: &[Value]) -> Played {
-        let context = context.map(Value::to_string);
-        let given = context.iter().flat_map(|context| ["--context", context]);
-        let args: Vec<&str> = ["run", "--json", "."].into_iter().chain(options.iter().copied()).chain(given).collect();
-        let mut child = self.command(&args).envs(variables.iter().copied()).stdin(Stdio::piped()).spawn().unwrap();
+        let mut child = self.start(options, context, variables);
         let lines: String = answers.iter().map(|answer| format!("{answer}\n")).collect();
         // A program that ends before it has read everything is no failure of the test.
         let _ = child.stdin.take().unwrap().write_all(lines.as_bytes());
         let ran = finish(child);
         let lines = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         Played { lines, code: ran.code, err: ran.err }
+    }
+
+    /// Runs it without answers. `hears` gets each line, and says whether the run goes on or is killed.
+    fn watch(
+        &self,
+        options: &[&str],
+        context: Option<&Value>,
+        variables: &[(&str, &str)],
+        hears: &mut dyn FnMut(&Value) -> bool,
+    ) -> Played {
+        let mut child = self.start(options, context, variables);
+        drop(child.stdin.take());
+        let mut lines = Vec::new();
+        for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+            lines.push(serde_json::from_str(&line.unwrap()).unwrap());
+            if !hears(lines.last().unwrap()) {
+                child.kill().unwrap();
+                break;
+            }
+        }
+        let ended = child.wait_with_output().unwrap();
+        Played { lines, code: ended.status.code(), err: String::from_utf8(ended.stderr).unwrap() }
+    }
+
+    fn start(&self, options: &[&str], context: Option<&Value>, variables: &[(&str, &str)]) -> Child {
+        let context = context.map(Value::to_string);
+        let given: Vec<&str> = context.iter().flat_map(|context| ["--context", context]).collect();
+        let args = [&["run", "--json", "."], options, &given].concat();
+        self.command(&args).envs(variables.iter().copied()).stdin(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// Replaces a part of a file.
+    fn edit(&self, file: &str, from: &str, to: &str) {
+        let before = fs::read_to_string(self.path().join(file)).unwrap();
+        assert!(before.contains(from), "`{file}` has no `{from}`");
+        self.write(file, before.replace(from, to).as_bytes());
     }
 }
 

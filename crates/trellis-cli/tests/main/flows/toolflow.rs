@@ -185,10 +185,7 @@ fn close_candidates_and_vague_prompts_are_a_floor() {
     let close = |house: House| {
         let candidates = json!([{ "skill_id": "tidy_logs", "score_hint": 0.5 }, { "skill_id": "count_words", "score_hint": 0.46 }]);
         house.0.write("lib/fixed.jinja", format!("{{% set result = {{\"candidates\": {candidates}}} %}}").as_bytes());
-        let project = fs::read_to_string(house.0.path().join("trellis.yaml")).unwrap();
-        let fixed = project.replace("{ builtin: skills.search, workspace: _workspace }", "{ compute: lib/fixed.jinja }");
-        assert_ne!(fixed, project);
-        house.0.write("trellis.yaml", fixed.as_bytes());
+        house.0.edit("trellis.yaml", "{ builtin: skills.search, workspace: _workspace }", "{ compute: lib/fixed.jinja }");
         house
     };
     let house = close(House::scored(95.0, 12));
@@ -290,10 +287,8 @@ fn whenever_the_host_is_killed_files_are_all_before_or_all_after() {
         ("verify", "verify: [./bin/tidy_logs, verify]", format!("verify: [sh, -c, '{half} verify']")),
     ] {
         let house = House::scored(95.0, 12);
-        let card = fs::read_to_string(house.0.path().join("_skills/tidy_logs.md")).unwrap();
-        let mortal = card.replace(from, &to);
-        assert_ne!(mortal, card);
-        house.0.write("_skills/tidy_logs.md", mortal.replace("backup: [logs, archive]", "backup: [logs, archive, 1.log]").as_bytes());
+        house.0.edit("_skills/tidy_logs.md", from, &to);
+        house.0.edit("_skills/tidy_logs.md", "backup: [logs, archive]", "backup: [logs, archive, 1.log]");
         let context = json!({ "user_prompt": "tidy the logs", "risk_score": 3 });
         let died = house.0.play_in(&["--session", "s"], Some(&context), &[], &[]);
         assert_eq!(died.code, None, "{stage}: it was killed: {died:#?}");

@@ -77,6 +77,7 @@ pub(super) const EFFECTS: [(&str, Effect); 3] =
 struct CallParts {
     callee: Option<CalleeSyntax>,
     composite: CompositeSyntax,
+    calls_graph: bool,
 }
 
 impl<'t> Decoder<'t, '_> {
@@ -106,7 +107,9 @@ impl<'t> Decoder<'t, '_> {
             };
             return Some(bare(key, value.span, callee));
         };
-        let mut parts = CallParts::default();
+        // What a graph is called with is the context of its session, where nothing secret stands (language 3.6).
+        let calls_graph = entry_of(value, "graph").is_some();
+        let mut parts = CallParts { calls_graph, ..CallParts::default() };
         let mut call = bare(key, value.span, CalleeSyntax::Parallel(Vec::new(), CompositeSyntax::default()));
         let mut metadata = None;
         let seen = self.each(entries, form, |decoder, key, entry| match key {
@@ -143,7 +146,7 @@ impl<'t> Decoder<'t, '_> {
                     parts.callee = callee;
                 }
             }
-            "args" => call.args = self.shape_map(key, true, value),
+            "args" => call.args = self.shape_map(key, !parts.calls_graph, value),
             "body" => call.body = self.name(key, value).map(|name| name.map(Key::from)),
             "timeout" => call.timeout = self.duration(key, false, value),
             "retry" => call.retry = self.retry(value),

@@ -10,17 +10,14 @@ use serde::{
     Deserialize, Deserializer,
     de::{Error as _, MapAccess, Visitor, value::MapAccessDeserializer},
 };
-use trellis_core::{
-    Diagnostic, Document, Value,
-    diagnostic::did_you_mean,
-    syntax::{document::Content, project::HostConfig},
-};
+use trellis_core::{Diagnostic, Document, Value, diagnostic::did_you_mean, syntax::project::HostConfig};
 
 use super::{
     super::{
         config::{ConfigReader, given},
         kind::Site,
         limits::CallLimits,
+        outwards::{folder_of, outwards},
     },
     config::ServerConfig,
 };
@@ -44,7 +41,7 @@ pub(super) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<(Se
     let help = |_: &str, _: &str| Some("write `server/tool`, or `{ server: …, tool: … }`".to_owned());
     let ToolName { server, tool } = reader.read::<McpSyntax>(help).mcp?;
     let Some((config, folder)) = find_server(site.documents, site.root, site.folder, &server) else {
-        let known = outwards(site.documents, site.root, site.folder).flat_map(|(config, _)| servers(config));
+        let known = outwards(site.documents, site.root).flat_map(|(config, _)| servers(config));
         let known: Vec<String> = known.collect();
         let help = did_you_mean(&server, known.iter().map(String::as_str));
         let help = help.unwrap_or_else(|| "define it: `servers: { NAME: { process: [command, …] } }`".to_owned());
@@ -68,22 +65,8 @@ pub(super) fn find_server<'d>(
     folder: &'d Path,
     name: &str,
 ) -> Option<(&'d HostConfig, PathBuf)> {
-    outwards(documents, root, folder).find(|(config, _)| config.at(&["servers", name]).is_some())
-}
-
-/// Returns the parts of project files that are for hosts: those of a graph, then outwards.
-fn outwards<'d>(documents: &'d [Arc<Document>], root: &'d str, folder: &'d Path) -> impl Iterator<Item = (&'d HostConfig, PathBuf)> {
-    let roots =
-        std::iter::successors(Some(root), |root| (!root.is_empty()).then(|| root.rsplit_once('/').map_or("", |(around, _)| around)));
-    roots.enumerate().flat_map(move |(depth, root)| {
-        let folder = folder.ancestors().nth(depth).unwrap_or(folder).to_owned();
-        let own = documents.iter().filter(move |document| document.path.rsplit_once('/').map_or("", |(folder, _)| folder) == root);
-        let configs = own.filter_map(|document| match &document.content {
-            Content::Project(project) | Content::Nodes(_, project) => Some(&project.host),
-            _ => None,
-        });
-        configs.map(move |config| (config, folder.clone()))
-    })
+    let (config, outer) = outwards(documents, root).find(|(config, _)| config.at(&["servers", name]).is_some())?;
+    Some((config, folder_of(outer, root, folder)))
 }
 
 /// The names of the servers that a file defines.

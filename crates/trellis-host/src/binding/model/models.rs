@@ -1,10 +1,6 @@
 //! `models:` of a project: providers and roles (world 9.20, 9.22).
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use trellis_core::{
     Code, Diagnostic, Document, Value,
@@ -24,6 +20,7 @@ use crate::binding::process::{Process, config::program};
 use crate::{
     binding::{
         config::{ConfigReader, span_of},
+        outwards::{folder_of, outwards},
         sealed::SealedTexts,
     },
     http::{HttpRequest, unprotected},
@@ -72,39 +69,15 @@ pub(super) struct Models<'m> {
 type Faults = Vec<Diagnostic>;
 
 impl<'m> Models<'m> {
-    /// The configurations that the graph sees, innermost first, with their roots.
-    fn configs(&self) -> impl Iterator<Item = (&'m HostConfig, String)> {
-        let mut root = Some(self.root.to_owned());
-        let roots = std::iter::from_fn(move || {
-            let here = root.take()?;
-            root = (!here.is_empty()).then(|| here.rsplit_once('/').map_or("", |(around, _)| around).to_owned());
-            Some(here)
-        });
-        let documents = self.documents;
-        roots.flat_map(move |root| {
-            let here = documents.iter().filter_map(move |document| {
-                let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-                let (Content::Project(project) | Content::Nodes(_, project)) = &document.content else { return None };
-                (folder == root).then(|| (&project.host, root.clone()))
-            });
-            here.collect::<Vec<_>>()
-        })
-    }
-
-    pub(super) fn find(&self, section: &str, name: &str) -> Option<(&'m HostConfig, String)> {
-        self.configs().find(|(config, _)| config.at(&["models", section, name]).is_some())
+    pub(super) fn find(&self, section: &str, name: &str) -> Option<(&'m HostConfig, &'m str)> {
+        outwards(self.documents, self.root).find(|(config, _)| config.at(&["models", section, name]).is_some())
     }
 
     pub(super) fn names(&self, section: &str) -> Vec<String> {
         let named = |config: &HostConfig| config.at(&["models", section]).and_then(Value::as_map).cloned().unwrap_or_default();
-        self.configs().flat_map(|(config, _)| named(config).keys().map(ToString::to_string).collect::<Vec<_>>()).collect()
-    }
-
-    /// The folder of a graph around this one.
-    fn folder_of(&self, root: &str) -> PathBuf {
-        let depth = |root: &str| root.split('/').filter(|part| !part.is_empty()).count();
-        let up = depth(self.root).saturating_sub(depth(root));
-        self.folder.ancestors().nth(up).unwrap_or(self.folder).to_owned()
+        outwards(self.documents, self.root)
+            .flat_map(|(config, _)| named(config).keys().map(ToString::to_string).collect::<Vec<_>>())
+            .collect()
     }
 
     /// Returns whether a path of a file in `root` is one that the graph reads: a node, a library or a project file. A page is none.
@@ -125,7 +98,7 @@ impl<'m> Models<'m> {
         for LinkKeys { provider, model, max_tokens, temperature } in self.links(config, role)? {
             let name = provider.unwrap_or_default();
             let (config, root) = self.find("providers", &name).ok_or_else(Vec::new)?;
-            let (provider, found) = self.provider(config, &root, &name);
+            let (provider, found) = self.provider(config, root, &name);
             chain.push(ChainLink { provider: Arc::new(provider.ok_or(found)?), model, max_tokens, temperature });
         }
         Ok(chain)
@@ -216,7 +189,7 @@ impl<'m> Models<'m> {
             let written = config.at(&["models", "providers", name, key]);
             SealedTexts::read(config, &format!("models.providers.{name}.{key}"), written)
         };
-        let folder = self.folder_of(root);
+        let folder = folder_of(root, self.root, self.folder);
         let timeout = keys.timeout.as_ref().map(|wait| wait.0);
         let kind = if keys.openai.is_some() {
             endpoint(reader, keys, &folder, name, sealed)?

@@ -24,6 +24,16 @@ use crate::{
     },
 };
 
+/// Offers that are sent at most; of more, the client asks again as soon as a letter is typed.
+const MOST: usize = 500;
+
+/// Returns true if a name has the letters that are typed, in order.
+fn holds(name: &str, typed: &str) -> bool {
+    let name = name.to_lowercase();
+    let mut letters = name.chars();
+    typed.chars().all(|wanted| letters.any(|letter| letter == wanted))
+}
+
 /// A name that may stand at the cursor.
 #[derive(Default)]
 struct Offer {
@@ -93,8 +103,10 @@ pub(super) fn complete(state: &mut ServerState, params: &CompletionParams) -> Op
     let (mut offers, span) = offers(&mut desk, text.as_str(), offset);
     offers.sort_by(|a, b| (a.rank, &a.label).cmp(&(b.rank, &b.label)));
     offers.dedup_by(|a, b| a.label == b.label);
+    let is_incomplete = offers.len() >= MOST;
+    offers.truncate(MOST);
     let items = offers.into_iter().enumerate().map(|(at, offer)| item(offer, at, span, &text, &client)).collect();
-    Some(CompletionList { is_incomplete: false, items, ..CompletionList::default() })
+    Some(CompletionList { is_incomplete, items, ..CompletionList::default() })
 }
 
 /// Returns the offers at the cursor, and the span that they replace.

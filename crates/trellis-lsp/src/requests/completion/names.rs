@@ -6,7 +6,7 @@ use trellis_core::{
     template::builtins::{self, Builtin},
 };
 
-use super::{Desk, Offer};
+use super::{Desk, Offer, holds};
 use crate::wire::CompletionItemKind;
 
 /// Returns the targets as they would be written here, the nearest first.
@@ -14,9 +14,13 @@ pub(super) fn targets(desk: &mut Desk<'_>, is_call: bool) -> Vec<Offer> {
     let (folder, graph) = desk.scope();
     let index = desk.graph.index();
     let mut offers = Vec::new();
-    let seen = |node: &NodeEntry| is_call || node.graph == graph;
+    let typed = desk.context.prefix.rsplit('/').next().unwrap_or_default().to_lowercase();
+    let seen = |node: &NodeEntry| (is_call || node.graph == graph) && holds(node.id.as_str(), &typed);
+    let mut near: Vec<NodeEntry> = index.nodes().into_iter().filter(seen).collect();
+    near.sort_by_cached_key(|node| (node.id.folder() != folder, node.id.as_str().len()));
+    near.truncate(super::MOST);
     let nodes: Vec<(String, NodeEntry)> =
-        index.nodes().into_iter().filter(seen).filter_map(|node| Some((index.shortest(&node, &folder, graph, is_call)?, node))).collect();
+        near.into_iter().filter_map(|node| Some((index.shortest(&node, &folder, graph, is_call)?, node))).collect();
     for (name, node) in nodes {
         let far = if node.id.folder() == folder { 0 } else { 1 + name.matches('/').count() };
         let body = desk

@@ -28,7 +28,7 @@ pub(super) enum SavedEntry {
         size: u64,
         crc: u32,
         copy: usize,
-        /// When it was written; backups of earlier versions do not say.
+        /// The time at which it was written; backups of earlier versions do not say.
         #[serde(default)]
         modified: Option<SystemTime>,
     },
