@@ -24,6 +24,7 @@ mod predicate;
 mod requests;
 mod ruling;
 mod scheduler;
+mod send_error;
 mod sending;
 mod signal;
 mod slot;
@@ -56,8 +57,9 @@ use self::{
 pub use self::{
     policy::{Policy, Unbound, UnknownFunctions, Vetoed},
     scheduler::{Drive, DriveError, Driven},
+    send_error::SendError,
     stopping::Stopped,
-    turn::{MAX_HAPPENED, Reply, Said, SendError, Sent, SessionEvent, Stop, Turn, Waiting},
+    turn::{MAX_HAPPENED, Reply, Said, Sent, SessionEvent, Stop, Turn, Waiting},
 };
 use crate::{
     binding::Bindings,

@@ -3,19 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use trellis_core::{
-    Context, Input, Mapping, NavigateError, NodeId, SessionId, SignalName, ToolResult,
-    engine::{Call, EndView, Request, StartError, Unanswered},
+    Context, Input, Mapping, NodeId, SessionId, ToolResult,
+    engine::{Call, EndView, Request, Unanswered},
     id::CallId,
-    program::KeyExcess,
 };
 
-use crate::{
-    binding::Delta,
-    journal::Record,
-    policy::Decided,
-    session::{Session, SessionError},
-    store::{BadName, SessionStatus, StoreError},
-};
+use crate::{binding::Delta, journal::Record, policy::Decided, session::Session, store::SessionStatus};
 
 /// Where a session stopped, and what it said on the way.
 #[derive(Clone, Debug, PartialEq)]
@@ -350,90 +343,4 @@ impl SessionEvent {
             event => (None, event),
         }
     }
-}
-
-/// Why a session did not go on.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SendError {
-    /// There is no such session.
-    #[error("there is no session `{0}`")]
-    Unknown(SessionId),
-    /// There is one of that name.
-    #[error("there is a session `{0}` already")]
-    Exists(SessionId),
-    /// It could not begin; nothing was kept.
-    #[error(transparent)]
-    Start(#[from] StartError),
-    /// A signal came before the session began.
-    #[error("the session has not begun; nothing handles the signal `{0}`")]
-    NotBegun(SignalName),
-    /// It has no such child that is alive.
-    #[error("the session has no child `{0}` that is alive")]
-    UnknownChild(SessionId),
-    /// The engine refused what was sent.
-    #[error(transparent)]
-    Refused(#[from] NavigateError),
-    /// Something else is awaited.
-    #[error("{expected} is awaited, not {got}")]
-    NotAwaited {
-        /// What is.
-        expected: String,
-        /// What came.
-        got: String,
-    },
-    /// Something else is asked since the turn that it answers; nothing was taken.
-    #[error("this answers an earlier question; the session went on since, and asks something else now")]
-    Stale(Box<Turn>),
-    /// This request was taken before; nothing was done now. With where the session is.
-    #[error("this request was taken before")]
-    Repeated(Box<Turn>),
-    /// Another request had this name.
-    #[error("another request to session `{0}` had this key; a key names one request")]
-    KeyReused(SessionId),
-    /// The time was up before the answer came; nothing was taken. With where the session is now.
-    #[error("the time was up; the session went on without an answer")]
-    TooLate(Box<Turn>),
-    /// The keys cannot be set.
-    #[error("the context cannot hold `{0}`: it is a reserved name")]
-    Reserved(Arc<str>),
-    /// The keys, or the context with them, are above a bound.
-    #[error(transparent)]
-    Excess(#[from] KeyExcess),
-    /// It cannot advance, and stays where it is.
-    #[error(transparent)]
-    Stuck(#[from] SessionError),
-    /// Its name is none that a session can have.
-    #[error(transparent)]
-    BadName(#[from] BadName),
-    /// The store has a session of that name, of another graph.
-    #[error("session `{session}` walks the graph `{graph}`, not `{here}`")]
-    OtherGraph {
-        /// The session.
-        session: SessionId,
-        /// Its graph.
-        graph: Arc<str>,
-        /// The graph here.
-        here: Arc<str>,
-    },
-    /// Its graph was edited, and it fits the graph no longer.
-    #[error("session `{session}` cannot go on: {why}")]
-    Unfit {
-        /// The session.
-        session: SessionId,
-        /// What is in the way.
-        why: String,
-    },
-    /// It could not be loaded, or what happened could not be stored and did not happen. After a conflict, somebody else went on with it.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// It takes nothing new any more: [`crate::Sessions::stop`].
-    #[error("the host is stopping; send it again when it is back")]
-    Stopping,
-    /// Something in it panicked; it is loaded anew the next time, where there is a store.
-    #[error("a bug stopped the session: {0}")]
-    Panicked(String),
-    /// It was told to stop, and stays where it is.
-    #[error("the session was stopped where it is")]
-    Stopped,
 }
