@@ -29,7 +29,7 @@ impl Lsp {
                 "an editor starts `trellis lsp` and talks to it\n`editors/README.md` shows how to set one up; `trellis check --watch` reports to a terminal"
             );
         }
-        trellis_lsp::serve_stdio(|documents| check_bindings(documents))?;
+        trellis_lsp::serve_stdio(check_bindings)?;
         Ok(Exit::Fine)
     }
 }

@@ -42,6 +42,9 @@ pub(crate) fn fit(engine: &Engine, here: &Snapshot, changed: ChangedCall) -> Res
     Ok(Fitted { state, moved, children })
 }
 
+/// Where one session stands, and where it was, if it moved.
+type FittedState = (State, Option<(NodeId, Moved)>);
+
 /// Fits one session, whose children fit already.
 fn fit_one(
     engine: &Engine,
@@ -49,7 +52,7 @@ fn fit_one(
     below: &[SessionId],
     children: &mut BTreeMap<SessionId, ChildState>,
     changed: ChangedCall,
-) -> Result<(State, Option<(NodeId, Moved)>), Vec<Blocker>> {
+) -> Result<FittedState, Vec<Blocker>> {
     let first = adopted(engine, state.clone(), changed)?;
     let leaves = matches!(first.1, Some((_, Moved::Vanished | Moved::Again)));
     let left: Vec<SessionId> = below.iter().filter(|child| leaves && children.contains_key(*child)).cloned().collect();
@@ -61,7 +64,7 @@ fn fit_one(
     adopted(engine, taken_over, changed)
 }
 
-fn adopted(engine: &Engine, state: State, changed: ChangedCall) -> Result<(State, Option<(NodeId, Moved)>), Vec<Blocker>> {
+fn adopted(engine: &Engine, state: State, changed: ChangedCall) -> Result<FittedState, Vec<Blocker>> {
     match engine.adopt_deciding(state, changed) {
         Adopted::Kept(state) => Ok((state, None)),
         Adopted::Moved { state, from, why } => Ok((state, Some((from, why)))),

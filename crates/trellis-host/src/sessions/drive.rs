@@ -198,7 +198,10 @@ impl Sessions {
         }
         self.tell_in(slot, child, SessionEvent::Returned(Arc::clone(call), result.clone()));
         // It may be none of a call that the session still knows.
-        self.running(slot, |running| Ok(drop(running.session.send_result(result))))
+        self.running(slot, |running| {
+            running.session.send_result(result).ok();
+            Ok(())
+        })
     }
 
     /// Begins the child of a call, unless that is refused.

@@ -21,10 +21,10 @@ mod pausing;
 mod persistence;
 mod policy;
 mod predicate;
-mod refusal;
 mod requests;
 mod ruling;
 mod scheduler;
+mod send_error;
 mod sending;
 mod signal;
 mod slot;
@@ -56,8 +56,8 @@ use self::{
 };
 pub use self::{
     policy::{Policy, Unbound, UnknownFunctions, Vetoed},
-    refusal::SendError,
     scheduler::{Drive, DriveError, Driven},
+    send_error::SendError,
     stopping::Stopped,
     turn::{MAX_HAPPENED, Reply, Said, Sent, SessionEvent, Stop, Turn, Waiting},
 };

@@ -1,4 +1,4 @@
-//! Why a session did not go on.
+//! Why a session did not go on with what it was sent.
 
 use std::sync::Arc;
 
