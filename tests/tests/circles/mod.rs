@@ -55,11 +55,6 @@ const ALLOWED: &[Allowed] = &[
         why: "a store keeps records, and a journal that comes back from one lacks what was redacted there",
     },
     Allowed {
-        folder: "trellis-host::sessions",
-        siblings: &["drive", "persistence", "predicate", "scheduler", "slot"],
-        why: "one state machine: every turn is stored, and what is stored leads to the next turn",
-    },
-    Allowed {
         folder: "trellis-tests::harness",
         siblings: &["journal", "transcript"],
         why: "a transcript is compared together with the journal that it wrote",

@@ -1,9 +1,9 @@
 //! What a session asks, and what changes that from outside: another program, keys that are supplied, what is asked for in between.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use trellis_core::{
-    Engine, Mapping, Next, SessionId,
+    Engine, Mapping, Next, NodeId, SessionId,
     engine::{ChangedCall, Moved, View},
     program::KeyExcess,
 };
@@ -11,7 +11,6 @@ use trellis_core::{
 use super::{Adoption, Fitted, Happened, Session, fit};
 use crate::{
     journal::{ChildState, Entry, Needs, RequestKey},
-    sessions::Said,
     store::{ChildSnapshot, restore, whole},
 };
 
@@ -148,10 +147,10 @@ impl Session {
     }
 
     /// What the current entering of a session of the tree said last.
-    pub(crate) fn last_said(&self, child: Option<&SessionId>) -> Option<Said> {
+    pub(crate) fn last_said(&self, child: Option<&SessionId>) -> Option<(NodeId, Arc<str>)> {
         let text = self.walk_of(child)?.words.clone()?;
         let node = self.here.of_child(child)?.state.current_node_id.clone();
-        Some(Said { child: child.cloned(), node, text })
+        Some((node, text))
     }
 
     /// Takes what the node says for said already: whoever answers has seen it.

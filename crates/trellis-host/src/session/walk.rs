@@ -14,7 +14,7 @@ use super::{HISTORY, Halt, Happened, HeldInput, Session, SessionError, Walk};
 use crate::{journal::Entry, store::Snapshot};
 
 /// A step and what it leaves.
-struct Taken {
+struct TakenStep {
     /// The children that are left by it, each behind its caller, and the state that took over what they did.
     left: Vec<SessionId>,
     left_by: Option<Step>,
@@ -154,17 +154,17 @@ impl Session {
     }
 
     /// The step of an input. Where it leaves children, they are left first: what they did and did not undo is there when it moves.
-    fn taken(&self, child: Option<&SessionId>, input: &Input, answers: &Answers) -> Result<Taken, NavigateError> {
+    fn taken(&self, child: Option<&SessionId>, input: &Input, answers: &Answers) -> Result<TakenStep, NavigateError> {
         let state = &self.here.of_child(child).ok_or_else(gone)?.state;
         if let Some(step) = self.late_of_left(state, input) {
-            return Ok(Taken { left: Vec::new(), left_by: None, step });
+            return Ok(TakenStep { left: Vec::new(), left_by: None, step });
         }
         let navigate = |state: &State| match answers.is_empty() {
             true => self.engine.navigate(state, input.clone()),
             false => self.engine.answering(answers.clone()).navigate(state, input.clone()),
         };
         if self.here.children.is_empty() {
-            return Ok(Taken { left: Vec::new(), left_by: None, step: navigate(state)? });
+            return Ok(TakenStep { left: Vec::new(), left_by: None, step: navigate(state)? });
         }
         let mut left = self.left_by_result(child, input);
         loop {
@@ -172,13 +172,13 @@ impl Session {
             let step = navigate(left_by.as_ref().map_or(state, |step| &step.state))?;
             let more = self.left_in(child, &step.state, input, &left);
             if more.is_empty() {
-                return Ok(Taken { left, left_by, step });
+                return Ok(TakenStep { left, left_by, step });
             }
             left = self.in_order(child, left.into_iter().chain(more).collect());
         }
     }
 
-    fn accept(&mut self, child: Option<&SessionId>, input: Input, Taken { left, left_by, step }: Taken) {
+    fn accept(&mut self, child: Option<&SessionId>, input: Input, TakenStep { left, left_by, step }: TakenStep) {
         if let Some(left_by) = left_by {
             self.part_with(child, left, left_by);
         }

@@ -15,34 +15,16 @@ use trellis_core::{NodeId, SessionId, ToolOutcome, ToolResult, engine::Call};
 use super::{
     SendError, SessionEvent, Sessions, Stop, Turn, Waiting,
     front::{Front, Need, NeedKind},
-    persistence::Pace,
+    persistence::KeepPoint,
     predicate::PredicateAnswer,
+    rest::{RestPoint, SleepPolicy},
     scheduler::Seat,
     slot::{PanicSafeLock, RunningSession, Slot, SlotState},
-    works::{Carried, Subject, Work, Works},
+    works::{Carried, RunningWork, Subject, Works},
 };
 
-/// Whether somebody waits while a session sleeps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SleepPolicy {
-    /// It is slept until it is over, and calls are carried out.
-    Whole,
-    /// What sleeps, and what is carried out, is left to whoever wakes sessions.
-    Brief,
-    /// What sleeps is left alone.
-    None,
-}
-
-/// Where a session came to rest.
-#[expect(clippy::large_enum_variant, reason = "it is handed on at once")]
-pub(super) enum RestPoint {
-    Stopped(Turn),
-    /// It goes on by itself then.
-    Asleep(u64),
-}
-
 /// What somebody else must do, by the name of the call or question that it is about.
-type Stops = BTreeMap<String, Stop>;
+type StopsById = BTreeMap<String, Stop>;
 
 impl Sessions {
     /// Goes on until somebody else is needed.
@@ -76,13 +58,13 @@ impl Sessions {
         if seat.is_some() && self.is_paused(&slot.id) {
             return Err(SendError::Stopped);
         }
-        let (mut works, mut stops, mut ready) = (Works::default(), Stops::new(), Vec::new());
+        let (mut works, mut stops, mut ready) = (Works::default(), StopsById::new(), Vec::new());
         // Time that was waited for has passed, whatever the clock says.
         let mut passed = 0;
         loop {
             self.take_ready(slot, &mut ready, &mut stops)?;
             let front = self.front(slot, self.now().max(passed), works.is_empty())?;
-            self.keep(slot, &Pace::Front(&front)).await?;
+            self.keep(slot, &KeepPoint::Front(&front)).await?;
             // A signal may have moved it while that was stored.
             if front.is_going || slot.disturbances() != front.disturbances {
                 continue;
@@ -147,7 +129,12 @@ impl Sessions {
     }
 
     /// Takes what came of works, but for those of a session that holds an input: these wait until it took that.
-    fn take_ready<'s>(&'s self, slot: &'s Slot, ready: &mut Vec<(Work<'s>, Carried)>, stops: &mut Stops) -> Result<(), SendError> {
+    fn take_ready<'s>(
+        &'s self,
+        slot: &'s Slot,
+        ready: &mut Vec<(RunningWork<'s>, Carried)>,
+        stops: &mut StopsById,
+    ) -> Result<(), SendError> {
         for (work, carried) in std::mem::take(ready) {
             let child = work.child.as_ref();
             let is_held = self.running_if(slot, |running| running.session.is_held(child)).unwrap_or(false);
@@ -215,7 +202,7 @@ impl Sessions {
     }
 
     /// What somebody else must do, in order, and what sleeps. What works elsewhere comes first: nobody is asked before.
-    fn waiting(&self, slot: &Slot, front: &Front, stops: &Stops, now: u64) -> Vec<Waiting> {
+    fn waiting(&self, slot: &Slot, front: &Front, stops: &StopsById, now: u64) -> Vec<Waiting> {
         let place = slot.place.locked();
         let asked =
             |child: Option<&SessionId>| place.running().and_then(|running| running.session.here_in(child)).map_or(0, |here| here.asked);
@@ -291,8 +278,4 @@ impl Sessions {
     pub(super) fn now(&self) -> u64 {
         self.clock.now()
     }
-}
-
-pub(super) fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -18,15 +18,17 @@ use trellis_core::{
 
 use super::{
     Said, SendError, SessionEvent, Sessions, Stop,
-    drive::millis,
-    persistence::MAX_WAITING_RECORDS,
     predicate::PredicateQuestion,
+    rest::millis,
     slot::{PanicSafeLock, RunningSession, Slot, SlotState},
 };
 use crate::{
     binding::timed_out,
     session::{Halt, Session},
 };
+
+/// Records that may wait for those behind them, while a session passes through.
+pub(super) const MAX_WAITING_RECORDS: u64 = 64;
 
 /// Everything that the sessions of a tree wait for.
 #[derive(Default)]

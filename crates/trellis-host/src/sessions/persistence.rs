@@ -14,8 +14,9 @@ use trellis_core::{
 
 use super::{
     SendError, SessionEvent, Sessions, Unbound,
-    front::{Front, Need, NeedKind},
+    front::{Front, MAX_WAITING_RECORDS, Need, NeedKind},
     slot::{PanicSafeLock, RunningSession, Slot, SlotState},
+    tail::{StoreTail, json},
 };
 use crate::{
     hooks::Sight,
@@ -23,24 +24,18 @@ use crate::{
     store::{Append, Head, Redacted, SessionStatus, SessionStore, Snapshot, StoreError, Stored, absent},
 };
 
-/// Records that may wait for those behind them, while a session passes through.
-pub(super) const MAX_WAITING_RECORDS: u64 = 64;
-/// Records after which a snapshot saves time when the session is loaded, if they are also longer than the snapshot.
-const RECORDS_PER_SNAPSHOT: u64 = 64;
-/// Records after which there is a snapshot in any case.
-const SNAPSHOT_AT_LAST: u64 = 4096;
 /// The pauses before a store is tried again that cannot be reached.
 const AGAIN: [Duration; 3] = [Duration::from_millis(50), Duration::from_millis(250), Duration::from_secs(1)];
 
 /// How far a session is when what happened is stored.
-pub(super) enum Pace<'f> {
+pub(super) enum KeepPoint<'f> {
     /// Every session of its tree waits for something.
     Front(&'f Front),
     /// Nobody here goes on with it.
     Left,
 }
 
-impl Pace<'_> {
+impl KeepPoint<'_> {
     /// Whether more will follow at once.
     fn can_wait(&self) -> bool {
         matches!(self, Self::Front(front) if front.is_going)
@@ -72,33 +67,6 @@ impl Drop for Unsure<'_> {
     fn drop(&mut self) {
         if let Some(slot) = self.0 {
             slot.forget(&StoreError::Unavailable { store: "the store".into(), message: "nobody waited for it".to_owned() });
-        }
-    }
-}
-
-/// What a store has behind its newest snapshot of a session.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct StoreTail {
-    records: u64,
-    bytes: usize,
-    /// The size of that snapshot.
-    snapshot: usize,
-}
-
-impl StoreTail {
-    fn of(stored: &Stored) -> Self {
-        let bytes = stored.records.iter().filter_map(|row| row.text.as_ref().ok()).map(|text| text.len()).sum();
-        Self { records: stored.records.len() as u64, bytes, snapshot: stored.snapshot.as_ref().map_or(0, |(_, text)| text.len()) }
-    }
-
-    /// The tail with more records, and a snapshot where it is time for one.
-    fn grown(self, records: &[Arc<str>], here: &Snapshot) -> (Self, Option<Arc<str>>) {
-        let bytes = self.bytes + records.iter().map(|text| text.len()).sum::<usize>();
-        let grown = Self { records: self.records + records.len() as u64, bytes, ..self };
-        let is_time = grown.records >= RECORDS_PER_SNAPSHOT && (bytes > 2 * self.snapshot || grown.records >= SNAPSHOT_AT_LAST);
-        match is_time.then(|| json(here)) {
-            Some(text) => (Self { snapshot: text.len(), ..Self::default() }, Some(text)),
-            None => (grown, None),
         }
     }
 }
@@ -172,7 +140,7 @@ impl Sessions {
     }
 
     /// Appends what happened, if others get to know of it by `act`, or if enough has come together; then tells it.
-    pub(super) async fn keep(&self, slot: &Slot, pace: &Pace<'_>) -> Result<(), SendError> {
+    pub(super) async fn keep(&self, slot: &Slot, pace: &KeepPoint<'_>) -> Result<(), SendError> {
         if let Some(keeping) = &self.keeping {
             let append = slot.place.locked().running_mut().and_then(|running| {
                 // Whatever was promised until now is among the records.
@@ -221,7 +189,7 @@ impl Sessions {
     }
 
     /// What is to be appended now; nothing where nothing happened, or where it can wait.
-    fn append(&self, running: &mut RunningSession, keeping: &Persistence, pace: &Pace<'_>) -> Option<Append> {
+    fn append(&self, running: &mut RunningSession, keeping: &Persistence, pace: &KeepPoint<'_>) -> Option<Append> {
         let waiting = running.session.journal().records().len() as u64;
         if waiting == 0 || pace.can_wait() && waiting < MAX_WAITING_RECORDS {
             return None;
@@ -255,9 +223,9 @@ impl Sessions {
     }
 
     /// When the session goes on by itself.
-    fn due_of(&self, running: &RunningSession, pace: &Pace<'_>) -> Option<u64> {
+    fn due_of(&self, running: &RunningSession, pace: &KeepPoint<'_>) -> Option<u64> {
         let now = Some(running.session.here().at);
-        let Pace::Front(front) = pace else { return now };
+        let KeepPoint::Front(front) = pace else { return now };
         if front.is_going {
             return now;
         }
@@ -343,9 +311,4 @@ async fn pause(error: StoreError, pauses: &mut std::slice::Iter<'_, Duration>) -
         }
         _ => Err(error),
     }
-}
-
-/// A record or a snapshot as it is stored; everything in them is JSON.
-fn json(value: &impl serde::Serialize) -> Arc<str> {
-    serde_json::to_string(value).unwrap_or_else(|error| unreachable!("a record is JSON: {error}")).into()
 }

@@ -11,7 +11,7 @@ use trellis_core::{
 
 use super::{
     SendError, SessionEvent, Sessions, Stop,
-    drive::millis,
+    rest::millis,
     slot::{PanicSafeLock, Slot, SlotState},
 };
 use crate::{

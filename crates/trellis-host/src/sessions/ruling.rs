@@ -18,7 +18,7 @@ use trellis_core::{
 
 use super::{
     SendError, SessionEvent, Sessions,
-    drive::millis,
+    rest::millis,
     slot::{PanicSafeLock, RunningSession, Slot},
 };
 use crate::{

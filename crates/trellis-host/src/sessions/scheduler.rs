@@ -20,8 +20,8 @@ use trellis_core::SessionId;
 
 use super::{
     SendError, Sessions, Turn,
-    drive::{RestPoint, SleepPolicy},
     persistence::Persistence,
+    rest::{RestPoint, SleepPolicy},
     slot::{PanicSafeLock, RunningSession},
 };
 use crate::{

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use trellis_core::{Next, SessionId, SignalName, state::Status};
 
 use super::{
-    MAX_TURN_CONFLICTS, Reply, SendError, Sent, Sessions, Turn, Waiting,
-    drive::millis,
+    MAX_TURN_CONFLICTS, Reply, Said, SendError, Sent, Sessions, Turn, Waiting,
+    rest::millis,
     slot::{PanicSafeLock, RunningSession, Slot, SlotState},
 };
 use crate::{
@@ -283,7 +283,8 @@ impl Sessions {
     fn said_again(&self, slot: &Slot, mut turn: Turn) -> Turn {
         if turn.said.is_empty() {
             let place = slot.place.locked();
-            turn.said.extend(place.running().and_then(|running| running.session.last_said(turn.child.as_ref())));
+            let last = place.running().and_then(|running| running.session.last_said(turn.child.as_ref()));
+            turn.said.extend(last.map(|(node, text)| Said { child: turn.child.clone(), node, text }));
         }
         turn
     }

@@ -5,7 +5,7 @@ use trellis_core::{SessionId, SignalName};
 
 use super::{
     SendError, Sessions,
-    persistence::Pace,
+    persistence::KeepPoint,
     slot::{PanicSafeLock, Slot, SlotState},
 };
 use crate::{journal::RequestKey, store::StoreError};
@@ -60,7 +60,7 @@ impl Sessions {
             biased;
             kept = &mut promise => kept,
             _driving = slot.driving.lock() => {
-                self.keep(slot, &Pace::Left).await?;
+                self.keep(slot, &KeepPoint::Left).await?;
                 promise.await
             }
         };

@@ -18,7 +18,7 @@ use trellis_core::{
     state::{PendingCall, Status},
 };
 
-use super::{Said, SessionEvent, Waiting, persistence::StoreTail};
+use super::{Said, SessionEvent, Waiting, tail::StoreTail};
 use crate::{
     binding::Bindings,
     hooks::{HookEvent, Moment, Sight},

@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     SendError, Sessions,
-    persistence::Pace,
+    persistence::KeepPoint,
     slot::{PanicSafeLock, Slot},
 };
 
@@ -37,7 +37,7 @@ impl Sessions {
         for slot in slots {
             let is_late = match tokio::time::timeout_at(until, slot.driving.lock()).await {
                 Ok(_driving) => {
-                    stopped.unstored += usize::from(self.keep(&slot, &Pace::Left).await.is_err());
+                    stopped.unstored += usize::from(self.keep(&slot, &KeepPoint::Left).await.is_err());
                     false
                 }
                 Err(_) => true,
@@ -56,7 +56,7 @@ impl Sessions {
     /// Waits for what was told to pause: a tool has its own grace period, a function is dropped. Whether all of it is stored then.
     async fn broken_off(&self, slot: &Slot) -> bool {
         let driving = tokio::time::timeout(BREAKING, slot.driving.lock()).await;
-        driving.is_ok() && self.keep(slot, &Pace::Left).await.is_ok()
+        driving.is_ok() && self.keep(slot, &KeepPoint::Left).await.is_ok()
     }
 
     /// Waits until every hook was told everything that happened until now; how many were not in time.

@@ -10,7 +10,7 @@ use trellis_core::{
 
 use super::{
     Current, Said, SendError, Sessions, Stop, Turn, Unbound, Waiting,
-    drive::millis,
+    rest::millis,
     slot::{NewSession, PanicSafeLock, SlotState},
 };
 use crate::{
@@ -195,10 +195,10 @@ fn turn(session: &Session, mut waiting: Vec<Waiting>) -> Turn {
     let others = waiting.split_off(1);
     let first = waiting.pop().unwrap_or_else(|| unreachable!("a session waits for something, or has ended"));
     let child = first.child.clone();
-    let said = session.last_said(child.as_ref()).or_else(|| {
+    let last = session.last_said(child.as_ref()).or_else(|| {
         let here = session.here_in(child.as_ref())?;
-        let text = session.engine().render(&here.state).ok()?.content?;
-        Some(Said { child: child.clone(), node: here.state.current_node_id.clone(), text })
+        Some((here.state.current_node_id.clone(), session.engine().render(&here.state).ok()?.content?))
     });
+    let said = last.map(|(node, text)| Said { child: child.clone(), node, text });
     Turn { said: said.into_iter().collect(), others: Arc::new(others), ..Turn::of(session, first) }
 }

@@ -17,9 +17,9 @@ use trellis_core::{
 
 use super::{
     SendError, SessionEvent, Sessions, Stop, Unbound,
-    drive::SleepPolicy,
     front::{Front, Need, NeedKind},
     predicate::{PredicateAnswer, PredicateQuestion},
+    rest::SleepPolicy,
     ruling::{Ruling, RulingSite},
     slot::{RunningSession, Slot},
 };
@@ -64,7 +64,7 @@ pub(super) enum Subject {
 }
 
 /// Something that is being carried out.
-pub(super) struct Work<'s> {
+pub(super) struct RunningWork<'s> {
     pub(super) child: Option<SessionId>,
     pub(super) subject: Subject,
     pub(super) is_left: bool,
@@ -75,7 +75,7 @@ pub(super) struct Work<'s> {
 /// All that is being carried out for a tree.
 #[derive(Default)]
 pub(super) struct Works<'s> {
-    running: Vec<Work<'s>>,
+    running: Vec<RunningWork<'s>>,
 }
 
 impl Subject {
@@ -101,7 +101,7 @@ impl<'s> Works<'s> {
         self.running.iter().any(|work| work.subject.id() == id)
     }
 
-    pub(super) fn push(&mut self, work: Work<'s>) {
+    pub(super) fn push(&mut self, work: RunningWork<'s>) {
         self.running.push(work);
     }
 
@@ -116,7 +116,7 @@ impl<'s> Works<'s> {
         };
         // Of a session that holds an input nothing else is needed for now, but it left nothing.
         let is_held =
-            |work: &Work<'_>| front.needs.iter().any(|need| need.child == work.child && matches!(need.what, NeedKind::Predicate(_)));
+            |work: &RunningWork<'_>| front.needs.iter().any(|need| need.child == work.child && matches!(need.what, NeedKind::Predicate(_)));
         for work in self.running.iter_mut().filter(|work| !work.is_left) {
             if !is_needed(&work.subject) && !is_held(work) {
                 work.is_left = true;
@@ -134,7 +134,7 @@ impl<'s> Works<'s> {
     }
 
     /// Waits until something came as far as it could, and takes all that did.
-    pub(super) async fn finished(&mut self) -> Vec<(Work<'s>, Carried)> {
+    pub(super) async fn finished(&mut self) -> Vec<(RunningWork<'s>, Carried)> {
         std::future::poll_fn(|context| {
             let mut ready = Vec::new();
             let mut at = 0;
@@ -152,7 +152,7 @@ impl<'s> Works<'s> {
 
 impl Sessions {
     /// Begins to carry a need out, if it is one that can be.
-    pub(super) fn begin<'s>(&'s self, slot: &'s Slot, need: &Need, patience: SleepPolicy) -> Result<Option<Work<'s>>, SendError> {
+    pub(super) fn begin<'s>(&'s self, slot: &'s Slot, need: &Need, patience: SleepPolicy) -> Result<Option<RunningWork<'s>>, SendError> {
         let child = need.child.clone();
         Ok(match &need.what {
             NeedKind::Call { call, whole, .. } => {
@@ -162,13 +162,13 @@ impl Sessions {
                 }
                 let caller = self.caller(slot, child.as_ref(), call, site.context.clone());
                 let carried = Box::pin(self.carried(slot, child.clone(), Arc::clone(call), site, caller.clone(), patience));
-                Some(Work { child, subject: Subject::Call(Arc::clone(call)), is_left: false, caller, carried })
+                Some(RunningWork { child, subject: Subject::Call(Arc::clone(call)), is_left: false, caller, carried })
             }
             NeedKind::Predicate(question) => {
                 let caller = Caller::new(slot.id.clone(), self.graph(), |_| {}).within(question.asks_about());
                 let answer = self.predicate(slot, question.clone(), caller.clone());
                 let carried = Box::pin(async move { Carried::Answered(answer.await) });
-                Some(Work { child, subject: Subject::Predicate(question.clone()), is_left: false, caller, carried })
+                Some(RunningWork { child, subject: Subject::Predicate(question.clone()), is_left: false, caller, carried })
             }
             NeedKind::Sleep { .. } | NeedKind::Ask { .. } | NeedKind::Stop(_) => None,
         })

@@ -14,7 +14,6 @@
 #[cfg(any(feature = "redis", feature = "postgres"))]
 mod address;
 mod blocking;
-mod children;
 mod files;
 mod head;
 mod memory;
@@ -44,7 +43,6 @@ pub use self::redis::RedisStore;
 #[cfg(feature = "encryption")]
 pub use self::sealed::{Keys, Resealed, Sealed};
 pub use self::{
-    children::ChildSnapshot,
     files::FilesStore,
     head::{Head, SessionStatus},
     memory::MemoryStore,
@@ -53,7 +51,7 @@ pub use self::{
     redacted::{Redacted, lacking, redacted_by, restore},
     retention::{Pruned, Retention},
     rows::read,
-    snapshot::{Approved, Snapshot},
+    snapshot::{Approved, ChildSnapshot, Snapshot},
 };
 
 pub(crate) use self::redacted::{MIN_SEARCHED_BYTES, Place, absent, appended_path, is_redacted, put_at, visit, whole};

@@ -1,5 +1,7 @@
 //! Where a session is, with the times that its waits are measured from: the fold of its records.
 
+mod children;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
@@ -9,8 +11,9 @@ use trellis_core::{
     state::VERSION,
 };
 
+pub use self::children::ChildSnapshot;
 use super::{
-    ChildSnapshot, StoreError, Stored,
+    StoreError, Stored,
     rows::{newer, read, unfit},
 };
 use crate::{

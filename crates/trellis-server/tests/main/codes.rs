@@ -62,6 +62,9 @@ async fn meets(stand: &Stand, method: &str, path: &str, headers: &[(&str, &str)]
     Code::named(&answer.code()).unwrap_or_else(|| panic!("{answer:?}"))
 }
 
+/// A request: method, path, headers, body, and the code that it meets.
+type RequestCase<'c> = (&'c str, &'c str, &'c [(&'c str, &'c str)], Value, Code);
+
 #[tokio::test]
 async fn every_code_is_met() {
     let stand = Stand::new(&[SHOP, MORE].concat()).await;
@@ -78,7 +81,7 @@ async fn every_code_is_met() {
     let mut stranger = ruled.clone();
     (stranger["version"], stranger["program"]) = (99.into(), "another".into());
     let seen = [("if-match", "\"2\"")];
-    let requests: [(&str, &str, &[(&str, &str)], Value, Code); 29] = [
+    let requests: [RequestCase<'_>; 29] = [
         ("GET", "/api/sessions?limit=0", &[], none.clone(), Code::BadRequest),
         ("POST", "/api/sessions", &[], json!({ "grpah": "shop" }), Code::BadRequest),
         ("POST", "/api/sessions", &[], json!({ "id": "a b" }), Code::BadName),

@@ -27,14 +27,14 @@ const GROUP: usize = 512;
 /// Those who wait to be written, and the one who writes.
 #[derive(Debug)]
 pub(super) struct Queue {
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<WaitingJobs>,
     writer: Mutex<Writer>,
     pace: Pace,
     name: Name,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct WaitingJobs {
     writes: Vec<Write>,
     /// Whether somebody writes.
     is_led: bool,
@@ -67,7 +67,7 @@ impl Queue {
         })
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> MutexGuard<'_, WaitingJobs> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
