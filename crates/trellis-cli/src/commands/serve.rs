@@ -168,8 +168,9 @@ impl Serve {
         let server = Server::new(served, settings);
         let shown = if address.ip().is_unspecified() { SocketAddr::new(Ipv4Addr::LOCALHOST.into(), address.port()) } else { address };
         let fragment = token.as_deref().map(|token| format!("#{token}")).unwrap_or_default();
-        terminal::print(&format!("http://{shown}/{fragment}\n"))?;
+        // Before the address: who reads it finds the file.
         let _told = Announcement::write(self.paths.first().map(PathBuf::as_path), shown, token.as_deref(), &graphs);
+        terminal::print(&format!("http://{shown}/{fragment}\n"))?;
         let reloading = server.clone();
         tokio::spawn(async move {
             let Ok(mut hung_up) = signal(SignalKind::hangup()) else { return };
@@ -284,7 +285,10 @@ impl Announcement {
             if !ignored.exists() {
                 fs::write(ignored, "*\n")?;
             }
-            private(&file)?.write_all(format!("{text}\n").as_bytes())
+            // Whole or not at all: another program may be looking for it.
+            let part = file.with_extension("part");
+            private(&part)?.write_all(format!("{text}\n").as_bytes())?;
+            fs::rename(&part, &file)
         });
         Self(written.is_ok().then_some(file))
     }

@@ -81,7 +81,7 @@ fn observers_are_told_of_stored_records() {
 fn a_pause_holds_until_the_session_is_resumed() {
     run_timeless(async {
         let files = &[
-            ("start.md", "---\ntools: [{name: slow}]\ndo: slow\nsave_to: n\non_error: end\nto: end\n---\n"),
+            ("start.md", "---\ntools: [{name: slow}]\ndo: slow\nsave_to: n\non_error: fail\nto: end\n---\n"),
             ("end.md", "---\noutput: \"{{ n }}\"\n---\n"),
         ];
         let calls = Arc::new(AtomicUsize::new(0));
