@@ -14,6 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use filedescriptor::FileDescriptor;
 use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
 use vt100::{Callbacks, Parser, Screen};
 
@@ -81,7 +82,8 @@ impl Terminal {
     pub(super) fn start(command: CommandBuilder, size: Size) -> Self {
         let pair = native_pty_system().openpty(size.of_pty()).expect("a pseudo-terminal");
         let mut reader = pair.master.try_clone_reader().expect("its output");
-        let mut writer = pair.master.take_writer().expect("its input");
+        // Not the writer of the master: when that goes it types a line break and an end of input, which a program that hangs up may still read.
+        let mut writer = pair.master.as_raw_fd().and_then(|master| FileDescriptor::dup(&master).ok()).expect("its input");
         let child = pair.slave.spawn_command(command).expect("the program starts");
         drop(pair.slave);
         let parser = Parser::new_with_callbacks(size.rows, size.columns, 0, Replies::default());
