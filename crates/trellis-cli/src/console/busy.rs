@@ -1,8 +1,9 @@
-//! The work that goes on while nobody is asked: calls that run, several side by side where they are parts of one, or a sleep.
+//! The work that goes on while nobody is asked: calls that run, several side by side where they are parts of one or those of several children, or
+//! a sleep.
 
 use std::time::{Duration, Instant};
 
-use trellis_core::{id::CallId, state::PendingCall};
+use trellis_core::{SessionId, id::CallId, state::PendingCall};
 
 use super::{
     frame::Frame,
@@ -28,32 +29,51 @@ pub(super) enum Busy {
 /// A call that runs.
 pub(super) struct RunningCall {
     id: CallId,
+    /// The child whose call it is; nothing for the session itself.
+    child: Option<SessionId>,
     pub(super) name: String,
     pub(super) since: Instant,
 }
 
 impl Busy {
-    /// A call begins: beside those that run, if it is a part of the same one.
-    pub(super) fn begin(&mut self, call: &PendingCall) {
-        let running = RunningCall { id: call.id.clone(), name: label(call), since: Instant::now() };
+    /// A call of the child begins beside those that run.
+    pub(super) fn begin(&mut self, call: &PendingCall, child: Option<&SessionId>) {
+        let running = RunningCall { id: call.id.clone(), child: child.cloned(), name: label(call), since: Instant::now() };
         match self {
             Self::Running(calls) => calls.push(running),
             Self::Nothing | Self::Sleeping { .. } => *self = Self::Running(vec![running]),
         }
     }
 
-    /// A call is over; how long it ran, if it did.
-    pub(super) fn end(&mut self, call: &PendingCall) -> Option<Duration> {
+    /// A call of the child is over; how long it ran, if it did.
+    pub(super) fn end(&mut self, call: &PendingCall, child: Option<&SessionId>) -> Option<Duration> {
         let Self::Running(calls) = self else {
             *self = Self::Nothing;
             return None;
         };
-        let at = calls.iter().position(|running| running.id == call.id)?;
+        let at = calls.iter().position(|running| running.id == call.id && running.child.as_ref() == child)?;
         let ended = calls.remove(at);
         if calls.is_empty() {
             *self = Self::Nothing;
         }
         Some(ended.since.elapsed())
+    }
+
+    /// A sleep begins, beside calls that it does not show.
+    pub(super) fn sleep(&mut self, until: Instant) {
+        if !matches!(self, Self::Running(_)) {
+            *self = Self::Sleeping { until };
+        }
+    }
+
+    /// The child does something else: its calls run no more, and where it is the session itself, none does. Returns these calls.
+    pub(super) fn leave(&mut self, child: Option<&SessionId>) -> Vec<RunningCall> {
+        let Self::Running(calls) = std::mem::take(self) else { return Vec::new() };
+        let (left, others): (_, Vec<_>) = calls.into_iter().partition(|call| child.is_none() || call.child.as_ref() == child);
+        if !others.is_empty() {
+            *self = Self::Running(others);
+        }
+        left
     }
 
     /// Returns whether a call begins beside others.
@@ -88,9 +108,9 @@ impl Busy {
     }
 }
 
-/// Returns the name of a call beside others: a part by its name and its tool.
+/// Returns the name of a call beside others: a part by its name and what it calls.
 pub(super) fn label(call: &PendingCall) -> String {
-    call.part.as_ref().map_or_else(|| call.name.to_string(), |of| format!("{}: {}", of.part, call.name))
+    call.part.as_ref().map_or_else(|| call.callee().to_owned(), |of| format!("{}: {}", of.part, call.callee()))
 }
 
 /// The time until a clock that shows what is left changes.

@@ -32,7 +32,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use trellis_core::{SignalName, engine::Request};
+use trellis_core::{SessionId, SignalName, engine::Request};
 use trellis_host::runner::{Asking, Awaited, Command, Console, Note};
 
 pub(crate) use self::tty::Tty;
@@ -63,6 +63,8 @@ pub(crate) struct Interactive {
     /// The answer that was given last, until it is known whether it was taken.
     answered: Option<Answered>,
     busy: Busy,
+    /// The child that is told of; nothing for the session itself.
+    child: Option<SessionId>,
     /// The lines that the running tool wrote last.
     written: VecDeque<String>,
     /// The end of the text that a model has written so far.
@@ -105,6 +107,7 @@ impl Interactive {
             until: None,
             answered: None,
             busy: Busy::default(),
+            child: None,
             written: VecDeque::new(),
             streamed: String::new(),
             history: History::default(),
@@ -149,10 +152,9 @@ impl Interactive {
         self.live.say(text, &Frame::default());
     }
 
-    /// Forgets what ran or slept.
+    /// Forgets what ran or slept for the child that is told of.
     fn leave(&mut self) {
-        let Busy::Running(calls) = std::mem::take(&mut self.busy) else { return };
-        for call in calls {
+        for call in self.busy.leave(self.child.as_ref()) {
             let text = scrollback::stopped(&call.name, call.since.elapsed(), self.live.window());
             self.live.say(&text, &Frame::default());
         }

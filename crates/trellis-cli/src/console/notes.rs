@@ -4,7 +4,7 @@
 
 use std::{collections::VecDeque, io, time::Instant};
 
-use trellis_core::SignalName;
+use trellis_core::{SessionId, SignalName, ToolOutcome, state::CallKind};
 use trellis_host::{
     binding::Delta,
     policy::Decision,
@@ -13,7 +13,7 @@ use trellis_host::{
 
 use super::{
     Interactive,
-    busy::{Busy, label},
+    busy::label,
     keys::Key,
     live::Event,
     question::Question,
@@ -49,9 +49,9 @@ impl Console for Interactive {
                     self.written.clear();
                     self.streamed.clear();
                 }
-                // Of a call with parts, these are shown.
-                if call.kind.parts().is_none() {
-                    self.busy.begin(call);
+                // Of a call with parts, these are shown; of a child, what it does.
+                if matches!(call.kind, CallKind::Tool) {
+                    self.busy.begin(call, self.child.as_ref());
                 }
             }
             Note::Progress(call, line) if call.part.is_some() => {
@@ -71,9 +71,12 @@ impl Console for Interactive {
                 let frame = self.frame();
                 self.live.draw(&frame);
             }
+            // What the child did was shown.
+            Note::Result(call, result)
+                if matches!((&call.kind, &result.outcome), (CallKind::Graph(_), ToolOutcome::Success(_))) && call.part.is_none() => {}
             Note::Result(call, result) => {
                 self.streamed.clear();
-                let elapsed = self.busy.end(call);
+                let elapsed = self.busy.end(call, self.child.as_ref());
                 // An approval may have run out.
                 self.pass_on();
                 let written = std::mem::take(&mut self.written);
@@ -89,7 +92,7 @@ impl Console for Interactive {
                 self.leave();
                 self.settle();
                 self.pass_on();
-                self.busy = Busy::Sleeping { until: Instant::now() + time };
+                self.busy.sleep(Instant::now() + time);
             }
             Note::Reload(reloaded) => {
                 self.edited = matches!(reloaded, Reloaded::Sound { moved: None, .. });
@@ -107,6 +110,10 @@ impl Console for Interactive {
             _ => {}
         }
         Ok(())
+    }
+
+    fn about(&mut self, child: Option<&SessionId>) {
+        self.child = child.cloned();
     }
 
     async fn ask(&mut self, awaited: Awaited<'_>, asking: Asking) -> io::Result<()> {

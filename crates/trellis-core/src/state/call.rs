@@ -182,6 +182,14 @@ fn branches<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(Arc<str>,
 }
 
 impl PendingCall {
+    /// Returns what is called, as a person knows it: the tool, or the node at which a child session begins.
+    pub fn callee(&self) -> &str {
+        match &self.kind {
+            CallKind::Graph(node) => node.as_str(),
+            CallKind::Tool | CallKind::Parallel { .. } | CallKind::Each { .. } => &self.name,
+        }
+    }
+
     /// The values that it carries, and those of the calls in it.
     pub(crate) fn values(&self) -> Vec<Value> {
         let own = [Some(self.args.clone().into()), self.metadata.clone()].into_iter().flatten();

@@ -11,23 +11,23 @@ const MAX_SHOWN_CHARS: usize = 300;
 /// The line about something that happened; nothing for what the conversation shows, or what went well.
 pub(super) fn line(note: &Note<'_>) -> Option<String> {
     match note {
-        Note::Call(call) if call.attempt > 1 => Some(format!("`{}` is tried again, attempt {}", call.name, call.attempt)),
+        Note::Call(call) if call.attempt > 1 => Some(format!("`{}` is tried again, attempt {}", call.callee(), call.attempt)),
         Note::Result(call, result) => match &result.outcome {
             ToolOutcome::Success(_) => None,
             ToolOutcome::Error(error) => Some(failed(call, error)),
-            ToolOutcome::Denied(why) => Some(format!("`{}` was denied{}", call.name, because(why.as_deref()))),
+            ToolOutcome::Denied(why) => Some(format!("`{}` was denied{}", call.callee(), because(why.as_deref()))),
         },
         Note::Policy(call, decided) if decided.decision == Decision::Ask => {
-            Some(format!("`{}` waits for an approval{}", call.name, because(Some(&decided.reason()))))
+            Some(format!("`{}` waits for an approval{}", call.callee(), because(Some(&decided.reason()))))
         }
-        Note::Refused(call, why) => Some(format!("`{}` failed{}", call.name, because(Some(why)))),
+        Note::Refused(call, why) => Some(format!("`{}` failed{}", call.callee(), because(Some(why)))),
         Note::RollingBack { node, why } => Some(format!("rolling back from `{node}`{}", because(*why))),
         _ => None,
     }
 }
 
 fn failed(call: &PendingCall, error: &ToolError) -> String {
-    let name = format!("`{}`", call.name);
+    let name = format!("`{}`", call.callee());
     match (error.kind, &error.message) {
         (ToolErrorKind::Timeout, message) if message.starts_with(&name) => short(message),
         (ToolErrorKind::Timeout, message) => format!("{name} timed out{}", because(Some(message))),
