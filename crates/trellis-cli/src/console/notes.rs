@@ -11,15 +11,7 @@ use trellis_host::{
     runner::{Asking, Awaited, Command, Console, Note, Reloaded},
 };
 
-use super::{
-    Interactive,
-    busy::label,
-    keys::Key,
-    live::Event,
-    question::Question,
-    rows::Window,
-    scrollback,
-};
+use super::{Interactive, busy::label, keys::Key, live::Event, question::Question, rows::Window, scrollback};
 use crate::markdown;
 
 /// Columns of text that are pleasant to read.

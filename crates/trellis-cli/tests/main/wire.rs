@@ -191,7 +191,8 @@ fn family() -> Vec<String> {
         match kind {
             "REQUEST_INPUT" => {
                 questions += 1;
-                let other = if questions == 1 { json!({ "input": "Ana", "to": child }) } else { json!({ "signal": "interrupt", "to": child }) };
+                let other =
+                    if questions == 1 { json!({ "input": "Ana", "to": child }) } else { json!({ "signal": "interrupt", "to": child }) };
                 vec![other]
             }
             "APPROVAL" => vec![json!({ "approve": message["payload"]["id"] })],
