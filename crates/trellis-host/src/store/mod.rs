@@ -25,8 +25,8 @@ mod redacted;
 #[cfg(feature = "redis")]
 mod redis;
 mod retention;
-#[cfg(feature = "encryption")]
 mod rows;
+#[cfg(feature = "encryption")]
 mod sealed;
 mod snapshot;
 #[cfg(feature = "sqlite")]

@@ -1,7 +1,10 @@
 //! What functions and interceptors get to know, and what their panics come to.
 
 use std::{
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -98,16 +101,28 @@ fn progress_of_a_function_is_told_and_its_cancel_heard() {
     run(async {
         tokio::time::pause();
         let sessions = stage.sessions();
-        sessions.observe(move |_, happening| {
-            if let SessionEvent::Progress(_, line) = happening {
+        // Attempts that began, and that their functions know of.
+        let (begun, known) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (begins, knows) = (Arc::clone(&begun), Arc::clone(&known));
+        sessions.observe(move |_, happening| match happening {
+            SessionEvent::Calling(_) => _ = begins.fetch_add(1, Ordering::Relaxed),
+            SessionEvent::Progress(_, line) => {
+                if **line == *"half" {
+                    knows.fetch_add(1, Ordering::Relaxed);
+                }
                 let _ = sender.send(line.to_string());
             }
+            _ => {}
         });
         let time_passes = async {
             loop {
-                // Real time for the thread of the function, and more than an attempt may take.
-                std::thread::sleep(Duration::from_millis(5));
-                tokio::time::advance(Duration::from_secs(6)).await;
+                // Real time for the thread of the function.
+                std::thread::sleep(Duration::from_millis(1));
+                tokio::task::yield_now().await;
+                if begun.load(Ordering::Relaxed) == known.load(Ordering::Relaxed) {
+                    // More than an attempt may take.
+                    tokio::time::advance(Duration::from_secs(6)).await;
+                }
             }
         };
         let turn = tokio::select! {
