@@ -32,7 +32,7 @@ Examples:
   trellis rename key name person            wherever it is written, read and given
   trellis rename key name person --graph identity --dry-run")]
 pub(crate) struct Rename {
-    /// What gets another name
+    /// The thing that gets another name
     #[arg(value_enum)]
     what: Renamed,
     /// Its name: the id of a node, or a key

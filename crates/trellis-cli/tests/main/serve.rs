@@ -43,7 +43,7 @@ impl Serving {
         self.address.rsplit(':').next().unwrap()
     }
 
-    /// What a line of a shell prints.
+    /// Runs a line of a shell, and returns the JSON that it prints.
     fn shell(&self, line: &str) -> Value {
         let ran = Command::new("sh").args(["-c", line]).env("URL", &self.address).env("TOKEN", TOKEN).stderr(Stdio::inherit()).output();
         let text = String::from_utf8(ran.unwrap().stdout).unwrap();

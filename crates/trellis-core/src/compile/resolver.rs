@@ -20,7 +20,7 @@ pub(crate) struct NodeNames {
 pub(crate) struct NamedNode {
     pub(crate) id: NodeId,
     pub(crate) path: FilePath,
-    /// Which of the nodes of its file it is.
+    /// Its place among the nodes of its file.
     pub(crate) ordinal: u32,
     pub(crate) graph: u32,
     /// Its `id:` or its key under `nodes:`, else its beginning.

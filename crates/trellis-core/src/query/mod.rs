@@ -90,7 +90,7 @@ pub struct NodeEntry {
     pub path: FilePath,
     /// Its `id:` or its key under `nodes:`, else the beginning of its file.
     pub place: Span,
-    /// Which of the nodes of its file it is.
+    /// Its place among the nodes of its file.
     pub ordinal: u32,
     /// The number of its graph.
     pub graph: u32,

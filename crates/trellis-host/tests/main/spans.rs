@@ -129,6 +129,20 @@ fn a_call_that_was_left_is_abandoned_and_a_signal_is_noted() {
     assert_eq!(lines, expected);
 }
 
+/// A graph whose tool `pay` notes the names of spans that it is given.
+fn told_of_spans(graph: &[(&str, &str)]) -> (Stage, Arc<Mutex<Vec<String>>>) {
+    let told = Arc::<Mutex<Vec<String>>>::default();
+    let heard = Arc::clone(&told);
+    let stage = Stage::new(graph).function(move |bindings| {
+        let heard = Arc::clone(&heard);
+        bindings.function("pay", move |context, _| {
+            heard.lock().unwrap().extend(context.traceparent.as_deref().map(str::to_owned));
+            Ok::<_, trellis_core::ToolError>(Value::Null)
+        })
+    });
+    (stage, told)
+}
+
 // world 9.15
 #[test]
 fn a_call_knows_the_name_of_its_span_before_it_runs() {
@@ -138,15 +152,7 @@ fn a_call_knows_the_name_of_its_span_before_it_runs() {
         ("once.md", "---\ndo: pay\nto: end\non_error: end\n---\n"),
         ("end.md", "Done.\n"),
     ];
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let heard = Arc::clone(&told);
-    let stage = Stage::new(&graph).function(move |bindings| {
-        let heard = Arc::clone(&heard);
-        bindings.function("pay", move |context, _| {
-            heard.lock().unwrap().extend(context.traceparent.as_deref().map(str::to_owned));
-            Ok::<_, trellis_core::ToolError>(Value::Null)
-        })
-    });
+    let (stage, told) = told_of_spans(&graph);
     let sessions = stage.sessions().hooks(Spans::new(Kept::default()));
     run(sessions.start(Start::default())).unwrap();
     assert!(told.lock().unwrap().is_empty(), "these spans have no names that others know");
@@ -171,15 +177,7 @@ fn a_call_of_a_child_has_the_name_of_the_call_that_the_root_made() {
         ("kid.md", "---\ndo: pay\non_error: end\n---\n"),
         ("end.md", "Done.\n"),
     ];
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let heard = Arc::clone(&told);
-    let stage = Stage::new(&graph).function(move |bindings| {
-        let heard = Arc::clone(&heard);
-        bindings.function("pay", move |context, _| {
-            heard.lock().unwrap().extend(context.traceparent.as_deref().map(str::to_owned));
-            Ok::<_, trellis_core::ToolError>(Value::Null)
-        })
-    });
+    let (stage, told) = told_of_spans(&graph);
     let kept = Continued::default();
     let sessions = stage.sessions().hooks(Spans::new(kept.clone()));
     run(sessions.start(Start::default())).unwrap();

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Flow, Played};
 
-/// What the models answer.
+/// The answers of the models.
 #[derive(Clone)]
 pub(super) struct Script {
     pub(super) plan: Value,
@@ -69,7 +69,7 @@ impl Flow {
         self.play(context, &[], &[])
     }
 
-    /// What the script leads to.
+    /// The end to which the script leads.
     fn scripted(&self, script: &Script) -> Played {
         self.script(script);
         self.say("please")

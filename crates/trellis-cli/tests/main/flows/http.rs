@@ -50,7 +50,7 @@ impl Peer {
         flow.play_in(&["--store", "memory"], Some(&context), &variables, &[])
     }
 
-    /// What it was asked, in order.
+    /// Returns the requests that it got, in order.
     fn requests(&self) -> Vec<Value> {
         let mut stream = TcpStream::connect(self.origin.trim_start_matches("http://")).unwrap();
         // Without chunks.

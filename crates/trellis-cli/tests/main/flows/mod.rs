@@ -33,7 +33,7 @@ impl Deref for Flow {
     }
 }
 
-/// What a run said, line by line, and how it ended.
+/// The lines of a run, and its end.
 #[derive(Debug)]
 struct Played {
     lines: Vec<Value>,

@@ -21,7 +21,7 @@ use crate::{
 pub(crate) struct Candidate<'d> {
     pub(crate) id: &'d NodeId,
     pub(crate) document: u32,
-    /// Which of the nodes of its file it is.
+    /// Its place among the nodes of its file.
     pub(crate) ordinal: u32,
     pub(crate) graph: u32,
     pub(crate) path: &'d FilePath,
@@ -172,7 +172,7 @@ fn duplicate(second: &Candidate<'_>, first: &Candidate<'_>) -> Diagnostic {
         .help("rename one of the files, or give one another `id`")
 }
 
-/// Whether a path is that of a project file, which holds no node.
+/// Returns whether a path is that of a project file, which holds no node.
 pub(crate) fn is_project(path: &str) -> bool {
     matches!(path.rsplit('/').next(), Some("trellis.yaml" | "tools.yaml"))
 }
