@@ -3,10 +3,10 @@
 //! ```text
 //! recent     the keys that steps wrote last: a small persistent tree, which a write copies a path of
 //! settled    the keys that steps wrote before: a persistent hash trie, which takes over `recent` when that holds more than RECENT keys
-//! given      what a start or a snapshot brought: never changed, and indexed
+//! given      the values of a start or a snapshot: never changed, and indexed
 //! ```
 //!
-//! A loop writes the same few keys again and again, so that most writes stay in the small tree, whatever the width of the context.
+//! A loop writes the same few keys again and again, so that most writes stay in the small tree, for contexts of any width.
 //!
 //! **Invariant:** the cost of a read or write does not grow with the context; a dotted write pays the width of the mappings it crosses.
 
@@ -36,7 +36,7 @@ const RECENT: usize = 32;
 /// Children of a node of `settled`: a write copies one node of each level.
 const DEGREE: u8 = 16;
 
-/// What a context began with: it never changes, so an index pays for itself.
+/// The initial content of a context: it never changes, so an index pays for itself.
 #[derive(Debug, Default)]
 struct InitialContext {
     entries: Mapping,
@@ -74,7 +74,7 @@ pub struct NotAMapping {
     pub path: String,
     /// The part of it that holds something else.
     pub at: String,
-    /// What it holds.
+    /// The kind of the value there.
     pub kind: &'static str,
 }
 
@@ -87,7 +87,7 @@ impl Context {
         Self { given: Arc::new(InitialContext::new(given)), settled, recent: RedBlackTreeMapSync::new_sync(), parts }
     }
 
-    /// Bytes of the context as compact JSON; what JSON escapes in a text counts as what it stands for.
+    /// Bytes of the context as compact JSON; a character that JSON escapes in a text counts as itself.
     pub fn size(&self) -> u64 {
         self.parts.whole().size
     }
@@ -102,7 +102,7 @@ impl Context {
         walk(self.get(path.root())?, path.rest())
     }
 
-    /// Whether the key is there; null counts (language 4.1).
+    /// Returns whether the key is present; null counts (language 4.1).
     pub fn contains(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
@@ -129,7 +129,7 @@ impl Context {
         Ok(())
     }
 
-    /// What the parts come to once `value` stands under `key`.
+    /// Returns the sizes of the parts after `value` is written under `key`.
     fn parts_with(&self, key: &str, value: &Value) -> PartSizes {
         self.parts.with_entry(key, self.get(key).map(Value::measure), value.measure())
     }
@@ -152,14 +152,14 @@ impl Context {
     /// Writes at a path and creates missing mappings.
     ///
     /// # Errors
-    /// Something on the way is no mapping; nothing was written.
+    /// A value on the path is no mapping; nothing was written.
     pub fn write(&mut self, path: &KeyPath, value: Value) -> Result<(), NotAMapping> {
         let root = self.root_with(path, value)?;
         self.insert(path.root().clone(), root);
         Ok(())
     }
 
-    /// What stands under the first name of `path` once `value` stands at `path`.
+    /// Returns the value under the first name of `path` after `value` is written at `path`.
     pub(crate) fn root_with(&self, path: &KeyPath, value: Value) -> Result<Value, NotAMapping> {
         let Some((last, crossed)) = path.rest().split_last() else { return Ok(value) };
         let mut root = self.get(path.root()).cloned().unwrap_or_else(|| Mapping::new().into());
@@ -174,15 +174,15 @@ impl Context {
         Ok(root)
     }
 
-    /// Appends items to the list at a path, which is made where nothing is there. What stands in the way of that stays as it is.
+    /// Appends items to the list at a path, which is created if absent. Another value at the path, or one that blocks it, stays as it is.
     pub(crate) fn append(&mut self, path: &KeyPath, items: &List) {
         if let Ok(list) = self.appended(path, Value::List(items.clone())) {
-            // The same append could be made when it was recorded.
+            // The same append was possible when it was recorded.
             let _ = self.write(path, list.into());
         }
     }
 
-    /// The list at a path with an item more, or with all of another list; what else stands there is the error.
+    /// Returns the list at a path with one more item, or with all of another list; any other value there is the error.
     pub(crate) fn appended(&self, path: &KeyPath, value: Value) -> Result<List, &Value> {
         let mut list = match self.lookup(path) {
             None => List::new(),
@@ -197,7 +197,7 @@ impl Context {
         Ok(list)
     }
 
-    /// Which part of `path` is in the way of a write.
+    /// Returns the part of `path` that blocks a write.
     fn obstacle(&self, path: &KeyPath) -> NotAMapping {
         let mut here = self.get(path.root());
         let mut at = path.root().to_string();
@@ -238,7 +238,7 @@ impl Context {
     }
 }
 
-/// The entry of a mapping, made if it is missing; nothing where there is no mapping.
+/// Returns the entry of a mapping, created if it is missing; `None` for a value that is no mapping.
 fn child<'v>(value: &'v mut Value, segment: &Segment) -> Option<&'v mut Value> {
     match (value, segment) {
         (Value::Map(entries), Segment::Key(key)) => {

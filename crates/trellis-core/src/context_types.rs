@@ -1,4 +1,4 @@
-//! What can be in a session's context at each node, for editors and for tests (language 8.2).
+//! The possible contents of a session's context at each node, for editors and for tests (language 8.2).
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::{
     value::{Key, Value},
 };
 
-/// What can be in the context of sessions that stand at a node.
+/// The possible contents of the context of sessions at each node.
 #[derive(Debug)]
 pub struct ContextTypes {
     known: PointTypes,
@@ -19,7 +19,7 @@ pub struct ContextTypes {
 
 impl Compiler {
     /// Returns the possible types of the keys at each node, as the last compilation found them, also where the graph has mistakes; `None`
-    /// if it did not come to an analysis of data.
+    /// if it did not reach the data analysis.
     pub fn context_types(&mut self) -> Option<ContextTypes> {
         let (program, types) = self.point_types()?;
         Some(ContextTypes::with(&program, types))
@@ -32,36 +32,36 @@ impl Compiler {
 pub struct KeyType {
     /// Its name; `sys.ans` and `sys.error` are among them.
     pub key: Key,
-    /// Whether it is set on every way.
+    /// True if it is set on every path.
     pub certain: bool,
-    /// What is known of its value: "one of `a`, `b`", "a text", "something unknown".
+    /// The description of its possible values: "one of `a`, `b`", "a text", "something unknown".
     pub kind: String,
 }
 
 impl ContextTypes {
-    /// Works out what is known of a program. Only keys that something reads are followed.
+    /// Analyses a program. Only keys that some point reads are tracked.
     pub fn of(program: &Program) -> Self {
         Self::with(program, PointTypes::of(program))
     }
 
-    /// What an analysis of a program found.
+    /// Creates the types from the result of an analysis.
     fn with(program: &Program, known: PointTypes) -> Self {
         let nodes = program.nodes().iter();
         let points = nodes.map(|node| (node.id.clone(), (node.gate.map(|gate| gate.0), node.body.0))).collect();
         Self { known, points }
     }
 
-    /// The keys that can be set while a session stands at a node, sorted; none where no session comes.
+    /// Returns the keys that can be set while a session is at a node, sorted; empty if no session reaches it.
     pub fn at(&self, node: &NodeId) -> Vec<KeyType> {
         let Some((_, body)) = self.points.get(node) else { return Vec::new() };
         let keys = self.known.at(*body).filter(|(_, _, kind)| !kind.is_empty());
         keys.map(|(key, certain, kind)| KeyType { key: key.into(), certain, kind }).collect()
     }
 
-    /// Whether a session's context is among what is possible where it stands: it is, of every session that began with declared inputs only.
+    /// Checks that a session's context is possible at its node: this holds for every session that began with declared inputs only.
     ///
     /// # Errors
-    /// What is not as it was thought to be.
+    /// A description of the value that the types do not allow.
     pub fn admit(&self, state: &State) -> Result<(), String> {
         if matches!(state.status, Status::RollingBack | Status::Terminated) {
             return Ok(());

@@ -61,7 +61,7 @@ names! {
     SessionId,
     /// One attempt of one call (language 7.8).
     CallId,
-    /// What stays the same over the attempts of one call (language 7.8).
+    /// The key that all attempts of one call share (language 7.8).
     IdempotencyKey,
     /// A signal such as `interrupt` or `timeout` (language 7.5).
     SignalName,
@@ -81,7 +81,7 @@ impl NodeId {
         self.as_str().rsplit_once('/').map_or(self.as_str(), |(_, name)| name)
     }
 
-    /// Whether it is the beginning of its folder (language 1.4).
+    /// Returns whether it is the beginning of its folder (language 1.4).
     pub fn is_start(&self) -> bool {
         self.name() == "start"
     }

@@ -39,7 +39,7 @@ pub enum Input {
     Result(ToolResult),
     /// A signal.
     Signal(SignalName),
-    /// Nothing: a node that passes through, a sleep that is over, an empty input.
+    /// No value: a node that passes through, an elapsed sleep, an empty input.
     Pass,
 }
 
@@ -50,7 +50,7 @@ pub struct ToolResult {
     pub id: CallId,
     /// Outcome of the call.
     pub outcome: ToolOutcome,
-    /// What else is known of how it came about, such as the model that spoke: recorded and shown, never in the context (language 9.3).
+    /// Further data about its origin, such as the model that answered: recorded and shown, never in the context (language 9.3).
     #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Value>,
 }
@@ -61,7 +61,7 @@ impl ToolResult {
         Self { id, outcome, meta: None }
     }
 
-    /// The same with what else is known of it.
+    /// Sets the further data about its origin.
     #[must_use]
     pub fn with_meta(self, meta: impl Into<Option<Value>>) -> Self {
         Self { meta: meta.into(), ..self }
@@ -80,7 +80,7 @@ pub enum ToolOutcome {
     Denied(Option<String>),
 }
 
-/// Why a call failed: `sys.error` without tool and node (language 4.2).
+/// The error of a call: `sys.error` without tool and node (language 4.2).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolError {
     /// Kind of the failure.
@@ -94,7 +94,7 @@ pub struct ToolError {
     /// For programs.
     #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
-    /// Whether no policy tries the call again (language 9.3); no part of `sys.error`.
+    /// True if no policy tries the call again (language 9.3); no part of `sys.error`.
     #[serde(default, rename = "final", skip_serializing_if = "std::ops::Not::not")]
     pub is_final: bool,
     /// Milliseconds before which another attempt makes no sense (language 9.3); no part of `sys.error`.
@@ -113,7 +113,7 @@ impl ToolError {
         Self { code: Some(code.into()), ..Self::new(message) }
     }
 
-    /// The same, which no policy tries again.
+    /// Marks it as final: no policy tries the call again.
     #[must_use]
     pub fn finally(self) -> Self {
         Self { is_final: true, ..self }
@@ -125,7 +125,7 @@ impl ToolError {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolErrorKind {
-    /// The tool said so, or died.
+    /// The tool reported an error, or died.
     #[default]
     Error,
     /// It took too long.

@@ -72,7 +72,7 @@ fn plain(schema: &mut Json) {
     }
 }
 
-/// Takes null out of what a schema accepts.
+/// Removes null from the values that a schema accepts.
 fn not_null(schema: &mut Json) {
     let Json::Object(map) = schema else { return };
     if let Some(Json::Array(types)) = map.get_mut("type") {

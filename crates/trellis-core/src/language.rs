@@ -20,7 +20,7 @@ pub enum InputType {
     Float,
     /// Any JSON value.
     Json,
-    /// Text that is not shown, logged or kept in `sys.ans`.
+    /// Text that is not shown, logged or stored in `sys.ans`.
     Secret,
 }
 
@@ -47,7 +47,7 @@ pub enum OnBranchError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    /// Nothing to undo.
+    /// No effect to undo.
     None,
     /// Can be undone.
     Undoable,
@@ -86,5 +86,5 @@ pub struct SecretUse {
 /// The most parts of a call that run at once (language 10.1).
 pub const MOST_ABREAST: u32 = 64;
 
-/// The highest `limits.depth`: what wraps a value in a record must find room within what readers of JSON take.
+/// The highest `limits.depth`: the levels around a value in a record must fit within those that readers of JSON accept.
 pub const DEEPEST: u32 = 64;

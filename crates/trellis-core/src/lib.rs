@@ -15,9 +15,9 @@
 //!
 //! # What may change
 //!
-//! What a host is told (errors, findings, views) is `#[non_exhaustive]` and may grow. What it must act on, such as [`Next`], is not: a new case is a
-//! compile error there. The inside of the compiler ([`program`], [`syntax`], [`compile`](mod@compile), [`template`]) is open to tools, and may change
-//! with every minor version.
+//! Data for a host to read (errors, findings, views) is `#[non_exhaustive]` and may grow. Data that it must act on, such as [`Next`], is not: a new
+//! case is a compile error there. The inside of the compiler ([`program`], [`syntax`], [`compile`](mod@compile), [`template`]) is open to tools, and
+//! may change with every minor version.
 
 pub mod builtin;
 pub mod compile;
@@ -42,6 +42,7 @@ pub mod span;
 pub mod state;
 pub mod syntax;
 pub mod template;
+pub mod transcript;
 pub mod tree;
 pub mod value;
 pub mod witness;

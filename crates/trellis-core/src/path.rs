@@ -40,7 +40,7 @@ impl KeyPath {
         }
     }
 
-    /// What follows the first name.
+    /// Returns the steps after the first name.
     pub fn rest(&self) -> &[Segment] {
         &self.0[1..]
     }
@@ -50,13 +50,13 @@ impl KeyPath {
         &self.0
     }
 
-    /// Whether it is one name only.
+    /// Returns whether it is one name only.
     pub fn is_key(&self) -> bool {
         self.0.len() == 1
     }
 }
 
-/// Whether `text` may name a key: a letter or `_`, then letters, digits, `_` and `-`.
+/// Returns whether `text` may name a key: a letter or `_`, then letters, digits, `_` and `-`.
 pub fn is_name(text: &str) -> bool {
     if let [first, rest @ ..] = text.as_bytes()
         && text.is_ascii()

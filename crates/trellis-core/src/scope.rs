@@ -1,4 +1,4 @@
-//! What templates and guards can read: the context, `sys`, and while a node resolves its `input` and `tool_result` (language 4.1–4.3).
+//! The values that templates and guards can read: the context, `sys`, and while a node resolves its `input` and `tool_result` (language 4.1–4.3).
 
 use std::sync::OnceLock;
 
@@ -72,7 +72,7 @@ pub struct Sys {
     whole: OnceLock<Value>,
 }
 
-/// What `sys` is made of.
+/// The parts of `sys`.
 #[derive(Clone, Debug)]
 pub(crate) struct SysValues {
     pub(crate) session: SessionId,

@@ -52,7 +52,7 @@ impl<T> Spanned<T> {
         Self { value, span }
     }
 
-    /// The same place with another value.
+    /// Returns another value at the same place.
     pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Spanned<U> {
         Spanned { value: f(self.value), span: self.span }
     }
@@ -63,7 +63,7 @@ impl<T> Spanned<T> {
 pub struct LineIndex<'t> {
     text: &'t str,
     starts: Vec<u32>,
-    /// Of long lines, how many characters stand before some of their bytes, so that none is counted from its beginning each time.
+    /// Character counts at some bytes of long lines, so that none is counted from its beginning each time.
     marks: Vec<(u32, u32)>,
 }
 
@@ -127,14 +127,14 @@ fn width(text: &str) -> usize {
     text.chars().filter(|&char| char != '\u{feff}').count()
 }
 
-/// Where the bytes of a decoded text (a YAML scalar without its quotes and indentation) stand in the file.
+/// The places in the file of the bytes of a decoded text (a YAML scalar without its quotes and indentation).
 #[derive(Clone, Debug)]
 pub enum SourceMap {
     /// The text is a slice of the file that begins here: plain scalars, bodies, quoted scalars without escapes.
     Slice(u32),
     /// Each piece of the text that begins at `.0` is a slice of the file that begins at `.1`; sorted: block scalars.
     Pieces(Vec<(u32, u32)>),
-    /// The text was rewritten by escapes or folding: every part of it stands at the whole scalar.
+    /// The text was rewritten by escapes or folding: the place of every part is the whole scalar.
     Whole(Span),
 }
 
@@ -149,7 +149,7 @@ impl SourceMap {
     }
 }
 
-/// Where the decoded byte `at` stands in the file.
+/// Returns the place in the file of the decoded byte `at`.
 fn locate(pieces: &[(u32, u32)], at: usize) -> usize {
     let before = pieces.partition_point(|&(decoded, _)| decoded as usize <= at);
     let (decoded, file) = pieces[before.max(1) - 1];

@@ -1,6 +1,6 @@
-//! A session with its children: who called whom, and in which order they wait and are asked (language 10.10, 10.11).
+//! A session with its children: their callers, and the order in which they wait and are asked (language 10.10, 10.11).
 //!
-//! It borrows the states from whoever keeps them. A child is named by the call that began it.
+//! It borrows the states from their owner. A child is named by the call that began it.
 
 use std::collections::BTreeMap;
 

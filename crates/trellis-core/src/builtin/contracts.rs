@@ -8,9 +8,9 @@ use crate::{language::Effect, value::Value};
 pub struct BuiltinTool {
     /// Its name, as `builtin:` has it.
     pub name: &'static str,
-    /// The keys that may stand beside `builtin:`.
+    /// The keys that are allowed beside `builtin:`.
     pub config: &'static [&'static str],
-    /// What it does to the world; `sql.query` with `write: true` is irreversible.
+    /// Its effect on the world; `sql.query` with `write: true` is irreversible.
     pub effect: Effect,
     parameters: &'static str,
     returns: &'static str,
@@ -33,7 +33,7 @@ impl BuiltinTool {
     }
 }
 
-/// Nothing is said.
+/// The empty contract, which declares nothing.
 const OPEN: &str = "";
 
 const VALUES: [&str; 2] = ["space", "store"];

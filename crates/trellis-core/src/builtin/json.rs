@@ -19,8 +19,8 @@ pub fn parse(arguments: &Mapping) -> Result<Value, ToolError> {
     }
 }
 
-/// `json.merge {parts}`: one mapping of all entries of a list of mappings. Under each key stands the last value that is not empty (null, `""`, `[]`, `{}`),
-/// or the first of them, if all are empty. A part that is null or empty adds nothing. Entries are not merged further down.
+/// `json.merge {parts}`: one mapping of all entries of a list of mappings. Each key has the last value that is not empty (null, `""`, `[]`, `{}`), or
+/// the first of them, if all are empty. A part that is null or empty adds nothing. Nested mappings are not merged.
 ///
 /// # Errors
 /// `malformed_json`: `parts` is no list, or a part is no mapping.

@@ -1,6 +1,6 @@
-//! Templates of another dialect than their graph's: said once for each graph.
+//! Templates of another dialect than that of their graph: reported once for each graph.
 //!
-//! In: the findings of the documents. Out: the same, with one for all Go templates of a graph, which sets the dialect where that mends them all.
+//! In: the findings of the documents. Out: the same, with one for all Go templates of a graph, which sets the dialect where that fixes them all.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -14,7 +14,7 @@ use crate::{
     template::{Dialect, GO_TEMPLATE, GO_TEMPLATES},
 };
 
-/// Keeps the first finding of each graph that something is a Go template: one setting mends them all.
+/// Keeps the first finding of each graph about a Go template: one setting fixes them all.
 pub(super) fn say_once(parsed: &mut Vec<Diagnostic>, documents: &[Arc<Document>], owners: &[u32]) {
     let is_go = |found: &Diagnostic| found.code == Code::TemplateSyntax && found.message == GO_TEMPLATE;
     if !parsed.iter().any(is_go) {

@@ -7,7 +7,7 @@ use crate::syntax::{
     node::ToolRef,
 };
 
-/// Documents by what they contain: indices, in ascending order.
+/// Documents by their content: indices, in ascending order.
 #[derive(Debug, Default)]
 pub(super) struct DocumentIndex {
     hashes: Vec<u64>,

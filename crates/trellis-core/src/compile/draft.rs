@@ -1,6 +1,6 @@
 //! A graph as far as it was lowered, sound or not.
 //!
-//! In: what was lowered. Out: an engine that walks it, for tools and tests that follow a [`Witness`](crate::witness::Witness) again.
+//! In: the lowered part of a graph. Out: an engine that runs it, for tools and tests that replay a [`Witness`](crate::witness::Witness).
 //!
 //! **Invariant:** no host gets hold of a program that has errors.
 
@@ -11,7 +11,7 @@ use crate::{
     program::Program,
 };
 
-/// A graph as far as it was lowered, sound or not. It is walked on trial only: nobody runs it.
+/// A graph as far as it was lowered, sound or not. It is for replays only, not for sessions.
 #[derive(Clone, Debug)]
 pub struct Draft {
     program: Arc<Program>,
@@ -22,12 +22,12 @@ impl Draft {
         Self { program }
     }
 
-    /// The graph as it was lowered. Where it has mistakes it is to be looked at only: nothing may run it.
+    /// Returns the graph as it was lowered. If it has mistakes, it is for inspection only: nothing may run it.
     pub fn program(&self) -> &Arc<Program> {
         &self.program
     }
 
-    /// An engine on trial: sessions begin at any node, with whatever they are given, and every predicate is answered step by step
+    /// Returns an engine on trial: sessions begin at any node, with any values, and every predicate is answered step by step
     /// ([`Engine::answering`]).
     pub fn engine(&self) -> Engine {
         on_trial(&self.program)

@@ -92,7 +92,7 @@ impl<'d> GraphSyntax<'d> {
         self.projects.iter().find_map(|(_, _, project)| ask(project))
     }
 
-    /// Joins what `trellis.yaml` and the entry node say; a key in both is reported.
+    /// Joins the settings of `trellis.yaml` and of the entry node; a key in both is reported.
     pub(super) fn defaults(&self, names: &NameTable<'d>, found: &mut Vec<Diagnostic>) -> Defaults<'d> {
         let mut defaults = Defaults::default();
         for &(document, path, project) in &self.projects {

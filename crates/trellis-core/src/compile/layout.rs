@@ -63,7 +63,7 @@ pub(super) struct NodeLayout {
 }
 
 impl NodeLayout {
-    /// Assigns indices; returns `last` if it is equal. `page_names` says which pages are named.
+    /// Assigns indices; returns `last` if it is equal. `page_names` has the pages that are named.
     pub(super) fn new(names: &NameTable<'_>, graphs: &[GraphInfo<'_>], page_names: &PageNames, last: Option<&Arc<Self>>) -> Arc<Self> {
         let gates: Vec<bool> = graphs.iter().map(|graph| graph.defaults.before_each.is_some()).collect();
         let mut named: Vec<u32> = page_names.iter().map(|(_, page)| *page).collect();

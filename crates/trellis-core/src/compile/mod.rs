@@ -102,7 +102,7 @@ fn in_order(documents: &[Arc<Document>]) -> Arc<[Arc<Document>]> {
     documents.into()
 }
 
-/// Files, and what is derived from them before any node is lowered.
+/// Files, and the data that is derived from them before any node is lowered.
 struct Files<'d> {
     documents: &'d Arc<[Arc<Document>]>,
     frame: &'d Arc<FileLayout>,
@@ -268,7 +268,7 @@ fn lower_all<'d>(
     if taken.is_some() && lowered.is_out_of_patience() {
         return None;
     }
-    // What could not be read might set any name.
+    // An unreadable part might set any name.
     if !unread {
         lowering.unknown_predicates(lowered.bare_names());
     }

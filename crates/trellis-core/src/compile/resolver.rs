@@ -1,4 +1,4 @@
-//! Names of nodes, resolved without compiling: for whoever looks at a graph while it is written.
+//! Names of nodes, resolved without compiling: for tools that look at a graph while it is written.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(crate) struct NamedNode {
     pub(crate) graph: u32,
     /// Its `id:` or its key under `nodes:`, else its beginning.
     pub(crate) place: Span,
-    /// True if the file alone says its id.
+    /// True if the file alone determines its id.
     pub(crate) is_by_path: bool,
 }
 
@@ -73,7 +73,7 @@ impl NodeNames {
         if !call && NodeId::RESERVED.contains(&name) {
             return None;
         }
-        // A name that leads nowhere is common here, and nobody asks what it may have meant.
+        // A name without a target is common here, and suggestions are not needed.
         self.with(|names| {
             let candidate = names.candidate(names.find(name, jump, folder, graph)?);
             (call || candidate.graph == graph).then(|| NamedNode::of(candidate))

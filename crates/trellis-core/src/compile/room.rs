@@ -1,7 +1,7 @@
-//! Estimated lengths of the lists of a program: lists that grow are moved on the way and half empty at the end, and a large graph's
-//! are megabytes.
+//! Estimated lengths of the lists of a program: growing lists are moved repeatedly and half empty at the end, and a large graph's are
+//! megabytes.
 //!
-//! **Invariant:** it is a guess that decides about memory, never about what is found.
+//! **Invariant:** the estimate affects memory, never findings.
 
 use super::{graphs::GraphInfo, names::NameTable};
 use crate::syntax::node::NodeSyntax;

@@ -50,7 +50,7 @@ impl Schemas {
         self.compile(source).as_ref().ok().cloned()
     }
 
-    /// The compiled schema; what is no schema is reported under `code`.
+    /// Returns the compiled schema; a value that is no schema is reported under `code`.
     pub(super) fn checked(&mut self, code: Code, path: &FilePath, source: &Spanned<Value>, found: &mut Vec<Diagnostic>) -> Option<Schema> {
         match self.compile(&source.value) {
             Ok(schema) => {

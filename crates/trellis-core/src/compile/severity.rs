@@ -129,7 +129,7 @@ fn unneeded(document: &Document, allow: &Allow, code: &Spanned<Arc<str>>, needed
         None => found,
     };
     if !known.is_tolerable() {
-        let help = format!("`trellis explain {known}` says how to mend it");
+        let help = format!("`trellis explain {known}` says how to fix it");
         return Some(without(found(format!("`{known}` cannot be allowed: with it there is nothing that could run")).help(help)));
     }
     let is_unneeded = is_whole && !LATE.contains(&known) && !needed.contains(&code.span);
@@ -137,10 +137,10 @@ fn unneeded(document: &Document, allow: &Allow, code: &Spanned<Arc<str>>, needed
 }
 
 /// Returns the fix that removes one code from a comment: its title, its span, the new text. The whole comment is removed with its only
-/// code. `None` if the comment says more.
+/// code. `None` if the comment has further text.
 fn removed(document: &Document, allow: &Allow, code: &Spanned<Arc<str>>) -> Option<(&'static str, Span, String)> {
     let text = &*document.text;
-    // A comment that says more is left to its author.
+    // A comment with further text is left to its author.
     if !text.get(allow.comment.range())?.ends_with(')') {
         return None;
     }

@@ -1,4 +1,4 @@
-//! The text behind a lowered program: a node and a condition as their author wrote them, and where findings about a node stand.
+//! The source of a lowered program: a node and a condition as their author wrote them, and the places of findings about a node.
 
 use crate::{
     program::{Edge, Node, Program},
@@ -19,13 +19,13 @@ pub(crate) fn condition<'p>(program: &'p Program, node: &Node, edge: &Edge) -> O
     let origin = edge.origin?;
     let transitions = &syntax_of(program, node)?.transitions;
     let is_it = |transition: &&TransitionSyntax| transition.target.as_ref().is_some_and(|target| target.name.span == origin.span);
-    // They stand in order, unless an alias brought one from elsewhere.
+    // They are in order, unless an alias brought one from elsewhere.
     let after = transitions.partition_point(|transition| transition.span.start <= origin.span.start);
     let near = transitions[..after].last().filter(is_it);
     near.or_else(|| transitions.iter().find(is_it))?.condition.as_ref()
 }
 
-/// The first line of a node, where findings about the node as a whole stand.
+/// The first line of a node, the place of findings about the node as a whole.
 pub(crate) fn place(node: &Node) -> Span {
     Span::at(node.span.start as usize)
 }

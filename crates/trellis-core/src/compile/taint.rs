@@ -32,7 +32,7 @@ pub(super) struct Taint {
 
 /// Extent of the taint of a mistake.
 enum TaintKind {
-    /// Nothing is tainted.
+    /// No part.
     None,
     /// An edge is missing; all others are as written.
     Way,
@@ -41,7 +41,7 @@ enum TaintKind {
 }
 
 impl Taint {
-    /// Nothing where a mistake may concern every node. What its author tolerates does not stand in the way.
+    /// Returns `None` where a mistake may concern every node. Findings that the author tolerates do not count.
     pub(super) fn new<'f>(
         program: &Program,
         found: impl Iterator<Item = &'f Diagnostic>,
@@ -72,7 +72,7 @@ impl Taint {
                 // The results of a tool that could not be read are unknown anyway.
                 Content::Library(_) => TaintKind::None,
                 Content::Broken if document.path.ends_with("trellis.yaml") || document.path.ends_with("tools.yaml") => return None,
-                // Its ways, writes and reads are unknown.
+                // Its edges, writes and reads are unknown.
                 Content::Broken => TaintKind::Node,
             };
             match harm {

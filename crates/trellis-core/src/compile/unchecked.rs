@@ -1,6 +1,6 @@
-//! Reads of which nothing is known (language 8.2): counted, and findings for whoever wants everything proved.
+//! Unchecked reads (language 8.2): counted, and findings for authors who want everything proved.
 //!
-//! In: what the analysis of data could not tell. Out: the same without what only follows from findings, in words.
+//! In: the unchecked reads of the data analysis. Out: the same in words, without those that only follow from findings.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::{
     span::Span,
 };
 
-/// A read of which nothing is known (language 8.2).
+/// An unchecked read: one of an unknown value (language 8.2).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UncheckedRead {
     /// Place of the read.
@@ -28,9 +28,9 @@ pub enum Unknown {
     Presence,
     /// Are all parts set that are read of its items?
     Part,
-    /// It is there; whether it is of the kind that is needed.
+    /// It is present; whether it is of the required kind is unchecked.
     Kind,
-    /// It is there, of a known kind; whether what is done with it works.
+    /// It is present, of a known kind; the operation on it is unchecked.
     Use,
     /// Does it fit a contract?
     Fit,
@@ -58,13 +58,13 @@ impl UncheckedRead {
             Unknown::Presence | Unknown::Part => format!("{say}, or guard the read"),
             Unknown::Use => "do it with values of one kind; texts are put together with `~`".to_owned(),
             Unknown::Kind | Unknown::Fit | Unknown::Room => say,
-            Unknown::Truth => format!("{say}, or ask the same in the conditions of the ways here"),
+            Unknown::Truth => format!("{say}, or ask the same in the conditions of the transitions here"),
         };
         Diagnostic::new(Code::UncheckedRead, &self.place.path, self.place.span, message).help(help)
     }
 }
 
-/// Drops what stands where a finding stands: it is one mistake, and the finding says more.
+/// Drops reads at the place of a finding: it is one mistake, and the finding is more precise.
 pub(super) fn drop_explained(unchecked: &mut Vec<UncheckedRead>, found: &[Diagnostic]) {
     unchecked.sort_unstable();
     unchecked.dedup_by(|a, b| a.place == b.place && a.path == b.path);

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{diagnostic::Diagnostic, program::Program};
 
-/// Results of checks, kept for the next compilation.
+/// Results of checks, stored for the next compilation.
 #[derive(Debug, Default)]
 pub(super) struct CheckCache {
     nodes: check::NodeFindings,
@@ -40,11 +40,11 @@ impl CheckCache {
 /// Points of a graph for which it pays to do two things at once.
 const MIN_PARALLEL_POINTS: usize = 1_000;
 
-/// A program that is checked, and what of it was checked before.
+/// A program to be checked, and the parts that were checked before.
 pub(super) struct CheckInput<'p> {
     pub(super) program: &'p Arc<Program>,
-    /// True if some edge could not be read or leads nowhere. What stands behind it is unknown then: a node that it may have meant is not unreachable,
-    /// and no node is without a way out.
+    /// True if some edge could not be read or leads nowhere. The nodes behind it are unknown then: a node that it may have meant is not unreachable,
+    /// and no node is without a path to an end.
     pub(super) unresolved: bool,
     /// The nodes that were edited; `None` where every node is new.
     pub(super) fresh: Option<&'p [u32]>,
@@ -52,7 +52,7 @@ pub(super) struct CheckInput<'p> {
     pub(super) linking: &'p [u32],
 }
 
-/// Runs every check and returns the reads of which nothing is known.
+/// Runs every check and returns the unchecked reads.
 pub(super) fn program(
     checked: &CheckInput<'_>,
     severities: &Severities<'_>,
@@ -67,7 +67,7 @@ pub(super) fn program(
     let CheckCache { nodes, data } = kept;
     let mut shape = || check::shape(&cfg, unresolved.then_some(severities), nodes, fresh, linking, found);
     match both.filter(|_| fresh.is_none() && program.points.len() >= MIN_PARALLEL_POINTS) {
-        // Most graphs have no mistakes: what is known of their data then is worked out meanwhile.
+        // Most graphs have no mistakes, so the data analysis of that case runs at the same time.
         Some(both) => both(&mut || known = Some(Analysis::new(program, &cfg, &tame)), &mut shape),
         None => shape(),
     }

@@ -8,7 +8,7 @@ use super::Severity;
 
 macro_rules! codes {
     ($($family:literal { $($name:ident $text:literal $severity:ident,)* })*) => {
-        /// What kind of finding a diagnostic is.
+        /// The kind of a diagnostic.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum Code {
@@ -32,7 +32,7 @@ macro_rules! codes {
                 match self { $($(Self::$name => $family,)*)* }
             }
 
-            /// How grave it is unless a project says otherwise.
+            /// Returns its severity unless a project sets another.
             pub fn severity(self) -> Severity {
                 match self { $($(Self::$name => Severity::$severity,)*)* }
             }

@@ -1,4 +1,4 @@
-//! Which fixes can be applied together, and what a text is after them.
+//! Selection of fixes that can be applied together, and the text after them.
 //!
 //! **Invariant:** a fix is applied whole or not at all, and no two that are applied together touch each other.
 
@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use super::{Diagnostic, FilePath, TextEdit};
 
-/// The findings whose fixes can be applied at once, in the order of the findings. Of two that touch each other the first is taken; the other is
-/// looked at again when its graph was compiled with the first.
+/// Returns the findings whose fixes can be applied at once, in the order of the findings. Of two that touch each other the first is taken; the
+/// other has its turn when its graph was compiled with the first.
 pub fn together(diagnostics: &[Diagnostic]) -> Vec<&Diagnostic> {
     let mut taken: BTreeMap<(&FilePath, u32), u32> = BTreeMap::new();
     let mut chosen = Vec::new();
@@ -31,7 +31,7 @@ pub fn together(diagnostics: &[Diagnostic]) -> Vec<&Diagnostic> {
     chosen
 }
 
-/// The text of a file after edits of it that do not touch each other; nothing where one of them names bytes that the text does not have.
+/// Returns the text of a file after edits of it that do not touch each other; `None` if one of them names bytes that the text does not have.
 pub fn edited<'e>(text: &str, edits: impl IntoIterator<Item = &'e TextEdit>) -> Option<String> {
     let mut edits: Vec<&TextEdit> = edits.into_iter().collect();
     edits.sort_by_key(|edit| edit.place.span);

@@ -1,4 +1,4 @@
-//! Diagnostics: what an author did wrong, where, and how to mend it, as data.
+//! Diagnostics: an author's mistakes, with their places and remedies, as data.
 //!
 //! A host shows them as it likes: the program draws them with miette, `--format json` prints them.
 
@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::{span::Span, witness::Witness};
 
-/// How grave a diagnostic is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -61,19 +61,19 @@ impl Place {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct Label {
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// What is to be seen there.
+    /// The explanation of the place.
     pub message: String,
-    /// Whether it is a step of the way on which the finding comes about; such labels stand in the order of the way.
+    /// True if it is a step of the path on which the finding occurs; such labels are in the order of the path.
     pub is_step: bool,
 }
 
-/// A safe change that mends a diagnostic.
+/// A safe change that resolves a diagnostic.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct Fix {
-    /// What it does, as a command: "rename to `receipt`".
+    /// The effect of the fix, as a command: "rename to `receipt`".
     pub title: String,
     /// The replacements, which do not overlap.
     pub edits: Vec<TextEdit>,
@@ -82,9 +82,9 @@ pub struct Fix {
 /// Replaces the bytes of a place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TextEdit {
-    /// What is replaced.
+    /// The place that is replaced.
     pub place: Place,
-    /// What stands there then.
+    /// The replacement text.
     pub text: String,
 }
 
@@ -94,17 +94,17 @@ pub struct TextEdit {
 pub struct Diagnostic {
     /// The kind of finding, stable.
     pub code: Code,
-    /// How grave it is here.
+    /// The severity in this project.
     pub severity: Severity,
-    /// One short line that stands alone.
+    /// One short line that can be read alone.
     pub message: String,
-    /// Where; nothing for findings about the whole graph (language 8.8).
+    /// The place; `None` for findings about the whole graph (language 8.8).
     pub place: Option<Place>,
     /// Other places that explain it.
     pub labels: Vec<Label>,
-    /// What to do.
+    /// The remedy.
     pub help: Option<String>,
-    /// A change that mends it safely.
+    /// A change that resolves it safely.
     pub fix: Option<Fix>,
     /// A session that meets it, for findings that need one (language 8.3). Where one text holds several mistakes, no session comes past the first:
     /// the others have none.
@@ -144,14 +144,14 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a step of the way on which it comes about.
+    /// Adds a step of the path on which the finding occurs.
     #[must_use]
     pub fn step(mut self, path: &FilePath, span: Span, message: impl Into<String>) -> Self {
         self.labels.push(Label { place: Place::new(path, span), message: shortened(message.into()), is_step: true });
         self
     }
 
-    /// Whether it tells readers the same.
+    /// Returns whether both read the same.
     pub(crate) fn says_the_same(&self, other: &Self) -> bool {
         let said = |found: &Self| (found.code, found.severity, found.place.clone(), found.message.clone());
         said(self) == said(other) && self.labels == other.labels && self.help == other.help && self.fix == other.fix
@@ -167,14 +167,14 @@ impl Diagnostic {
         self
     }
 
-    /// Offers to write `name` at `span` of the finding's own file, if it can stand there whatever stands around it: YAML reads some names
-    /// otherwise, and which quotes they need depends on the place.
+    /// Offers to write `name` at `span` of the finding's own file, if that is safe in any context: YAML reads some names otherwise, and the
+    /// quotes that they need depend on the place.
     #[must_use]
     pub fn rename(self, span: Span, name: &str) -> Self {
         if is_plain(name) { self.fix(format!("rename to `{name}`"), span, name) } else { self }
     }
 
-    /// Asks whether `near` was meant, and offers to write it at `span`; says `otherwise` where nothing is near.
+    /// Asks whether `near` was meant, and offers to write it at `span`; the help is `otherwise` if nothing is near.
     #[must_use]
     pub fn meant(self, span: Span, near: Option<Near<'_>>, otherwise: impl FnOnce() -> String) -> Self {
         match near {
@@ -189,26 +189,26 @@ impl Diagnostic {
         if is_safe { self.rename(span, name) } else { self }
     }
 
-    /// Whether it forbids a program.
+    /// Returns whether it prevents a program.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
 
-    /// What diagnostics are sorted by: file, place, code, text; findings about the whole graph come first.
+    /// Returns the sort key of diagnostics: file, place, code, text; findings about the whole graph come first.
     pub fn order(&self) -> (Option<&str>, Option<Span>, Code, &str) {
         let place = self.place.as_ref();
         (place.map(|place| &*place.path), place.map(|place| place.span), self.code, &self.message)
     }
 }
 
-/// Whether a name is a text in YAML without quotes, and the same text inside of quotes.
+/// Returns whether a name is a text in YAML without quotes, and the same text inside of quotes.
 fn is_plain(name: &str) -> bool {
     let is_word = name.chars().all(|char| char.is_alphanumeric() || "_-./".contains(char));
     let begins = name.starts_with(|char: char| char.is_alphabetic() || "_./".contains(char)) && name.chars().any(char::is_alphabetic);
     is_word && begins && !matches!(name.to_ascii_lowercase().trim_start_matches('.'), "true" | "false" | "null" | "inf" | "nan")
 }
 
-/// Characters of a message; what an author wrote may be much longer.
+/// The largest number of characters of a message; an author's text in it may be much longer.
 const MAX_MESSAGE_CHARS: usize = 240;
 
 /// Characters of a word in a text that is longer than that.
@@ -229,7 +229,7 @@ fn shortened(text: String) -> String {
     text.split(' ').map(cut).collect::<Vec<_>>().join(" ")
 }
 
-/// A message in one line that can be shown anywhere, whatever the author's bytes in it are.
+/// Returns a message in one line that can be shown anywhere, for any bytes of the author in it.
 fn one_line(message: String) -> String {
     let message = shortened(message);
     if message.len() <= MAX_MESSAGE_CHARS && !message.chars().any(char::is_control) {
@@ -247,7 +247,7 @@ fn one_line(message: String) -> String {
 pub struct Near<'c> {
     /// The candidate.
     pub name: &'c str,
-    /// Whether no other one is as near, and most of the name is the same: a change to it is no guess then.
+    /// True if no other one is as near, and most of the name is the same: then the change is no guess.
     pub is_only: bool,
 }
 
@@ -258,12 +258,12 @@ impl Near<'_> {
     }
 }
 
-/// The candidate nearest to `name`, if one is near enough to be meant.
+/// Returns the candidate nearest to `name`, if one is near enough to be meant.
 pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     near(name, candidates).map(|near| near.name)
 }
 
-/// The same, and whether it is the only one as near.
+/// Returns the nearest name like [`nearest`], and whether no other one is as near.
 pub fn near<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<Near<'c>> {
     let limit = match name.chars().count() {
         // Of one letter nothing is left.
@@ -276,7 +276,7 @@ pub fn near<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Op
     let close = |candidate: &&str| *candidate != name && candidate.len().abs_diff(name.len()) <= 4 * limit;
     let mut best: Option<(usize, &str, bool)> = None;
     for candidate in candidates.into_iter().filter(close) {
-        // What is farther than the nearest so far need not be measured.
+        // A name farther than the nearest so far need not be measured.
         let most = best.map_or(limit, |(least, ..)| least);
         let distance = match candidate {
             _ if candidate.eq_ignore_ascii_case(name) => 0,
@@ -298,7 +298,7 @@ pub fn near<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Op
     best.map(|(distance, near, is_only)| Near { name: near, is_only: is_only && is_meant(distance, near) })
 }
 
-/// Whether names differ as those do that stand beside each other: `step1` and `step2`, `plan_a` and `plan_b`, `min_price` and `max_price`.
+/// Returns whether names differ as the names of a series do: `step1` and `step2`, `plan_a` and `plan_b`, `min_price` and `max_price`.
 fn are_counted(one: &str, other: &str) -> bool {
     let parts = |name: &str| name.split(|char: char| !char.is_alphanumeric()).map(str::to_owned).collect::<Vec<_>>();
     let letters = |name: &str| name.replace(|char: char| char.is_ascii_digit(), "");
@@ -318,7 +318,7 @@ fn are_counted(one: &str, other: &str) -> bool {
     first.len() == second.len() && matches!(differ.as_slice(), [(a, b)] if is_counted(a, b))
 }
 
-/// How often each byte stands in a name; longer names than these numbers hold are not compared that way.
+/// Returns the number of occurrences of each byte in a name; names longer than these numbers can count are not compared so.
 fn counts(name: &str) -> [u8; 128] {
     let mut counts = [0; 128];
     for byte in name.bytes().filter(u8::is_ascii) {
@@ -327,7 +327,7 @@ fn counts(name: &str) -> [u8; 128] {
     counts
 }
 
-/// What the distance cannot be below: letters that the other name lacks must all be made. It is cheap, and spares most comparisons.
+/// Returns a lower bound of the distance: letters that the other name lacks must all be inserted. It is cheap, and saves most comparisons.
 fn at_least(name: &str, counts: &[u8; 128], candidate: &str) -> usize {
     if name.len() > 255 || !name.is_ascii() || !candidate.is_ascii() {
         return 0;
@@ -376,10 +376,10 @@ mod tests {
     #[test]
     fn a_name_that_is_very_long_does_not_hide_what_is_said_about_it() {
         let (path, name) = (FilePath::from("a.md"), "é".repeat(10_000));
-        let found = Diagnostic::new(Code::UndefinedVariable, &path, Span::at(0), format!("`{name}` is not set on any way to `end`"));
+        let found = Diagnostic::new(Code::UndefinedVariable, &path, Span::at(0), format!("`{name}` is not set on any path to `end`"));
         let found = found.meant(Span::at(0), Some(Near { name: &name, is_only: true }), String::new);
         let shown = format!("`{}…`", "é".repeat(WORD - 1));
-        assert_eq!(found.message, format!("{shown} is not set on any way to `end`"));
+        assert_eq!(found.message, format!("{shown} is not set on any path to `end`"));
         assert_eq!(found.help, Some(format!("did you mean {shown}?")));
         let fix = found.fix.unwrap();
         assert_eq!((&*fix.title, &*fix.edits[0].text), (&*format!("rename to {shown}"), &*name), "what is written is all of it");

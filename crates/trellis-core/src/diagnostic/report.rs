@@ -8,12 +8,12 @@ use crate::span::Span;
 pub struct Report {
     /// The file.
     pub path: FilePath,
-    /// What was found, in the order of finding.
+    /// The findings, in the order of their discovery.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl Report {
-    /// Nothing found yet in `path`.
+    /// Creates an empty report about `path`.
     pub fn new(path: &FilePath) -> Self {
         Self { path: FilePath::clone(path), diagnostics: Vec::new() }
     }

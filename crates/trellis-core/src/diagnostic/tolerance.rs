@@ -1,9 +1,9 @@
-//! Which findings an author may live with.
+//! The findings that an author may tolerate.
 
 use super::{Code, Severity};
 
 impl Code {
-    /// Whether a program can run with such a finding: `severity:` may then call it less than an error, and a comment may allow it.
+    /// Returns whether a program can run with such a finding: `severity:` may then lower it, and a comment may allow it.
     ///
     /// Warnings and notes are of that kind, and those errors whose accident the engine meets as the end of a step. Without a target, a tool or a
     /// template that can be read there is nothing to run.

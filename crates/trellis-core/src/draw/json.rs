@@ -1,5 +1,5 @@
-//! JSON: `{nodes: [{id, kind, terminal, path, line, graph}], edges: [{from, to, outcome, condition, why, path, line}]}`. With a path, what was walked
-//! has `walked`, the numbers of the hops from 1, and `hops` holds those that no edge stands for: `{from, to, put, walked}`.
+//! JSON: `{nodes: [{id, kind, does, entry, terminal, path, line, graph}], edges: [{from, to, outcome, condition, why, path, line}]}`. With a path,
+//! nodes and edges on it have `walked`, the numbers of the hops from 1, and `hops` holds those without an edge: `{from, to, put, walked}`.
 
 use serde::Serialize;
 
@@ -26,6 +26,7 @@ struct WireHop<'d> {
 struct WireNode<'d> {
     id: &'d str,
     kind: &'static str,
+    does: &'d str,
     entry: bool,
     terminal: bool,
     path: Option<&'d str>,
@@ -61,6 +62,7 @@ pub(super) fn spell(drawing: &Drawing<'_>, path: Option<&Path>) -> String {
     let nodes = drawing.spots.iter().enumerate().map(|(at, spot)| WireNode {
         id: &spot.id,
         kind: spot.kind.as_str(),
+        does: &spot.does,
         entry: spot.entry,
         terminal: spot.terminal,
         path: spot.at.map(|(path, _)| &**path),

@@ -6,7 +6,7 @@ use crate::{
     value::Value,
 };
 
-/// A guard in the grammar of conditions (language 6.1); nothing for one that always holds.
+/// Returns a guard in the grammar of conditions (language 6.1); `None` for one that always holds.
 pub(super) fn condition(program: &Program, guard: &Guard) -> Option<String> {
     Some(match guard {
         Guard::Always => return None,
@@ -39,7 +39,7 @@ fn not(positive: bool) -> &'static str {
     if positive { "" } else { "not " }
 }
 
-/// What stands on an arrow; empty where a plain `to` leads on.
+/// Returns the label of an arrow; empty for a plain `to`.
 pub(super) fn arrow(arrow: &Arrow<'_>) -> String {
     let mut parts = Vec::new();
     if arrow.gate {
@@ -56,7 +56,7 @@ pub(super) fn arrow(arrow: &Arrow<'_>) -> String {
         (_, Some(condition)) => parts.push(condition.clone()),
         (_, None) => {}
     }
-    // What the outcome says already is not said again: `error tool-error`.
+    // A failure that the outcome implies is not repeated: `error tool-error`.
     parts.extend(arrow.failure.filter(|failure| matches!(*failure, "no-match" | "fail")).map(str::to_owned));
     parts.join(" ")
 }
@@ -88,7 +88,7 @@ pub(super) fn outcome_name(outcome: &Outcome) -> &'static str {
     }
 }
 
-/// Which key wrote a way, as JSON has it.
+/// Returns the key that declares an edge, as JSON has it.
 pub(super) fn why(why: &Provenance) -> &'static str {
     match why {
         Provenance::Option(_) => "option",
@@ -109,7 +109,7 @@ pub(super) fn why(why: &Provenance) -> &'static str {
     }
 }
 
-/// How a session ends, in one word (language 7.9).
+/// Returns the reason for an end, in one word (language 7.9).
 pub(super) fn reason(reason: &Reason) -> &'static str {
     match reason {
         Reason::Finished => "finished",

@@ -1,6 +1,6 @@
-//! Mermaid: a flowchart that GitHub and editors show as it stands in a Markdown file.
+//! Mermaid: a flowchart that GitHub and editors show in a Markdown file.
 //!
-//! **Invariant:** ids in the text are `n0`, `n1`, …; what an author wrote stands in quoted labels only.
+//! **Invariant:** ids in the text are `n0`, `n1`, …; text of an author occurs in quoted labels only.
 
 use std::fmt::Write as _;
 
@@ -78,7 +78,7 @@ fn shape(spot: &DrawnNode<'_>, walked: Option<&Marks>) -> String {
     }
 }
 
-/// Mermaid has no backslash escapes: what could end a label or begin markup becomes a character code.
+/// Returns an escaped text: Mermaid has no backslash escapes, so characters that could end a label or begin markup become character codes.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for char in text.chars() {

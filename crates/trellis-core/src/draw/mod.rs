@@ -1,26 +1,34 @@
-//! Drawing: a program becomes the text of a diagram, in Mermaid, DOT or JSON.
+//! Drawing: a program becomes a diagram: Mermaid, DOT, JSON or SVG.
 //!
-//! What is drawn is a [`Drawing`]: spots (nodes, rollbacks, ends) and arrows (ways). The formats only spell it.
+//! The common form is a [`Drawing`]: spots (nodes, rollbacks, ends) and arrows (edges). The formats only print it.
 //!
-//! **Invariant:** arrows come from [`Program::ways`] and [`Program::unwound_ways`] alone, in their order, and every format draws each of them once.
+//! **Invariant:** arrows come from [`Program::out_edges`] and [`Program::edges_after_rollback`] alone, in their order, and every format draws each of
+//! them once.
 
 mod dot;
 mod json;
 mod label;
+pub mod layout;
 mod mermaid;
 mod path;
+mod svg;
+mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use self::path::{Path, PathStep};
+use self::layout::{Layout, LayoutSettings};
+pub use self::{
+    path::{Path, PathStep},
+    svg::STYLE,
+};
 
 use crate::{
     diagnostic::FilePath,
-    program::{Edge, Node, Origin, Outcome, Part, PointIndex, Program, Provenance, Reason, Role, Target, Way},
+    program::{Edge, Node, Origin, OutEdge, Outcome, Part, PointIndex, Program, Provenance, Reason, Role, Target},
     span::LineIndex,
 };
 
-/// How a drawing is spelled.
+/// The output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
@@ -30,6 +38,8 @@ pub enum Format {
     Dot,
     /// `{nodes, edges}`.
     Json,
+    /// A picture, laid out by [`layout`].
+    Svg,
 }
 
 /// Draws a program. Same program, same text.
@@ -44,11 +54,20 @@ pub fn draw_walked(program: &Program, hops: &[PathStep], format: Format) -> (Str
     (spell(&drawing, Some(&path), format), path.gone)
 }
 
+/// The picture of a drawing as it is laid out: SVG, as [`Format::Svg`] draws it.
+pub fn picture(drawing: &Drawing<'_>, layout: &Layout) -> String {
+    svg::spell(drawing, layout, None)
+}
+
 fn spell(drawing: &Drawing<'_>, path: Option<&Path>, format: Format) -> String {
     match format {
         Format::Mermaid => mermaid::spell(drawing, path),
         Format::Dot => dot::spell(drawing, path),
         Format::Json => json::spell(drawing, path),
+        Format::Svg => {
+            let settings = LayoutSettings { has_labels: true, ..LayoutSettings::for_drawing(drawing) };
+            svg::spell(drawing, &Layout::with_path(drawing, &settings, None, path), path)
+        }
     }
 }
 
@@ -58,7 +77,7 @@ fn spell(drawing: &Drawing<'_>, path: Option<&Path>, format: Format) -> String {
 pub struct Drawing<'p> {
     /// Nodes in the program's order; then, where an arrow leads there, rollbacks and ends.
     pub spots: Vec<DrawnNode<'p>>,
-    /// Every way out of every node, then the ways that follow rollbacks.
+    /// Every edge out of every node, then the edges after rollbacks.
     pub arrows: Vec<Arrow<'p>>,
 }
 
@@ -68,21 +87,23 @@ pub struct Drawing<'p> {
 pub struct DrawnNode<'p> {
     /// The node's id; `rollback` or `rollback:<graph>`; `end:<reason>`.
     pub id: String,
-    /// What it is.
+    /// Its kind.
     pub kind: DrawnKind,
-    /// Whether sessions of its graph begin there.
+    /// Its action, in a few words: `asks choice`, `calls orders.find`.
+    pub does: String,
+    /// True if sessions of its graph begin there.
     pub entry: bool,
-    /// Whether no target leads on from it (language 2.4).
+    /// True if no target leads out of it (language 2.4).
     pub terminal: bool,
     /// Its file and line, for a node.
     pub at: Option<(&'p FilePath, usize)>,
-    /// The root of the graph that it belongs to; nothing for ends.
+    /// The root of the graph that it belongs to; `None` for ends.
     pub graph: Option<&'p str>,
-    /// The folder of the module that it stands in; empty at the root and for what is no node.
+    /// The folder of its module; empty at the root and for spots that are no nodes.
     pub module: &'p str,
 }
 
-/// What a spot is.
+/// The kind of a spot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DrawnKind {
@@ -111,7 +132,7 @@ impl DrawnKind {
     }
 }
 
-/// One way from spot to spot.
+/// One edge from spot to spot.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Arrow<'p> {
@@ -119,22 +140,22 @@ pub struct Arrow<'p> {
     pub from: usize,
     /// Index of the spot that is reached.
     pub to: usize,
-    /// When it is taken.
+    /// The outcome at which it is taken.
     pub outcome: &'p Outcome,
-    /// Whether it is the answer of `before_each`, not of the node itself.
+    /// True if it is a reply to `before_each`, not to the node itself.
     pub gate: bool,
-    /// What must hold for it, as an author would write it.
+    /// Its condition, as an author would write it.
     pub condition: Option<String>,
-    /// Which key wrote it.
+    /// The key that declares it.
     pub why: &'p Provenance,
-    /// Which failure it ends in.
+    /// The failure that it ends in.
     pub failure: Option<&'static str>,
-    /// Where that key stands.
+    /// The place of that key.
     pub at: Option<(&'p FilePath, usize)>,
 }
 
 impl Arrow<'_> {
-    /// Whether it is the way that a graph goes when nothing goes wrong: drawn solid, all others dotted.
+    /// Returns whether it belongs to the main flow, on which no failure occurs: drawn solid, all others dotted.
     pub fn is_main(&self) -> bool {
         matches!(self.outcome, Outcome::Pass | Outcome::Answer | Outcome::Chosen(_) | Outcome::Success)
             && self.failure.is_none()
@@ -152,7 +173,7 @@ impl<'p> Drawing<'p> {
             }
         }
         for graph in 0..program.graphs().len() {
-            pen.unwound_ways(graph);
+            pen.edges_after_rollback(graph);
         }
         Self { spots: pen.spots, arrows: pen.arrows }
     }
@@ -189,6 +210,7 @@ impl<'p> Pen<'p> {
         DrawnNode {
             id: node.id.to_string(),
             kind,
+            does: work::words(self.program, node),
             entry: graph.entry == node.index,
             terminal: node.terminal,
             at: self.locate(Origin { document: node.document, span: node.span }),
@@ -200,8 +222,8 @@ impl<'p> Pen<'p> {
     fn node_ways(&mut self, from: usize, node: &'p Node, point: PointIndex) {
         let gate = self.program.point(point).part == Part::Gate;
         let mut answered: Vec<&Edge> = Vec::new();
-        for way in self.program.ways(point) {
-            // What an option writes is not drawn, so that the ways which it shares with other answers are drawn once.
+        for way in self.program.out_edges(point) {
+            // The writes of an option are not drawn, so edges that it shares with other answers are drawn once.
             if matches!(way.reply.on, Outcome::Answer | Outcome::Chosen(_)) {
                 if answered.iter().any(|edge| std::ptr::eq(*edge, way.edge)) {
                     continue;
@@ -220,9 +242,9 @@ impl<'p> Pen<'p> {
         }
     }
 
-    fn unwound_ways(&mut self, graph: usize) {
+    fn edges_after_rollback(&mut self, graph: usize) {
         let Some(&from) = self.extra.get(&self.rollback_id(graph)) else { return };
-        for way in self.program.unwound_ways(u32::try_from(graph).unwrap_or(u32::MAX)) {
+        for way in self.program.edges_after_rollback(u32::try_from(graph).unwrap_or(u32::MAX)) {
             let to = match &way.edge.to {
                 Target::Point(to) | Target::Proceed(to) => self.program.point(*to).node.0 as usize,
                 Target::Again | Target::Rollback => from,
@@ -232,7 +254,7 @@ impl<'p> Pen<'p> {
         }
     }
 
-    fn arrow(&mut self, from: usize, to: usize, gate: bool, way: Way<'p>) {
+    fn arrow(&mut self, from: usize, to: usize, gate: bool, way: OutEdge<'p>) {
         let failure = match &way.edge.to {
             Target::End(Reason::Failed(failure)) => Some(failure.as_str()),
             _ => None,
@@ -282,7 +304,8 @@ impl<'p> Pen<'p> {
         }
         let at = self.spots.len();
         self.extra.insert(id.clone(), at);
-        self.spots.push(DrawnNode { id, kind, entry: false, terminal: kind == DrawnKind::End, at: None, graph, module: "" });
+        let does = if kind == DrawnKind::End { "ends" } else { "undoes" }.to_owned();
+        self.spots.push(DrawnNode { id, kind, does, entry: false, terminal: kind == DrawnKind::End, at: None, graph, module: "" });
         at
     }
 

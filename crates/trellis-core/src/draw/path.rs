@@ -1,7 +1,7 @@
 //! The path of a session over a drawing: which spots and arrows it took, in which order.
 //!
-//! A record says where a step began and where it led, and what came in. Where exactly one arrow is like that, it is the arrow that was taken; where
-//! several are, or none is any more, the hop is drawn as an arrow of its own.
+//! A record has the place where a step began, the place where it led, and its input. If exactly one arrow matches, it was taken; if several do, or
+//! none any more, the hop is drawn as an arrow of its own.
 
 use std::collections::BTreeMap;
 
@@ -10,15 +10,17 @@ use super::{Drawing, label};
 /// One hop of a path, from spot to spot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathStep {
-    /// The spot that was left: a node's id, or `rollback`; nothing where the session began.
+    /// The spot that was left: a node's id, or `rollback`; `None` at the start of the session.
     pub from: Option<String>,
     /// The spot that was reached: a node's id, `rollback`, or `end:<reason>`.
     pub to: String,
-    /// When it is taken, as JSON has it; nothing where nobody walked: the session was put there.
+    /// The outcome at which it is taken, as JSON has it; `None` if the session was moved there by hand.
     pub on: Option<&'static str>,
+    /// The number of the record of the hop.
+    pub seq: u64,
 }
 
-/// How often and when something was passed: the numbers of the hops, from 1.
+/// The hops that passed an item, by their numbers from 1.
 pub(super) type Marks = Vec<usize>;
 
 /// A path laid over a drawing.
@@ -28,7 +30,7 @@ pub struct Path {
     pub(super) spots: BTreeMap<usize, Marks>,
     /// By the index of the arrow.
     pub(super) arrows: BTreeMap<usize, Marks>,
-    /// Hops without an arrow of their own: from, to, and whether somebody put the session there.
+    /// Hops without an arrow of their own: from, to, and whether the session was moved there by hand.
     pub(super) others: BTreeMap<(usize, usize, bool), Marks>,
     /// Spots of the path that the graph does not have any more, each once.
     pub gone: Vec<String>,

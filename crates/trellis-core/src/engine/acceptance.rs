@@ -1,8 +1,8 @@
-//! Whether an input would be taken, asked before it is handed in: for whoever watches it being typed.
+//! Acceptance of an input, checked before it is handed in: for hosts that check while a person types.
 //!
-//! In: a request, then inputs. Out: the value that each would become, or what is wrong with it.
+//! In: a request, then inputs. Out: the value that each would become, or the reason why it is refused.
 //!
-//! **Invariant:** it holds no rule of its own; what it says is what `navigate` would say, but for `on_invalid` and the bound on size.
+//! **Invariant:** it holds no rule of its own: its result is that of `navigate`, without `on_invalid` and the bound on size.
 
 use super::{
     Input, Request, RequestType,
@@ -15,12 +15,12 @@ use crate::{
     value::Value,
 };
 
-/// What a request takes, made once for many tries.
+/// The accepted inputs of a request, made once for many checks.
 #[derive(Debug)]
 pub struct Acceptance(Listen);
 
 impl Acceptance {
-    /// What `request` takes.
+    /// Collects the inputs that `request` accepts.
     pub fn of(request: &Request) -> Self {
         let kind = match request.input_type {
             RequestType::Declared(kind) => Some(kind),
@@ -47,7 +47,7 @@ impl Acceptance {
     /// The value that `input` would become.
     ///
     /// # Errors
-    /// It would be refused; with what is wrong, in one line. A secret is never part of it.
+    /// It would be refused; with the reason, in one line. A secret is never part of it.
     pub fn check(&self, input: &Input) -> Result<Value, String> {
         let given = match input {
             Input::Text(text) => ReceivedInput::Text(text.clone()),

@@ -19,64 +19,64 @@ use crate::{
 /// A stored state, fitted to a program.
 #[derive(Clone, Debug)]
 pub enum Adopted {
-    /// It goes on where it is.
+    /// The session continues at its node.
     Kept(State),
-    /// It goes on elsewhere.
+    /// The session continues at another node.
     Moved {
         /// The state there.
         state: State,
-        /// Where it was.
+        /// The node where it was.
         from: NodeId,
-        /// Why it moved.
+        /// The reason why it moved.
         why: Moved,
     },
-    /// It cannot go on as it is.
+    /// The session cannot continue as it is.
     Blocked {
         /// The state, unchanged.
         state: State,
-        /// Everything that is in the way.
+        /// Every reason against it.
         blockers: Vec<Blocker>,
     },
 }
 
-/// Why a session moved.
+/// The reason why a session moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moved {
     /// Its node has another id now (`was:`).
     Renamed,
-    /// Its node is gone: it goes on at the nearest surviving module's `start`.
+    /// Its node is gone: it continues at the nearest surviving module's `start`.
     Vanished,
-    /// Its node does something else now, or its call is made anew: the node was entered again.
+    /// Its node does something else now, or its call is made again: the node was entered again.
     Again,
 }
 
-/// What keeps a session from going on.
+/// A reason why a session cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Blocker {
     /// Its node needs these keys now.
     MissingKeys(Vec<String>),
-    /// Its pending call is no longer what the node calls: another tool, or other arguments. [`Engine::adopt_deciding`] takes the decision.
+    /// Its pending call differs from the call of the edited node: another tool, or other arguments. [`Engine::adopt_deciding`] takes the decision.
     CallChanged {
         /// The call that is pending.
         pending: Arc<str>,
-        /// What the node would call now.
+        /// The call that the node would make now.
         now: Arc<str>,
     },
-    /// The node where it would go on cannot be entered.
+    /// The node where it would continue cannot be entered.
     NotEntered {
         /// The node.
         node: NodeId,
-        /// Why not.
+        /// The reason.
         message: String,
     },
     /// The state was written by a newer version.
     Version(u32),
 }
 
-/// What becomes of a pending call that is no longer what its node calls.
+/// The decision about a pending call that its node would no longer make.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ChangedCall {
-    /// It blocks the session, until somebody decides.
+    /// It blocks the session, until there is a decision.
     #[default]
     Blocks,
     /// It stays pending as it is.
@@ -85,9 +85,9 @@ pub enum ChangedCall {
     MadeAgain,
 }
 
-/// How a state stands to its node.
+/// A relation between a state and its node.
 enum Fit {
-    /// It goes on as it is.
+    /// It continues unchanged.
     Stays,
     /// The node must be entered again.
     Again,
@@ -118,7 +118,7 @@ impl Engine {
         State { version: VERSION, program: self.program.fingerprint().clone(), ..state }
     }
 
-    /// Whether a state can go on at `node`, and everything that keeps it from that.
+    /// Returns whether a state can continue at `node`, and everything that prevents it.
     fn fit_at(&self, state: &State, node: &Node, changed: ChangedCall) -> Fit {
         if matches!(state.status, Status::Terminated | Status::RollingBack) {
             return Fit::Stays;
@@ -128,7 +128,7 @@ impl Engine {
         let pending = state.pending_tool_call.as_deref();
         let at_gate = pending.is_some_and(|call| call.role == CallRole::BeforeEach);
         let is_same = match pending {
-            // It was kept before calls had parts: it is made anew.
+            // It was stored before calls had parts: it is made again.
             Some(_) if state.lacks_parts() => false,
             Some(pending) => match self.calls_now(&step, node, pending, at_gate) {
                 None => false,
@@ -161,7 +161,7 @@ impl Engine {
         if blockers.is_empty() { Fit::Stays } else { Fit::Blocked(blockers) }
     }
 
-    /// Whether the pending call is still what the node, or its graph's gate, would call; nothing where that calls nothing any more.
+    /// Compares the pending call with the one that the node, or its graph's gate, would make now; `None` if it makes none any more.
     fn calls_now(&self, step: &Move<'_>, node: &Node, pending: &PendingCall, at_gate: bool) -> Option<Result<(), Blocker>> {
         let call: &Call = if at_gate { self.program.graph_of(node).before_each.as_deref()? } else { call_of(node)? };
         let now = step.interpolate(node, call, pending.role.clone());
@@ -169,7 +169,7 @@ impl Engine {
         Some(if same { Ok(()) } else { Err(Blocker::CallChanged { pending: pending.name.clone(), now: name(call).into() }) })
     }
 
-    /// The same place under another id.
+    /// Adopts the state at the new id of its node.
     fn renamed(&self, state: State, node: &Node) -> Adopted {
         let from = state.current_node_id.clone();
         let mut state = self.stamped(state);
@@ -181,7 +181,7 @@ impl Engine {
         Adopted::Moved { state, from, why: Moved::Renamed }
     }
 
-    /// Goes on at the nearest surviving module's `start`.
+    /// Moves to the nearest surviving module's `start`.
     fn vanished(&self, state: State) -> Adopted {
         let node = self.nearest_start(&state.current_node_id);
         if state.status == Status::RollingBack {
@@ -213,7 +213,7 @@ impl Engine {
 }
 
 impl Engine {
-    /// Whether two calls call the same: names, arguments, branches and items, whatever their policies say.
+    /// Returns whether two calls are the same: in names, arguments, branches and items, not in their policies.
     fn alike(&self, now: &PendingCall, pending: &PendingCall) -> bool {
         let kinds = match (&now.kind, &pending.kind) {
             (CallKind::Parallel { branches: now, .. }, CallKind::Parallel { branches: pending, .. }) => {

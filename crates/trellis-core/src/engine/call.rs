@@ -1,4 +1,4 @@
-//! Calls: interpolated once on entering, kept, tried again with the same key (language 5, 7.4, 7.8).
+//! Calls: interpolated once on entering, stored, tried again with the same key (language 5, 7.4, 7.8).
 
 use std::{sync::Arc, time::Duration};
 
@@ -28,7 +28,7 @@ impl Move<'_> {
         self.sendable(node, self.interpolate_as(node, call, role, key)?)
     }
 
-    /// The call, unless what it carries is above a bound.
+    /// Returns the call, unless a value in it exceeds a bound.
     fn sendable(&self, node: &Node, pending: PendingCall) -> Result<PendingCall, Stop> {
         let sent = self.program.limits().send(&pending);
         sent.map_err(|excess| Stop::excess(&node.id, &format!("what `{}` is called with", pending.name), excess))?;
@@ -47,7 +47,7 @@ impl Move<'_> {
         let mut args = self.arguments(node, call.args.as_ref(), &mut secrets)?;
         if let Some(argument) = &call.body {
             let body = render::content(self.program, &self.state, node);
-            // A body of which no part is said is an empty text.
+            // A body without a visible part is an empty text.
             let text = body.map(|body| Ok(self.said(&node.id, body)?.unwrap_or_default())).transpose()?;
             args.insert(argument.clone(), text.map_or(Value::Null, Value::Text));
         }
@@ -141,7 +141,7 @@ impl Move<'_> {
         Offered { name: tool.name.clone(), timeout: tool.timeout.map(millis), retry: retry.map(RetryRecord::from) }
     }
 
-    /// What is asked about each item; it reads the item as `item` (language 10.5).
+    /// Renders the question of each item; it reads the item as `item` (language 10.5).
     fn item_approval(&self, node: &Node, approve: &Approve, items: &Value) -> ItemApproval {
         let local = render::in_locale(self.program, &self.state, node, &approve.messages);
         let ask = local.into_iter().flatten().next().or(approve.ask.as_ref());
@@ -176,7 +176,7 @@ impl Move<'_> {
     /// Yields a call, with the parts that it has.
     ///
     /// # Errors
-    /// What came of its parts at once is above a bound.
+    /// The results of parts that are settled at once exceed a bound.
     pub(super) fn call(&mut self, pending: impl Into<Arc<PendingCall>>, status: Status) -> Result<(), Stop> {
         let pending = pending.into();
         let parts = self.first_parts(&pending);
@@ -184,7 +184,7 @@ impl Move<'_> {
         self.hold_parts()
     }
 
-    /// Yields a call whose parts stand like this.
+    /// Yields a call with these states of its parts.
     pub(super) fn call_with(&mut self, pending: impl Into<Arc<PendingCall>>, status: Status, parts: PartStates) {
         let pending = pending.into();
         self.events.push(Event::Called { id: pending.id.clone(), tool: pending.name.clone() });
@@ -195,7 +195,7 @@ impl Move<'_> {
         self.announce_opened(&[]);
     }
 
-    /// The same point again, one attempt more: the call with a new id, or the same question. PartStates that succeeded are not made again.
+    /// Enters the point once more, with one more attempt: the call with a new id, or the same question. PartStates that succeeded are not made again.
     pub(super) fn again(&mut self, point: PointIndex) -> Result<(), Stop> {
         self.state.attempt = self.state.attempt.saturating_add(1);
         let Some((left, parts)) = self.abandon() else { return Ok(()) };
@@ -221,7 +221,7 @@ impl Move<'_> {
         self.remember_left_of(left, None);
     }
 
-    /// The same of a call that a left child made.
+    /// Remembers an abandoned call of a child that was left, as [`Self::remember_left`] does for a call of its own.
     pub(super) fn remember_left_of(&mut self, left: &PendingCall, child: Option<&SessionId>) {
         let abandoned = Arc::make_mut(&mut self.state.abandoned);
         if abandoned.len() >= ABANDONED {
@@ -245,7 +245,7 @@ fn offered(call: &Call) -> Vec<Arc<str>> {
     call.offered.iter().map(|tool| tool.name.clone()).collect()
 }
 
-/// What a call is called in views, records and ids.
+/// Returns the name of a call in views, records and ids.
 pub(super) fn name(call: &Call) -> &str {
     match &call.callee {
         Callee::Tool(tool) => &tool.name,

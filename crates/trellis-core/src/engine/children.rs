@@ -1,11 +1,11 @@
-//! Child sessions: how one begins, what it comes to for its caller, and what it leaves to it (language 5.4, 10.7 to 10.9).
+//! Child sessions: their start, their result for the caller, and the effects that they leave to it (language 5.4, 10.7 to 10.9).
 //!
 //! ```text
 //! caller at `graph` ──begin_child──▶ child ──navigate──▶ … ──▶ end ──outcome──▶ result of the call
 //!                                      └─ left, or ended without success ──leave──▶ its effects are the caller's
 //! ```
 //!
-//! **Invariant:** an effect stands in one state only: in the child's while that lives, in the caller's once the child was left or failed.
+//! **Invariant:** an effect is in one state only: in the child's while that lives, in the caller's once the child was left or failed.
 
 use std::sync::Arc;
 
@@ -16,21 +16,21 @@ use super::{
     step::{Move, find},
 };
 use crate::{
-    id::SessionId,
+    id::{CallId, SessionId},
     program::Failure,
     state::{CallKind, CallRole, Effect, EndReason, Ended, PendingCall, State},
     value::{Mapping, Value},
 };
 
-/// Bytes of an output that stand in for the message of a child that failed without one.
+/// Bytes of an output that replace the message of a child that failed without one.
 const MESSAGE: usize = 200;
 
-/// Why a child did not begin.
+/// The reason why a child did not begin.
 #[derive(Clone, Debug)]
 pub enum NotBegun {
     /// This predicate must be answered first.
     Unanswered(Box<Unanswered>),
-    /// It cannot begin: this is what comes of the call.
+    /// It cannot begin: this is the outcome of the call.
     Refused(ToolOutcome),
 }
 
@@ -62,12 +62,12 @@ impl Engine {
         })
     }
 
-    /// The engine with the graph in which a session began: keys of calls are told apart by it.
+    /// Returns the engine with the graph in which a session began: keys of calls depend on it.
     fn of_graph_again(&self, caller: &State) -> Self {
         self.clone().of_graph(caller.graph.clone())
     }
 
-    /// What an ended child comes to for its caller; nothing while it goes on (language 10.7).
+    /// Returns the outcome of an ended child for its caller, `None` while the child has not ended (language 10.7).
     pub fn outcome(&self, child: &State) -> Option<ToolOutcome> {
         let ended = child.ended.as_deref()?;
         Some(match ended.reason {
@@ -77,7 +77,7 @@ impl Engine {
         })
     }
 
-    /// Leaves children of a session, or takes over what ended ones did: the effects that they have not undone join its own, in their order, and its
+    /// Leaves children of a session, or takes over the effects of ended ones: those that they have not undone join its own, in their order, and its
     /// late calls are known. Nothing else changes. A child of an undo hands nothing over: that undo is listed as failed (language 10.6, 10.9).
     pub fn leave(&self, parent: &State, children: &[&State]) -> Step {
         let mut step = Move::new(self, parent.clone());
@@ -114,13 +114,23 @@ impl Engine {
     }
 }
 
-/// The effect whose undo a child was making: nobody knows whether it was undone, and its key is the same.
+/// The call of this name that a state waits for: its pending one, or a part of that.
+pub fn pending_call(state: &State, id: &CallId) -> Option<Arc<PendingCall>> {
+    let whole = state.pending_tool_call.as_ref()?;
+    if whole.id == *id {
+        return Some(Arc::clone(whole));
+    }
+    let parts = u32::try_from(state.parts.len()).unwrap_or(u32::MAX);
+    (0..parts).filter_map(|at| part_call(whole, &state.parts, at)).find(|part| part.id == *id)
+}
+
+/// Returns the effect whose undo a child was making: it is unknown whether it was undone, and its key is the same.
 fn unfinished_undo(child: &State) -> Option<Effect> {
     let undo = child.pending_tool_call.as_ref().filter(|call| matches!(call.role, CallRole::Undo(_)))?;
     Some(Effect { node: undo.node.clone(), tool: undo.name.clone(), key: undo.idempotency_key.clone(), undo: Some(Arc::clone(undo)) })
 }
 
-/// The error of a child that failed or was rolled back. What its author decided is final.
+/// Returns the error of a child that failed or was rolled back. A decision of its author is final.
 fn failure(child: &State, ended: &Ended) -> ToolError {
     let is_rolled_back = ended.reason == EndReason::RolledBack;
     let code = if is_rolled_back { "rolled_back" } else { ended.code.as_deref().unwrap_or("failed") };

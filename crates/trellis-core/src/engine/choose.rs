@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{fail::Stop, step::Move};
 use crate::{
     language::EndSyntax,
-    program::{Edge, Failure, Node, Outcome, PointIndex, Reason, Reply, Role, Target},
+    program::{Edge, Failure, Node, Outcome, PointIndex, Reason, Reply, Role, TakenEdge, Target},
     state::{EndReason, Ended},
 };
 
@@ -30,27 +30,30 @@ impl<'e> Move<'e> {
         reply.update.iter().try_for_each(|write| self.write(node, write))
     }
 
-    /// What follows the writes.
+    /// Follows the first edge that holds, after the writes.
     pub(super) fn go_on(&mut self, point: PointIndex, reply: &'e Reply) -> Result<(), Stop> {
         let target = self.choose(point, reply)?;
         self.follow(point, target)
     }
 
-    /// The first way that holds; the last one always does.
+    /// Returns the first edge that holds; the last one always does.
     pub(super) fn choose(&mut self, point: PointIndex, reply: &'e Reply) -> Result<Target, Stop> {
         let node = &self.node_of(point).id;
         let Some((last, others)) = self.program.edges_of(reply).split_last() else {
             return Ok(Target::End(Reason::Failed(Failure::NoMatch)));
         };
-        for edge in others {
+        for (index, edge) in reply.edges.clone().zip(others) {
             if self.decide(node, &edge.when)? {
+                self.took.push(TakenEdge { point, edge: index });
                 return Ok(self.led(reply, edge));
             }
         }
+        self.took.push(TakenEdge { point, edge: reply.edges.end - 1 });
         Ok(self.led(reply, last))
     }
 
-    /// Where an edge leads: to the end that the rules have, where it is a default of a graph that does not apply to this session (language 5.4).
+    /// Returns the target of an edge: the end that the rules have, where it is a default of a graph that does not apply to this session (language
+    /// 5.4).
     fn led(&self, reply: &Reply, edge: &Edge) -> Target {
         if !self.state.is_inner || !edge.why.is_graph_wide() {
             return edge.to.clone();
@@ -118,7 +121,7 @@ impl<'e> Move<'e> {
         Ok(())
     }
 
-    /// A session that was rolled back has not finished, unless its terminal says so (language 7.7).
+    /// Returns the reason of an end: a session that was rolled back has not finished, unless its terminal declares it (language 7.7).
     fn reason(&self, node: &Node, reason: &Reason) -> EndReason {
         match reason {
             Reason::Finished if self.state.rolled_back && node.end != Some(EndSyntax::Finished) => EndReason::RolledBack,

@@ -1,4 +1,4 @@
-//! Entering a node (language 7.1): visit, defaults, `before_each`, requirements, then what it waits for.
+//! Entering a node (language 7.1): visit, defaults, `before_each`, requirements, then its wait.
 
 use super::{
     Event,
@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl<'e> Move<'e> {
-    /// Enters a point. A node that admits no more entries is not entered: its own reply says what follows.
+    /// Enters a point. A node that admits no more entries is not entered: its own reply is taken instead.
     pub(super) fn enter(&mut self, point: PointIndex) -> Result<Onward<'e>, Stop> {
         let node = self.node_of(point);
         if let Some(limit) = node.entry.max_visits {
@@ -59,13 +59,13 @@ impl<'e> Move<'e> {
     }
 
     fn yield_before_each(&mut self, node: &Node) -> Result<(), Stop> {
-        // A gate stands only where the graph has the call.
+        // A node has a gate only if the graph has the call.
         let Some(call) = &self.program.graph_of(node).before_each else { return Ok(()) };
         let pending = self.interpolate(node, call, CallRole::BeforeEach)?;
         self.call(pending, Status::WaitingForTool)
     }
 
-    /// What follows `before_each`: requirements, then what the node waits for.
+    /// Enters the node itself, after `before_each`: checks its requirements, then begins its wait.
     pub(super) fn arrive(&mut self, point: PointIndex) -> Result<Onward<'e>, Stop> {
         let node = self.node_of(point);
         self.state.attempt = 1;
@@ -88,7 +88,8 @@ impl<'e> Move<'e> {
         Ok(None)
     }
 
-    /// Renders once what the node will say and ask: a text that cannot be rendered fails the step that comes to it (language 7.3), not a later look at it.
+    /// Renders the content and the question of a node once: a text that cannot be rendered fails the step that enters the node (language 7.3), not a
+    /// later look at it.
     pub(super) fn speak(&self, node: &Node) -> Result<(), Stop> {
         let shown = !matches!(&node.role, Role::Act(call) if call.body.is_some());
         let failed = |error| Stop::template(&node.id, &error);

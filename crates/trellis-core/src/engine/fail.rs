@@ -1,4 +1,4 @@
-//! Why a step stops half way, and what people are told about it (language 7.3).
+//! Failures that stop a step halfway, and their messages (language 7.3).
 //!
 //! **Invariant:** a message names its node, and never an input: it may have been a secret.
 
@@ -14,7 +14,7 @@ use crate::{
 /// `message` of a denial that came without a reason.
 pub(super) const DENIED: &str = "denied";
 
-/// What keeps a step from going on.
+/// A reason that stops a step.
 #[derive(Debug)]
 pub(super) enum Stop {
     /// It ends the session.
@@ -44,7 +44,7 @@ impl Stop {
         Self::failed(Failure::Limit, node, format!("`{node}`: {met} {what}, the limit is {limit}"))
     }
 
-    /// `what` is above a bound.
+    /// `what` exceeds a bound.
     pub(super) fn excess(node: &NodeId, what: &str, excess: Excess) -> Self {
         Self::failed(Failure::Limit, node, format!("`{node}`: {what} {excess}"))
     }
@@ -63,7 +63,7 @@ impl Stop {
     }
 }
 
-/// Why a guard cannot be decided over `value`.
+/// Returns the reason why a guard cannot be decided over `value`.
 pub(super) fn undecided(guard: &Guard, value: Option<&Value>) -> String {
     match (guard.operand().map(|operand| &operand.path), value) {
         (Some(path), None) => format!("the condition reads `{path}`, which is not set"),
@@ -82,7 +82,7 @@ pub(super) fn with_article(kind: &str) -> String {
 }
 
 impl Move<'_> {
-    /// What happened when an edge of `point` leads to a failure.
+    /// Describes the failure that an edge of `point` leads to.
     pub(super) fn account(&self, failure: Failure, node: &Node, point: PointIndex) -> String {
         let id = &node.id;
         let called = self.error.as_ref().and_then(Value::as_map);
@@ -104,7 +104,7 @@ impl Move<'_> {
         }
     }
 
-    /// What happened when a denial ends the session.
+    /// Describes a denial that ends the session.
     pub(super) fn denial(&self, node: &Node) -> String {
         let error = self.error.as_ref().and_then(Value::as_map);
         let part = |key| error.and_then(|error| error.get(key)).map(Value::to_string).unwrap_or_default();
@@ -112,16 +112,16 @@ impl Move<'_> {
         format!("`{}`: `{}` was denied{reason}", node.id, part("tool"))
     }
 
-    /// Names what the ways of the node look at, since none of them held.
+    /// Names the paths that the conditions of the node read, since none of them held.
     fn no_match(&self, id: &NodeId, point: PointIndex) -> String {
-        let mut read: Vec<&KeyPath> = self.program.ways(point).filter_map(|way| way.edge.when.operand()).map(operand_path).collect();
+        let mut read: Vec<&KeyPath> = self.program.out_edges(point).filter_map(|way| way.edge.when.operand()).map(operand_path).collect();
         read.sort();
         read.dedup();
         if read.is_empty() {
-            return format!("`{id}`: no way matches");
+            return format!("`{id}`: no transition matches");
         }
         let names: Vec<_> = read.iter().map(|path| format!("`{path}`")).collect();
-        format!("`{id}`: no way matches {}", names.join(", "))
+        format!("`{id}`: no transition matches {}", names.join(", "))
     }
 }
 

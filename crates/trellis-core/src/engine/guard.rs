@@ -22,7 +22,7 @@ impl Move<'_> {
         }
     }
 
-    /// Whether a guard holds; asks a predicate if it must.
+    /// Returns whether a guard holds; asks a predicate if it must.
     pub(super) fn decide(&mut self, node: &NodeId, guard: &Guard) -> Result<bool, Stop> {
         if let Guard::Predicate(index, _) = guard {
             self.ask(node, *index)?;

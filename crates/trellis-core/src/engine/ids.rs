@@ -1,4 +1,4 @@
-//! Names of calls (language 7.8): the same on every platform and in every version, since hosts and the tools behind them keep them.
+//! Names of calls (language 7.8): the same on every platform and in every version, since hosts and the tools behind them store them.
 
 use crate::{
     id::{CallId, IdempotencyKey, NodeId},
@@ -17,10 +17,10 @@ pub(super) fn key(state: &State, node: &NodeId, role: &CallRole, tool: &str) -> 
     IdempotencyKey::new(hash.text(role).number(number.into()).text(tool).hex())
 }
 
-/// What stands before the name of a graph: no session is named so.
+/// The prefix of the name of a graph: no session is named so.
 const GRAPH: &str = "\u{0}graph";
 
-/// The key of a call that belongs to another one: a branch by its name, an undo by what it undoes.
+/// Returns the key of a call that belongs to another one: a branch by its name, an undo by the call that it undoes.
 pub(super) fn below(key: &IdempotencyKey, role: &str, name: &str) -> IdempotencyKey {
     IdempotencyKey::new(Hash::new().text(key.as_str()).text(role).text(name).hex())
 }

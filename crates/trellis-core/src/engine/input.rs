@@ -12,24 +12,23 @@ use crate::{
     value::{Value, nesting},
 };
 
-/// What an option may be called beside its value: what it shows, then what it shows where no locale has words of its own. Asked only where a text is
-/// no value.
+/// The names of an option beside its value: its text, then its text where no locale has another. Used only where a text is no value.
 pub(super) type Called<'c> = &'c dyn Fn(&Choice) -> [Option<Arc<str>>; 2];
 
-/// What was handed in.
+/// The received input.
 pub(super) enum ReceivedInput {
     Nothing,
     Text(String),
     Value(Value),
 }
 
-/// What it comes to.
+/// The meaning of an input.
 pub(super) enum Taken {
     /// A valid answer.
     Answer(Value),
     /// A sleep is over.
     Slept,
-    /// No answer; with what is wrong.
+    /// No answer; with the reason.
     Invalid(String),
 }
 
@@ -41,7 +40,7 @@ impl ReceivedInput {
         }
     }
 
-    /// What was given, for people: a text in the form in which it would be read.
+    /// Returns the input for people: a text in the form in which it would be read.
     pub(super) fn shown(&self) -> Value {
         match self {
             Self::Nothing => Value::text(""),
@@ -68,7 +67,7 @@ impl ReceivedInput {
         }
     }
 
-    /// Refuses what is above the bound; an input is never truncated (language A.1).
+    /// Refuses an input above the bound; an input is never truncated (language A.1).
     pub(super) fn check_size(&self, limit: u64) -> Result<(), NavigateError> {
         let size = match self {
             Self::Nothing => 0,
@@ -92,7 +91,7 @@ impl ReceivedInput {
 /// Reads an input as the node declares it.
 pub(super) fn read(listen: &Listen, called: Called<'_>, given: ReceivedInput) -> Taken {
     if listen.sleep.is_some() {
-        return if given.is_blank() { Taken::Slept } else { Taken::Invalid("nothing is asked here, it goes on by itself".to_owned()) };
+        return if given.is_blank() { Taken::Slept } else { Taken::Invalid("nothing is asked here; it continues by itself".to_owned()) };
     }
     if let Some(default) = listen.default.as_ref().filter(|_| given.is_blank()) {
         return Taken::Answer(default.clone());
@@ -103,7 +102,8 @@ pub(super) fn read(listen: &Listen, called: Called<'_>, given: ReceivedInput) ->
     }
 }
 
-/// What a listening node makes of its `input_default`, or why that is no input of it. A text may be empty here: it stands in for an empty input.
+/// Reads the `input_default` of a listening node, or returns the reason why the node does not accept it. A text may be empty here: it replaces an
+/// empty input.
 pub(crate) fn accept_default(listen: &Listen, default: &Value) -> Result<Value, String> {
     let takes_text = matches!(listen.kind, Some(InputType::Text | InputType::Secret));
     match default {
@@ -112,7 +112,7 @@ pub(crate) fn accept_default(listen: &Listen, default: &Value) -> Result<Value, 
     }
 }
 
-/// What a listening node makes of a value, or why it is no input of it.
+/// Reads a value as the input of a listening node, or returns the reason why the node does not accept it.
 pub(crate) fn accept(listen: &Listen, value: &Value) -> Result<Value, String> {
     normalised(listen, &written, ReceivedInput::Value(value.clone()))
 }
@@ -203,12 +203,13 @@ fn fitting(listen: &Listen, value: Value) -> Result<Value, String> {
     Err(breaches(schema, &value, ""))
 }
 
-/// What is wrong with a value called `name`, if it is called something, in one line.
+/// Describes in one line why a value does not fit; `name` is empty for a value without a name.
 pub(super) fn breaches(schema: &Schema, value: &Value, name: &str) -> String {
     schema.breaches(value).iter().map(|breach| breach.about(name)).collect::<Vec<_>>().join("; ")
 }
 
-/// The option that is called so, by what it shows first. What several show names none of them: their values tell them apart (language 6.4).
+/// Returns the option with this text, by its localised text first. A text of several options names none of them: their values distinguish
+/// them (language 6.4).
 fn by_text(listen: &Listen, called: Called<'_>, text: &str) -> Result<Value, String> {
     let names: Vec<_> = listen.options.iter().map(called).collect();
     for at in 0..2 {
@@ -227,7 +228,7 @@ fn by_text(listen: &Listen, called: Called<'_>, text: &str) -> Result<Value, Str
     if listen.closed { Err(choices(listen, called)) } else { Ok(Value::text(text)) }
 }
 
-/// What options are called before there is a session: as they are written.
+/// Returns the names of an option before there is a session: as they are written.
 pub(super) fn written(choice: &Choice) -> [Option<Arc<str>>; 2] {
     [choice.text.is_literal().then(|| choice.text.shared_text()), None]
 }
@@ -254,7 +255,7 @@ fn number(text: &str) -> Option<Value> {
     Value::from_json(text).ok().filter(|value| matches!(value, Value::Int(_) | Value::UInt(_) | Value::Float(_)))
 }
 
-/// A whole number as an integer, also when it is written as a decimal; nothing beyond what a double holds exactly.
+/// Returns a whole number as an integer, also when it is written as a decimal; `None` beyond the integers that a double holds exactly.
 fn integer(value: Value) -> Option<Value> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     match value {
@@ -271,7 +272,7 @@ fn clean(text: &str) -> Cow<'_, str> {
     if text.contains(unwanted) { text.replace(unwanted, "").into() } else { text.into() }
 }
 
-/// What was typed, short enough for one line.
+/// Quotes the typed text, short enough for one line.
 fn quoted(text: &str) -> String {
     const MAX_QUOTED_CHARS: usize = 40;
     match text.char_indices().nth(MAX_QUOTED_CHARS) {
@@ -361,7 +362,7 @@ mod tests {
     fn a_sleep_takes_nothing_but_its_end() {
         let asleep = Listen { sleep: Some(std::time::Duration::from_secs(30)), ..listen(None) };
         assert_eq!(said(&asleep, ReceivedInput::Nothing).unwrap(), "slept");
-        assert_eq!(text(&asleep, "hello").unwrap_err(), "nothing is asked here, it goes on by itself");
+        assert_eq!(text(&asleep, "hello").unwrap_err(), "nothing is asked here; it continues by itself");
     }
 
     #[test]

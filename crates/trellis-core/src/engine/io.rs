@@ -1,4 +1,4 @@
-//! What goes into the engine and what comes out of it.
+//! Inputs and outputs of the engine.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,22 +7,23 @@ use serde::{Deserialize, Serialize};
 use crate::{
     id::{CallId, NodeId, SessionId, SignalName},
     language::InputType,
+    program::TakenEdge,
     state::{ContextWrite, EndReason, PendingCall, State},
     value::Value,
 };
 
-/// What the host should do now.
+/// An answer of the engine to [`Engine::render`](super::Engine::render): the text of the node, and the next action of the host.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct View {
-    /// What the node says, as Markdown.
+    /// The content of the node, as Markdown.
     pub content: Option<Arc<str>>,
-    /// What follows.
+    /// The next action.
     pub next: Next,
 }
 
 impl View {
-    /// What there is to do, in order: what the node says, then what follows. Nothing follows where the session passes on.
+    /// Returns the actions in order: the text of the node, then the next action. There is no next action where the session passes on.
     pub fn actions(&self) -> impl Iterator<Item = Action<'_>> {
         let said = self.content.as_deref().map(Action::RenderContent);
         let next = match &self.next {
@@ -35,13 +36,13 @@ impl View {
         said.into_iter().chain(next).chain(parts.iter().map(|part| Action::CallTool(part)))
     }
 
-    /// Whether the session has ended.
+    /// Returns whether the session has ended.
     pub fn terminal(&self) -> bool {
         matches!(self.next, Next::End(_))
     }
 }
 
-/// What the host does next. A match over it is exhaustive: nobody forgets pass-through.
+/// The next action of the host. A match over it is exhaustive, so that no host forgets pass-through.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
     /// Navigate with [`Input::Pass`](super::Input::Pass).
@@ -50,8 +51,8 @@ pub enum Next {
     Ask(Request),
     /// Carry out the call, and navigate with its result.
     Call(Call),
-    /// Carry out the parts that are open now, side by side, and navigate with the result of each as it comes (language 10.1). Who can settle the whole
-    /// navigates with a result under its id instead.
+    /// Carry out the parts that are open now, side by side, and navigate with the result of each as it comes (language 10.1). A host that can settle
+    /// the whole navigates with a result under its id instead.
     Parts {
         /// The whole call: its approval is asked and its delay is over before a part begins; its `timeout` counts from its start.
         whole: Call,
@@ -90,16 +91,16 @@ impl Action<'_> {
 /// A call to carry out.
 pub type Call = Arc<PendingCall>;
 
-/// How it ended.
+/// The end of the session.
 pub type EndView = Arc<crate::state::Ended>;
 
-/// What to ask: `REQUEST_INPUT` (language 7.2).
+/// A question: `REQUEST_INPUT` (language 7.2).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Request {
-    /// What is accepted.
+    /// The accepted type.
     pub input_type: RequestType,
-    /// What can be chosen.
+    /// The options.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<OptionView>,
     /// The value of an empty input.
@@ -108,13 +109,13 @@ pub struct Request {
     /// The JSON Schema of the input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
-    /// How long to listen, or to sleep.
+    /// The time to listen, or to sleep.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "millis")]
     pub timeout: Option<Duration>,
     /// The node's metadata.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
-    /// Whether other input than the options is accepted too (language 6.4).
+    /// True if other input than the options is accepted too (language 6.4).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub open: bool,
 }
@@ -130,19 +131,19 @@ impl Request {
         Self { options, ..Self::new(RequestType::Declared(InputType::Choice)) }
     }
 
-    /// The same with a value for an empty input.
+    /// Returns the request with a value for an empty input.
     #[must_use]
     pub fn with_default(self, default: impl Into<Value>) -> Self {
         Self { default: Some(default.into()), ..self }
     }
 
-    /// The same for inputs that fit this JSON Schema.
+    /// Returns the request for inputs that fit this JSON Schema.
     #[must_use]
     pub fn with_schema(self, schema: Value) -> Self {
         Self { schema: Some(schema), ..self }
     }
 
-    /// The same, where other input than the options is accepted too, as this type.
+    /// Returns the request for options and any other input of this type.
     #[must_use]
     pub fn open_to(self, input_type: RequestType) -> Self {
         Self { open: true, input_type, ..self }
@@ -155,9 +156,9 @@ impl Request {
 pub enum RequestType {
     /// As the node declares it.
     Declared(InputType),
-    /// Anything, kept as it came.
+    /// Any input, stored as it came.
     Any(AnyInput),
-    /// Nothing: sleep for `timeout`, then navigate with [`Input::Pass`](super::Input::Pass).
+    /// No input: sleep for `timeout`, then navigate with [`Input::Pass`](super::Input::Pass).
     None(NoInput),
 }
 
@@ -181,9 +182,9 @@ pub enum NoInput {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct OptionView {
-    /// The identity: what is sent.
+    /// The identity: the value that is sent.
     pub value: Value,
-    /// What is shown, in the session's locale.
+    /// The visible text, in the session's locale.
     pub text: Arc<str>,
 }
 
@@ -203,22 +204,25 @@ fn millis<S: serde::Serializer>(duration: &Option<Duration>, serializer: S) -> R
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Step {
-    /// Where the session is now.
+    /// The new state of the session.
     pub state: State,
-    /// What happened on the way, in order.
+    /// The events of the step, in order.
     pub events: Vec<Event>,
-    /// What was written to the context, in order: what [`Changes`](crate::state::Changes) must look at.
+    /// The writes to the context, in order: those that [`Changes`](crate::state::Changes) must compare.
     pub wrote: Vec<ContextWrite>,
+    /// The edges that were taken, in order: several where an entering is exhausted, a gate answers or an unwinding ends. Guards are tried in order, so
+    /// the ones before an edge did not hold. It is no part of a state, and not stored.
+    pub took: Vec<TakenEdge>,
 }
 
 impl Step {
     /// A step to `state` in which nothing happened, for a state that was stored.
     pub fn new(state: State) -> Self {
-        Self { state, events: Vec::new(), wrote: Vec::new() }
+        Self { state, events: Vec::new(), wrote: Vec::new(), took: Vec::new() }
     }
 }
 
-/// What happened in a step.
+/// An event of a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -238,12 +242,12 @@ pub enum Event {
     Returned {
         /// The attempt.
         id: CallId,
-        /// How it went: `success`, `error`, `timeout`, `schema`, `denied`.
+        /// The outcome: `success`, `error`, `timeout`, `schema`, `denied`.
         outcome: Arc<str>,
     },
     /// A signal was taken.
     Signalled(SignalName),
-    /// An invalid input was counted; with what to say.
+    /// An invalid input was counted; with the message.
     Invalid(Arc<str>),
     /// A predicate answered; replay uses this record (language 6.2).
     Predicate {
@@ -256,7 +260,7 @@ pub enum Event {
     Late {
         /// The attempt.
         id: CallId,
-        /// Whether its undo joined the effects.
+        /// True if its undo joined the effects.
         joined: bool,
     },
     /// A child was left, or ended without success; its effects joined those of this session.
@@ -268,13 +272,13 @@ pub enum Event {
     },
     /// The result of a call arrived after the end.
     DeadLetter(CallId),
-    /// Compensation began; so many undos will be called.
+    /// Compensation began; with the number of undos that will be called.
     RollingBack(u32),
     /// An undo was carried out, or given up.
     Undone {
         /// The tool that undid.
         tool: Arc<str>,
-        /// Whether it succeeded.
+        /// True if it succeeded.
         ok: bool,
     },
     /// The session ended.

@@ -64,7 +64,7 @@ impl Move<'_> {
         if effects.holds(&abandoned.key) || effects.len() as u64 >= self.program.limits().effects {
             return None;
         }
-        // An undo that cannot be made any more is at least listed: what happened must not be forgotten.
+        // An undo that cannot be made any more is at least listed: its effect must not be forgotten.
         self.replayed(node, call, abandoned, value).unwrap_or_else(|_| Some(irreversible(abandoned)))
     }
 

@@ -1,4 +1,4 @@
-//! The engine: `render` says what the host should do now, `navigate` says where the answer leads.
+//! The engine: `render` returns the next action of the host, `navigate` the state after its answer.
 //!
 //! **Invariant:** same program, state, input and answers give the same step; no clock, randomness, environment or IO.
 
@@ -34,7 +34,7 @@ mod write;
 pub use self::relocate::NotEntered;
 pub use acceptance::Acceptance;
 pub use adopt::{Adopted, Blocker, ChangedCall, Moved};
-pub use children::NotBegun;
+pub use children::{NotBegun, pending_call};
 pub(crate) use input::{accept, accept_default};
 pub use io::{Action, AnyInput, Call, EndView, Event, Next, NoInput, OptionView, Request, RequestType, Step, View};
 pub use predicates::{MissingPredicate, Predicates, Unanswered};
@@ -52,7 +52,7 @@ use crate::{
 
 /// A program with the host's predicates: cheap to clone, `Send + Sync`, synchronous.
 ///
-/// A host renders the state, does what the view says, and navigates with what came of it:
+/// A host renders the state, carries out the action of the view, and navigates with its result:
 ///
 /// ```
 /// # use trellis_core::{Dialect, Document, Source};
@@ -85,9 +85,9 @@ pub struct Engine {
     max_input: u64,
     /// The graph that sessions begin in, for the keys of their calls.
     graph: Option<Arc<str>>,
-    /// Whether sessions begin anywhere, with whatever they have: the checker walks into accidents on purpose.
+    /// True if sessions begin anywhere, with any context: the checker provokes violations on purpose.
     is_trial: bool,
-    /// Which texts stand for values that are not there: no schema is asked about those.
+    /// Recognises the texts that mark removed values: these are not checked against a schema.
     stands_in: Option<fn(&str) -> bool>,
 }
 
@@ -108,32 +108,32 @@ impl Engine {
         Ok(Self { is_trial: false, ..Self::on_trial(program, predicates) })
     }
 
-    /// An engine that walks into accidents on purpose: sessions begin anywhere, with whatever they have.
+    /// Creates an engine that provokes violations on purpose: sessions begin anywhere, with any values.
     pub(crate) fn on_trial(program: Arc<Program>, predicates: Predicates) -> Self {
         let (max_input, graph) = (program.limits().input, program.root().name.clone());
         Self { program, predicates, answers: None, max_input, graph, is_trial: true, stands_in: None }
     }
 
-    /// The same engine with another bound for inputs, in bytes (language A.1, `TRELLIS_MAX_INPUT_SIZE`).
+    /// Returns the engine with another bound for inputs, in bytes (language A.1, `TRELLIS_MAX_INPUT_SIZE`).
     #[must_use]
     pub fn with_max_input(self, bytes: u64) -> Self {
         Self { max_input: bytes, ..self }
     }
 
-    /// The same engine, whose sessions begin in a graph of this name: calls of two graphs have keys of their own (language 7.8). The name is the
-    /// program's, if nothing else is said; without one, keys are those of sessions that began before graphs were told apart.
+    /// Returns the engine whose sessions begin in a graph of this name: calls of two graphs have keys of their own (language 7.8). The default is
+    /// the program's name; without one, keys are those of sessions that began before keys depended on the graph.
     #[must_use]
     pub fn of_graph(self, name: Option<Arc<str>>) -> Self {
         Self { graph: name, ..self }
     }
 
-    /// The same engine with answers of deferred predicates for one step (language 6.2).
+    /// Returns the engine with answers of deferred predicates for one step (language 6.2).
     #[must_use]
     pub fn answering(&self, answers: Answers) -> Self {
         Self { answers: Some(Arc::new(answers)), ..self.clone() }
     }
 
-    /// The same engine for records from which values were taken out: a text for which `stands_in` holds stands for a value that fitted, so that no
+    /// Returns the engine for records from which values were removed: a text for which `stands_in` holds replaces a value that fitted, so that no
     /// schema and no input type refuses it.
     #[must_use]
     pub fn believing(&self, stands_in: fn(&str) -> bool) -> Self {
@@ -148,7 +148,7 @@ impl Engine {
         self.begin_as(start, false)
     }
 
-    /// What the host should do now. Pure; a pending call is repeated byte for byte (language 7.2).
+    /// Returns the next action of the host. Pure; a pending call is repeated byte for byte (language 7.2).
     ///
     /// # Errors
     /// The state does not belong to this program (see [`Engine::adopt`]), or its content cannot be rendered.
@@ -159,7 +159,7 @@ impl Engine {
     /// Takes an input and moves: validate, write, choose, enter (language 7.3).
     ///
     /// # Errors
-    /// A refusal: nothing happened, and what would be accepted.
+    /// A refusal: nothing happened; with the accepted input.
     pub fn navigate(&self, state: &State, input: Input) -> Result<Step, NavigateError> {
         self.step(state, input)
     }
@@ -182,12 +182,12 @@ impl Engine {
         self.fit(state, ChangedCall::Blocks)
     }
 
-    /// The same, with a decision about a pending call that is no longer what its node calls.
+    /// Adopts a state as [`Self::adopt`] does, with a decision about a pending call that the node would no longer make.
     pub fn adopt_deciding(&self, state: State, changed: ChangedCall) -> Adopted {
         self.fit(state, changed)
     }
 
-    /// Puts a session into a node, with the context that it has: a step of its own, with keys of its own. A pending call is abandoned.
+    /// Moves a session into a node, with the context that it has: a step of its own, with keys of its own. A pending call is abandoned.
     ///
     /// # Errors
     /// There is no such node, keys that it certainly needs are not set, or it cannot be entered; nothing happened.
@@ -195,8 +195,8 @@ impl Engine {
         self.put_at(state, node)
     }
 
-    /// Puts a session back to where it was `then`, with the context of then. Steps go on counting from `now`, and what was done in the world since
-    /// stays known: a rollback undoes it. Where a call was pending then, its node is entered anew.
+    /// Puts a session back to the state `then`, with its context. Step numbers continue from `now`, and effects on the world since then stay
+    /// known: a rollback undoes them. If a call was pending then, its node is entered again.
     ///
     /// # Errors
     /// It had ended then, it rolls back now or did so then, or the node cannot be entered; nothing happened.
@@ -204,8 +204,8 @@ impl Engine {
         self.put_back(now, then)
     }
 
-    /// A session of its own that begins where another one was `then`. It has no effects to undo: those belong to the session that made them. Where
-    /// a call was pending then, its node is entered anew, so that the call has a key of its own.
+    /// Returns a new session that begins at the state `then` of another one. It has no effects to undo: those belong to the session that made
+    /// them. If a call was pending then, its node is entered again, so that the call has a key of its own.
     ///
     /// # Errors
     /// As [`Engine::back`].

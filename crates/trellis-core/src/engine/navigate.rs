@@ -18,7 +18,7 @@ use crate::{
     value::Value,
 };
 
-/// What was given, as `on_invalid` may show it: not what was meant to be a secret, and nothing where nobody looks at it.
+/// Returns the input as `on_invalid` may show it; `None` for a secret, and where no text reads it.
 fn told(listen: &Listen, given: &ReceivedInput) -> Option<Value> {
     let invalid = listen.on_invalid.as_ref().filter(|_| listen.kind != Some(InputType::Secret))?;
     let mut texts = invalid.text.iter().chain(invalid.messages.iter().map(|(_, text)| text));
@@ -80,7 +80,7 @@ impl Engine {
         step.close(done).map_err(NavigateError::Unanswered)
     }
 
-    /// What `on_invalid` says in the session's locale; a text that cannot be rendered gives way to the plain sentence.
+    /// Renders `on_invalid` in the session's locale; the plain sentence replaces a text that cannot be rendered.
     fn invalid_text(&self, state: &State, node: &Node, listen: &Listen, refused: Option<Value>) -> Option<String> {
         let invalid = listen.on_invalid.as_ref()?;
         let local = render::in_locale(&self.program, state, node, &invalid.messages);
@@ -121,7 +121,7 @@ impl Engine {
         step.close(done).map_err(NavigateError::Unanswered)
     }
 
-    /// Whether a reply is more than a default of the graph that does not apply to this session (language 5.4).
+    /// Returns whether a reply is more than a default of the graph that does not apply to this session (language 5.4).
     fn applies(&self, state: &State, reply: &Reply) -> bool {
         !state.is_inner || self.program.edges_of(reply).iter().any(|edge| !edge.why.is_graph_wide())
     }
@@ -168,7 +168,7 @@ impl Engine {
         Err(self.foreign(state, result.id))
     }
 
-    /// The step that settles a call of which nothing is left to run (language 10.4).
+    /// The step that settles a call without parts left to run (language 10.4).
     fn settle_parts(&self, state: &State) -> Result<Step, NavigateError> {
         let mut step = self.begin(state);
         let done = state.pending_tool_call.as_ref().map_or(Ok(()), |whole| step.settle_by_parts(whole));
@@ -201,7 +201,7 @@ impl Engine {
         NavigateError::Ended { reason }
     }
 
-    /// What would be accepted at a state.
+    /// Returns the input that a state would accept.
     pub(super) fn expected(&self, state: &State) -> Expected {
         let pending = state.pending_tool_call.as_ref();
         match state.status {

@@ -1,6 +1,6 @@
-//! PartStates of a pending call: their calls, which of them are open, and what came of one (language 10.1, 10.2, 10.4).
+//! PartStates of a pending call: their calls, the open ones, and their outcomes (language 10.1, 10.2, 10.4).
 //!
-//! **Invariant:** what a part calls follows from the frozen whole and its number, so that it is the same after a restart.
+//! **Invariant:** the call of a part follows from the frozen whole and its number, so that it is the same after a restart.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::{
 };
 
 impl Engine {
-    /// What a host does about a pending call.
+    /// Returns the next action of a host for a pending call.
     pub(super) fn next(&self, state: &State, call: &Arc<PendingCall>) -> Result<Next, RenderError> {
         let Some(count) = call.kind.parts() else { return Ok(Next::Call(call.clone())) };
         if state.parts.len() != count {
@@ -34,7 +34,7 @@ impl Engine {
         Ok(if open.is_empty() { Next::Pass } else { Next::Parts { whole: call.clone(), open } })
     }
 
-    /// The parts that are open now; none where what is known decides the whole.
+    /// Returns the parts that are open now; none if the outcomes so far decide the whole.
     pub(super) fn open<'s>(&self, state: &'s State) -> impl Iterator<Item = u32> + use<'s> {
         let kind = state.pending_tool_call.as_deref().map(|call| &call.kind);
         let most = match kind {
@@ -44,7 +44,7 @@ impl Engine {
         state.parts.waiting(most as usize)
     }
 
-    /// Whether a pending call has parts of which none is left to run: the next pass settles it.
+    /// Returns whether a pending call has parts of which none is left to run: the next pass settles it.
     pub(super) fn has_nothing_open(&self, state: &State) -> bool {
         let call = state.pending_tool_call.as_deref();
         call.is_some_and(|call| call.kind.parts() == Some(state.parts.len())) && self.open(state).next().is_none()
@@ -56,7 +56,7 @@ impl Engine {
         self.open(state).find_map(|at| Some((at, part_call(whole, &state.parts, at).filter(|call| call.id == *id)?)))
     }
 
-    /// Whether a part of the pending call that was made under this id has its outcome.
+    /// Returns whether the part of the pending call that was made under this id has its outcome.
     pub(super) fn has_settled_part(&self, state: &State, id: &CallId) -> bool {
         let Some(whole) = &state.pending_tool_call else { return false };
         let done = (0..).zip(state.parts.iter()).filter(|(_, part)| part.outcome.is_some());
@@ -128,7 +128,7 @@ impl<'e> Move<'e> {
         call.filter(|call| name(call) == &*pending.name)
     }
 
-    /// The parts of a call that was just made: what cannot be called has its outcome at once (language 10.4).
+    /// Returns the parts of a call that was just made: items that cannot be called have their outcome at once (language 10.4).
     pub(super) fn first_parts(&self, whole: &PendingCall) -> PartStates {
         let CallKind::Each { items, offered, approve, .. } = &whole.kind else {
             return PartStates::fresh(whole.kind.parts().unwrap_or(0));
@@ -144,7 +144,7 @@ impl<'e> Move<'e> {
         PartStates::new(items.as_list().into_iter().flat_map(List::iter).enumerate().map(part))
     }
 
-    /// Keeps the outcomes of the parts within their bound.
+    /// Checks that the outcomes of the parts are within their bound.
     pub(super) fn hold_parts(&self) -> Result<(), Stop> {
         let (limit, met) = (self.program.limits().parts_output, self.state.parts.bytes());
         if met > limit {
@@ -154,7 +154,7 @@ impl<'e> Move<'e> {
         Ok(())
     }
 
-    /// Tells of the parts that are open now and were not before.
+    /// Reports the parts that are open now and were not before.
     pub(super) fn announce_opened(&mut self, before: &[u32]) {
         let Some(whole) = self.state.pending_tool_call.clone().filter(|call| call.kind.parts().is_some()) else { return };
         let opened: Vec<_> = self.engine.open(&self.state).filter(|at| !before.contains(at)).collect();
@@ -176,7 +176,7 @@ impl<'e> Move<'e> {
         open.iter().for_each(|part| self.remember_left(part));
     }
 
-    /// Takes the result of an open part: a step on the same node, or what the whole comes to by it (language 10.2, 10.3).
+    /// Takes the result of an open part: a step on the same node, or the outcome of the whole that it decides (language 10.2, 10.3).
     pub(super) fn part_result(&mut self, whole: &Arc<PendingCall>, at: u32, call: &PendingCall, outcome: ToolOutcome) -> Result<(), Stop> {
         let of_program = self.part_of_program(whole, call);
         let settled = Settled::new(self.engine, outcome, of_program.map_or(&[][..], |part| part.returns(call)));
@@ -210,19 +210,19 @@ impl<'e> Move<'e> {
         Ok(())
     }
 
-    /// Why a value that a client gave is no result of a part; nothing where it is one.
+    /// Returns the reason why a value from a client is no result of a part; `None` if it is one.
     pub(super) fn unfit_part(&self, whole: &PendingCall, call: &PendingCall, value: &Value) -> Option<String> {
         let returns = self.part_of_program(whole, call)?.returns(call);
         let broken = returns.iter().find(|schema| !self.engine.fits(schema, value))?;
         Some(breaches(broken, value, ""))
     }
 
-    /// Remembers what a part left behind that succeeded in a client's result of the whole.
+    /// Records the effect of a part that succeeded in a client's result of the whole.
     pub(super) fn part_succeeded(&mut self, whole: &PendingCall, call: &PendingCall, value: &Value) -> Result<(), Stop> {
         self.part_of_program(whole, call).map_or(Ok(()), |part| self.part_effect(&part, call, value))
     }
 
-    /// What the program says about a part.
+    /// Finds a part in the program.
     fn part_of_program(&self, whole: &PendingCall, part: &PendingCall) -> Option<ProgramPart<'e>> {
         let node = self.program.node(find(self.program, &whole.node)?);
         let call = self.origin_of(whole)?;
@@ -249,7 +249,7 @@ impl<'e> Move<'e> {
     }
 }
 
-/// Where the program has a part.
+/// A part in the program.
 #[derive(Clone, Copy)]
 enum ProgramPart<'e> {
     Branch(&'e Node, &'e Call),
@@ -257,7 +257,7 @@ enum ProgramPart<'e> {
 }
 
 impl<'e> ProgramPart<'e> {
-    /// What a success must fit, while the program still calls the same there.
+    /// Returns the schemas of a success, while the program still makes the same call there.
     fn returns(self, call: &PendingCall) -> &'e [Schema] {
         match self {
             Self::Branch(_, branch) if name(branch) == &*call.name => &branch.returns,
@@ -271,7 +271,7 @@ pub(super) fn is_irreversible(tool: &Tool) -> bool {
     tool.effect == Some(crate::language::Effect::Irreversible)
 }
 
-/// Why an item cannot be called.
+/// Returns the reason why an item cannot be called.
 fn refused(item: &Value, offered: &[Offered], tools: &[Arc<Tool>]) -> Option<ToolError> {
     let bad = |message: String| Some(failed("bad-args", ToolErrorKind::Schema, message));
     let Some(entry) = item.as_map() else { return bad(format!("the item is {}, not a mapping", with_article(item.kind()))) };

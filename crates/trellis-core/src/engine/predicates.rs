@@ -22,7 +22,7 @@ pub struct Predicates {
 }
 
 impl Predicates {
-    /// None.
+    /// Creates an empty set.
     pub fn new() -> Self {
         Self::default()
     }
@@ -55,6 +55,6 @@ impl fmt::Debug for Predicates {
 pub struct Unanswered {
     /// Its name.
     pub name: Arc<str>,
-    /// What it is asked about: the context after the writes of the step (language 7.3).
+    /// The context that it is asked about: the one after the writes of the step (language 7.3).
     pub context: Context,
 }

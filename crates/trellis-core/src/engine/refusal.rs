@@ -1,4 +1,4 @@
-//! What the engine answers when nothing happened: refusals, sessions that cannot begin, views that cannot be made.
+//! Answers of the engine that change nothing: refusals, sessions that cannot begin, views that cannot be made.
 
 use std::fmt;
 
@@ -18,9 +18,9 @@ pub enum NavigateError {
     Invalid {
         /// The node.
         node: NodeId,
-        /// What to say to a person: `on_invalid.text`, or what is wrong.
+        /// The message for a person: `on_invalid.text`, or the reason.
         message: String,
-        /// What would be accepted.
+        /// The accepted input.
         expected: Expected,
     },
     /// The input is larger than the bound; never truncated (language A.1).
@@ -39,9 +39,9 @@ pub enum NavigateError {
     WrongKind {
         /// The node.
         node: NodeId,
-        /// What was handed in: `an input`, `a tool result`, `a pass`.
+        /// The kind of the given input: `an input`, `a tool result`, `a pass`.
         got: &'static str,
-        /// What would be accepted.
+        /// The accepted input.
         expected: Expected,
     },
     /// The result belongs to no call of this session that is pending or abandoned.
@@ -49,31 +49,31 @@ pub enum NavigateError {
     ForeignCall {
         /// The call it names.
         id: CallId,
-        /// Whether a result of it was accepted already.
+        /// True if a result of it was accepted already.
         settled: bool,
-        /// What would be accepted.
+        /// The accepted input.
         expected: Expected,
     },
-    /// Nothing handles this signal here.
+    /// No handler takes this signal here.
     #[error("`{node}` does not handle the signal `{signal}`")]
     UnhandledSignal {
         /// The node.
         node: NodeId,
         /// The signal.
         signal: SignalName,
-        /// What would be accepted.
+        /// The accepted input.
         expected: Expected,
     },
     /// The session has ended.
     #[error("the session has ended ({})", reason.as_str())]
     Ended {
-        /// How.
+        /// The reason for the end.
         reason: EndReason,
     },
     /// A deferred predicate must be answered first: [`super::Engine::answering`].
     #[error(transparent)]
     Unanswered(Box<Unanswered>),
-    /// The state stands at a node or call that this program does not have: [`super::Engine::adopt`].
+    /// The state is at a node or call that this program does not have: [`super::Engine::adopt`].
     #[error("the graph has no node `{0}` as the session left it")]
     Unadopted(NodeId),
 }
@@ -96,7 +96,7 @@ impl NavigateError {
     }
 }
 
-/// What would be accepted, for people and programs.
+/// The accepted input, for people and programs.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Expected {
@@ -106,7 +106,7 @@ pub enum Expected {
     Result(CallId),
     /// A pass.
     Pass,
-    /// Nothing any more.
+    /// No further input.
     Nothing,
 }
 
@@ -143,7 +143,7 @@ pub enum StartError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RenderError {
-    /// The state stands at a node that this program does not have.
+    /// The state is at a node that this program does not have.
     #[error("the graph has no node `{0}`")]
     Unadopted(NodeId),
     /// A template failed.
@@ -151,7 +151,7 @@ pub enum RenderError {
     Template {
         /// The node.
         node: NodeId,
-        /// What is missing or wrong.
+        /// The description of the missing or wrong value.
         message: String,
     },
 }

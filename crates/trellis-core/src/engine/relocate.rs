@@ -1,8 +1,8 @@
 //! Putting a session elsewhere: into a node, back to where it was, or into a session of its own.
 //!
-//! In: states that were stored. Out: a step whose state stands there, for a host to record as the beginning of an epoch.
+//! In: stored states. Out: a step to the new state, for a host to record as the beginning of an epoch.
 //!
-//! **Invariant:** no call keeps the key of a call that was made before; what a session did in the world stays known to it, and to it alone.
+//! **Invariant:** no call has the key of an earlier call; effects of a session on the world stay known to it, and to it alone.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::{
     state::{Effects, State, Status, VERSION},
 };
 
-/// Why a session cannot be put somewhere; it stays where it is.
+/// The reason why a session cannot be moved; it stays where it is.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotEntered {
@@ -37,10 +37,10 @@ pub enum NotEntered {
     Fails {
         /// The node.
         node: NodeId,
-        /// Why.
+        /// The reason.
         message: String,
     },
-    /// Undos are under way: what is done in the world would be forgotten.
+    /// Undos are under way: their effects would be forgotten.
     #[error("the session is rolling back, which cannot be left half way")]
     RollingBack,
     /// The session had ended there.
@@ -90,7 +90,7 @@ impl Engine {
         self.stand_again(state)
     }
 
-    /// Takes up a state of the past as a step of its own. A call that was pending then is another call now, so its node is entered anew.
+    /// Takes up a past state as a step of its own. A call that was pending then is another call now, so its node is entered again.
     fn stand_again(&self, mut state: State) -> Result<Step, NotEntered> {
         match state.status {
             Status::RollingBack => return Err(NotEntered::RollingBack),
@@ -102,19 +102,20 @@ impl Engine {
             return self.entered(state, self.program.node(index), true);
         }
         state.step += 1;
-        // What waits is measured from now on, not from then.
+        // Waits are measured from now on, not from then.
         state.entered = state.step;
         let events = vec![Event::Entered(state.current_node_id.clone())];
-        Ok(Step { state, events, wrote: Vec::new() })
+        Ok(Step { state, events, wrote: Vec::new(), took: Vec::new() })
     }
 
-    /// Enters a node like any other, as a step of its own so that keys stay unique. A pending call is abandoned; an ended session goes on.
+    /// Enters a node like any other, as a step of its own so that keys stay unique. A pending call is abandoned; an ended session becomes
+    /// active again.
     pub(super) fn entered(&self, state: State, node: &Node, leaves: bool) -> Result<Step, NotEntered> {
         let mut step = Move::new(self, State { version: VERSION, program: self.program.fingerprint().clone(), ..state });
         let state = &mut step.state;
         let is_standing = state.current_node_id == node.id && state.ended.is_none();
         if let Some(visits) = state.visits.get(&node.id).copied().filter(|visits| is_standing && *visits > 0) {
-            // It is there already: to enter it anew is no other visit.
+            // It is there already: entering it again is no other visit.
             state.visits.insert_mut(node.id.clone(), visits - 1);
         }
         state.step += 1;

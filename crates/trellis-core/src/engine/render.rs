@@ -1,4 +1,4 @@
-//! `render`: what the host should do now (language 7.2). Pure; a kept call is repeated as it is.
+//! `render`: the next action of the host (language 7.2). Pure; a pending call is repeated unchanged.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ impl Engine {
     }
 }
 
-/// Whether an ended session still shows its node: it does where a terminal that only says something was entered and ended it.
+/// Returns whether an ended session still shows its node: it does if a terminal with content only was entered and ended it.
 fn says_farewell(node: &Node, ended: &Ended) -> bool {
     let of_its_own = ended.code.as_deref().is_none_or(|code| code == Failure::End.as_str());
     node.terminal && matches!(node.role, Role::Pass) && ended.node == node.id && of_its_own
@@ -62,18 +62,18 @@ fn failed(node: &Node, error: &TemplateError) -> RenderError {
     RenderError::Template { node: node.id.clone(), message: error.message.clone() }
 }
 
-/// A text over what can be read at a state.
+/// Renders a text over the values that are readable at a state.
 fn text(program: &Program, state: &State, template: &Template) -> Result<Arc<str>, TemplateError> {
     template.render(&scope(program, state), limits(program))
 }
 
-/// What a node asks.
+/// Renders the question of a node.
 pub(super) fn request(program: &Program, state: &State, node: &Node, listen: &Listen) -> Result<Request, TemplateError> {
     let options = options(program, state, node, listen)?;
     Ok(Request { options, metadata: metadata(program, state, node)?, ..demand(listen) })
 }
 
-/// What a node asks, but for what has to be rendered.
+/// Returns the question of a node without its rendered texts.
 pub(super) fn demand(listen: &Listen) -> Request {
     Request {
         input_type: match (listen.sleep, listen.kind) {
@@ -90,7 +90,7 @@ pub(super) fn demand(listen: &Listen) -> Request {
     }
 }
 
-/// What can be chosen, as it is shown.
+/// Renders the options of a node.
 fn options(program: &Program, state: &State, node: &Node, listen: &Listen) -> Result<Vec<OptionView>, TemplateError> {
     let words = localised(program, state, node);
     let view = |choice: &Choice| {
@@ -100,12 +100,12 @@ fn options(program: &Program, state: &State, node: &Node, listen: &Listen) -> Re
     listen.options.iter().map(view).collect()
 }
 
-/// What an option shows in the session's locale.
+/// Returns the text of an option in the session's locale.
 pub(super) fn shown<'n>(program: &Program, state: &State, node: &'n Node, choice: &'n Choice) -> &'n Template {
     words_of(localised(program, state, node), choice).unwrap_or(&choice.text)
 }
 
-/// What an option may be called: what it shows, and what it would show where no locale has words of its own. What cannot be rendered is no name.
+/// Returns the names of an option: its text, and the text that it has where no locale has its own. A text that cannot be rendered is no name.
 pub(super) fn called(program: &Program, state: &State, node: &Node, choice: &Choice) -> [Option<Arc<str>>; 2] {
     let shown = words_of(localised(program, state, node), choice);
     let text = |template| option_text(program, state, choice, template).ok();
@@ -120,7 +120,7 @@ fn words_of<'n>(words: [Option<&'n Localised>; 2], choice: &Choice) -> Option<&'
     options.find(|(key, _)| **key == *value).map(|(_, text)| text)
 }
 
-/// An option's text in one line; one that comes to nothing gives way to the value (language 6.4).
+/// Renders an option's text in one line; the value replaces an empty one (language 6.4).
 fn option_text(program: &Program, state: &State, choice: &Choice, template: &Template) -> Result<Arc<str>, TemplateError> {
     let text = text(program, state, template)?;
     if template.is_literal() {
@@ -130,7 +130,7 @@ fn option_text(program: &Program, state: &State, choice: &Choice, template: &Tem
     Ok(if line.is_empty() { choice.value.to_string().into() } else { line.into() })
 }
 
-/// The metadata that travels with what a node asks.
+/// Returns the metadata that accompanies the question of a node.
 pub(super) fn metadata(program: &Program, state: &State, node: &Node) -> Result<Option<Value>, TemplateError> {
     match node.metadata.as_deref() {
         None => Ok(None),
@@ -139,18 +139,18 @@ pub(super) fn metadata(program: &Program, state: &State, node: &Node) -> Result<
     }
 }
 
-/// What a node says in the session's locale.
+/// Returns the text of a node in the session's locale.
 pub(super) fn content<'n>(program: &Program, state: &State, node: &'n Node) -> Option<&'n Speech> {
     localised(program, state, node).into_iter().flatten().find_map(|words| words.content.as_ref()).or(node.content.as_ref())
 }
 
-/// `messages` of exactly the session's locale, then of its language: what the first leaves out is taken from the second.
-/// The locale is the one of the start, else the text under the graph's `locale` key as it is now.
+/// Returns `messages` of exactly the session's locale, then of its language: texts that the first lacks are taken from the second. The
+/// locale is the one of the start, else the current text under the graph's `locale` key.
 pub(super) fn localised<'n>(program: &Program, state: &State, node: &'n Node) -> [Option<&'n Localised>; 2] {
     in_locale(program, state, node, &node.localised)
 }
 
-/// What stands under exactly the session's locale, then under its language, in a list that is sorted by locale.
+/// Looks up exactly the session's locale, then its language, in a list that is sorted by locale.
 pub(super) fn in_locale<'n, T>(program: &Program, state: &State, node: &Node, words: &'n [(Arc<str>, T)]) -> [Option<&'n T>; 2] {
     if words.is_empty() {
         return [None, None];

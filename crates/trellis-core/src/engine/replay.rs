@@ -1,4 +1,4 @@
-//! `replay`: recorded moments walked again, up to the first that goes another way.
+//! `replay`: walks recorded moments again, up to the first that differs.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use crate::{
     state::State,
 };
 
-/// Where a replay left the record.
+/// The point at which a replay diverged from the record.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Divergence {
-    /// Which moment, from 0; nothing for the start.
+    /// The number of the moment, from 0; `None` for the start.
     pub moment: Option<usize>,
     /// The node where it happened.
     pub node: Option<NodeId>,
     /// Its place in the graph.
     pub at: Option<(Arc<str>, LineColumn)>,
-    /// What happened instead.
+    /// The description of the other result.
     pub message: String,
 }
 

@@ -51,7 +51,7 @@ impl Settled {
         Self::broken(format!("the result breaks `returns`: {}", breaches(schema, &value, "")))
     }
 
-    /// A result that is not what it must be.
+    /// Returns the outcome for a result that does not fit.
     pub(super) fn broken(message: String) -> Self {
         Self::Failed(ToolError { kind: ToolErrorKind::Schema, ..ToolError::new(message) })
     }
@@ -65,7 +65,7 @@ impl Settled {
     }
 }
 
-/// Whether what an error says may come in.
+/// Checks that the message of an error may enter.
 fn admitted(error: &ToolError, limits: &Limits) -> Result<(), Excess> {
     limits.admit(&error.message.as_str().into())?;
     error.code.iter().chain(&error.data).try_for_each(|value| limits.admit(value))
@@ -99,12 +99,12 @@ impl<'e> Move<'e> {
         }
     }
 
-    /// Tells what came of a call.
+    /// Reports the outcome of a call.
     pub(super) fn returned_event(&mut self, pending: &PendingCall, settled: &Settled) {
         self.events.push(Event::Returned { id: pending.id.clone(), outcome: settled.as_str().into() });
     }
 
-    /// Goes on from a success of the pending call of `point`.
+    /// Continues from a success of the pending call of `point`.
     pub(super) fn succeed_with(&mut self, point: PointIndex, pending: &PendingCall, value: Value) -> Result<(), Stop> {
         let node = self.node_of(point);
         let call = if is_gate(self.program, point) { self.program.graph_of(node).before_each.as_deref() } else { call_of(node) };
@@ -143,7 +143,7 @@ impl<'e> Move<'e> {
             .ok_or_else(|| Stop::failed(Failure::NoMatch, node, format!("`{node}`: nothing follows {outcome:?}")))
     }
 
-    /// What a success leaves behind; its undo is interpolated over the scope as it is now.
+    /// Returns the effect of a success; its undo is interpolated over the scope as it is now.
     pub(super) fn effect(&self, node: &Node, call: &Call, tool: &Arc<str>, key: &IdempotencyKey) -> Result<Option<Effect>, Stop> {
         let undo = match &call.undo {
             Some(undo) => Some(Arc::new(self.interpolate_undo(node, undo, key, self.next_number())?)),
@@ -155,7 +155,8 @@ impl<'e> Move<'e> {
         Ok(Some(Effect { node: node.id.clone(), tool: tool.clone(), key: key.clone(), undo }))
     }
 
-    /// The same of a branch that came to `value`: its undo sees its own `save_to` on a copy of the context, and no other branch's (language 10.6).
+    /// Returns the effect of a branch with the result `value`: its undo sees its own `save_to` on a copy of the context, and no other branch's
+    /// (language 10.6).
     pub(super) fn effect_of_branch(&self, node: &Node, branch: &Call, call: &PendingCall, value: &Value) -> Result<Option<Effect>, Stop> {
         let mut copy = Move::new(self.engine, self.state.clone());
         copy.input = Some(value.clone());

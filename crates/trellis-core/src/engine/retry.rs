@@ -3,10 +3,10 @@
 use super::{ToolError, ToolErrorKind, ids};
 use crate::state::{PendingCall, RetryRecord};
 
-/// What an error says about another attempt.
+/// The instructions of an error about another attempt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Trying {
-    /// Whether there is none.
+    /// True if there is no other attempt.
     pub(super) is_final: bool,
     /// Milliseconds before which one makes no sense.
     pub(super) after: u64,
@@ -18,7 +18,7 @@ impl Trying {
     }
 }
 
-/// Whether a policy tries a call once more after this error.
+/// Returns whether a policy tries a call once more after this error.
 pub(super) fn retries(retry: Option<&RetryRecord>, attempt: u32, error: &ToolError) -> bool {
     retry.filter(|_| !error.is_final).is_some_and(|retry| {
         let covered = if error.kind == ToolErrorKind::Timeout { retry.on_timeout } else { retry.on_error };
@@ -41,7 +41,7 @@ pub(super) fn next_delay(retry: Option<&RetryRecord>, attempt: u32, trying: Tryi
 ///
 /// Multiplied step by step, because `powi` may round differently from platform to platform.
 fn delay(retry: &RetryRecord, attempt: u32) -> u64 {
-    /// After so many multiplications a factor that is not 1 has reached any cap that matters.
+    /// The number of multiplications after which a factor that is not 1 has reached any cap that matters.
     const STEPS: u32 = 10_000;
     #[expect(clippy::cast_precision_loss, reason = "delays far below 2^53 ms are exact, longer ones need not be")]
     let (mut delay, cap) = (retry.base as f64, retry.cap as f64);

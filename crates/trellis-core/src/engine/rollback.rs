@@ -1,6 +1,6 @@
 //! Rollback: undo calls, newest first (language 7.7).
 //!
-//! **Invariant:** unwinding always goes on: an undo that failed for good is listed, never retried beyond its policy.
+//! **Invariant:** unwinding always continues: an undo that failed for good is listed, never retried beyond its policy.
 
 use super::{
     Event, ToolOutcome,
@@ -19,7 +19,7 @@ use crate::{
 };
 
 impl<'e> Move<'e> {
-    /// Begins to unwind; what is left when there is nothing to unwind says what follows.
+    /// Begins to unwind; if there is nothing to unwind, returns the next point.
     pub(super) fn roll_back(&mut self) -> Result<Onward<'e>, Stop> {
         let effects = &self.state.effects;
         self.events.push(Event::RollingBack(u32::try_from(effects.undoable().len()).unwrap_or(u32::MAX)));
@@ -30,7 +30,7 @@ impl<'e> Move<'e> {
         self.unwind()
     }
 
-    /// Yields the next undo, or says what follows the last one.
+    /// Yields the next undo, or returns the target after the last one.
     fn unwind(&mut self) -> Result<Onward<'e>, Stop> {
         self.state.attempt = 1;
         self.state.take_call();
@@ -59,7 +59,7 @@ impl<'e> Move<'e> {
         self.undone_as(pending, settled)
     }
 
-    /// Goes on from a pending undo that came to this.
+    /// Continues from a pending undo with this outcome.
     pub(super) fn undone_as(&mut self, pending: &PendingCall, settled: Settled) -> Result<(), Stop> {
         self.events.push(Event::Returned { id: pending.id.clone(), outcome: settled.as_str().into() });
         let message = match settled {
@@ -89,7 +89,7 @@ impl<'e> Move<'e> {
         Ok(())
     }
 
-    /// What the undo must return, while its node still has it.
+    /// Returns the schemas of an undo's result, while its node still has the undo.
     fn undo_returns(&self, pending: &PendingCall) -> &'e [Schema] {
         self.undo_of(pending).map_or(&[], |undo| &undo.returns)
     }

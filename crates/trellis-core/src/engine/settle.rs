@@ -1,4 +1,4 @@
-//! What a call made of calls comes to, once its parts decide it (language 10.3), or once a client settles it whole (language 10.5).
+//! The outcome of a call made of calls, once its parts decide it (language 10.3), or once a client settles it whole (language 10.5).
 //!
 //! **Invariant:** the whole is settled in the step of the part that decides it, as if its own result had come.
 
@@ -18,18 +18,18 @@ use crate::{
     value::{List, Mapping, Value},
 };
 
-/// How the outcomes of parts are joined.
+/// The joined outcome of parts.
 enum Joined {
     /// The mapping or list of them.
     Made,
-    /// What came of this part is what comes of the whole.
+    /// The outcome of this part is the outcome of the whole.
     By(u32),
     /// Every part failed, and the whole with them.
     AllFailed,
 }
 
 impl CallKind {
-    /// Whether what came of some parts decides what comes of the whole.
+    /// Returns whether the outcomes of some parts decide the whole.
     pub(super) fn is_decided(&self, parts: &PartStates) -> bool {
         self.joined(parts).is_some()
     }
@@ -83,7 +83,7 @@ impl Move<'_> {
         }
     }
 
-    /// What the parts made, held to the bounds of what is kept and to `returns` of the whole.
+    /// Checks the joined result against the bounds of stored values and against `returns` of the whole.
     fn returned(&self, whole: &PendingCall, value: Value) -> Settled {
         if let Err(excess) = self.program.limits().keep(&value) {
             debug_assert!(matches!(excess.bound, Bound::Value | Bound::DepthKept), "a result is no context");
@@ -93,7 +93,7 @@ impl Move<'_> {
         Settled::fitting(self.engine, value, returns)
     }
 
-    /// Takes what the whole came to: by a part, where `by` says which.
+    /// Takes the outcome of the whole: decided by the part `by`, if given.
     fn settle_whole(&mut self, whole: &Arc<PendingCall>, settled: Settled, by: Option<&PendingCall>) -> Result<(), Stop> {
         self.leave_parts();
         if self.state.status == Status::RollingBack {
@@ -172,7 +172,7 @@ impl Move<'_> {
     }
 }
 
-/// What the parts that have an outcome come to, and those that did not succeed.
+/// Joins the results of the parts that have an outcome, and names those that did not succeed.
 fn made(kind: &CallKind, parts: &PartStates) -> (Value, Vec<PartName>) {
     let mut failed = Vec::new();
     let outcomes = parts.iter().map(|part| part.outcome.as_deref());
@@ -236,12 +236,12 @@ fn error_entry(outcome: &ToolOutcome) -> Value {
     }
 }
 
-/// Whether an entry says that its part failed: `error` and nothing else.
+/// Returns whether an entry reports that its part failed: `error` and nothing else.
 fn is_failure(entry: &Value) -> bool {
     entry.as_map().is_some_and(|entry| entry.len() == 1 && entry.contains("error"))
 }
 
-/// Why a value cannot be what such a call comes to (language 10.13).
+/// Returns the reason why a value cannot be the result of such a call (language 10.13).
 fn misfit(kind: &CallKind, value: &Value) -> Option<String> {
     match (kind, value) {
         (CallKind::Parallel { branches, any, .. }, Value::Map(entries)) => {

@@ -1,6 +1,6 @@
-//! What a node says over what can be read: one text, or the parts whose condition holds.
+//! The content of a node over the readable values: one text, or the parts whose condition holds.
 //!
-//! **Invariant:** nobody is asked, so that rendering is pure.
+//! **Invariant:** no host is asked, so that rendering is pure.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{
     template::TemplateError,
 };
 
-/// Why something cannot be said.
+/// The reason why a content cannot be rendered.
 pub(super) struct Unsaid {
     pub(super) failure: Failure,
     pub(super) message: String,
@@ -23,7 +23,7 @@ impl From<TemplateError> for Unsaid {
     }
 }
 
-/// The text of a speech; nothing where no part of it is said.
+/// Renders a speech; `None` if no part of it is shown.
 pub(super) fn said(program: &Program, scope: &Scope, speech: &Speech) -> Result<Option<Arc<str>>, Unsaid> {
     let parts = match speech {
         Speech::Text(text) => return Ok(Some(text.render(scope, limits(program))?)),
@@ -52,7 +52,7 @@ pub(super) fn said(program: &Program, scope: &Scope, speech: &Speech) -> Result<
     Ok((!said.is_empty()).then(|| said.into()))
 }
 
-/// Whether a guard holds; a predicate by a schema is asked over the context.
+/// Returns whether a guard holds; a predicate by a schema is evaluated over the context.
 fn holds(program: &Program, scope: &Scope, guard: &Guard) -> Result<bool, Unsaid> {
     let value = guard.operand().and_then(|operand| scope.lookup(&operand.path));
     let truth = match guard {

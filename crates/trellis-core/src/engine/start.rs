@@ -107,7 +107,7 @@ impl Engine {
 fn missing(needs: &[KeyPath], required: &[KeyPath], context: &Mapping) -> Vec<String> {
     let is_absent = |path: &KeyPath| given(context, path).is_none();
     let absent: Vec<&KeyPath> = needs.iter().filter(|path| is_absent(path)).collect();
-    // What stands in something that is missing goes without saying.
+    // A part of a missing value need not be reported.
     let stands_in = |path: &KeyPath, other: &KeyPath| {
         let (path, other) = (path.segments(), other.segments());
         other.len() < path.len() && path.starts_with(other)
@@ -116,24 +116,24 @@ fn missing(needs: &[KeyPath], required: &[KeyPath], context: &Mapping) -> Vec<St
     absent.iter().filter(|path| !above().any(|other| stands_in(path, other))).map(|path| format!("`{path}` is missing")).collect()
 }
 
-/// What is read of `sys` that only what comes before the node would have written.
+/// Names the keys of `sys` that the node reads and that only earlier nodes would have written.
 fn unwritten(sys: &[KeyPath], node: &Node) -> Vec<String> {
     sys.iter().map(|path| format!("`{path}` is not set when a session begins at `{}`", node.id)).collect()
 }
 
-/// Whether two problems are about one path, or one about a part of the other's.
+/// Returns whether two problems are about one path, or one about a part of the other's.
 fn are_about_one(one: &str, other: &str) -> bool {
     let path = |problem: &str| problem.split('`').nth(1).and_then(KeyPath::parse);
     let (Some(one), Some(other)) = (path(one), path(other)) else { return false };
     one.segments().starts_with(other.segments()) || other.segments().starts_with(one.segments())
 }
 
-/// What a context holds at a path.
+/// Returns the value of a context at a path.
 fn given<'c>(context: &'c Mapping, path: &KeyPath) -> Option<&'c Value> {
     walk(context.get(path.root())?, path.rest())
 }
 
-/// The keys of the engine's own that nobody gives; a trial may suppose one to be there.
+/// Returns the reserved keys of the engine in a context; a trial may suppose one to be set.
 fn reserved(context: &Mapping) -> Vec<String> {
     RESERVED.into_iter().filter(|key| context.contains(key)).map(|key| format!("`{key}` is a reserved name")).collect()
 }
@@ -146,7 +146,7 @@ impl Engine {
         unfit.map(|(path, kind, value)| breaches(kind, value, &path.to_string())).collect()
     }
 
-    /// What a session lacks to begin at `node`: its graph's `inputs` at the entry, and what the node itself needs.
+    /// Returns the missing requirements of a start at `node`: its graph's `inputs` at the entry, and the needs of the node itself.
     fn unmet(&self, graph: &Graph, node: &Node, context: &Mapping) -> Vec<String> {
         let mut problems = Vec::new();
         if let Some(inputs) = graph.inputs.as_ref().filter(|_| node.index == graph.entry) {
@@ -155,7 +155,7 @@ impl Engine {
                 problems.push(breaches(inputs, &context, ""));
             }
         }
-        // What comes before the requirements may bring their keys.
+        // Steps before the requirements may set their keys.
         let brought = |key: &str| node.brings(graph, key);
         for path in &node.entry.required {
             if given(context, path).is_none() && !brought(path.root()) {

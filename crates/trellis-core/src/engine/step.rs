@@ -1,4 +1,4 @@
-//! A step under way: the state as far as it came, and what happened so far.
+//! A step in progress: the state so far, and the events so far.
 //!
 //! **Invariant:** nothing leaves a move that was refused; one that failed leaves as a step to the end.
 
@@ -12,22 +12,22 @@ use super::{
 };
 use crate::{
     id::NodeId,
-    program::{Node, NodeIndex, Part, PointIndex, Program, Speech},
+    program::{Node, NodeIndex, Part, PointIndex, Program, Speech, TakenEdge},
     scope::{Scope, Sys, SysValues},
     state::{CallRole, ContextWrite, EndReason, Ended, PartName, State, Status},
     template::{RenderLimits, Shape, Template},
     value::Value,
 };
 
-/// A step under way.
+/// A step in progress.
 pub(super) struct Move<'e> {
     pub(super) engine: &'e Engine,
     pub(super) program: &'e Program,
     pub(super) state: State,
     pub(super) events: Vec<Event>,
-    /// What was written to the context, in order.
+    /// The writes to the context, in order.
     pub(super) wrote: Vec<ContextWrite>,
-    /// Whether there is no node to leave: the session begins, or its node is gone.
+    /// True if there is no node to leave: the session begins, or its node is gone.
     pub(super) fresh: bool,
     /// `input`, while the node resolves.
     pub(super) input: Option<Value>,
@@ -35,12 +35,14 @@ pub(super) struct Move<'e> {
     pub(super) tool_result: Option<Value>,
     /// The error that is being resolved, as `sys.error` will have it.
     pub(super) error: Option<Value>,
-    /// What that error says about another attempt.
+    /// The instructions of that error about another attempt.
     pub(super) trying: Trying,
     /// The parts that did not succeed, while their call resolves.
     pub(super) failed_parts: Vec<PartName>,
-    /// Whether the open parts of the pending call were left in this step.
+    /// True if the open parts of the pending call were left in this step.
     pub(super) has_left_parts: bool,
+    /// The edges that were taken.
+    pub(super) took: Vec<TakenEdge>,
     /// Predicates that were asked in this step, with their answers.
     pub(super) asked: Vec<(u32, bool)>,
 }
@@ -60,6 +62,7 @@ impl<'e> Move<'e> {
             trying: Trying::default(),
             failed_parts: Vec::new(),
             has_left_parts: false,
+            took: Vec::new(),
             asked: Vec::new(),
         }
     }
@@ -75,7 +78,7 @@ impl<'e> Move<'e> {
         scope
     }
 
-    /// What a trial supposes to be there: an accident may stand behind another one, which ends every session.
+    /// Returns a value that a trial assumes to be present: a violation may come after another one, which ends every session.
     fn supposed(&self, name: &str) -> Option<Value> {
         if self.engine.is_trial { self.state.context.get(name).cloned() } else { None }
     }
@@ -85,7 +88,7 @@ impl<'e> Move<'e> {
         if let Shape::Literal(value) = shape {
             return Ok(Some(value.clone()));
         }
-        // Secrets stand in arguments only, which have their own way through `call.rs`.
+        // Secrets occur in arguments only, which `call.rs` evaluates.
         shape.evaluate(&self.scope(), limits(self.program), &mut Vec::new()).map_err(|error| Stop::template(node, &error))
     }
 
@@ -93,12 +96,12 @@ impl<'e> Move<'e> {
         template.render(&self.scope(), limits(self.program)).map_err(|error| Stop::template(node, &error))
     }
 
-    /// What a node says; nothing where no part of it is said.
+    /// Renders the content of a node; `None` if no part of it is shown.
     pub(super) fn said(&self, node: &NodeId, speech: &Speech) -> Result<Option<Arc<str>>, Stop> {
         said(self.program, &self.scope(), speech).map_err(|unsaid| Stop::unsaid(node, &unsaid))
     }
 
-    /// What comes of the move: a step, also when it failed.
+    /// Ends the move: it becomes a step, also when it failed.
     ///
     /// # Errors
     /// The deferred predicate without which it cannot happen.
@@ -112,7 +115,7 @@ impl<'e> Move<'e> {
     }
 
     pub(super) fn into_step(self) -> Step {
-        Step { state: self.state, events: self.events, wrote: self.wrote }
+        Step { state: self.state, events: self.events, wrote: self.wrote, took: self.took }
     }
 
     fn fail(&mut self, failed: Failed) {
@@ -135,7 +138,7 @@ impl<'e> Move<'e> {
     }
 }
 
-/// What can be read at a state, outside a resolving node.
+/// Returns the values that can be read at a state, outside a resolving node.
 pub(super) fn scope(program: &Program, state: &State) -> Scope {
     let visits = if state.visits.is_empty() { None } else { visits(program, state) };
     let facts = SysValues {
@@ -154,7 +157,7 @@ fn visits(program: &Program, state: &State) -> Option<u32> {
     node.entry.max_visits.and_then(|_| state.visits.get(&node.id).copied())
 }
 
-/// The point that a state stands at.
+/// Returns the current point of a state.
 pub(super) fn point(state: &State, node: &Node) -> PointIndex {
     let gate = state.pending_tool_call.as_ref().is_some_and(|call| call.role == CallRole::BeforeEach);
     if gate { node.gate.unwrap_or(node.body) } else { node.body }

@@ -45,7 +45,7 @@ impl Move<'_> {
         }
     }
 
-    /// What came of a branch that succeeded.
+    /// Returns the result of a branch that succeeded.
     fn branch(&self, name: &Key) -> Option<Value> {
         let has_failed = self.failed_parts.iter().any(|part| matches!(part, PartName::Branch(failed) if failed == name));
         self.tool_result.as_ref()?.as_map()?.get(name).filter(|_| !has_failed).cloned()
@@ -63,7 +63,7 @@ impl Move<'_> {
         self.hold(node, path.root(), root)
     }
 
-    /// Keeps a value under a key, within the bounds.
+    /// Stores a value under a key, within the bounds.
     fn hold(&mut self, node: &NodeId, key: &Key, value: Value) -> Result<(), Stop> {
         let limits = self.program.limits();
         limits.keep(&value).map_err(|excess| Stop::excess(node, &format!("`{key}`"), excess))?;
@@ -84,7 +84,7 @@ impl Move<'_> {
         Ok(())
     }
 
-    /// Whether nothing stands at a context path.
+    /// Returns whether a context path has no value.
     pub(super) fn missing(&self, path: &KeyPath) -> bool {
         self.state.context.get(path.root()).and_then(|root| walk(root, path.rest())).is_none()
     }

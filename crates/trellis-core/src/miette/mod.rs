@@ -41,8 +41,8 @@ pub struct Sources {
     pages: Option<String>,
 }
 
-/// One diagnostic with the texts that it points into. Its own place is the primary label; what else is to be seen in its file are labels too. The steps
-/// of a way, in order, and places in other files are related diagnostics.
+/// One diagnostic with the texts that it points into. Its own place is the primary label; other places in its file are labels too. The steps of a
+/// path, in order, and places in other files are related diagnostics.
 #[derive(Clone, Debug)]
 pub struct Finding {
     diagnostic: Diagnostic,
@@ -56,7 +56,7 @@ pub struct Finding {
 #[derive(Clone, Debug)]
 struct Note {
     message: String,
-    /// Which step of the way it is, from 1.
+    /// The number of the step on the path, from 1.
     step: Option<usize>,
     spot: FileSpan,
 }
@@ -77,14 +77,14 @@ impl Sources {
         Self { texts: texts.collect(), ..Self::default() }
     }
 
-    /// The same, whose paths are shown below a folder: `folder` stands before each of them, such as `graphs/tour/`.
+    /// Shows paths below a folder: `folder` precedes each of them, such as `graphs/tour/`.
     #[must_use]
     pub fn below(self, folder: impl Into<String>) -> Self {
         Self { below: folder.into(), ..self }
     }
 
-    /// The same, whose findings link to a page of their code: `address` and the code, such as `https://example.org/codes/unknown-target`.
-    /// [`Code::page`](super::Code::page) is what stands there.
+    /// Links findings to a page of their code: `address` and the code, such as `https://example.org/codes/unknown-target`.
+    /// [`Code::page`](super::Code::page) is the content of that page.
     #[must_use]
     pub fn pages(self, address: impl Into<String>) -> Self {
         Self { pages: Some(address.into()), ..self }
@@ -114,7 +114,7 @@ impl Sources {
     }
 }
 
-/// What is to be seen at the finding's own place.
+/// Returns the explanation of the finding's own place.
 fn note(diagnostic: &Diagnostic) -> Option<String> {
     let own = diagnostic.labels.iter().find(|label| diagnostic.place.as_ref() == Some(&label.place) && !label.is_step)?;
     Some(harmless(&own.message))
@@ -149,7 +149,7 @@ impl fmt::Display for Diagnostic {
 
 impl std::error::Error for Diagnostic {}
 
-/// Without any text: whoever has that of its file adds it by `Report::with_source_code`. [`Sources`] know all of a graph.
+/// Has no source text: a caller that has the file's text adds it by `Report::with_source_code`. [`Sources`] know all of a graph.
 impl miette::Diagnostic for Diagnostic {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         Some(Box::new(self.code))
@@ -245,7 +245,8 @@ impl FileSpan {
 }
 
 impl SourceCode for FileSpan {
-    /// The lines of `span`, whole where they are not long, and so many lines around them. Without lines around it, the column is that of the span.
+    /// Returns the lines of `span`, whole if they are not long, and the given numbers of lines around them. Without lines around it, the column is
+    /// that of the span.
     fn read_span<'a>(&'a self, span: &SourceSpan, before: usize, after: usize) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
         let span = self.text.clip(Span::new(span.offset(), span.offset().saturating_add(span.len())));
         let excerpt = self.text.excerpt(span, before, after);

@@ -33,13 +33,13 @@ fn a_handler_gets_all_that_a_finding_says() {
     let human = "---\nto: bye\n---\nA person takes {{ order_id }}\nwith care.\n";
     let start = "---\noptions:\n  - text: Talk\n";
     let path = FilePath::from("human.md");
-    let found = Diagnostic::new(Code::MaybeUndefined, &path, at(human, "order_id"), "`order_id` is not set on every way")
+    let found = Diagnostic::new(Code::MaybeUndefined, &path, at(human, "order_id"), "`order_id` is not set on every path")
         .label(&path, at(human, "order_id"), "missing here")
         .label(&path, at(human, "bye"), "leads on")
         .step(&"start.md".into(), at(start, "Talk"), "option \"Talk\" → human")
         .help("ask for it");
     let finding = sources(&[("human.md", human), ("start.md", start)]).below("graphs/").pages("https://example.org/").finding(&found);
-    assert_eq!(finding.to_string(), "`order_id` is not set on every way");
+    assert_eq!(finding.to_string(), "`order_id` is not set on every path");
     assert_eq!(finding.code().unwrap().to_string(), "maybe-undefined");
     assert_eq!(finding.severity(), Some(miette::Severity::Error));
     assert_eq!(finding.help().unwrap().to_string(), "ask for it");

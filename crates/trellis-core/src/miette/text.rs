@@ -37,7 +37,7 @@ pub(super) struct Excerpt<'t> {
     pub(super) from: usize,
     /// Its first line, from 1.
     pub(super) line: usize,
-    /// How many lines it has.
+    /// The number of its lines.
     pub(super) lines: usize,
     /// The column of the place that it is about, from 1.
     pub(super) column: usize,
@@ -70,7 +70,7 @@ impl Text {
         Span::new(at(span.start), at(span.end))
     }
 
-    /// The lines of a place that the text has, and so many around them.
+    /// Returns the lines of a place that the text has, and the given numbers of lines around them.
     pub(super) fn excerpt(&self, place: Span, before: usize, after: usize) -> Excerpt<'_> {
         let (index, text) = (self.index(), self.text());
         let at = index.locate(place.start);
@@ -103,12 +103,12 @@ impl Text {
     }
 }
 
-/// A text without what a terminal would obey, but for line breaks.
+/// Returns a text without characters that a terminal would obey, except for line breaks.
 pub(super) fn harmless(text: &str) -> String {
     text.chars().map(|char| if is_shown(char) || char == '\n' { char } else { char::REPLACEMENT_CHARACTER }).collect()
 }
 
-/// The same for the text of a file: each character takes the bytes that it took.
+/// Like [`harmless`], for the text of a file: each character keeps its number of bytes.
 fn same_length(text: &str) -> String {
     let shown = |(at, char): (usize, char)| match char.len_utf8() {
         _ if is_shown(char) || is_break(&text[at..]) => char,
@@ -119,12 +119,12 @@ fn same_length(text: &str) -> String {
     text.char_indices().map(shown).collect()
 }
 
-/// Whether a line breaks here.
+/// Returns whether a line breaks here.
 fn is_break(text: &str) -> bool {
     text.starts_with('\n') || text.starts_with("\r\n")
 }
 
-/// Whether a terminal shows a character, and neither obeys it nor turns the direction of what follows.
+/// Returns whether a terminal shows a character, and neither obeys it nor changes the direction of the following text.
 fn is_shown(char: char) -> bool {
     let turns = matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}');
     char == '\t' || !(char.is_control() || turns)

@@ -1,4 +1,4 @@
-//! What a host may give when a session begins (language 7.1).
+//! The values that a host may give when a session begins (language 7.1).
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use crate::{
 };
 
 impl Program {
-    /// The keys that some node has a default for: a host may give them too. Each with whether its defaults are numbers, so that what is given must be
-    /// one as well.
+    /// Returns the keys that some node has a default for: a host may give them too. Each with whether its defaults are numbers, so that a given value
+    /// must be one as well.
     pub(crate) fn defaults(&self) -> BTreeMap<&Key, bool> {
         let mut keys = BTreeMap::new();
         for write in self.nodes.iter().flat_map(|node| &node.entry.defaults) {

@@ -16,31 +16,31 @@ use crate::{
 /// A call with everything that tool, call and graph say about it already joined.
 #[derive(Debug)]
 pub struct Call {
-    /// What is called.
+    /// The callee.
     pub callee: Callee,
-    /// Its arguments; nothing means `{}`.
+    /// Its arguments; `None` means `{}`.
     pub args: Option<Shape>,
     /// The argument that takes the node's body.
     pub body: Option<Key>,
-    /// How long it may take.
+    /// The bound on its duration.
     pub timeout: Option<Duration>,
-    /// How often it is tried; nothing means once.
+    /// Its retry policy; `None` means one attempt.
     pub retry: Option<Retry>,
-    /// Whether a person is asked first.
+    /// The approval by a person, if it needs one.
     pub approve: Option<Approve>,
-    /// What it leaves behind.
+    /// Its effect.
     pub effect: Effect,
-    /// What every success must fit: of the tool, then of the call.
+    /// The schemas of every success: of the tool, then of the call.
     pub returns: Box<[Schema]>,
-    /// What is called to undo it.
+    /// The call that undoes it.
     pub undo: Option<Arc<Call>>,
-    /// Writes of the call's own `save_to` (for branches; a node's own stand in its ways).
+    /// Writes of the call's own `save_to` (for branches; those of a node belong to its replies).
     pub save_to: Option<KeyPath>,
     /// Travels with the action.
     pub metadata: Option<Shape>,
     /// Tools that a model at this node is offered (language 5.1).
     pub offered: Box<[Arc<Tool>]>,
-    /// What a success writes at its node, so that a late one can be replayed on a copy of the context (language 7.6).
+    /// The writes of a success at its node, so that a late one can be replayed on a copy of the context (language 7.6).
     pub writes: Box<[Write]>,
 }
 
@@ -61,7 +61,7 @@ impl Call {
         tools.into_iter()
     }
 
-    /// The nodes at which it may begin a child: itself, its branches, and what undoes them.
+    /// Returns the nodes at which it may begin a child: itself, its branches, and their undos.
     pub(crate) fn starts(&self) -> impl Iterator<Item = NodeIndex> {
         let (mut starts, mut open) = (Vec::new(), vec![self]);
         while let Some(call) = open.pop() {
@@ -79,7 +79,7 @@ impl Call {
 /// The name under which the `ask` of `each` reads its item (language 10.5).
 pub const ITEM: &str = "item";
 
-/// What a call calls.
+/// The callee of a call.
 #[derive(Debug)]
 pub enum Callee {
     /// A tool.
@@ -92,14 +92,14 @@ pub enum Callee {
     Each(KeyPath, Composite),
 }
 
-/// What `parallel` and `each` share.
+/// The settings that `parallel` and `each` share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Composite {
-    /// Whether one success is enough.
+    /// True if one success is enough.
     pub any: bool,
-    /// What a branch's error means.
+    /// The meaning of a branch's error.
     pub on_error: OnBranchError,
-    /// How many run at once.
+    /// The number of parts that run at once.
     pub limit: Option<u32>,
 }
 
@@ -108,21 +108,21 @@ pub struct Composite {
 pub struct Tool {
     /// Its name.
     pub name: Arc<str>,
-    /// What a model is told about it.
+    /// Its description for a model.
     pub description: Option<Arc<str>>,
-    /// The schema of its arguments; [`Schema::part`] says what it demands of one of them.
+    /// The schema of its arguments; [`Schema::part`] returns the demands on one of them.
     pub parameters: Option<Schema>,
     /// The schema of its results.
     pub returns: Option<Schema>,
-    /// What it leaves behind, where that is said.
+    /// Its effect, if declared.
     pub effect: Option<Effect>,
-    /// How long it may take.
+    /// The bound on its duration.
     pub timeout: Option<Duration>,
-    /// How often it is tried.
+    /// The policy of further attempts.
     pub retry: Option<Retry>,
-    /// Whether a binding says how to carry it out.
+    /// True if a binding carries it out.
     pub bound: bool,
-    /// Where it is defined.
+    /// The place of its definition.
     pub place: Option<Place>,
 }
 
@@ -131,9 +131,9 @@ pub struct Tool {
 pub struct Approve {
     /// The question; without one the call itself is shown.
     pub ask: Option<Template>,
-    /// The same by locale, sorted.
+    /// The question by locale, sorted.
     pub messages: Box<[(Arc<str>, Template)]>,
-    /// How long it may take.
+    /// The time that the approval may take, from when it was asked.
     pub expires: Option<Duration>,
 }
 
@@ -142,11 +142,11 @@ pub struct Approve {
 pub struct Predicate {
     /// Its name.
     pub name: Arc<str>,
-    /// Who answers.
+    /// The source of its answers.
     pub source: PredicateSource,
 }
 
-/// Who answers a predicate (language 6.2).
+/// The source of a predicate's answers (language 6.2).
 #[derive(Debug)]
 pub enum PredicateSource {
     /// The host, once these paths are set.
@@ -165,7 +165,7 @@ pub enum PredicateSource {
 }
 
 impl PredicateSource {
-    /// Returns the paths that must be set before anybody is asked.
+    /// Returns the paths that must be set before the predicate is asked.
     pub fn needs(&self) -> &[KeyPath] {
         match self {
             Self::Host(needs) | Self::Binding { needs, .. } => needs,

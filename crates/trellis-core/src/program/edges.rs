@@ -1,4 +1,4 @@
-//! The ways out of a point, as data: the engine executes them, the checks analyse them, `graph` draws them (language 8.1).
+//! The edges out of a point, as data: the engine executes them, the checks analyse them, `graph` draws them (language 8.1).
 
 use std::{ops::Range, sync::Arc};
 
@@ -9,18 +9,18 @@ use crate::{id::SignalName, path::KeyPath, span::Span, value::Value};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PointIndex(pub u32);
 
-/// Where a session can stand: a node is one point, or two when the graph has `before_each`.
+/// A point of a session: a node is one point, or two when the graph has `before_each`.
 #[derive(Debug)]
 pub struct Point {
     /// The node.
     pub node: NodeIndex,
-    /// Which of its points.
+    /// The part of the node.
     pub part: Part,
-    /// What can be answered here: a range of [`Program::replies`].
+    /// The possible replies: a range of [`Program::replies`].
     pub(crate) replies: Range<u32>,
 }
 
-/// Which point of a node.
+/// The kind of a point of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// `before_each` is called here.
@@ -29,7 +29,7 @@ pub enum Part {
     Body,
 }
 
-/// What can happen at a point.
+/// A possible outcome at a point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The node passes through.
@@ -54,31 +54,31 @@ pub enum Outcome {
     AnySignal,
     /// The node was to be entered more than `max_visits` times. Nothing was entered.
     Exhausted,
-    /// Everything was unwound (language 7.7); stands at the graph, not at a point.
+    /// Everything was unwound (language 7.7); belongs to the graph, not to a point.
     Unwound,
 }
 
-/// One outcome with what is written and where it leads. Writes come before the guards, for every edge alike.
+/// One outcome with its writes and its edges. Writes come before the guards, for every edge alike.
 #[derive(Debug)]
 pub struct Reply {
-    /// When this reply is taken.
+    /// The outcome at which this reply is taken.
     pub on: Outcome,
-    /// What is written first, in order.
+    /// The writes before the edges, in order.
     pub update: Writes,
-    /// The ways, in order; the last one always holds.
+    /// The edges, in order; the last one always holds.
     pub(crate) edges: Range<u32>,
 }
 
-/// One way on.
+/// An edge: a guard and a target.
 #[derive(Clone, Debug)]
 pub struct Edge {
-    /// When it holds.
+    /// Its guard.
     pub when: Guard,
-    /// Where it leads.
+    /// Its target.
     pub to: Target,
-    /// Which key wrote it.
+    /// The key that declares it.
     pub why: Provenance,
-    /// Where that key stands; nothing for what follows from the rules alone.
+    /// The place of that key; `None` for an edge that follows from the rules alone.
     pub origin: Option<Origin>,
 }
 
@@ -91,7 +91,7 @@ pub struct Origin {
     pub span: Span,
 }
 
-/// Why an edge is there, for readers of the graph.
+/// The origin of an edge, for readers of the graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Provenance {
     /// An option, by its text.
@@ -122,14 +122,14 @@ pub enum Provenance {
     BeforeEach,
     /// The node is terminal.
     Terminal,
-    /// Nothing else held: the rules say what follows.
+    /// No other edge held: the rules of the language determine this one.
     Rule,
 }
 
-/// What must hold for an edge. Conditions grow no operators (language 6.1).
+/// The condition of an edge. Conditions grow no operators (language 6.1).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Guard {
-    /// Nothing.
+    /// No condition.
     Always,
     /// The operand equals the value; `false` turns it round.
     Is(Operand, bool, Value),
@@ -137,19 +137,19 @@ pub enum Guard {
     In(Operand, bool, Box<[Value]>),
     /// The operand is this boolean.
     Truth(Operand, bool),
-    /// The operand is there; `false`: is not.
+    /// The operand is present; `false`: absent.
     Set(Operand, bool),
     /// The operand is absent or empty; `false`: is neither.
     Empty(Operand, bool),
     /// The predicate, an index into [`Program::predicates`], answers with this boolean.
     Predicate(u32, bool),
-    /// Fewer than so many attempts were made at this point: `State::attempt` is below it, and the error that is being resolved is not final
-    /// (language 9.3).
+    /// Fewer than this number of attempts were made at this point: `State::attempt` is below it, and the error that is being resolved is
+    /// not final (language 9.3).
     Attempts(u32),
 }
 
 impl Guard {
-    /// What the guard reads, if it reads a value.
+    /// Returns the operand of the guard, if it reads a value.
     pub fn operand(&self) -> Option<&Operand> {
         match self {
             Self::Is(operand, ..) | Self::In(operand, ..) | Self::Truth(operand, _) | Self::Set(operand, _) | Self::Empty(operand, _) => {
@@ -159,8 +159,8 @@ impl Guard {
         }
     }
 
-    /// Whether the guard holds when its operand is `value`; [`Truth::Either`] where that cannot be decided:
-    /// something absent is compared, or something that is no boolean is taken for one (language 6.1).
+    /// Returns whether the guard holds when its operand is `value`; [`Truth::Either`] where that cannot be decided: an absent value is
+    /// compared, or a value that is no boolean is tested as one (language 6.1).
     pub fn over(&self, value: Option<&Value>) -> Truth {
         let decided = match (self, value) {
             (Self::Always, _) => Some(true),
@@ -181,10 +181,10 @@ impl std::convert::From<bool> for Truth {
     }
 }
 
-/// What a guard reads.
+/// The operand of a guard.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Operand {
-    /// Which top-level name.
+    /// The top-level name.
     pub root: Root,
     /// The whole path, root included.
     pub path: KeyPath,
@@ -203,14 +203,14 @@ pub enum Root {
     Context,
 }
 
-/// Where an edge leads.
+/// The target of an edge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Enters a point.
     Point(PointIndex),
     /// From a gate on to its node: no second entering, the visit is counted already.
     Proceed(PointIndex),
-    /// The same point again, one attempt more.
+    /// This point once more, with one more attempt.
     Again,
     /// Starts compensation (language 7.7).
     Rollback,
@@ -218,7 +218,7 @@ pub enum Target {
     End(Reason),
 }
 
-/// How a session ends (language 7.9).
+/// The reason for the end of a session (language 7.9).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// Success.
@@ -236,9 +236,9 @@ pub enum Reason {
 pub enum Failure {
     /// `fail` was the target.
     Fail,
-    /// The terminal says `end: failed`.
+    /// The terminal declares `end: failed`.
     End,
-    /// No way matched.
+    /// No transition matched.
     NoMatch,
     /// A tool error that nothing handles.
     ToolError,
@@ -293,53 +293,69 @@ impl Failure {
     }
 }
 
-/// What a guard comes to.
+/// The value of a guard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Truth {
     /// It holds.
     Yes,
     /// It does not.
     No,
-    /// Both are possible: only an analysis says so.
+    /// Both are possible: only an analysis has this value.
     Either,
 }
 
-/// One way out of a point, read from the edge list.
+/// An edge with its reply, read from the edge list.
 #[derive(Clone, Copy, Debug)]
-pub struct Way<'p> {
-    /// What happens.
+pub struct OutEdge<'p> {
+    /// The reply.
     pub reply: &'p Reply,
-    /// Where it leads, and when.
+    /// The edge, with its target and guard.
     pub edge: &'p Edge,
+    /// The place of the edge in the edge list: no two edges of a program share one.
+    pub index: u32,
+}
+
+/// An edge that a step took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TakenEdge {
+    /// The point that it leaves; for an edge after a rollback, the node where the rollback ended.
+    pub point: PointIndex,
+    /// Its place in the edge list, [`OutEdge::index`]; an edge belongs to one reply.
+    pub edge: u32,
+}
+
+/// Returns the edges of a reply, in order.
+fn edges_of_reply<'p>(program: &'p Program, reply: &'p Reply) -> impl Iterator<Item = OutEdge<'p>> + Clone {
+    let edges = program.edges(&reply.edges).iter();
+    edges.zip(reply.edges.clone()).map(move |(edge, index)| OutEdge { reply, edge, index })
 }
 
 impl Program {
-    /// Every way out of a point, in the order in which the engine tries them: the one edge list (language 8.1).
-    pub fn ways(&self, point: PointIndex) -> impl Iterator<Item = Way<'_>> + Clone {
+    /// Returns every edge out of a point, in the order in which the engine tries them: the one edge list (language 8.1).
+    pub fn out_edges(&self, point: PointIndex) -> impl Iterator<Item = OutEdge<'_>> + Clone {
         let replies = self.replies(&self.point(point).replies);
-        replies.iter().flat_map(|reply| self.edges(&reply.edges).iter().map(move |edge| Way { reply, edge }))
+        replies.iter().flat_map(|reply| edges_of_reply(self, reply))
     }
 
-    /// Every way that leads to a node, with the point that it leaves, in the order of points. It goes through all edges once.
-    pub fn ways_to(&self, node: NodeIndex) -> impl Iterator<Item = (PointIndex, Way<'_>)> {
+    /// Returns every edge to a node, with the point that it leaves, in the order of points. It goes through all edges once.
+    pub fn in_edges(&self, node: NodeIndex) -> impl Iterator<Item = (PointIndex, OutEdge<'_>)> {
         let to = self.node(node);
         let is_here = move |target: &Target| match target {
             Target::Point(point) => *point == to.body || Some(*point) == to.gate,
             Target::Proceed(_) | Target::Again | Target::Rollback | Target::End(_) => false,
         };
         let points = (0..u32::try_from(self.points.len()).unwrap_or(u32::MAX)).map(PointIndex);
-        points.flat_map(move |point| self.ways(point).filter(move |way| is_here(&way.edge.to)).map(move |way| (point, way)))
+        points.flat_map(move |point| self.out_edges(point).filter(move |way| is_here(&way.edge.to)).map(move |way| (point, way)))
     }
 
-    /// The ways that follow a rollback in a graph.
-    pub fn unwound_ways(&self, graph: u32) -> impl Iterator<Item = Way<'_>> + Clone {
-        let reply = &self.replies[self.graphs[graph as usize].unwound as usize];
-        self.edges(&reply.edges).iter().map(move |edge| Way { reply, edge })
+    /// Returns the edges after a rollback in a graph.
+    pub fn edges_after_rollback(&self, graph: u32) -> impl Iterator<Item = OutEdge<'_>> + Clone {
+        edges_of_reply(self, &self.replies[self.graphs[graph as usize].unwound as usize])
     }
 
-    /// The point where a session goes on after a rollback in a graph; `None` where it ends.
+    /// Returns the point where a session continues after a rollback in a graph; `None` if it ends.
     pub(crate) fn after_rollback(&self, graph: u32) -> Option<PointIndex> {
-        self.unwound_ways(graph).find_map(|way| match way.edge.to {
+        self.edges_after_rollback(graph).find_map(|way| match way.edge.to {
             Target::Point(point) => Some(point),
             _ => None,
         })

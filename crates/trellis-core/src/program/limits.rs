@@ -1,13 +1,13 @@
-//! The bounds of a program, and what is above one of them.
+//! The bounds of a program, and values that exceed one of them.
 //!
 //! ```text
-//! what comes in: inputs, results, contexts     at most `depth` levels and `value` bytes
-//! what the graph makes of it and keeps         at most ROOM levels more, `value` bytes, and `context` bytes in all
-//! what is stored and sent around that          records, states, calls: fewer levels than readers of JSON take beyond that
+//! inputs, results, contexts                    at most `depth` levels and `value` bytes
+//! values that the graph makes of them          at most ROOM levels more, `value` bytes, and `context` bytes in all
+//! records, states, calls around the values     fewer levels than readers of JSON take beyond that
 //! ```
 //!
-//! **Invariant:** what is kept can be read again: [`Limits::DEEPEST`], [`ROOM`] and the levels of a record or a call that calls others are within
-//! what [`crate::value::DEPTH`] lets a reader take.
+//! **Invariant:** a stored value can be read again: [`Limits::DEEPEST`], [`ROOM`] and the levels of a record or a call that calls others are
+//! within the [`crate::value::DEPTH`] that a reader accepts.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ use crate::{
     value::{Key, Mapping, Value},
 };
 
-/// Levels that a graph may put around what came in: dotted paths, mappings and lists of its own, arguments.
+/// Levels that a graph may add around received values: dotted paths, mappings and lists of its own, arguments.
 pub const ROOM: u32 = 32;
 
 /// Levels of calls within calls, as they are stored: each takes four.
@@ -53,7 +53,7 @@ pub struct Limits {
     pub abreast: u32,
     /// Parts of one `parallel` or `each`: 1,000.
     pub parts: u64,
-    /// Bytes of what came of the parts of one call, together, as compact JSON: 16 MiB.
+    /// Bytes of the outcomes of the parts of one call, together, as compact JSON: 16 MiB.
     pub parts_output: u64,
     /// Child sessions that are alive in one tree: 1,000. Enforced by hosts.
     pub children: u64,
@@ -86,11 +86,11 @@ impl Default for Limits {
 /// A value or a context is above a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Excess {
-    /// Which bound.
+    /// The bound that was exceeded.
     pub bound: Bound,
-    /// What was met.
+    /// The measured amount.
     pub met: u64,
-    /// What is allowed.
+    /// The allowed amount.
     pub limit: u64,
 }
 
@@ -98,9 +98,9 @@ pub struct Excess {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} {excess}", key.as_ref().map_or_else(|| "the context".to_owned(), |key| format!("`{key}`")))]
 pub struct KeyExcess {
-    /// The key; nothing where it is the context as a whole.
+    /// The key; `None` for the context as a whole.
     pub key: Option<Key>,
-    /// Which bound, and what was met.
+    /// The bound, and the measured amount.
     pub excess: Excess,
 }
 
@@ -109,7 +109,7 @@ pub struct KeyExcess {
 pub enum Bound {
     /// `limits.depth`: levels of a value that comes in.
     Depth,
-    /// `limits.depth` and [`ROOM`]: levels of a value that is kept.
+    /// `limits.depth` and [`ROOM`]: levels of a stored value.
     DepthKept,
     /// `limits.value`: bytes of a value.
     Value,
@@ -121,7 +121,7 @@ impl Limits {
     /// The highest `depth` that can be set.
     pub const DEEPEST: u32 = DEEPEST;
 
-    /// Whether a value may come in.
+    /// Checks that a value from outside is within the bounds.
     ///
     /// # Errors
     /// It is nested too deeply, or too large.
@@ -130,12 +130,12 @@ impl Limits {
         within(Bound::Value, value.size(), self.value)
     }
 
-    /// Whether something of so many levels may come in.
+    /// Checks that a value of this many levels may enter.
     pub(crate) fn nest(&self, depth: u32) -> Result<(), Excess> {
         within(Bound::Depth, depth.into(), self.depth.into())
     }
 
-    /// Whether a value that the graph made may be kept.
+    /// Checks that a value that the graph made may be stored.
     ///
     /// # Errors
     /// It is nested too deeply, or too large.
@@ -144,7 +144,7 @@ impl Limits {
         within(Bound::Value, value.size(), self.value)
     }
 
-    /// Whether keys may come into a context: `given` are the values as they came, by key or dotted path, and `keys` the keys as the context would
+    /// Checks that keys may enter a context: `given` are the values as received, by key or dotted path, and `keys` the keys as the context would
     /// have them.
     ///
     /// # Errors
@@ -161,7 +161,7 @@ impl Limits {
         within(Bound::Context, context.size(), self.context).map_err(|excess| KeyExcess { key: None, excess })
     }
 
-    /// Whether a call may be made with these arguments, and those of the calls in it.
+    /// Checks that a call may be made with these arguments, and those of the calls in it.
     pub(crate) fn send(&self, call: &PendingCall) -> Result<(), Excess> {
         call.values().iter().try_for_each(|value| self.keep(value))?;
         within(Bound::DepthKept, call.depth().into(), (self.depth + ROOM + CALLS).into())
@@ -173,7 +173,7 @@ fn within(bound: Bound, met: u64, limit: u64) -> Result<(), Excess> {
 }
 
 impl fmt::Display for Excess {
-    /// What follows the name of the value: `is nested 65 levels deep, the limit is 64 (`limits.depth`)`.
+    /// Writes the text after the name of the value: `is nested 65 levels deep, the limit is 64 (`limits.depth`)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { bound, met, limit } = self;
         match bound {

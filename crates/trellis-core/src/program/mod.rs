@@ -1,6 +1,6 @@
-//! The compiled, immutable graph: nodes, points, ways, writes.
+//! The compiled, immutable graph: nodes, points, edges, writes.
 //!
-//! `navigate`, the checks and `graph` all read [`Program::ways`]; nothing else knows what a key means.
+//! `navigate`, the checks and `graph` all read [`Program::out_edges`]; nothing else knows the meaning of a key.
 //!
 //! **Invariant:** every reply's last edge always holds, so that the engine needs no fallback of its own.
 
@@ -20,7 +20,8 @@ use std::{
 };
 
 pub use self::edges::{
-    Edge, Failure, Guard, Operand, Origin, Outcome, Part, Point, PointIndex, Provenance, Reason, Reply, Root, Target, Truth, Way,
+    Edge, Failure, Guard, Operand, Origin, OutEdge, Outcome, Part, Point, PointIndex, Provenance, Reason, Reply, Root, TakenEdge, Target,
+    Truth,
 };
 pub use call::{Approve, Call, Callee, Composite, ITEM, Predicate, PredicateSource, Tool};
 pub use limits::{Bound, Excess, KeyExcess, Limits, ROOM};
@@ -78,21 +79,21 @@ pub struct Graph {
     pub inputs: Option<Schema>,
     /// The context key that holds the locale.
     pub locale: Option<Key>,
-    /// What `context:` declares of its keys.
+    /// The types that `context:` declares for its keys.
     pub types: Box<[(Key, Schema)]>,
     /// Declared predicates by name, as indexes into [`Program::predicates`].
     pub predicates: BTreeMap<Arc<str>, u32>,
-    /// Bound tools, with what a host reads of them.
+    /// Bound tools, with the settings that a host reads.
     pub bindings: BTreeMap<Arc<str>, BindingSyntax>,
-    /// What its files say for a host, the project file's first; [`Program::find_setting`] looks in the graphs around as well.
+    /// The settings of its files for a host, the project file's first; [`Program::find_setting`] looks in the graphs around as well.
     pub host: Box<[HostConfig]>,
     /// Context paths that must not be shown or stored in the clear.
     pub redact: Vec<KeyPath>,
     /// The graph's retry policy.
     pub retry: Option<Retry>,
-    /// What runs before each node.
+    /// The call before each node.
     pub before_each: Option<Arc<Call>>,
-    /// What follows when everything was unwound: one reply with [`Outcome::Unwound`].
+    /// The reply when everything was unwound: one reply with [`Outcome::Unwound`].
     pub unwound: u32,
 }
 
@@ -112,7 +113,7 @@ impl Program {
         self.by_id.get(id).copied()
     }
 
-    /// The node that now stands for an id which sessions may still hold (`was:`).
+    /// Returns the node that replaces an id which sessions may still hold (`was:`).
     pub fn find_renamed(&self, id: &NodeId) -> Option<NodeIndex> {
         self.renamed.get(id).copied()
     }
@@ -122,7 +123,7 @@ impl Program {
         &self.graphs
     }
 
-    /// What `redact` of any graph names.
+    /// Returns the paths that `redact` of any graph names.
     pub fn redacted(&self) -> impl Iterator<Item = &KeyPath> {
         self.graphs.iter().flat_map(|graph| &graph.redact)
     }
@@ -154,7 +155,7 @@ impl Program {
         &self.graphs[0]
     }
 
-    /// Where sessions begin.
+    /// Returns the node where sessions begin.
     pub fn entry(&self) -> &Node {
         self.node(self.root().entry)
     }
@@ -185,7 +186,7 @@ impl Program {
         &self.points[index.0 as usize]
     }
 
-    /// All points; the points of a node stand together, its gate first.
+    /// Returns all points; the points of a node are adjacent, its gate first.
     pub fn points(&self) -> &[Point] {
         &self.points
     }
@@ -195,7 +196,7 @@ impl Program {
         &self.replies[range.start as usize..range.end as usize]
     }
 
-    /// What follows when everything was unwound in a graph.
+    /// Returns the reply after everything was unwound in a graph.
     pub(crate) fn unwound(&self, graph: &Graph) -> &Reply {
         &self.replies[graph.unwound as usize]
     }
@@ -205,17 +206,17 @@ impl Program {
         &self.edges[range.start as usize..range.end as usize]
     }
 
-    /// What the program was compiled from.
+    /// Returns the documents from which the program was compiled.
     pub fn documents(&self) -> &[Arc<Document>] {
         &self.documents
     }
 
-    /// The file that a node stands in.
+    /// Returns the file of a node.
     pub fn path_of(&self, node: &Node) -> &FilePath {
         &self.documents[node.document as usize].path
     }
 
-    /// The text of the file that a node stands in.
+    /// Returns the text of the file of a node.
     pub(crate) fn text_of(&self, node: &Node) -> &str {
         &self.documents[node.document as usize].text
     }

@@ -1,4 +1,4 @@
-//! A compiled node: what it says, what it waits for, what must hold on entering it. Where it leads stands in the ways.
+//! A compiled node: its content, its wait, and its requirements on entering. The edges have its targets.
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,38 +22,38 @@ pub struct Node {
     pub index: NodeIndex,
     /// The graph it belongs to, an index into [`super::Program::graphs`].
     pub graph: u32,
-    /// The file it stands in, an index into [`super::Program::documents`].
+    /// The index of its file in [`super::Program::documents`].
     pub document: u32,
-    /// Which of the nodes of that file it is.
+    /// Its index among the nodes of that file.
     pub(crate) ordinal: u32,
-    /// Where it stands there.
+    /// Its span in that file.
     pub span: Span,
     /// Its gate, when the graph has `before_each`.
     pub gate: Option<PointIndex>,
     /// Its body.
     pub body: PointIndex,
-    /// What it says, unless a locale has its own.
+    /// Its content, unless a locale has its own.
     pub content: Option<Speech>,
     /// `messages`, sorted by locale.
     pub localised: Box<[(Arc<str>, Localised)]>,
-    /// What it waits for.
+    /// Its wait.
     pub role: Role,
-    /// What is done and must hold on entering.
+    /// The actions and requirements on entering.
     pub entry: Entry,
-    /// Whether no target leads on from here (language 2.4).
+    /// True if no target leads out of it (language 2.4).
     pub terminal: bool,
     /// The typed value of ending here.
     pub output: Option<Box<Shape>>,
-    /// `end:`, where it is said.
+    /// `end:`, if declared.
     pub end: Option<EndSyntax>,
-    /// Why ending here is failure, where it is.
+    /// The reason of the failure, if ending here is one.
     pub reason: Option<Template>,
     /// Free, interpolated, travels with the action.
     pub metadata: Option<Box<Shape>>,
 }
 
 impl Node {
-    /// Whether entering the node brings a key before its requirements are checked: by `default_context`, or by what `before_each` saves.
+    /// Returns whether entering the node sets a key before its requirements are checked: by `default_context`, or by the `save_to` of `before_each`.
     pub(crate) fn brings(&self, graph: &Graph, key: &str) -> bool {
         let by_default = self.entry.defaults.iter().any(|write| matches!(&write.to, WriteTarget::Absent(absent) if **absent == *key));
         let saved = graph.before_each.as_ref().filter(|_| self.gate.is_some()).and_then(|call| call.save_to.as_ref());
@@ -61,23 +61,23 @@ impl Node {
     }
 }
 
-/// What a node says.
+/// The content of a node.
 #[derive(Debug)]
 pub enum Speech {
     /// One text.
     Text(Template),
-    /// Parts, of which those are said whose guard holds when they are rendered, with a blank line between them.
+    /// Parts: those whose guard holds at rendering are shown, with a blank line between them.
     Parts(Box<[SpeechPart]>),
 }
 
-/// One part of what a node says.
+/// One part of the content of a node.
 #[derive(Debug)]
 pub struct SpeechPart {
     /// The text.
     pub text: Template,
-    /// When it is said. It asks no host.
+    /// The condition under which it is shown. It asks no host.
     pub when: Guard,
-    /// Where its condition stands.
+    /// The span of its condition.
     pub(crate) origin: Span,
 }
 
@@ -90,13 +90,13 @@ impl Speech {
         }
     }
 
-    /// Each text, whether or not it is said.
+    /// Returns each text, whether or not it is shown.
     pub fn texts(&self) -> impl Iterator<Item = &Template> {
         let whole = if let Self::Text(text) = self { Some(text) } else { None };
         whole.into_iter().chain(self.parts().iter().map(|part| &part.text))
     }
 
-    /// Whether it is the same wherever it is said.
+    /// Returns whether it is always the same.
     pub(crate) fn is_literal(&self) -> bool {
         matches!(self, Self::Text(text) if text.is_literal())
     }
@@ -111,10 +111,10 @@ pub struct Localised {
     pub options: Box<[(Key, Template)]>,
 }
 
-/// What a node waits for.
+/// The wait of a node.
 #[derive(Debug)]
 pub enum Role {
-    /// Nothing: it passes through, or ends.
+    /// No wait: it passes through, or ends.
     Pass,
     /// An input.
     Listen(Box<Listen>),
@@ -122,14 +122,14 @@ pub enum Role {
     Act(Arc<Call>),
 }
 
-/// How a node listens.
+/// The listening of a node.
 #[derive(Debug)]
 pub struct Listen {
-    /// `input_type`; nothing where any input is kept as it came.
+    /// `input_type`; `None` if any input is saved as it came.
     pub kind: Option<InputType>,
     /// The options, in order.
     pub options: Box<[Choice]>,
-    /// Whether only the options are accepted (language 6.4).
+    /// True if only the options are accepted (language 6.4).
     pub closed: bool,
     /// The value of an empty input, already normalised.
     pub default: Option<Value>,
@@ -139,7 +139,7 @@ pub struct Listen {
     pub on_invalid: Option<OnInvalid>,
     /// `wait: 30s`: nothing is asked, the host sleeps so long and passes.
     pub sleep: Option<Duration>,
-    /// How long to listen.
+    /// The time to listen.
     pub timeout: Option<Duration>,
 }
 
@@ -148,14 +148,14 @@ pub struct Listen {
 pub struct Choice {
     /// The identity.
     pub value: Value,
-    /// What is shown, unless the locale has its own.
+    /// The visible text, unless the locale has its own.
     pub text: Template,
-    /// Whether choosing it writes something of its own: then it is an outcome of its own, [`super::Outcome::Chosen`].
+    /// True if choosing it has writes of its own: then it is an outcome of its own, [`super::Outcome::Chosen`].
     pub writes: bool,
 }
 
 impl Listen {
-    /// What happens when a valid input is taken.
+    /// Returns the outcome of a valid input.
     pub fn outcome(&self, input: &Value) -> Outcome {
         let chosen = self.options.iter().position(|choice| choice.writes && choice.value == *input);
         chosen.and_then(|at| u32::try_from(at).ok()).map_or(Outcome::Answer, Outcome::Chosen)
@@ -166,33 +166,33 @@ impl Listen {
         self.options.iter().filter(|choice| !choice.writes).map(|choice| &choice.value)
     }
 
-    /// The value that an outcome stands for.
+    /// Returns the value of an outcome that is an option.
     pub(crate) fn chosen(&self, on: &Outcome) -> Option<&Value> {
         if let Outcome::Chosen(at) = on { self.options.get(*at as usize).map(|choice| &choice.value) } else { None }
     }
 }
 
-/// What follows an invalid input; where it leads stands in the ways of [`super::Outcome::Invalid`].
+/// The answer to an invalid input; the edges of [`super::Outcome::Invalid`] say where it leads.
 #[derive(Debug)]
 pub struct OnInvalid {
-    /// What to say, in which `input` is what was given; never a secret.
+    /// The message, in which `input` is the given input; never a secret.
     pub text: Option<Template>,
-    /// The same by locale, sorted.
+    /// The text by locale, sorted.
     pub messages: Box<[(Arc<str>, Template)]>,
-    /// Whether an invalid input is an accepted step that counts.
+    /// True if an invalid input is an accepted step that counts.
     pub counts: bool,
 }
 
-/// What happens on entering a node, in this order (language 7.1); `before_each` comes between `defaults` and `required`.
+/// The actions and checks on entering a node, in this order (language 7.1); `before_each` comes between `defaults` and `required`.
 #[derive(Debug, Default)]
 pub struct Entry {
-    /// How many entries are admitted.
+    /// The number of admitted entries.
     pub max_visits: Option<u32>,
     /// `default_context`, as writes to [`super::WriteTarget::Absent`].
     pub defaults: Box<[Write]>,
-    /// Paths that must be there.
+    /// Paths that must be set.
     pub required: Box<[KeyPath]>,
-    /// Keys that must fit a schema while they are there.
+    /// Keys that must fit a schema while they are set.
     pub types: Box<[(Key, Schema)]>,
     /// Conditions that must hold, with their text.
     pub asserts: Box<[(Guard, Arc<str>)]>,

@@ -1,4 +1,4 @@
-//! What a step that leaves or enters a node may read, in no order: for whoever must know whether a value could have mattered.
+//! The paths that a step may read when it leaves or enters a node, in no order: for callers that must know whether a value could have mattered.
 
 use super::{Call, Callee, Guard, ITEM, Node, PointIndex, PredicateSource, Program, Role, Write, WriteSource};
 use crate::{
@@ -12,12 +12,12 @@ use crate::{
 pub struct Reads {
     /// The paths.
     pub paths: Vec<KeyPath>,
-    /// Whether something looks at the whole context.
+    /// True if some read is of the whole context.
     pub everything: bool,
 }
 
 impl Reads {
-    /// Whether a step may read something of what stands at `path`, or around it.
+    /// Returns whether a step may read a part of the value at `path`, or a value around it.
     pub fn touch(&self, path: &KeyPath) -> bool {
         let meets = |read: &KeyPath| read.segments().starts_with(path.segments()) || path.segments().starts_with(read.segments());
         (self.everything && !matches!(&**path.root(), "sys" | "input" | "tool_result")) || self.paths.iter().any(meets)
@@ -72,14 +72,14 @@ impl Reads {
 }
 
 impl Program {
-    /// What a step that leaves `node` may read until it knows where it leads.
+    /// Returns the paths that a step that leaves `node` may read until it knows its target.
     pub fn reads_leaving(&self, node: &Node) -> Reads {
         let mut reads = Reads::default();
         node.gate.into_iter().chain([node.body]).for_each(|point| reads.point(self, point));
         reads
     }
 
-    /// What a step that leaves or enters `node` may read.
+    /// Returns the paths that a step that leaves or enters `node` may read.
     pub fn reads_at(&self, node: &Node) -> Reads {
         let mut reads = self.reads_leaving(node);
         node.entry.defaults.iter().for_each(|write| reads.write(write));

@@ -1,4 +1,4 @@
-//! What a reply writes and where, as one list that programs share.
+//! The writes of a reply, as one list that programs share.
 
 use std::{ops::Deref, slice, sync::Arc};
 
@@ -7,18 +7,18 @@ use crate::{path::KeyPath, span::Span, template::Shape, value::Key};
 /// One write (language 2, remember).
 #[derive(Clone, Debug)]
 pub struct Write {
-    /// Where to.
+    /// The target of the write.
     pub to: WriteTarget,
-    /// What.
+    /// The source of the value.
     pub value: WriteSource,
     /// The key in the author's file that asks for it.
     pub origin: Span,
 }
 
-/// Where a write goes.
+/// The target of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WriteTarget {
-    /// `input` itself: `input_default` standing in for an answer that did not come.
+    /// `input` itself: `input_default` in place of an answer that did not come.
     Input,
     /// `sys.ans`.
     Ans,
@@ -32,7 +32,7 @@ pub enum WriteTarget {
     Absent(Key),
 }
 
-/// What a write puts there.
+/// The source of a written value.
 #[derive(Clone, Debug)]
 pub enum WriteSource {
     /// The accepted input or the bare result.
@@ -41,7 +41,7 @@ pub enum WriteSource {
     Error,
     /// A shape over the scope as it is then.
     Shape(Shape),
-    /// The part of a result that came of this branch; nothing is written where the branch did not succeed (language 10.3).
+    /// The outcome of this branch in a result; nothing is written if the branch did not succeed (language 10.3).
     Branch(Key),
 }
 

@@ -1,4 +1,4 @@
-//! The names in one file, as they are written: what they mean is decided by the other files.
+//! The names in one file, as they are written: their meanings depend on the other files.
 
 use super::{
     OccurrenceKind, half_typed,
@@ -17,11 +17,12 @@ use crate::{
         project::{PredicateAnswer, ProjectSyntax},
     },
     template::{Reference, Shape, Template},
+    value::Value,
 };
 
 /// Returns the names in a file, in no order.
 pub(super) fn collect(document: &Document) -> Vec<Named> {
-    let mut collected = Collected { all: Vec::new(), ordinal: 0 };
+    let mut collected = Collected { all: Vec::new(), ordinal: 0, text: &document.text };
     match &document.content {
         Content::Node(node) => collected.node(node),
         Content::Nodes(nodes, project) => {
@@ -45,12 +46,13 @@ pub(super) fn collect(document: &Document) -> Vec<Named> {
     collected.all
 }
 
-struct Collected {
+struct Collected<'d> {
     all: Vec<Named>,
     ordinal: u32,
+    text: &'d str,
 }
 
-impl Collected {
+impl Collected<'_> {
     fn add(&mut self, name: Name, span: Span, kind: OccurrenceKind) {
         self.all.push(Named { name, span, kind, is_exact: true, ordinal: self.ordinal });
     }
@@ -86,11 +88,33 @@ impl Collected {
         let Condition { subject, subject_span, test, .. } = &condition.value;
         let root = subject.root();
         if crate::scope::RESERVED.contains(&&**root) {
+            if subject.to_string() == "sys.error.tool" {
+                self.compared_tools(condition, test);
+            }
             return;
         }
         let name = if *test == Test::Truth && subject.is_key() { Name::Bare(root.clone()) } else { Name::Key(root.clone()) };
         let is_exact = condition.value.decoded.is_none() || *subject_span != condition.span;
         self.all.push(Named { name, span: *subject_span, kind: OccurrenceKind::Reads, is_exact, ordinal: self.ordinal });
+    }
+
+    /// The tools that `sys.error.tool` is compared with.
+    fn compared_tools(&mut self, condition: &Spanned<Condition>, test: &Test) {
+        let literals = match test {
+            Test::Is(value) => std::slice::from_ref(value),
+            Test::In(values) => values,
+            Test::Truth | Test::Set | Test::Empty => &[],
+        };
+        for literal in literals.iter().filter_map(Value::as_str) {
+            let written = self.text.get(condition.span.range()).unwrap_or_default();
+            let at = ['"', '\''].iter().find_map(|quote| written.find(&format!("{quote}{literal}{quote}")));
+            let span = at.map_or(condition.span, |at| {
+                let start = condition.span.start as usize + at + 1;
+                Span::new(start, start + literal.len())
+            });
+            let (name, kind) = (Name::Tool(literal.into()), OccurrenceKind::Refers);
+            self.all.push(Named { name, span, kind, is_exact: at.is_some(), ordinal: self.ordinal });
+        }
     }
 
     fn assigned(&mut self, assigned: &[AssignSyntax]) {

@@ -1,19 +1,20 @@
-//! Questions about a graph while it is written: what stands at a place, every occurrence of a name, and what names may stand there.
+//! Questions about a graph while it is written: the name at a place, every occurrence of a name, and the possible names at a place.
 //!
 //! ```text
 //! documents ──collect──▶ occurrences by file ──┐
 //!           ──NodeNames──▶ what targets mean ──┴─▶ SymbolIndex: at a place, of a symbol
 //! ```
 //!
-//! It knows texts and names. Edges, types and findings are those of the last link, which whoever asks has at hand.
+//! It knows texts and names. Edges, types and findings are those of the last link, which the caller has.
 //!
-//! **Invariant:** an edit costs the edited file; names are looked up anew only if an edit may have changed which node has which id.
+//! **Invariant:** an edit costs the edited file; names are looked up again only if an edit may have changed which node has which id.
 
 mod collect;
 mod half_typed;
 mod named;
 mod offers;
 mod rename;
+mod rename_tool;
 mod same;
 
 use std::{
@@ -73,7 +74,7 @@ pub struct Occurrence {
     pub path: FilePath,
     /// The place of the name: of a path its first name, of a target all of it.
     pub span: Span,
-    /// The whole path or target, for whoever shows it.
+    /// The whole path or target, for display.
     pub whole: Span,
     /// Its part.
     pub kind: OccurrenceKind,
@@ -107,7 +108,7 @@ pub struct SymbolIndex {
 }
 
 impl SymbolIndex {
-    /// Takes the documents as they are now, sorted by path. Only those that changed are looked at.
+    /// Takes the present documents, sorted by path. Only changed ones are examined.
     pub fn update(&mut self, documents: &[Arc<Document>]) {
         let before = std::mem::replace(&mut self.documents, documents.to_vec());
         let find = |path: &FilePath| before.binary_search_by(|document| document.path.cmp(path)).ok().map(|at| &before[at]);
@@ -140,7 +141,7 @@ impl SymbolIndex {
         self.documents.binary_search_by(|document| (*document.path).cmp(path)).ok().map(|at| &self.documents[at])
     }
 
-    /// Returns what is named at an offset of a file; of several, the shortest.
+    /// Returns the name at an offset of a file; of several, the shortest.
     pub fn at(&self, path: &FilePath, offset: u32) -> Option<Occurrence> {
         let named = self.named.get(path)?;
         let here = named.iter().filter(|named| named.span.start <= offset && offset <= named.span.end);
@@ -227,7 +228,7 @@ impl SymbolIndex {
         below.map(|name| format!("/{name}")).filter(|name| leads(name))
     }
 
-    /// Returns what a name in a file means now.
+    /// Returns the current meaning of a name in a file.
     fn occurrence(&self, path: &FilePath, named: &named::Named) -> Option<Occurrence> {
         let names = self.names.as_ref()?;
         let graph = names.graph_of(path);
@@ -265,7 +266,7 @@ impl SymbolIndex {
     }
 }
 
-/// Returns what a node of a file says, as it is written: its body, or its `content`; empty where it says nothing.
+/// Returns the content of a node of a file, as it is written: its body, or its `content`; empty if it has none.
 pub fn body_of(document: &Document, ordinal: u32) -> &str {
     let content = document.node(ordinal).and_then(|node| node.content.as_ref());
     content.and_then(|content| document.text.get(content.span.range())).unwrap_or_default()

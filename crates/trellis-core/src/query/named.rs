@@ -1,4 +1,4 @@
-//! Names as files write them, before anybody looks up what they mean.
+//! Names as files write them, before their meanings are looked up.
 
 use std::sync::Arc;
 
@@ -54,6 +54,6 @@ pub(super) struct Named {
     pub(super) span: Span,
     pub(super) kind: OccurrenceKind,
     pub(super) is_exact: bool,
-    /// Which of the nodes of the file holds it; `u32::MAX` for what no node holds.
+    /// The index of its node in the file; `u32::MAX` for a name outside of nodes.
     pub(super) ordinal: u32,
 }

@@ -1,4 +1,4 @@
-//! Names and values that may stand at a place, for completion.
+//! The possible names and values at a place, for completion.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -80,7 +80,7 @@ impl SymbolIndex {
         values
     }
 
-    /// Returns the keys that a node asks of those who call it, sorted.
+    /// Returns the keys that a node requires of its callers, sorted.
     pub fn asked_keys(&self, node: &super::NodeEntry) -> BTreeSet<Arc<str>> {
         let syntax = self.document(&node.path).and_then(|document| document.node(node.ordinal));
         let required = syntax.into_iter().flat_map(|syntax| syntax.required_context.iter().map(|path| path.value.root().clone()));

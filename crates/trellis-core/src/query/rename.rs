@@ -3,6 +3,8 @@
 //! A rename is found by names alone. Whether the graph stays the same but for the name is proved afterwards, by compiling it before and after:
 //! [`difference`](super::difference) names the first thing that would not be.
 
+use std::sync::Arc;
+
 use super::{Occurrence, OccurrenceKind, Symbol, SymbolIndex};
 use crate::{
     diagnostic::{FilePath, Place, TextEdit},
@@ -24,12 +26,14 @@ pub struct GraphChange {
     pub edits: Vec<TextEdit>,
     /// The files that move, after they are edited.
     pub files: Vec<FileRename>,
-    /// What the change does not do, or does beside the names.
+    /// The parts of the change that are left out, and those beside the names.
     pub notes: Vec<String>,
     /// The node that gets another id: its old one and its new one.
     pub node: Option<(NodeId, NodeId)>,
     /// The key that gets another name: the old and the new.
     pub key: Option<(Key, Key)>,
+    /// The tool that gets another name: the old and the new.
+    pub tool: Option<(Arc<str>, Arc<str>)>,
 }
 
 /// A file that gets another path.
@@ -46,7 +50,7 @@ pub struct FileRename {
 #[error("{0}")]
 pub struct RenameRefusal(pub String);
 
-fn refused<T>(reason: impl Into<String>) -> Result<T, RenameRefusal> {
+pub(super) fn refused<T>(reason: impl Into<String>) -> Result<T, RenameRefusal> {
     Err(RenameRefusal(reason.into()))
 }
 
@@ -159,7 +163,7 @@ impl SymbolIndex {
         }
         change.edits.sort();
         change.edits.dedup();
-        change.notes.push(format!("stored sessions hold `{key}`: they are asked for `{new}` when they go on"));
+        change.notes.push(format!("stored sessions hold `{key}`: they are asked for `{new}` when they resume"));
         Ok(change)
     }
 
@@ -182,7 +186,7 @@ impl SymbolIndex {
     }
 }
 
-fn not_exact(occurrence: &Occurrence) -> String {
+pub(super) fn not_exact(occurrence: &Occurrence) -> String {
     let what = match occurrence.kind {
         OccurrenceKind::Defines | OccurrenceKind::Refers => "is named",
         OccurrenceKind::Writes => "is written",
@@ -191,7 +195,7 @@ fn not_exact(occurrence: &Occurrence) -> String {
     format!("it {what} in `{}` inside a text with escapes, which cannot be rewritten exactly", occurrence.path)
 }
 
-fn edit(path: &FilePath, span: Span, text: &str) -> TextEdit {
+pub(super) fn edit(path: &FilePath, span: Span, text: &str) -> TextEdit {
     TextEdit { place: Place::new(path, span), text: text.to_owned() }
 }
 

@@ -1,4 +1,4 @@
-//! Whether two programs are the same but for a name.
+//! Comparison of two programs that may differ in one name.
 
 use super::GraphChange;
 use crate::{
@@ -28,23 +28,23 @@ pub fn difference(before: &Program, after: &Program, change: &GraphChange) -> Op
             let old = ways(before, one, &moved, change);
             let new = ways(after, other, &NodeId::clone, change);
             if let Some((old, new)) = old.iter().zip(&new).find(|(old, new)| old != new) {
-                return Some(format!("a way of `{id}` would lead to {} instead of {}", new.1, old.1));
+                return Some(format!("a transition of `{id}` would lead to {} instead of {}", new.1, old.1));
             }
             if old.len() != new.len() {
-                return Some(format!("`{id}` would have {} ways instead of {}", new.len(), old.len()));
+                return Some(format!("`{id}` would have {} transitions instead of {}", new.len(), old.len()));
             }
         }
     }
     None
 }
 
-/// Returns the ways out of a point: what decides each, and where it leads.
+/// Returns the edges out of a point: the condition and the target of each.
 fn ways(program: &Program, point: PointIndex, moved: &impl Fn(&NodeId) -> NodeId, change: &GraphChange) -> Vec<(String, String)> {
-    let unnamed = |text: String| match &change.key {
-        Some((old, new)) => text.replace(&format!("{:?}", &**old), &format!("{:?}", &**new)),
-        None => text,
-    };
-    let ways = program.ways(point).map(|way| {
+    let key = change.key.as_ref().map(|(old, new)| (&**old, &**new));
+    let tool = change.tool.as_ref().map(|(old, new)| (&**old, &**new));
+    let unnamed =
+        |text: String| key.into_iter().chain(tool).fold(text, |text, (old, new)| text.replace(&format!("{old:?}"), &format!("{new:?}")));
+    let ways = program.out_edges(point).map(|way| {
         let to = match &way.edge.to {
             Target::Point(to) | Target::Proceed(to) => format!("`{}`", moved(&program.node(program.point(*to).node).id)),
             other => format!("{other:?}"),

@@ -136,7 +136,7 @@ fn a_rename_that_changes_what_a_target_means_is_named() {
     files[3].1 = "---\nto: pay\n---\n";
     let index = index(&files);
     let change = index.rename_node(&"pay".into(), "find").expect("names alone do not tell");
-    assert_eq!(same(&files, &change).as_deref(), Some("a way of `orders/find` would lead to `orders/find` instead of `find`"));
+    assert_eq!(same(&files, &change).as_deref(), Some("a transition of `orders/find` would lead to `orders/find` instead of `find`"));
 }
 
 #[test]
@@ -184,5 +184,34 @@ fn an_edit_costs_its_file_and_comes_to_what_a_new_index_does() {
         for document in &documents {
             assert_eq!(warm.of_file(&document.path), cold.of_file(&document.path), "{text:?}");
         }
+    }
+}
+
+#[test]
+fn a_tool_is_renamed_where_it_is_bound_called_compared_and_ruled() {
+    let files = [
+        (
+            "trellis.yaml",
+            "bindings:\n  look: { process: [look] }\n  see: { process: [see] }\npolicy:\n  - ask: [look, \"lo*\"]\n  - block: [{ tool: \"look\", args: {} }]\n\
+             predicates:\n  asks: { schema: { properties: { calls: { items: { enum: [look, looks] } } } } }\n",
+        ),
+        ("start.md", "---\ndo: { name: look, args: { look: 1 } }\non_error: lost\nto: end\n---\nlook\n"),
+        ("lost.md", "---\ntransitions:\n  - { condition: sys.error.tool == \"look\", to: end }\n  - to: fail\n---\n"),
+        ("end.md", "---\ndo: see\n---\n"),
+    ];
+    let index = index(&files);
+    let change = index.rename_tool("look", "find.it").expect("it can be");
+    let after = changed(&files, &change);
+    let text = |path: &str| after.iter().find(|(other, _)| other == path).map(|(_, text)| text.clone()).unwrap_or_default();
+    let project = text("trellis.yaml");
+    for now in ["  find.it: { process: [look] }", "ask: [find.it, \"lo*\"]", "tool: \"find.it\"", "enum: [find.it, looks]"] {
+        assert!(project.contains(now), "{now}: {project}");
+    }
+    assert_eq!(text("start.md"), "---\ndo: { name: find.it, args: { look: 1 } }\non_error: lost\nto: end\n---\nlook\n");
+    assert!(text("lost.md").contains("sys.error.tool == \"find.it\""));
+    assert!(change.notes.iter().any(|note| note.contains("`lo*`")), "{:?}", change.notes);
+    assert_eq!(same(&files, &change), None);
+    for (old, new, why) in [("gone", "x", "no tool"), ("look", "see", "already"), ("look", "a b", "no name"), ("look", "yes", "no name")] {
+        assert!(index.rename_tool(old, new).expect_err(new).0.contains(why), "{old} {new}");
     }
 }

@@ -1,17 +1,17 @@
-//! How many parts of a schema one value is held to.
+//! The number of parts of a schema that one value is checked against.
 //!
-//! References make a short schema long: where each of forty definitions refers to the next one twice, a value is held to 2⁴⁰ parts. The validator goes
-//! through all of them, so such a schema is none.
+//! References make a short schema long: where each of forty definitions refers to the next one twice, a value is checked against 2⁴⁰ parts. The
+//! validator goes through all of them, so such a schema is refused.
 
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 
 use super::SchemaError;
 
-/// Parts that one value may be held to.
+/// The largest number of parts for one value.
 const LIMIT: u64 = 10_000;
 
-/// Checks that no value is held to more parts than that.
+/// Checks that no value is checked against more parts than that.
 ///
 /// # Errors
 /// It would be.
@@ -32,7 +32,7 @@ pub(super) fn check(root: &Json) -> Result<(), SchemaError> {
     Ok(())
 }
 
-/// The parts of `schema` that a value is held to which is held to it. What refers to itself counts once. Those that are `known` stand by their address.
+/// Counts the parts of `schema` that a value is checked against. A part that refers to itself counts once. `known` has counts by address.
 fn count(root: &Json, schema: &Json, known: &mut FxHashMap<*const Json, u64>) -> u64 {
     let mut open = vec![(schema, false)];
     while let Some((part, is_counted)) = open.pop() {
@@ -49,7 +49,7 @@ fn count(root: &Json, schema: &Json, known: &mut FxHashMap<*const Json, u64>) ->
     known[&std::ptr::from_ref(schema)]
 }
 
-/// What the same value is held to besides.
+/// Returns the further parts that the same value is checked against.
 fn parts<'s>(root: &'s Json, schema: &'s Json) -> impl Iterator<Item = &'s Json> {
     let entries = schema.as_object().into_iter().flatten();
     entries.flat_map(move |(key, value)| -> Vec<&'s Json> {
@@ -69,7 +69,7 @@ fn parts<'s>(root: &'s Json, schema: &'s Json) -> impl Iterator<Item = &'s Json>
 mod tests {
     use crate::{schema::Schema, value::Value};
 
-    /// A schema whose definitions refer to the next one, each as `refer` says.
+    /// Returns a schema whose definitions refer to the next one, each by `refer`.
     fn ladder(steps: usize, refer: impl Fn(String) -> String) -> String {
         let steps =
             (0..steps).map(|at| format!(r##""s{at}": {}"##, refer(format!(r##"{{"$ref": "#/$defs/s{}"}}"##, at + 1)))).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! Which values can stand at a place, where a schema leaves few (language 8.2).
+//! The possible values at a place, where a schema leaves few (language 8.2).
 //!
 //! **Invariant:** the answer never leaves out a value that fits; where it is not certain there is none.
 
@@ -15,7 +15,7 @@ type Closed = (Vec<Value>, bool);
 /// More values than these are as good as open.
 const MAX_CLOSED_VALUES: usize = 64;
 
-/// The values that can stand at `path`.
+/// Returns the possible values at `path`.
 pub(super) fn closed(root: &Value, path: &[Segment]) -> Option<Closed> {
     let mut steps = Steps { root, left: 256 };
     let (mut values, absent) = steps.at(root, path)?;
@@ -47,7 +47,7 @@ impl<'s> Steps<'s> {
             .or_else(|| self.any_of_all(schema, path))
     }
 
-    /// What `properties`, `items` and `type` say.
+    /// Returns the possible values by `properties`, `items` and `type`.
     fn described(&mut self, schema: &'s Mapping, path: &[Segment]) -> Option<Closed> {
         let Some((step, rest)) = path.split_first() else { return typed(schema) };
         let of_type = |name: &str| schema.get("type").and_then(Value::as_str) == Some(name);
@@ -73,7 +73,7 @@ impl<'s> Steps<'s> {
         }
     }
 
-    /// What stands behind a `$ref` into the same schema.
+    /// Returns the possible values by a `$ref` into the same schema.
     fn referred(&mut self, schema: &Mapping, path: &[Segment]) -> Option<Closed> {
         let pointer = schema.get("$ref")?.as_str()?.strip_prefix('#')?;
         let mut target = self.root;
@@ -107,7 +107,7 @@ impl<'s> Steps<'s> {
     }
 }
 
-/// What `const` and `enum` say, also about what lies inside their values.
+/// Returns the possible values by `const` and `enum`, also inside of their values.
 fn listed(schema: &Mapping, path: &[Segment]) -> Option<Closed> {
     let values: Vec<&Value> = match (schema.get("const"), schema.get("enum")) {
         (Some(value), _) => vec![value],
@@ -118,7 +118,7 @@ fn listed(schema: &Mapping, path: &[Segment]) -> Option<Closed> {
     Some((found.iter().flatten().copied().cloned().collect(), found.iter().any(Option::is_none)))
 }
 
-/// The integers between the bounds of a schema, where they are few and it says nothing else of them.
+/// Returns the integers between the bounds of a schema, if they are few and it has no other demand.
 pub(crate) fn few_integers(schema: &Mapping) -> Option<RangeInclusive<i64>> {
     const BOUNDS: [&str; 5] = ["type", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];
     const NOTES: [&str; 5] = ["title", "description", "default", "examples", "deprecated"];

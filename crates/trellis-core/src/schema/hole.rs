@@ -6,9 +6,9 @@
 pub struct Hole {
     /// JSON pointer to it.
     pub pointer: String,
-    /// Whether it will be a text.
+    /// True if it will be a text.
     pub text: bool,
-    /// Whether its key may be left out.
+    /// True if its key may be left out.
     pub optional: bool,
 }
 

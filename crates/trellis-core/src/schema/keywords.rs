@@ -1,4 +1,4 @@
-//! Mappings that stand where a schema belongs, and say nothing that a schema could say.
+//! Mappings in the place of a schema without any keyword of one.
 //!
 //! JSON Schema passes over words that it does not know, so `{ amount: int }` would hold for everything.
 

@@ -1,4 +1,4 @@
-//! JSON Schema 2020-12 behind one door: the validator, and what it says about types.
+//! JSON Schema 2020-12 behind one interface: the validator, and the types that it implies.
 //!
 //! A schema enters as a value; breaches leave sorted, in our words. A schema of the common plain form is built when it is first used.
 //!
@@ -50,13 +50,13 @@ struct Inner {
 /// A built schema.
 struct BuiltSchema {
     validator: Validator,
-    /// The same with its references counted, once the breaches of a value are collected; nothing where it has none.
+    /// The same schema with its references counted, made once the breaches of a value are collected; `None` if it has none.
     counted: OnceLock<Option<Validator>>,
     /// Patterns for names of keys that may take long.
     names: Vec<Pattern>,
 }
 
-/// Why a value is no JSON Schema.
+/// The reason why a value is no JSON Schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 #[non_exhaustive]
@@ -67,7 +67,7 @@ pub struct SchemaError {
     pub message: String,
 }
 
-/// One way in which a value does not fit.
+/// One mismatch of a value and its schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Breach {
@@ -98,7 +98,7 @@ impl Schema {
         &self.0.source
     }
 
-    /// Every way in which `value` does not fit, sorted by pointer.
+    /// Returns every mismatch of `value`, sorted by pointer.
     pub fn breaches(&self, value: &Value) -> Vec<Breach> {
         let Some(built) = self.built() else { return Vec::new() };
         let json = to_json(value);
@@ -118,7 +118,7 @@ impl Schema {
         breaches
     }
 
-    /// Whether `value` fits.
+    /// Returns whether `value` fits.
     pub fn fits(&self, value: &Value) -> bool {
         self.built().is_none_or(|built| {
             let json = to_json(value);
@@ -126,8 +126,8 @@ impl Schema {
         })
     }
 
-    /// The values that can stand at `path` below a fitting value, where they are few and known (`enum`, `const`, booleans, null); nothing where they are open.
-    /// The second part says whether that place may also be absent.
+    /// Returns the possible values at `path` below a fitting value, where they are few and known (`enum`, `const`, booleans, null); `None` where they
+    /// are open. The second part is true if that place may also be absent.
     pub fn closed(&self, path: &[Segment]) -> Option<(Vec<Value>, bool)> {
         closed::closed(&self.0.source, path)
     }
@@ -144,7 +144,7 @@ impl fmt::Debug for Schema {
     }
 }
 
-/// Whether `type` of a schema names one of these kinds; nothing where it has no `type`.
+/// Returns whether `type` of a schema names one of these kinds; `None` without `type`.
 pub(crate) fn takes(words: &Mapping, kinds: &[&str]) -> Option<bool> {
     match words.get("type")? {
         Value::Text(kind) => Some(kinds.contains(&&**kind)),
@@ -179,12 +179,12 @@ fn build(schema: &Json) -> Result<BuiltSchema, ValidationError<'static>> {
         let pattern = source.as_str().and_then(Pattern::new);
         pattern.map(|pattern| Box::new(pattern) as _).ok_or_else(|| ValidationError::custom(path.to_string()))
     });
-    // The validator's own engine names what is wrong.
+    // The validator's own engine finds the mistakes.
     options().build(schema)?;
     Ok(BuiltSchema { validator: metered.build(schema)?, counted, names: pattern::of_names(schema) })
 }
 
-/// The same value in the validator's own form.
+/// Returns the value in the validator's own form.
 fn to_json(value: &Value) -> Json {
     match value {
         Value::Null => Json::Null,
@@ -201,7 +201,7 @@ fn to_json(value: &Value) -> Json {
 /// Levels of a plain schema.
 const PLAIN_DEPTH: usize = 32;
 
-/// Whether a schema is of the form that most are, and certainly valid: building the validator can wait until a value is to be checked.
+/// Returns whether a schema is of the most common form, and certainly valid: building the validator can wait until a value is to be checked.
 fn is_plain(schema: &Value, depth: usize) -> bool {
     let types = ["string", "integer", "number", "boolean", "null", "array", "object"];
     let is_type = |value: &Value| value.as_str().is_some_and(|name| types.contains(&name));
@@ -315,7 +315,7 @@ mod tests {
             deep = Value::map([("left", deep)]);
         }
         assert!(tree.fits(&deep));
-        // Says nothing about any value, and must end.
+        // Restricts no value, and must terminate.
         assert!(schema(r##"{"$ref": "#"}"##).fits(&Value::Null));
         assert_eq!(schema(r##"{"$ref": "#"}"##).closed(&[]), None);
     }

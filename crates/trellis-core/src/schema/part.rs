@@ -1,15 +1,15 @@
-//! What a schema demands of one place below a value.
+//! The demands of a schema on one place below a value.
 //!
-//! **Invariant:** whatever stands at that place in a fitting value fits the part; where that is not certain there is none.
+//! **Invariant:** every possible value at that place in a fitting value fits the part; where that is uncertain there is no part.
 
 use super::Schema;
 use crate::{path::Segment, value::Value};
 
-/// References that are followed on the way to one place: a schema may refer to itself.
+/// The number of references that are followed on the path to one place: a schema may refer to itself.
 const FOLLOWED: usize = 32;
 
 impl Schema {
-    /// The schema of what stands at `path` below a fitting value; nothing where nothing is demanded, or it cannot be cut out.
+    /// Returns the schema of the value at `path` below a fitting value; `None` if there is no demand, or it cannot be cut out.
     pub fn part(&self, path: &[Segment]) -> Option<Self> {
         let root = self.source();
         let mut here = root;
@@ -52,7 +52,7 @@ fn step_into<'s>(root: &'s Value, schema: &'s Value, step: &Segment, left: usize
     own.or_else(referred).or_else(demanded).or_else(others)
 }
 
-/// What a reference into the same schema names.
+/// Returns the target of a reference into the same schema.
 pub(crate) fn followed<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
     let mut target = root;
     for step in reference.strip_prefix('#')?.split('/').skip(1) {
@@ -66,7 +66,7 @@ pub(crate) fn followed<'s>(root: &'s Value, reference: &str) -> Option<&'s Value
     Some(target)
 }
 
-/// Whether a schema refers to definitions; nothing where it refers to what would not come with it.
+/// Returns whether a schema refers to definitions; `None` if it refers to a place that would not come with it.
 fn refers(schema: &Value) -> Option<bool> {
     match schema {
         Value::Map(entries) => {

@@ -1,8 +1,8 @@
-//! What is certainly wrong with a value of which parts are not known yet, such as arguments with templates in them.
+//! The certain mismatches of a value with unknown parts, such as arguments with templates in them.
 //!
-//! In: a value where something stands in for each unknown part, and where those parts are. Out: what remains wrong whatever they turn out to be.
+//! In: a value with a placeholder for each unknown part, and the places of those parts. Out: the mismatches that remain for all their values.
 //!
-//! **Invariant:** nothing is a flaw that some filling of the holes would mend.
+//! **Invariant:** no flaw can be repaired by some filling of the holes.
 
 use jsonschema::{ValidationError, error::ValidationErrorKind as Kind};
 use serde_json::Value as Json;
@@ -14,26 +14,27 @@ use super::{
 };
 use crate::value::Value;
 
-/// One way in which a value does not fit, whatever fills its holes.
+/// A mismatch of a value, for every filling of its holes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Flaw {
     /// The mapping at the pointer lacks this key.
     Missing(String, String),
-    /// What stands at the pointer may be left out, but must be there.
+    /// The value at the pointer may be left out, but is required.
     MayBeMissing(String),
     /// The mapping at the pointer has this key, which is not known there.
     Unknown(String, String),
-    /// What stands at the pointer does not fit: one line, as [`Breach::message`] is.
+    /// The value at the pointer does not fit: one line, as [`Breach::message`] is.
     Unfit(String, String),
 }
 
 impl Schema {
-    /// Everything that is wrong with `value`, whatever fills its holes; sorted. A text stands in for a hole that will be one, anything for the others.
+    /// Returns every mismatch of `value` for every filling of its holes; sorted. A text is the placeholder of a hole that will be one, any value that
+    /// of the others.
     pub fn flaws(&self, value: &Value, holes: &[Hole]) -> Vec<Flaw> {
         if plain::fits(self.source(), value, holes) { Vec::new() } else { self.every_flaw(value, holes) }
     }
 
-    /// The same, as the validator sees it.
+    /// Returns every mismatch of `value`, as the validator finds it.
     pub(super) fn every_flaw(&self, value: &Value, holes: &[Hole]) -> Vec<Flaw> {
         let Some(built) = self.built() else { return Vec::new() };
         let mut json = to_json(value);
@@ -59,7 +60,7 @@ fn leave_out(json: &mut Json, pointer: &str) {
     }
 }
 
-/// What is certainly wrong; nothing where it takes too long to find out.
+/// Returns the certain mismatches; none where the check takes too long.
 fn found(built: &BuiltSchema, json: &Json, holes: &[Hole]) -> Vec<Flaw> {
     let flaws = built.within(0, json, |validator| {
         let errors = validator.iter_errors(json).filter(|error| is_certain(error, holes));
@@ -78,7 +79,7 @@ fn flaws(error: &ValidationError<'_>, holes: &[Hole]) -> Vec<Flaw> {
         _ => {
             let stands_in = holes.iter().any(|hole| hole.pointer == at);
             let unfit = |Breach { pointer, message }| match message.rsplit_once(", is ") {
-                // What stands in for the text is not the author's.
+                // The placeholder of the text is not the author's.
                 Some((wanted, _)) if stands_in && matches!(error.kind(), Kind::Enum { .. } | Kind::Constant { .. }) => {
                     Flaw::Unfit(pointer, format!("{wanted}, is a text"))
                 }
@@ -89,12 +90,12 @@ fn flaws(error: &ValidationError<'_>, holes: &[Hole]) -> Vec<Flaw> {
     }
 }
 
-/// Whether an error remains whatever fills the holes.
+/// Returns whether an error remains for every filling of the holes.
 fn is_certain(error: &ValidationError<'_>, holes: &[Hole]) -> bool {
     if holes.is_empty() {
         return true;
     }
-    // What stands below a condition counts only if that holds, which a hole may decide.
+    // A mismatch below a condition counts only if that holds, which a hole may decide.
     if error.evaluation_path().as_str().split('/').any(|step| matches!(step, "then" | "else" | "dependentSchemas" | "dependentRequired")) {
         return false;
     }
@@ -120,7 +121,7 @@ fn is_certain(error: &ValidationError<'_>, holes: &[Hole]) -> bool {
     }
 }
 
-/// Whether no text at all fits there: the error was met by some text.
+/// Returns whether no text at all fits there: the error occurred with some text.
 fn excludes_text(error: &ValidationError<'_>) -> bool {
     match error.kind() {
         Kind::Type { .. } => true,

@@ -1,8 +1,8 @@
 //! Patterns that look around or refer back, matched within one budget for a whole validation.
 //!
-//! Most patterns take time in proportion to the text, whatever it is: the validator's own engine matches those. One that looks around or refers back
-//! goes back and forth, and may do so without end. How often it goes back is bounded by its engine only for a single match, so the same
-//! pattern stands here with growing bounds: a match that meets one is tried again with the next, as long as the budget of the validation reaches.
+//! Most patterns take time in proportion to the length of the text: the validator's own engine matches those. One that looks around or refers back
+//! backtracks, and may take exponential time. Its engine bounds the steps of backtracking only for a single match, so the same pattern is compiled
+//! with growing bounds: a match that meets one is tried again with the next, as long as the budget of the validation lasts.
 //!
 //! **Invariant:** once the budget is spent nothing matches any more, and the validation has no other outcome than that.
 
@@ -16,23 +16,23 @@ use fancy_regex::{Regex, RegexBuilder};
 use jsonschema::{Keyword, ValidationError};
 use serde_json::Value as Json;
 
-/// How often a validation may go back, beside once for each byte of the value: some 50 ms.
+/// Steps of backtracking in a validation, beside one for each byte of the value: some 50 ms.
 const BUDGET: u64 = 1_000_000;
 
 /// References that a collection of breaches may follow, beside one for each byte of the value.
 const STEPS: u64 = 50_000;
 
-/// How often a match may go back, one try after the other.
+/// Steps of backtracking in a match, one try after the other.
 const BOUNDS: [u64; 7] = [64, 256, 1_024, 4_096, 16_384, 65_536, 262_144];
 
-/// What a match costs that is over within the first bound.
+/// The cost of a match that ends within the first bound.
 const LEAST: u64 = 16;
 
 /// Bytes of a text from which on going back costs more: each time some of the text is read again.
 const SHORT: u64 = 1_024;
 
 thread_local! {
-    /// What is left to the validation that is under way: a validator hands nothing on to the patterns in it.
+    /// The rest of the budget of the current validation: a validator hands no argument on to the patterns in it.
     static METER: RefCell<Meter> = const { RefCell::new(Meter { left: 0, steps: None, exhausted: None }) };
 }
 
@@ -43,7 +43,7 @@ struct Meter {
     exhausted: Option<Exhausted>,
 }
 
-/// For what the budget of a validation was not enough.
+/// The part of a validation that exhausted its budget.
 pub(super) enum Exhausted {
     /// This pattern.
     Pattern(Arc<str>),
@@ -60,22 +60,22 @@ impl fmt::Display for Exhausted {
     }
 }
 
-/// Validates a value of so many bytes within one budget.
+/// Validates a value of this number of bytes within one budget.
 ///
 /// # Errors
-/// The budget was not enough; what the validation came to means nothing.
+/// The budget was exhausted; the result of the validation means nothing.
 pub(super) fn metered<T>(bytes: u64, validate: impl FnOnce() -> T) -> Result<T, Exhausted> {
     METER.set(Meter { left: BUDGET.saturating_add(bytes), steps: None, exhausted: None });
     let result = validate();
     METER.with_borrow_mut(|meter| meter.exhausted.take()).map_or(Ok(result), Err)
 }
 
-/// Counts references from here to the end of the validation of a value of so many bytes.
+/// Counts references from here to the end of the validation of a value of this number of bytes.
 pub(super) fn count_steps(bytes: u64) {
     METER.with_borrow_mut(|meter| meter.steps = Some(STEPS.saturating_add(bytes)));
 }
 
-/// Whether one more reference may be followed.
+/// Returns whether one more reference may be followed.
 pub(super) fn is_step_left() -> bool {
     METER.with_borrow_mut(|meter| {
         let Some(steps) = meter.steps else { return true };
@@ -94,7 +94,7 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
-    /// The pattern; nothing where it is no regular expression.
+    /// Returns the pattern; `None` if it is no regular expression.
     pub(super) fn new(source: &str) -> Option<Self> {
         let pattern = Self { source: source.into(), tries: [const { OnceLock::new() }; BOUNDS.len()] };
         pattern.regex(0).is_some().then_some(pattern)
@@ -109,7 +109,7 @@ impl Pattern {
         self.tries[bound].get_or_init(build).as_ref()
     }
 
-    /// Whether a text matches, within the budget of the validation that is under way; false once that is spent.
+    /// Returns whether a text matches, within the budget of the current validation; false once that is spent.
     pub(super) fn is_match(&self, text: &str) -> bool {
         METER.with_borrow_mut(|meter| {
             let is_match = if meter.exhausted.is_none() { self.within(meter, text) } else { None };
@@ -144,7 +144,7 @@ impl<'i> Keyword<'i> for Pattern {
     }
 }
 
-/// The patterns by which a schema knows names of keys, wherever they stand in it.
+/// Returns the patterns for names of keys, in all parts of a schema.
 pub(super) fn of_names(schema: &Json) -> Vec<Pattern> {
     let mut patterns = Vec::new();
     each_mapping(schema, &mut |entries| {
@@ -154,12 +154,12 @@ pub(super) fn of_names(schema: &Json) -> Vec<Pattern> {
     patterns
 }
 
-/// Matches the names of all keys once: where the budget is enough for that, the validator's own engine comes to an end as well.
+/// Matches the names of all keys once: where the budget suffices for that, the validator's own engine terminates as well.
 pub(super) fn try_names(patterns: &[Pattern], value: &Json) {
     if !patterns.is_empty() {
         each_mapping(value, &mut |entries| {
             for name in entries.keys() {
-                // What counts is that the match comes to an end.
+                // The purpose is that the match terminates.
                 let _ = patterns.iter().filter(|pattern| pattern.is_match(name)).count();
             }
         });

@@ -1,14 +1,14 @@
-//! Whether a value certainly fits a schema that only says what most say: seen without the validator, and without another form of the value.
+//! Fast check that a value certainly fits a schema of common keywords: without the validator, and without another form of the value.
 //!
-//! **Invariant:** a yes is what the validator says; what is not certain is a no, and the validator is asked.
+//! **Invariant:** a yes agrees with the validator; an uncertain result is a no, and the validator decides.
 
 use super::{Hole, below};
 use crate::value::{Mapping, Value};
 
-/// Levels that are looked at.
+/// Levels that are checked.
 const MAX_CHECKED_DEPTH: usize = 16;
 
-/// Whether `value` certainly fits, whatever fills its holes.
+/// Returns whether `value` certainly fits, for every filling of its holes.
 pub(super) fn fits(schema: &Value, value: &Value, holes: &[Hole]) -> bool {
     at(schema, value, holes, "", MAX_CHECKED_DEPTH)
 }
@@ -57,7 +57,7 @@ fn at(schema: &Value, value: &Value, holes: &[Hole], pointer: &str, left: usize)
     })
 }
 
-/// Whether a value, or every text, is of a type.
+/// Returns whether a value, or every text, is of a type.
 fn is_of(kind: &Value, value: Option<&Value>) -> bool {
     let kinds: &[&str] = match value {
         None | Some(Value::Text(_)) => &["string"],
@@ -71,7 +71,7 @@ fn is_of(kind: &Value, value: Option<&Value>) -> bool {
     kind.as_str().is_some_and(|kind| kinds.contains(&kind))
 }
 
-/// Whether a value is this text or truth; a text that is not known yet may be any.
+/// Returns whether a value is this text or truth; an unknown text may be any.
 fn is_same(one: &Value, value: Option<&Value>) -> bool {
     match (one, value) {
         (Value::Text(_), None) => true,
@@ -121,7 +121,7 @@ mod tests {
         for schema in schemas.map(|text| Schema::new(&Value::from_json(text).unwrap()).unwrap()) {
             for value in values.map(|text| Value::from_json(text).unwrap()) {
                 for holes in &holes {
-                    // A text stands in for a text, something single for anything.
+                    // A text is the placeholder of a text, a scalar that of any value.
                     let is_hole = |hole: &Hole| {
                         let steps: Vec<_> = hole.pointer.split('/').skip(1).collect();
                         let stands_in = steps.iter().try_fold(&value, |value, step| match value {

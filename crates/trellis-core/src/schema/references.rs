@@ -1,9 +1,9 @@
 //! References, followed a bounded number of times while the breaches of a value are collected.
 //!
-//! Where alternatives refer to the schema that holds them, each level of a value doubles the breaches. To say only whether a value fits is cheap: the
-//! validator remembers what it came to. So only the collection counts.
+//! Where alternatives refer to the schema that holds them, each level of a value doubles the breaches. To decide only whether a value fits is cheap:
+//! the validator caches its results. So only the collection counts.
 //!
-//! **Invariant:** a value fits or does not, whatever was counted.
+//! **Invariant:** whether a value fits does not depend on the counts.
 
 use jsonschema::{Keyword, ValidationError};
 use serde_json::{Map, Value as Json, json};
@@ -16,7 +16,7 @@ pub(super) const STEP: &str = "x-trellis-step";
 /// Keywords whose content is data.
 const DATA: [&str; 4] = ["const", "default", "enum", "examples"];
 
-/// The same schema with each reference behind a step; nothing where it has none.
+/// Returns the schema with each reference behind a step; `None` if it has none.
 pub(super) fn counted(schema: &Json) -> Option<Json> {
     let mut counted = schema.clone();
     put_steps(&mut counted).then_some(counted)

@@ -1,4 +1,4 @@
-//! What the validator found, in our words.
+//! Errors of the validator, in our words.
 
 use std::fmt;
 
@@ -42,7 +42,7 @@ impl fmt::Display for Breach {
     }
 }
 
-/// Whether a step of a pointer can be one of a dotted path.
+/// Returns whether a step of a pointer can be one of a dotted path.
 fn is_step(step: &str) -> bool {
     is_name(step) || (!step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit()))
 }
@@ -81,7 +81,7 @@ fn no_schema(error: &ValidationError<'_>) -> SchemaError {
     SchemaError { path, message }
 }
 
-/// Why a schema that looks like one cannot be built.
+/// Returns the reason why a schema of plausible form cannot be built.
 pub(super) fn unbuildable(schema: &Json, error: &ValidationError<'_>) -> SchemaError {
     match error.kind() {
         Kind::Referencing(_) => {
@@ -157,7 +157,7 @@ pub(super) fn breaches(error: &ValidationError<'_>) -> Vec<Breach> {
 /// Values of an `enum` that a message shows.
 const MAX_OPTIONS_SHOWN: usize = 12;
 
-/// One error as one line; nothing for those that have no words of ours.
+/// Returns one error as one line; `None` for errors without words of ours.
 fn message(error: &ValidationError<'_>) -> Option<String> {
     let met = error.instance();
     let what = if error.instance_path().as_str().is_empty() { "the value " } else { "" };
@@ -206,7 +206,7 @@ fn message(error: &ValidationError<'_>) -> Option<String> {
     })
 }
 
-/// Why each alternative does not fit, if that is short.
+/// Returns the reasons why each alternative does not fit, if they are short.
 fn alternatives(context: &[Vec<ValidationError<'static>>]) -> Option<String> {
     let mut reasons = Vec::new();
     for errors in context {

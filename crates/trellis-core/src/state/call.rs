@@ -1,4 +1,4 @@
-//! A call as it is kept in the state: interpolated once, repeated byte for byte (language 7.1, 7.2).
+//! A call as it is stored in the state: interpolated once, repeated byte for byte (language 7.1, 7.2).
 
 use std::sync::Arc;
 
@@ -19,16 +19,16 @@ pub struct PendingCall {
     pub id: CallId,
     /// The tool, or `graph`, `parallel`, `each`.
     pub name: Arc<str>,
-    /// What the call is for.
+    /// The purpose of the call.
     pub role: CallRole,
     /// The node whose call it is.
     pub node: NodeId,
     /// The arguments; places for secrets are empty here and listed in `secrets`.
     pub args: Mapping,
-    /// Where secrets belong in `args`.
+    /// The places of secrets in `args`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<SecretUse>,
-    /// The same for every attempt.
+    /// One key for all attempts.
     pub idempotency_key: IdempotencyKey,
     /// This attempt, from 1.
     pub attempt: u32,
@@ -41,22 +41,22 @@ pub struct PendingCall {
     /// A person must be asked first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approve: Option<Approval>,
-    /// The policy of an undo or a part, which have no ways of their own to carry it.
+    /// The retry policy of an undo or a part, which have no edges of their own to carry it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<RetryRecord>,
     /// Travels with the action.
     #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
-    /// What stands behind a name that is no tool.
+    /// The kind of the callee.
     #[serde(default, skip_serializing_if = "CallKind::is_tool")]
     pub kind: CallKind,
     /// The names of the tools that a model is offered: the node's own, but for the one that is called (world 9.19).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offered: Vec<Arc<str>>,
-    /// Which part of which call it is.
+    /// The part of another call that it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<PartOf>,
-    /// Calls of its parts that were made already; no part of what is stored or compared.
+    /// Calls of its parts that were made already; neither stored nor compared.
     #[serde(skip)]
     pub prepared: PartCalls<PendingCall>,
 }
@@ -70,7 +70,7 @@ pub struct PartOf {
     pub part: PartName,
 }
 
-/// What a call is for; part of its ids (language 7.8).
+/// The purpose of a call; part of its ids (language 7.8).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallRole {
@@ -82,7 +82,7 @@ pub enum CallRole {
     BeforeEach,
 }
 
-/// What stands behind a call (language 5.4, 5.5).
+/// The kind of a call's callee (language 5.4, 5.5).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallKind {
@@ -96,11 +96,11 @@ pub enum CallKind {
         /// By branch, in the order of the file.
         #[serde(deserialize_with = "branches")]
         branches: Vec<(Arc<str>, PendingCall)>,
-        /// Whether one success is enough.
+        /// True if one success is enough.
         any: bool,
-        /// Whether errors become entries of the result.
+        /// True if errors become entries of the result.
         collect: bool,
-        /// How many run at once.
+        /// The number of calls that run at once.
         limit: Option<u32>,
     },
     /// One call per item.
@@ -109,12 +109,12 @@ pub enum CallKind {
         items: Value,
         /// The tools that items may call.
         offered: Vec<Offered>,
-        /// The approval that each item needs: the question of each, nothing for one that could not be made.
+        /// The approval that each item needs: the question of each, `None` for a question that could not be rendered.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         approve: Option<ItemApproval>,
-        /// Whether errors become entries of the result.
+        /// True if errors become entries of the result.
         collect: bool,
-        /// How many run at once.
+        /// The number of calls that run at once.
         limit: Option<u32>,
     },
 }
@@ -128,7 +128,7 @@ pub struct Offered {
     /// Milliseconds a call of it may take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
-    /// How often a call of it is tried.
+    /// The policy of further attempts at a call of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry: Option<RetryRecord>,
 }
@@ -182,7 +182,7 @@ fn branches<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(Arc<str>,
 }
 
 impl PendingCall {
-    /// Returns what is called, as a person knows it: the tool, or the node at which a child session begins.
+    /// Returns the callee, as a person knows it: the tool, or the node at which a child session begins.
     pub fn callee(&self) -> &str {
         match &self.kind {
             CallKind::Graph(node) => node.as_str(),
@@ -214,7 +214,7 @@ impl PendingCall {
 }
 
 impl CallKind {
-    /// Whether it is a plain tool.
+    /// Returns whether it is a plain tool.
     pub fn is_tool(&self) -> bool {
         matches!(self, Self::Tool)
     }
@@ -223,14 +223,14 @@ impl CallKind {
 /// An approval that a call needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approval {
-    /// The question; nothing means that the call itself is shown.
+    /// The question; `None` means that the call itself is shown.
     pub ask: Option<Arc<str>>,
     /// Milliseconds until it expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<u64>,
 }
 
-/// A retry policy as the state keeps it, durations in milliseconds.
+/// A retry policy as the state stores it, durations in milliseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RetryRecord {
     /// Attempts in all.
@@ -268,19 +268,19 @@ pub struct Abandoned {
     pub id: CallId,
     /// Its key.
     pub key: IdempotencyKey,
-    /// What it was for.
+    /// The purpose of the call.
     pub role: CallRole,
     /// The node whose call it was.
     pub node: NodeId,
     /// The tool.
     pub tool: Arc<str>,
-    /// Which part of a call it was.
+    /// The part of a call that it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<PartName>,
     /// The left child that made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child: Option<SessionId>,
-    /// Whether a late result of it was recorded: it is settled, and another one is none.
+    /// True if a late result of it was recorded: it is settled, and a further result is ignored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_settled: bool,
 }

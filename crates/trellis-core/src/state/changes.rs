@@ -1,4 +1,4 @@
-//! What one step changed in a state, as data: a journal is folded by it without the program that took the steps.
+//! The changes of a state by one step, as data: a journal is folded by them without the program that took the steps.
 //!
 //! ```text
 //! before ──navigate──▶ after     Changes::between(before, after, wrote)
@@ -22,29 +22,29 @@ use crate::{
     value::{Key, List, Mapping, Value},
 };
 
-/// What a step changed; what is absent stayed as it was.
+/// The changes of a step; an absent field is unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Changes {
-    /// Where it stands now.
+    /// The current node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<NodeId>,
-    /// What it waits for now.
+    /// The wait of the session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
     /// The call that is pending now; null: none is any more.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "nullable")]
     pub call: Option<Option<Arc<PendingCall>>>,
-    /// The parts of that call that are not as they were, by their places; beside a new call, those that are not as at first.
+    /// The changed parts of that call, by their places; beside a new call, those that differ from their first state.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub parts: BTreeMap<u32, PartState>,
     /// Keys of the context, with their values now.
     #[serde(skip_serializing_if = "Mapping::is_empty")]
     pub context: Mapping,
-    /// What was appended to lists of the context under other keys, by the path of the list.
+    /// The items appended to lists of the context under other keys, by the path of the list.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub appended: BTreeMap<KeyPath, ListAppend>,
-    /// What the engine keeps of `sys`, whole.
+    /// The part of `sys` that the engine stores, whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system: Option<Box<System>>,
     /// The number of the step.
@@ -59,7 +59,7 @@ pub struct Changes {
     /// Entries of nodes that are counted.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub visits: BTreeMap<NodeId, u32>,
-    /// What a rollback would undo.
+    /// The effects that a rollback would undo.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effects: Option<EffectChanges>,
     /// Calls that were left, whole.
@@ -68,10 +68,10 @@ pub struct Changes {
     /// The last call whose result was accepted.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "nullable")]
     pub settled: Option<Option<CallId>>,
-    /// Whether the session was rolled back.
+    /// True if the session was rolled back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rolled_back: Option<bool>,
-    /// How it ended.
+    /// The end of the session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<Arc<Ended>>,
 }
@@ -85,28 +85,29 @@ pub enum ContextWrite {
     Append(KeyPath),
 }
 
-/// What was appended to a list.
+/// Items that were appended to a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ListAppend {
-    /// How many items the list had before.
+    /// The number of items that the list had before.
     pub at: usize,
-    /// What joined them; nothing where it was redacted.
+    /// The new items; `None` if they were redacted.
     #[serde(default, deserialize_with = "list_or_nothing", skip_serializing_if = "Option::is_none")]
     pub items: Option<List>,
 }
 
-/// What became of the effects.
+/// A change of the effects.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EffectChanges {
-    /// How many of the oldest undoable ones are left.
+    /// The number of the oldest undoable ones that are left.
     pub kept: usize,
-    /// What joined them.
+    /// The effects that joined them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub joined: Vec<Arc<Effect>>,
 }
 
 impl Changes {
-    /// What lies between the two ends of a step that made these writes; costs what changed, whatever the width of the context and of its lists.
+    /// Compares the states before and after a step that made these writes; the cost is that of the changes, independent of the width of the context
+    /// and of its lists.
     pub fn between(before: &State, after: &State, wrote: &[ContextWrite]) -> Self {
         let changed = |is_changed: bool| is_changed.then_some(());
         let set: BTreeSet<&Key> = wrote.iter().filter_map(ContextWrite::set).collect();
@@ -148,7 +149,7 @@ impl ContextWrite {
 }
 
 impl ListAppend {
-    /// What stands behind the list as it was before, where nothing but appends changed it.
+    /// Returns the items after the end of the earlier list, if only appends changed it.
     fn between(before: &State, after: &State, path: &KeyPath) -> Option<Self> {
         let at = before.context.lookup(path).and_then(Value::as_list).map_or(0, List::len);
         let items = after.context.lookup(path)?.as_list()?.iter_from(at).cloned().collect();
@@ -157,7 +158,7 @@ impl ListAppend {
 }
 
 impl System {
-    /// Whether every value is the same to the last bit: what is equal may still print otherwise.
+    /// Returns whether every value is the same to the last bit: equal values may still print otherwise.
     fn is_same(&self, other: &Self) -> bool {
         let pairs = [(&self.ans, &other.ans), (&self.error, &other.error), (&self.rollback, &other.rollback)];
         pairs.into_iter().all(|pair| match pair {
@@ -174,7 +175,7 @@ fn same(one: Option<&Arc<PendingCall>>, other: Option<&Arc<PendingCall>>) -> boo
     }
 }
 
-/// The counts that are not what they were.
+/// Returns the counts that changed.
 fn counted(before: &State, after: &State) -> BTreeMap<NodeId, u32> {
     let changed = after.visits.iter().filter(|&(node, count)| before.visits.get(node) != Some(count));
     changed.map(|(node, count)| (node.clone(), *count)).collect()
@@ -191,7 +192,7 @@ impl EffectChanges {
 }
 
 impl State {
-    /// Takes a step again by what it changed.
+    /// Repeats a step by its changes.
     pub fn apply(&mut self, changes: &Changes) {
         fn take<T: Clone>(place: &mut T, changed: Option<&T>) {
             if let Some(changed) = changed {
@@ -234,7 +235,7 @@ impl State {
     }
 }
 
-/// A list; anything else stands for one that is not there.
+/// Reads a list; any other value represents an absent one.
 fn list_or_nothing<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<List>, D::Error> {
     Value::deserialize(deserializer).map(|value| value.as_list().cloned())
 }

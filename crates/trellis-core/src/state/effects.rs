@@ -1,6 +1,6 @@
-//! What succeeded and matters to a rollback (language 7.7), persistent so that a state with many effects is cloned and extended for little.
+//! Effects: the successes that matter to a rollback (language 7.7), persistent so that a state with many effects is cloned and extended for little.
 //!
-//! **Invariant:** undoable effects stand in the order of their success; an irreversible one is kept once per node and tool.
+//! **Invariant:** undoable effects are in the order of their success; an irreversible one is stored once per node and tool.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub struct Effects {
 }
 
 impl Effects {
-    /// Adds an effect; an irreversible one that is there already changes nothing, so that loops stay bounded.
+    /// Adds an effect; an irreversible one that is listed already changes nothing, so that loops stay bounded.
     pub(crate) fn push(&mut self, effect: Effect) {
         if effect.undo.is_some() {
             self.undoable.push_back_mut(Arc::new(effect));
@@ -37,17 +37,17 @@ impl Effects {
         Some(newest)
     }
 
-    /// Whether a call of this key succeeded already; costs their number.
+    /// Returns whether a call of this key succeeded already, in time linear in their number.
     pub(crate) fn holds(&self, key: &IdempotencyKey) -> bool {
         self.iter().any(|effect| effect.key == *key)
     }
 
-    /// Whether an effect of this node and tool is listed as irreversible.
+    /// Returns whether an effect of this node and tool is listed as irreversible.
     pub(super) fn lists(&self, effect: &Effect) -> bool {
         !self.irreversible.is_empty() && self.irreversible.contains_key(&(effect.node.clone(), Arc::clone(&effect.tool)))
     }
 
-    /// How many of the oldest undoable effects are still the same ones as in `other`. Both are stacks over one history, so the newest common one decides.
+    /// Counts the oldest undoable effects that `other` shares. Both are stacks over one history, so the newest common one decides.
     pub(super) fn shared(&self, other: &Self) -> usize {
         let most = self.undoable.len().min(other.undoable.len());
         let is_same = |at: usize| match (self.undoable.get(at), other.undoable.get(at)) {
@@ -79,12 +79,12 @@ impl Effects {
         self.irreversible().chain(self.undoable.iter())
     }
 
-    /// How many there are.
+    /// Returns the number of effects.
     pub fn len(&self) -> usize {
         self.undoable.len() + self.irreversible.size()
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,4 +1,4 @@
-//! Where one session is: the one persisted format (language B.1).
+//! The state of one session: the one persisted format (language B.1).
 //!
 //! **Invariant:** a state names nodes, never indexes, so that it outlives a recompile; cloning it is cheap at any size.
 
@@ -25,30 +25,30 @@ use crate::{
     value::Value,
 };
 
-/// The version that this build writes; it reads all up to it. Version 1 had no parts: a `parallel` or `each` that is pending there is made anew.
+/// The version that this build writes; it reads all up to it. Version 1 had no parts: a pending `parallel` or `each` is made again there.
 pub const VERSION: u32 = 2;
 
-/// How many abandoned calls a state remembers.
+/// The number of abandoned calls that a state remembers.
 pub const ABANDONED: usize = 256;
 
-/// Where one session is.
+/// The state of one session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct State {
     /// [`VERSION`].
     pub version: u32,
     /// The session.
     pub session_id: SessionId,
-    /// The name of the graph that it began in, if that has one: its calls are told apart by it. Sessions that began before have none.
+    /// The name of the graph that it began in, if that has one: the keys of its calls depend on it. Sessions that began before have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph: Option<Arc<str>>,
-    /// Whether a node of its own graph called it: of the graph-wide keys only `before_each` and `retry` apply to it (language 5.4).
+    /// True if a node of its own graph called it: of the graph-wide keys only `before_each` and `retry` apply to it (language 5.4).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_inner: bool,
     /// The program that wrote it; information only.
     pub program: Arc<str>,
-    /// The node it stands at, or is about to enter while `before_each` is pending.
+    /// The current node, or the one to be entered while `before_each` is pending.
     pub current_node_id: NodeId,
-    /// What it waits for.
+    /// The wait of the session.
     pub status: Status,
     /// The call that was yielded and has no accepted result yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,7 +60,7 @@ pub struct State {
     pub attempt: u32,
     /// The session's mapping.
     pub context: Context,
-    /// What the engine keeps of `sys`.
+    /// The part of `sys` that the engine stores.
     pub system_context: System,
     /// The locale, for `messages`; without one the graph's `locale` key is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,7 +72,7 @@ pub struct State {
     /// Entries, of nodes with `max_visits` only.
     #[serde(default, skip_serializing_if = "RedBlackTreeMapSync::is_empty", with = "visits")]
     pub visits: RedBlackTreeMapSync<NodeId, u32>,
-    /// What a rollback would undo, and the irreversible effects that were passed.
+    /// The effects that a rollback would undo, and the irreversible effects that were passed.
     #[serde(default, skip_serializing_if = "Effects::is_empty")]
     pub effects: Effects,
     /// Calls that a timeout, retry or signal left, the newest [`ABANDONED`] of them: a late result is known by them (language 7.6).
@@ -81,27 +81,27 @@ pub struct State {
     /// The last call whose result was accepted: sent twice, it is refused as settled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled: Option<CallId>,
-    /// Whether this session was rolled back: a terminal then ends `rolled_back` unless it says otherwise.
+    /// True if this session was rolled back: a terminal then ends `rolled_back` unless it declares another end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rolled_back: bool,
-    /// How it ended.
+    /// The end of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Arc<Ended>>,
 }
 
 impl State {
-    /// Whether this call was left, and a late result of it was recorded.
+    /// Returns whether this call was left, and a late result of it was recorded.
     pub fn has_settled_late(&self, call: &CallId) -> bool {
         self.abandoned.iter().any(|left| left.id == *call && left.is_settled)
     }
 
-    /// Whether the pending call has parts that this state does not: it is of version 1, and the call is made anew when it is adopted.
+    /// Returns whether the pending call has parts that this state does not: it is of version 1, and the call is made again when it is adopted.
     pub fn lacks_parts(&self) -> bool {
         let count = self.pending_tool_call.as_ref().and_then(|call| call.kind.parts());
         count.is_some_and(|count| count != self.parts.len())
     }
 
-    /// Whether this is an attempt of a `graph` call that the state waits for: its result is that of a child session.
+    /// Returns whether this is an attempt of a `graph` call that the state waits for: its result is that of a child session.
     pub fn calls_graph(&self, id: &CallId) -> bool {
         let Some(call) = &self.pending_tool_call else { return false };
         let is_of =
@@ -121,7 +121,7 @@ impl State {
         self.pending_tool_call.take().map(|call| (call, parts))
     }
 
-    /// Whether something stands at a path of the context, of `sys.ans` or of `sys.error`.
+    /// Returns whether a path of the context, of `sys.ans` or of `sys.error` has a value.
     pub fn has(&self, path: &KeyPath) -> bool {
         let (root, rest) = match (&**path.root(), path.rest()) {
             ("sys", [Segment::Key(key), rest @ ..]) if **key == *"ans" => (self.system_context.ans.as_ref(), rest),
@@ -132,11 +132,11 @@ impl State {
     }
 }
 
-/// What a session waits for.
+/// The event for which a session waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Nothing: the host passes on.
+    /// No wait: the host passes on.
     Active,
     /// An input.
     WaitingForInput,
@@ -148,7 +148,7 @@ pub enum Status {
     Terminated,
 }
 
-/// What the engine keeps of `sys` (language 4.2); `sys.session`, `sys.node`, `sys.step` and `sys.visits` follow from the state.
+/// The stored part of `sys` (language 4.2); `sys.session`, `sys.node`, `sys.step` and `sys.visits` follow from the state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct System {
     /// `sys.ans`.
@@ -171,27 +171,27 @@ pub struct Effect {
     pub tool: Arc<str>,
     /// The call's key: one effect per key.
     pub key: IdempotencyKey,
-    /// The undo, interpolated when the call succeeded; nothing for an irreversible effect.
+    /// The undo, interpolated when the call succeeded; `None` for an irreversible effect.
     pub undo: Option<Arc<PendingCall>>,
 }
 
-/// How a session ended (language 7.3, 7.9).
+/// The end of a session (language 7.3, 7.9).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ended {
     /// `finished`, `failed`, `denied` or `rolled_back`.
     pub reason: EndReason,
-    /// Which failure, such as `no-match`.
+    /// The code of the failure, such as `no-match`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<Arc<str>>,
     /// The node where it ended.
     pub node: NodeId,
-    /// What went wrong, for people.
+    /// The message of the failure, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Arc<str>>,
     /// The terminal's `output`.
     #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
-    /// What was and was not undone, if anything was.
+    /// The effects that were and were not undone, if there are any.
     #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
     pub rollback: Option<Value>,
 }

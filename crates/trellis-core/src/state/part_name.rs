@@ -1,4 +1,4 @@
-//! Names of parts of a call, and the calls that were made of them already.
+//! Names of parts of a call, and the calls that were made for them already.
 //!
 //! **Invariant:** nothing here knows a call, so that a call can hold both.
 

@@ -1,8 +1,8 @@
-//! The parts of a pending `parallel` or `each` (language 10.1): how often each was tried, and what came of it.
+//! The parts of a pending `parallel` or `each` (language 10.1): their attempts, and their outcomes.
 //!
-//! Persistent, so that a step takes one outcome for the same price however many parts there are. What a part calls follows from the frozen call.
+//! Persistent, so that the cost of taking one outcome does not depend on the number of parts. The call of a part follows from the frozen call.
 //!
-//! **Invariant:** what is derived (which parts are without outcome, how many succeeded) follows from the list alone.
+//! **Invariant:** derived values (the parts without outcome, the number of successes) follow from the list alone.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub struct PartState {
     /// Milliseconds the host waits before that attempt.
     #[serde(default, skip_serializing_if = "super::call::is_zero")]
     pub delay: u64,
-    /// What came of it; nothing while it is open, or has not begun.
+    /// Its outcome; `None` while it is open, or has not begun.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Arc<ToolOutcome>>,
 }
@@ -60,7 +60,7 @@ impl PartStates {
         parts
     }
 
-    /// So many parts that were not tried yet.
+    /// Creates this number of parts without an attempt.
     pub(crate) fn fresh(count: usize) -> Self {
         Self::new(std::iter::repeat_n(PartState::FRESH, count))
     }
@@ -97,7 +97,7 @@ impl PartStates {
         self.list.set_mut(at as usize, part);
     }
 
-    /// The parts of another attempt of the whole: what did not succeed is tried once more.
+    /// Returns the parts of another attempt of the whole: those that did not succeed are tried once more.
     pub(crate) fn again(&self) -> Self {
         let again = |part: &PartState| match part.has_succeeded() {
             true => part.clone(),
@@ -125,17 +125,17 @@ impl PartStates {
         u32::try_from(self.list.len()).unwrap_or(u32::MAX)
     }
 
-    /// How many there are.
+    /// Returns the number of parts.
     pub fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// How many have an outcome.
+    /// Counts the parts that have an outcome.
     pub fn done(&self) -> usize {
         self.list.len() - self.waiting.size()
     }
@@ -159,7 +159,7 @@ impl PartStates {
         self.bytes
     }
 
-    /// What differs from `before`, of which only parts without outcome can have changed.
+    /// Returns the parts that differ from `before`; only parts without an outcome can have changed.
     pub(super) fn changed(&self, before: &Self) -> Vec<(u32, PartState)> {
         /// The most parts that are open at once, so that no other can change in one step.
         const WINDOW: usize = crate::language::MOST_ABREAST as usize;
@@ -167,7 +167,7 @@ impl PartStates {
         before.waiting(WINDOW).filter(differs).filter_map(|at| Some((at, self.get(at)?.clone()))).collect()
     }
 
-    /// What is not as in parts that were never tried.
+    /// Returns the parts that were tried.
     pub(super) fn tried(&self) -> Vec<(u32, PartState)> {
         (0..).zip(self.list.iter()).filter(|(_, part)| **part != PartState::FRESH).map(|(at, part)| (at, part.clone())).collect()
     }
@@ -204,7 +204,7 @@ impl<'de> Deserialize<'de> for PartStates {
 }
 
 impl CallKind {
-    /// How many parts such a call has; nothing for one that has none.
+    /// Returns the number of parts of such a call; `None` for a call without parts.
     pub fn parts(&self) -> Option<usize> {
         match self {
             Self::Tool | Self::Graph(_) => None,
@@ -213,7 +213,7 @@ impl CallKind {
         }
     }
 
-    /// How many of them run at once, where the call says so.
+    /// Returns how many of them may run at once, if the call limits it.
     pub(crate) fn limit(&self) -> Option<u32> {
         match self {
             Self::Tool | Self::Graph(_) => None,

@@ -1,7 +1,7 @@
-//! `# trellis: allow(code)`: comments by which an author says that a finding is meant so.
+//! `# trellis: allow(code)`: comments by which an author marks a finding as intended.
 //!
-//! In goes YAML, out comes what its comments allow and where: one in front of everything holds for the file, one on a line of its own for the entry
-//! or item that follows, one behind a value for the line that it stands on.
+//! In goes YAML, out come the codes that its comments allow and their places: one in front of everything applies to the file, one on a line of its
+//! own to the entry or item that follows, one after a value to its line.
 
 use std::{ops::Range, sync::Arc};
 
@@ -16,14 +16,14 @@ pub struct Allow {
     pub comment: Span,
     /// The codes as they are written; none where the comment cannot be read.
     pub codes: Box<[Spanned<Arc<str>>]>,
-    /// Where it holds; nothing means the whole file.
+    /// The span to which it applies; `None` means the whole file.
     pub covers: Option<Span>,
 }
 
-/// How such a comment begins, behind its `#`.
+/// The text after the `#` with which such a comment begins.
 pub(super) const MARK: &str = "trellis:";
 
-/// What the comments in `yaml` allow.
+/// Reads the `allow` comments in `yaml`.
 pub(super) fn allows(text: &str, yaml: Range<usize>) -> Box<[Allow]> {
     // A `#` in a text begins no comment; only the parser knows.
     let mut parser = Parser::new_from_str_with_options(&text[yaml.clone()], options! { emit_comments: true });
@@ -60,7 +60,7 @@ fn allow(text: &str, yaml: &Range<usize>, comment: Range<usize>) -> Option<Allow
     Some(Allow { comment: Span::new(comment.start, comment.end), codes: codes.into(), covers })
 }
 
-/// Where a comment holds.
+/// Returns the span in which a comment holds.
 fn covers(text: &str, yaml: &Range<usize>, comment: &Range<usize>) -> Option<Span> {
     let line = line_start(text, comment.start);
     if !is_blank(&text[line.max(yaml.start)..comment.start]) {
@@ -77,7 +77,7 @@ fn covers(text: &str, yaml: &Range<usize>, comment: &Range<usize>) -> Option<Spa
     Some(entry(text, yaml, at.min(yaml.end)))
 }
 
-/// The entry or item whose first line begins at `start`: that line, and what is indented below it.
+/// Returns the entry or item whose first line begins at `start`: that line, and the lines indented below it.
 fn entry(text: &str, yaml: &Range<usize>, start: usize) -> Span {
     let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let first = &text[start..line_end(text, start).min(yaml.end)];
@@ -86,7 +86,7 @@ fn entry(text: &str, yaml: &Range<usize>, start: usize) -> Span {
     let mut at = next_line(text, start);
     while at < yaml.end {
         let line = &text[at..line_end(text, at).min(yaml.end)];
-        // A list may stand in the column of its key, and the bracket that closes one too.
+        // A list may be in the column of its key, and the bracket that closes one too.
         let goes_on = indent(line) > depth || indent(line) == depth && !is_item && line[depth..].starts_with(['-', ']', '}']);
         if !is_blank(line) && !goes_on {
             break;
@@ -101,7 +101,7 @@ fn is_blank(line: &str) -> bool {
     line.trim_matches([' ', '\t', '\r', '\u{feff}']).is_empty()
 }
 
-/// Whether nothing is said in a line but in a comment.
+/// Returns whether a line has no content but a comment.
 fn is_silent(line: &str) -> bool {
     is_blank(line) || line.trim_start().starts_with('#')
 }

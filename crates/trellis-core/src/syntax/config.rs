@@ -12,11 +12,11 @@ use crate::{
 /// Values that a host reads, with their places.
 #[derive(Clone, Debug, Default)]
 pub struct HostConfig {
-    /// The file that they stand in.
+    /// The file of the keys.
     pub path: FilePath,
     /// The values as written, by key: `http`, `env` … of a binding, `servers`, `models` … of a project.
     pub values: Mapping,
-    /// Where each value stands, by its path: `process.0`, `env.TOKEN`, `servers.wiki.url`.
+    /// The place of each value, by its path: `process.0`, `env.TOKEN`, `servers.wiki.url`.
     pub spans: BTreeMap<String, Span>,
     /// Values that are filled in when they are used, by their path (world 9.2): `http` and `args` of a binding read its call
     /// ([`Scope::of_call`](crate::scope::Scope::of_call)), the others (`env`, `servers.wiki.headers`, `models.providers.cloud.key`) hold secrets

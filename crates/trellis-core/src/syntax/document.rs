@@ -36,18 +36,18 @@ impl Source {
     }
 }
 
-/// One parsed file: what its author wrote, and every mistake in it.
+/// One parsed file: the author's content, and every mistake in it.
 #[derive(Clone, Debug)]
 pub struct Document {
     /// Its path below the graph's root.
     pub path: FilePath,
     /// Its text; empty for a file that is no text, or too large.
     pub text: Arc<str>,
-    /// What it holds.
+    /// Its content.
     pub content: Content,
-    /// What is wrong with it, in order of place.
+    /// Its mistakes, in order of place.
     pub diagnostics: Vec<Diagnostic>,
-    /// What its comments allow, in order of place.
+    /// The codes that its comments allow, in order of place.
     pub allows: Box<[Allow]>,
     /// The id that its path gives.
     pub(crate) id: NodeId,
@@ -55,11 +55,11 @@ pub struct Document {
     pub(crate) named: Option<NodeId>,
     /// A hash of its path and text: a save costs one of these, not ten thousand.
     pub(crate) hash: u64,
-    /// Whether the graph is this file, by its name.
+    /// True if the graph is this file, by its name.
     pub(crate) is_graph: bool,
 }
 
-/// What a file holds (language 1.1, 1.2).
+/// The content of a file (language 1.1, 1.2).
 #[derive(Clone, Debug)]
 pub enum Content {
     /// One node. A Markdown file without frontmatter is one too (`has_matter` is false): whether it is a page is decided when the graph is compiled.
@@ -70,8 +70,8 @@ pub enum Content {
     Library(Vec<ToolRef>),
     /// `trellis.yaml` or `tools.yaml`.
     Project(Box<ProjectSyntax>),
-    /// A file that could not be understood at all; its diagnostics say why. Unless it is a project file, it keeps the seat of one node, of which
-    /// nothing is known but the id, so that targets to it are not reported too.
+    /// A file that could not be read at all; its diagnostics give the reasons. Unless it is a project file, it holds the place of one node with
+    /// nothing but an id, so that targets to it are not reported too.
     Broken,
 }
 
@@ -88,24 +88,24 @@ impl Document {
         Self::new(path.into(), text.into(), Content::Broken, Vec::new(), Box::default())
     }
 
-    /// The same file where somebody named the file itself as the graph: it is no page then (language 1.1).
+    /// Returns the document of a file that was itself named as the graph: it is no page then (language 1.1).
     #[must_use]
     pub fn as_graph(self) -> Self {
         Self { is_graph: true, ..self }
     }
 
-    /// Whether something in it could not be understood.
+    /// Returns whether a part of it could not be read.
     pub(crate) fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
-    /// Whether something in this part of it could not be understood.
+    /// Returns whether something in this part of it could not be read.
     pub(crate) fn has_errors_in(&self, part: Span) -> bool {
         let places = self.diagnostics.iter().filter(|found| found.is_error()).filter_map(|found| found.place.as_ref());
         places.map(|place| place.span).any(|span| part.start <= span.start && span.end <= part.end)
     }
 
-    /// The node at a position of the file; a file that is not understood holds one that says nothing.
+    /// The node at a position of the file; a broken file holds an empty one.
     pub(crate) fn node(&self, ordinal: u32) -> Option<&NodeSyntax> {
         static UNREAD: LazyLock<NodeSyntax> = LazyLock::new(NodeSyntax::default);
         match &self.content {
@@ -125,10 +125,10 @@ impl Document {
     }
 }
 
-/// What a hash begins with.
+/// The seed of a hash.
 pub(crate) const SEED: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// Goes on with a hash, eight bytes at a time; the same on every platform.
+/// Updates a hash, eight bytes at a time; the result is the same on every platform.
 pub(crate) fn mix(mut hash: u64, bytes: &[u8]) -> u64 {
     let mut step = |word: u64| hash = (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
     let (words, rest) = bytes.as_chunks::<8>();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What a duration looks like, for messages.
+/// The form of a duration, for messages.
 pub const FORM: &str = "write it like `30s`, `200ms`, `2m`, `1h30m`, `1d` or `4w`";
 
 /// The units, largest first, in milliseconds.
@@ -11,12 +11,31 @@ const UNITS: [(&str, u64); 6] = [("w", 7 * 86_400_000), ("d", 86_400_000), ("h",
 /// The longest one: a hundred years, so that adding it to a moment cannot overflow.
 const MAX_MILLISECONDS: u64 = 100 * 365 * 86_400_000;
 
-/// Says how a text that is no duration is mended.
+/// Returns the remedy for a text that is no duration.
 pub fn help(text: &str) -> String {
     match !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         true => format!("a duration has a unit: `{text}s` or `{text}ms`"),
         false => FORM.to_owned(),
     }
+}
+
+/// Units as people also write them.
+const WORDS: [(&str, &[&str]); 6] = [
+    ("w", &["week", "weeks"]),
+    ("d", &["day", "days"]),
+    ("h", &["hr", "hrs", "hour", "hours"]),
+    ("m", &["min", "mins", "minute", "minutes"]),
+    ("s", &["sec", "secs", "second", "seconds"]),
+    ("ms", &["msec", "msecs", "millisecond", "milliseconds"]),
+];
+
+/// Returns the duration that words mean: `5m` for `5 minutes`.
+pub(crate) fn meant(text: &str) -> Option<String> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let word = text[digits..].trim_start().to_ascii_lowercase();
+    let (unit, _) = WORDS.iter().find(|(unit, words)| *unit == word || words.contains(&&*word))?;
+    let meant = format!("{}{unit}", &text[..digits]);
+    parse(&meant).map(|_| meant)
 }
 
 /// Reads a duration: whole numbers with units, largest unit first, each at most once.
@@ -47,6 +66,14 @@ mod tests {
         {
             assert_eq!(parse(text), Some(Duration::from_millis(millis)), "{text}");
         }
+    }
+
+    #[test]
+    fn words_mean_a_unit() {
+        for (text, duration) in [("5 minutes", Some("5m")), ("30sec", Some("30s")), ("1 Hour", Some("1h")), ("30 s", Some("30s"))] {
+            assert_eq!(meant(text).as_deref(), duration, "{text}");
+        }
+        assert_eq!([meant("minutes"), meant("5"), meant("5 moons"), meant("1.5 hours"), meant("")], [const { None }; 5]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Splitting a Markdown file into its frontmatter and its body, by byte offsets of the file as it was saved.
 //!
-//! The scanner is our own, because it has to say where everything stands: a byte order mark, carriage returns and all.
+//! The scanner is our own, because it has to give the place of everything: a byte order mark, carriage returns and all.
 
 use std::ops::Range;
 
@@ -20,18 +20,18 @@ pub(super) enum Split {
     Body(Range<usize>),
     /// Frontmatter and body.
     Matter {
-        /// Both fences and what is between them, without the last line break.
+        /// Both fences and the text between them, without the last line break.
         header: Range<usize>,
         /// The YAML between the fences, its last line break included; empty when there is nothing in it.
         yaml: Range<usize>,
-        /// What follows the line of the closing fence, to the end of the file as it stands.
+        /// The text after the line of the closing fence, to the end of the file.
         body: Range<usize>,
     },
     /// The opening fence is never closed.
     Unclosed(Range<usize>),
 }
 
-/// Whether a path is that of a Markdown file.
+/// Returns whether a path is that of a Markdown file.
 pub(super) fn is_markdown(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("md"))
 }
@@ -96,39 +96,39 @@ pub(super) fn unclosed(text: &str, fence: Range<usize>, report: &mut Report) {
 const TELLING: [&str; 12] =
     ["to", "jump_to", "options", "input_type", "do", "transitions", "save_to", "set", "tools", "type", "output", "on_error"];
 
-/// Whether a line begins with a key that tells.
+/// Returns whether a line begins with a key that shows frontmatter.
 fn is_telling(line: &str) -> bool {
     line.split_once(':').is_some_and(|(key, rest)| TELLING.contains(&key) && (rest.is_empty() || rest.starts_with([' ', '\n', '\r'])))
 }
 
-/// Whether a line may have been meant as a fence: dashes, but not three.
+/// Returns whether a line may be meant as a fence: dashes, but not three.
 fn is_slip(line: &str) -> bool {
     let line = line.trim_end();
     line != "---" && line.chars().count() > 1 && line.chars().all(|char| matches!(char, '-' | '–' | '—'))
 }
 
-/// Whether a line may have been meant as the first fence: indented, or what other formats have.
+/// Returns whether a line may be meant as the first fence: indented, or in the style of other formats.
 fn is_other_fence(line: &str) -> bool {
     let line = line.trim_end();
     is_slip(line) || matches!(line, "---" | "+++")
 }
 
-/// Whether a line may have been meant as the second one.
+/// Returns whether a line may be meant as the second fence.
 fn may_close(line: &str) -> bool {
     is_fence(line) || is_slip(line) || matches!(line.trim(), "+++" | "---")
 }
 
 /// Frontmatter without the first fence, or with another line in its place.
 pub(super) struct Fenceless {
-    /// Where it would begin.
+    /// The place where it would begin.
     first: Span,
-    /// Whether another line stands in place of the fence.
+    /// True if another line is in place of the fence.
     slip: bool,
-    /// What would be its YAML.
+    /// The range of its presumed YAML.
     pub(super) yaml: Range<usize>,
 }
 
-/// Looks for frontmatter that does not begin with a fence. Whether it is any, its keys tell.
+/// Looks for frontmatter that does not begin with a fence. Its keys decide whether it is any.
 pub(super) fn fenceless(text: &str, body: usize) -> Option<Fenceless> {
     let blank = text[body..].len() - text[body..].trim_start().len();
     let first = line_at(text, body + blank);
@@ -176,7 +176,7 @@ impl Fenceless {
     }
 }
 
-/// Reports frontmatter behind other text, where nothing is read; says whether there is any.
+/// Reports frontmatter behind other text, which is not read; returns whether there is any.
 pub(super) fn late(text: &str, body: usize, report: &mut Report) -> bool {
     let (mut at, mut is_code) = (body, false);
     while at < text.len() {
@@ -200,7 +200,7 @@ pub(super) fn late(text: &str, body: usize, report: &mut Report) -> bool {
     false
 }
 
-/// Whether a line closes frontmatter.
+/// Returns whether a line closes frontmatter.
 fn is_fence(line: &str) -> bool {
     matches!(line.trim_end(), "---" | "...")
 }
@@ -215,7 +215,7 @@ fn line_at(text: &str, at: usize) -> Range<usize> {
 mod tests {
     use super::*;
 
-    /// The YAML and the body, or nothing where there is no frontmatter.
+    /// The YAML and the body; `None` without frontmatter.
     fn parts(text: &str) -> Option<(&str, &str)> {
         match split(text) {
             Split::Matter { yaml, body, .. } => Some((&text[yaml], &text[body])),

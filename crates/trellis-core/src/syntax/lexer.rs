@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenKind {
     /// A path, a predicate, or a word such as `not`.
     Word,
-    /// What begins like a number.
+    /// A text that begins like a number.
     Number,
     /// Quoted text, with its quotes.
     Text,
@@ -75,7 +75,7 @@ fn is_word(char: char) -> bool {
     char.is_alphanumeric() || char == '_'
 }
 
-/// How many bytes of blanks a text begins with.
+/// Counts the bytes of blanks at the begin of a text.
 fn blanks(text: &str) -> usize {
     let spaces = text.bytes().take_while(|byte| *byte == b' ').count();
     match text.as_bytes().get(spaces) {
@@ -84,7 +84,7 @@ fn blanks(text: &str) -> usize {
     }
 }
 
-/// How many bytes of a word a text begins with.
+/// Counts the bytes of the word at the begin of a text.
 fn word(rest: &str) -> usize {
     let ascii = rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')).count();
     match rest.as_bytes().get(ascii) {
@@ -93,7 +93,7 @@ fn word(rest: &str) -> usize {
     }
 }
 
-/// A number with whatever letters stick to it: `1.5e-3`, but also `12ab`, so that it can be refused as a whole.
+/// A number with the letters that follow it directly: `1.5e-3`, but also `12ab`, so that it can be refused as a whole.
 fn number(rest: &str) -> usize {
     let mut before = ' ';
     let end = rest.char_indices().find(|&(at, char)| {
@@ -106,7 +106,7 @@ fn number(rest: &str) -> usize {
 
 fn quoted(rest: &str, quote: u8) -> (TokenKind, usize) {
     let mut escaped = false;
-    // Neither stands inside another character.
+    // Neither byte is part of another character.
     for (at, byte) in rest.bytes().enumerate().skip(1) {
         if byte == quote && !escaped {
             return (TokenKind::Text, at + 1);

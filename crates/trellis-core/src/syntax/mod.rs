@@ -1,6 +1,6 @@
 //! From text to documents: splitting, YAML with exact spans, decoding, conditions, links.
 //!
-//! **Invariant:** parsing never fails and never looks at another file.
+//! **Invariant:** parsing never fails and never reads another file.
 
 mod allow;
 mod decode;

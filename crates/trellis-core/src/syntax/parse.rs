@@ -1,7 +1,7 @@
-//! One file, from its bytes to its document: which kind of file it is, and what is done with its parts.
+//! One file, from its bytes to its document: its kind, and the decoding of its parts.
 //!
-//! A Markdown file is split first, everything else is YAML as a whole; JSON is YAML. What a file holds is decided by its name (`trellis.yaml`,
-//! `tools.yaml`) and its keys (`nodes`, `tools` alone), never by another file.
+//! A Markdown file is split first, everything else is YAML as a whole; JSON is YAML. The kind of a file is decided by its name
+//! (`trellis.yaml`, `tools.yaml`) and its keys (`nodes`, `tools` alone), never by another file.
 
 use std::{ops::Range, sync::Arc};
 
@@ -12,12 +12,12 @@ use super::{
     frontmatter::{self, Split},
     links, misspellings,
     node::{NodeSyntax, SpeechSyntax},
-    project::ProjectSyntax,
+    project::{HostConfig, ProjectSyntax},
     text,
     tree::{self, YamlData, YamlEntry, YamlNode},
 };
 use crate::{
-    diagnostic::{Code, Diagnostic, Report},
+    diagnostic::{Code, Diagnostic, FilePath, Report},
     span::{Span, Spanned},
     template::{Dialect, Template},
 };
@@ -33,6 +33,29 @@ impl Document {
     /// ```
     pub fn parse(source: &Source, dialect: Dialect) -> Self {
         document(source, dialect)
+    }
+}
+
+impl HostConfig {
+    /// Reads a YAML file that belongs to a host and to no graph: each key with its value and its place. Mistakes of YAML are findings; the meaning of
+    /// keys and values is the host's matter.
+    ///
+    /// ```
+    /// use trellis_core::{Value, syntax::project::HostConfig};
+    ///
+    /// let (config, found) = HostConfig::parse("host.yaml", "locale: en\nlimits: { runs: 16 }\n");
+    /// assert!(found.is_empty());
+    /// assert_eq!(config.at(&["limits", "runs"]).and_then(Value::as_i64), Some(16));
+    /// assert!(config.span("limits.runs").is_some());
+    /// ```
+    pub fn parse(path: impl Into<FilePath>, text: &str) -> (Self, Vec<Diagnostic>) {
+        let mut report = Report::new(&path.into());
+        let config = match mapping(text, 0..text.len(), "the file", &mut report) {
+            Ok(entries) => Decoder { text, dialect: Dialect::default(), report: &mut report }.settings(&entries),
+            Err(tree::Malformed) => Self { path: Arc::clone(&report.path), ..Self::default() },
+        };
+        report.diagnostics.sort_by(|a, b| a.order().cmp(&b.order()));
+        (config, report.diagnostics)
     }
 }
 
@@ -52,7 +75,7 @@ fn document(source: &Source, dialect: Dialect) -> Document {
         }
         Err(text) => (text, Content::Broken),
     };
-    // A draft is nobody's business; a library may be used whatever its name is (language 1.2).
+    // Mistakes of a draft are not reported; a library of any name may be used (language 1.2).
     if is_hidden(&source.path) && !matches!(content, Content::Library(_)) {
         report.diagnostics.clear();
     }
@@ -60,7 +83,7 @@ fn document(source: &Source, dialect: Dialect) -> Document {
     Document::new(Arc::clone(&source.path), text, content, report.diagnostics, allows)
 }
 
-/// Where the YAML of a file stands.
+/// Returns the place of a file's YAML.
 fn yaml(path: &str, text: &str) -> Range<usize> {
     match frontmatter::is_markdown(path).then(|| frontmatter::split(text)) {
         Some(Split::Matter { yaml, .. }) => yaml,
@@ -69,7 +92,7 @@ fn yaml(path: &str, text: &str) -> Range<usize> {
     }
 }
 
-/// Whether `path` names this file in some folder.
+/// Returns whether `path` names this file in some folder.
 pub(super) fn is_named(path: &str, name: &str) -> bool {
     path.strip_suffix(name).is_some_and(|folder| folder.is_empty() || folder.ends_with('/'))
 }
@@ -110,7 +133,7 @@ fn markdown(text: &Arc<str>, dialect: Dialect, report: &mut Report) -> Content {
     Content::Node(Box::new(node))
 }
 
-/// Takes the body of a Markdown file as what its node says; a blank one counts as none.
+/// Stores the body of a Markdown file as the content of its node; a blank one counts as none.
 fn say_body(node: &mut NodeSyntax, text: &Arc<str>, body: Range<usize>, dialect: Dialect, report: &mut Report) {
     let markdown = &text[body.clone()];
     if markdown.trim().is_empty() {
@@ -128,7 +151,7 @@ fn say_body(node: &mut NodeSyntax, text: &Arc<str>, body: Range<usize>, dialect:
     node.links = links::links(text, body).into();
 }
 
-/// Whether a part of a file is the frontmatter of a node, without a mistake. Prose never is.
+/// Returns whether a part of a file is the frontmatter of a node, without a mistake. Prose never is.
 fn reads_as_node(text: &str, yaml: Range<usize>, dialect: Dialect) -> bool {
     let mut report = Report::new(&"".into());
     let Ok(entries) = mapping(text, yaml.clone(), "frontmatter", &mut report) else { return false };
@@ -204,7 +227,7 @@ fn entries<'t>(root: YamlNode<'t>, text: &str, what: &str, report: &mut Report) 
     }
 }
 
-/// Whether a file or one of its folders begins with `_` or `.` (language 1.2).
+/// Returns whether a file or one of its folders begins with `_` or `.` (language 1.2).
 pub(crate) fn is_hidden(path: &str) -> bool {
     let bytes = path.as_bytes();
     matches!(bytes.first(), Some(b'_' | b'.')) || bytes.windows(2).any(|pair| matches!(pair, [b'/', b'_' | b'.']))

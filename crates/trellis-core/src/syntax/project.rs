@@ -47,11 +47,11 @@ pub struct ProjectSyntax {
 pub struct PredicateSyntax {
     /// Its name.
     pub name: Spanned<Arc<str>>,
-    /// Who answers it.
+    /// The source of its answers.
     pub answer: PredicateAnswer,
 }
 
-/// Who answers a predicate.
+/// The source of a predicate's answers.
 #[derive(Clone, Debug)]
 pub enum PredicateAnswer {
     /// The host; `needs` are keys that must be set when it is asked.
@@ -75,11 +75,11 @@ pub enum PredicateAnswer {
 pub struct BindingSyntax {
     /// The contract; the name is always there.
     pub tool: ToolSyntax,
-    /// What a host reads (`process`, `http`, `mcp`, `model`, `function`, `env`, `cwd`, …): the keys that are not the contract's.
+    /// The settings that a host reads (`process`, `http`, `mcp`, `model`, `function`, `env`, `cwd`, …): the keys that are not the contract's.
     pub config: HostConfig,
 }
 
-/// `limits:` as written; nothing where the default holds.
+/// `limits:` as written; `None` where the default holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LimitsSyntax {
     /// Bytes of one input.

@@ -1,10 +1,10 @@
-//! Taking an entry of a mapping or an item of a list out of a text, with what stands around it for its sake: its dash, its comma, its lines.
+//! Removal of an entry of a mapping or an item of a list from a text, with the text that belongs to it: its dash, its comma, its lines.
 //!
-//! **Invariant:** what is taken out holds nothing but the entry, blanks, and one comma, dash or line break.
+//! **Invariant:** the removed text has nothing but the entry, blanks, and one comma, dash or line break.
 
 use crate::span::Span;
 
-/// What has to go so that the entry or item at `whole` is gone; nothing where that cannot be seen from its lines.
+/// Returns the text to remove so that the entry or item at `whole` is gone; `None` if its lines do not show it.
 pub(crate) fn removal(text: &str, whole: Span) -> Option<Span> {
     let range = whole.range();
     let (mut start, mut end) = (range.start, range.end);

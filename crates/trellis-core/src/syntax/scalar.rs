@@ -1,11 +1,11 @@
-//! What an unquoted YAML scalar means (YAML 1.2 core schema: `no`, `y` and `on` are text), and where the bytes of a scalar stand in the file.
+//! The meaning of an unquoted YAML scalar (YAML 1.2 core schema: `no`, `y` and `on` are text), and the places of the bytes of a scalar in the file.
 
 use crate::{
     span::{SourceMap, Span},
     value::Value,
 };
 
-/// How a scalar was written.
+/// The style of a scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
     /// Without quotes.
@@ -48,7 +48,7 @@ impl Plain {
         }
     }
 
-    /// Whether `text` is nothing, or one of the words for that.
+    /// Returns whether `text` is empty, or one of the words for null.
     pub(super) fn is_null(text: &str) -> bool {
         matches!(text, "" | "~" | "null" | "Null" | "NULL")
     }
@@ -98,7 +98,7 @@ impl Plain {
         }
     }
 
-    /// What it is called in messages, with its article.
+    /// Returns its name in messages, with its article.
     pub(super) fn kind(self) -> &'static str {
         match self {
             Self::Null => "nothing",
@@ -123,7 +123,7 @@ fn is_decimal(text: &str) -> bool {
     exponent && digits(whole) && digits(fraction) && !(whole.is_empty() && fraction.is_empty())
 }
 
-/// Where the bytes of the scalar `decoded`, written at `span` of `text`, stand in the file.
+/// Maps the bytes of the scalar `decoded`, written at `span` of `text`, to the file.
 pub(super) fn source_map(text: &str, decoded: &str, span: Span, style: Style) -> SourceMap {
     let written = &text[span.range()];
     match style {
@@ -133,7 +133,7 @@ pub(super) fn source_map(text: &str, decoded: &str, span: Span, style: Style) ->
     }
 }
 
-/// The pieces of a scalar whose lines were folded, or that has escapes: both texts are gone through side by side. Nothing where they part ways.
+/// The pieces of a scalar whose lines were folded, or that has escapes: both texts are compared from begin to end. `None` if they differ.
 fn aligned(text: &str, decoded: &str, span: Span, style: Style) -> Option<Vec<(u32, u32)>> {
     let is_block = style == Style::Folded;
     let written = if is_block { text.get(span.start as usize..)? } else { &text[span.range()] };
@@ -145,7 +145,7 @@ fn aligned(text: &str, decoded: &str, span: Span, style: Style) -> Option<Vec<(u
         pieces.push((u32::try_from(of).ok()?, u32::try_from(span.start as usize + at).ok()?));
         let blank = blanks(rest);
         if rest[..blank].contains('\n') || (is_block && at == 0 && blank > 0) {
-            // A line break with what stands around it is a blank, or some line breaks.
+            // A line break with the blanks around it is a blank, or some line breaks.
             (at, of) = (at + blank, of + blanks(wanted));
             continue;
         }
@@ -168,7 +168,7 @@ fn aligned(text: &str, decoded: &str, span: Span, style: Style) -> Option<Vec<(u
     Some(pieces)
 }
 
-/// The length of an escape, and whether it stands for a character: an escaped line break stands for nothing.
+/// Returns the length of an escape, and whether it represents a character: an escaped line break represents none.
 fn escape(text: &str) -> Option<(usize, bool)> {
     let mut chars = text.chars();
     chars.next();

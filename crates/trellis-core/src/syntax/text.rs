@@ -1,4 +1,4 @@
-//! From bytes to text: what is not UTF-8, or holds control characters, is reported with its place and goes no further.
+//! From bytes to text: a file that is not UTF-8, or holds control characters, is reported with the place and goes no further.
 //!
 //! **Invariant:** an accepted text holds no control characters but tabs and line breaks.
 
@@ -9,12 +9,12 @@ use crate::{
     span::Span,
 };
 
-/// What a loader could read of a file.
+/// The content of a file that a loader could read.
 #[derive(Clone, Debug)]
 pub enum Bytes {
     /// All of it.
     Read(Arc<[u8]>),
-    /// Nothing, because it is larger than `limit`; `size` is its size.
+    /// No content, because the file is larger than `limit`; `size` is its size.
     TooLarge {
         /// Bytes of the file.
         size: u64,
@@ -26,7 +26,7 @@ pub enum Bytes {
 /// The text of a file.
 ///
 /// # Errors
-/// It is no text, which was reported; what there is of it, for showing the place, or nothing.
+/// Reads a text. The error, which was reported, is the part of the text to show the place in, or an empty one.
 pub(super) fn read(bytes: &Bytes, report: &mut Report) -> Result<Arc<str>, Arc<str>> {
     let bytes = match bytes {
         Bytes::Read(bytes) => bytes,
@@ -59,14 +59,14 @@ pub(super) fn shown(text: &str) -> &str {
     line.char_indices().nth(60).map_or(line, |(end, _)| &line[..end])
 }
 
-/// The first control character. Block by block without a way out in between, which compilers turn into vector instructions: every byte of a graph
-/// comes by here.
+/// Returns the first control character. Each block is scanned without an early exit, which compilers turn into vector instructions: every byte of
+/// a graph is read here.
 fn first_control(bytes: &[u8]) -> Option<usize> {
     let suspect = bytes.chunks(256).any(|block| block.iter().fold(false, |found, &byte| found | is_control(byte)));
     if suspect { bytes.iter().position(|&byte| is_control(byte)) } else { None }
 }
 
-/// Whether a byte of a text file gives away that it is none.
+/// Returns whether a byte shows that a file is no text file.
 fn is_control(byte: u8) -> bool {
     (byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r')) || byte == 0x7f
 }

@@ -1,6 +1,6 @@
-//! Values on their way into the template engine and back: lists and mappings travel by sharing, never by copying.
+//! Conversion of values for the template engine and back: lists and mappings are passed by sharing, never by copying.
 //!
-//! **Invariant:** what comes back is JSON: finite numbers of 64 bits, text keys, at most [`MAX_DEPTH`] levels.
+//! **Invariant:** a value that comes back is JSON: finite numbers of 64 bits, text keys, at most [`MAX_DEPTH`] levels.
 
 use std::{fmt::Write, sync::Arc};
 
@@ -25,7 +25,7 @@ pub(super) fn context_key(name: &str) -> &str {
     if name == LOOP_KEY { "loop" } else { name }
 }
 
-/// Levels of a value that a template makes; JSON readers allow as many.
+/// Maximum depth of a value that a template makes; JSON readers allow the same.
 pub(super) const MAX_DEPTH: usize = 128;
 
 /// A shared list.
@@ -36,16 +36,16 @@ struct ListView(List);
 #[derive(Debug)]
 struct MapView(Mapping);
 
-/// What a template can read.
+/// The values that a template can read.
 #[derive(Debug)]
 pub(super) struct ScopeView {
     /// The names.
     pub(super) names: TemplateInput,
     /// The bounds of this rendering.
     pub(super) limits: super::RenderLimits,
-    /// Whether pieces are wanted, not a text.
+    /// True if pieces are wanted, not a text.
     pub(super) in_pieces: bool,
-    /// Bytes of a list or mapping that is made on the way, as JSON.
+    /// Bytes of a list or mapping that a rendering creates, as JSON.
     pub(super) made: u64,
 }
 
@@ -107,7 +107,7 @@ impl Object for ScopeView {
     }
 }
 
-/// A value as the engine sees it; costs the same for any size.
+/// The engine's form of a value; costs the same for any size.
 pub(super) fn to_dyn(value: &Value) -> Dyn {
     match value {
         Value::Null => Dyn::from(()),
@@ -121,7 +121,7 @@ pub(super) fn to_dyn(value: &Value) -> Dyn {
     }
 }
 
-/// How large a value may be.
+/// The largest size of a value.
 #[derive(Clone, Copy)]
 pub(super) struct Size {
     /// Values, keys not counted.
@@ -136,12 +136,12 @@ impl Size {
         Self { parts: bytes.max(1), bytes }
     }
 
-    /// So many parts, whatever their texts.
+    /// A bound on parts, with texts of any size.
     pub(super) fn parts(parts: u64) -> Self {
         Self { parts, bytes: u64::MAX }
     }
 
-    /// So many parts, and so many bytes of texts.
+    /// A bound on parts and on bytes of texts.
     pub(super) fn made(parts: u64, bytes: u64) -> Self {
         Self { parts, bytes }
     }
@@ -153,7 +153,7 @@ impl Size {
     }
 }
 
-/// The value that a template made; one that came from the scope is passed on whatever its size.
+/// The value that a template made; one that came from the scope is passed on at any size.
 ///
 /// # Errors
 /// A number that is not finite or does not fit 64 bits, a key that is no text, something that is not set inside a list or mapping, more than `size` or
@@ -162,7 +162,7 @@ pub(super) fn from_dyn(value: &Dyn, mut size: Size) -> Result<Value, Error> {
     shared(value).map_or_else(|| convert(value, MAX_DEPTH, &mut size), Ok)
 }
 
-/// How many parts a value has, itself included.
+/// Returns the number of parts of a value, itself included.
 ///
 /// # Errors
 /// As [`from_dyn`].
@@ -175,7 +175,7 @@ pub(super) fn weigh(value: &Dyn, parts: u64) -> Result<u64, Error> {
     Ok(parts - size.parts)
 }
 
-/// Whether a value is a list or mapping that came from the scope.
+/// Returns whether a value is a list or mapping that came from the scope.
 pub(super) fn is_shared(value: &Dyn) -> bool {
     value.downcast_object_ref::<ListView>().is_some() || value.downcast_object_ref::<MapView>().is_some()
 }
@@ -267,7 +267,7 @@ pub(super) fn number(value: &Dyn) -> Result<Value, Error> {
     Value::float(number).ok_or_else(|| invalid("the result is no finite number"))
 }
 
-/// What a value is called in messages, as [`Value::kind`] has it.
+/// Returns the kind of a value for messages, as [`Value::kind`] has it.
 pub(super) fn kind(value: &Dyn) -> &'static str {
     match value.kind() {
         ValueKind::Undefined => "nothing",
@@ -314,7 +314,7 @@ impl Write for Bounded<'_> {
     }
 }
 
-/// The same for a writer of bytes: JSON comes in whole characters.
+/// A bounded writer as a writer of bytes: JSON comes in whole characters.
 struct JsonWriter<'b, 'w>(&'b mut Bounded<'w>);
 
 impl std::io::Write for JsonWriter<'_, '_> {

@@ -1,4 +1,4 @@
-//! What a template may call: every filter, test and function of the jinja dialect, in one list.
+//! The functions that a template may call: every filter, test and function of the jinja dialect, in one list.
 //!
 //! The checker's nearest-name help, the template engine and the reference read it.
 //!
@@ -11,7 +11,7 @@ use minijinja::machinery::ast::{Call, Expr};
 pub struct Builtin {
     /// The name as written.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// Its effect, in one line.
     pub about: &'static str,
 }
 
@@ -106,13 +106,13 @@ pub const TESTS: &[Builtin] = &[
 /// Functions, by name: `function(arguments)`.
 pub const FUNCTIONS: &[Builtin] = &[builtin("range", "the integers from 0, or the first argument, up to before the last; at most 10,000")];
 
-/// Filters that a `compute` file has beside [`FILTERS`] (world 9.27).
+/// Filters of `compute` files in addition to [`FILTERS`] (world 9.27).
 pub const COMPUTE_FILTERS: &[Builtin] = &[
     builtin("merge", "the mapping with the entries of another one, which win"),
     builtin("without", "the mapping without the entry of the given name, or those of a list of names"),
 ];
 
-/// Functions that a `compute` file has beside [`FUNCTIONS`].
+/// Functions of `compute` files in addition to [`FUNCTIONS`].
 pub const COMPUTE_FUNCTIONS: &[Builtin] = &[builtin(
     "namespace",
     "entries that loops and conditions may change: `{% set seen = namespace(count=0) %}`, `{% set seen.count = 1 %}`",
@@ -121,12 +121,12 @@ pub const COMPUTE_FUNCTIONS: &[Builtin] = &[builtin(
 /// The names whose values leave a `compute` file.
 pub(super) const OUTCOMES: [&str; 2] = ["result", "error"];
 
-/// Whether it is `namespace(…)`.
+/// Returns whether it is `namespace(…)`.
 pub(super) fn is_namespace(call: &Call<'_>) -> bool {
     matches!(&call.expr, Expr::Var(name) if name.id == "namespace")
 }
 
-/// What a text is written in: a template, or a `compute` file, which has a few names more.
+/// The vocabulary of a text: that of a template, or of a `compute` file, which has a few names more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Vocabulary {
     /// A template.
@@ -136,7 +136,7 @@ pub(super) enum Vocabulary {
 }
 
 impl Vocabulary {
-    /// The lists of a kind of name: what every template has, and what a `compute` file adds.
+    /// Returns the lists of a kind of name: those of every template, and those that a `compute` file adds.
     pub(super) fn lists(kind: &str) -> [&'static [Builtin]; 2] {
         match kind {
             "filter" => [FILTERS, COMPUTE_FILTERS],
@@ -151,13 +151,13 @@ impl Vocabulary {
         names(common).chain(names(if self == Self::Compute { more } else { &[] }))
     }
 
-    /// Whether it has a name.
+    /// Returns whether it has a name.
     pub(super) fn has(self, kind: &str, name: &str) -> bool {
         self.names(kind).any(|known| known == name)
     }
 }
 
-/// Tests that ask what a value is; they may stand on something that is not set, at any depth.
+/// Tests of the kind of a value; they may be applied to an unset value, at any depth.
 pub(super) const GUARDS: &[&str] = &[
     "boolean",
     "defined",

@@ -1,4 +1,4 @@
-//! What a parsed template may hold: statements, names of filters, tests and functions.
+//! The checks of a parsed template: statements, names of filters, tests and functions.
 //!
 //! **Invariant:** a tree without mistakes here calls nothing that is not in [`super::builtins`].
 
@@ -30,7 +30,7 @@ pub(super) fn check(tree: &Stmt<'_>, vocabulary: Vocabulary) -> Vec<Mistake> {
 struct Checker {
     vocabulary: Vocabulary,
     mistakes: Vec<Mistake>,
-    /// How many loops are around.
+    /// The number of enclosing loops.
     loops: usize,
 }
 
@@ -99,7 +99,7 @@ impl Checker {
         }
     }
 
-    /// Looks at an expression, and says whether it depends on nothing. Of one that does not, the largest parts that do are tried out.
+    /// Checks an expression, and returns whether it is constant. If it is not, its largest constant parts are evaluated.
     fn is_constant(&mut self, tree: &Expr<'_>) -> bool {
         let mistakes = self.mistakes.len();
         let parts: Vec<&Expr<'_>> = match tree {
@@ -144,7 +144,7 @@ impl Checker {
             Expr::Map(node) => node.keys.iter().zip(&node.values).flat_map(|(key, value)| [key, value]).collect(),
         };
         let constant: Vec<bool> = parts.iter().map(|part| self.is_constant(part)).collect();
-        // What a block's filter is given, and what is called on a value, is no constant.
+        // The input of a block's filter, and the object of a method, are no constants.
         let is_whole = match tree {
             Expr::Call(node) => matches!(node.identify_call(), CallType::Function(_)),
             Expr::Filter(node) => node.expr.is_some(),
@@ -171,7 +171,7 @@ impl Checker {
         false
     }
 
-    /// Tries out what depends on nothing.
+    /// Evaluates a constant expression, and reports its failure.
     fn attempt(&mut self, tree: &Expr<'_>) {
         if !matches!(tree, Expr::Const(_))
             && let Some(why) = const_eval::constant(tree)
@@ -266,7 +266,7 @@ impl Checker {
     fn target(&mut self, tree: &Expr<'_>) {
         match tree {
             Expr::List(node) => node.items.iter().for_each(|item| self.target(item)),
-            // Whether the name is a namespace, `compute::statements` asks.
+            // `compute::statements` checks whether the name is a namespace.
             Expr::GetAttr(node) if self.vocabulary == Vocabulary::Compute && matches!(node.expr, Expr::Var(_)) => {}
             Expr::GetAttr(_) => self.refuse(extent(tree), "only a plain name can be set here"),
             _ => {}
@@ -288,7 +288,7 @@ fn name_place(span: Span, name: &str) -> Range<usize> {
     start..start + name.len()
 }
 
-/// Secrets that do not stand alone, as `{{secret:name}}`, where text is made.
+/// Returns the mistakes of secrets that are not alone, as `{{secret:name}}`, where text is made.
 pub(super) fn secrets(tree: &Stmt<'_>, found: &[UsedSecret]) -> Vec<Mistake> {
     let mut alone = Vec::new();
     let mut captures = false;
@@ -302,7 +302,7 @@ pub(super) fn secrets(tree: &Stmt<'_>, found: &[UsedSecret]) -> Vec<Mistake> {
     misplaced.map(|secret| Mistake::syntax(secret.place.clone(), message)).collect()
 }
 
-/// Blocks that capture text, in a text that is rendered in pieces: what they capture would be no piece any more.
+/// Returns the blocks that capture text, in a text that is rendered in pieces: captured text would be no piece any more.
 pub(super) fn captures(tree: &Stmt<'_>) -> Vec<Mistake> {
     let mut captures = false;
     find_secrets(tree, &mut Vec::new(), &mut captures);

@@ -1,6 +1,6 @@
-//! What can be tried out while compiling: expressions of constants, and filters and tests with constant arguments.
+//! Constant evaluation while compiling: expressions of constants, and filters and tests with constant arguments.
 //!
-//! **Invariant:** what is reported fails whatever the values of a session are: the engine itself was asked.
+//! **Invariant:** a reported expression fails for all values of a session: the engine itself evaluated it.
 
 use std::collections::BTreeMap;
 
@@ -13,20 +13,20 @@ use minijinja::{
 use super::{RenderLimits, explain, lower, machine::Machine};
 use crate::scope::Scope;
 
-/// What one trial may cost.
+/// The bounds of one trial.
 const LIMITS: RenderLimits = RenderLimits { output: 1 << 20, fuel: 100_000 };
 
-/// Why an expression of constants fails.
+/// Returns the reason why an expression of constants fails.
 pub(super) fn constant(tree: &Expr<'_>) -> Option<String> {
     run(&lower::expression(tree).0)
 }
 
-/// Why a filter with constant arguments fails, whatever it is given.
+/// Returns the reason why a filter with constant arguments fails for every input.
 pub(super) fn filter(node: &Spanned<Filter<'_>>) -> Option<String> {
     fails(|sample| run(&lower::filter_over(node, sample)))
 }
 
-/// Why a test with constant arguments fails, whatever it is given.
+/// Returns the reason why a test with constant arguments fails for every input.
 pub(super) fn test(node: &Spanned<Test<'_>>) -> Option<String> {
     fails(|sample| run(&lower::test_over(node, sample)))
 }

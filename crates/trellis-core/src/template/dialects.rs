@@ -1,4 +1,4 @@
-//! Which dialect a text is written in, and plain paths from one dialect to another.
+//! The dialect of a text, and plain paths from one dialect to another.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::{
     segments::{self, SegmentPiece},
 };
 
-/// Whether a text is a Go template, and none of Jinja's.
+/// Returns whether a text is a Go template, and no Jinja template.
 pub(crate) fn is_go(text: &str) -> bool {
     let is_plain = || segments::split(text, false, &secret::find(text, Dialect::Jinja)).is_some();
     text.contains("{{")
@@ -24,7 +24,7 @@ pub(super) fn reads_as_go(source: &str) -> bool {
     !has_jinja && source.contains("{{") && (explain::go_like(source) || go::parse(source).is_ok())
 }
 
-/// Finds the first word of an action of Go that Jinja would read as a path: in `toJson .order`, white space may stand before the dot.
+/// Finds the first word of an action of Go that Jinja would read as a path: in `toJson .order`, white space may precede the dot.
 pub(super) fn go_word(source: &str) -> Option<Range<usize>> {
     let word = |(at, _): (usize, &str)| {
         let inside = source[at + 2..].trim_start_matches('-').trim_start();
@@ -53,7 +53,7 @@ pub(crate) fn with_dots(text: &str, from: Dialect) -> Result<String, (Range<usiz
     new.ok_or_else(|| (0..text.len(), "this is no Go template".to_owned()))
 }
 
-/// Whether a text of the legacy dialect means the same in Jinja.
+/// Returns whether a text of the legacy dialect has the same meaning in Jinja.
 pub(crate) fn is_legacy_jinja(text: &str) -> bool {
     segments::split(text, false, &secret::find(text, Dialect::Legacy)).is_some()
 }

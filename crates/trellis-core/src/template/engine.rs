@@ -1,6 +1,6 @@
 //! A template that needs the engine: parsed and checked at once, prepared when it is first used, shared by clones.
 //!
-//! **Invariant:** the parsed tree is not kept; between checking and first use there is only the text.
+//! **Invariant:** the parsed tree is not stored; between checking and first use there is only the text.
 
 use std::{borrow::Cow, sync::OnceLock};
 
@@ -24,23 +24,23 @@ use crate::{path::KeyPath, scope::Scope, value::Value};
 /// A checked template.
 pub(super) struct TemplateEngine {
     dialect: Dialect,
-    /// Whether it is exactly one `{{ expression }}` that keeps its type: then it is evaluated, else it is rendered.
+    /// True if it is exactly one `{{ expression }}` whose type is preserved: then it is evaluated, else it is rendered.
     sole: bool,
-    /// Whether it is rendered in pieces.
+    /// True if it is rendered in pieces.
     in_pieces: bool,
     secrets: Box<[UsedSecret]>,
     uses: Box<[Use]>,
-    /// Whether it is one expression that may leave its key out, and the path that it is, if it is one.
+    /// True if it is one expression that may leave its key out, and the path that it is, if it is one.
     optional: bool,
     path: Option<KeyPath>,
-    /// What it makes, if it is one expression and no path.
+    /// The term of its value, if it is one expression and no path.
     made: Option<Box<Term>>,
     prepared: OnceLock<Prepared>,
 }
 
 struct Ready<'s> {
     program: Machine<'s>,
-    /// Whether a value that is not set is nothing, not a failure.
+    /// True if an unset value is no failure, but leaves the key out.
     optional: bool,
 }
 
@@ -53,10 +53,10 @@ self_cell! {
 }
 
 impl TemplateEngine {
-    /// Checks a text, and says whether it is exactly one expression whose type is to be kept.
+    /// Checks a text, and returns whether it is exactly one expression whose type is preserved.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The mistakes of the text.
     pub(super) fn parse(text: &str, dialect: Dialect, used: Purpose, secrets: Vec<UsedSecret>) -> Result<(Self, bool), Vec<Mistake>> {
         let masked = (!secrets.is_empty()).then(|| secret::mask(text, &secrets));
         let source = masked.as_deref().unwrap_or(text);
@@ -147,7 +147,7 @@ impl TemplateEngine {
         &self.secrets
     }
 
-    /// Evaluates the sole expression; nothing where it is optional and not set.
+    /// Evaluates the sole expression; `None` if it is optional and not set.
     pub(super) fn evaluate(&self, of: &TemplateInner, scope: &Scope, limits: RenderLimits) -> Result<Option<Value>, TemplateError> {
         let ready = self.prepared(&of.text).borrow_dependent();
         let value = ready.program.evaluate(scope, limits).map_err(|error| self.failure(of, limits, &error))?;
@@ -157,7 +157,7 @@ impl TemplateEngine {
         Ok(value)
     }
 
-    /// What it uses.
+    /// Returns its uses.
     pub(super) fn uses(&self) -> &[Use] {
         &self.uses
     }
@@ -167,7 +167,7 @@ impl TemplateEngine {
         (self.path.as_ref(), self.optional)
     }
 
-    /// What its sole expression makes, where it is no path.
+    /// Returns the term of its sole expression, if that is no path.
     pub(super) fn made(&self) -> Option<&Term> {
         self.made.as_deref()
     }

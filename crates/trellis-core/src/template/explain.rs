@@ -1,4 +1,4 @@
-//! What the parser of the jinja dialect and the engine met, in our words and at the place to mend.
+//! Errors of the parser of the jinja dialect and of the engine, in our words and at the place to change.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::diagnostic::near;
 
-/// What is said where a text may be a Go template.
+/// The help where a text may be a Go template.
 const SET_GO: &str = "set `templates: go` in trellis.yaml if this is a Go template, or run `trellis migrate`";
 
 /// Statements of other template languages that authors may look for.
@@ -76,7 +76,7 @@ pub(super) fn in_our_words(detail: &str) -> String {
     }
 }
 
-/// A statement that is none, or stands where it closes nothing.
+/// Returns the mistake of an unknown statement, or of one that closes nothing.
 fn statement(source: &str, name: &str, place: Range<usize>) -> Mistake {
     let place = source[..place.end].rfind(name).map_or(place.clone(), |start| start..start + name.len());
     if REFUSED.contains(&name) {
@@ -94,7 +94,7 @@ fn statement(source: &str, name: &str, place: Range<usize>) -> Mistake {
     }
 }
 
-/// A token that the parser had no use for: what is there, or what is missing.
+/// Returns the mistake of an unexpected token: the token, or the missing one.
 fn not_expected(source: &str, unexpected: &str, place: Range<usize>) -> Mistake {
     let (met, expected) = unexpected.split_once(", expected ").map_or((unexpected, None), |(met, expected)| (met, Some(expected)));
     if met == "end of input" {
@@ -211,13 +211,13 @@ fn open_blocks(source: &str) -> Vec<(&str, Range<usize>)> {
     open
 }
 
-/// Whether an expression begins after `before`.
+/// Returns whether an expression begins after `before`.
 fn begins_expression(before: &str) -> bool {
     let before = before.strip_suffix('-').map_or(before, str::trim_end);
     before.ends_with("{{") || before.ends_with("{%") || before.ends_with(|char: char| char.is_ascii_alphanumeric() || char == '(')
 }
 
-/// Whether the text has actions that only Go's templates have.
+/// Returns whether the text has actions that only Go's templates have.
 pub(super) fn go_like(source: &str) -> bool {
     let actions = source.match_indices("{{").map(|(at, _)| source[at + 2..].trim_start_matches('-').trim_start());
     actions.into_iter().any(|rest| {

@@ -6,7 +6,7 @@ use minijinja::{Error, ErrorKind};
 
 use super::{RenderLimits, delimiters, dialects::path_text, explain};
 
-/// A failure of a rendering: what failed, and its bytes in the text, if they are known.
+/// A failure of a rendering: the message, and its bytes in the text, if they are known.
 pub(super) fn failure(error: &Error, text: &str, limits: RenderLimits) -> (String, Option<Range<usize>>) {
     let place = error.range().map(|range| delimiters::clamp(text, range));
     let message = match error.kind() {

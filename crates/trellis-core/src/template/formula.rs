@@ -1,6 +1,6 @@
-//! What an expression makes, as far as kinds of values tell (language 3.3): an integer, a text, what stands at a path.
+//! Abstract values of expressions, as precise as the kinds of values are (language 3.3): an integer, a text, the value at a path.
 //!
-//! The tree that runs enters, a [`Term`] leaves; the analysis puts the types of paths into it.
+//! The input is the tree that runs, the output a [`Term`], into which the analysis puts the types of paths.
 //!
 //! **Invariant:** a term never leaves out a value that the engine makes of the expression; where nothing is known, it is [`Term::Unknown`].
 
@@ -20,12 +20,12 @@ use crate::{
     value::{Key, Value},
 };
 
-/// What an expression makes.
+/// The abstract value of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Term {
-    /// Something of which nothing is known.
+    /// An unknown value.
     Unknown,
-    /// What stands at a path, or nothing.
+    /// The value at a path, or no value.
     Path(KeyPath),
     /// Always the same.
     Constant(Value),
@@ -33,15 +33,15 @@ pub(crate) enum Term {
     Of(KindSet),
     /// An integer.
     Integer,
-    /// A number made of numbers: an integer where all of them are.
+    /// A number computed from numbers: an integer if all of them are.
     Whole(Box<[Term]>),
-    /// A number made of numbers.
+    /// A number computed from numbers.
     Number(Box<[Term]>),
     /// Two numbers, texts or lists, added.
     Sum(Box<[Term; 2]>),
     /// Two numbers multiplied, or a text repeated.
     Product(Box<[Term; 2]>),
-    /// The first where something is there, else the second. Where `bool` is set, also where the first counts as false.
+    /// The first if it is set, else the second. With `bool`, also the second if the first counts as false.
     Default(Box<[Term; 2]>, bool),
     /// One of the two.
     Either(Box<[Term; 2]>),
@@ -52,7 +52,7 @@ pub(crate) enum Term {
 }
 
 impl Term {
-    /// Whether it says all of the expression: the same paths make the same value.
+    /// Returns whether it describes the expression exactly: the same paths make the same value.
     pub(crate) fn is_exact(&self) -> bool {
         match self {
             Self::Path(_) | Self::Constant(_) => true,
@@ -62,7 +62,7 @@ impl Term {
         }
     }
 
-    /// Every path that stands in it.
+    /// Visits every path in it.
     pub(crate) fn each_path<'t>(&'t self, see: &mut impl FnMut(&'t KeyPath)) {
         match self {
             Self::Unknown | Self::Constant(_) | Self::Of(_) | Self::Integer => {}
@@ -76,7 +76,7 @@ impl Term {
     }
 }
 
-/// What a lowered expression makes.
+/// Returns the term of a lowered expression.
 pub(super) fn term(tree: &Expr<'_>) -> Term {
     let names = TemplateNames::default();
     if let Some(source) = names.source(tree) {
@@ -127,7 +127,7 @@ fn constant(value: &Dyn) -> Term {
     from_dyn(value, Size::parts(1_000)).map_or(Term::Unknown, Term::Constant)
 }
 
-/// What a filter makes; `arg` is its first argument of `count`.
+/// Returns the term of a filter; `arg` is its first argument of `count`.
 fn filter(name: &str, of: &Expr<'_>, arg: Option<&CallArg<'_>>, count: usize) -> Term {
     let placed = match arg {
         Some(CallArg::Pos(value) | CallArg::Kwarg("default", value)) => Some(value),
@@ -144,7 +144,7 @@ fn filter(name: &str, of: &Expr<'_>, arg: Option<&CallArg<'_>>, count: usize) ->
         ("float", _, 0) => Term::Of(KindSet::NUMBER),
         ("abs", ..) => Term::Whole(Box::new([term(of)])),
         ("round", ..) => Term::Number(Box::new([term(of), Term::Integer])),
-        // What more arguments make of them is not followed.
+        // The effect of further arguments is not tracked.
         ("int" | "float" | "sum", ..) => Term::Unknown,
         _ => match kinds::made_by(name, KindSet::READ) {
             made @ (KindSet::TEXT | KindSet::TRUTH | KindSet::LIST) => Term::Of(made),

@@ -1,4 +1,4 @@
-//! The jinja dialect: minijinja's parser, and what we do not take over from it.
+//! The jinja dialect: minijinja's parser, without the syntax that is not supported here.
 //!
 //! Template text enters, a tree of minijinja's leaves, or mistakes with their bytes in the text.
 
@@ -17,7 +17,7 @@ const MAX_MISTAKES_REPORTED: usize = 16;
 /// Parses and checks a template.
 ///
 /// # Errors
-/// Every mistake that can be told from the ones before it.
+/// Every mistake that does not only follow from an earlier one.
 pub(super) fn checked(source: &str, vocabulary: Vocabulary) -> Result<Stmt<'_>, Vec<Mistake>> {
     let tree = parse(source).map_err(|first| and_the_rest(source, first, vocabulary))?;
     let mistakes = check::check(&tree, vocabulary);
@@ -44,7 +44,7 @@ fn and_the_rest(source: &str, first: Mistake, vocabulary: Vocabulary) -> Vec<Mis
     mistakes
 }
 
-/// The `{{ … }}` that holds a place, which can be left out without changing what the blocks around it mean.
+/// Returns the `{{ … }}` around a place, which can be left out without changing the meaning of the blocks around it.
 fn hole_around(text: &str, place: &Range<usize>) -> Option<Range<usize>> {
     let open = text[..place.start.max(2).min(text.len())].rfind("{{")?;
     let between = text.get(open + 2..place.start).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Sorts of values: what operators and filters take, and what they make.
+//! Sorts of values: the operands and results of operators and filters.
 
 use minijinja::{
     machinery::ast::{BinOpKind, CompareOpKind},
@@ -22,9 +22,9 @@ impl KindSet {
     pub(crate) const MAPPING: Self = Self(32);
     /// Any value.
     pub(crate) const ANY: Self = Self(63);
-    /// Nothing may be there.
+    /// The value may be absent.
     pub(crate) const UNSET: Self = Self(64);
-    /// A part of it is a path that is read in its own right: what it must be stands there.
+    /// A part of it is a path that is read on its own: the demand on it is reported there.
     pub(crate) const READ: Self = Self(128);
 
     pub(crate) const fn or(self, other: Self) -> Self {
@@ -35,17 +35,17 @@ impl KindSet {
         Self(self.0 & !other.0)
     }
 
-    /// Whether some sort of `other` is among these.
+    /// Returns whether some sort of `other` is among these.
     pub(crate) const fn meet(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// Whether all of these are among `other`.
+    /// Returns whether all of these are among `other`.
     pub(crate) const fn are(self, other: Self) -> bool {
         self.0 & !other.0 == 0
     }
 
-    /// Each of them by itself.
+    /// Every sort in it, alone.
     pub(crate) fn each(self) -> impl Iterator<Item = Self> {
         (0..7).map(|bit| Self(1 << bit)).filter(move |sort| self.meet(*sort))
     }
@@ -55,7 +55,7 @@ impl KindSet {
         self.0.trailing_zeros() as u8
     }
 
-    /// What it is called, where it is one.
+    /// Returns its name, if it is one sort.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::NULL => "null",
@@ -81,7 +81,7 @@ impl KindSet {
         }
     }
 
-    /// What JSON Schema calls them.
+    /// Returns the names of JSON Schema for them.
     pub(crate) fn types(self) -> Vec<&'static str> {
         let named = [
             (Self::NULL, "null"),
@@ -111,21 +111,21 @@ impl KindSet {
 /// The sorts that a use takes without fail; none where that depends on more than the sort.
 pub(crate) type Demand = KindSet;
 
-/// What can be looped over.
+/// The sorts that can be looped over.
 pub(crate) const LOOPED: Demand = KindSet::LIST.or(KindSet::MAPPING).or(KindSet::TEXT).or(KindSet::NULL);
 
-/// What `- / // %` take: a boolean counts as one or nothing there.
+/// The operands of `- / // %`: a boolean counts as one or zero there.
 pub(crate) const RECKONED: Demand = KindSet::NUMBER.or(KindSet::TRUTH);
 
-/// What has a length.
+/// The sorts with a length.
 const COUNTED: Demand = KindSet::LIST.or(KindSet::MAPPING).or(KindSet::TEXT);
 
-/// What holds something.
+/// The sorts that can contain a value.
 pub(super) const HOLDING: Demand = COUNTED;
 
 const PARTED: Demand = KindSet::LIST.or(KindSet::TEXT);
 
-/// What a filter takes; nothing where it takes anything. `more` says that it has arguments, which may reach into the items.
+/// Returns the sorts that a filter accepts; `None` if it accepts any. `more` is true if it has arguments, which may reach into the items.
 pub(super) fn taken_by(filter: &str, more: bool) -> Option<Demand> {
     Some(match filter {
         hook::USE | hook::COMPARE | hook::KEEP | hook::CONCAT | hook::MAYBE => return None,
@@ -147,7 +147,7 @@ pub(super) fn taken_by(filter: &str, more: bool) -> Option<Demand> {
     })
 }
 
-/// What a filter makes of `input`.
+/// Returns the sorts of the result of a filter over `input`.
 pub(super) fn made_by(filter: &str, input: KindSet) -> KindSet {
     match filter {
         "abs" | "round" | "int" | "float" | "length" | "count" | "sum" => KindSet::NUMBER,
@@ -167,7 +167,7 @@ pub(super) fn made_by(filter: &str, input: KindSet) -> KindSet {
     }
 }
 
-/// Filters whose items are those of what they are given.
+/// Returns whether the output of a filter consists of items of its input.
 pub(super) fn keeps_items(filter: &str) -> bool {
     matches!(
         filter,
@@ -186,11 +186,11 @@ pub(super) fn keeps_items(filter: &str) -> bool {
     )
 }
 
-/// What an operator takes on its left and on its right, where `left` and `right` are known to stand there; nothing where it takes anything.
+/// Returns the sorts that an operator accepts on its left and on its right, where `right` is a known operand; `None` for any.
 pub(super) fn taken_by_operator(op: &BinOpKind, right: Option<&Dyn>) -> (Option<Demand>, Option<Demand>) {
     match op {
         BinOpKind::Sub => (Some(RECKONED), Some(RECKONED)),
-        // What divides must not be zero.
+        // A divisor must not be zero.
         BinOpKind::Div | BinOpKind::FloorDiv | BinOpKind::Rem
             if right.is_some_and(|right| right.kind() == ValueKind::Number && right.is_true()) =>
         {
@@ -202,17 +202,17 @@ pub(super) fn taken_by_operator(op: &BinOpKind, right: Option<&Dyn>) -> (Option<
     }
 }
 
-/// What a comparison takes on its right.
+/// Returns the sorts that a comparison accepts on its right.
 pub(super) fn taken_by_comparison(op: CompareOpKind) -> Option<Demand> {
     matches!(op, CompareOpKind::In | CompareOpKind::NotIn).then_some(HOLDING)
 }
 
-/// What adding or multiplying takes on one side, where `other` stands on the other.
+/// Returns the sorts that adding or multiplying accepts on one side, where `other` is on the other.
 pub(super) fn beside(hook: &str, other: KindSet) -> Demand {
     let is = |sort: KindSet| other != KindSet::NONE && other.are(sort);
     match hook {
         _ if is(KindSet::NUMBER) => KindSet::NUMBER,
-        // A text is repeated by what is no negative number.
+        // A text is repeated by a number that is not negative.
         hook::MULTIPLY if !other.meet(KindSet::TEXT) => KindSet::NUMBER,
         hook::MULTIPLY => KindSet::NONE,
         _ if is(KindSet::TEXT) => KindSet::TEXT,
@@ -221,7 +221,7 @@ pub(super) fn beside(hook: &str, other: KindSet) -> Demand {
     }
 }
 
-/// What adding or multiplying makes, where both sides are as they must be.
+/// Returns the sorts of a sum or product of valid operands.
 pub(super) fn combined(hook: &str, left: KindSet, right: KindSet) -> KindSet {
     let is_number = |side: KindSet| side.without(KindSet::READ).are(KindSet::NUMBER);
     let (beside_right, beside_left) = (beside(hook, right), beside(hook, left));

@@ -1,4 +1,4 @@
-//! From the tree that was parsed to the tree that runs: what is undefined, and what could explode, is decided here and not by the engine.
+//! From the parsed tree to the tree that runs: undefined values, and operations that could explode, are handled here and not by the engine.
 //!
 //! The engine lets any path be unset at any depth. Each place that prints, loops over or calculates with a value asks for it with [`hook::USE`], which fails
 //! and names the author's bytes; a place that tests or guards (language 3.2) takes it as it is.
@@ -34,17 +34,17 @@ pub(super) fn compute<'s>(tree: &Stmt<'s>) -> Stmt<'s> {
     statement(tree, LoweringMode { raw: RawText::Counted, prints: false, is_compute: true })
 }
 
-/// What stands around a statement.
+/// The surroundings of a statement.
 #[derive(Clone, Copy)]
 struct LoweringMode {
     raw: RawText,
     /// Blanks are part of a text.
     prints: bool,
-    /// What is set is part of a result.
+    /// True if an assigned value is part of a result.
     is_compute: bool,
 }
 
-/// Text between the tags of a template, and who counts it.
+/// Text between the tags of a template, by its path to the output.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RawText {
     /// Goes to the output directly.
@@ -56,7 +56,7 @@ enum RawText {
 }
 
 impl LoweringMode {
-    /// The same inside of a loop.
+    /// Returns the mode inside of a loop.
     fn looped(self) -> Self {
         let raw = if self.raw == RawText::Plain { RawText::Counted } else { self.raw };
         Self { raw, ..self }
@@ -122,7 +122,7 @@ fn statement<'s>(tree: &Stmt<'s>, mode: LoweringMode) -> Stmt<'s> {
         Stmt::Set(node) if let Some(made) = namespace(&node.expr) => {
             Stmt::Set(Spanned::new(ast::Set { target: target(&node.target), expr: made }, flat(node.span())))
         }
-        // What becomes part of a result has to be there.
+        // A part of a result must be set.
         Stmt::Set(node) if mode.is_compute && is_outcome(&node.target) => {
             let value = filter(hook::KEEP, needed(&node.expr), Vec::new(), extent(&node.expr));
             Stmt::Set(Spanned::new(ast::Set { target: target(&node.target), expr: value }, flat(node.span())))
@@ -165,7 +165,7 @@ fn kept<'s>(tree: &Expr<'s>) -> Expr<'s> {
     filter(hook::KEEP, may_be_unset(tree), Vec::new(), extent(tree))
 }
 
-/// Whether an expression always has a value.
+/// Returns whether an expression always has a value.
 fn certain(tree: &Expr<'_>) -> bool {
     match tree {
         Expr::Const(_)
@@ -183,7 +183,7 @@ fn certain(tree: &Expr<'_>) -> bool {
     }
 }
 
-/// A value that may be unset: what it stands on is not asked for.
+/// Lowers a value that may be unset: the values that it is part of may be unset too.
 fn may_be_unset<'s>(tree: &Expr<'s>) -> Expr<'s> {
     let span = extent(tree);
     match tree {
@@ -239,7 +239,7 @@ fn may_be_unset<'s>(tree: &Expr<'s>) -> Expr<'s> {
                 "sort" | "dictsort" | "unique" | "min" | "max" | "groupby" => compared,
                 _ => needed,
             };
-            // What `default` falls back to matters only when it is the result.
+            // The fallback of `default` matters only when it is the result.
             let lowered = ast::Filter { name: node.name, expr: node.expr.as_ref().map(lower), args: arguments(&node.args, lower) };
             Expr::Filter(Spanned::new(lowered, span))
         }
@@ -264,7 +264,7 @@ fn may_be_unset<'s>(tree: &Expr<'s>) -> Expr<'s> {
     }
 }
 
-/// Whether the value of a name leaves a `compute` file, or is kept for one that does.
+/// Returns whether the value of a name leaves a `compute` file, or is stored for one that does.
 fn is_outcome(target: &Expr<'_>) -> bool {
     match target {
         Expr::Var(name) => OUTCOMES.contains(&name.id),
@@ -283,20 +283,20 @@ fn namespace<'s>(tree: &Expr<'s>) -> Option<Expr<'s>> {
     Some(Expr::Call(Spanned::new(ast::Call { expr: callee, args: arguments(&node.args, kept) }, span)))
 }
 
-/// A filter as it runs over this value, in the place of what its author wrote there.
+/// Returns a filter as it runs over this value, in place of its author's input.
 pub(super) fn filter_over<'s>(node: &Spanned<ast::Filter<'s>>, value: Dyn) -> Expr<'s> {
     let span = flat(node.span());
     let lowered = ast::Filter { name: node.name, expr: Some(constant(value, span)), args: arguments(&node.args, may_be_unset) };
     Expr::Filter(Spanned::new(lowered, span))
 }
 
-/// A test as it runs over this value, in the place of what its author wrote there.
+/// Returns a test as it runs over this value, in place of its author's input.
 pub(super) fn test_over<'s>(node: &Spanned<ast::Test<'s>>, value: Dyn) -> Expr<'s> {
     let span = flat(node.span());
     Expr::Test(Spanned::new(ast::Test { name: node.name, expr: constant(value, span), args: arguments(&node.args, may_be_unset) }, span))
 }
 
-/// A number with a sign, so that whoever reads the tree meets one constant.
+/// Returns a number with a sign, so that readers of the tree see one constant.
 fn negated(tree: &Expr<'_>) -> Option<Dyn> {
     let Expr::Const(node) = tree else { return None };
     if node.value.kind() != ValueKind::Number {
@@ -335,7 +335,7 @@ fn target<'s>(tree: &Expr<'s>) -> Expr<'s> {
     }
 }
 
-/// Whether the value is `… | optional`, in one of its branches at least.
+/// Returns whether the value is `… | optional`, in one of its branches at least.
 fn ends_in_optional(tree: &Expr<'_>) -> bool {
     match tree {
         Expr::Filter(node) => node.name == "optional",
@@ -344,7 +344,7 @@ fn ends_in_optional(tree: &Expr<'_>) -> bool {
     }
 }
 
-/// Whether an expression is a masked `{{secret:name}}`.
+/// Returns whether an expression is a masked `{{secret:name}}`.
 pub(super) fn is_secret(tree: &Expr<'_>) -> bool {
     matches!(tree, Expr::Var(node) if super::secret::is_masked(node.id))
 }

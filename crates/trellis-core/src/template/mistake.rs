@@ -47,7 +47,7 @@ impl Mistake {
         self
     }
 
-    /// Asks whether `near` was meant in its place.
+    /// Suggests `near` in its place.
     pub(super) fn meant(mut self, near: Option<Near<'_>>) -> Self {
         self.help = near.map(Near::question).or(self.help);
         self.rename = near.filter(|near| near.is_only).map(|near| near.name.to_owned());
@@ -60,7 +60,7 @@ pub(super) fn report(mistakes: Vec<Mistake>, map: &SourceMap, report: &mut Repor
     for mistake in mistakes {
         let (span, length) = (map.span(mistake.place.clone()), mistake.place.len());
         let mut found = Diagnostic::new(mistake.code, &report.path, span, mistake.message).help_maybe(mistake.help);
-        // Where the text was rewritten by escapes, the bytes of a name in it are not known.
+        // If escapes changed the text, the bytes of a name in it are unknown.
         if let Some(name) = mistake.rename.filter(|_| span.range().len() == length && !matches!(map, SourceMap::Whole(_))) {
             found = found.rename(span, &name);
         }

@@ -8,7 +8,7 @@
 //!       └─ jinja or go: parsed ─ check ─ … first use … ─ lower ─ machine ──▶ text or value
 //! ```
 //!
-//! **Invariant:** a body without `{` never meets the template engine, and what was interpolated is never interpolated again.
+//! **Invariant:** a body without `{` never reaches the template engine, and interpolated text is never interpolated again.
 
 mod bridge;
 pub mod builtins;
@@ -72,9 +72,9 @@ use crate::{
     span::{SourceMap, Span},
 };
 
-/// What is said of a Go template where Jinja's belong; the compiler says it once for each graph.
+/// The message about a Go template in a place for Jinja; the compiler reports it once for each graph.
 pub(crate) const GO_TEMPLATE: &str = "this is a Go template";
-/// The same of several.
+/// The message about several of them.
 pub(crate) const GO_TEMPLATES: &str = "these are Go templates";
 const SET_GO: &str = "set `templates: go` in trellis.yaml or run `trellis migrate`";
 
@@ -90,7 +90,7 @@ pub enum Dialect {
     Legacy,
 }
 
-/// A text with holes. Cheap to clone: clones share what was prepared.
+/// A text with holes. Cheap to clone: clones share its preparation.
 #[derive(Clone)]
 pub struct Template {
     inner: Arc<TemplateInner>,
@@ -102,11 +102,11 @@ struct TemplateInner {
     body: Body,
 }
 
-/// What the author wrote.
+/// The text of the author.
 #[derive(Clone)]
 enum Text {
     Own(Arc<str>),
-    /// A part of a file, which is kept anyway.
+    /// A part of a file, which is stored anyway.
     Part(Arc<str>, Span),
 }
 
@@ -138,12 +138,12 @@ enum Body {
     Broken,
 }
 
-/// What a text is parsed for.
+/// The purpose for which a text is parsed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purpose {
     /// A body or message.
     Text,
-    /// A value, which may keep its type.
+    /// A value, which may retain its type.
     Value,
     /// A value of arguments, which may also hold secrets.
     Argument,
@@ -151,22 +151,22 @@ enum Purpose {
     Pieces,
 }
 
-/// A use of a path in a template; it fails where nothing is there.
+/// A use of a path in a template; it fails if the path is not set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Read {
     /// The path.
     pub path: KeyPath,
-    /// Where it stands in the author's file.
+    /// Its span in the author's file.
     pub span: Span,
-    /// What must hold for it to be met; empty where it always is.
+    /// The tests under which it is reached; empty if it always is.
     pub when: Box<[GuardedTest]>,
-    /// Whether it goes on below the path, into what nothing is known of.
+    /// True if it continues below the path, into unknown values.
     pub deep: bool,
-    /// What the value must be, beside being there.
+    /// The demand on the value, in addition to its presence.
     pub(crate) demand: Option<Demand>,
 }
 
-/// A [`Read`] as it stands in its template: nothing is copied before somebody asks where it is.
+/// A [`Read`] as its template has it: nothing is copied before its place is needed.
 #[derive(Clone, Copy)]
 pub(crate) struct Used<'t> {
     pub(crate) path: &'t KeyPath,
@@ -174,7 +174,7 @@ pub(crate) struct Used<'t> {
     pub(crate) inside: &'t [ElementStep],
     pub(crate) deep: bool,
     pub(crate) demand: Option<Demand>,
-    /// Whether it only says that something is used of which nothing is known.
+    /// True if it only marks an unchecked use.
     pub(crate) blind: bool,
     /// The calculation that it is, whose parts have to go together.
     pub(crate) calculation: Option<&'t Arc<Calculation>>,
@@ -183,7 +183,7 @@ pub(crate) struct Used<'t> {
 }
 
 impl Used<'_> {
-    /// Where it stands in the author's file.
+    /// Returns its span in the author's file.
     pub(crate) fn span(&self) -> Span {
         self.map.span(self.place.clone())
     }
@@ -201,13 +201,13 @@ pub struct RenderLimits {
 /// Instructions of one rendered template where a project sets no other bound.
 pub const DEFAULT_FUEL: u64 = 1_000_000;
 
-/// Why a template could not be rendered: a failure of the step, never a panic.
+/// The reason why a template could not be rendered: a failure of the step, never a panic.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct TemplateError {
     /// One line: "`order.total` is not set".
     pub message: String,
-    /// Where in the author's file, if known.
+    /// The span in the author's file, if known.
     pub span: Option<Span>,
 }
 
@@ -225,7 +225,7 @@ fn expose(text: &str, found: Vec<secret::UsedSecret>, map: &SourceMap, report: &
 }
 
 impl Template {
-    /// A text without holes, whatever it contains.
+    /// A text without holes, with any content.
     pub fn literal(text: impl Into<Arc<str>>) -> Self {
         Self::with(Text::Own(text.into()), &SourceMap::Slice(0), Body::Literal)
     }
@@ -233,24 +233,24 @@ impl Template {
     /// Parses the body of a Markdown file, as [`Template::parse`] does.
     pub(crate) fn body(file: &Arc<str>, span: Span, dialect: Dialect, report: &mut Report) -> Self {
         if !segments::has_brace(&file[span.range()]) {
-            // It is shown as it is, so it is kept ready to be shown.
+            // It is shown verbatim, so it is stored ready to be shown.
             return Self::literal(&file[span.range()]);
         }
         Self::parse_with(Text::Part(Arc::clone(file), span), &SourceMap::Slice(span.start), dialect, Purpose::Text, report).0
     }
 
-    /// Parses a body or message and reports `template-syntax`, `unknown-filter`, `secret-exposed`; what is broken renders as nothing.
-    /// `map` says where the bytes of `text` stand in the file.
+    /// Parses a body or message and reports `template-syntax`, `unknown-filter`, `secret-exposed`; a broken one renders as an empty text.
+    /// `map` gives the places of the bytes of `text` in the file.
     pub fn parse(text: &str, map: &SourceMap, dialect: Dialect, report: &mut Report) -> Self {
         Self::parse_with(Text::Own(text.into()), map, dialect, Purpose::Text, report).0
     }
 
-    /// Whether it has no holes.
+    /// Returns whether it has no holes.
     pub fn is_literal(&self) -> bool {
         matches!(self.inner.body, Body::Literal)
     }
 
-    /// Whether it could not be read, which was reported.
+    /// Returns whether it could not be read, which was reported.
     pub(crate) fn is_broken(&self) -> bool {
         matches!(self.inner.body, Body::Broken)
     }
@@ -260,7 +260,7 @@ impl Template {
         &self.inner.text
     }
 
-    /// The same, to be kept.
+    /// Returns the text of the author, shared.
     pub(crate) fn shared_text(&self) -> Arc<str> {
         self.inner.text.shared()
     }
@@ -276,7 +276,8 @@ impl Template {
         self.render_with(scope, limits, |_, _| {}).map(Arc::from)
     }
 
-    /// Every path that rendering uses, in order, with what decides whether it is met; what a guard takes as it is is none of them.
+    /// Returns every path that rendering uses, in order, with the tests that decide whether it is reached; a path that a guard accepts
+    /// unset is none of them.
     pub fn reads(&self) -> Vec<Read> {
         let mut reads = Vec::new();
         self.each_use(&mut |used| {
@@ -289,7 +290,7 @@ impl Template {
         reads
     }
 
-    /// The same without copies.
+    /// Visits every use, without copies.
     pub(crate) fn each_use<'t>(&'t self, see: &mut impl FnMut(Used<'t>)) {
         let map = &self.inner.map;
         match &self.inner.body {
@@ -329,7 +330,7 @@ impl Template {
         }
     }
 
-    /// Parses a text, and says whether it is exactly one `{{ expression }}`.
+    /// Parses a text, and returns whether it is exactly one `{{ expression }}`.
     fn parse_with(whole: Text, map: &SourceMap, dialect: Dialect, used: Purpose, report: &mut Report) -> (Self, bool) {
         let text = &*whole;
         if !segments::has_brace(text) {
@@ -369,7 +370,7 @@ impl Template {
         match read {
             Ok((engine, sole)) => (Self::with(whole, map, Body::Engine(Box::new(engine))), sole),
             Err(mistakes) => {
-                // One finding says more than one for each action would.
+                // One finding is clearer than one for each action.
                 let first = mistakes.first().filter(|_| dialect == Dialect::Jinja && dialects::reads_as_go(text));
                 match first.map(|first| first.place.clone()) {
                     Some(place) => mistake::report(vec![Mistake::syntax(place, GO_TEMPLATE).help(SET_GO)], map, report),

@@ -1,4 +1,4 @@
-//! How deep a template nests, measured on its tokens before any parser recurses over them.
+//! The nesting depth of a template, measured on its tokens before any parser recurses over them.
 //!
 //! **Invariant:** a template that passes is parsed, checked, prepared, run and dropped within a 2 MiB stack.
 
@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use minijinja::machinery::{Token, tokenize};
 
-/// How many operators, dots, calls, brackets and `elif` may hang on one another.
+/// The number of operators, dots, calls, brackets and `elif` that may be nested.
 pub(super) const MAX_NESTING: usize = 100;
 
 /// The place where `source` nests too deeply, if it does.
@@ -20,7 +20,7 @@ pub(super) fn too_deep(source: &str) -> Option<Range<usize>> {
     let mut opens = false;
     for token in tokenize(source, false, super::delimiters::syntax()) {
         let Ok((token, span)) = token else {
-            // The parser meets the same mistake and says more about it.
+            // The parser meets the same mistake and reports it with more detail.
             return None;
         };
         let keyword = opens;

@@ -30,7 +30,7 @@ pub fn number(expression: &str) -> Result<Value, TemplateError> {
     if expression.trim().is_empty() {
         return Err(error("the expression is empty", None));
     }
-    // Nothing of these is part of a number, and some would end the template around it.
+    // None of these is part of a number, and some would end the template around it.
     let foreign =
         [('^', "`^` is no operator: write `**` for a power"), ('"', TEXTS), ('\'', TEXTS), ('{', LISTS), ('[', LISTS), ('}', LISTS)];
     for (char, message) in foreign {
@@ -67,7 +67,7 @@ fn refused(mistake: Mistake) -> TemplateError {
     error(mistake.message(), Some(shifted))
 }
 
-/// The same expression, in which the number of each step is held to its bounds.
+/// Returns the expression with a check of the bounds of each intermediate number.
 fn bounded<'s>(tree: &Expr<'s>) -> Result<Expr<'s>, Mistake> {
     let span = lower::extent(tree);
     let held = |made: Expr<'s>| Expr::Filter(Spanned::new(ast::Filter { name: hook::FITS, expr: Some(made), args: Vec::new() }, span));

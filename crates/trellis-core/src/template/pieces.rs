@@ -1,4 +1,4 @@
-//! Templates that are rendered in pieces: a host encodes what was filled in, and leaves the author's own text as it is (world 9.11).
+//! Templates that are rendered in pieces: a host encodes the values of holes, and leaves the author's own text as it is (world 9.11).
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ impl Template {
         Self::parse_with(Text::Own(text.into()), map, Dialect::Jinja, Purpose::Pieces, report).0
     }
 
-    /// Returns the pieces as written, so that a host can check where holes stand before anything runs. A block (`{% if %}`) is one hole.
+    /// Returns the pieces as written, so that a host can check the places of holes before anything runs. A block (`{% if %}`) is one hole.
     pub fn pieces(&self) -> Vec<TemplatePiece<'_>> {
         let (inner, text) = (&*self.inner, self.text());
         match &inner.body {
@@ -70,7 +70,7 @@ impl Template {
                 for child in &tree.children {
                     let span = match child {
                         Stmt::EmitRaw(node) => {
-                            // The bytes are those of the author's text: a secret is masked by as many.
+                            // The bytes are those of the author's text: the mask of a secret has the same length.
                             let start = node.raw.as_ptr() as usize - source.as_ptr() as usize;
                             pieces.push(TemplatePiece::Text(&text[start..start + node.raw.len()]));
                             continue;
@@ -138,7 +138,7 @@ impl RenderedPiece {
     }
 }
 
-/// Tells if a text has a hole that is no secret.
+/// Returns whether a text has a hole that is no secret.
 pub(crate) fn has_hole(text: &str) -> bool {
     let found = secret::find(text, Dialect::Legacy);
     let mut from = 0;

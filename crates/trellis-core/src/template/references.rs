@@ -1,7 +1,7 @@
-//! Every path that a template names, with its place: for whoever shows, follows or renames it.
+//! Every path that a template names, with its place: for tools that show, follow or rename it.
 //!
-//! It reads the tags of the text alone, so that it also finds the paths of a template that is half written. [`Template::reads`] says which
-//! paths rendering needs; here guarded paths count too, and names that the template gives itself do not.
+//! It reads the tags of the text alone, so that it also finds the paths of an incomplete template. [`Template::reads`] lists the paths that
+//! rendering needs; here guarded paths count too, and names that the template itself binds do not.
 
 use std::ops::Range;
 
@@ -122,11 +122,11 @@ enum Before {
     Other,
 }
 
-/// What stands between the braces of a tag.
+/// A reader of the text between the braces of a tag.
 struct TagReader<'t> {
     text: &'t str,
     at: usize,
-    /// Where the tag stands in its template.
+    /// The offset of the tag in its template.
     offset: usize,
     before: Before,
 }
@@ -171,7 +171,7 @@ impl TagReader<'_> {
         self.text[at..].starts_with(|char: char| char.is_alphabetic() || char == '_')
     }
 
-    /// Returns true if what stands before is something that a dot goes on from.
+    /// Returns true if the text before is one that a dot continues.
     fn continues(&self) -> bool {
         self.text[..self.at].ends_with(|char: char| char.is_alphanumeric() || matches!(char, '_' | ')' | ']' | '"' | '\''))
     }
@@ -289,7 +289,7 @@ mod tests {
         }
     }
 
-    /// Whatever rendering reads is named.
+    /// Every read of a rendering is a reference.
     #[test]
     fn reads_are_references() {
         for text in [
@@ -308,7 +308,7 @@ mod tests {
                         && reference.span.end <= read.span.end
                         || reference.span == read.span
                 };
-                // Names that the template gives stand for a path that is written elsewhere.
+                // A name that the template gives refers to a path that is written elsewhere.
                 let is_alias = !text[read.span.start as usize - 10..].starts_with(&**read.path.root());
                 assert!(is_alias || references.iter().any(is_named), "{read:?} in {text}");
             }

@@ -18,7 +18,7 @@ pub(super) struct UsedSecret {
     pub(super) name: Range<usize>,
 }
 
-/// Every use in `text`, in order; what a jinja template says in comments and `raw` blocks is none.
+/// Returns every use in `text`, in order; text in comments and `raw` blocks of a jinja template is none.
 pub(super) fn find(text: &str, dialect: Dialect) -> Vec<UsedSecret> {
     let mut found: Vec<_> = openings(text).filter_map(|start| at(text, start)).collect();
     if dialect == Dialect::Jinja && !found.is_empty() {
@@ -28,7 +28,7 @@ pub(super) fn find(text: &str, dialect: Dialect) -> Vec<UsedSecret> {
     found
 }
 
-/// Where each `{{` begins, from left to right.
+/// Returns the begin of each `{{`, from left to right.
 fn openings(text: &str) -> impl Iterator<Item = usize> {
     let bytes = text.as_bytes();
     let mut from = 0;
@@ -44,7 +44,7 @@ fn openings(text: &str) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The bytes of every tag; what cannot be read is taken for one, so that no secret slips through.
+/// The bytes of every tag; an unreadable part counts as one, so that no secret is missed.
 fn tags(text: &str) -> Vec<Range<usize>> {
     let mut tags = Vec::new();
     let mut open = None;
@@ -73,7 +73,7 @@ fn at(text: &str, start: usize) -> Option<UsedSecret> {
     (length > 0).then(|| UsedSecret { place: start..text.len() - after.len(), name: name..name + length })
 }
 
-/// The letter that stands for `t:` in a masked text; it takes as many bytes.
+/// The letter that replaces `t:` in a masked text; it has the same number of bytes.
 const SEAL: char = 'ǃ';
 
 /// `text` with each secret as a variable of the same length that no author can mean, for the dialects that parse it.
@@ -92,7 +92,7 @@ pub(super) fn mask(text: &str, found: &[UsedSecret]) -> String {
     masked
 }
 
-/// Whether a variable is a masked secret.
+/// Returns whether a variable is a masked secret.
 pub(super) fn is_masked(name: &str) -> bool {
     name.strip_prefix("secre").is_some_and(|rest| rest.starts_with(SEAL))
 }

@@ -18,9 +18,9 @@ pub(super) enum SegmentPiece {
     Secret(Range<usize>),
 }
 
-/// Why a path could not be read.
+/// The reason why a path could not be read.
 pub(super) enum Unreadable {
-    /// Nothing is there.
+    /// It has no value.
     Unset(Range<usize>),
     /// The text is longer than the bound.
     TooLong,
@@ -29,7 +29,7 @@ pub(super) enum Unreadable {
 /// Words that the jinja dialect takes for values or keywords.
 const WORDS: &[&str] = &["true", "True", "false", "False", "none", "None", "loop", "self", "not", "if", "else", "and", "or", "in", "is"];
 
-/// The pieces of a template in the jinja or Go dialect (`dots` in front of paths), or nothing where it needs more than this.
+/// The pieces of a template in the jinja or Go dialect (`dots` in front of paths), or `None` if it needs the engine.
 pub(super) fn split(text: &str, dots: bool, secrets: &[UsedSecret]) -> Option<Vec<SegmentPiece>> {
     let mut pieces = Vec::new();
     let mut from = 0;
@@ -56,7 +56,7 @@ pub(super) fn split(text: &str, dots: bool, secrets: &[UsedSecret]) -> Option<Ve
     Some(pieces)
 }
 
-/// Where the first `}}` begins.
+/// Returns the begin of the first `}}`.
 fn closing(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     memchr_iter(b'}', bytes).find(|at| bytes.get(at + 1) == Some(&b'}'))
@@ -66,7 +66,7 @@ fn secret_at(secrets: &[UsedSecret], open: usize) -> Option<SegmentPiece> {
     secrets.iter().find(|found| found.place.start == open).map(|found| SegmentPiece::Secret(found.name.clone()))
 }
 
-/// A path of ASCII names without indexes: what both the engine and [`KeyPath`] read alike.
+/// A path of ASCII names without indexes, which the engine and [`KeyPath`] read alike.
 fn plain_path(text: &str, range: Range<usize>, dots: bool) -> Option<SegmentPiece> {
     let inner = trimmed(text, range);
     let mut written = &text[inner.clone()];
@@ -88,7 +88,7 @@ fn plain_path(text: &str, range: Range<usize>, dots: bool) -> Option<SegmentPiec
 /// The pieces of a template in the legacy dialect. `{{` without `}}` is text.
 ///
 /// # Errors
-/// What stands between the braces is no key.
+/// The text between the braces is no key.
 pub(super) fn split_legacy(text: &str, secrets: &[UsedSecret]) -> Result<Vec<SegmentPiece>, Vec<Mistake>> {
     let mut pieces = Vec::new();
     let mut mistakes = Vec::new();
@@ -154,7 +154,7 @@ pub(super) fn render(
     Ok(out)
 }
 
-/// What an author wrote, fit for a message of one line.
+/// Returns the text of an author, fit for a message of one line.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(60).collect()
 }

@@ -18,7 +18,7 @@ pub enum Shape {
     Literal(Value),
     /// A string that is not exactly one `{{ expression }}`: becomes text.
     Text(Template),
-    /// A string that is exactly one `{{ expression }}`: keeps its type, or leaves its key out (`optional`).
+    /// A string that is exactly one `{{ expression }}`: retains its type, or leaves its key out (`optional`).
     Expression(Expression),
     /// A list of shapes.
     List(Vec<Spanned<Shape>>),
@@ -33,8 +33,8 @@ pub struct Expression {
 }
 
 impl Shape {
-    /// Parses one string of `args`, `set`, `output` …: exactly one `{{ expression }}` keeps its type (language 3.3).
-    /// `secrets` says whether `{{secret:name}}` is allowed here: in arguments only (language 3.6).
+    /// Parses one string of `args`, `set`, `output` …: exactly one `{{ expression }}` retains its type (language 3.3). `secrets` is true if
+    /// `{{secret:name}}` is allowed here: in arguments only (language 3.6).
     pub fn parse(text: &str, map: &SourceMap, dialect: Dialect, secrets: bool, report: &mut Report) -> Self {
         let (template, sole) =
             Template::parse_with(Text::Own(text.into()), map, dialect, if secrets { Purpose::Argument } else { Purpose::Value }, report);
@@ -45,8 +45,8 @@ impl Shape {
         }
     }
 
-    /// Evaluates to a value; `None` when the whole shape is `{{ x | optional }}` and `x` is undefined.
-    /// Secrets met on the way are left out of the text and pushed onto `secrets` with their place.
+    /// Evaluates to a value; `None` when the whole shape is `{{ x | optional }}` and `x` is undefined. Secrets are left out of the text and
+    /// pushed onto `secrets` with their place.
     ///
     /// # Errors
     /// As [`Template::render`].
@@ -62,7 +62,7 @@ impl Shape {
         }
     }
 
-    /// Every path that evaluating it uses, as [`Template::reads`] says.
+    /// Every path that evaluation uses, as in [`Template::reads`].
     pub fn reads(&self) -> Vec<Read> {
         match self {
             Self::Literal(_) => Vec::new(),
@@ -72,7 +72,7 @@ impl Shape {
         }
     }
 
-    /// Every path that it names, as [`Template::references`] says.
+    /// Every path that the shape names, as in [`Template::references`].
     pub fn references(&self) -> Vec<Reference> {
         match self {
             Self::Literal(_) => Vec::new(),
@@ -167,7 +167,7 @@ impl Expression {
         self.template.text()
     }
 
-    /// The path that it is, if it is nothing else, and whether it leaves its key out where nothing is there.
+    /// The path of an expression that is only a path, and whether its key is left out if the path is not set.
     pub fn path(&self) -> Option<(&KeyPath, bool)> {
         match &self.template.inner.body {
             Body::Pieces(pieces) => match &**pieces {
@@ -182,12 +182,12 @@ impl Expression {
         }
     }
 
-    /// Whether it may leave its key out.
+    /// Returns whether it may leave its key out.
     pub fn is_optional(&self) -> bool {
         matches!(&self.template.inner.body, Body::Engine(engine) if engine.path().1)
     }
 
-    /// What it makes, where it is no path.
+    /// Returns the term of its value, if it is no path.
     pub(crate) fn made(&self) -> &Term {
         match &self.template.inner.body {
             Body::Engine(engine) => engine.made().unwrap_or(&Term::Unknown),

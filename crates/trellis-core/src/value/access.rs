@@ -1,4 +1,4 @@
-//! Looking into values: what one is, and what stands inside.
+//! Access to values: their kinds and their parts.
 
 use super::Value;
 
@@ -39,7 +39,7 @@ impl Value {
         }
     }
 
-    /// Whether it is null.
+    /// Returns whether it is null.
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }

@@ -1,8 +1,8 @@
-//! Whether two values are alike, without recursing on their depth.
+//! Comparison of two values, without recursing on their depth.
 
 use super::Value;
 
-/// Whether two values are alike where `same` says so of what is neither list nor mapping.
+/// Returns whether two values are alike, where `same` compares values that are neither list nor mapping.
 pub(super) fn alike(one: &Value, other: &Value, same: fn(&Value, &Value) -> bool) -> bool {
     let mut open = Vec::new();
     let mut pair = Some((one, other));
@@ -25,7 +25,7 @@ pub(super) fn alike(one: &Value, other: &Value, same: fn(&Value, &Value) -> bool
     true
 }
 
-/// Whether two parts are alike; lists and mappings wait.
+/// Returns whether two parts are alike; lists and mappings are queued.
 fn is_same<'v>(one: &'v Value, other: &'v Value, same: fn(&Value, &Value) -> bool, open: &mut Vec<(&'v Value, &'v Value)>) -> bool {
     if one.is_nested() && other.is_nested() {
         open.push((one, other));

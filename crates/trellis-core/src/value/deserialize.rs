@@ -14,10 +14,10 @@ use serde::{
 use super::Segment;
 use super::{ConvertError, Key, Value, key::KeyDeserializer};
 
-/// Reads a value as a Rust type, which may borrow from it. What [`to_value`](super::to_value) makes is read back.
+/// Reads a value as a Rust type, which may borrow from it. It reads every result of [`to_value`](super::to_value) back.
 ///
 /// # Errors
-/// The value is not what the type takes. The error names the place.
+/// The value does not fit the type. The error names the place.
 ///
 /// ```
 /// use trellis_core::{Value, value::from_value};
@@ -135,7 +135,7 @@ impl<'v> Deserializer<'v> for &'v Value {
     }
 }
 
-/// What a visitor made, unless it left something over.
+/// Returns the result of a visitor, unless it left entries over.
 fn all_taken<T>(taken: T, len: usize, left: usize) -> Result<T, ConvertError> {
     if left == 0 { Ok(taken) } else { Err(ConvertError::invalid_length(len, &&*format!("{} of them", len - left))) }
 }

@@ -3,7 +3,7 @@
 use super::{Key, Mapping, Value};
 
 impl Mapping {
-    /// Takes `key` out and returns what was there; the price is the mapping's width.
+    /// Removes `key` and returns its value, in time linear in the mapping's width.
     ///
     /// ```
     /// use trellis_core::{Mapping, Value};

@@ -1,4 +1,4 @@
-//! What stands in the way between a value and a Rust type, with its place.
+//! Mismatches between a value and a Rust type, with their place.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{de, ser};
 
 use super::Segment;
 
-/// Why a Rust value is no [`Value`](super::Value), or a value is not what a Rust type takes.
+/// The reason why a Rust value is no [`Value`](super::Value), or a value does not fit a Rust type.
 ///
 /// It prints as one line that begins with the place, such as ``at `items.0.price`: a number must be finite, not NaN``.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,19 +32,19 @@ impl ConvertError {
         Self::new(format!("a number must be finite, not {number}"))
     }
 
-    /// The same one step further out.
+    /// Adds one step further out to its place.
     pub(super) fn within(mut self, segment: Segment) -> Self {
         self.0.path.push(segment);
         self
     }
 
-    /// Where in the value it stands, dotted and with list indexes, such as `items.0.price`; empty for the value itself.
+    /// Returns its place in the value, dotted and with list indexes, such as `items.0.price`; empty for the value itself.
     pub fn path(&self) -> String {
         let segments: Vec<_> = self.0.path.iter().rev().map(ToString::to_string).collect();
         segments.join(".")
     }
 
-    /// What is wrong there.
+    /// Returns the description of the mismatch.
     pub fn message(&self) -> &str {
         &self.0.message
     }

@@ -1,6 +1,6 @@
 //! Values to JSON and back, exactly.
 //!
-//! **Invariant:** an integer that 64 bits cannot hold is refused, never rounded; a key that stands twice is an error.
+//! **Invariant:** an integer that 64 bits cannot hold is refused, never rounded; a repeated key is an error.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -70,7 +70,7 @@ enum OpenContainer<'v> {
 }
 
 impl<'v> OpenContainer<'v> {
-    /// The next part, with what stands before it; behind the last one the bracket.
+    /// Returns the next part, after writing the text before it; after the last one, writes the bracket.
     fn next(&mut self, into: &mut Vec<u8>) -> Option<&'v Value> {
         let is_first = matches!(into.last(), Some(b'[' | b'{'));
         let (part, bracket) = match self {
@@ -104,12 +104,12 @@ fn readable<E: serde::ser::Error>(value: &Value) -> Result<(), E> {
     }
 }
 
-/// Reads an optional value that is there, null included: `Option` alone would take a stored null for an absent value.
+/// Reads an optional value that is present, null included: `Option` alone would take a stored null for an absent value.
 pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
 
-/// Why a text is no JSON value.
+/// The reason why a text is no JSON value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct JsonError(String);

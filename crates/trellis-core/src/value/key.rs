@@ -1,4 +1,4 @@
-//! Keys of maps, which are text in a value whatever they are in Rust.
+//! Keys of maps, which are text in a value for every Rust type.
 
 use std::fmt::Display;
 
@@ -134,7 +134,7 @@ impl Serializer for KeySerializer {
     }
 }
 
-/// Reads a key as what the Rust type has for a key: a number or a boolean may be one.
+/// Reads a key as the key of a Rust type: a number or a boolean may be one.
 pub(super) struct KeyDeserializer<'v>(pub(super) &'v str);
 
 macro_rules! parse_keys {

@@ -1,11 +1,11 @@
 //! Lists that are cheap to clone and cheap to append to, also where several states hold them.
 //!
 //! ```text
-//! front                          what the list was made of at once; never changed while it is shared
-//! back ── blocks ── tail         what was appended: full blocks in a persistent vector, then fewer items than a block
+//! front                          the items it was created with; never changed while it is shared
+//! back ── blocks ── tail         appended items: full blocks in a persistent vector, then fewer items than a block
 //! ```
 //!
-//! An append to a list that others hold copies the tail, at most [`BLOCK`] items, and once in a block the way to it.
+//! An append to a shared list copies the tail, at most [`BLOCK`] items, and once per block the path to it.
 //!
 //! **Invariant:** a block is full, and only the last items are in the tail.
 
@@ -36,17 +36,17 @@ pub struct List {
     back: Option<Arc<Back>>,
 }
 
-/// Values that stand side by side.
+/// Values in one array.
 #[derive(Clone, Default)]
 struct Run {
     items: Vec<Value>,
     parts: OnceLock<PartSizes>,
 }
 
-/// What was appended to a list.
+/// The items that were appended to a list.
 #[derive(Clone, Default)]
 struct Back {
-    /// Counted, so that who lets go of them knows whether others hold them.
+    /// Reference-counted, so that a release can tell whether others share them.
     blocks: Option<Arc<VectorSync<Arc<Run>>>>,
     tail: Vec<Value>,
     parts: PartSizes,
@@ -58,12 +58,12 @@ impl List {
         Self::default()
     }
 
-    /// How many items there are.
+    /// Returns the number of items.
     pub fn len(&self) -> usize {
         self.front.items.len() + self.back.as_ref().map_or(0, |back| back.blocks() * BLOCK + back.tail.len())
     }
 
-    /// Whether there is no item.
+    /// Returns whether there is no item.
     pub fn is_empty(&self) -> bool {
         self.front.items.is_empty() && self.back.is_none()
     }
@@ -127,7 +127,7 @@ impl List {
         &mut front.items
     }
 
-    /// Whether both are the same list in memory.
+    /// Returns whether both are the same list in memory.
     pub(super) fn is_shared(&self, other: &Self) -> bool {
         let is_same_back = match (&self.back, &other.back) {
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),
@@ -149,7 +149,7 @@ impl List {
         });
     }
 
-    /// Takes out the lists and mappings that nobody else holds.
+    /// Takes out the lists and mappings that are not shared.
     pub(super) fn unpack(self, into: &mut Vec<Value>) {
         if let Some(mut front) = Arc::into_inner(self.front) {
             unpack(&mut front.items, into);

@@ -35,7 +35,7 @@ impl Mapping {
         self.0.entries.get(key)
     }
 
-    /// Whether `key` is there.
+    /// Returns whether `key` is present.
     pub fn contains(&self, key: &str) -> bool {
         self.0.entries.contains_key(key)
     }
@@ -70,17 +70,17 @@ impl Mapping {
         self.0.entries.keys()
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.0.entries.len()
     }
 
-    /// Whether there is no entry.
+    /// Returns whether there is no entry.
     pub fn is_empty(&self) -> bool {
         self.0.entries.is_empty()
     }
 
-    /// Whether both are the same mapping in memory.
+    /// Returns whether both are the same mapping in memory.
     pub(super) fn is_shared(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -97,7 +97,7 @@ impl Mapping {
         });
     }
 
-    /// Takes out the lists and mappings that nobody else holds.
+    /// Takes out the lists and mappings that are not shared.
     pub(super) fn unpack(self, into: &mut Vec<Value>) {
         if let Some(mut entries) = Arc::into_inner(self.0) {
             entries.unpack(into);

@@ -1,24 +1,24 @@
-//! How large a value is, and how deeply it is nested.
+//! The size of a value, and the depth of its nesting.
 //!
 //! ```text
 //! scalar ─────────────▶ Measure        at once
-//! list, mapping ──────▶ Measure        the sum of its parts, looked at once and kept with them
+//! list, mapping ──────▶ Measure        the sum of its parts, measured once and stored with them
 //! ```
 //!
-//! **Invariant:** nothing here recurses on the depth of a value, and what lists and mappings share is looked at once.
+//! **Invariant:** no function here recurses on the depth of a value, and shared parts of lists and mappings are measured once.
 
 use super::Value;
 
-/// How large a value is, and how deeply it is nested.
+/// The size of a value, and the depth of its nesting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Measure {
-    /// Bytes as compact JSON; what JSON escapes in a text counts as what it stands for.
+    /// Bytes as compact JSON; a character that JSON escapes in a text counts as itself.
     pub(crate) size: u64,
     /// Levels of lists and mappings: 0 for a text, 1 for `[]`, 2 for `[{}]`.
     pub(crate) depth: u32,
 }
 
-/// The sum of what stands in a list or a mapping.
+/// The sum over the parts of a list or a mapping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PartSizes {
     /// Bytes with one comma each, and of a mapping with the keys.
@@ -37,7 +37,7 @@ impl PartSizes {
         self.add(entry(key, part));
     }
 
-    /// The sum once an entry was set. The depth never falls: where the deepest entry gave way, the parts must be looked at again.
+    /// Returns the sum after an entry was set. The depth never falls: if the deepest entry was replaced, the parts must be measured again.
     pub(crate) fn with_entry(mut self, key: &str, before: Option<Measure>, after: Measure) -> Self {
         if let Some(before) = before {
             self.bytes = self.bytes.saturating_sub(entry(key, before).size + 1);
@@ -46,7 +46,7 @@ impl PartSizes {
         self
     }
 
-    /// Whether a part that gives way to another may have been the deepest.
+    /// Returns whether a replaced part may have been the deepest.
     pub(super) fn may_fall(self, before: Measure, after: Measure) -> bool {
         before.depth == self.depth && after.depth < before.depth
     }
@@ -68,12 +68,12 @@ fn entry(key: &str, part: Measure) -> Measure {
 }
 
 impl Value {
-    /// Bytes of the value as compact JSON; what JSON escapes in a text counts as what it stands for. A list or mapping is looked at once.
+    /// Returns the bytes of the value as compact JSON; a character that JSON escapes in a text counts as itself. A list or mapping is measured once.
     pub fn size(&self) -> u64 {
         self.measure().size
     }
 
-    /// Levels of lists and mappings: 0 for a text, 1 for `[]`, 2 for `[{}]`. A list or mapping is looked at once.
+    /// Levels of lists and mappings: 0 for a text, 1 for `[]`, 2 for `[{}]`. A list or mapping is measured once.
     pub fn depth(&self) -> u32 {
         self.measure().depth
     }
@@ -97,7 +97,7 @@ impl Value {
         })
     }
 
-    /// The measure, where no part has to be looked at for it.
+    /// The measure, if no part has to be measured for it.
     pub(super) fn measured(&self) -> Option<Measure> {
         let scalar = |size| Some(Measure { size, depth: 0 });
         match self {
@@ -120,7 +120,7 @@ impl Value {
         }
     }
 
-    /// Keeps the sum of parts that are all measured.
+    /// Stores the sum of parts that are all measured.
     fn sum_up(&self) {
         match self {
             Self::List(items) => items.sum_up(),

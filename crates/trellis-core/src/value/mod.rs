@@ -55,7 +55,7 @@ pub enum Segment {
 /// [`to_value`] and [`from_value`] convert any type of yours.
 #[derive(Clone, Debug, Default)]
 pub enum Value {
-    /// Nothing; it counts as present (language 4.1).
+    /// Null; it counts as present (language 4.1).
     #[default]
     Null,
     /// True or false.
@@ -127,7 +127,7 @@ impl Value {
         }
     }
 
-    /// What the value is called in messages: `null`, `boolean`, `integer`, `decimal`, `text`, `list`, `mapping`.
+    /// Returns the kind of the value for messages: `null`, `boolean`, `integer`, `decimal`, `text`, `list`, `mapping`.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -140,7 +140,7 @@ impl Value {
         }
     }
 
-    /// Whether it is null, `""`, `[]` or `{}` (language 6.1, `is empty`).
+    /// Returns whether it is null, `""`, `[]` or `{}` (language 6.1, `is empty`).
     pub fn is_empty(&self) -> bool {
         match self {
             Self::Null => true,
@@ -153,7 +153,7 @@ impl Value {
 }
 
 impl Value {
-    /// Whether it is the same value to the last bit, so that it prints and serialises alike: `1` is not `1.0`, and `0` not `-0.0`.
+    /// Returns whether it is the same value to the last bit, so that it prints and serialises alike: `1` is not `1.0`, and `0` not `-0.0`.
     pub fn is_same(&self, other: &Self) -> bool {
         compare::alike(self, other, |one, other| match (one, other) {
             (Self::Float(a), Self::Float(b)) => a.to_bits() == b.to_bits(),
@@ -162,7 +162,7 @@ impl Value {
         })
     }
 
-    /// Whether it holds other values.
+    /// Returns whether it contains other values.
     fn is_nested(&self) -> bool {
         matches!(self, Self::List(_) | Self::Map(_))
     }
@@ -186,7 +186,7 @@ impl PartialEq for Value {
     }
 }
 
-/// Whether two values are equal that hold no others.
+/// Returns whether two values without parts are equal.
 fn is_equal(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Null, Value::Null) => true,
@@ -201,7 +201,7 @@ fn is_equal(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// Whether `float` is exactly `integer`: comparing as doubles would take neighbours above 2^53 for equal.
+/// Returns whether `float` is exactly `integer`: comparing as doubles would take neighbours above 2^53 for equal.
 #[expect(clippy::cast_possible_truncation, reason = "the cast is guarded by the range and fract tests")]
 fn float_is(float: f64, integer: i128) -> bool {
     float.fract() == 0.0 && float.abs() < 1e30 && float as i128 == integer

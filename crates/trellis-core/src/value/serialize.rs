@@ -1,9 +1,9 @@
 //! Any Rust value that serde serialises, as a [`Value`].
 //!
-//! Shapes are those of `serde_json`: structs are mappings, an enum's variant is its name or a mapping from its name, bytes are a list. What
-//! `serde_json` changes silently is refused here: a number that is not finite, a key that stands twice.
+//! Shapes are those of `serde_json`: structs are mappings, an enum's variant is its name or a mapping from its name, bytes are a list.
+//! Values that `serde_json` changes silently are refused here: a number that is not finite, a repeated key.
 //!
-//! **Invariant:** what is made can be written as JSON and read again.
+//! **Invariant:** each result can be written as JSON and read again.
 
 use std::collections::BTreeMap;
 
@@ -21,8 +21,8 @@ use super::{ConvertError, DEPTH, Key, Segment, Value, key::KeySerializer};
 /// `None` and `()` null, and an enum's variant its name, or a mapping from its name to its content. Keys of maps become text.
 ///
 /// # Errors
-/// An integer does not fit 64 bits, a number is not finite, a key of a map is no text, number or boolean or stands twice, or it is more than
-/// [`DEPTH`] levels deep. The error names the place.
+/// An integer does not fit 64 bits, a number is not finite, a key of a map is no text, number or boolean or is repeated, or the value is
+/// more than [`DEPTH`] levels deep. The error names the place.
 ///
 /// ```
 /// use trellis_core::value::to_value;
@@ -45,12 +45,12 @@ pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value, ConvertError>
 /// Makes one value.
 #[derive(Clone, Copy)]
 struct Serializer {
-    /// How many levels may still follow.
+    /// The number of levels that may still follow.
     left: u32,
 }
 
 impl Serializer {
-    /// For what stands inside a list or a mapping.
+    /// Returns the serializer for the parts of a list or a mapping.
     fn inside(self) -> Result<Self, ConvertError> {
         let left = self.left.checked_sub(1);
         left.map(|left| Self { left }).ok_or_else(|| ConvertError::new(format!("a value may be {DEPTH} levels deep")))

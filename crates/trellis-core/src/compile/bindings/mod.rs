@@ -43,7 +43,7 @@ pub(super) fn completed(binding: &BindingSyntax) -> Cow<'_, BindingSyntax> {
     Cow::Owned(binding)
 }
 
-/// Reports `policy` and `budget` of graphs that are not the outermost: nobody would ask them (world 9.1).
+/// Reports `policy` and `budget` of graphs that are not the outermost: they would have no effect (world 9.1).
 pub(super) fn check_settings(graphs: &[GraphSyntax<'_>], found: &mut Vec<Diagnostic>) {
     for (_, path, project) in graphs.iter().skip(1).flat_map(|graph| &graph.projects) {
         for key in ["policy", "budget"] {
@@ -56,7 +56,7 @@ pub(super) fn check_settings(graphs: &[GraphSyntax<'_>], found: &mut Vec<Diagnos
     }
 }
 
-/// Returns what is known of the tool that a binding names.
+/// Returns the contract of the tool that a binding names.
 fn contract_of(binding: &BindingSyntax) -> Option<&'static BuiltinTool> {
     if binding.config.get("model").is_some() {
         return Some(&MODEL);

@@ -10,10 +10,10 @@ use crate::{
     value::{Mapping, Value},
 };
 
-/// What `call` holds.
+/// The keys of `call`.
 const OF_CALL: [&str; 3] = ["id", "key", "attempt"];
 
-/// Words of a schema beside `properties` that may allow other names.
+/// Keywords of a schema beside `properties` that may allow other names.
 const COMBINING: [&str; 8] = ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "patternProperties", "dependentSchemas"];
 
 /// Reports names that are no arguments, optional arguments that are read unguarded, and `args:` that a builtin cannot take.
@@ -132,13 +132,13 @@ impl ArgumentNames<'_> {
     }
 }
 
-/// Tells if a test that holds says that a value is there.
+/// Returns whether a test that holds shows that a value is present.
 fn guards(test: &GuardedTest, prefix: &[Segment]) -> bool {
     match test {
         GuardedTest::Truthy(path, true) | GuardedTest::Set(path, true) | GuardedTest::Is(path, true, _) => {
             path.segments().starts_with(prefix)
         }
-        // What is not followed may be a guard.
+        // A test that the analysis does not follow may be a guard.
         GuardedTest::Opaque => true,
         GuardedTest::Truthy(..) | GuardedTest::Set(..) | GuardedTest::Is(..) => false,
     }
@@ -150,7 +150,7 @@ fn properties(schema: &Value) -> Option<&Mapping> {
     COMBINING.iter().all(|word| schema.get(word).is_none()).then_some(properties)
 }
 
-/// Reports what a builtin cannot take of the `args:` beside it.
+/// Reports entries of the `args:` beside a builtin that it does not accept.
 fn check_args(path: &FilePath, (args, span): (&Shape, Span), parameters: &Value, found: &mut Vec<Diagnostic>) {
     let Some(properties) = properties(parameters) else { return };
     let Shape::Map(entries) = args else {

@@ -67,9 +67,9 @@ impl<'p> Cfg<'p> {
         seen
     }
 
-    /// Returns true if a session can end at a point because its author said so: by a terminal, `fail`, `rollback` or `max_visits`.
+    /// Returns true if a session can end at a point because its author wrote so: by a terminal, `fail`, `rollback` or `max_visits`.
     pub(super) fn ends(&self, point: PointIndex) -> bool {
-        self.program.ways(point).any(|way| match &way.edge.to {
+        self.program.out_edges(point).any(|way| match &way.edge.to {
             Target::End(Reason::Failed(Failure::MaxVisits)) => true,
             Target::End(_) => way.edge.why != Provenance::Rule,
             Target::Rollback => self.program.after_rollback(self.program.node(self.program.point(point).node).graph).is_none(),
@@ -132,5 +132,5 @@ fn children(call: &Call, see: &mut impl FnMut(NodeIndex)) {
 
 /// Returns true if a session can stop at a point, because it waits there for an answer, a call or a signal.
 pub(super) fn stops(program: &Program, point: PointIndex) -> bool {
-    program.ways(point).any(|way| !matches!(way.reply.on, Outcome::Pass | Outcome::Exhausted))
+    program.out_edges(point).any(|way| !matches!(way.reply.on, Outcome::Pass | Outcome::Exhausted))
 }

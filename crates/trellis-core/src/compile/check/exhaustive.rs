@@ -1,4 +1,4 @@
-//! `non-exhaustive`: every input and every successful result has a way (language 8.4).
+//! `non-exhaustive`: every input and every successful result has an edge (language 8.4).
 
 use crate::{
     compile::guards::{
@@ -10,7 +10,7 @@ use crate::{
 };
 
 pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagnostic)) {
-    // What a child returns, only the flow of data knows.
+    // Only the data analysis knows the result of a child.
     if !is_own(program, node) || broken(program, node) {
         return;
     }
@@ -28,7 +28,7 @@ pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagno
     }
 }
 
-/// Whether the node's file has mistakes of its own: a way that could not be read is no gap.
+/// Returns whether the node's file has mistakes of its own: an edge that could not be read is no gap.
 fn broken(program: &Program, node: &Node) -> bool {
     program.documents[node.document as usize].has_errors()
 }

@@ -11,8 +11,8 @@ use crate::{
     program::{Node, PointIndex, Role},
 };
 
-/// Reports each closed part of the graph from which no end can be reached.
-/// Where some way is `unresolved`, an end may stand behind it; a loop is certain even then, unless a file on it has mistakes of its own.
+/// Reports each closed part of the graph from which no end can be reached. Where some edge is `unresolved`, it may lead to an end; a loop
+/// is certain even then, unless a file on it has mistakes of its own.
 pub(super) fn check(cfg: &Cfg<'_>, reached: &[bool], unresolved: bool, found: &mut Vec<Diagnostic>) {
     let ending = can_end(cfg);
     let stuck = |point: u32| reached[point as usize] && !ending[point as usize];
@@ -36,13 +36,13 @@ pub(super) fn check(cfg: &Cfg<'_>, reached: &[bool], unresolved: bool, found: &m
     }
 }
 
-/// Whether the file of a point's node has mistakes: one of its ways may have been lost to them.
+/// Returns whether the file of a point's node has mistakes: one of its edges may have been lost to them.
 fn unread(cfg: &Cfg<'_>, point: u32) -> bool {
     let node = cfg.program.node(cfg.program.point(PointIndex(point)).node);
     cfg.program.documents[node.document as usize].has_errors()
 }
 
-/// Which points can reach an end: a walk backwards from all of them at once.
+/// Returns which points can reach an end, by a walk backwards from all ends at once.
 fn can_end(cfg: &Cfg<'_>) -> Vec<bool> {
     let mut ending = vec![false; cfg.program.points.len()];
     let mut open = Vec::new();
@@ -93,10 +93,10 @@ fn report(cfg: &Cfg<'_>, part: &[u32]) -> Diagnostic {
     diagnostic
 }
 
-/// Tells if every loop of a part holds a node that listens: then somebody is asked on each round, as in a menu that is meant to run for ever.
+/// Returns whether every loop of a part has a node that listens: then each round asks for an input, as in a menu that is meant to run for ever.
 ///
 /// This is Kahn's algorithm on the part without its listening points: the points that are never free of predecessors lie on a silent loop or behind
-/// one. It takes one step for each way.
+/// one. It takes one step for each edge.
 fn each_loop_listens(cfg: &Cfg<'_>, part: &[u32]) -> bool {
     let next = |point: u32| {
         let within = petgraph::visit::IntoNeighbors::neighbors(&*cfg.digraph, point).filter_map(|next| part.binary_search(&next).ok());
@@ -119,7 +119,7 @@ fn each_loop_listens(cfg: &Cfg<'_>, part: &[u32]) -> bool {
     silent == 0
 }
 
-/// Tells if a point asks for an input; one that sleeps asks nobody.
+/// Returns whether a point asks for an input; a sleeping one does not.
 fn listens(cfg: &Cfg<'_>, point: u32) -> bool {
     let node = cfg.program.node(cfg.program.point(PointIndex(point)).node);
     node.body.0 == point && matches!(&node.role, Role::Listen(listen) if listen.sleep.is_none())

@@ -1,7 +1,7 @@
 //! Nodes that a mistaken target in another file may have meant: they are not reported as unreachable.
 //!
-//! A name that leads nowhere was meant for a node that it is like, or for nobody knows which. A file with any other mistake may have lost a way, but only
-//! to a node whose name stands in it, or to its own nodes, which may have been meant to have another name.
+//! A name without a target was meant for a node with a similar name, or for an unknown one. A file with any other mistake may have lost an edge, but
+//! only to a node whose name it contains, or to its own nodes, which may have been meant to have another name.
 
 use petgraph::visit::Dfs;
 
@@ -15,7 +15,8 @@ use crate::{
     program::Node,
 };
 
-/// The points that are reached, or would be if all were meant that may be; nothing where a mistake may have meant any node.
+/// Returns the points that are reached, or would be if all possible meanings of mistaken targets were meant; `None` if a mistake may have
+/// meant any node.
 pub(super) fn reached(cfg: &Cfg<'_>, reached: &[bool], severities: &Severities<'_>, found: &[Diagnostic]) -> Option<Vec<bool>> {
     let program = cfg.program;
     let mut all = reached.to_vec();

@@ -1,4 +1,4 @@
-//! What is proved of a lowered graph. One check per file, each over the one edge list.
+//! Checks of a lowered graph. One check per file, each over the one edge list.
 
 pub(super) mod args;
 mod exhaustive;
@@ -21,17 +21,17 @@ use crate::{
     program::{Node, Program, Role},
 };
 
-/// What was found, by node.
+/// Findings by node.
 type FoundByNode = Vec<(u32, Diagnostic)>;
 
-/// Findings of the checks of single nodes, by node. An edit renews those of the edited nodes and keeps the others.
+/// Findings of the checks of single nodes, by node. An edit renews those of the edited nodes and leaves the others.
 #[derive(Debug, Default)]
 pub(super) struct NodeFindings {
     never: FoundByNode,
     gaps: FoundByNode,
 }
 
-/// Asks the nodes in `fresh` anew, or all; what was found about the others stays. In the order of nodes.
+/// Checks the nodes in `fresh` again, or all; findings about the others stay. The result is in the order of nodes.
 fn renew(kept: &mut FoundByNode, program: &Program, fresh: Option<&[u32]>, ask: impl Fn(&Node, &mut dyn FnMut(Diagnostic))) {
     let mut found = Vec::new();
     let mut one = |node: &Node| ask(node, &mut |diagnostic| found.push((node.index.0, diagnostic)));
@@ -45,8 +45,8 @@ fn renew(kept: &mut FoundByNode, program: &Program, fresh: Option<&[u32]>, ask: 
     kept.sort_by_key(|(node, _)| *node);
 }
 
-/// Every check but those of data. `unresolved` says where some way could not be read or leads nowhere, if there is one.
-/// `own` is what is known of nodes alone, and `fresh` which of them are new; `linking` says which documents have links.
+/// Every check but those of data. `unresolved` is present if some edge could not be read or leads nowhere. `own` has the findings of single
+/// nodes, and `fresh` the nodes that are new; `linking` lists the documents with links.
 pub(super) fn shape(
     cfg: &Cfg<'_>,
     unresolved: Option<&Severities<'_>>,
@@ -84,7 +84,7 @@ pub(super) fn shape(
     links::check(program.documents(), linking, found);
 }
 
-/// Drops that no end can be reached from nodes of which one has a gap: the way that is missing there is the mistake.
+/// Drops the finding that no end can be reached from nodes of which one has a gap: the missing edge is the mistake.
 fn leaves_by_a_gap(program: &Program, gaps: &[&(u32, Diagnostic)], found: &mut Vec<Diagnostic>) {
     if gaps.is_empty() || !found.iter().any(|found| found.code == Code::NoWayOut) {
         return;
@@ -102,7 +102,7 @@ fn leaves_by_a_gap(program: &Program, gaps: &[&(u32, Diagnostic)], found: &mut V
     });
 }
 
-/// Drops gaps that only follow from a call that could not be resolved: nobody knows what it would have returned, or left behind.
+/// Drops gaps that only follow from a call that could not be resolved: its result and its effects are unknown.
 fn follows(program: &Program, before: usize, found: &mut Vec<Diagnostic>) {
     let (mut here, mut everywhere) = (FxHashSet::default(), false);
     for other in &found[..before] {

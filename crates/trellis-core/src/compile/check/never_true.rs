@@ -15,7 +15,7 @@ use crate::{
     value::Value,
 };
 
-/// Ways of a node that are compared with each other.
+/// Edges of a node that are compared with each other.
 const MAX_EDGES_COMPARED: usize = 64;
 
 /// Values that are compared with ones that are misspelt, at one node.
@@ -26,7 +26,7 @@ pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagno
     // A condition that several replies ask never holds where it holds for none of them.
     let mut said: Vec<(&Edge, Option<(bool, Diagnostic)>)> = Vec::new();
     for reply in program.replies(&program.point(node.body).replies) {
-        // Only a transition has a condition that somebody wrote.
+        // Only a transition has a condition of its author.
         let asked = program.edges_of(reply).iter().filter(|edge| edge.why == Provenance::Transition);
         let asked: Vec<_> = asked.filter_map(|edge| Some((edge, subject(&edge.when)?))).collect();
         if asked.is_empty() {
@@ -38,11 +38,11 @@ pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagno
                 && let (Some(first), Some(condition)) = (condition(program, node, first), condition(program, node, edge))
             {
                 let path = program.path_of(node);
-                let message = format!("this way is never taken: one before it asks `{}` too", first.text(program.text_of(node)));
-                // Nothing is lost by it, unlike what stands behind a way without a condition.
+                let message = format!("this transition is never taken: one before it asks `{}` too", first.text(program.text_of(node)));
+                // Nothing is lost by it, unlike the edges after an unconditional one.
                 let report = Diagnostic::new(Code::ShadowedTransition, path, condition.span, message);
                 let report = Diagnostic { severity: Severity::Warning, ..report };
-                found(report.label(path, first.span, "asked here first").help("ask for something else, or take this way out"));
+                found(report.label(path, first.span, "asked here first").help("ask for something else, or remove this transition"));
             }
         }
         let mut operands: Vec<&Operand> = asked.iter().map(|(_, operand)| *operand).collect();
@@ -61,7 +61,7 @@ pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagno
                 Some((false, report_one(program, node, condition, Comparison { operand, literal }, Possible { why: &why, values })))
             });
             match said.iter_mut().find(|(known, _)| std::ptr::eq(*known, edge)) {
-                // One literal in vain says less than all of a condition.
+                // One impossible literal is less than an impossible condition.
                 Some((_, known)) if finding.as_ref().is_none_or(|(is_all, _)| !is_all) => *known = known.take().and(finding),
                 Some(_) => {}
                 None => said.push((edge, finding)),
@@ -71,7 +71,7 @@ pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagno
     said.into_iter().filter_map(|(_, finding)| finding).for_each(|(_, finding)| found(finding));
 }
 
-/// Why a guard cannot hold, the values that could be meant, and what to do if none is.
+/// Returns the reason why a guard cannot hold, the values that could be meant, and the remedy if none is.
 fn never<'v>(
     node: &Node,
     reply: &Reply,
@@ -115,7 +115,7 @@ fn never<'v>(
     })
 }
 
-/// The first of several literals that can never be met, where another one can; why, and the values that could be meant.
+/// Returns the first of several literals that can never be met, if another one can; with the reason, and the values that could be meant.
 fn in_vain<'g, 'v>(
     node: &Node,
     reply: &Reply,

@@ -7,7 +7,7 @@ use crate::{
     program::{Callee, Node, Program, Role, Tool},
 };
 
-/// Says of each node that calls a model which of its own tools the model sees under a numbered name.
+/// Reports for each node that calls a model which of its own tools the model sees under a numbered name.
 pub(super) fn check(program: &Program, found: &mut Vec<Diagnostic>) {
     let asks_models = |graph: &crate::program::Graph| graph.bindings.values().any(|binding| binding.config.get("model").is_some());
     if program.graphs.iter().any(asks_models) {

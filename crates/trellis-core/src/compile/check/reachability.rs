@@ -8,7 +8,7 @@ use crate::{
     program::{Node, Program},
 };
 
-/// Which points can be reached from an entry. A graph of its own may be run alone, so each entry is a beginning.
+/// Returns which points can be reached from an entry. A graph of its own may be run alone, so each entry is a start.
 pub(super) fn from_entries(cfg: &Cfg<'_>) -> Vec<bool> {
     let mut walk = Dfs::empty(&*cfg.digraph);
     let mut reached = vec![false; cfg.program.points.len()];
@@ -29,7 +29,7 @@ pub(super) fn from_entries(cfg: &Cfg<'_>) -> Vec<bool> {
     reached
 }
 
-/// Reports the nodes where an unreachable part begins; what only they lead to follows from them.
+/// Reports the nodes where an unreachable part begins; nodes that only they lead to follow from them.
 pub(super) fn check(cfg: &Cfg<'_>, reached: &[bool], found: &mut Vec<Diagnostic>) {
     let program = cfg.program;
     let lost: Vec<&Node> = program.nodes().iter().map(|node| &**node).filter(|node| !reached[node.body.0 as usize]).collect();
@@ -47,7 +47,7 @@ pub(super) fn check(cfg: &Cfg<'_>, reached: &[bool], found: &mut Vec<Diagnostic>
     }
     let begins = |node: &&&Node| !led[cfg.entry(node.index) as usize] && !led[node.body.0 as usize];
     let first = lost.iter().filter(begins);
-    // None of these leads to one behind it. Of several in one circle the last taken leads to those before it: so they are gone through backwards too.
+    // None of these leads to one behind it. In a cycle the last one leads to those before it: so they are visited backwards too.
     let once = leading(cfg, reached, first.chain(&lost).copied());
     let twice = leading(cfg, reached, once.into_iter().rev());
     found.extend(twice.into_iter().map(|node| unreachable(program, node)));
@@ -74,6 +74,6 @@ fn leading<'p>(cfg: &Cfg<'_>, reached: &[bool], nodes: impl Iterator<Item = &'p 
 fn unreachable(program: &Program, node: &Node) -> Diagnostic {
     let start = program.entry().id.as_str();
     let help = format!("lead to it from another node (`to: {}`), or delete the file; a name that begins with `_` is no node", node.id);
-    Diagnostic::new(Code::UnreachableNode, program.path_of(node), place(node), format!("no way leads from `{start}` to `{}`", node.id))
+    Diagnostic::new(Code::UnreachableNode, program.path_of(node), place(node), format!("no path leads from `{start}` to `{}`", node.id))
         .help(help)
 }

@@ -1,6 +1,6 @@
 //! `rollback-gap`: an effect that a rollback can reach, and that nothing takes back (language 8.6).
 //!
-//! What follows a rollback (`on_rolled_back`) is a new beginning: a rollback that is reached from there does not reach back.
+//! The target of `on_rolled_back` is a new start: a rollback that is reached from there does not reach back.
 
 use std::{cell::LazyCell, collections::VecDeque, ops::Deref};
 
@@ -32,7 +32,7 @@ pub(super) fn check(program: &Program, found: &mut Vec<Diagnostic>) {
         let Some(edge) = reached(program, PointIndex(index), call, &nearest).map(|rollback| rollbacks[rollback as usize].1) else {
             continue;
         };
-        // One call stands before every node: it is one mistake.
+        // One call precedes every node: it is one mistake.
         if gate && std::mem::replace(&mut gates[node.graph as usize], true) {
             continue;
         }
@@ -57,10 +57,10 @@ pub(super) fn check(program: &Program, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Every way of every point.
+/// Returns every edge of every point.
 fn ways(program: &Program) -> impl Iterator<Item = (u32, &Edge)> {
     let points = 0..u32::try_from(program.points.len()).unwrap_or(u32::MAX);
-    points.flat_map(|point| program.ways(PointIndex(point)).map(move |way| (point, way.edge)))
+    points.flat_map(|point| program.out_edges(PointIndex(point)).map(move |way| (point, way.edge)))
 }
 
 /// Every step from point to point, turned round. A call of a child is none: the child has a journal of its own.
@@ -72,7 +72,7 @@ fn steps_back(program: &Program) -> Vec<(u32, u32)> {
     ways(program).filter_map(turned).collect()
 }
 
-/// For each point the rollback that is fewest steps away, as an index; nothing where none can be reached.
+/// Returns for each point the nearest rollback, as an index; `None` if none can be reached.
 fn nearest_rollback(program: &Program, rollbacks: &[(u32, &Edge)]) -> Vec<Option<u32>> {
     let backward = Adjacency::new(program.points.len(), steps_back(program).iter().copied());
     let mut nearest = vec![None; program.points.len()];
@@ -98,14 +98,14 @@ fn nearest_rollback(program: &Program, rollbacks: &[(u32, &Edge)]) -> Vec<Option
 fn reached(program: &Program, point: PointIndex, call: &Call, nearest: &[Option<u32>]) -> Option<u32> {
     let composite = matches!(call.callee, Callee::Parallel(..) | Callee::Each(..));
     let after = |on: &Outcome| *on == Outcome::Success || (composite && matches!(on, Outcome::Error | Outcome::Timeout | Outcome::Denied));
-    program.ways(point).filter(|way| after(&way.reply.on)).find_map(|way| match way.edge.to {
+    program.out_edges(point).filter(|way| after(&way.reply.on)).find_map(|way| match way.edge.to {
         Target::Point(to) | Target::Proceed(to) => nearest[to.0 as usize],
         Target::Rollback => nearest[point.0 as usize],
         Target::Again | Target::End(_) => None,
     })
 }
 
-/// Whether a call leaves behind what could be undone, and nothing undoes it.
+/// Returns whether a call has an effect that could be undone, and no undo.
 fn leaves_something(call: &Call, children: &impl Deref<Target = Children>) -> bool {
     call.undo.is_none()
         && call.effect == Effect::Undoable
@@ -116,7 +116,7 @@ fn leaves_something(call: &Call, children: &impl Deref<Target = Children>) -> bo
         }
 }
 
-/// Which nodes begin children that may leave something behind. To the parent a child is one effect, whatever the child itself could undo.
+/// The nodes that begin children with a lasting effect. To the parent a child is one effect, even if the child itself could undo parts of it.
 struct Children {
     acts: Vec<bool>,
 }
@@ -152,7 +152,7 @@ impl Children {
     }
 }
 
-/// Whether a call runs a tool that leaves something behind; the children that it begins are collected.
+/// Returns whether a call runs a tool with a lasting effect; the children that it begins are collected.
 fn acts_itself(call: &Call, children: &mut Vec<NodeIndex>) -> bool {
     if call.effect != Effect::Undoable {
         return false;
@@ -172,7 +172,7 @@ fn entry(program: &Program, node: NodeIndex) -> u32 {
     node.gate.unwrap_or(node.body).0
 }
 
-/// What a call calls, and where that stands.
+/// Returns the callee of a call, and its span.
 fn callee(call: &CallSyntax) -> (String, Span) {
     match &call.callee {
         CalleeSyntax::Tool(name) => (format!("`{}`", name.value), name.span),

@@ -1,6 +1,6 @@
-//! `incompatible-shadowing`: a tool takes the place of another one that it cannot stand in for (language 5.2).
+//! `incompatible-shadowing`: a tool shadows another one that it cannot replace (language 5.2).
 //!
-//! Only what both contracts say is compared: what one leaves open is no difference.
+//! Only parts that both contracts declare are compared: a part that one leaves open is no difference.
 
 use crate::{
     diagnostic::{Code, Diagnostic},
@@ -11,7 +11,7 @@ use crate::{
 /// Differences that a message names.
 const NAMED: usize = 3;
 
-/// The finding, if `second` does not take, or does not return, what `first` does.
+/// The finding, if the parameters or the result of `second` do not fit those of `first`.
 pub(crate) fn check(first: &Tool, second: &Tool) -> Option<Diagnostic> {
     let (place, before) = (second.place.as_ref()?, first.place.as_ref()?);
     let mut why = Vec::new();
@@ -37,7 +37,7 @@ fn schema(schema: Option<&crate::schema::Schema>) -> Option<&Mapping> {
     schema?.source().as_map()
 }
 
-/// What the first takes and the second does not.
+/// Adds the differences in arguments: those that the first accepts and the second does not.
 fn arguments(first: &Mapping, second: &Mapping, why: &mut Vec<String>) {
     let needed = required(second).into_iter().filter(|key| !required(first).contains(key)).map(|key| format!("`{key}`"));
     let needed: Vec<_> = needed.collect();
@@ -54,7 +54,7 @@ fn arguments(first: &Mapping, second: &Mapping, why: &mut Vec<String>) {
     }
 }
 
-/// What the first returns and the second does not.
+/// Adds the differences in results: those that the first returns and the second does not.
 fn results(first: &Mapping, second: &Mapping, why: &mut Vec<String>) {
     if let Some((before, now)) = types_differ(second, first) {
         why.push(format!("it returns {now}, not {before}"));
@@ -70,7 +70,7 @@ fn results(first: &Mapping, second: &Mapping, why: &mut Vec<String>) {
     }
 }
 
-/// How `narrow` excludes a value that `wide` allows: what it allows, and what that is.
+/// Returns how `narrow` excludes a value that `wide` allows: the values of each.
 fn narrower(wide: &Value, narrow: &Value) -> Option<(String, String)> {
     let (wide, narrow) = (wide.as_map()?, narrow.as_map()?);
     if let Some(differ) = types_differ(wide, narrow) {
@@ -83,7 +83,7 @@ fn narrower(wide: &Value, narrow: &Value) -> Option<(String, String)> {
     (!lost.is_empty()).then(|| (listed(&allowed), listed(&lost)))
 }
 
-/// The types of which `wide` allows one that `narrow` does not, where both say some.
+/// Returns the types of which `wide` allows one that `narrow` does not, if both declare some.
 fn types_differ(wide: &Mapping, narrow: &Mapping) -> Option<(String, String)> {
     let (before, now) = (types(wide)?, types(narrow)?);
     let fits = |kind: &&str| now.contains(kind) || (*kind == "integer" && now.contains(&"number"));

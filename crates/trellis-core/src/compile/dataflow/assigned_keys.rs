@@ -1,6 +1,6 @@
 //! Keys that a graph assigns, removes and mentions: flow-insensitive facts about names.
 //!
-//! A read of a key that nothing assigns is a misspelt name whatever the paths are, so it needs no witness.
+//! A read of a key that nothing assigns is a misspelt name on every path, so it needs no witness.
 
 use crate::{
     compile::{

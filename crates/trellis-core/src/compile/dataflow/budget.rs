@@ -1,8 +1,8 @@
 //! The budget of the search, the cost of each kind of work, and every bound of a single search.
 //!
 //! One [`Budget`] serves all alarms of a compilation, so that the time of a check is bounded however many alarms there are. A unit is about the
-//! time of one operation of the IR, such as a write of a value; each [`Cost`] says what it is charged for. If the budget is spent, the search
-//! gives up and its alarm stays undecided: a spent budget never refutes an alarm.
+//! time of one operation of the IR, such as a write of a value; each [`Cost`] names the work that it is charged for. If the budget is spent,
+//! the search gives up and its alarm stays undecided: a spent budget never refutes an alarm.
 
 use std::cell::Cell;
 
@@ -33,8 +33,7 @@ pub(crate) const MAX_PASSED_NODES: usize = 100;
 /// Attempts, and undone effects, of one step of a replay.
 pub(crate) const MAX_REPEATED_INPUTS: usize = 1_000;
 
-/// The largest absolute value of an integer that the search follows. A counter beyond it is some integer, so that a loop that counts comes to an
-/// end.
+/// The largest absolute value of an integer that the search follows. A counter beyond it is some integer, so that a loop that counts ends.
 pub(crate) const MAX_TRACKED_INTEGER: u64 = 8;
 
 /// Points of unchecked reads for which the points that lead there are computed.
@@ -52,25 +51,25 @@ pub(crate) const MAX_CORRELATED_KEYS: usize = 80;
 /// Work that is charged, with how much of it there is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Cost {
-    /// Looks up the points that lead to the goal, in a graph of so many points.
+    /// Looks up the points that lead to the goal, in a graph of this number of points.
     ReachingPoints(usize),
-    /// Begins a path with so many keys in the context.
+    /// Begins a path with this number of keys in the context.
     EntryKeys(usize),
     /// Takes a state from the queue and hashes its successors.
     State,
-    /// Executes so many operations of a point or a reply.
+    /// Executes this number of operations of a point or a reply.
     Operations(usize),
-    /// Tests the condition of an edge for a state of the queue with so many variables.
+    /// Tests the condition of an edge for a state of the queue with this number of variables.
     Edge { variables: usize },
     /// Tests the condition of an edge for a state that was not charged by [`Cost::State`].
     DirectEdge { variables: usize },
     /// Evaluates a calculation on the template engine, once for each combination of operand kinds.
     Calculation,
-    /// Replays so many steps on the engine.
+    /// Replays this number of steps on the engine.
     Replay { steps: usize },
-    /// Lists so many names that are set where the replay ends.
+    /// Lists this number of names that are set where the replay ends.
     Names(usize),
-    /// Propagates the absence of a key once through a graph of so many points.
+    /// Propagates the absence of a key once through a graph of this number of points.
     AbsencePass { points: usize },
     /// Applies the transfer function to one point of such a pass.
     AbsenceTransfer,

@@ -106,8 +106,8 @@ pub(super) struct Reuse<'c> {
     pub(super) fresh: Option<&'c [u32]>,
 }
 
-/// Checks a program, of some of whose points nothing is known. Gives the reads of which nothing is known.
-/// `known` is what was worked out already.
+/// Checks a program in which the environments of some points may be unknown. Returns the unchecked reads. `known` is an analysis that was
+/// made already.
 pub(super) fn check<'k>(
     program: &'k Arc<Program>,
     cfg: &Cfg<'_>,
@@ -152,7 +152,7 @@ pub(super) fn check<'k>(
     unchecked.into_iter().map(|(_, read)| read).collect()
 }
 
-/// Returns true for each tainted point, and for each point whose call is unresolved: nothing is claimed of what it returns.
+/// Returns true for each tainted point, and for each point whose call is unresolved: nothing is claimed about its result.
 fn unresolved_calls(program: &Program, tainted: &[bool], found: &[Diagnostic]) -> Vec<bool> {
     let is_of_tools = |code: Code| {
         matches!(code, Code::UnknownTool | Code::ToolCycle | Code::MissingToolLibrary | Code::NamelessTool | Code::InvalidToolSchema)
@@ -334,7 +334,7 @@ impl Findings<'_, '_> {
         }
     }
 
-    /// Returns the schemas of what child graphs and composite calls return, by the point that calls them.
+    /// Returns the schemas of the results of child graphs and composite calls, by the point that calls them.
     fn outputs(&self, known: &mut Analysis<'_, '_>) -> BTreeMap<PointIndex, Schema> {
         let points = (0..self.program.points.len()).map(PointIndex::from_usize);
         let mut outputs = BTreeMap::new();

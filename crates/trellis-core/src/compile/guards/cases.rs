@@ -1,4 +1,4 @@
-//! Possible values of an operand at a reply, as far as its own node says: closed values, or cases that its guards tell apart.
+//! Possible values of an operand at a reply, as far as its own node determines them: closed values, or cases that its guards distinguish.
 
 use super::value_index::Literals;
 use crate::{
@@ -9,15 +9,15 @@ use crate::{
     value::Value,
 };
 
-/// Values, and whether nothing may be there.
+/// Values, and whether the operand may be absent.
 pub(in crate::compile) type CaseValues = (Vec<Value>, bool);
 
-/// The values that can stand at an operand when a reply is taken, and whether it may be absent; nothing where they are open.
+/// Returns the possible values of an operand when a reply is taken, and whether it may be absent; `None` where they are open.
 pub(in crate::compile) fn closed(node: &Node, reply: &Reply, operand: &Operand) -> Option<CaseValues> {
     known(node, reply, operand, Some(&reply.on))
 }
 
-/// The same of every input of the node, also of options that are outcomes of their own.
+/// Like [`closed`], but for every input of the node, also for options that are outcomes of their own.
 pub(in crate::compile) fn closed_of_any(node: &Node, reply: &Reply, operand: &Operand) -> Option<CaseValues> {
     known(node, reply, operand, None)
 }
@@ -57,7 +57,7 @@ fn closed_input(listen: &Listen, on: Option<&Outcome>) -> Option<Vec<Value>> {
     if let Some(value) = on.and_then(|on| listen.chosen(on)) {
         return Some(vec![value.clone()]);
     }
-    // The default that stands in for an answer is one of all of them.
+    // The default that replaces an answer is one of all of them.
     let is_answer = on == Some(&Outcome::Answer);
     match listen.kind {
         Some(InputType::Confirm) => Some(vec!["yes".into(), "no".into()]),
@@ -79,11 +79,11 @@ pub(in crate::compile) enum Case {
     Value(Value),
     /// A value that no guard names, and not an empty one.
     Other,
-    /// Nothing is there.
+    /// No value.
     Absent,
 }
 
-/// The cases of an operand that its guards can tell apart.
+/// The cases of an operand that its guards can distinguish.
 pub(in crate::compile) fn of_operand(closed: Option<CaseValues>, own: &[&Guard]) -> Vec<Case> {
     let presence = own.iter().any(|guard| matches!(guard, Guard::Set(..) | Guard::Empty(..)));
     if let Some((values, absent)) = closed {
@@ -113,14 +113,14 @@ pub(in crate::compile) fn of_operand(closed: Option<CaseValues>, own: &[&Guard])
             }
         }
     }
-    // A truth is only ever asked of booleans: anything else fails, and is no gap between the ways.
+    // A truth is only ever asked of booleans: anything else fails, and is no gap between the edges.
     if !own.iter().any(|guard| matches!(guard, Guard::Truth(..))) {
         cases.push(Case::Other);
     }
     cases
 }
 
-/// The cases for which no guard holds, in order. A guard that would fail on a case counts as holding: a failure is no gap between the ways.
+/// The cases for which no guard holds, in order. A guard that would fail on a case counts as holding: a failure is no gap between the edges.
 pub(in crate::compile) fn uncovered<'c>(cases: &'c [Case], own: &[&Guard]) -> Vec<&'c Case> {
     let mut values = Literals::default();
     for (at, case) in (0..).zip(cases) {
@@ -144,7 +144,7 @@ pub(in crate::compile) fn uncovered<'c>(cases: &'c [Case], own: &[&Guard]) -> Ve
             }
         };
         literals.iter().flat_map(|literal| values.of(literal)).for_each(|at| open[at as usize] = false);
-        // Comparing what is absent fails.
+        // A comparison with an absent value fails.
         absent.into_iter().for_each(|at| open[at] = false);
     }
     cases.iter().zip(open).filter(|(_, open)| *open).map(|(case, _)| case).collect()

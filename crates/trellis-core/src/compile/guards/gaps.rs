@@ -18,7 +18,7 @@ const NO_MATCH: Target = Target::End(Reason::Failed(Failure::NoMatch));
 /// Number of gaps that a finding names.
 const NAMED: usize = 4;
 
-/// The replies of a node that may come to where nothing leads on.
+/// Returns the replies of a node that may match none of its edges.
 pub(in crate::compile) fn open<'p>(program: &'p Program, node: &Node) -> impl Iterator<Item = &'p Reply> {
     let replies = program.replies(&program.point(node.body).replies).iter();
     replies.filter(|reply| {
@@ -27,8 +27,8 @@ pub(in crate::compile) fn open<'p>(program: &'p Program, node: &Node) -> impl It
     })
 }
 
-/// Returns true if a node only asks about values that it was given itself. What else it asks about comes from elsewhere, and what a child returns from its
-/// terminals: only the flow of data knows what that can be.
+/// Returns true if a node only asks about its own input. Other values come from elsewhere, and the result of a child from its terminals: only the
+/// data analysis knows these.
 pub(crate) fn is_own(program: &Program, node: &Node) -> bool {
     open(program, node).all(|reply| {
         let of_child = reply.on == Outcome::Success && matches!(&node.role, Role::Act(call) if matches!(call.callee, Callee::Graph(_)));
@@ -37,12 +37,12 @@ pub(crate) fn is_own(program: &Program, node: &Node) -> bool {
     })
 }
 
-/// The finding about a reply for which the engine found no way; `closed` says what is known of its operands there.
+/// Returns the finding about a reply for which the engine found no edge; `closed` returns the known values of its operands there.
 pub(crate) fn flowing(program: &Program, node: &Node, reply: &Reply, closed: &mut dyn FnMut(&Operand) -> Option<CaseValues>) -> Diagnostic {
     report(program, node, reply, &gaps(program, reply, closed).unwrap_or_default())
 }
 
-/// Combinations that no explicit way takes.
+/// Combinations that no explicit edge takes.
 #[derive(Default)]
 pub(in crate::compile) struct Gaps {
     /// The first of them.
@@ -51,7 +51,7 @@ pub(in crate::compile) struct Gaps {
 }
 
 impl Gaps {
-    /// The same with those of another reply.
+    /// Adds the gaps of another reply.
     pub(in crate::compile) fn extend(&mut self, more: Self) {
         let new: Vec<_> = more.named.into_iter().filter(|gap| !self.named.contains(gap)).collect();
         self.count += if new.is_empty() { 0 } else { more.count };
@@ -60,8 +60,8 @@ impl Gaps {
     }
 }
 
-/// The combinations that no explicit way takes; nothing where there is none. Each guard asks for one thing, so that what no guard takes is every
-/// combination of what its own guards leave of each.
+/// Returns the combinations that no explicit edge takes; `None` if there is none. Each guard tests one operand, so the uncovered combinations
+/// are the product of the cases that the guards of each operand leave.
 pub(in crate::compile) fn gaps(program: &Program, reply: &Reply, closed: &mut dyn FnMut(&Operand) -> Option<CaseValues>) -> Option<Gaps> {
     let (last, explicit) = program.edges_of(reply).split_last()?;
     if last.to != NO_MATCH {
@@ -126,17 +126,18 @@ fn of_case(operand: &Operand, case: &Case) -> String {
 pub(in crate::compile) fn report(program: &Program, node: &Node, reply: &Reply, gaps: &Gaps) -> Diagnostic {
     let more = if gaps.count > NAMED { format!(", and {} more cases", gaps.count - NAMED) } else { String::new() };
     let listed = gaps.named.iter().filter(|gap| !gap.is_empty()).cloned().collect::<Vec<_>>().join(", or ");
-    let when = if listed.is_empty() { "after any input".to_owned() } else { format!("when {listed}{more}") };
+    let when = if listed.is_empty() { "for any input".to_owned() } else { format!("when {listed}{more}") };
     let what = if reply.on == Outcome::Success { "a result" } else { "this node" };
-    let help = "add `to: node` as the way for everything else";
-    let found = Diagnostic::new(Code::NonExhaustive, program.path_of(node), place(program, node), format!("{what} has no way on {when}"));
+    let help = "add `to: node` for everything else";
+    let found =
+        Diagnostic::new(Code::NonExhaustive, program.path_of(node), place(program, node), format!("{what} has no transition {when}"));
     match fallback(program, node) {
         Some((at, line)) => found.help(help).fix("add `to: fail`, the end as failed", at, line),
         None => found.help(help),
     }
 }
 
-/// The line that makes a node end as failed where no way fits, and where it belongs: it says what happens without it.
+/// Returns the line that makes a node end as failed where no edge fits, and its place: it makes the implicit behaviour explicit.
 fn fallback(program: &Program, node: &Node) -> Option<(Span, String)> {
     let document = &program.documents[node.document as usize];
     let syntax = syntax_of(program, node).filter(|_| matches!(document.content, Content::Node(_)))?;
@@ -156,7 +157,7 @@ fn fallback(program: &Program, node: &Node) -> Option<(Span, String)> {
     })
 }
 
-/// The key whose ways have the gap.
+/// Returns the key whose edges have the gap.
 fn place(program: &Program, node: &Node) -> Span {
     let keys = syntax_of(program, node)
         .map(|syntax| ["transitions", "options", "input_options", "to"].into_iter().find_map(|key| syntax.key(key)));

@@ -15,7 +15,7 @@ pub(crate) struct Comparison<'c> {
     pub(crate) literal: &'c Value,
 }
 
-/// Why an operand cannot be what is asked, and the values that it can be.
+/// The reason why an operand cannot have the value that a condition asks for, and the values that it can have.
 #[derive(Clone, Copy)]
 pub(in crate::compile) struct Possible<'c> {
     pub(in crate::compile) why: &'c str,
@@ -43,7 +43,7 @@ pub(in crate::compile) fn report_one(
     possible: Possible<'_>,
 ) -> Diagnostic {
     let guard = Guard::Is(operand.clone(), true, literal.clone());
-    let found = report(program, node, condition, &guard, possible, "ask for what it can be, or take this value out".to_owned());
+    let found = report(program, node, condition, &guard, possible, "ask for what it can be, or remove this value".to_owned());
     let message = format!("`{}` asks for `{}` in vain: {}", condition.text(program.text_of(node)), literal.to_json(), possible.why);
     Diagnostic { message, ..found }
 }
@@ -63,7 +63,7 @@ pub(crate) fn finding(
 }
 
 /// Help for a condition that never holds, if no similar literal could be meant.
-pub(in crate::compile) const OTHERWISE: &str = "ask for what it can be, or take this way out";
+pub(in crate::compile) const OTHERWISE: &str = "ask for what it can be, or remove this transition";
 
 pub(in crate::compile) fn report(
     program: &Program,
@@ -84,7 +84,7 @@ pub(in crate::compile) fn report(
             _ => otherwise,
         });
     };
-    // A name in quotes that stands there once is written anew, if that needs no escapes.
+    // A quoted name that occurs once is replaced, if that needs no escapes.
     let text = program.documents[node.document as usize].text.get(condition.span.range()).unwrap_or_default();
     let mut places = text.match_indices(literal);
     let place = places.next().filter(|_| places.next().is_none()).map(|(at, _)| {

@@ -1,6 +1,6 @@
-//! The guards of a reply: which values they tell apart, which they leave without a way, and the findings about both.
+//! The guards of a reply: the values that they distinguish, those that they leave without an edge, and the findings about both.
 //!
-//! The checks ask by what a node alone says, the flow of data by what it knows of the operands; the answers and their words are the same.
+//! The checks know the operands from a node alone, the data analysis from the flow of values; results and wording are the same.
 
 pub(super) mod cases;
 pub(super) mod gaps;

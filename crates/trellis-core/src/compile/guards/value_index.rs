@@ -17,7 +17,7 @@ pub(in crate::compile) struct Literals<'v> {
 #[derive(Default)]
 struct ValueIndex<'v> {
     texts: FxHashMap<&'v str, Vec<u32>>,
-    /// By the nearest double: what is equal is among them.
+    /// By the nearest double: equal numbers are under the same key.
     numbers: FxHashMap<u64, Vec<(u32, &'v Value)>>,
     others: Vec<(u32, &'v Value)>,
 }

@@ -2,13 +2,13 @@
 //!
 //! An edit is *private* if the edited files hold one node each, under the same id, without tools, defaults or old ids, and with the same
 //! declarations where a call names the node. Then the other nodes resolve names as before, so their points, replies, edges and diagnostics
-//! are copied from the previous program. A file that cannot be understood, as most are while somebody types, holds a node without anything.
+//! are copied from the previous program. An unreadable file, as most are while their author types, holds a node without any key.
 //!
 //! **Invariant:** the result is that of [`super::compile`]. Names, defaults, tools and pages are computed each time; a lowered node is
 //! reused only if all of them are equal, and otherwise everything is lowered.
 //!
 //! **Example.** Rewording the content of `b.md` lowers `b` again and copies all nodes before and after it. So does `to: [` in `b.md`: the
-//! node stays, and nothing is claimed of it or of what hangs on it.
+//! node stays, and nothing is claimed about it or the nodes that depend on it.
 
 #[cfg(test)]
 mod tests;
@@ -152,7 +152,7 @@ impl Previous {
     }
 }
 
-/// The node of a file that holds one, and what decides its name.
+/// The node of a file that holds one, and the data that decide its name.
 struct Seat<'d> {
     id: Option<&'d NodeId>,
     /// A page unless some target names it (language 1.2).

@@ -136,7 +136,7 @@ fn words_in_a_loop_concern_one_point() {
     // Reading one that may be absent does: after the read it is present.
     let (looked, found) = graph.edit("b.md", "---\noptions: [more, enough]\nsave_to: choice\nto: c\n---\n{{ colour }} {{ choice }}\n");
     assert!(looked >= 3, "{looked}");
-    assert_eq!(found, ["maybe-undefined `choice` is not set on every way to `b`"]);
+    assert_eq!(found, ["maybe-undefined `choice` is not set on every path to `b`"]);
 }
 
 #[test]
@@ -156,13 +156,13 @@ fn data_concern_a_part_and_what_comes_behind_it() {
 fn a_key_that_is_read_for_the_first_time_was_written_before() {
     let mut graph = looped();
     let (_, found) = graph.edit("bye.md", "---\n---\nGoodbye, {{ name }}, {{ choice }} {{ town }}\n");
-    assert_eq!(found, ["undefined-variable `town` is not set on any way to `bye`"]);
+    assert_eq!(found, ["undefined-variable `town` is not set on any path to `bye`"]);
     let (_, found) = graph.edit("start.md", "---\ninput_type: text\nsave_to: town\nset: { name: you }\nto: a\n---\nTown?\n");
     assert!(found.is_empty(), "{found:?}");
     graph.edit("bye.md", "---\n---\nGoodbye, {{ name }}\n");
     graph.edit("start.md", "---\ninput_type: text\nsave_to: name\nto: a\n---\nName?\n");
     let (_, found) = graph.edit("bye.md", "---\n---\nGoodbye from {{ town }}\n");
-    assert_eq!(found, ["undefined-variable `town` is not set on any way to `bye`"]);
+    assert_eq!(found, ["undefined-variable `town` is not set on any path to `bye`"]);
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! Calls: what tool, call, node and graph say about one are joined here (language 5, 7.4).
+//! Calls: the settings of tool, call, node and graph are joined here (language 5, 7.4).
 
 use std::sync::Arc;
 
-use super::{Here, Lowering, OwnTools, listen::local_texts, ways::of_branches};
+use super::{Here, Lowering, OwnTools, edges::of_branches, listen::local_texts};
 use crate::{
     compile::{
         check::args::{self, Demands},
@@ -16,7 +16,7 @@ use crate::{
     value::Key,
 };
 
-/// What surrounds a call that is lowered.
+/// The surroundings of a call that is lowered.
 pub(super) struct Around<'a, 'd> {
     pub(super) here: Here<'d>,
     pub(super) candidate: Candidate<'d>,
@@ -80,7 +80,7 @@ impl<'d> Lowering<'d> {
         };
         let returns =
             syntax.returns.as_ref().and_then(|schema| self.schemas.checked(Code::InvalidToolSchema, here.path, schema, &mut self.found));
-        // What the graph says is for tools: attempts and effects would multiply with the depth of calls made of calls (language 9.3).
+        // Defaults of the graph are for tools: attempts and effects would multiply with the depth of nested calls (language 9.3).
         let defaults = self.graphs[here.graph as usize].syntax.project(|project| project.defaults.retry.as_ref());
         let defaults = defaults.filter(|_| matches!(callee, Callee::Tool(_)));
         let effect = syntax.effect.as_ref().map(|effect| effect.value).or(tool.effect);
@@ -110,7 +110,7 @@ impl<'d> Lowering<'d> {
         }
     }
 
-    /// Lowers a branch of `parallel`, with its undo, which sees what the branch itself saves (language 10.6).
+    /// Lowers a branch of `parallel`, with its undo, which sees the values that the branch itself saves (language 10.6).
     fn branch(&mut self, around: &Around<'_, 'd>, syntax: &'d CallSyntax) -> Call {
         let mut call = self.call(around, syntax);
         call.writes = Self::saved(syntax).into();
@@ -188,7 +188,7 @@ impl<'d> Lowering<'d> {
         (Callee::Tool(Arc::new(Tool { name: target.name.value.clone(), ..Tool::default() })), None)
     }
 
-    /// Checks what a `graph:` call gives against what the called node demands.
+    /// Checks the arguments of a `graph:` call against the demands of the called node.
     fn child_args(&mut self, here: Here<'d>, syntax: &'d CallSyntax, target: &TargetSyntax, candidate: Candidate<'d>) {
         let Some(node) = candidate.syntax else { return };
         let graph = &self.graphs[candidate.graph as usize];
@@ -223,7 +223,7 @@ fn join_composite(syntax: CompositeSyntax, on_error: OnBranchError) -> Composite
     Composite { any: syntax.any, on_error: syntax.on_error.unwrap_or(on_error), limit: syntax.limit }
 }
 
-/// The effect of a call that names none: a composite has the strongest of what it may call (language 5.5).
+/// The effect of a call that names none: a composite has the strongest of the calls that it may make (language 5.5).
 fn strongest(callee: &Callee, own: &OwnTools) -> Effect {
     let of = |tool: &Tool| tool.effect.unwrap_or(Effect::Undoable);
     match callee {

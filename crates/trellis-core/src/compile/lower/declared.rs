@@ -1,4 +1,4 @@
-//! Literals against the types that `context:` declares for a graph's keys: what is written, not what flows.
+//! Literals against the types that `context:` declares for a graph's keys: only literals, not values that flow.
 
 use super::{Here, Lowering};
 use crate::{
@@ -21,14 +21,14 @@ struct Literal<'s> {
 }
 
 impl Lowering<'_> {
-    /// Holds what a node writes against the declared types.
+    /// Checks the literals that a node writes against the declared types.
     pub(super) fn check_declared(&mut self, here: Here<'_>, node: &NodeSyntax) {
         if self.graphs[here.graph as usize].types.is_empty() {
             return;
         }
         let of_options = node.option_writes().flat_map(|writes| &writes.set);
         let set = node.set.iter().chain(&node.default_context).chain(of_options).map(|assign| (assign, false));
-        // An appended list adds its items: which of them are meant is not known where it is no list that is written.
+        // An appended list adds its items: for a value that is no list, the meant items are unknown.
         let single = |shape: &Shape| !matches!(shape, Shape::List(_) | Shape::Literal(Value::List(_)) | Shape::Expression(_));
         let of_options = node.option_writes().flat_map(|writes| &writes.append);
         let added = node.append.iter().chain(of_options).filter(|assign| single(&assign.value.value)).map(|assign| (assign, true));
@@ -79,7 +79,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Where the part of a literal at a pointer stands, or a key of it.
+/// Returns the span of the part of a literal at a pointer, or of a key of it.
 fn place(literal: &Literal<'_>, pointer: &str, key: Option<&str>) -> Span {
     let (mut shape, mut span) = (literal.shape, literal.span);
     for step in pointer.split('/').skip(1) {

@@ -72,7 +72,7 @@ impl Lowering<'_> {
         let message = format!("`{name}` is neither a predicate nor a key that is ever set");
         let found = Diagnostic::new(Code::UnknownPredicate, path, bare.condition, message);
         match bare.subject {
-            // As long as the name: it stands there as it is.
+            // The span is as long as the name, so the text is the name itself.
             span if span.range().len() == name.len() => found.meant(span, near, declare),
             _ => found.help(near.map_or_else(declare, Near::question)),
         }

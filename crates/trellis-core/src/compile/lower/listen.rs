@@ -94,8 +94,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// What an input must fit: its own schema, and the type that `context:` declares for the key that it is saved to (language 2.1). Options are
-    /// literals, which are held to it where they are written.
+    /// Returns the schema of an input: its own schema, and the type that `context:` declares for the key that it is saved to (language 2.1).
+    /// Options are literals, which are checked against it where they are written.
     fn declared_input(&self, here: Here<'_>, node: &NodeSyntax, kind: Option<InputType>, own: Option<Schema>) -> Option<Schema> {
         let Some(to) = node.save_to.as_ref().map(|to| &to.value).filter(|_| kind != Some(InputType::Choice)) else { return own };
         let types = &self.graphs[here.graph as usize].types;
@@ -169,7 +169,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Whether a schema says something of an input that its type does not say, and takes some of that type.
+/// Returns whether a schema restricts an input beyond its type, and accepts some of that type.
 fn says_more(schema: &Schema, kind: Option<InputType>) -> bool {
     let Some(map) = schema.source().as_map() else { return false };
     let (names, sample): (&[&str], fn(&Value) -> bool) = match kind {

@@ -1,13 +1,13 @@
-//! Lowering: each node becomes one or two points with replies, writes and edges. From here on nothing knows what a key meant.
+//! Lowering: each node becomes one or two points with replies, writes and edges. Later phases do not know the keys of nodes.
 
 mod call;
 mod declared;
+mod edges;
 mod guard;
 mod listen;
 mod node;
 mod options;
 mod speech;
-mod ways;
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ use crate::{
     value::Value,
 };
 
-/// What lowering reads and what it has written so far.
+/// The inputs of lowering and its results so far.
 pub(super) struct Lowering<'d> {
     pub(super) documents: &'d [Arc<Document>],
     pub(super) names: &'d NameTable<'d>,
@@ -51,11 +51,11 @@ pub(super) struct Lowering<'d> {
     /// The bare names in conditions of the nodes that were lowered.
     pub(super) bare_names: Vec<BareName>,
     pub(super) common: Common,
-    /// Whether some target leads nowhere: what stands behind it is unknown then.
+    /// True if some target leads nowhere: the nodes behind it are unknown then.
     pub(super) unresolved: bool,
 }
 
-/// What thousands of nodes have alike, made once.
+/// Values that thousands of nodes share, made once.
 pub(super) struct Common {
     /// `input`.
     input: Operand,
@@ -72,7 +72,7 @@ impl Default for Common {
     }
 }
 
-/// Where a key stands, while its node is lowered.
+/// The place of a key, while its node is lowered.
 #[derive(Clone, Copy)]
 pub(super) struct Here<'d> {
     pub(super) document: u32,
@@ -82,7 +82,7 @@ pub(super) struct Here<'d> {
 }
 
 impl<'d> Here<'d> {
-    /// Where a candidate's keys stand. Targets are looked up from the folder of its id, so that a file with `nodes:` scopes like a folder.
+    /// Returns the place of a candidate's keys. Targets are looked up from the folder of its id, so that a file with `nodes:` scopes like a folder.
     pub(super) fn of(candidate: Candidate<'d>) -> Self {
         Self { document: candidate.document, graph: candidate.graph, path: candidate.path, folder: candidate.id.folder() }
     }
@@ -112,8 +112,8 @@ impl<'d> Lowering<'d> {
         &mut self.found[at]
     }
 
-    /// The target a name stands for; one that leads nowhere ends as failed, so that it is reported once and hides nothing.
-    /// `skip_gate` enters the node behind its `before_each`.
+    /// Returns the target of a name; one that leads nowhere ends as failed, so that it is reported once and hides nothing. `skip_gate`
+    /// enters the node behind its `before_each`.
     fn target(&mut self, here: Here<'_>, target: &TargetSyntax, skip_gate: bool) -> Target {
         match self.names.resolve(&target.name.value, target.is_jump(), here.folder, here.graph, false) {
             Ok(Resolved::Rollback) => Target::Rollback,
@@ -156,14 +156,14 @@ impl<'d> Lowering<'d> {
         self.reply_from(start, on, update);
     }
 
-    /// Where the next edge will stand.
+    /// Returns the index of the next edge.
     fn next_edge(&self) -> u32 {
         u32::try_from(self.edges.len()).unwrap_or(u32::MAX)
     }
 
     /// Adds a reply whose edges were written from `start` on.
     fn reply_from(&mut self, start: u32, on: Outcome, update: Vec<Write>) {
-        debug_assert!(self.edges.last().is_some_and(|edge| edge.when == Guard::Always), "the last way always holds");
+        debug_assert!(self.edges.last().is_some_and(|edge| edge.when == Guard::Always), "the last edge always holds");
         let end = self.next_edge();
         self.replies.push(Reply { on, update: update.into(), edges: start..end });
     }
@@ -198,7 +198,7 @@ impl<'d> Lowering<'d> {
             let candidate = names.candidate(at);
             let is_node = self.layouts.nodes_of[at as usize].is_some();
             if candidate.id.is_start() && is_node && candidate.syntax.is_some_and(|syntax| !syntax.tools.is_empty()) {
-                // What is wrong with these references is reported when the node itself is lowered.
+                // Mistakes in these references are reported when the node itself is lowered.
                 let scope = self.tools.own(candidate, &mut self.schemas, &mut Vec::new());
                 self.tools.add_module(candidate, scope);
             }

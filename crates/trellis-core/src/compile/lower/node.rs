@@ -1,8 +1,8 @@
-//! One node: its role, what entering it does, and its points.
+//! One node: its role, the steps of entering it, and its points.
 
 use std::sync::Arc;
 
-use super::{Here, Lowering, call::Around, ways::update};
+use super::{Here, Lowering, call::Around, edges::update};
 use crate::{
     compile::names::Candidate,
     diagnostic::{Code, Diagnostic},
@@ -130,7 +130,7 @@ impl<'d> Lowering<'d> {
         }
     }
 
-    /// `type:` says what a node is; a contradiction is an error (language 2).
+    /// Checks `type:`, which declares the kind of a node; a contradiction is an error (language 2).
     fn check_kind(&mut self, here: Here<'_>, node: &NodeSyntax) {
         if let (Some(call), Some(listens)) = (&node.call, listening_key(node)) {
             let by_kind = node.kind.as_ref().filter(|kind| kind.span == listens);
@@ -162,10 +162,10 @@ impl<'d> Lowering<'d> {
         }
     }
 
-    /// Keys that mean nothing where they stand: `misplaced-key`.
+    /// Reports keys that have no meaning in this node: `misplaced-key`.
     fn check_places(&mut self, here: Here<'_>, candidate: Candidate<'_>, node: &NodeSyntax) {
         let entry = self.graphs[here.graph as usize].syntax.entry.is_some_and(|entry| self.names.candidate(entry).id == candidate.id);
-        // A key whose value was refused still says what the node is.
+        // A key whose value was refused still shows the kind of the node.
         let acts = node.key("do").is_some() || node.is_unclear;
         let listens = listening_key(node).is_some() || node.is_unclear || (node.kind.is_none() && node.key("type").is_some());
         let gated = self.graphs[here.graph as usize].defaults.before_each.is_some();

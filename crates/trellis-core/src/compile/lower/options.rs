@@ -1,10 +1,10 @@
-//! Options that write something of their own: each is an outcome of its own, beside the answer that all others are (language 6.4).
+//! Options with writes of their own: each is an outcome of its own, beside the answer that all others are (language 6.4).
 //!
-//! **Invariant:** edges of the answer stand in the list before those of such options, and replies that share edges of it before the others.
+//! **Invariant:** edges of the answer precede those of such options in the list, and replies that share edges of it precede the others.
 
 use super::{
     Here, Lowering,
-    ways::{MainEdges, assigned},
+    edges::{MainEdges, assigned},
 };
 use crate::{
     program::{Edge, Guard, Listen, Outcome, Provenance, Reply, Write, WriteSource, WriteTarget},
@@ -36,7 +36,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The writes of a node with those of an option: its `save_to` stands in place of the node's, the others come after them.
+/// Returns the writes of a node with those of an option: its `save_to` replaces the node's, the others come after them.
 fn after(writes: &[Write], own: &OptionWrites) -> Vec<Write> {
     let is_saved = |write: &&Write| matches!((&write.to, &write.value), (WriteTarget::Path(_), WriteSource::Input));
     let saved =

@@ -1,4 +1,4 @@
-//! What a node says: one text, or parts that are said under conditions (language 2, `content`).
+//! The content of a node: one text, or parts that are shown under conditions (language 2, `content`).
 
 use super::{Here, Lowering};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl Lowering<'_> {
-    /// Lowers what a node says.
+    /// Lowers the content of a node.
     pub(super) fn speech(&mut self, here: Here<'_>, speech: &SpeechSyntax) -> Speech {
         let parts = match speech {
             SpeechSyntax::Text(text) => return Speech::Text(text.clone()),
@@ -23,7 +23,7 @@ impl Lowering<'_> {
         Speech::Parts(parts.iter().map(part).collect())
     }
 
-    /// The guard of a condition that is asked when a node is shown: nobody can be asked then.
+    /// Returns the guard of a condition that is evaluated when a node is shown: no one can be asked then.
     fn silent_guard(&mut self, here: Here<'_>, condition: &Spanned<Condition>) -> Guard {
         let guard = self.guard(here, condition);
         let Guard::Predicate(index, _) = &guard else { return guard };
@@ -42,7 +42,7 @@ impl Lowering<'_> {
         Guard::Always
     }
 
-    /// Whether a predicate was to be answered by a schema, sound or not.
+    /// Returns whether a predicate was to be answered by a schema, sound or not.
     fn is_by_schema(&self, here: Here<'_>, name: &str) -> bool {
         let projects = &self.graphs[here.graph as usize].syntax.projects;
         let mut declared = projects.iter().flat_map(|(_, _, project)| &project.predicates);

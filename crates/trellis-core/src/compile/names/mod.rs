@@ -1,4 +1,4 @@
-//! Which nodes there are, and what a target means where it stands (language 1.2–1.6).
+//! The nodes of a graph, and the meaning of a target at its place (language 1.2–1.6).
 //!
 //! **Invariant:** a name is looked up by hashing, never by scanning; only a name that was not found costs a scan.
 
@@ -25,7 +25,7 @@ use crate::{
 /// Targets with a meaning of their own (language 1.6).
 pub(super) const RESERVED: [&str; 2] = NodeId::RESERVED;
 
-/// What a target resolves to.
+/// The result of resolving a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Resolved {
     /// A candidate.
@@ -36,7 +36,7 @@ pub(super) enum Resolved {
     Fail,
 }
 
-/// What names mean.
+/// The meaning of names.
 pub(super) struct NameTable<'d> {
     documents: &'d [Arc<Document>],
     table: &'d NameClaims,
@@ -56,7 +56,7 @@ impl<'d> NameTable<'d> {
         Self { documents, table, folders: OnceCell::new(), room: RefCell::default(), patience: Cell::new(PATIENCE) }
     }
 
-    /// How many candidates there are.
+    /// Returns the number of candidates.
     pub(super) fn len(&self) -> usize {
         self.table.claims.len()
     }
@@ -83,7 +83,7 @@ impl<'d> NameTable<'d> {
         from(document)..from(document.saturating_add(1))
     }
 
-    /// How many names were compared so far.
+    /// Returns the number of names that were compared so far.
     pub(super) fn compared(&self) -> usize {
         PATIENCE - self.patience.get()
     }
@@ -119,7 +119,7 @@ impl<'d> NameTable<'d> {
         named.and_then(|named| named.node.or(named.module))
     }
 
-    /// Resolves a target that stands in `folder` of graph `graph`.
+    /// Resolves a target that is written in `folder` of graph `graph`.
     ///
     /// # Errors
     /// The diagnostic, without a place: unknown, wrong case, a folder without `start`, or another graph.
@@ -142,7 +142,7 @@ impl<'d> NameTable<'d> {
         }
     }
 
-    /// The candidate that a target means, in whatever graph.
+    /// Returns the candidate that a target means, in any graph.
     pub(super) fn find(&self, name: &str, jump: bool, folder: &str, graph: u32) -> Option<u32> {
         let root = &*self.table.roots[graph as usize];
         if let Some(below) = name.strip_prefix("./") {
@@ -166,7 +166,7 @@ impl<'d> NameTable<'d> {
         }
     }
 
-    /// Says why a name was not found; the only place that scans.
+    /// Returns the reason why a name was not found; the only place that scans.
     fn missing(&self, name: &str, folder: &str, graph: u32, call: bool) -> MissingTarget {
         let root = &*self.table.roots[graph as usize];
         let bare = name.trim_start_matches("./").trim_start_matches('/');
@@ -195,7 +195,7 @@ impl<'d> NameTable<'d> {
                 fix,
             };
         }
-        // It is not where the name says, but would be found without that.
+        // It is not at the place of its prefix, but would be found without that.
         if !before.is_empty() && self.find(bare, false, folder, graph).is_some() {
             return MissingTarget {
                 code: Code::UnknownTarget,
@@ -250,7 +250,7 @@ impl<'d> NameTable<'d> {
 /// The reserved targets (language 1.6).
 const ENDINGS: [&str; 2] = ["rollback", "fail"];
 
-/// What authors call the end of a session, which has no name.
+/// Names that authors use for the end of a session, which has no name.
 const ENDS: [&str; 8] = ["end", "END", "exit", "stop", "done", "finish", "finished", "quit"];
 
 /// A target that leads nowhere.
@@ -279,12 +279,12 @@ pub(super) fn at_path(documents: &[Arc<Document>], path: &str) -> Option<u32> {
     documents.binary_search_by(|document| (*document.path).cmp(path)).ok().and_then(|at| u32::try_from(at).ok())
 }
 
-/// What remains of `id` below `folder`.
+/// Returns the rest of `id` below `folder`.
 fn below<'i>(id: &'i str, folder: &str) -> Option<&'i str> {
     if folder.is_empty() { Some(id) } else { id.strip_prefix(folder)?.strip_prefix('/') }
 }
 
-/// The help for one who meant a node and wrote a library.
+/// Returns the help for an author who meant a node and wrote a library.
 pub(super) fn library_help(library: &FilePath) -> String {
     format!("`{library}` has no key but `tools`, so it is a library: a node has another one, such as `metadata`")
 }
@@ -295,7 +295,7 @@ fn is_node_extension(extension: &str) -> bool {
     NODE_EXTENSIONS.contains(&extension)
 }
 
-/// Whether a name stands in a text as a word.
+/// Returns whether a text contains a name as a word.
 pub(crate) fn mentions(text: &str, name: &str) -> bool {
     let is_inside = |char: char| char.is_alphanumeric() || matches!(char, '_' | '-');
     text.match_indices(name).any(|(at, _)| {

@@ -1,4 +1,4 @@
-//! Who claims which name: what is kept of names from one compilation to the next.
+//! Claims of names: the part of the name table that lasts from one compilation to the next.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// A node that may be compiled: where it is written and what it is called.
+/// A node that may be compiled: its place and its name.
 #[derive(Clone, Copy)]
 pub(crate) struct Candidate<'d> {
     pub(crate) id: &'d NodeId,
@@ -25,21 +25,21 @@ pub(crate) struct Candidate<'d> {
     pub(crate) ordinal: u32,
     pub(crate) graph: u32,
     pub(crate) path: &'d FilePath,
-    /// Of a file that could not be understood, a node that says nothing.
+    /// For an unreadable file, a node without any key.
     pub(crate) syntax: Option<&'d NodeSyntax>,
     /// A Markdown file without frontmatter: a page unless some target names it.
     pub(crate) page: bool,
 }
 
 impl Candidate<'_> {
-    /// Where the node's id is written, or its beginning.
+    /// Returns the span of the node's id, or of its beginning.
     pub(crate) fn place(&self) -> Span {
         let id = self.syntax.and_then(|syntax| syntax.id.as_ref());
         id.map_or_else(|| Span::at(self.syntax.map_or(0, |syntax| syntax.span.start as usize)), |id| id.span)
     }
 }
 
-/// A candidate as it is kept from one compilation to the next.
+/// A candidate as it is stored from one compilation to the next.
 #[derive(Debug)]
 pub(super) struct Claim {
     pub(super) id: NodeId,
@@ -58,7 +58,7 @@ impl Claim {
     }
 }
 
-/// Who claims which name, in all graphs that are compiled together.
+/// The claims of every name, in all graphs that are compiled together.
 #[derive(Debug)]
 pub(crate) struct NameClaims {
     pub(super) claims: Vec<Claim>,
@@ -68,7 +68,7 @@ pub(crate) struct NameClaims {
     pub(super) roots: Vec<Arc<str>>,
 }
 
-/// What a name stands for, so that one look finds a node as well as a module.
+/// The meanings of a name, so that one look-up finds a node as well as a module.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct NameTarget {
     /// The candidate of this id.
@@ -101,7 +101,7 @@ impl NameClaims {
                     let id = syntax.id.as_ref().map_or_else(by_path, |id| id.value.clone());
                     let page = may_be_page && !id.is_start();
                     let taken = table.add(documents, Claim { page, ..own(id) }, found);
-                    // A node whose `id` it cannot have is found by its path, so that nothing else is said of those who lead to it.
+                    // A node with an `id` that it cannot have is found by its path, so that targets that name it are not reported too.
                     if !taken && syntax.id.is_some() && table.of_id(by_path().as_str()).is_none() {
                         table.add(documents, Claim { page, ..own(by_path()) }, found);
                     }

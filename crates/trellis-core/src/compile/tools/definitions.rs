@@ -1,4 +1,4 @@
-//! What is wrong with tools and libraries where they are written, whoever uses them.
+//! Mistakes in tools and libraries at their definition, independent of their users.
 
 use std::sync::Arc;
 
@@ -46,10 +46,10 @@ impl Tools<'_> {
         }
     }
 
-    /// A node without tools, which cannot be a library; of a file with mistakes nobody knows what it was meant to be.
+    /// Returns the finding about a node without tools, which cannot be a library; none for a file with mistakes, whose purpose is unknown.
     fn no_library(&self, document: &Document, written: &Spanned<Arc<str>>, library: u32) -> Option<Diagnostic> {
         let named = &self.documents[library as usize];
-        // Of a hidden file that cannot be read nothing else is said: it could be a draft.
+        // A hidden file that cannot be read has no other finding: it could be a draft.
         if matches!(named.content, Content::Broken) && crate::syntax::is_hidden(&named.path) {
             let message = format!("`{}` cannot be read as a library", named.path);
             let help = "see what is wrong with it: as long as its name, or its folder's, begins with `_`, that is not told";
@@ -70,7 +70,7 @@ impl Tools<'_> {
         let found =
             Diagnostic::new(Code::MissingToolLibrary, &document.path, written.span, format!("there is no library `{}`", written.value));
         match near {
-            // Only from the root its path is what stands there.
+            // Only from the root does the written text equal the path.
             Some(near) if written.value.starts_with("./") => found.help(near.question()),
             near => found.meant(written.span, near, || "library references start at the root, `./` at this file".into()),
         }

@@ -32,12 +32,12 @@ use crate::{
 /// Libraries deeper than this are not followed (language A.2).
 const MAX_LIBRARY_DEPTH: usize = 64;
 
-/// What can be called under a name, in the order of first appearance.
+/// The callable tools by name, in the order of first appearance.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ToolScope {
     tools: Vec<Arc<Tool>>,
     by_name: FxHashMap<Arc<str>, usize>,
-    /// Whether some library is missing: nobody knows what it would have held.
+    /// True if some library is missing: its tools are unknown.
     incomplete: bool,
     /// Names in the list that nothing defines: each is reported there.
     unknown: Vec<Arc<str>>,
@@ -64,12 +64,12 @@ impl ToolScope {
         &self.tools
     }
 
-    /// Whether nothing can be called here, as far as is known.
+    /// Returns whether nothing can be called here, as far as known.
     pub(super) fn is_empty(&self) -> bool {
         self.tools.is_empty() && !self.incomplete && self.unknown.is_empty()
     }
 
-    /// Tells if a tool of this name may be missing from it, for a reason that was reported.
+    /// Returns whether a tool of this name may be missing from it, for a reason that was reported.
     fn may_lack(&self, name: &str) -> bool {
         self.incomplete || self.unknown.iter().any(|unknown| **unknown == *name)
     }
@@ -80,14 +80,14 @@ pub(super) struct Tools<'d> {
     documents: &'d [Arc<Document>],
     roots: Vec<Arc<str>>,
     bindings: Vec<FxHashMap<Arc<str>, Arc<Tool>>>,
-    /// What authors wrote of bindings whose contracts the compiler completed (language 9.24), by their places.
+    /// The contracts that authors wrote for bindings which the compiler completed (language 9.24), by their places.
     written: BTreeMap<Place, Tool>,
     /// Of each graph, whether something is missing from its bindings.
     incomplete: Vec<bool>,
     modules: FxHashMap<(u32, String), Arc<ToolScope>>,
-    /// Libraries that were resolved, by document and graph: each once, however many ways lead to it.
+    /// Libraries that were resolved, by document and graph: each once, however many paths lead to it.
     libraries: RefCell<FxHashMap<(u32, u32), Arc<ToolScope>>>,
-    /// Pairs of definitions of which the second took the place of the first somewhere, with what is to be said about that.
+    /// Pairs of definitions of which the second shadowed the first somewhere, with the finding about that.
     shadowed: RefCell<BTreeMap<(Place, Place), Option<Diagnostic>>>,
 }
 
@@ -105,7 +105,7 @@ pub(super) struct DocumentTools<'t> {
 }
 
 impl<'d> Tools<'d> {
-    /// Reads the bindings of every graph and checks every tool definition and library reference once, whoever uses it.
+    /// Reads the bindings of every graph and checks every tool definition and library reference once, independent of its users.
     pub(super) fn collect(
         documents: &'d [Arc<Document>],
         graphs: &[GraphSyntax<'d>],
@@ -161,7 +161,7 @@ impl<'d> Tools<'d> {
         at(&path).or_else(|| ["md", "yaml", "yml", "json"].into_iter().find_map(with))
     }
 
-    /// The tools that a list of references stands for: inline definitions beat imports, later imports earlier ones.
+    /// Returns the tools of a list of references: inline definitions beat imports, later imports earlier ones.
     pub(super) fn own(&self, candidate: Candidate<'d>, schemas: &mut Schemas, found: &mut Vec<Diagnostic>) -> ToolScope {
         let mut scope = ToolScope::default();
         let Some(syntax) = candidate.syntax else { return scope };
@@ -242,8 +242,8 @@ impl<'d> Tools<'d> {
         }
     }
 
-    /// Compares two definitions once, however often the second takes the place of the first. A diamond brings the same one twice. What the compiler
-    /// added to a binding is no definition: the author's contract of a builtin stands in its place (language 5.2).
+    /// Compares two definitions once, however often the second shadows the first. A diamond brings the same one twice. A contract that the compiler
+    /// added to a binding is no definition: the author's contract of a builtin is used instead (language 5.2).
     fn compare(&self, before: &Tool, tool: &Tool) {
         if let (Some(first), Some(second)) = (&before.place, &tool.place)
             && first != second
@@ -254,12 +254,12 @@ impl<'d> Tools<'d> {
         }
     }
 
-    /// What is to be said about definitions that took the place of others.
+    /// Returns the findings about definitions that shadowed others.
     pub(super) fn shadowed(&self) -> Vec<Diagnostic> {
         self.shadowed.borrow().values().flatten().cloned().collect()
     }
 
-    /// What a library holds.
+    /// Returns the tools of a library.
     fn imported(&self, index: u32, graph: u32, schemas: &mut Schemas, depth: usize) -> Arc<ToolScope> {
         if let Some(known) = self.libraries.borrow().get(&(index, graph)) {
             return Arc::clone(known);
@@ -270,7 +270,7 @@ impl<'d> Tools<'d> {
         let mut imported = ToolScope::default();
         let from = LibraryRef { path: &document.path, graph };
         self.resolve(references_of(document), from, schemas, &mut imported, depth);
-        // What was found wrong with it may be just what is looked for.
+        // A part with mistakes may have defined the missing tool.
         imported.incomplete |= matches!(document.content, Content::Broken) || document.has_errors();
         let imported = Arc::new(imported);
         self.libraries.borrow_mut().insert((index, graph), Arc::clone(&imported));
@@ -326,7 +326,7 @@ impl<'d> Tools<'d> {
     }
 }
 
-/// Whether something in the `tools` of a node could not be understood.
+/// Returns whether a part of the `tools` of a node could not be read.
 fn has_unread_tools(document: &Document, node: &NodeSyntax) -> bool {
     let Some(at) = node.keys.iter().position(|(key, _)| *key == "tools").filter(|_| document.has_errors()) else { return false };
     let end = node.keys.get(at + 1).map_or(node.span.end, |(_, next)| next.start);

@@ -1,4 +1,4 @@
-//! What each point reads and writes, in order, as far as it can be reached from where a search begins.
+//! The reads and writes of each point, in order, as far as it can be reached from the begin of a search.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ use crate::{
     value::Value,
 };
 
-/// Where a search begins.
+/// The begin of a search.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Begin {
     /// A point that is entered.
@@ -29,19 +29,19 @@ pub(super) enum Begin {
 /// One thing that happens to the context. Paths are numbers, in the order in which they were met.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ContextEvent {
-    /// A path is read, whatever holds.
+    /// A path is read, unconditionally.
     Read(u32),
-    /// A path is read on some way.
+    /// A key path is read on some path of edges, not on all.
     MayRead(u32),
     /// A path is written.
     Write(u32),
 }
 
-/// A point: what entering it does, and what can follow.
+/// A point: the events of entering it, and its replies.
 #[derive(Debug, Default)]
 pub(super) struct LocalPoint {
     pub(super) enter: Vec<ContextEvent>,
-    /// What follows instead of entering when it was entered too often (`max_visits`).
+    /// The reply that replaces entering if it was entered too often (`max_visits`).
     pub(super) exhausted: Option<LocalReply>,
     pub(super) replies: Vec<LocalReply>,
 }
@@ -49,18 +49,18 @@ pub(super) struct LocalPoint {
 /// One outcome.
 #[derive(Debug)]
 pub(super) struct LocalReply {
-    /// Whether nothing went wrong.
+    /// True if it is no failure.
     pub(super) is_normal: bool,
     pub(super) update: Vec<ContextEvent>,
     pub(super) edges: Vec<LocalEdge>,
 }
 
-/// One way on.
+/// An edge.
 #[derive(Debug)]
 pub(super) struct LocalEdge {
-    /// What its guard reads.
+    /// The path that its guard reads.
     pub(super) read: Option<u32>,
-    /// The same as what it must be.
+    /// The same path, with the kind that it must have.
     pub(super) kind: Option<u32>,
     /// The path that is certainly there when it is taken, and when it is not.
     pub(super) taken: Option<u32>,
@@ -73,7 +73,7 @@ pub(super) struct LocalEdge {
 #[derive(Debug, Default)]
 pub(super) struct Locals {
     pub(super) spots: Vec<LocalPoint>,
-    /// A path stands once for being there, and once for each kind that it must be of.
+    /// The paths: each once for its presence, and once for each kind that it must have.
     pub(super) paths: Vec<KeyPath>,
     pub(super) kinds: Vec<Option<Schema>>,
     /// A number for the first name of each path.
@@ -89,7 +89,7 @@ impl Locals {
         let mut spot_of: FxHashMap<PointIndex, u32> = FxHashMap::default();
         let mut open = VecDeque::from([first]);
         let mut count = 1;
-        // A session that waits did not enter here: what leads back enters its point like any other.
+        // A session that waits did not enter here: edges that lead back enter its point like any other.
         if matches!(begin, Begin::Entering(_)) {
             spot_of.insert(first, 0);
         }
@@ -116,7 +116,7 @@ impl Locals {
         locals
     }
 
-    /// What lies along one way to an end, as if there were no other: a spot for each hop, of which the first waits.
+    /// Collects the events along one path to an end, as if there were no other: a spot for each hop, of which the first waits.
     pub(super) fn along(program: &Program, route: &[RouteStep]) -> Self {
         let mut locals = Self::default();
         for (at, hop) in (0..).zip(route) {
@@ -132,7 +132,7 @@ impl Locals {
         locals
     }
 
-    /// What an outcome writes, and what its undo reads.
+    /// Lists the writes of an outcome, and the reads of its undo.
     fn update(&mut self, program: &Program, point: PointIndex, reply: &Reply) -> Vec<ContextEvent> {
         let mut update: Vec<_> = reply.update.iter().flat_map(|write| self.write(write)).collect();
         let point = program.point(point);
@@ -156,7 +156,7 @@ impl Locals {
 
     fn numbered(&mut self, path: &KeyPath, kind: Option<Schema>) -> Option<u32> {
         let is_given = match (&**path.root(), path.rest().first()) {
-            // What the engine writes of `sys` later than at the beginning.
+            // Keys of `sys` that the engine writes after the start.
             ("sys", Some(Segment::Key(key))) => matches!(&**key, "ans" | "error") && kind.is_none(),
             (root, _) => !RESERVED.contains(&root),
         };
@@ -177,7 +177,7 @@ impl Locals {
         Some(number)
     }
 
-    /// What entering a point does (language 7.1); of a point that waits, what is looked at again.
+    /// Lists the events of entering a point (language 7.1); for a point that waits, only those of reading again.
     fn enter(&mut self, program: &Program, point: PointIndex, waits: bool) -> Vec<ContextEvent> {
         let node = program.node(program.point(point).node);
         let mut events = Vec::new();
@@ -193,7 +193,7 @@ impl Locals {
         events.extend(node.entry.required.iter().filter_map(|path| self.number(path)).map(ContextEvent::Read));
         if !waits {
             let keys = node.entry.types.iter().filter_map(|(key, _)| KeyPath::parse(key));
-            // At run time a type is held against what is there; the key itself is not asked for.
+            // At run time a type is checked against a present value; the key itself is not required.
             events.extend(keys.filter_map(|path| self.number(&path)).map(ContextEvent::MayRead));
             for (key, schema) in &node.entry.types {
                 events.extend(KeyPath::parse(key).and_then(|path| self.of_kind(&path, schema.source())));
@@ -215,7 +215,7 @@ impl Locals {
         events
     }
 
-    /// What a node says: its own words, or those of a locale.
+    /// Adds the reads of the content of a node: its own, or those of a locale.
     fn words(&mut self, node: &Node, events: &mut Vec<ContextEvent>) {
         let speeches = || node.content.iter().chain(node.localised.iter().filter_map(|(_, words)| words.content.as_ref()));
         let whole = |speech: &Speech| if let Speech::Text(text) = speech { text.reads() } else { Vec::new() };
@@ -224,7 +224,7 @@ impl Locals {
             let (asked, is_asked) = (self.guard(&part.when), is_certain);
             events.extend(asked.map(|path| if is_asked { ContextEvent::Read(path) } else { ContextEvent::MayRead(path) }));
             events.extend(self.truth(&part.when).filter(|_| is_asked));
-            // What a part reads is needed only where its condition holds; what that asks about is not needed at all.
+            // The reads of a part are needed only where its condition holds; the path that the condition tests is not needed at all.
             let about = part.when.operand().map(|operand| operand.path.segments());
             let reads = part.text.reads().into_iter().filter(|read| about.is_none_or(|about| !read.path.segments().starts_with(about)));
             for read in reads.collect::<Vec<_>>() {
@@ -243,7 +243,7 @@ impl Locals {
         }
     }
 
-    /// What can be chosen: in its own words, or those of a locale.
+    /// Adds the reads of the options: their own words, or those of a locale.
     fn options(&mut self, node: &Node, listen: &Listen, events: &mut Vec<ContextEvent>) {
         let own = listen.options.iter().map(|choice| &choice.text);
         let localised = node.localised.iter().flat_map(|(_, words)| &words.options).map(|(_, text)| text);
@@ -295,7 +295,7 @@ impl Locals {
         let to = match &write.to {
             WriteTarget::Path(path) | WriteTarget::Append(path) => self.number(path),
             WriteTarget::Absent(key) => {
-                // A default whose key is there is not evaluated.
+                // A default whose key is present is not evaluated.
                 events.iter_mut().for_each(|event| {
                     if let ContextEvent::Read(path) = *event {
                         *event = ContextEvent::MayRead(path)
@@ -334,7 +334,7 @@ impl Locals {
         events
     }
 
-    /// What a tool takes, where an argument is a path as it stands.
+    /// Lists the requirements of a tool on the arguments that are bare paths.
     fn arguments(&mut self, call: &Call, takes: Option<&Schema>) -> Vec<ContextEvent> {
         let properties = takes.and_then(|takes| takes.source().as_map()?.get("properties")?.as_map());
         let (Some(properties), Some(Shape::Map(entries))) = (properties, &call.args) else { return Vec::new() };

@@ -1,10 +1,10 @@
 //! Needs: the keys that are read from a node on before they are written (language 8.7).
 //!
-//! In: a node that is entered, or a state that waits. Out: the context paths that it must have, worked out over the one edge list when somebody asks.
+//! In: a node that is entered, or a state that waits. Out: the context paths that it must have, computed on demand over the one edge list.
 //!
-//! - A **certain** need is read on every way on which nothing goes wrong: no error, denial, timeout, signal or invalid input. A session without it fails there, unless it
-//!   goes round for ever before. A condition that could not hold counts as a way, so that none is named in vain.
-//! - A **possible** need is read on some way. A key whose absence the same condition or template asks for first is none.
+//! - A **certain** need is read on every path on which nothing goes wrong: no error, denial, timeout, signal or invalid input. A session without it
+//!   fails there, unless it goes round for ever before. A transition whose condition cannot hold counts as a path, so that no need is named in vain.
+//! - A **possible** need is read on some path. A key whose absence the same condition or template asks for first is none.
 
 mod local;
 mod route;
@@ -24,16 +24,16 @@ use crate::{
     state::{CallRole, State, Status},
 };
 
-/// What a session must have, in the order in which it is met.
+/// The needs of a session, in the order of their reads.
 #[derive(Clone, Debug, Default)]
 pub struct Needs {
-    /// Read on every way on which nothing goes wrong.
+    /// Read on every path on which nothing goes wrong.
     pub certain: Vec<KeyPath>,
-    /// Read on some way; the certain ones are among them.
+    /// Read on some path; the certain ones are among them.
     pub possible: Vec<KeyPath>,
-    /// What a path must fit where it is there: what is done with it on every way on which nothing goes wrong takes nothing else.
+    /// The schema that a key must fit if it is set: every path of edges on which nothing goes wrong accepts no other value.
     pub kinds: Vec<(KeyPath, Schema)>,
-    /// Read on every such way of `sys`, which is written by what happens before: a session that begins there has none of it.
+    /// Keys of `sys` that every such path reads; only earlier nodes write them, so a session that begins there has none of them.
     pub sys: Vec<KeyPath>,
 }
 
@@ -48,15 +48,15 @@ impl fmt::Display for Missing {
     }
 }
 
-/// What sessions certainly need that wait at each point, worked out when it is first asked: many sessions wait at few points.
+/// The certain needs of sessions that wait at each point, computed on the first request: many sessions wait at few points.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting(OnceLock<Box<[PointNeeds]>>);
 
 #[derive(Debug, Default)]
 struct PointNeeds {
-    /// What one way reads, among which the certain needs are; nothing where no way leads to an end, or too much is read.
+    /// The reads of one path, which include the certain needs; `None` if no path leads to an end, or too much is read.
     near: OnceLock<Option<Box<[KeyPath]>>>,
-    /// The certain needs; nothing where they are too many to be worked out at once.
+    /// The certain needs; `None` if they are too many to be computed at once.
     certain: OnceLock<Option<Box<[KeyPath]>>>,
 }
 
@@ -86,29 +86,30 @@ impl PointNeeds {
 }
 
 impl Needs {
-    /// What must certainly be there, `sys` included.
+    /// Returns the keys that must be set, `sys` included.
     pub(crate) fn there(&self) -> impl Iterator<Item = &KeyPath> {
         self.certain.iter().chain(&self.sys)
     }
 }
 
 impl Program {
-    /// What a session needs that enters `node`. It takes time that grows with the part of the graph behind the node.
+    /// Returns the needs of a session that enters `node`. It takes time that grows with the part of the graph behind the node.
     pub fn needs(&self, node: &Node) -> Needs {
         self.needs_where(Begin::Entering(node.gate.unwrap_or(node.body)), |_| true)
     }
 
-    /// Whether a state has what it will certainly read from where it waits.
+    /// Checks that a state has the keys that it will certainly read from its present point on.
     ///
     /// # Errors
-    /// What it lacks.
+    /// The keys that it lacks.
     pub fn admits(&self, state: &State) -> Result<(), Missing> {
         let node = self.find(&state.current_node_id).or_else(|| self.find_renamed(&state.current_node_id));
         let Some(node) = node.filter(|_| !matches!(state.status, Status::Terminated | Status::RollingBack)) else { return Ok(()) };
         self.admits_at(state, self.node(node))
     }
 
-    /// The same for a state that waits at `node`, whatever that was called.
+    /// Checks the needs of a state that waits at `node`, independent of the id that the node had before, as [`Self::admits`] does by the id
+    /// in the state.
     pub(crate) fn admits_at(&self, state: &State, node: &Node) -> Result<(), Missing> {
         let at_gate = state.pending_tool_call.as_ref().is_some_and(|call| call.role == CallRole::BeforeEach);
         let point = node.gate.filter(|_| at_gate).unwrap_or(node.body);

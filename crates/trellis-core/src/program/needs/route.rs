@@ -1,9 +1,9 @@
-//! Routes: the shortest way to an end on which nothing goes wrong.
+//! Routes: the shortest path to an end on which nothing goes wrong.
 //!
-//! In: a point that waits. Out: the hops of one way, found by a breadth-first search over the edge list.
+//! In: a point that waits. Out: the hops of one path, found by a breadth-first search over the edge list.
 //!
-//! **Invariant:** a certain need of a point is among what is read along any one of its routes, since every way reads it. So a session that has all of that
-//! lacks nothing, and the ways of a whole graph are worked out only for a session that lacks something.
+//! **Invariant:** a certain need of a point is among the reads along any one of its routes, since every path reads it. So a session that has all of
+//! those lacks nothing, and the paths of a whole graph are searched only for a session that lacks something.
 
 use std::collections::VecDeque;
 
@@ -19,7 +19,7 @@ pub(super) struct RouteStep<'p> {
     pub(super) edge: usize,
 }
 
-/// One shortest way from a point to an end; none where no such way leads to one.
+/// Returns a shortest path from a point to an end; `None` if no such path leads to one.
 pub(super) fn nearest_end(program: &Program, first: PointIndex) -> Option<Vec<RouteStep<'_>>> {
     let mut reached_by: FxHashMap<PointIndex, Option<RouteStep<'_>>> = FxHashMap::from_iter([(first, None)]);
     let mut open = VecDeque::from([first]);
@@ -58,12 +58,12 @@ fn back_to_first<'p>(last: RouteStep<'p>, reached_by: &FxHashMap<PointIndex, Opt
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Onto {
     Spot(u32),
-    /// The same point once more, or a failure because no way held: nothing is read behind it, and nothing goes well.
+    /// The same point once more, or a failure because no edge held: nothing is read after it, and it leads to no good end.
     Nowhere,
     End,
 }
 
-/// Where an edge leads.
+/// Returns the place to which an edge leads.
 pub(super) fn onto(program: &Program, from: PointIndex, edge: &Edge, see: impl FnOnce(PointIndex) -> Onto) -> Onto {
     match &edge.to {
         Target::Point(point) | Target::Proceed(point) => see(*point),
@@ -73,7 +73,7 @@ pub(super) fn onto(program: &Program, from: PointIndex, edge: &Edge, see: impl F
     }
 }
 
-/// Whether nothing goes wrong where this outcome is taken.
+/// Returns whether this outcome is no failure.
 pub(super) fn is_normal(reply: &Reply) -> bool {
     matches!(reply.on, Outcome::Pass | Outcome::Answer | Outcome::Chosen(_) | Outcome::Success)
 }

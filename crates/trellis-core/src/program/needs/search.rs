@@ -7,7 +7,7 @@ use super::{
 };
 use crate::path::KeyPath;
 
-/// Of more paths than these nothing is claimed: so many keys are no needs that anybody could meet by hand.
+/// The largest number of paths; of more, nothing is claimed: nobody could meet so many needs by hand.
 pub(super) const MOST: usize = 4096;
 
 /// No lane.
@@ -43,7 +43,7 @@ pub(super) fn search(locals: &Locals, matters: impl Fn(&KeyPath) -> bool) -> Nee
     needs
 }
 
-/// Which paths are read at all.
+/// Returns for each path whether it is read.
 fn is_read(locals: &Locals) -> Vec<bool> {
     let mut read = vec![false; locals.paths.len()];
     let mut see = |events: &[ContextEvent]| {
@@ -125,7 +125,7 @@ impl Lanes<'_> {
         }
     }
 
-    /// The paths that are there once `path` was written: itself, what leads to it, and, as far as is known, what lies below.
+    /// Returns the paths that are present once `path` was written: itself, those that lead to it, and, as far as is known, those below.
     fn met_by(&self, path: u32) -> u64 {
         let mut same_root = self.of_root[self.locals.roots[path as usize] as usize];
         let written = self.locals.paths[path as usize].segments();
@@ -141,7 +141,7 @@ impl Lanes<'_> {
         met
     }
 
-    /// What is needed before events, by what is needed after them.
+    /// Returns the needs before events, from the needs after them.
     fn through(&self, events: &[ContextEvent], mut needed: u64, certain: bool) -> u64 {
         for event in events.iter().rev() {
             match *event {
@@ -184,14 +184,14 @@ impl Lanes<'_> {
         }
     }
 
-    /// The least fixed point: what some way reads.
+    /// Computes the least fixed point: the reads of some path.
     fn possible(&self, before: &[Vec<u32>]) -> u64 {
         let mut needed = vec![0; self.locals.spots.len()];
         self.settle(&mut needed, before, false, |_| true);
         needed[0]
     }
 
-    /// What every way reads. Where no end can be reached that is what is read before long; elsewhere also what stands behind a loop that can be left.
+    /// Computes the reads of every path. If no end can be reached, these are the next reads; otherwise also those after a loop that can be left.
     fn certain(&self, before: &[Vec<u32>], ends: &[bool]) -> u64 {
         let mut needed: Vec<u64> = ends.iter().map(|ends| if *ends { u64::MAX } else { 0 }).collect();
         self.settle(&mut needed, before, true, |spot| !ends[spot]);

@@ -1,4 +1,4 @@
-//! Conditions as written (language 6.1): the grammar, and what is said to those who write more than it knows.
+//! Conditions as written (language 6.1): the grammar, and the findings about text beyond it.
 //!
 //! **Invariant:** a condition that does not fit the grammar as a whole is no condition; nothing of it is guessed.
 
@@ -18,19 +18,19 @@ use crate::{
 /// A parsed condition. Whether a bare name is a predicate or a key is decided when the graph is compiled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
-    /// What the author wrote, trimmed, where the file does not hold it as it is: in quotes, or over several lines.
+    /// The text of the author, trimmed, where the file does not contain it verbatim: in quotes, or over several lines.
     pub decoded: Option<Arc<str>>,
     /// The path it reads, or the predicate it names.
     pub subject: KeyPath,
-    /// Where that stands; the whole condition where its text was rewritten by escapes.
+    /// The span of the subject; the whole condition where its text was rewritten by escapes.
     pub subject_span: Span,
-    /// What is asked of it.
+    /// The test on the subject.
     pub test: Test,
-    /// Whether the answer is turned round: `not`, `!=`, `is not`.
+    /// True if the answer is negated: `not`, `!=`, `is not`.
     pub negated: bool,
 }
 
-/// What a condition asks.
+/// The test of a condition.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Test {
     /// `path`: a boolean, or a predicate.
@@ -49,8 +49,8 @@ const FORMS: &str = "a condition is `path`, `not path`, `path == value`, `path !
 const SIMPLER: &str = "put transitions in order, the first that holds is taken, or name a predicate in `trellis.yaml`";
 
 impl Condition {
-    /// Parses a condition and reports `condition-syntax` and `condition-too-complex`.
-    /// `map` says where the bytes of `text` stand in the file; `quote` is the quote to offer for texts inside it.
+    /// Parses a condition and reports `condition-syntax` and `condition-too-complex`. `map` gives the places of the bytes of `text` in the
+    /// file; `quote` is the quote to offer for texts inside it.
     pub fn parse(text: &str, map: &SourceMap, quote: char, report: &mut Report) -> Option<Self> {
         match (Reader { text, map, quote, tokens: ConditionLexer::new(text).collect(), at: 0, path: report.path.clone() }).condition() {
             Ok(condition) => Some(condition),
@@ -63,7 +63,7 @@ impl Condition {
 }
 
 impl Spanned<Condition> {
-    /// The condition as the author wrote it, trimmed; `file` is the text that it stands in.
+    /// Returns the condition as the author wrote it, trimmed; `file` is the text that contains it.
     pub fn text<'c>(&'c self, file: &'c str) -> &'c str {
         self.value.decoded.as_deref().unwrap_or_else(|| file.get(self.span.range()).unwrap_or_default().trim())
     }
@@ -99,7 +99,7 @@ impl<'c> Reader<'c> {
         Ok(Condition { decoded, subject, subject_span, test, negated })
     }
 
-    /// Refuses what no condition can hold, before anything is made of the rest.
+    /// Refuses tokens that no condition can contain, before the rest is read.
     fn only_known(&self) -> Read<()> {
         for (at, token) in self.tokens.iter().enumerate() {
             let before = at.checked_sub(1).map(|before| &self.tokens[before]);
@@ -184,7 +184,7 @@ impl<'c> Reader<'c> {
         KeyPath::parse(token.text).ok_or_else(|| self.no_path(token))
     }
 
-    /// What is wrong with a word that is no path.
+    /// Explains a word that is no path.
     fn no_path(&self, token: &ConditionToken<'c>) -> Box<Diagnostic> {
         let mut at = token.start;
         for part in token.text.split('.') {

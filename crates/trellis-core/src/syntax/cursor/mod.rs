@@ -1,4 +1,4 @@
-//! The place of a cursor in a file that is being written: which key it is in, in key or value, and what is typed so far.
+//! The place of a cursor in a file that is being written: its key, whether it is in key or value, and the text typed so far.
 //!
 //! It reads the text alone, by indentation, fences and braces, so that it also answers where YAML does not parse. It never fails; where the
 //! text is no YAML at all, the answer is of no use, and nothing more.
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::span::Span;
 
-/// One step from a mapping or a list to what is in it.
+/// One step from a mapping or a list to its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CursorStep {
     /// The value of a key, as it is written.
@@ -42,9 +42,9 @@ pub struct CursorContext {
     pub place: CursorPlace,
     /// The text of an open `{{` or `{%` before the cursor, without the braces.
     pub template: Option<String>,
-    /// What is typed of the key or value before the cursor.
+    /// The typed part of the key or value before the cursor.
     pub prefix: String,
-    /// The place of what is typed, up to the cursor.
+    /// The place of the typed part, up to the cursor.
     pub prefix_span: Span,
     /// The other keys of the mapping that the cursor is in.
     pub present: Vec<String>,
@@ -70,7 +70,7 @@ impl CursorContext {
     }
 }
 
-/// Returns the surroundings of an offset in a file; `path` is the file's, which says what it is.
+/// Returns the surroundings of an offset in a file; `path` is the file's, which determines its kind.
 pub fn cursor_context(path: &str, text: &str, offset: usize) -> CursorContext {
     let offset = text.floor_char_boundary(offset);
     let yaml = yaml_around(path, text, offset);
@@ -119,7 +119,7 @@ fn yaml_around(path: &str, text: &str, offset: usize) -> Option<usize> {
 /// The line of the cursor, up to the cursor.
 #[derive(Default)]
 struct CursorLine {
-    /// The column of the key or of what is typed.
+    /// The column of the key or of the typed part.
     column: usize,
     /// The columns of `- ` before it.
     items: Vec<usize>,
@@ -225,7 +225,7 @@ impl CursorLine {
     }
 }
 
-/// Returns a key with its colon at the beginning of a text, and what follows.
+/// Returns a key with its colon at the beginning of a text, and the rest.
 fn block_key(text: &str) -> Option<(&str, &str)> {
     let (key, rest) = text.split_once(':')?;
     let is_plain = !key.is_empty() && !key.contains(['{', '[', '#', ',']) && !key.starts_with(['"', '\'']) || is_quoted(key);
@@ -267,7 +267,7 @@ fn parents(above: &[&str], line: &CursorLine) -> (Vec<CursorStep>, Vec<String>, 
             }
         }
         if read.items.first().is_some_and(|item| *item <= beside) && is_first {
-            // Another item: what stands above is not beside.
+            // Another item: the lines above are not beside it.
             beside = usize::MAX;
         }
         if want == 0 && !is_item {

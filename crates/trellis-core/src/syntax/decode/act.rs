@@ -1,4 +1,4 @@
-//! What a node does: calls, in all their forms (language 5).
+//! The actions of a node: calls, in all their forms (language 5).
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use crate::{
 
 const BESIDE: &str = "it stands on the node, beside `do`";
 
-/// Keys that stand in no call, but where the form of one has them.
+/// Keys that no call has, but where the form of one has them.
 const NOT_IN_CALLS: [(&str, Option<&str>, &str); 9] = [
     ("tool", Some("name"), "write `name`"),
     ("arguments", Some("args"), "write `args`"),
@@ -107,7 +107,7 @@ impl<'t> Decoder<'t, '_> {
             };
             return Some(bare(key, value.span, callee));
         };
-        // What a graph is called with is the context of its session, where nothing secret stands (language 3.6).
+        // The arguments of a graph are the context of its session, where no secret may be (language 3.6).
         let calls_graph = entry_of(value, "graph").is_some();
         let mut parts = CallParts { calls_graph, ..CallParts::default() };
         let mut call = bare(key, value.span, CalleeSyntax::Parallel(Vec::new(), CompositeSyntax::default()));

@@ -97,7 +97,7 @@ pub(crate) static GO_TOOL: Form = Form {
 
 pub(crate) static GO_FILE: Form = Form { inside: &[("tools", Inside::Each(&GO_TOOL))], ..Form::new("`tools.yaml`", &["tools"]) };
 
-/// Whether some tool of a file says how it is carried out: then the file holds bindings, not a library.
+/// Returns whether some tool of a file declares its execution: then the file holds bindings, not a library.
 pub(crate) fn has_bindings(entries: &[YamlEntry<'_>]) -> bool {
     let says_how = |tool: &YamlNode<'_>| matches!(&tool.data, YamlData::Map(keys) if keys.iter().any(|entry| entry.key == "command" || HOST.contains(&&*entry.key)));
     entries.iter().any(|entry| match &entry.value.data {
@@ -151,7 +151,7 @@ impl<'t> Decoder<'t, '_> {
         BindingSyntax { tool, config: self.new_config() }
     }
 
-    /// A configuration of this file that says nothing yet.
+    /// Creates an empty configuration of this file.
     pub(super) fn new_config(&self) -> HostConfig {
         HostConfig { path: self.report.path.clone(), ..HostConfig::default() }
     }

@@ -1,4 +1,6 @@
-//! Values that a host reads: kept as written, with their places and what is filled in (world 9.1, 9.2, language 3.6).
+//! Values that a host reads: stored as written, with their places and their holes (world 9.1, 9.2, language 3.6).
+
+use std::sync::Arc;
 
 use super::Decoder;
 use crate::{
@@ -23,7 +25,7 @@ const FILLED: [&str; 5] = ["query", "headers", "json", "form", "text"];
 const SECRETIVE: [&str; 3] = ["headers", "key", "env"];
 
 impl<'t> Decoder<'t, '_> {
-    /// Keeps a key of a binding that is not the contract's.
+    /// Stores a key of a binding that is not the contract's.
     pub(super) fn host_key(&mut self, config: &mut HostConfig, key: &'static str, entry: &YamlEntry<'t>) {
         self.keep(config, key, entry);
         let node = &entry.value;
@@ -65,6 +67,13 @@ impl<'t> Decoder<'t, '_> {
         }
     }
 
+    /// Stores every key of a file that only a host reads.
+    pub(in crate::syntax) fn settings(&mut self, entries: &[YamlEntry<'t>]) -> HostConfig {
+        let mut config = HostConfig { path: Arc::clone(&self.report.path), ..HostConfig::default() };
+        entries.iter().for_each(|entry| self.keep(&mut config, &entry.key, entry));
+        config
+    }
+
     /// Notes the secrets of one server or provider.
     fn reached(&mut self, config: &mut HostConfig, path: &str, entry: &YamlEntry<'t>) {
         let YamlData::Map(keys) = &entry.value.data else { return self.plain_texts(&entry.key, &entry.value) };
@@ -78,13 +87,13 @@ impl<'t> Decoder<'t, '_> {
         }
     }
 
-    fn keep(&mut self, config: &mut HostConfig, key: &'static str, entry: &YamlEntry<'t>) {
+    fn keep(&mut self, config: &mut HostConfig, key: &str, entry: &YamlEntry<'t>) {
         let value = self.value(&entry.value);
         config.values.insert(Key::from(key), value);
         Self::places(key.to_owned(), &entry.value, &mut config.spans);
     }
 
-    /// Decodes with the dialect of bindings, whatever `templates` says.
+    /// Decodes with the dialect of bindings, independent of `templates`.
     fn in_jinja<T>(&mut self, decode: impl FnOnce(&mut Self) -> T) -> T {
         let dialect = std::mem::replace(&mut self.dialect, Dialect::Jinja);
         let decoded = decode(self);
@@ -92,7 +101,7 @@ impl<'t> Decoder<'t, '_> {
         decoded
     }
 
-    /// The value of `http`: URLs in pieces, what else is sent as shapes, settings as they are.
+    /// The value of `http`: URLs in pieces, everything else that is sent as shapes, settings as they are.
     fn request(&mut self, node: &YamlNode<'t>) -> Spanned<Shape> {
         let YamlData::Map(entries) = &node.data else {
             self.plain_texts("http", node);

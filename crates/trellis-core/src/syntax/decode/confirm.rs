@@ -17,7 +17,7 @@ use crate::{
 const KEY: &str = "confirm_msg";
 
 impl<'t> Decoder<'t, '_> {
-    /// Takes the question out of `metadata` and puts it into the call, whose `approve` is written at `approve`. What is left is metadata.
+    /// Takes the question out of `metadata` and puts it into the call, whose `approve` is written at `approve`. The rest remains metadata.
     pub(super) fn confirm<'n>(
         &mut self,
         call: &mut CallSyntax,
@@ -43,7 +43,7 @@ impl<'t> Decoder<'t, '_> {
         is_left.then_some(Cow::Owned(YamlNode { data: YamlData::Map(rest), span: metadata.value.span }))
     }
 
-    /// Reports a question beside `approve`, which has one or wants none.
+    /// Reports a question beside an `approve` that has one already, or is `false`.
     fn contradicted(&mut self, confirm: &YamlEntry<'t>, approve: &YamlEntry<'t>, is_refused: bool, metadata: &YamlEntry<'t>) {
         let (message, label, help) = if is_refused {
             ("`approve` is false, so nobody is asked this", "nobody is asked", "remove `confirm_msg`, or write the question as `approve`")
@@ -57,13 +57,13 @@ impl<'t> Decoder<'t, '_> {
         self.report.push(gone.into_iter().fold(found, |found, gone| found.fix("remove `confirm_msg`", gone, "")));
     }
 
-    /// What goes with an entry: itself, or in brackets up to the next one.
+    /// Returns the text to remove with an entry: itself, or in brackets up to the next one.
     fn without(&self, entry: &YamlEntry<'t>, of: &YamlEntry<'t>) -> Option<Span> {
         let YamlData::Map(entries) = &of.value.data else { return None };
         self.taken_out(entry, entries)
     }
 
-    /// What has to go so that an entry of these is gone; nothing where something else stands between it and its neighbours.
+    /// Returns the text to remove so that an entry of these is gone; `None` if other text is between it and its neighbours.
     pub(super) fn taken_out(&self, entry: &YamlEntry<'t>, entries: &[YamlEntry<'t>]) -> Option<Span> {
         let whole = self.whole(entry);
         let line = self.text[..whole.start as usize].rsplit('\n').next().unwrap_or_default();

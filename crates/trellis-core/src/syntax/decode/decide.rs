@@ -1,4 +1,4 @@
-//! Where a node leads: targets, transitions, recovery, ends.
+//! The targets of a node: targets, transitions, recovery, ends.
 
 use super::{Decoder, Form};
 use crate::{
@@ -68,7 +68,7 @@ impl<'t> Decoder<'t, '_> {
         Some(TargetSyntax { key: Spanned::new(key, span), name })
     }
 
-    /// Puts `to` or `jump_to` where there can be only one.
+    /// Stores `to` or `jump_to`; reports the second of the two.
     pub(super) fn put_target(&mut self, slot: &mut Option<TargetSyntax>, key: &'static str, entry: &YamlEntry<'t>) {
         let target = self.target(key, entry);
         let Some(first) = slot else {
@@ -104,7 +104,7 @@ impl<'t> Decoder<'t, '_> {
 
     fn transitions(&mut self, value: &YamlNode<'t>) -> Vec<TransitionSyntax> {
         let items = self.list("transitions", "a list of transitions", value).unwrap_or_default();
-        // As many as there are items: a graph keeps these lists, and growing ones would be half empty.
+        // The exact capacity: a graph stores these lists, and growing ones would be half empty.
         let mut transitions = Vec::with_capacity(items.len());
         transitions.extend(items.iter().filter_map(|item| self.transition(item)));
         transitions

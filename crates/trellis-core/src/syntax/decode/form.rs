@@ -1,6 +1,6 @@
 //! The keys that one kind of mapping knows, and reading a mapping by them: other spellings, unknown keys, keys without a value.
 //!
-//! What follows from these tables: what is decoded, the order in which the formatter puts keys, and the JSON Schemas for editors.
+//! Uses of these tables: decoding, the order in which the formatter puts keys, and the JSON Schemas for editors.
 
 use super::Decoder;
 use crate::{
@@ -13,21 +13,21 @@ use crate::{
     },
 };
 
-/// What a mapping may hold.
+/// The keys that a mapping may have.
 pub(crate) struct Form {
-    /// What it is, for messages: "a call".
+    /// Its name, for messages: "a call".
     pub(crate) name: &'static str,
     /// Its keys, in the order in which a formatted file has them.
     pub(crate) keys: &'static [&'static str],
     /// Other spellings that are accepted, and the key each means.
     pub(crate) aliases: &'static [(&'static str, &'static str)],
-    /// Keys that authors know from elsewhere: the key that took their place, if there is one, and what to do.
+    /// Keys that authors know from elsewhere: the key that replaces it, if any, and the advice.
     pub(crate) elsewhere: &'static [(&'static str, Option<&'static str>, &'static str)],
-    /// What to do with any other key, where most mean one thing.
+    /// The remedy for any other key, where most mean one thing.
     pub(crate) otherwise: Option<&'static str>,
     /// Keys whose values have forms themselves.
     pub(crate) inside: &'static [(&'static str, Inside)],
-    /// The form of the items, where a list may stand in the mapping's place.
+    /// The form of the items, where a list may take the mapping's place.
     pub(crate) items: Option<&'static Form>,
 }
 
@@ -37,7 +37,7 @@ impl std::fmt::Debug for Form {
     }
 }
 
-/// Where forms stand in the value of a key.
+/// The places of forms in the value of a key.
 #[derive(Clone, Copy)]
 pub(crate) enum Inside {
     /// The value is a mapping of this form.
@@ -55,7 +55,7 @@ impl Inside {
         }
     }
 
-    /// Where forms stand in a named value.
+    /// Returns the forms in a named value.
     pub(crate) fn of_named(self) -> Option<Self> {
         match self {
             Self::Each(form) => Some(Self::One(form)),
@@ -63,7 +63,7 @@ impl Inside {
         }
     }
 
-    /// Where forms stand in an item.
+    /// Returns the forms in an item.
     pub(crate) fn of_item(self) -> Option<Self> {
         match self {
             Self::Each(form) => Some(Self::One(form)),
@@ -84,7 +84,7 @@ impl Form {
         known.or_else(|| self.aliases.iter().find(|(alias, _)| *alias == written).map(|(_, key)| *key))
     }
 
-    /// The name that `written` has in a formatted mapping of these `keys`: an old name gives way to its successor, unless that is there too.
+    /// Returns the name of `written` in a formatted mapping of these `keys`: its successor replaces an old name, unless both are present.
     pub(crate) fn meant<'k>(&self, written: &'k str, keys: impl Iterator<Item = &'k str> + Clone) -> &'k str {
         if self.keys.contains(&written) {
             return written;
@@ -98,7 +98,7 @@ impl Form {
         if alone { meant } else { written }
     }
 
-    /// Where each of these keys belongs, as numbers that grow; one that is not known stays behind the key before it.
+    /// Returns the rank of each of these keys, in ascending order; an unknown key stays after the key before it.
     pub(crate) fn ranks<'k>(&self, names: impl Iterator<Item = &'k str>) -> Vec<usize> {
         let rank = |name: &str| self.keys.iter().position(|key| *key == name);
         let ranks = names.scan(0, |last, name| {
@@ -108,12 +108,12 @@ impl Form {
         ranks.collect()
     }
 
-    /// Whether a mapping of this form may hold `written`, or once could.
+    /// Returns whether a mapping of this form may have the key `written`, or once could.
     pub(crate) fn knows(&self, written: &str) -> bool {
         written.starts_with("x-") || self.canonical(written).is_some() || self.elsewhere.iter().any(|(key, ..)| *key == written)
     }
 
-    /// Where forms stand in the value of `key`.
+    /// Returns the forms in the value of `key`.
     pub(crate) fn of_value(&self, key: &str) -> Option<Inside> {
         self.inside.iter().find(|(name, _)| *name == key).map(|(_, inside)| *inside)
     }
@@ -123,34 +123,34 @@ impl Form {
     }
 }
 
-/// The keys of one mapping that were there, by their canonical name, in file order.
+/// The keys that one mapping has, by their canonical name, in file order.
 #[derive(Debug, Default)]
 pub(super) struct SeenKeys {
     pub(super) keys: Vec<(&'static str, Span)>,
-    /// Whether there was a key that could mean anything: then nothing can be said to be missing.
+    /// True if there was a key that could mean anything: then no key can be reported as missing.
     pub(super) unknown: bool,
 }
 
 impl SeenKeys {
-    /// Where `key` stands, with a value or without.
+    /// Returns the place of `key`, with a value or without.
     pub(super) fn get(&self, key: &str) -> Option<Span> {
         self.keys.iter().find(|(seen, _)| *seen == key).map(|(_, span)| *span)
     }
 
-    /// Whether `key` is there, or a slip that was taken for it.
+    /// Returns whether `key` is present, or a slip that was taken for it.
     pub(super) fn has(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
 
-    /// Whether none of `keys` is there, nor a key that might mean one of them.
+    /// Returns whether none of `keys` is present, nor a key that might mean one of them.
     pub(super) fn lacks(&self, keys: &[&str]) -> bool {
         !self.unknown && !keys.iter().any(|key| self.has(key))
     }
 }
 
 impl<'t> Decoder<'t, '_> {
-    /// Hands each entry of a mapping to `take` under its canonical key; unknown keys, keys said twice in two spellings and keys without a
-    /// value are reported and left out. An unknown key that can only mean one other is taken for it, silently.
+    /// Hands each entry of a mapping to `take` under its canonical key; unknown keys, keys written twice in two spellings and keys without
+    /// a value are reported and left out. An unknown key that can only mean one other is taken for it, silently.
     pub(super) fn each<'n>(
         &mut self,
         entries: &'n [YamlEntry<'t>],
@@ -238,7 +238,7 @@ impl<'t> Decoder<'t, '_> {
     }
 }
 
-/// Whether no entry says `key`, and no slip was taken for it: a second key of the same meaning would only be the next mistake.
+/// Returns whether no entry has `key`, and no slip was taken for it: a second key of the same meaning would only be the next mistake.
 fn is_free(key: &str, entries: &[YamlEntry<'_>], form: &Form, seen: &SeenKeys) -> bool {
     let Some(key) = form.canonical(key) else { return true };
     !seen.has(key) && !entries.iter().any(|other| form.canonical(&other.key) == Some(key))

@@ -29,7 +29,7 @@ pub(super) const OF_BUILTINS: [&str; 14] =
     ["folder", "files", "database", "init", "sql", "write", "one", "space", "store", "default", "workspace", "allow", "block", "chain"];
 
 impl<'t> Decoder<'t, '_> {
-    /// Reports a second kind, a builtin that does not exist, and keys that mean nothing beside a kind.
+    /// Reports a second kind, a builtin that does not exist, and keys that a kind does not know.
     pub(super) fn check_kind(&mut self, seen: &SeenKeys, keys: &[YamlEntry<'t>], config: &HostConfig) {
         let mut kinds = seen.keys.iter().filter(|(key, _)| KINDS.contains(key));
         let kind = kinds.next();

@@ -1,4 +1,4 @@
-//! What a node listens for: `input_type`, `options`, `wait` and their like.
+//! The inputs of a node: `input_type`, `options`, `wait` and their like.
 
 use super::{Decoder, Form};
 use crate::{
@@ -31,8 +31,8 @@ pub(crate) static OPTION: Form = Form {
         ("target", Some("to"), "write `to`"),
         ("label", Some("text"), "write `text`"),
         ("condition", None, "an option is taken when it is chosen; conditions belong in `transitions`"),
-        ("from", None, "a way is written at the node it leaves: remove `from`"),
-        ("from_node_id", None, "a way is written at the node it leaves: remove `from_node_id`"),
+        ("from", None, "a transition is written at the node it leaves: remove `from`"),
+        ("from_node_id", None, "a transition is written at the node it leaves: remove `from_node_id`"),
     ],
     ..Form::new("an option", &["value", "text", "save_to", "set", "append", "to", "jump_to"])
 };
@@ -40,7 +40,7 @@ pub(crate) static OPTION: Form = Form {
 pub(crate) static ON_INVALID: Form = Form::new("`on_invalid`", &["text", "messages", "max", "to", "jump_to"]);
 
 impl<'t> Decoder<'t, '_> {
-    /// Decodes one of the keys that make a node listen, or shape what it hears.
+    /// Decodes one of the keys that make a node listen, or shape its input.
     pub(super) fn listen(&mut self, node: &mut NodeSyntax, key: &'static str, entry: &YamlEntry<'t>) {
         let value = &entry.value;
         match key {
@@ -136,13 +136,13 @@ impl<'t> Decoder<'t, '_> {
         Some(OptionSyntax { span: item.span, value, text, writes: has_some.then(|| Box::new(writes)), target })
     }
 
-    /// What an option shows, a template (language 6.4).
+    /// Reads the text of an option, a template (language 6.4).
     fn option_text(&mut self, key: &str, node: &YamlNode<'t>) -> Option<Spanned<Template>> {
         let text = self.name(key, node)?;
         if text.value.contains('{') { self.template(key, node) } else { Some(text.map(Template::literal)) }
     }
 
-    /// What an option shows that is also what it stands for: literal, so a hole or a secret in it is a mistake (language 3.6, 6.4).
+    /// Reads a text that is also the value of its option: literal, so a hole or a secret in it is a mistake (language 3.6, 6.4).
     fn bare_option(&mut self, key: &str, node: &YamlNode<'t>) -> Option<(Spanned<Value>, Spanned<Template>)> {
         let text = self.name(key, node)?;
         let before = self.report.diagnostics.len();
@@ -157,7 +157,7 @@ impl<'t> Decoder<'t, '_> {
         Some((text.map(Value::Text), shown))
     }
 
-    /// The value that an option stands for.
+    /// Decodes the value of an option.
     fn identity(&mut self, value: &YamlNode<'t>) -> Option<Spanned<Value>> {
         match value.data {
             YamlData::Scalar(..) if value.plain() == Plain::Text => self.name("value", value).map(|text| text.map(Value::Text)),

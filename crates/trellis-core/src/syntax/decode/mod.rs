@@ -1,8 +1,8 @@
-//! From a tree to what a file says: every key of every form is decoded by hand, so that all mistakes of a file are found at once.
+//! From a tree to the content of a file: every key of every form is decoded by hand, so that all mistakes of a file are found at once.
 //!
 //! One file per verb: [`say`], [`listen`], [`act`], [`remember`], [`decide`]; [`node`] knows which key belongs to which.
 //!
-//! **Invariant:** one mistake is one diagnostic: what was reported is left out, and nothing that misses it is reported too.
+//! **Invariant:** one mistake is one diagnostic: a reported part is left out, and its absence is not reported too.
 
 mod act;
 mod bindings;
@@ -53,7 +53,7 @@ pub(super) struct Decoder<'t, 'r> {
     pub(super) text: &'t str,
     /// The dialect of its templates.
     pub(super) dialect: Dialect,
-    /// What was found.
+    /// The findings.
     pub(super) report: &'r mut Report,
 }
 
@@ -89,7 +89,7 @@ impl<'t> Decoder<'t, '_> {
         }
     }
 
-    /// The first line of a value: what a finding about its kind shows.
+    /// Returns the first line of a value, which a finding about its kind shows.
     fn head(&self, node: &YamlNode<'t>) -> Span {
         let written = &self.text[node.span.range()];
         let line = written.find('\n').map_or(written.len(), |end| end);
@@ -107,7 +107,7 @@ impl<'t> Decoder<'t, '_> {
         }
     }
 
-    /// The items of a list, or a `wrong-type`; a single value is offered to be put into brackets.
+    /// Returns the items of a list, or reports `wrong-type`; the fix puts a single value into brackets.
     fn list<'n>(&mut self, key: &str, what: &str, node: &'n YamlNode<'t>) -> Option<&'n [YamlNode<'t>]> {
         match &node.data {
             YamlData::List(items) => return Some(items),
@@ -121,7 +121,7 @@ impl<'t> Decoder<'t, '_> {
                     false => found.help("write it as a list"),
                 };
                 self.report.push(found);
-                // What it can only mean is read on.
+                // A value with only one possible meaning is read on.
                 if bracketed && node.plain() == super::scalar::Plain::Text {
                     return Some(std::slice::from_ref(node));
                 }
@@ -144,7 +144,7 @@ impl<'t> Decoder<'t, '_> {
         (name.len() <= 64 && self.report.diagnostics.len() < PATIENCE).then(|| near(name, candidates)).flatten()
     }
 
-    /// Runs `decode` without its findings: for what stands under a key that was only guessed.
+    /// Runs `decode` without its findings: for the value of a key that was only guessed.
     fn silently<R>(&mut self, decode: impl FnOnce(&mut Self) -> R) -> R {
         let before = self.report.diagnostics.len();
         let result = decode(self);

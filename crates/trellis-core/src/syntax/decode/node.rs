@@ -42,8 +42,8 @@ pub(crate) static NODE: Form = Form {
     elsewhere: &[
         ("next", Some("to"), "write `to`"),
         ("to_node_id", Some("to"), "write `to`"),
-        ("from", None, "a way is written at the node it leaves: remove `from`"),
-        ("from_node_id", None, "a way is written at the node it leaves: remove `from_node_id`"),
+        ("from", None, "a transition is written at the node it leaves: remove `from`"),
+        ("from_node_id", None, "a transition is written at the node it leaves: remove `from_node_id`"),
         ("condition", None, "it belongs inside an entry of `transitions`"),
         ("call", Some("do"), "write `do`"),
         ("tool", Some("do"), "write `do`; what may be called stands in `tools`"),
@@ -167,14 +167,14 @@ impl<'t> Decoder<'t, '_> {
         node
     }
 
-    /// `type:`. That of Go Trellis's sinks says nothing here.
+    /// `type:`. The one of Go Trellis's sinks has no meaning here.
     fn kind(&mut self, entry: &YamlEntry<'t>, entries: &[YamlEntry<'t>]) -> Option<Spanned<NodeKind>> {
         let before = self.report.diagnostics.len();
         let kind = self.one_of("type", &KINDS, &entry.value);
         if Self::spelled(&entry.value).is_some_and(|text| text == "sink") {
             let gone = self.taken_out(entry, entries);
             let sink = self.report.diagnostics.split_off(before);
-            let help = |found: Diagnostic| found.help("remove it: a node without a way out ends the session");
+            let help = |found: Diagnostic| found.help("remove it: a node without transitions ends the session");
             let fixed =
                 sink.into_iter().map(help).map(|found| gone.into_iter().fold(found, |found, gone| found.fix("remove the key", gone, "")));
             self.report.diagnostics.extend(fixed);
@@ -191,7 +191,7 @@ impl<'t> Decoder<'t, '_> {
         items.iter().filter_map(|item| self.id(key, item)).collect()
     }
 
-    /// `metadata`, and what Go Trellis's `confirm_msg` in it means: the question of an approval (language 2.2).
+    /// `metadata`, and Go Trellis's `confirm_msg` in it: the question of an approval (language 2.2).
     fn metadata(&mut self, node: &mut NodeSyntax, call: Option<&YamlEntry<'t>>, entry: &YamlEntry<'t>) {
         if self.mapping("metadata", "a mapping", &entry.value).is_none() {
             return;
@@ -204,7 +204,7 @@ impl<'t> Decoder<'t, '_> {
         node.metadata = rest.map(|rest| Box::new(self.shape(false, &rest)));
     }
 
-    /// Reports keys that say the same thing in two ways.
+    /// Reports keys that exclude each other.
     fn exclude(&mut self, seen: &SeenKeys) {
         if let (Some(to), Some(jump)) = (seen.get("to"), seen.get("jump_to")) {
             let (first, second) = (to.min(jump), to.max(jump));
@@ -223,7 +223,7 @@ pub(super) fn entry_of<'n, 't>(of: &'n YamlNode<'t>, key: &str) -> Option<&'n Ya
     }
 }
 
-/// Keeps equal paths once: most conditions of a node ask about the same key, which is the one that it saves.
+/// Shares equal paths: most conditions of a node ask about the same key, which is the one that it saves.
 fn share_paths(node: &mut NodeSyntax) {
     let mut known = node.save_to.as_ref().map(|path| path.value.clone());
     for condition in node.transitions.iter_mut().filter_map(|transition| transition.condition.as_mut()) {

@@ -88,7 +88,7 @@ pub(crate) static LIMITS: Form = Form::new(
 pub(super) const DIALECTS: [(&str, Dialect); 3] = [("jinja", Dialect::Jinja), ("go", Dialect::Go), ("legacy", Dialect::Legacy)];
 
 impl<'t> Decoder<'t, '_> {
-    /// Decodes a project; `nodes` are read where `with_nodes` says that they may stand here. The file's own `templates` holds for all of it.
+    /// Decodes a project; `nodes` are read where `with_nodes` allows them. The file's own `templates` holds for all of it.
     pub(crate) fn project(&mut self, entries: &[YamlEntry<'t>], with_nodes: bool) -> (ProjectSyntax, Vec<NodeSyntax>) {
         let templates = entries.iter().find(|entry| entry.key == "templates").and_then(|entry| Self::spelled(&entry.value));
         if let Some((_, dialect)) = templates.and_then(|text| DIALECTS.iter().find(|(name, _)| name == text)) {
@@ -247,7 +247,7 @@ impl<'t> Decoder<'t, '_> {
             let severity = severity?;
             if !code.is_tolerable() && severity.value != Some(Severity::Error) {
                 let message = format!("`{code}` is always an error: with one there is nothing that could run");
-                self.find_with(Code::WrongType, severity.span, message, format!("`trellis explain {code}` says how to mend it"));
+                self.find_with(Code::WrongType, severity.span, message, format!("`trellis explain {code}` says how to fix it"));
                 return None;
             }
             Some((Spanned::new(code, entry.span), severity.value))
@@ -256,7 +256,7 @@ impl<'t> Decoder<'t, '_> {
     }
 }
 
-/// A node that is there, and of which nothing could be read.
+/// A node whose value could not be read.
 fn unread(entry: &YamlEntry<'_>) -> NodeSyntax {
     let span = entry.span.to(entry.value.span);
     let id = Some(Box::new(Spanned::new(entry.key.as_ref().into(), entry.span)));

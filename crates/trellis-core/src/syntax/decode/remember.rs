@@ -1,4 +1,4 @@
-//! What a node remembers and needs: `save_to`, `set`, `append`, contexts, `assert`.
+//! The memory and the needs of a node: `save_to`, `set`, `append`, contexts, `assert`.
 
 use super::Decoder;
 use crate::syntax::{
@@ -60,7 +60,7 @@ impl<'t> Decoder<'t, '_> {
     }
 }
 
-/// How the type of a part of a key is declared.
+/// Returns advice on declaring the type of a part of a key.
 fn declared(path: &KeyPath) -> String {
     let (root, rest) = (path.root(), path.rest());
     match rest {

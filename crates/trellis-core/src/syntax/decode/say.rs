@@ -1,4 +1,4 @@
-//! What a node says: `content` and `messages`.
+//! The texts of a node: `content` and `messages`.
 
 use super::{Decoder, Form, Inside};
 use crate::{
@@ -75,7 +75,7 @@ impl<'t> Decoder<'t, '_> {
         if seen.lacks(&["text"]) {
             self.find_with(Code::MissingValue, self.head(item), "the part has no `text`", "`text` is what is said");
         }
-        // One whose condition is broken must not be taken for one that is always said.
+        // A part whose condition is broken must not be taken for an unconditional one.
         let broken = seen.has("condition") && condition.is_none();
         Some(SpeechPartSyntax { span: item.span, text: text.filter(|_| !broken)?, condition })
     }

@@ -19,7 +19,7 @@ use crate::{
     value::Key,
 };
 
-/// Words that authors know from elsewhere, and those that are meant.
+/// Words that authors know from elsewhere, with the words that replace them.
 const ELSEWHERE: [(&str, &str); 7] = [
     ("integer", "int"),
     ("string", "text"),
@@ -31,7 +31,7 @@ const ELSEWHERE: [(&str, &str); 7] = [
 ];
 
 impl<'t> Decoder<'t, '_> {
-    /// A text; numbers are taken as they are spelled, since names and titles may look like one.
+    /// A text; numbers are taken as they are spelled, since names and titles may look like numbers.
     pub(super) fn str<'n>(&mut self, key: &str, node: &'n YamlNode<'t>) -> Option<&'n str> {
         match &node.data {
             YamlData::Scalar(text, style) => {
@@ -102,14 +102,18 @@ impl<'t> Decoder<'t, '_> {
         Some(number.map(|number| u32::try_from(number).unwrap_or(u32::MAX)))
     }
 
-    /// A duration; `zero` says whether it may be none at all.
+    /// A duration; `zero` allows a zero one.
     pub(super) fn duration(&mut self, key: &str, zero: bool, node: &YamlNode<'t>) -> Option<Spanned<Duration>> {
         let Some(text) = Self::spelled(node).filter(|text| !text.is_empty()) else {
             self.wrong_type_with(key, "a duration", node, duration::FORM);
             return None;
         };
         let Some(length) = duration::parse(text) else {
-            self.find_with(Code::WrongType, self.head(node), format!("`{}` is no duration", shown(text)), duration::help(text));
+            let found = self.finding(Code::WrongType, self.head(node), format!("`{}` is no duration", shown(text)));
+            self.report.push(match duration::meant(text) {
+                Some(meant) => found.help(format!("write `{meant}`")).fix(format!("write `{meant}`"), node.span, meant),
+                None => found.help(duration::help(text)),
+            });
             return None;
         };
         if length.is_zero() && !zero {
@@ -195,7 +199,7 @@ impl<'t> Decoder<'t, '_> {
         reserved
     }
 
-    /// One name of the context, without dots; `instead` says what to write in place of a path.
+    /// One name of the context, without dots; `instead` returns the advice for a path.
     pub(super) fn key(&mut self, text: &str, span: Span, instead: impl Fn(&KeyPath) -> String) -> Option<Spanned<Key>> {
         if is_name(text) {
             return Some(Spanned::new(text.into(), span));

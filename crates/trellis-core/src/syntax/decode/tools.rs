@@ -32,7 +32,7 @@ pub(crate) static TOOL: Form = Form {
 /// The keys of a library (language 1.2).
 pub(crate) static LIBRARY: Form = Form { inside: &[("tools", Inside::Each(&TOOL))], ..Form::new("a library", &["tools"]) };
 
-/// Whether a file holds `tools` and nothing else (language 1.2).
+/// Returns whether a file holds `tools` and nothing else (language 1.2).
 pub(crate) fn is_library(entries: &[YamlEntry<'_>]) -> bool {
     entries.iter().any(|entry| entry.key == "tools") && entries.iter().all(|entry| entry.key == "tools" || entry.key.starts_with("x-"))
 }
@@ -75,13 +75,13 @@ impl<'t> Decoder<'t, '_> {
     }
 }
 
-/// Whether a reference names a file: anything with `/` or the extension of a file that can hold tools.
+/// Returns whether a reference names a file: anything with `/` or the extension of a file that can hold tools.
 fn is_path(name: &str) -> bool {
     let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
     name.contains('/') || extension.is_some_and(|extension| matches!(&*extension, "md" | "yaml" | "yml" | "json"))
 }
 
-/// A tool that says nothing yet.
+/// A tool without any keys.
 pub(super) fn empty(span: Span) -> ToolSyntax {
     ToolSyntax { span, name: None, description: None, parameters: None, returns: None, effect: None, timeout: None, retry: None }
 }

@@ -15,12 +15,12 @@ use crate::{
     value::{Key, Mapping, Value},
 };
 
-/// The short names of types, and the JSON Schema type each stands for.
+/// The short names of types, and their JSON Schema types.
 pub(super) const TYPES: [(&str, &str); 5] =
     [("string", "string"), ("int", "integer"), ("float", "number"), ("bool", "boolean"), ("any", "")];
 
 impl<'t> Decoder<'t, '_> {
-    /// Any value; numbers that would be rounded are refused, and null stands in their place.
+    /// Decodes any value; numbers that would be rounded are refused, and null takes their place.
     pub(super) fn value(&mut self, node: &YamlNode<'t>) -> Value {
         match &node.data {
             YamlData::Scalar(text, Style::Plain) => self.plain(text, node.span),
@@ -73,7 +73,7 @@ impl<'t> Decoder<'t, '_> {
         Some(Spanned::new(template, node.span))
     }
 
-    /// A value with holes at any depth; `secrets` says whether it may name secrets (language 3.6).
+    /// A value with holes at any depth; with `secrets` it may name secrets (language 3.6).
     pub(super) fn shape(&mut self, secrets: bool, node: &YamlNode<'t>) -> Spanned<Shape> {
         let shape = match &node.data {
             YamlData::Scalar(text, _) if text.contains('{') => Shape::parse(text, &node.map(self.text), self.dialect, secrets, self.report),
@@ -139,14 +139,14 @@ impl<'t> Decoder<'t, '_> {
             (None, Some(near)) => near.question(),
             (None, None) => "types are `string`, `int`, `float`, `bool`, `any`, `[T]`, or a JSON Schema".into(),
         };
-        // In a list of types, or behind blanks, the name is only a part of what stands there.
+        // In a list of types, or after blanks, the name is only a part of the text.
         let near = near.filter(|_| *name == self.text[node.span.range()]);
         let found = found.help(help);
         self.report.push(near.into_iter().fold(found, |found, near| found.rename_if(near.is_only, node.span, near.name)));
         None
     }
 
-    /// Where each value below `node` stands, by its path: `process.0`, `env.TOKEN`.
+    /// Collects the place of each value below `node`, by its path: `process.0`, `env.TOKEN`.
     pub(super) fn places(path: String, node: &YamlNode<'t>, places: &mut BTreeMap<String, Span>) {
         match &node.data {
             YamlData::List(items) => items.iter().enumerate().for_each(|(at, item)| Self::places(format!("{path}.{at}"), item, places)),

@@ -1,4 +1,4 @@
-//! The words that some keys take, for whoever lists them.
+//! The words that some keys accept, for lists of them.
 
 use super::values;
 #[cfg(test)]

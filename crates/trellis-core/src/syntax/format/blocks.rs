@@ -1,7 +1,8 @@
-//! The order of keys in a mapping of lines: each key moves with the lines of its value and with the comments that stand at it.
+//! The order of keys in a mapping of lines: each key moves with the lines of its value and with its comments.
 //!
-//! Lines between two keys belong to the key below them, except for comments that are indented deeper than the keys, or that a blank line parts
-//! from the key below but not from the one above: these belong to what is above. What stands above the first key behind a blank line, and what stands below the last, stays there.
+//! Lines between two keys belong to the key below them, except for comments that are indented deeper than the keys, or that a blank line separates
+//! from the key below but not from the one above: these belong to the key above. Lines above the first key that end with a blank line, and lines
+//! below the last, stay there.
 //!
 //! **Invariant:** no line is lost or repeated, except for blank ones at the new top.
 
@@ -12,10 +13,10 @@ use super::{edits::Edits, layout::BlockEntry};
 /// Beginnings of comments that speak to a program and stay at the top.
 const MODELINES: [&str; 3] = ["# yaml-language-server:", "# vim:", "# -*-"];
 
-/// Comments that allow findings: in front of everything they hold for the file, elsewhere for the key that they stand at.
+/// Comments that allow findings: in front of everything they apply to the file, elsewhere to the key that they belong to.
 const ALLOW: &str = "trellis:";
 
-/// One entry and what moves with it.
+/// One entry with the lines that move with it.
 struct Chunk {
     /// The lines above it that belong to it.
     lead: Range<usize>,
@@ -24,7 +25,7 @@ struct Chunk {
     ends_in_block: bool,
 }
 
-/// The lines of a mapping in the order of `ranks`; nothing where they do not stand in a way that allows to move them.
+/// Returns the lines of a mapping in the order of `ranks`; `None` if their layout does not allow to move them.
 pub(super) fn reordered(
     text: &str,
     yaml: &Range<usize>,
@@ -52,7 +53,7 @@ pub(super) fn reordered(
     }
     let mut order: Vec<usize> = (0..entries.len()).collect();
     order.sort_by_key(|at| ranks[*at]);
-    // What holds for one key must not come to stand in front of everything.
+    // A comment about one key must not move in front of everything.
     let is_root = lines.is_between(yaml.start..start);
     if is_root && order.first().is_some_and(|first| *first > 0 && text[chunks[*first].lead.clone()].lines().any(allows)) {
         return None;
@@ -98,12 +99,12 @@ struct Lines<'t> {
 }
 
 impl Lines<'_> {
-    /// Where the line begins that `at` stands in.
+    /// Returns the begin of the line that contains `at`.
     fn start(&self, at: usize) -> usize {
         self.text[self.yaml.start..at].rfind('\n').map_or(self.yaml.start, |end| self.yaml.start + end + 1)
     }
 
-    /// Where the line ends that `at` stands in, behind its line break.
+    /// Returns the end of the line that contains `at`, after its line break.
     fn end(&self, at: usize) -> usize {
         self.text[at..self.yaml.end].find('\n').map_or(self.yaml.end, |end| at + end + 1)
     }
@@ -128,7 +129,7 @@ impl Lines<'_> {
         Some(chunks)
     }
 
-    /// Where the comments begin that stand right above the first key, at its column.
+    /// Returns the begin of the comments right above the first key, at its column.
     fn above(&self, key: usize, column: usize) -> usize {
         let mut at = key;
         while at > self.yaml.start {
@@ -143,8 +144,8 @@ impl Lines<'_> {
         at
     }
 
-    /// The end of what belongs to an entry, of the lines from `end` to `next`: blank lines that may be part of a block scalar, and comments
-    /// that are indented deeper than its key.
+    /// Returns the end of the lines that belong to an entry, of those from `end` to `next`: blank lines that may be part of a block scalar,
+    /// and comments that are indented deeper than its key.
     fn claimed(&self, end: usize, next: usize, column: usize, ends_in_block: bool) -> usize {
         let (mut at, mut claimed, mut blank) = (end, end, ends_in_block);
         while at < next {
@@ -163,7 +164,8 @@ impl Lines<'_> {
         claimed.min(next)
     }
 
-    /// The end of the comments that stand right at `end`, with the blank lines that part them from the key at `next`; `end` itself where none do.
+    /// Returns the end of the comments right at `end`, with the blank lines that separate them from the key at `next`; `end` itself if there are
+    /// none.
     fn below(&self, end: usize, next: usize) -> usize {
         let (mut at, mut comments, mut blanks) = (end, 0, 0);
         while at < next {
@@ -179,19 +181,19 @@ impl Lines<'_> {
         if blanks > 0 { at.min(next) } else { end }
     }
 
-    /// Whether there is nothing in a range but blank lines and comments.
+    /// Returns whether a range has nothing but blank lines and comments.
     fn is_between(&self, range: Range<usize>) -> bool {
         self.text[range].lines().map(str::trim).all(|line| line.is_empty() || line.starts_with('#'))
     }
 }
 
-/// How far a line is indented, and what stands there.
+/// Splits a line into the width of its indentation and the rest.
 fn indented(line: &str) -> (usize, &str) {
     let rest = line.trim_start_matches(' ');
     (line.len() - rest.len(), rest)
 }
 
-/// Whether a line is a comment that allows findings.
+/// Returns whether a line is a comment that allows findings.
 fn allows(line: &str) -> bool {
     line.trim_start().strip_prefix('#').is_some_and(|comment| comment.trim_start_matches('#').trim_start().starts_with(ALLOW))
 }

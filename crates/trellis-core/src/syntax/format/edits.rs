@@ -1,4 +1,4 @@
-//! Replacements in a text, collected from the inside out: what encloses earlier ones takes them up.
+//! Replacements in a text, collected from the inside out: an enclosing one includes the earlier ones in it.
 //!
 //! **Invariant:** replacements are in the order of the text and do not overlap.
 
@@ -19,7 +19,7 @@ impl<'t> Edits<'t> {
         self.edits.len()
     }
 
-    /// Replaces what stands behind everything that was replaced before.
+    /// Replaces a range behind all earlier ones.
     pub(super) fn replace(&mut self, range: Range<usize>, text: String) {
         self.edits.push((range, text));
     }

@@ -1,4 +1,4 @@
-//! The order of keys in braces: `key: value` pairs change places, and what stands between them stays.
+//! The order of keys in braces: `key: value` pairs change places, and the text between them stays.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use super::{
     layout::{Block, BlockEntry},
 };
 
-/// The inside of a mapping in braces with its pairs in the order of `ranks`; nothing where something else stands between the pairs.
+/// Returns the inside of a mapping in braces with its pairs in the order of `ranks`; `None` if other text is between them.
 pub(super) fn reordered(
     text: &str,
     piece: &Block<'_>,

@@ -1,25 +1,25 @@
-//! Where the parts of a YAML text stand: what the tree leaves out because no meaning depends on it.
+//! The layout of a YAML text: the places that the tree leaves out because no meaning depends on them.
 //!
 //! In goes a text that the tree could be read from, out comes a `Piece` for each of its values, in the order of the text.
 //!
-//! **Invariant:** every range is a range of the text, and the range of an entry or item lies inside that of what holds it.
+//! **Invariant:** every range is a range of the text, and the range of an entry or item is within that of its container.
 
 use std::{borrow::Cow, ops::Range};
 
 use granit_parser::{Event, Parser, ScalarStyle, StructureStyle, options};
 
-/// A value and where it stands.
+/// A value and its place.
 pub(in crate::syntax) struct Block<'t> {
     /// With quotes and brackets.
     pub(in crate::syntax) range: Range<usize>,
     pub(in crate::syntax) data: BlockData<'t>,
-    /// Whether it has an anchor: what repeats it may stand under other keys.
+    /// True if it has an anchor: its repetitions may be under other keys.
     pub(in crate::syntax) anchored: bool,
-    /// Whether an anchor or an alias is part of it: its place may matter to other values.
+    /// True if an anchor or an alias is part of it: its place may matter to other values.
     pub(in crate::syntax) pinned: bool,
 }
 
-/// What a value is.
+/// The data of a value.
 pub(in crate::syntax) enum BlockData<'t> {
     /// With its text; that of an alias is empty.
     Scalar(Cow<'t, str>),
@@ -38,20 +38,20 @@ pub(in crate::syntax) struct BlockEntry<'t> {
     pub(in crate::syntax) name: Cow<'t, str>,
     /// The key without its quotes.
     pub(in crate::syntax) key: Range<usize>,
-    /// Where the key begins, with its quote.
+    /// The begin of the key, with its quote.
     pub(in crate::syntax) start: usize,
     pub(in crate::syntax) value: Block<'t>,
 }
 
 impl BlockEntry<'_> {
-    /// Where the last of its value, or else its key, ends.
+    /// Returns the end of its value, or else of its key.
     pub(in crate::syntax) fn end(&self) -> usize {
         self.value.range.end.max(self.key.end)
     }
 }
 
 impl Block<'_> {
-    /// Whether the last thing in it is a block scalar: blank lines behind it may be part of it.
+    /// Returns whether its last part is a block scalar: blank lines behind it may be part of it.
     pub(in crate::syntax) fn ends_in_block(&self) -> bool {
         match &self.data {
             BlockData::Scalar(_) => false,
@@ -62,7 +62,7 @@ impl Block<'_> {
     }
 }
 
-/// Reads the one document at `range`; nothing where there is none, or it is no YAML.
+/// Reads the one document at `range`; `None` if there is none, or it is no YAML.
 pub(in crate::syntax) fn read(text: &str, range: Range<usize>) -> Option<Block<'_>> {
     let mut parser = Parser::new_from_str_with_options(&text[range.clone()], options! { emit_comments: false });
     let mut builder = LayoutBuilder { text, open: Vec::new(), root: None };
@@ -132,7 +132,7 @@ impl<'t> LayoutBuilder<'t> {
         self.put(Block { range: start..end.max(start), data, anchored, pinned }, Cow::default());
     }
 
-    /// Adds a finished value to what encloses it; `name` is its text, should it be a key.
+    /// Adds a finished value to the enclosing one; `name` is its text if it is a key.
     fn put(&mut self, piece: Block<'t>, name: Cow<'t, str>) {
         let Some(open) = self.open.last_mut() else {
             self.root = Some(piece);

@@ -1,10 +1,10 @@
 //! Formatting: a file's text with its keys in canonical order and under their present names.
 //!
-//! Comments stay with the key they stand at. Values, bodies, line breaks and everything else stay byte for byte; JSON keeps its layout too.
-//! What sugar an author chose is not touched.
+//! Comments stay with their keys. Values, bodies, line breaks and everything else stay byte for byte; JSON keeps its layout too. An
+//! author's choice of sugar is not touched.
 //!
-//! **Invariant:** the formatted text means what the text meant, and formatting it again changes nothing; where the first cannot be shown, the
-//! text stays as it was.
+//! **Invariant:** the formatted text has the same meaning, and formatting it again changes nothing; where the first cannot be shown, the text
+//! stays as it was.
 
 mod blocks;
 mod edits;
@@ -26,7 +26,7 @@ use super::{
 };
 use crate::diagnostic::{Diagnostic, Report};
 
-/// What formatting a file comes to.
+/// The outcome of formatting a file.
 #[derive(Clone, Debug)]
 pub enum Formatted {
     /// It is formatted already, or holds nothing that could be.
@@ -42,7 +42,7 @@ pub enum Formatted {
     Broken {
         /// Its text, as far as there is any.
         text: Arc<str>,
-        /// Why.
+        /// The reasons.
         diagnostics: Vec<Diagnostic>,
     },
 }
@@ -64,7 +64,7 @@ pub fn format(source: &Source) -> Formatted {
     }
 }
 
-/// Where the YAML of a file stands, and its tree, if there is any.
+/// Returns the place of a file's YAML and its tree, if there is any.
 pub(super) fn yaml_of<'t>(path: &str, text: &'t str, report: &mut Report) -> Option<(Range<usize>, YamlNode<'t>)> {
     let yaml = if is_markdown(path) {
         match frontmatter::split(text) {
@@ -97,7 +97,7 @@ fn formatted(path: &str, text: &str, yaml: Range<usize>, root: &YamlNode<'_>) ->
     attempt(true).or_else(|| attempt(false))
 }
 
-/// The form that the whole of a file has; nothing for one that belongs to something else.
+/// Returns the form of a whole file; `None` for a file that belongs to something else.
 pub(super) fn form_of(path: &str, root: &YamlNode<'_>) -> Option<&'static Form> {
     let YamlData::Map(entries) = &root.data else { return None };
     let markdown = is_markdown(path);
@@ -117,7 +117,7 @@ pub(super) fn form_of(path: &str, root: &YamlNode<'_>) -> Option<&'static Form> 
     }
 }
 
-/// Whether a tree needs no layout to be known as formatted.
+/// Returns whether a tree is known as formatted without its layout.
 fn is_formatted(node: &YamlNode<'_>, form: Option<Inside>) -> bool {
     match (&node.data, form) {
         (YamlData::Map(entries), Some(Inside::One(form))) => {
@@ -139,14 +139,14 @@ fn is_formatted(node: &YamlNode<'_>, form: Option<Inside>) -> bool {
     }
 }
 
-/// Whether `to` means what a text with the tree `root` meant.
+/// Returns whether `to` has the same meaning as a text with the tree `root`.
 fn means(path: &str, to: &str, root: &YamlNode<'_>, form: Inside) -> bool {
     let mut report = Report::new(&path.into());
     let again = yaml_of(path, to, &mut report);
     report.diagnostics.is_empty() && again.is_some_and(|(_, again)| same::same(root, &again, Some(form)))
 }
 
-/// The text with every mapping of a known form put right; with its keys where they stand unless `reorder`.
+/// Returns the text with every mapping of a known form in canonical form; its keys keep their order unless `reorder`.
 fn rewritten(text: &str, yaml: &Range<usize>, root: &Block<'_>, form: Inside, reorder: bool) -> String {
     let mut edits = Edits::new(text);
     Rewriter { text, yaml, edits: &mut edits, reorder }.piece(root, Some(form));
@@ -163,7 +163,7 @@ struct Rewriter<'t, 'e> {
 impl Rewriter<'_, '_> {
     fn piece(&mut self, piece: &Block<'_>, form: Option<Inside>) {
         match (&piece.data, form) {
-            // What an alias repeats elsewhere may stand under another form there.
+            // A repetition by an alias may be under another form.
             _ if piece.anchored => {}
             (layout::BlockData::Map { flow, entries }, Some(Inside::One(form))) => {
                 let before = self.edits.len();

@@ -1,13 +1,14 @@
-//! Whether two texts mean the same: the trees of both, where the order of keys and their old names do not count.
+//! Comparison of the meanings of two texts: their trees, regardless of the order of keys and their old names.
 //!
-//! **Invariant:** what counts for the decoder counts here: everything but the order of keys in a mapping of a known form, and how those keys are spelled.
+//! **Invariant:** a difference that matters to the decoder matters here: everything but the order of keys in a mapping of a known form, and
+//! how those keys are spelled.
 
 use super::super::{
     decode::{Form, Inside},
     tree::{YamlData, YamlEntry, YamlNode},
 };
 
-/// Whether `one` and `other` mean the same where a value of `form` stands.
+/// Returns whether `one` and `other` mean the same as a value of `form`.
 pub(super) fn same(one: &YamlNode<'_>, other: &YamlNode<'_>, form: Option<Inside>) -> bool {
     match (&one.data, &other.data) {
         (YamlData::Scalar(one, style), YamlData::Scalar(other, styled)) => one == other && style == styled,

@@ -1,4 +1,4 @@
-//! `x-exec`: a call of Go Trellis that says itself which program carries it out. Here a binding says so.
+//! `x-exec`: a call of Go Trellis that names the program to run. Here a binding names it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,10 +20,10 @@ pub struct Commands {
 /// The key that names a program.
 pub(super) const KEY: &str = "x-exec";
 
-/// The binding that the value of `x-exec` stands for.
+/// Returns the binding for the value of `x-exec`.
 ///
 /// # Errors
-/// Why it stands for none.
+/// The reason why there is none.
 pub(super) fn binding(value: &Block<'_>) -> Result<Value, String> {
     let BlockData::Map { entries, .. } = &value.data else { return Err("`x-exec` is no mapping with a `command`".into()) };
     let mut words = Vec::new();

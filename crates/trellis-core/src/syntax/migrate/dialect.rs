@@ -1,4 +1,4 @@
-//! Templates in another dialect, written back where they stand: bodies as they are, values of YAML in their own style, or else in double quotes.
+//! Templates in another dialect, written back in place: bodies verbatim, values of YAML in their own style, or else in double quotes.
 //!
 //! **Invariant:** after the changes each text reads as it was converted, byte for byte; where that cannot be shown there are no changes.
 
@@ -33,17 +33,18 @@ pub struct DialectChange {
     pub to: Dialect,
 }
 
-/// Whether some text of a file is a Go template where Jinja's belong.
+/// Returns whether some text of a file is a Go template in a place for Jinja.
 pub fn has_go(document: &Document) -> bool {
     holes(document).into_iter().any(|(text, _)| template::is_go(text))
 }
 
-/// Whether every template of a file is a Go template.
+/// Returns whether every template of a file is a Go template.
 pub fn is_all_go(document: &Document) -> bool {
     holes(document).into_iter().all(|(text, _)| template::is_go(text) || !["{{", "{%", "{#"].iter().any(|mark| text.contains(mark)))
 }
 
-/// Converts the templates of one file. What cannot be converted is left, with its reason; then the dialect of the graph cannot change. Pure.
+/// Converts the templates of one file. A template that cannot be converted is left, with its reason; then the dialect of the graph cannot
+/// change. Pure.
 pub fn dialect(document: &Document, target: DialectChange) -> Migrated {
     let mut out = Migrated::default();
     let mut wanted: BTreeMap<Span, (String, String)> = BTreeMap::new();
@@ -85,7 +86,7 @@ pub fn dialect(document: &Document, target: DialectChange) -> Migrated {
 /// A text in the other dialect, if it is another one.
 ///
 /// # Errors
-/// What has no counterpart: its bytes, and why.
+/// The parts without a counterpart: their bytes, and why.
 fn converted(text: &str, target: DialectChange) -> Result<Option<String>, Vec<(Range<usize>, String)>> {
     let to_jinja =
         || go_to_jinja(text).map_err(|problems| problems.into_iter().map(|problem| (problem.place, problem.reason)).collect::<Vec<_>>());
@@ -101,7 +102,7 @@ fn converted(text: &str, target: DialectChange) -> Result<Option<String>, Vec<(R
     Ok((new != text).then_some(new))
 }
 
-/// Where a part of a text stands, as near as its value shows it.
+/// Locates a part of a text, as near as its value shows it.
 fn located(file: &str, (text, span): TemplateHole<'_>, place: Range<usize>) -> Span {
     let start = span.start as usize;
     let is_verbatim = file.get(start..start + text.len()) == Some(text);
@@ -112,9 +113,9 @@ fn located(file: &str, (text, span): TemplateHole<'_>, place: Range<usize>) -> S
 struct Scalar {
     /// All of it, the header of a block included.
     whole: Range<usize>,
-    /// Where its text stands, quotes included.
+    /// The range of its text, quotes included.
     text: Range<usize>,
-    /// With the line breaks that a block may keep.
+    /// The end, with the line breaks that a block may keep.
     end: usize,
 }
 
@@ -153,7 +154,7 @@ fn rewritten(file: &str, scalars: &[Scalar], span: Span, from: &str, to: &str, t
     let at = span.range();
     let Some(scalar) = scalars.iter().find(|scalar| scalar.whole.start <= at.start && at.start <= scalar.whole.end && at.end <= scalar.end)
     else {
-        // A body is what it reads.
+        // A body needs no decoding.
         return (file.get(at.clone())? == from).then(|| (at, to.to_owned()));
     };
     let (before, after) = (&file[scalar.whole.start..scalar.text.start], &file[scalar.text.end..scalar.end]);
@@ -168,7 +169,7 @@ fn rewritten(file: &str, scalars: &[Scalar], span: Span, from: &str, to: &str, t
     (value(&format!("{quoted}\n")).as_deref() == Some(to)).then(|| (scalar.whole.clone(), quoted))
 }
 
-/// What a scalar of YAML reads.
+/// Returns the text of a YAML scalar.
 fn value(written: &str) -> Option<String> {
     let text = format!("k: {written}");
     let mut report = Report::new(&"".into());
@@ -182,7 +183,7 @@ fn value(written: &str) -> Option<String> {
     }
 }
 
-/// Whether the changed file has the texts that it should, and all others as they were.
+/// Returns whether the changed file has the intended texts, and all others unchanged.
 fn holds(document: &Document, target: DialectChange, wanted: &BTreeMap<Span, (String, String)>, out: &Migrated) -> bool {
     let Some(after) = out.applied(&document.text) else { return false };
     let again = Document::parse(&super::super::document::Source::text(document.path.clone(), &after), target.to);

@@ -1,6 +1,6 @@
 //! Taking entries out of a mapping, in lines or in braces, and turning one into a comment.
 //!
-//! **Invariant:** what is taken out holds nothing but the entries, blanks, commas and line breaks; comments stay.
+//! **Invariant:** the removed text has nothing but the entries, blanks, commas and line breaks; comments stay.
 
 use std::ops::Range;
 
@@ -17,8 +17,8 @@ fn edit(range: Range<usize>, text: impl Into<String>) -> Edit {
     (Span::new(range.start, range.end), text.into())
 }
 
-/// The edits that take these entries (`gone`, ascending) out of the mapping `map`, each with the entry that it is for; nothing for one that stands in a
-/// way that does not allow it.
+/// Returns the edits that remove these entries (`gone`, ascending) from the mapping `map`, each with the entry that it is for; `None` for one whose
+/// layout does not allow it.
 pub(super) fn without(text: &str, map: &Block<'_>, gone: &[usize]) -> Vec<Option<Vec<Edit>>> {
     let BlockData::Map { flow, entries } = &map.data else { return vec![None; gone.len()] };
     let mut edits = vec![None; gone.len()];
@@ -69,13 +69,13 @@ fn run_of(text: &str, entries: &[BlockEntry<'_>], run: Range<usize>, flow: bool)
     }
 }
 
-/// An entry that stands on lines of its own; a comment behind it stays.
+/// Removes an entry on lines of its own; a comment behind it stays.
 fn lines_of(text: &str, entry: &BlockEntry<'_>) -> Option<Edit> {
     let line = line_start(text, entry.start);
     if !text[line..entry.start].bytes().all(|byte| byte == b' ') {
         return None;
     }
-    // Where nothing is its value, the colon is still to come.
+    // An entry without a value ends before its colon.
     let colon = || Some(entry.end() + text[entry.end()..].find(':')? + 1);
     let end = if entry.value.range.is_empty() { colon()? } else { entry.end() };
     let next = text[end..].find('\n').map_or(text.len(), |found| end + found + 1);
@@ -112,7 +112,7 @@ fn line_start(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |before| before + 1)
 }
 
-/// The text of a scalar that stands here and nowhere else.
+/// Returns the text of a scalar that no alias repeats.
 pub(super) fn scalar<'p>(piece: &'p Block<'_>) -> Option<&'p str> {
     match &piece.data {
         BlockData::Scalar(text) if !piece.pinned => Some(text),
@@ -120,9 +120,9 @@ pub(super) fn scalar<'p>(piece: &'p Block<'_>) -> Option<&'p str> {
     }
 }
 
-/// Whether nothing is said.
+/// Returns whether it is empty.
 pub(super) fn is_blank(piece: &Block<'_>) -> bool {
-    // Quotes are part of the range, and what is not there has none.
+    // Quotes are part of the range, and an absent value has none.
     let is_plain = |text: &str| piece.range.is_empty() || piece.range.len() == text.len();
     scalar(piece).is_some_and(|text| text.trim().is_empty() || Plain::is_null(text) && is_plain(text))
 }

@@ -81,7 +81,7 @@ struct Walker<'t, 'n> {
     commands: &'n mut Commands,
     /// The id of the node that is read.
     own: String,
-    /// Whether the file is Markdown with a body.
+    /// True if the file is Markdown with a body.
     has_body: bool,
     out: Migrated,
 }
@@ -89,7 +89,7 @@ struct Walker<'t, 'n> {
 impl Walker<'_, '_> {
     fn piece(&mut self, piece: &Block<'_>, inside: Option<Inside>) {
         match (&piece.data, inside) {
-            // What an alias repeats elsewhere may stand under another form there.
+            // A repetition by an alias may be under another form.
             _ if piece.anchored => {}
             (BlockData::Map { entries, .. }, Some(Inside::One(form))) => self.mapping(piece, entries, form),
             (BlockData::Map { entries, .. }, inside) => {
@@ -153,7 +153,7 @@ impl Walker<'_, '_> {
         }
     }
 
-    /// Why an entry says nothing here, if so.
+    /// Returns the reason why an entry has no meaning here, if so.
     fn why_gone(&self, form: &'static Form, name: &str, entry: &BlockEntry<'_>) -> Option<String> {
         let is = |other: &'static Form| ptr::eq(form, other);
         let value = &entry.value;
@@ -165,7 +165,7 @@ impl Walker<'_, '_> {
                 is_own.then(|| format!("a transition leaves the node that holds it: no `{name}`"))
             }
             "type" if is(&NODE) && scalar(value) == Some("sink") => {
-                Some("a node without a way out ends the session: no `type: sink`".into())
+                Some("a node without transitions ends the session: no `type: sink`".into())
             }
             "content" if is(&NODE) && self.has_body && is_blank(value) => Some("the body is what the node says".into()),
             "id" if is(&CALL) => Some("calls get their ids by themselves".into()),
@@ -173,7 +173,7 @@ impl Walker<'_, '_> {
         }
     }
 
-    /// What concerns a node as a whole.
+    /// Migrates the keys that depend on the node as a whole.
     fn node(&mut self, entries: &[BlockEntry<'_>]) {
         let find = |name: &str| entries.iter().find(|entry| NODE.canonical(&entry.name) == Some(name));
         let kind = find("type").and_then(|entry| scalar(&entry.value));
@@ -227,7 +227,7 @@ impl Walker<'_, '_> {
         }
     }
 
-    /// A `content` that stands beside a body, which Go Trellis does not read.
+    /// Handles a `content` beside a body, which Go Trellis does not read.
     fn beside_body(&mut self, entry: &BlockEntry<'_>) {
         let at = entry.start..entry.end();
         match entries::commented(self.text, entry) {
@@ -236,7 +236,7 @@ impl Walker<'_, '_> {
         }
     }
 
-    /// Whether `entry` of a call is a program, or metadata with nothing else, that is bound now.
+    /// Binds the program of a call in `entry`, which may be metadata; returns whether it was bound and nothing else is left of the entry.
     fn command(&mut self, call: &[BlockEntry<'_>], entry: &BlockEntry<'_>) -> bool {
         let program = match &entry.value.data {
             _ if entry.name == commands::KEY => entry,

@@ -1,4 +1,4 @@
-//! Migrating: what a file of Go Trellis has to say otherwise here, as edits with their reasons.
+//! Migrating: the necessary changes of a file of Go Trellis, as edits with their reasons.
 //!
 //! ```text
 //! Document ──forms────▶ keys that are named or written otherwise, calls that name their program
@@ -6,8 +6,8 @@
 //! text     ──settings─▶ a project file with a dialect and bindings
 //! ```
 //!
-//! **Invariant:** comments, line breaks and the order of keys stay; an edit after which the file reads otherwise than intended is not made, and said; the edits
-//! of a migrated file are none.
+//! **Invariant:** comments, line breaks and the order of keys stay; an edit after which the file does not have the intended meaning is not made, but
+//! reported; a migrated file has no further edits.
 
 mod commands;
 mod dialect;
@@ -31,21 +31,21 @@ use crate::span::{LineColumn, LineIndex, Span};
 /// Extensions that Go Trellis takes off an id.
 const EXTENSIONS: [&str; 4] = ["md", "json", "yaml", "yml"];
 
-/// What one file comes to.
+/// The migration of one file.
 #[derive(Clone, Debug, Default)]
 pub struct Migrated {
     /// The edits, in the order of their places.
     pub changes: Vec<Change>,
-    /// What a person has to decide, in the order of places.
+    /// The decisions for a person, in the order of places.
     pub left: Vec<LeftToDecide>,
 }
 
 /// One change of a text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// What it is about.
+    /// The place of the change.
     pub at: Span,
-    /// What is done, and why.
+    /// The change and its reason.
     pub what: String,
     /// The edits, which belong together.
     pub edits: Vec<(Span, String)>,
@@ -54,16 +54,16 @@ pub struct Change {
 /// One thing that is left to decide.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeftToDecide {
-    /// What it is about.
+    /// The place of the decision.
     pub at: Span,
-    /// Why nothing was done.
+    /// The reason why nothing was changed.
     pub why: String,
-    /// What to do.
+    /// The remedy.
     pub help: String,
 }
 
 impl Migrated {
-    /// The text with every change made; nothing where two of them touch.
+    /// Applies every change to the text; `None` if two of them touch.
     pub fn applied(&self, text: &str) -> Option<String> {
         applied(text, self.changes.iter())
     }
@@ -73,7 +73,7 @@ impl Migrated {
     }
 }
 
-/// Applies the edits of changes; nothing where two of them touch, or one names bytes that are not there.
+/// Applies the edits of changes; `None` if two of them touch, or one names bytes that do not exist.
 fn applied<'c>(text: &str, changes: impl Iterator<Item = &'c Change>) -> Option<String> {
     let mut edits: Vec<&(Span, String)> = changes.flat_map(|change| &change.edits).collect();
     edits.sort_by_key(|(span, _)| *span);
@@ -87,7 +87,7 @@ fn applied<'c>(text: &str, changes: impl Iterator<Item = &'c Change>) -> Option<
     Some(out)
 }
 
-/// Where a place of the text that `changes` made of another stood in that other text, so that a person is told about the file as it is.
+/// Maps a place in the changed text back to the text before `changes`, so that a message names the place in the file as it is.
 pub fn place_before(changes: &[Change], at: u32) -> u32 {
     let mut edits: Vec<&(Span, String)> = changes.iter().flat_map(|change| &change.edits).collect();
     edits.sort_by_key(|(span, _)| *span);
@@ -110,16 +110,17 @@ pub fn located(text: &str, at: u32) -> LineColumn {
     LineIndex::new(text).locate(at)
 }
 
-/// What a graph knows that one of its files does not say.
+/// The knowledge about a graph that one of its files does not contain.
 #[derive(Clone, Debug, Default)]
 pub struct GraphNames {
     ids: BTreeSet<String>,
-    /// Whether something of the graph shows that it was written for Go Trellis.
+    /// True if some part of the graph shows that it was written for Go Trellis.
     is_go: bool,
 }
 
 impl GraphNames {
-    /// Reads the ids of a graph's nodes; `is_go` says that something shows it was written for Go Trellis. An id that has an extension, and would be free without it, does not count: it loses that.
+    /// Reads the ids of a graph's nodes; `is_go` is true if the graph shows signs of Go Trellis. An id that has an extension, and would be free
+    /// without it, does not count: it loses that.
     pub fn of(documents: &[Arc<Document>], is_go: bool) -> Self {
         let mut ids = BTreeSet::new();
         for document in documents {
@@ -136,13 +137,13 @@ impl GraphNames {
         Self { ids, is_go }
     }
 
-    /// Whether a target of this spelling may mean a node, from anywhere.
+    /// Returns whether a target of this spelling may mean a node, from anywhere.
     fn has(&self, written: &str) -> bool {
         let written = written.trim_start_matches("./").trim_start_matches('/');
         self.ids.iter().any(|id| id.strip_suffix(written).is_some_and(|folder| folder.is_empty() || folder.ends_with('/')))
     }
 
-    /// Whether a node has exactly this id.
+    /// Returns whether a node has exactly this id.
     fn is_id(&self, id: &str) -> bool {
         self.ids.contains(id)
     }

@@ -1,4 +1,4 @@
-//! A project file with a dialect and bindings more: entries are put in, nothing else is written anew.
+//! A project file with a dialect and more bindings: entries are inserted, nothing else is rewritten.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{diagnostic::Report, span::Span, template::Dialect, value::Value};
 
-/// What is to stand in a project file.
+/// The intended content of a project file.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// `templates:`.
@@ -25,12 +25,12 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Whether there is nothing to write.
+    /// Returns whether there is nothing to write.
     pub fn is_empty(&self) -> bool {
         self.templates.is_none() && self.bindings.is_empty()
     }
 
-    /// What a new project file says, and why.
+    /// Describes each setting of a new project file, with its reason.
     pub fn reasons(&self) -> Vec<String> {
         self.templates.map(set).into_iter().chain(self.bindings.iter().map(declared)).collect()
     }
@@ -42,7 +42,7 @@ impl Settings {
     }
 }
 
-/// Writes settings into the text of a project file, or of a graph in one file; nothing where it is written in a way that does not allow it.
+/// Writes settings into the text of a project file, or of a graph in one file; `None` if its layout does not allow it.
 pub fn settings(path: &str, text: &str, wanted: &Settings) -> Option<Vec<Change>> {
     let line_break = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let mut report = Report::new(&path.into());
@@ -87,7 +87,7 @@ fn set(dialect: Dialect) -> String {
     format!("`templates: {}`: the dialect of these templates", name(dialect))
 }
 
-/// Whether the text says the same after the changes, and what is wanted too.
+/// Returns whether the text has the same meaning after the changes, and the intended additions.
 fn keeps(path: &str, text: &str, changes: &[Change], wanted: &Settings) -> bool {
     let Some(after) = super::applied(text, changes.iter()) else { return false };
     let mut report = Report::new(&path.into());
@@ -157,7 +157,7 @@ impl SettingsRoot<'_, '_> {
         (Span::at(first), format!("{entry},{blank}"))
     }
 
-    /// Lines below an entry that stands on lines of its own.
+    /// Inserts lines below an entry on lines of its own.
     fn below(&self, entry: &BlockEntry<'_>, lines: String) -> (Span, String) {
         let end = entry.end();
         match self.text[end..].find('\n') {

@@ -7,8 +7,8 @@ use super::{
 };
 use crate::{span::Span, value::Value};
 
-/// The changes that make conditions of the texts in `transitions`. Only where one of them stands before another transition, which it would hide: the
-/// last one may be a note, as it is here.
+/// Returns the changes that turn the texts in `transitions` into conditions. There are some only if one of them precedes another transition, which
+/// it would hide: the last one may be a note, as it is here.
 pub(super) fn conditions(text: &str, transitions: &Block<'_>, has_to: bool) -> Vec<Change> {
     let BlockData::List(items) = &transitions.data else { return Vec::new() };
     let texts: Vec<Option<&BlockEntry<'_>>> = items.iter().map(text_alone).collect();

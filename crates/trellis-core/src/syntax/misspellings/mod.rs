@@ -1,4 +1,4 @@
-//! Common slips in YAML, told in the author's words: what the parser trips over is seldom what the author did.
+//! Common slips in YAML, reported in the author's terms: the place where the parser stops is seldom that of the mistake.
 //!
 //! **Invariant:** a broken document gets exactly one diagnostic, at the place of the cause.
 
@@ -17,22 +17,22 @@ use crate::{
     span::Span,
 };
 
-/// Where and how the parser gave up.
+/// The place and the reason at which the parser gave up.
 pub(super) struct ParserStop<'t, 'k> {
     pub(super) text: &'t str,
     /// The YAML.
     pub(super) range: Range<usize>,
-    /// Where the parser noticed.
+    /// The place that the parser noticed.
     pub(super) at: usize,
-    /// Where the outermost `{` or `[` that is still open stands.
+    /// The place of the outermost `{` or `[` that is still open.
     pub(super) outer: Option<usize>,
-    /// Where the innermost one stands.
+    /// The place of the innermost one.
     pub(super) open: Option<usize>,
     pub(super) last: LastToken,
     pub(super) kind: &'k ErrorKind,
 }
 
-/// What the author did.
+/// The slip of the author.
 pub(super) struct Slip {
     span: Span,
     message: String,
@@ -50,11 +50,22 @@ impl Slip {
         self
     }
 
-    /// Offers to put `range` of `text` in quotes.
+    /// Suggests quotes around `range` of `text`.
     fn quote(mut self, text: &str, range: Span) -> Self {
         let quoted = quoted(&text[range.range()]);
         self.help = Some(format!("put it in quotes: {quoted}"));
         self.fix = Some(("put it in quotes", range, quoted));
+        self
+    }
+
+    /// Offers to indent a line, whose `blanks` are given, like the key whose value begins at `value`.
+    fn indented(mut self, text: &str, blanks: Span, value: usize) -> Self {
+        let above = &text[line_start(text, value)..value];
+        let beside = &above[..above.len() - above.trim_start_matches(' ').len()];
+        // The key of a list item does not stand at the beginning of its line, and in flow style indentation means nothing.
+        if !above[beside.len()..].starts_with("- ") && !above.contains(['{', '[']) {
+            self.fix = Some(("indent it like the keys beside it", blanks, beside.to_owned()));
+        }
         self
     }
 
@@ -85,7 +96,7 @@ fn template_at(text: &str, span: Span) -> Slip {
     Slip::new(span, "a template needs quotes: YAML takes `{` for the beginning of a mapping").quote(text, span)
 }
 
-/// Reports keys of `{ … }` that YAML takes for a text, since no space stands behind their `:`, and reads them as they are meant: `{ to:start }`.
+/// Reports keys of `{ … }` that YAML takes for a text, since no space follows their `:`, and reads them as intended: `{ to:start }`.
 pub(super) fn spaceless_keys(text: &str, entries: &mut [YamlEntry<'_>], report: &mut Report) {
     for entry in entries.iter_mut().filter(|entry| entry.bare) {
         let (start, end) = (entry.span.start as usize, entry.span.end as usize);
@@ -146,7 +157,7 @@ fn template(broken: &ParserStop<'_, '_>) -> Option<Slip> {
     Some(template_at(text, Span::new(from + start, from + start + length)))
 }
 
-/// Whether a value may begin behind `before`.
+/// Returns whether a value may begin after `before`.
 fn begins_a_value(before: &str) -> bool {
     let line = before.rsplit('\n').next().unwrap_or_default();
     let quotes = line.bytes().filter(|byte| matches!(byte, b'"' | b'\'')).count();
@@ -154,7 +165,7 @@ fn begins_a_value(before: &str) -> bool {
     quotes % 2 == 0 && (line.ends_with([':', '-', ',', '[']) || line.is_empty() || line.ends_with('{') && !line.ends_with("{{"))
 }
 
-/// A list item whose `-` has no space, `-{ to: start }`: the parser goes on with it as with a text.
+/// Returns the slip of a list item whose `-` has no space, `-{ to: start }`: the parser continues with it as with a text.
 fn spaceless_item(broken: &ParserStop<'_, '_>) -> Option<Slip> {
     let start = line_start(broken.text, broken.at);
     let line = broken.text[start..line_end(broken.text, broken.at)].trim_end();
@@ -220,7 +231,7 @@ fn bracket(broken: &ParserStop<'_, '_>) -> Option<Slip> {
     None
 }
 
-/// Where the text that a bracket at `at` cut off ends: behind the matching bracket, or before the next separator of its line.
+/// Returns the end of the text that a bracket at `at` cut off: after the matching bracket, or before the next separator of its line.
 fn closing(text: &str, at: usize) -> usize {
     let line = &text[at..line_end(text, at)];
     let mut depth = 0_usize;
@@ -236,7 +247,7 @@ fn closing(text: &str, at: usize) -> usize {
     at + line.trim_end().len()
 }
 
-/// Everything else, by what the parser says.
+/// Returns the slip for all other cases, by the kind of the parser's error.
 fn other(broken: &ParserStop<'_, '_>) -> Slip {
     use ErrorKind as Kind;
     let (text, at) = (broken.text, broken.at);
@@ -250,10 +261,11 @@ fn other(broken: &ParserStop<'_, '_>) -> Slip {
                 if text[line_start(text, start)..start].trim().is_empty() {
                     return no_key(text, start);
                 }
-                let key = line_start(text, plain.end as usize);
-                let key = Span::new(at - text[key..at].trim_start().len(), at);
-                Slip::new(key, "this line is indented deeper than the one above, so it goes on with its text")
+                let line = line_start(text, plain.end as usize);
+                let key = Span::new(at - text[line..at].trim_start().len(), at);
+                Slip::new(key, "this line is indented deeper than the one above, so it continues that line's text")
                     .help("indent the key like the keys beside it")
+                    .indented(text, Span::new(line, key.start as usize), start)
             }
             Some(plain) => {
                 let whole = Span::new(plain.start as usize, at + text[at..end].split(" #").next().unwrap_or_default().trim_end().len());

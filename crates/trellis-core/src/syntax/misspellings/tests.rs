@@ -25,7 +25,7 @@ fn each_slip_has_its_own_message_at_its_own_place() {
         ("a: b\nto start\n", "to start: this line is no `key: value`"),
         ("a: b\nto:start\nc: d\n", ":: a space is missing behind `:`"),
         ("a:\n- b\n-c\nto: x\n", "-: a space is missing behind `-`"),
-        ("a: b\n  c: d\n", "c: this line is indented deeper than the one above, so it goes on with its text"),
+        ("a: b\n  c: d\n", "c: this line is indented deeper than the one above, so it continues that line's text"),
         ("a:\n  b: 1\n c: 2\n", "c: 2: this line does not fit the indentation of those above"),
         ("a: b\n\tc: d\n", "\t: a tab cannot indent YAML"),
         ("a: \"b\nc: d\n", "\"b: the quote \" is never closed"),

@@ -1,6 +1,6 @@
 //! A node as written: every key of language 2 and 5 decoded, each value with its place. Nothing is resolved yet.
 //!
-//! What is large and rare is boxed: a graph keeps all its nodes in this form.
+//! Large and rare parts are boxed: a graph keeps all its nodes in this form.
 
 mod rare;
 mod said;
@@ -28,7 +28,7 @@ pub struct NodeSyntax {
     pub was: RareList<Spanned<NodeId>>,
     /// The node as a whole: its frontmatter, or its mapping; empty at 0 for a file without any.
     pub span: Span,
-    /// Whether there was any frontmatter or mapping: a Markdown file without one may be a page (language 1.2).
+    /// True if there was any frontmatter or mapping: a Markdown file without one may be a page (language 1.2).
     pub has_matter: bool,
     /// `type:`.
     pub kind: Option<Spanned<NodeKind>>,
@@ -94,13 +94,13 @@ pub struct NodeSyntax {
     pub end: Option<Spanned<EndSyntax>>,
     /// `reason:`, why a node with `end: failed` fails.
     pub reason: Option<Spanned<Template>>,
-    /// Graph-wide keys standing here; legal in the entry node only (language 1, `misplaced-key` elsewhere).
+    /// Graph-wide keys in this node; legal in the entry node only (language 1, `misplaced-key` elsewhere).
     pub defaults: Option<Box<DefaultsSyntax>>,
     /// Relative links to `.md` files in a Markdown body: the destination as written (without fragment) and its place.
     pub links: RareList<Spanned<Arc<str>>>,
-    /// Where each top-level key stands, in file order, under its canonical name: for findings about a key's presence.
+    /// The place of each top-level key, in file order, under its canonical name: for findings about a key's presence.
     pub keys: Box<[(&'static str, Span)]>,
-    /// Whether a key stands beside them that could mean anything: then nobody knows what the node does.
+    /// True if a key beside them has an unknown meaning: then the action of the node is unknown.
     pub is_unclear: bool,
 }
 
@@ -110,12 +110,12 @@ impl NodeSyntax {
         self.options.iter().flat_map(|options| &options.value)
     }
 
-    /// What the options write of their own.
+    /// Returns the writes of the options.
     pub fn option_writes(&self) -> impl Iterator<Item = &OptionWrites> {
         self.options().filter_map(|option| option.writes.as_deref())
     }
 
-    /// The parts of what the node says, in any locale.
+    /// Returns the parts of the content of the node, in any locale.
     pub fn speech_parts(&self) -> impl Iterator<Item = &SpeechPartSyntax> {
         let localised = self.messages.iter().filter_map(|message| message.content.as_ref());
         self.content.iter().chain(localised).flat_map(|speech| match &speech.value {
@@ -146,7 +146,7 @@ impl NodeSyntax {
             .chain(calls)
     }
 
-    /// Where a top-level key stands, if it is there.
+    /// Returns the place of a top-level key, if the node has it.
     pub fn key(&self, name: &str) -> Option<Span> {
         self.keys.iter().find(|(key, _)| *key == name).map(|(_, span)| *span)
     }
@@ -172,18 +172,18 @@ pub enum NodeKind {
 /// `wait:`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// `true`: any input goes on.
+    /// `true`: any input continues.
     Input,
-    /// A duration: sleep, then go on.
+    /// A duration: sleep, then continue.
     Sleep(Duration),
 }
 
 /// One `key: value` of `set`, `append` or `default_context`.
 #[derive(Clone, Debug)]
 pub struct AssignSyntax {
-    /// What is written.
+    /// The path that is written.
     pub key: Spanned<KeyPath>,
-    /// What is put there.
+    /// The value.
     pub value: Spanned<Shape>,
 }
 
@@ -197,7 +197,7 @@ pub struct TargetSyntax {
 }
 
 impl TargetSyntax {
-    /// Whether it looks at the root first (`jump_to`, language 1.5).
+    /// Returns whether it resolves against the root first (`jump_to`, language 1.5).
     pub fn is_jump(&self) -> bool {
         self.key.value == "jump_to"
     }
@@ -210,7 +210,7 @@ pub struct TransitionSyntax {
     pub span: Span,
     /// `condition:`; without one the transition is unconditional.
     pub condition: Option<Spanned<Condition>>,
-    /// Where it leads; a missing one was already reported.
+    /// The target; a missing one was already reported.
     pub target: Option<TargetSyntax>,
     /// `text:`, a note for readers of the graph.
     pub text: Option<Box<Spanned<Arc<str>>>>,
@@ -238,7 +238,7 @@ pub struct CallSyntax {
     pub key: Span,
     /// The whole value.
     pub span: Span,
-    /// What is called.
+    /// The callee.
     pub callee: CalleeSyntax,
     /// `args:`, a mapping.
     pub args: Option<Spanned<Shape>>,
@@ -276,7 +276,7 @@ impl CallSyntax {
     }
 }
 
-/// What a call calls.
+/// The callee of a call.
 #[derive(Clone, Debug)]
 pub enum CalleeSyntax {
     /// `name:`, or a bare name.
@@ -289,7 +289,7 @@ pub enum CalleeSyntax {
     Each(Spanned<KeyPath>, CompositeSyntax),
 }
 
-/// What `parallel` and `each` share.
+/// The settings that `parallel` and `each` share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CompositeSyntax {
     /// `join: any`; `all` without it.
@@ -305,9 +305,9 @@ pub struct CompositeSyntax {
 pub struct ApproveSyntax {
     /// The question.
     pub ask: Option<Spanned<Template>>,
-    /// The same by locale.
+    /// The question by locale.
     pub messages: Vec<LocalText>,
-    /// How long the approval may take, from when it was asked.
+    /// The time that the approval may take, from when it was asked.
     pub expires: Option<Spanned<Duration>>,
 }
 

@@ -2,11 +2,11 @@
 
 use std::ops::Deref;
 
-/// A list that is empty nearly everywhere: one word where it is, since a graph keeps a dozen of them for each node.
+/// A list that is nearly always empty: one word if so, since a graph stores a dozen of them for each node.
 #[derive(Clone, Debug)]
 pub struct RareList<T>(Option<Box<RareItems<T>>>);
 
-/// What there is of such a list.
+/// The items of such a list.
 #[derive(Clone, Debug)]
 struct RareItems<T>(Vec<T>);
 

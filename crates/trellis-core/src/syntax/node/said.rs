@@ -1,4 +1,4 @@
-//! What a node says and offers, as written: texts, parts, words of locales, options, and what follows an invalid input.
+//! The content and options of a node, as written: texts, parts, words of locales, options, and the reply to an invalid input.
 
 use std::sync::Arc;
 
@@ -18,15 +18,15 @@ pub struct OptionSyntax {
     pub span: Span,
     /// The identity: `value`, else the text.
     pub value: Spanned<Value>,
-    /// What is shown; literal where it is the value too (language 6.4).
+    /// The visible text; literal where it is the value too (language 6.4).
     pub text: Spanned<Template>,
-    /// What choosing it writes.
+    /// The writes of choosing it.
     pub writes: Option<Box<OptionWrites>>,
-    /// Where it leads.
+    /// The target.
     pub target: Option<TargetSyntax>,
 }
 
-/// What choosing an option writes: `save_to` stands in place of the node's, the others come after the node's (language 6.4).
+/// The writes of choosing an option: `save_to` replaces the node's, the others come after the node's (language 6.4).
 #[derive(Clone, Debug, Default)]
 pub struct OptionWrites {
     /// `save_to:`.
@@ -37,23 +37,23 @@ pub struct OptionWrites {
     pub append: Vec<AssignSyntax>,
 }
 
-/// What a node says: one text, or parts.
+/// The content of a node: one text, or parts.
 #[derive(Clone, Debug)]
 pub enum SpeechSyntax {
     /// One text.
     Text(Template),
-    /// Parts, of which those are said whose condition holds.
+    /// Parts: those whose condition holds are shown.
     Parts(Arc<[SpeechPartSyntax]>),
 }
 
-/// One part of what a node says.
+/// One part of the content of a node.
 #[derive(Clone, Debug)]
 pub struct SpeechPartSyntax {
     /// The whole entry.
     pub span: Span,
     /// The text.
     pub text: Spanned<Template>,
-    /// `condition:`; without one the part is always said.
+    /// `condition:`; without one the part is always shown.
     pub condition: Option<Spanned<Condition>>,
 }
 
@@ -74,12 +74,12 @@ pub type LocalText = (Spanned<Arc<str>>, Spanned<Template>);
 /// `on_invalid:`.
 #[derive(Clone, Debug)]
 pub struct OnInvalidSyntax {
-    /// What to say, in which `input` is what was given.
+    /// The message, in which `input` is the given input.
     pub text: Option<Spanned<Template>>,
-    /// The same by locale.
+    /// The text by locale.
     pub messages: Vec<LocalText>,
-    /// How many invalid inputs are taken.
+    /// The number of invalid inputs that are accepted.
     pub max: Option<Spanned<u32>>,
-    /// Where the last of them leads.
+    /// The target after the last of them.
     pub to: Option<TargetSyntax>,
 }

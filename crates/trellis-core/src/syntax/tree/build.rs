@@ -1,6 +1,6 @@
 //! Building a tree from the events of the YAML parser.
 //!
-//! **Invariant:** the first break ends it; everything before that is reported and goes on.
+//! **Invariant:** the first syntax error ends it; everything before that is reported and used.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// How many values anchors may hold and aliases unfold to, in all.
+/// The maximum number of values in anchors and in unfolded aliases together.
 const UNFOLDED: usize = 10_000;
 
 /// Up to this width a mapping looks for repeated keys by comparing them all.
@@ -28,7 +28,7 @@ const NARROW: usize = 16;
 /// Builds the tree of the document at `range`.
 ///
 /// # Errors
-/// It is no YAML, or breaks a bound; the last finding says why.
+/// Fails on malformed YAML or an exceeded bound; the last finding gives the reason.
 pub(super) fn build<'t>(text: &'t str, range: Range<usize>, report: &mut Report) -> Result<Option<YamlNode<'t>>, Malformed> {
     let options = options! { emit_comments: false, emit_unresolved_aliases: true };
     let mut parser = Parser::new_from_str_with_options(&text[range.clone()], options);
@@ -81,11 +81,11 @@ enum ReadKey<'t> {
     Other(Span, bool),
 }
 
-/// Where the keys of a wide mapping stand.
+/// The places of the keys of a wide mapping.
 #[derive(Default)]
 struct Index<'t> {
     places: FxHashMap<Cow<'t, str>, usize>,
-    /// How many entries are in it.
+    /// The number of entries in it.
     known: usize,
 }
 
@@ -216,7 +216,7 @@ impl<'t> TreeBuilder<'t, '_> {
         Ok(())
     }
 
-    /// Adds a finished value to what encloses it.
+    /// Adds a finished value to the enclosing one.
     fn put(&mut self, node: YamlNode<'t>) {
         let Some(open) = self.open.last_mut() else {
             self.root = Some(node);
@@ -305,7 +305,7 @@ fn not_text(text: &str, span: Span, report: &mut Report) {
     report.push(found);
 }
 
-/// Where a block list begins: one that is not indented is said to begin behind its first dash.
+/// Returns the begin of a block list: the parser reports one that is not indented as beginning after its first dash.
 fn first_dash(text: &str, start: usize) -> usize {
     let is_dash = |rest: &str| rest.starts_with(char::is_whitespace) || rest.is_empty();
     if text[start..].strip_prefix('-').is_some_and(is_dash) {
@@ -315,7 +315,7 @@ fn first_dash(text: &str, start: usize) -> usize {
     if before.ends_with('-') { before.len() - 1 } else { start }
 }
 
-/// Whether no `:` follows a key.
+/// Returns whether no `:` follows a key.
 fn is_bare(text: &str, key: Span) -> bool {
     let rest = text[key.end as usize..].trim_start_matches(['"', '\'']);
     !rest.trim_start().starts_with(':')
@@ -331,7 +331,7 @@ fn repeated(text: &str, first: &YamlEntry<'_>, key: &str, whole: Span, span: Spa
     report.push(found);
 }
 
-/// Where `name` already stands among `entries`; wide mappings keep an index.
+/// Returns the place of `name` among `entries`; wide mappings have an index.
 fn position<'t>(entries: &[YamlEntry<'t>], index: &mut Index<'t>, name: &str) -> Option<usize> {
     if entries.len() < NARROW {
         return entries.iter().position(|entry| entry.key == name);

@@ -1,9 +1,9 @@
-//! YAML (and JSON, which is YAML) as a tree that remembers where everything stands.
+//! YAML (and JSON, which is YAML) as a tree that remembers all places.
 //!
-//! In go the bytes of one YAML document, out comes a [`Node`]; what YAML itself forbids, and what graphs do not use of it, is reported on the way.
+//! The input is the bytes of one YAML document, the output a [`Node`]; syntax that YAML forbids, or that graphs do not use, is reported.
 //!
-//! **Invariant:** every span is a range of the whole file on character boundaries, the tree is at most [`MAX_YAML_DEPTH`] deep, and aliases unfold to at
-//! most 10,000 values, so that whoever reads it may recurse.
+//! **Invariant:** every span is a range of the whole file on character boundaries, the tree is at most [`MAX_YAML_DEPTH`] deep, and aliases unfold to
+//! at most 10,000 values, so that its readers may recurse.
 
 mod build;
 
@@ -15,10 +15,10 @@ use crate::{
     span::{SourceMap, Span},
 };
 
-/// How deep mappings and lists may nest.
+/// The depth to which mappings and lists may nest.
 pub(super) const MAX_YAML_DEPTH: usize = 64;
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Clone, Debug)]
 pub(super) struct YamlNode<'t> {
     pub(super) data: YamlData<'t>,
@@ -32,7 +32,7 @@ pub(super) enum YamlData<'t> {
     Scalar(Cow<'t, str>, Style),
     List(Vec<YamlNode<'t>>),
     Map(Vec<YamlEntry<'t>>),
-    /// Something that was reported already: nobody has to say anything about it again.
+    /// A value that was reported already: no other check reports it again.
     Reported,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct YamlEntry<'t> {
     /// The key without its quotes.
     pub(super) span: Span,
     pub(super) value: YamlNode<'t>,
-    /// A key of `{ … }` that stands without `:`, as the part of a text behind a comma does.
+    /// True for a key of `{ … }` without `:`, as the part of a text behind a comma is.
     pub(super) bare: bool,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct YamlEntry<'t> {
 pub(super) struct Malformed;
 
 impl<'t> YamlNode<'t> {
-    /// What an unquoted scalar resolves to; everything else is text.
+    /// Resolves an unquoted scalar; everything else is text.
     pub(super) fn plain(&self) -> Plain {
         match &self.data {
             YamlData::Scalar(text, Style::Plain) => Plain::of(text),
@@ -60,12 +60,12 @@ impl<'t> YamlNode<'t> {
         }
     }
 
-    /// Whether nothing is written here, or `null`.
+    /// Returns whether the value is empty, or `null`.
     pub(super) fn is_null(&self) -> bool {
         matches!(&self.data, YamlData::Scalar(text, Style::Plain) if Plain::is_null(text))
     }
 
-    /// What it is called in messages, with its article.
+    /// Returns its name in messages, with its article.
     pub(super) fn kind(&self) -> &'static str {
         match &self.data {
             YamlData::Scalar(..) => self.plain().kind(),
@@ -75,7 +75,7 @@ impl<'t> YamlNode<'t> {
         }
     }
 
-    /// Where the bytes of a scalar stand in the file.
+    /// Maps the bytes of a scalar to the file.
     pub(super) fn map(&self, text: &str) -> SourceMap {
         match &self.data {
             YamlData::Scalar(decoded, style) => source_map(text, decoded, self.span, *style),
@@ -83,7 +83,7 @@ impl<'t> YamlNode<'t> {
         }
     }
 
-    /// How many values it holds, and how deep they nest.
+    /// Returns the number of its values, and how deep they nest.
     fn size(&self) -> (usize, usize) {
         let children = |sizes: &mut dyn Iterator<Item = (usize, usize)>| {
             let (size, depth) = sizes.fold((0, 0), |(size, depth), child| (size + child.0, depth.max(child.1)));
@@ -97,10 +97,10 @@ impl<'t> YamlNode<'t> {
     }
 }
 
-/// Reads the one YAML document that stands at `range` of `text`; nothing for one without content.
+/// Reads the one YAML document at `range` of `text`; `None` for one without content.
 ///
 /// # Errors
-/// It is no YAML. One diagnostic says why.
+/// Reads YAML. Malformed YAML gives one diagnostic with the reason.
 pub(super) fn read<'t>(text: &'t str, range: Range<usize>, report: &mut Report) -> Result<Option<YamlNode<'t>>, Malformed> {
     if let Some(root) = fast_path::read(text, range.clone()) {
         return Ok(Some(root));
@@ -108,7 +108,7 @@ pub(super) fn read<'t>(text: &'t str, range: Range<usize>, report: &mut Report) 
     let before = report.diagnostics.len();
     let result = build::build(text, range, report);
     if result.is_err() {
-        // What was found in front of the break is found again once it is mended.
+        // Findings before the error are found again once it is fixed.
         let cause = report.diagnostics.pop();
         report.diagnostics.truncate(before);
         report.diagnostics.extend(cause);
@@ -116,10 +116,10 @@ pub(super) fn read<'t>(text: &'t str, range: Range<usize>, report: &mut Report) 
     result
 }
 
-/// What was read last, for explaining what went wrong behind it.
+/// The last token, for explaining an error after it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LastToken {
-    /// Where it ended.
+    /// The end of the token.
     pub(super) end: usize,
     /// The last unquoted scalar, if that was it.
     pub(super) plain: Option<Span>,

@@ -1,4 +1,4 @@
-//! Trees of small documents: values, places, what is found on the way, bounds.
+//! Trees of small documents: values, places, findings, bounds.
 
 use super::*;
 

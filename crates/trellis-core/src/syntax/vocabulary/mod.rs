@@ -1,7 +1,7 @@
-//! The keys of every kind of file as JSON Schemas, for editors: what may stand where, in which words, and what it means.
+//! The keys of every kind of file as JSON Schemas, for editors: the allowed keys and values, and their meaning.
 //!
-//! The schemas are of draft 7, which is what YAML language servers read. They say what can be said of one value by itself; `trellis check` says
-//! the rest.
+//! The schemas are of draft 7, which is the draft that YAML language servers read. They express rules about one value by itself; `trellis
+//! check` checks the rest.
 //!
 //! **Invariant:** a schema knows exactly the keys that the decoder knows: both come from one table.
 
@@ -15,12 +15,12 @@ use serde_json::{Map, Value as Json, json};
 use self::types::KeyShape;
 use super::{cursor::CursorContext, decode::Form};
 
-/// What a file is.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// A node: the frontmatter of a Markdown file, or a YAML or JSON file.
     Node,
-    /// A graph in one file: `nodes:`, and what a project file holds.
+    /// A graph in one file: `nodes:`, and the keys of a project file.
     Graph,
     /// `trellis.yaml`.
     Project,
@@ -56,19 +56,19 @@ impl FileKind {
     }
 }
 
-/// What is known of the keys of one form.
+/// The descriptions of the keys of one form.
 struct KeyFormTable {
     form: &'static Form,
-    /// What the definition is called, and what it is.
+    /// The name and the description of the definition.
     name: &'static str,
     about: &'static str,
-    /// Each key, what it takes, what it means; a text that ends in [`DEFAULT`] and a value names its default.
+    /// Each key, its values, its meaning; a text that ends in [`DEFAULT`] and a value names its default.
     keys: &'static [(&'static str, KeyShape, &'static str)],
-    /// Keys of which at least one must be there.
+    /// Keys of which at least one is required.
     needs: &'static [&'static str],
 }
 
-/// What stands before a default.
+/// The text before a default.
 const DEFAULT: &str = " Without it: `";
 
 /// Every form that others refer to.
@@ -112,9 +112,9 @@ pub fn schema(kind: FileKind) -> Json {
 pub struct KeyOffer {
     /// Its name.
     pub name: &'static str,
-    /// What it means, as Markdown.
+    /// Its meaning, as Markdown.
     pub about: &'static str,
-    /// What it takes, as a JSON Schema; references lead to the definitions of [`schema`].
+    /// Its values, as a JSON Schema; references lead to the definitions of [`schema`].
     pub takes: Json,
 }
 

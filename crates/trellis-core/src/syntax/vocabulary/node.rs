@@ -49,9 +49,9 @@ pub(super) static NODE: KeyFormTable = KeyFormTable {
                 ("int", "A whole number."),
                 ("float", "A decimal."),
                 ("json", "Any JSON value."),
-                ("secret", "A text that is not shown, not logged and not kept in `sys.ans`."),
+                ("secret", "A text that is not shown, not logged and not stored in `sys.ans`."),
             ]),
-            "What the node listens for. Without it a listening node keeps the input as it came.",
+            "What the node listens for. Without it a listening node saves the input as it came.",
         ),
         (
             "options",
@@ -61,7 +61,7 @@ pub(super) static NODE: KeyFormTable = KeyFormTable {
         ("input_default", Any, "The value of an empty input. It must itself be valid."),
         ("input_schema", Schema, "A JSON Schema that the input must meet."),
         ("on_invalid", Form("on_invalid"), "What to say to an invalid input, how often to ask, where to go then."),
-        ("wait", Or(&[Boolean, Duration]), "`true`: any input goes on. A duration such as `30s`: sleep, then go on."),
+        ("wait", Or(&[Boolean, Duration]), "`true`: any input continues. A duration such as `30s`: sleep, then continue."),
         ("metadata", Mapping, "A mapping of your own, with templates. It travels with the request, for the program that shows it."),
         (
             "messages",
@@ -85,7 +85,7 @@ pub(super) static NODE: KeyFormTable = KeyFormTable {
         ("on_timeout", Text, "Where the session goes when the time is up. Short for an entry of `on_signal`."),
         ("on_interrupt", Text, "Where Ctrl-C goes. Short for an entry of `on_signal`."),
         ("on_signal", Map(&Text), "Signal → target. Signals are taken while the session waits."),
-        ("transitions", List(&Form("transition")), "Conditional ways, tried in order, behind the options and before `to`."),
+        ("transitions", List(&Form("transition")), "Conditional transitions, tried in order, after the options and before `to`."),
         ("to", Text, TARGET),
         ("jump_to", Text, "As `to`, but looked for at the root first."),
         (
@@ -101,7 +101,7 @@ pub(super) static NODE: KeyFormTable = KeyFormTable {
             "In the entry node: signal → target on nodes that do not handle it, or one target for any signal.",
         ),
         ("before_each", Or(&[Text, Form("call")]), "In the entry node: a call that runs before every node."),
-        ("on_rolled_back", Text, "In the entry node: where a session goes on when everything was undone."),
+        ("on_rolled_back", Text, "In the entry node: where a session continues when everything was undone."),
     ],
 };
 
@@ -149,7 +149,7 @@ pub(super) static MESSAGE: KeyFormTable = KeyFormTable {
     ],
 };
 
-/// A part of what a node says.
+/// A part of the content of a node.
 pub(super) static SPEECH: KeyFormTable = KeyFormTable {
     form: &decode::SPEECH,
     name: "part",
@@ -165,7 +165,7 @@ pub(super) static SPEECH: KeyFormTable = KeyFormTable {
 pub(super) static TRANSITION: KeyFormTable = KeyFormTable {
     form: &decode::TRANSITION,
     name: "transition",
-    about: "One way out, taken when its condition holds.",
+    about: "One transition, taken when its condition holds.",
     needs: &["to", "jump_to"],
     keys: &[
         ("condition", Condition, "When it is taken. Without one: always."),

@@ -29,11 +29,11 @@ pub(super) static PROJECT: KeyFormTable = KeyFormTable {
         ("inputs", Schema, "A JSON Schema of the initial context; a session does not start without it."),
         ("context", Map(&Schema), "Key → type, for the whole graph."),
         ("redact", List(&Path), "Context paths that must not be shown or stored in the clear."),
-        ("on_error", Text, "Where a failed call goes on nodes without their own `on_error`."),
+        ("on_error", Text, "Where a session continues after a failed call, on nodes without their own `on_error`."),
         ("retry", Form("retry"), "The retry policy of calls without their own."),
         ("on_signal_default", Or(&[Text, Map(&Text)]), "Signal → target on nodes that do not handle it, or one target for any signal."),
         ("before_each", Or(&[Text, Form("call")]), "A call that runs before every node."),
-        ("on_rolled_back", Text, "Where a session goes on when everything was undone."),
+        ("on_rolled_back", Text, "Where a session continues when everything was undone."),
         (
             "predicates",
             Or(&[List(&Text), Map(&Or(&[Form("predicate"), KeyShape::Null]))]),

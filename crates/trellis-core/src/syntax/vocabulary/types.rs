@@ -1,11 +1,11 @@
-//! What keys take, as JSON Schemas.
+//! The values of keys, as JSON Schemas.
 
 use serde_json::{Value as Json, json};
 
 use super::super::{decode::words, project::DEEPEST};
 use crate::builtin::BUILTINS;
 
-/// What a key takes.
+/// The values of a key.
 pub(super) enum KeyShape {
     /// Anything, with templates.
     Any,
@@ -17,7 +17,7 @@ pub(super) enum KeyShape {
     Path,
     Condition,
     Boolean,
-    /// Nothing at all.
+    /// No value at all.
     Null,
     Duration,
     /// A whole number from 1 on.
@@ -30,7 +30,7 @@ pub(super) enum KeyShape {
     Schema,
     /// One of these words.
     Words(&'static [&'static str]),
-    /// One of these words, with what each word means.
+    /// One of these words, with the meaning of each.
     Named(&'static [(&'static str, &'static str)]),
     /// The name of a builtin tool.
     Builtin,
@@ -47,7 +47,7 @@ pub(super) enum KeyShape {
 
 impl KeyShape {
     pub(super) fn schema(&self) -> Json {
-        // Language servers drop what marks an old key where it stands beside a reference: what is short stands in its place.
+        // Language servers drop the mark of an old key beside a reference: a short type is written in its place.
         let shared = |name: &str| json!({ "$ref": format!("#/definitions/{name}") });
         match self {
             Self::Any => json!({}),

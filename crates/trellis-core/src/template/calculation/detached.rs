@@ -13,10 +13,10 @@ use crate::{
     },
 };
 
-/// Parts that a calculation may have: each of them is copied as often as it stands inside another.
+/// Parts that a calculation may have: each of them is copied as often as it is nested inside another.
 const PARTS: usize = 32;
 
-/// What a lowered tree calls beside what authors know.
+/// The hooks that a lowered tree calls in addition to the functions for authors.
 const HOOKS: [&str; 7] = [hook::USE, hook::COMPARE, hook::MAYBE, hook::SLICE, hook::CONCAT, hook::ADD, hook::MULTIPLY];
 
 struct Detaching<P> {
@@ -25,11 +25,11 @@ struct Detaching<P> {
     form: String,
     parts: usize,
     nature: Nature,
-    /// Whether something that is no number stands in it, whatever its paths hold.
+    /// True if it has a part that is no number, for all values of its paths.
     is_mixed: bool,
 }
 
-/// What stands at an expression.
+/// The meaning of an expression.
 pub(crate) enum At {
     Path(KeyPath),
     Computed,
@@ -37,7 +37,8 @@ pub(crate) enum At {
     Elsewhere,
 }
 
-/// The calculation that an expression is; nothing where it reads too much, or what is not followed. `at` says what stands at an expression.
+/// Returns the calculation of an expression; `None` if it reads too many paths, or has a part that is not tracked. `at` returns the meaning
+/// of an expression.
 pub(crate) fn detached(tree: &Expr<'_>, at: impl Fn(&Expr<'_>) -> At) -> Option<Calculation> {
     let mut detaching = Detaching { at, paths: Vec::new(), form: String::new(), parts: 0, nature: Nature::Sorts, is_mixed: false };
     let tree = detaching.expression(tree)?;
@@ -166,7 +167,7 @@ impl<P: Fn(&Expr<'_>) -> At> Detaching<P> {
         Some(name)
     }
 
-    /// Arguments by place: what stands under a name is not followed.
+    /// Converts arguments by position: those by name are not tracked.
     fn arguments(&mut self, args: &[CallArg<'_>]) -> Option<Vec<CallArg<'static>>> {
         self.form.push('(');
         let args = args.iter().map(|arg| match arg {

@@ -1,8 +1,8 @@
 //! Calculations whose parts have to go together: whether they work depends on the sorts of all of them, so the engine itself is asked.
 //!
-//! Paths and samples enter, what the engine makes of them leaves.
+//! Paths and samples enter, the results of the engine leave.
 //!
-//! **Invariant:** what is said to fail failed on the engine for every sample; what is said to work depends on nothing but sorts.
+//! **Invariant:** a reported failure occurred on the engine for every sample; a reported success depends on nothing but sorts.
 
 mod detached;
 
@@ -22,33 +22,33 @@ use crate::{
     value::{Key, Mapping, Value},
 };
 
-/// More paths than these are not looked at together.
+/// Maximum number of paths in a calculation that is analyzed as a whole.
 pub(crate) const PATHS: usize = 3;
 
-/// What the paths of a calculation are called in it.
+/// The names of the paths in a calculation.
 const NAMES: [&str; PATHS] = ["a", "b", "c"];
 
-/// What one trial may cost.
+/// The bounds of one trial.
 const LIMITS: RenderLimits = RenderLimits { output: 1 << 20, fuel: 100_000 };
 
-/// An expression over a few paths, without the template that it stands in.
+/// An expression over a few paths, without the template that contains it.
 pub(crate) struct Calculation {
-    /// What it calculates with, each once.
+    /// Its operands, each once.
     pub(crate) paths: Box<[KeyPath]>,
-    /// The same for calculations that differ in nothing but their paths.
+    /// The form: the same for calculations that differ in their paths only.
     pub(crate) form: Arc<str>,
-    /// What it takes to know the outcome for all values of some sorts.
+    /// The number of samples that determine the outcome for all values of some sorts.
     nature: Nature,
-    /// What it does last.
+    /// Its last operation.
     pub(crate) last: LastOperation,
     tree: Expr<'static>,
     program: OnceLock<Machine<'static>>,
 }
 
-/// On what it depends whether a calculation works.
+/// The properties of its operands that determine whether a calculation works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Nature {
-    /// On sorts: it only adds, or puts texts together.
+    /// On sorts: it only adds, or concatenates texts.
     Sorts,
     /// On sorts, where all are numbers.
     Numbers,
@@ -56,7 +56,7 @@ enum Nature {
     Values,
 }
 
-/// What a calculation does last.
+/// The last operation of a calculation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LastOperation {
     /// It adds.
@@ -67,7 +67,7 @@ pub(crate) enum LastOperation {
     Other,
 }
 
-/// What a calculation comes to over values of some sorts.
+/// The outcome of a calculation over values of some sorts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CalculationOutcome {
     /// It works, bounds aside.
@@ -78,16 +78,16 @@ pub(crate) enum CalculationOutcome {
     Depends,
 }
 
-/// What one trial came to.
+/// The outcome of one trial.
 enum Trial {
     Works,
-    /// Something is not set: another finding says so.
+    /// A path is not set: another finding reports it.
     Unset,
     Fails,
 }
 
 impl Calculation {
-    /// What it comes to where each of its paths holds something of one sort.
+    /// Returns its outcome where each of its paths has a value of one sort.
     pub(crate) fn outcome(&self, sorts: &[KindSet]) -> CalculationOutcome {
         let samples: Vec<Vec<Option<Value>>> = sorts.iter().map(|sort| samples(*sort)).collect();
         let (mut works, mut fails) = (false, false);
@@ -118,7 +118,7 @@ impl Calculation {
         }
     }
 
-    /// Whether it fails with these values; one that is missing is absent.
+    /// Returns whether it fails with these values; a missing one is absent.
     pub(crate) fn fails(&self, values: &[Option<Value>]) -> bool {
         matches!(self.attempt(values), Trial::Fails)
     }

@@ -1,4 +1,4 @@
-//! What is read of a call's arguments, against the JSON Schema that declares them (world 9.2, 9.27).
+//! The reads of a call's arguments, against the JSON Schema that declares them (world 9.2, 9.27).
 
 use super::super::{GuardedTest, Used};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 
 /// Reports uses of names that `parameters` do not have, or that calls may leave out where no test asks for them.
 pub(super) fn check<'t>(uses: impl Iterator<Item = Used<'t>>, parameters: &Value, report: &mut Report) {
-    // What a loop or a calculation reads is a use of its own as well.
+    // A path that a loop or a calculation reads is a use of its own as well.
     for used in uses.filter(|used| !used.blind && used.calculation.is_none() && used.inside.is_empty()) {
         if let Some(found) = missing(&used, parameters, report)
             && !report.diagnostics.contains(&found)
@@ -19,7 +19,7 @@ pub(super) fn check<'t>(uses: impl Iterator<Item = Used<'t>>, parameters: &Value
     }
 }
 
-/// The first step of the path that may not be there.
+/// Reports the first step of the path that is undeclared or possibly absent.
 fn missing(used: &Used<'_>, parameters: &Value, report: &Report) -> Option<Diagnostic> {
     let mut of = parameters;
     for (at, segment) in used.path.segments().iter().enumerate() {
@@ -28,7 +28,7 @@ fn missing(used: &Used<'_>, parameters: &Value, report: &Report) -> Option<Diagn
         let path = KeyPath::new(used.path.segments()[..=at].to_vec())?;
         let found = |code, message: String| Diagnostic::new(code, &report.path, used.span(), message);
         let Some(property) = properties.get(key) else {
-            // Names that stand alone are declared; a mapping may have more than its schema says, unless it says so.
+            // Top-level names are declared; a mapping may have more entries than its schema declares, unless the schema forbids it.
             let is_closed = at == 0 || of.get("additionalProperties") == Some(&Value::Bool(false));
             return is_closed
                 .then(|| undeclared(found(Code::UndefinedVariable, format!("no argument is called `{path}`")), key, properties));
@@ -53,7 +53,7 @@ fn undeclared(found: Diagnostic, key: &str, properties: &Mapping) -> Diagnostic 
     }
 }
 
-/// Whether a test holds only where the path is there.
+/// Returns whether a test holds only where the path is present.
 fn implies(test: &GuardedTest, path: &KeyPath) -> bool {
     match test {
         GuardedTest::Set(tested, true) | GuardedTest::Truthy(tested, true) | GuardedTest::Is(tested, true, _) => {

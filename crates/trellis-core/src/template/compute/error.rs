@@ -1,4 +1,4 @@
-//! Why a `compute` file gave no result.
+//! The reasons why a `compute` file gave no result.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::{
 /// The code of a failure that its author gave none.
 const COMPUTE: &str = "compute";
 
-/// A failure of a `compute` file: its author's `error`, or code `compute`. The same arguments fail again, so no retry helps.
+/// A failure of a `compute` file: its author's `error`, or one with the code `compute`. The same arguments fail again, so no retry helps.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub struct ComputeError {
@@ -33,7 +33,7 @@ impl ComputeError {
         Self { code: Value::text(COMPUTE), message: message.into(), data: None, place: None, at: None }
     }
 
-    /// The same, with its place in a file.
+    /// Adds its place in a file.
     pub(super) fn at(self, path: &FilePath, text: &str, span: Span) -> Self {
         Self { place: Some(Place::new(path, span)), at: Some(LineIndex::new(text).locate(span.start)), ..self }
     }

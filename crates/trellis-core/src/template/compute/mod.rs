@@ -63,11 +63,11 @@ self_cell! {
 }
 
 impl Compute {
-    /// Parses a file; `path` stands in its findings and errors.
+    /// Parses a file; its findings and errors name `path`.
     ///
     /// # Errors
-    /// Every mistake that can be told from the ones before it: no template, an unknown filter, test or function, something that would be printed, no
-    /// `result` at the top.
+    /// Every mistake that does not only follow from an earlier one: no template, an unknown filter, test or function, an expression that would be
+    /// printed, no `result` at the top.
     pub fn parse(path: impl Into<FilePath>, text: impl Into<Arc<str>>) -> Result<Self, Vec<Diagnostic>> {
         let (path, map) = (path.into(), SourceMap::Slice(0));
         let mut uses = Box::default();
@@ -93,12 +93,12 @@ impl Compute {
         &self.inner.path
     }
 
-    /// What it says.
+    /// Returns its text.
     pub fn text(&self) -> &str {
         self.inner.program.borrow_owner()
     }
 
-    /// Reports what it reads that arguments of this JSON Schema do not have (`undefined-variable`), or need not have (`maybe-undefined`).
+    /// Reports reads of values that arguments of this JSON Schema do not have (`undefined-variable`), or need not have (`maybe-undefined`).
     ///
     /// Without `properties` nothing is known of the arguments, and nothing is found.
     pub fn check(&self, parameters: &Value) -> Vec<Diagnostic> {
@@ -112,7 +112,7 @@ impl Compute {
     /// `limits` bound its steps and each text that it makes; `output` is the most bytes, as JSON, of the result and of each list and mapping.
     ///
     /// # Errors
-    /// What the file says in `error`; else of code `compute`: a value that is not set, a calculation that fails, a bound, no result.
+    /// The `error` that the file sets; else one of code `compute`: an unset value, a calculation that fails, a bound, no result.
     pub fn evaluate(&self, arguments: &Mapping, limits: RenderLimits, output: u64) -> Result<Value, ComputeError> {
         let program = self.inner.program.borrow_dependent();
         let (printed, [result, error]) =

@@ -15,7 +15,7 @@ use super::{
 /// Checks the statements of a file.
 ///
 /// # Errors
-/// What is printed, an entry of something that is no namespace, no `result`.
+/// Printed text, an entry of a value that is no namespace, no `result`.
 pub(super) fn check<'s>(tree: &Stmt<'s>, text: &'s str) -> Result<(), Vec<Mistake>> {
     let mut checker = OutcomeChecker { text, namespaces: BTreeSet::new(), sets: Vec::new(), mistakes: Vec::new() };
     checker.collect(tree);
@@ -36,17 +36,17 @@ pub(super) fn check<'s>(tree: &Stmt<'s>, text: &'s str) -> Result<(), Vec<Mistak
 struct OutcomeChecker<'s> {
     text: &'s str,
     namespaces: BTreeSet<&'s str>,
-    /// For each statement that sets an outcome, whether it stands at the top.
+    /// For each statement that sets an outcome, whether it is at the top.
     sets: Vec<bool>,
     mistakes: Vec<Mistake>,
 }
 
-/// What stands around a statement.
+/// The surroundings of a statement.
 #[derive(Clone, Copy)]
 struct StatementPlace {
     /// No loop and no `with`: names that are set stay.
     is_top: bool,
-    /// A `set` that takes what is printed.
+    /// A `set` that captures printed text.
     is_captured: bool,
 }
 
@@ -106,7 +106,7 @@ impl<'s> OutcomeChecker<'s> {
         }
     }
 
-    /// Looks at a name that is set, or an entry.
+    /// Checks the target of an assignment: a name, or an entry.
     fn target(&mut self, target: &Expr<'s>, place: StatementPlace) {
         match target {
             Expr::Var(name) => self.sets.extend(OUTCOMES.contains(&name.id).then_some(place.is_top)),

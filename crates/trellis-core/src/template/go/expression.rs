@@ -1,4 +1,4 @@
-//! What stands inside an action: pipelines of fields, constants and the functions of the subset.
+//! The inside of an action: pipelines of fields, constants and the functions of the subset.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::diagnostic::did_you_mean;
 
-/// What `.` means.
+/// The meaning of `.`.
 #[derive(Clone, Copy)]
 pub(super) enum Dot {
     /// The whole context.
@@ -34,7 +34,7 @@ pub(super) const FUNCTIONS: [&str; 9] = ["default", "coalesce", "toJson", "index
 pub(super) struct GoAction<'s, 'p> {
     lexer: GoLexer<'s>,
     dot: Dot,
-    /// What `range` named, and the variables of the tree.
+    /// The names given by `range`, and the variables of the tree.
     names: &'p [(&'s str, &'s str)],
     parts: usize,
 }

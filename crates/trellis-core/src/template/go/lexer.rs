@@ -9,7 +9,7 @@ use super::super::Mistake;
 pub(super) enum GoToken<'s> {
     /// `name`
     Word(&'s str),
-    /// `.a`, without the dot; a field of what stands directly before it, or of `.`
+    /// `.a`, without the dot; a field of the value directly before it, or of `.`
     Field(&'s str),
     /// `.`
     Dot,
@@ -69,7 +69,7 @@ impl<'s> GoLexer<'s> {
         }
     }
 
-    /// The end of the action, for what is missing there.
+    /// Returns the end of the action, the place of a missing token.
     pub(super) fn end(&self) -> Range<usize> {
         self.end..self.end
     }
@@ -192,7 +192,7 @@ fn quoted(text: &str) -> Option<usize> {
     None
 }
 
-/// Where the `}}` of an action stands, whose inside begins at `from`.
+/// Returns the place of the `}}` of an action whose inside begins at `from`.
 pub(super) fn close(source: &str, from: usize) -> Option<usize> {
     let rest = &source[from..];
     let inside = rest.trim_start();

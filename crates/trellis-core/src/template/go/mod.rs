@@ -1,6 +1,6 @@
 //! The Go dialect: a documented subset of Go's templates, read straight into the tree that the jinja dialect is read into (language 3.5).
 //!
-//! Text and actions are told apart here, and blocks are matched; [`expression`] reads what stands inside an action.
+//! Text and actions are separated here, and blocks are matched; [`expression`] reads the inside of an action.
 //!
 //! **Invariant:** every node carries the author's own bytes, so no position is ever translated.
 
@@ -25,18 +25,18 @@ use self::{
 };
 use super::{Mistake, machine::hook, nesting::MAX_NESTING};
 
-/// What `range` and `with` call the value that `.` means inside of them, by depth.
+/// The names in `range` and `with` for the value of `.` inside of them, by depth.
 const DOTS: [&str; 32] = [
     "\u{2}00", "\u{2}01", "\u{2}02", "\u{2}03", "\u{2}04", "\u{2}05", "\u{2}06", "\u{2}07", "\u{2}08", "\u{2}09", "\u{2}10", "\u{2}11",
     "\u{2}12", "\u{2}13", "\u{2}14", "\u{2}15", "\u{2}16", "\u{2}17", "\u{2}18", "\u{2}19", "\u{2}20", "\u{2}21", "\u{2}22", "\u{2}23",
     "\u{2}24", "\u{2}25", "\u{2}26", "\u{2}27", "\u{2}28", "\u{2}29", "\u{2}30", "\u{2}31",
 ];
 
-/// What is allowed, for help.
+/// The subset, for help.
 pub(super) const SUBSET: &str =
     "`templates: go` knows `.path`, `default`, `coalesce`, `toJson`, `index`, `eq`, `ne`, `and`, `or`, `not`, `if`, `range` and `with`";
 
-/// Whether an action with a value begins with this word.
+/// Returns whether an action with a value begins with this word.
 pub(super) fn is_word(word: &str) -> bool {
     matches!(word, "if" | "range" | "with") || expression::FUNCTIONS.contains(&word)
 }
@@ -44,7 +44,7 @@ pub(super) fn is_word(word: &str) -> bool {
 /// Parses a template.
 ///
 /// # Errors
-/// The mistakes inside of actions, and the first one in how they stand together.
+/// The mistakes inside of actions, and the first one in their nesting.
 pub(super) fn parse(source: &str) -> Result<Stmt<'_>, Vec<Mistake>> {
     let mut parser = Parser { source, at: 0, blocks: 0, dots: 0, trim: false, names: Vec::new(), mistakes: Vec::new() };
     let children = match parser.statements(Dot::Root) {
@@ -78,11 +78,11 @@ struct Parser<'s> {
     blocks: usize,
     /// `range` and `with` that are open.
     dots: usize,
-    /// Whether the last action took away the white space after it.
+    /// True if the last action trims the white space after it.
     trim: bool,
-    /// What `range` named, and the variables of the tree: `$item` is another name for the `.` of its loop.
+    /// The names given by `range`, and the variables of the tree: `$item` is another name for the `.` of its loop.
     names: Vec<(&'s str, &'s str)>,
-    /// Mistakes inside of actions, which do not hide what follows.
+    /// Mistakes inside of actions; they do not hide those of the following text.
     mistakes: Vec<Mistake>,
 }
 
@@ -90,7 +90,7 @@ struct Parser<'s> {
 struct End<'s> {
     word: &'s str,
     place: Range<usize>,
-    /// What follows `else`: the action of `else if`.
+    /// The text after `else`: the action of `else if`.
     rest: Option<Range<usize>>,
 }
 
@@ -157,7 +157,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// What an action says; a mistake in it is remembered and stands for null.
+    /// Returns the expression of an action; one with a mistake is recorded and replaced by null.
     fn expression(&mut self, range: Range<usize>, dot: Dot) -> Expr<'s> {
         let place = range.clone();
         GoAction::new(self.source, range, dot, &self.names).whole().unwrap_or_else(|mistake| {
@@ -166,7 +166,7 @@ impl<'s> Parser<'s> {
         })
     }
 
-    /// `if …`, and what follows up to its `end`.
+    /// `if …`, up to its `end`.
     fn branch(&mut self, condition: Range<usize>, opened: &Range<usize>, dot: Dot) -> Result<Stmt<'s>, Mistake> {
         self.open(opened)?;
         let expr = self.expression(condition, dot);
@@ -218,7 +218,7 @@ impl<'s> Parser<'s> {
         Ok(Stmt::ForLoop(Spanned::new(lowered, span(opened.clone()))))
     }
 
-    /// The names before `:=`, and what follows it.
+    /// The names before `:=`, and the bytes behind it.
     fn declared(&self, over: Range<usize>) -> (Vec<RangeVariable<'s>>, Range<usize>) {
         let mut lexer = GoLexer::new(self.source, over.clone());
         let mut names = Vec::new();
@@ -246,7 +246,7 @@ impl<'s> Parser<'s> {
         Ok(Stmt::WithBlock(Spanned::new(ast::WithBlock { assignments, body: vec![Stmt::IfCond(Spanned::new(condition, place))] }, place)))
     }
 
-    /// The `else` of `range` or `with`, where `.` is what it was outside.
+    /// Parses the `else` of `range` or `with`, where `.` has its outer meaning.
     fn otherwise(&mut self, block: &str, opened: &Range<usize>, end: Option<End<'s>>, dot: Dot) -> Result<Vec<Stmt<'s>>, Mistake> {
         let body = match end.ok_or_else(|| unclosed(block, opened))? {
             End { word: "end", .. } => Vec::new(),
@@ -257,7 +257,7 @@ impl<'s> Parser<'s> {
         Ok(body)
     }
 
-    /// What stands between a plain `else` and `end`.
+    /// Parses the statements between a plain `else` and `end`.
     fn last_branch(&mut self, block: &str, opened: &Range<usize>, dot: Dot) -> Result<Vec<Stmt<'s>>, Mistake> {
         let (body, end) = self.statements(dot)?;
         match end.ok_or_else(|| unclosed(block, opened))? {

@@ -1,4 +1,4 @@
-//! What one rendering may still spend: bytes of output, and work that the engine's own count of instructions does not see.
+//! The budget of one rendering: bytes of output, and work that the engine's own count of instructions does not see.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use super::{
 };
 use crate::value::Value;
 
-/// What is left of the bounds of one rendering.
+/// The rest of the bounds of one rendering.
 pub(super) struct RenderBudget {
     /// Bytes printed so far.
     pub(super) printed: u64,
     /// Bytes that may still be printed.
     pub(super) output: u64,
     work: u64,
-    /// Bytes of a list or mapping that is made on the way.
+    /// Bytes of a list or mapping that the rendering creates.
     made: u64,
     /// Secrets met so far.
     pub(super) secrets: Vec<Met>,
@@ -67,7 +67,7 @@ impl RenderBudget {
         Ok(())
     }
 
-    /// Pays for a text of `bytes` that is made on the way.
+    /// Pays for an intermediate text of `bytes`.
     pub(super) fn text(&mut self, bytes: usize) -> Result<(), Error> {
         self.join(0, bytes)
     }
@@ -77,11 +77,11 @@ impl RenderBudget {
         if before.saturating_add(bytes) as u64 > self.longest() {
             return Err(too_long());
         }
-        // A text that is made may also be kept, so it costs more than reading one.
+        // A new text may also be stored, so it costs more than reading one.
         self.work(bytes.saturating_mul(4))
     }
 
-    /// Pays for `parts` of a value, `each` as much as reading so many bytes.
+    /// Charges for `parts` of a value, each as much as reading `each` bytes.
     pub(super) fn parts(&mut self, parts: u64, each: u64) -> Result<(), Error> {
         self.work(usize::try_from(parts.saturating_mul(each)).unwrap_or(usize::MAX))
     }
@@ -97,7 +97,7 @@ impl RenderBudget {
         if bytes > self.made { Err(self.too_large(too_long())) } else { Ok(()) }
     }
 
-    /// The same failure, where it says that a list or mapping is too large to be made.
+    /// Replaces an error about a list or mapping that is too large by one that names the bound; returns others unchanged.
     pub(super) fn too_large(&self, error: Error) -> Error {
         if error.kind() != ErrorKind::WriteFailure || self.made == u64::MAX {
             return error;
@@ -105,12 +105,12 @@ impl RenderBudget {
         invalid(format!("a list or mapping that is made here has more than {} bytes (`limits.tool_output`)", self.made))
     }
 
-    /// How large a list or mapping may be that is made on the way, of at most so many parts.
+    /// Returns the largest size of an intermediate list or mapping of at most `parts` parts.
     pub(super) fn largest(&self, parts: u64) -> Size {
         Size::made(parts, self.made)
     }
 
-    /// The longest text that may be made on the way: a short one is always allowed, it need not be printed.
+    /// Returns the length of the longest intermediate text: a short one is always allowed, it need not be printed.
     pub(super) fn longest(&self) -> u64 {
         self.output.max(1 << 10)
     }

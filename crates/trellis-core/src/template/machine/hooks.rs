@@ -1,4 +1,4 @@
-//! What a lowered tree calls, under names that no author can write: using, comparing and naming values, and the operators that could explode.
+//! The hooks of a lowered tree, under names that no author can write: using, comparing and naming values, and the operators that could explode.
 
 use minijinja::{
     Environment, Error, ErrorKind, State,
@@ -51,7 +51,7 @@ fn used(state: &mut State, value: Dyn) -> Result<Dyn, Error> {
     Ok(value)
 }
 
-/// The same for a value whose parts are compared.
+/// Uses a value whose parts are compared.
 fn compared(state: &mut State, value: Dyn) -> Result<Dyn, Error> {
     if is_container(&value) {
         let parts = weigh(&value, MAX_PARTS)?;

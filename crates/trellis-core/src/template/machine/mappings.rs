@@ -1,4 +1,4 @@
-//! What a `compute` file has beside a template (world 9.27): `namespace`, `merge` and `without`.
+//! The functions of `compute` files in addition to those of templates (world 9.27): `namespace`, `merge` and `without`.
 
 use minijinja::{
     Environment, Error, State, functions,
@@ -61,7 +61,7 @@ fn names(keys: &Dyn) -> Result<Vec<Dyn>, Error> {
     }
 }
 
-/// A mapping that was made, if it is not too large: what it shares with others counts as if it did not.
+/// Returns a new mapping, if it is not too large: shared parts count as if they were not shared.
 fn made(state: &mut State, entries: Mapping) -> Result<Dyn, Error> {
     let value = Value::Map(entries);
     RenderBudget::of(state).size(value.size())?;

@@ -1,8 +1,8 @@
-//! The template engine as we set it up: minijinja with our printing, our bounds and our own versions of whatever could explode.
+//! The configured template engine: minijinja with our printing, our bounds, and our own versions of the operations that could explode.
 //!
 //! A tree that was lowered (see [`super::lower`]) enters, text or a value leaves.
 //!
-//! **Invariant:** work and memory of one rendering are bounded by its limits, whatever the template and the data are.
+//! **Invariant:** work and memory of one rendering are bounded by its limits, for every template and all data.
 
 mod budget;
 mod filters;
@@ -34,15 +34,15 @@ use crate::{
 pub(super) mod hook {
     /// Fails where its input is not set.
     pub(crate) const USE: &str = "!";
-    /// The same for a value that is compared part by part.
+    /// Use of a value that is compared part by part.
     pub(crate) const COMPARE: &str = "==";
-    /// Nothing where its input is not set.
+    /// Leaves the key out where its input is not set.
     pub(crate) const MAYBE: &str = "?";
     /// A value that gets a name.
     pub(crate) const KEEP: &str = "=";
-    /// What Go's `range` loops over: the values of a mapping, not its keys. Authors of Jinja may write it too.
+    /// The items of Go's `range`: the values of a mapping, not its keys. Authors of Jinja may write it too.
     pub(crate) const ITEMS: &str = "values";
-    /// The same with the index or key before each one.
+    /// The items of Go's `range` with the index or key before each one.
     pub(crate) const PAIRS: &str = "pairs";
     /// Part of a text or list: `a[1:3]`.
     pub(crate) const SLICE: &str = "[:]";
@@ -83,7 +83,7 @@ impl Object for AuthorText {
     }
 }
 
-/// A piece of a rendering: the byte of a secret's variable stands for the secret.
+/// A piece of a rendering: the byte of a secret's variable represents the secret.
 pub(super) enum MetPiece {
     Author(Arc<str>),
     Value(Value),
@@ -134,7 +134,7 @@ impl<'s> Machine<'s> {
         if out.len() as u64 > limits.output { Err(too_long()) } else { Ok((out, secrets)) }
     }
 
-    /// Evaluates to a value; nothing where it is not set.
+    /// Evaluates to a value; `None` if it is not set.
     pub(super) fn evaluate(&self, scope: &Scope, limits: RenderLimits) -> Result<Option<Value>, Error> {
         let value = self.run(TemplateInput::Scope(scope.clone()), limits, &mut String::new())?.0.unwrap_or(Dyn::UNDEFINED);
         if value.is_undefined() { Ok(None) } else { from_dyn(&value, Size::printed(limits.output)).map(Some) }

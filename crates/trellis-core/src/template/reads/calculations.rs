@@ -1,4 +1,4 @@
-//! Calculations that are looked at as a whole: no sort that one part must be of says whether they work.
+//! Calculations that are analyzed as a whole: no demand on the sort of one part decides whether they work.
 
 use super::{
     super::calculation::{At, detached},
@@ -8,7 +8,7 @@ use super::{
 };
 
 impl<'s> TemplateReads<'s> {
-    /// The calculation that an expression is, if it needs to be looked at as a whole and can be.
+    /// Returns the calculation of an expression, if it must be analyzed as a whole, and can be.
     pub(super) fn calculation(&self, tree: &Expr<'s>) -> Option<Arc<Calculation>> {
         if !self.is_open(tree) {
             return None;
@@ -21,7 +21,7 @@ impl<'s> TemplateReads<'s> {
         detached(tree, at).map(Arc::new)
     }
 
-    /// Says that a calculation is made, once its parts are there.
+    /// Records that a calculation is made when its parts are set.
     pub(super) fn calculates(&mut self, calculation: Option<Arc<Calculation>>, tree: &Expr<'s>) {
         let Some(calculation) = calculation else { return };
         let (path, when) = (calculation.paths[0].clone(), self.when.clone().into());
@@ -29,13 +29,13 @@ impl<'s> TemplateReads<'s> {
         self.uses.push(Use { path, place: place(tree), when, inside, deep: false, demand: None, blind: false, calculation });
     }
 
-    /// A part of a calculation; of one that is looked at as a whole only that is asked which the part itself decides.
+    /// A part of a calculation. If that is analyzed as a whole, only a demand that the part alone decides is recorded.
     pub(super) fn part(&mut self, tree: &Expr<'s>, demand: Option<Demand>, is_one: bool) -> KindSet {
         let is_decisive = |demand: Demand| demand != KindSet::NONE && !self.falls_short(tree, Some(demand));
         self.operand(tree, demand.filter(|demand| !is_one || is_decisive(*demand)))
     }
 
-    /// Whether something of an expression's parts is not decided by what each part is.
+    /// Returns whether the sorts of an expression's parts leave its success open.
     fn is_open(&self, tree: &Expr<'s>) -> bool {
         let given = |args: &[CallArg<'s>]| args.iter().map(value_of).any(|value| !is_constant(value));
         match tree {
@@ -67,7 +67,7 @@ impl<'s> TemplateReads<'s> {
         }
     }
 
-    /// Whether what an operand is does not say that it is what is demanded, or not.
+    /// Returns whether the sorts of an operand do not decide whether it meets a demand.
     fn falls_short(&self, tree: &Expr<'_>, demand: Option<Demand>) -> bool {
         let Some(demand) = demand else { return false };
         let Some(of) = inner(tree) else { return true };
@@ -81,7 +81,7 @@ impl<'s> TemplateReads<'s> {
     }
 }
 
-/// What a test takes.
+/// Returns the sorts that a test accepts.
 pub(super) fn taken_by_test(name: &str) -> Option<Demand> {
     matches!(name, "startingwith" | "endingwith" | "lower" | "upper" | "in").then_some(KindSet::NONE)
 }

@@ -1,9 +1,9 @@
-//! What filters and operators that are filters take and make.
+//! The operands and results of filters, and of operators that are filters.
 
 use super::*;
 
 impl<'s> TemplateReads<'s> {
-    /// `is_one`: it is a calculation that is looked at as a whole.
+    /// `is_one`: the calculation is analyzed as a whole.
     pub(super) fn filter(&mut self, name: &str, input: Option<&Expr<'s>>, args: &[CallArg<'s>], used: bool, is_one: bool) -> KindSet {
         let Some(tree) = input else {
             // The filter of a block takes the text of the block.
@@ -20,7 +20,7 @@ impl<'s> TemplateReads<'s> {
             }
             hook::KEEP => self.expression(tree, used),
             "optional" | hook::MAYBE => kinds::made_by(name, self.expression(tree, false)),
-            // What it falls back to is used only when it is the result.
+            // The fallback is used only when it is the result.
             "default" | "d" => {
                 let input = self.expression(tree, false).without(KindSet::UNSET);
                 let path = inner(tree).and_then(|of| self.names.source(of)).and_then(ValueSource::plain);
@@ -59,7 +59,7 @@ impl<'s> TemplateReads<'s> {
         }
     }
 
-    /// Takes what `map(attribute=…)` takes of each item, where something is known of the items; says whether it is.
+    /// Records the read of `map(attribute=…)` on each item, if the source of the items is known; returns whether it is.
     pub(super) fn mapped(&mut self, tree: &Expr<'s>, node: &Spanned<Filter<'s>>) -> bool {
         let Some(input) = node.expr.as_ref().filter(|_| attribute(node.name, &node.args).is_some()) else { return false };
         let Some(source) = self.names.items(tree) else { return false };
@@ -70,7 +70,7 @@ impl<'s> TemplateReads<'s> {
         true
     }
 
-    /// The same for `sum`, which takes numbers.
+    /// Handles `sum`, which takes numbers.
     pub(super) fn summed(&mut self, tree: &Expr<'s>, node: &Spanned<Filter<'s>>) -> bool {
         let Some(input) = node.expr.as_ref().filter(|_| node.args.is_empty()) else { return false };
         let Some(source) = self.names.items(input) else { return false };
@@ -81,7 +81,7 @@ impl<'s> TemplateReads<'s> {
         true
     }
 
-    /// What adding or multiplying demands on its left and right; nothing of a side that decides what the other must be.
+    /// Returns the demands of adding or multiplying on its left and right; `None` for a side that determines the demand on the other.
     pub(super) fn sides(&self, name: &str, left: &Expr<'_>, right: &Expr<'_>) -> (Option<Demand>, Option<Demand>) {
         let (of_left, of_right) = (self.glance(left), self.glance(right));
         let beside = |side: &Expr<'_>, other: KindSet| match name {
@@ -103,7 +103,7 @@ impl<'s> TemplateReads<'s> {
         self.names.source(inner(tree).unwrap_or(tree)).and_then(ValueSource::plain).is_some()
     }
 
-    /// The sorts of an operand, before it is visited: of what is read or computed further down, nothing is known.
+    /// Returns the sorts of an operand, before it is visited: those of a path or of a nested computation are unknown.
     pub(super) fn glance(&self, tree: &Expr<'_>) -> KindSet {
         match inner(tree) {
             Some(Expr::Const(node)) => KindSet::of(&node.value),
@@ -129,7 +129,7 @@ impl<'s> TemplateReads<'s> {
         }
     }
 
-    /// Constants were tried when the template was checked; what else is given, the filter decides about.
+    /// Constants were tried when the template was checked; the filter decides about other arguments.
     pub(super) fn arguments(&mut self, args: &[CallArg<'s>], is_one: bool) {
         for arg in args {
             let value = value_of(arg);
@@ -138,10 +138,10 @@ impl<'s> TemplateReads<'s> {
     }
 }
 
-/// What bounds a slice.
+/// The sorts of a bound of a slice.
 pub(super) const BOUND: Demand = KindSet::NULL.or(KindSet::NUMBER);
 
-/// Whether an argument was tried when the template was checked.
+/// Returns whether an argument was evaluated when the template was checked.
 pub(super) fn is_constant(value: &Expr<'_>) -> bool {
     matches!(inner(value), Some(Expr::Const(_) | Expr::List(_) | Expr::Map(_)))
 }

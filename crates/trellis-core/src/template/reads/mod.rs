@@ -1,8 +1,8 @@
-//! What a template uses: every path that must be set when it is met, with what decides whether it is met.
+//! The uses of a template: every path that must be set when it is reached, with the tests that decide whether it is reached.
 //!
-//! It reads the tree that runs, in which every use carries [`hook::USE`] or [`hook::COMPARE`]; what a guard takes as it is carries none.
+//! It reads the tree that runs, in which every use carries [`hook::USE`] or [`hook::COMPARE`]; a path that a guard accepts unset carries none.
 //!
-//! **Invariant:** what can fail because of a value is a use: of the path where it stands, or [`Use::blind`] where that is not followed.
+//! **Invariant:** every possible failure because of a value is a use: of the path at its place, or [`Use::blind`] where that is not tracked.
 
 mod calculations;
 mod filters;
@@ -31,21 +31,21 @@ use super::{
 };
 use crate::{path::KeyPath, value::Value};
 
-/// A use of a path; it fails where nothing is there.
+/// A use of a path; it fails if the path is not set.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Use {
     pub(super) path: KeyPath,
     /// Bytes of the template.
     pub(super) place: Range<usize>,
-    /// What must hold for it to be met.
+    /// The tests under which it is reached.
     pub(super) when: Box<[GuardedTest]>,
-    /// Steps from the path into what it holds, where it is not the path itself that is used.
+    /// Steps from the path into its value, where not the whole value is used.
     pub(super) inside: Box<[ElementStep]>,
-    /// Whether it goes on from there, into what nothing is known of: a list's item by its number, a computed key.
+    /// True if it continues from there, into unknown values: a list's item by its number, a computed key.
     pub(super) deep: bool,
-    /// What it must be, lest the rendering fails.
+    /// The sorts that it must have, lest the rendering fails.
     pub(super) demand: Option<Demand>,
-    /// Whether it only says that something is used here of which nothing is known; the path names it.
+    /// True if it only marks an unchecked use here; the path names it.
     pub(super) blind: bool,
     /// The calculation that it is, where several parts have to go together: then each part is a use of its own as well.
     pub(super) calculation: Option<Arc<Calculation>>,
@@ -80,7 +80,7 @@ struct TemplateReads<'s> {
     uses: Vec<Use>,
     names: TemplateNames<'s>,
     when: Vec<GuardedTest>,
-    /// What is there inside of paths, as tests around say.
+    /// The values inside of paths that enclosing tests show to be present.
     there: Vec<ValueSource>,
     demand: Option<Demand>,
 }
@@ -96,12 +96,12 @@ impl<'s> TemplateReads<'s> {
         self.uses.push(Use { path: source.path, place: place(tree), when, inside, deep, demand, blind: false, calculation: None });
     }
 
-    /// Says what is demanded from here on, and what was before. No closure: templates nest deeply, and each frame counts.
+    /// Sets the demand from here on, and returns the one before. No closure: templates nest deeply, and each frame counts.
     fn demands(&mut self, demand: Option<Demand>) -> Option<Demand> {
         std::mem::replace(&mut self.demand, demand)
     }
 
-    /// An operand of which `demand` is asked.
+    /// An operand with `demand` on its value.
     fn operand(&mut self, tree: &Expr<'s>, demand: Option<Demand>) -> KindSet {
         let outside = self.demands(demand);
         let made = self.expression(tree, false);
@@ -114,7 +114,7 @@ impl<'s> TemplateReads<'s> {
         self.operand(tree, demand);
     }
 
-    /// Visits what is met only when `asked` holds.
+    /// Visits a part that is reached only when `asked` holds.
     fn under<T>(&mut self, asked: Vec<Asked>, visit: impl FnOnce(&mut Self) -> T) -> T {
         let (outside, there) = (self.when.len(), self.there.len());
         for asked in asked {
@@ -222,7 +222,7 @@ impl<'s> TemplateReads<'s> {
         }
     }
 
-    /// What an expression makes. `used`: whether the value fails where nothing is there.
+    /// Returns the sorts of an expression. `used`: whether it fails if the value is absent.
     fn expression(&mut self, tree: &Expr<'s>, used: bool) -> KindSet {
         if let Some(source) = self.names.source(tree) {
             let is_asked = self.demand.is_some();
@@ -232,7 +232,7 @@ impl<'s> TemplateReads<'s> {
                     KindSet::READ
                 }
                 Some(path) if is_asked => {
-                    // It is taken as it is only where it is there.
+                    // It is read as it is only if it is set.
                     self.under(vec![Asked::Test(GuardedTest::Set(path, true))], |reads| reads.add(source, tree));
                     KindSet::READ.or(KindSet::UNSET)
                 }
@@ -355,7 +355,7 @@ impl<'s> TemplateReads<'s> {
         }
     }
 
-    /// What is computed inside of a path.
+    /// Visits the computed subscripts of a path.
     fn subscripts(&mut self, tree: &Expr<'s>) {
         match tree {
             Expr::GetAttr(node) => self.subscripts(&node.expr),
@@ -378,7 +378,7 @@ fn value_of<'a, 's>(arg: &'a CallArg<'s>) -> &'a Expr<'s> {
     value
 }
 
-/// What stands inside of hooks.
+/// Returns the expression inside of hooks.
 pub(super) fn inner<'a, 's>(tree: &'a Expr<'s>) -> Option<&'a Expr<'s>> {
     match tree {
         Expr::Filter(node) if matches!(node.name, hook::USE | hook::COMPARE | hook::KEEP) => inner(node.expr.as_ref()?),

@@ -13,23 +13,23 @@ use crate::{
     value::Key,
 };
 
-/// A step into what a path holds, beyond names.
+/// A step into the value of a path, beyond names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ElementStep {
     /// Each item of a list; of a mapping each key.
     Item,
     /// Each item of a list; of a mapping each value.
     Each,
-    /// What stands under a name.
+    /// The value under a name.
     Key(Key),
 }
 
-/// Where a value stands: a path, and steps into what it holds.
+/// The place of a value: a path, and steps into its value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ValueSource {
     pub(super) path: KeyPath,
     pub(super) inside: Vec<ElementStep>,
-    /// Whether it goes on from there into what nothing is known of: a list's item, a computed key.
+    /// True if it continues from there into unknown values: a list's item, a computed key.
     pub(super) deep: bool,
 }
 
@@ -62,30 +62,30 @@ impl ValueSource {
         Self { deep: true, ..self }
     }
 
-    /// Whether it is a path and nothing else.
+    /// Returns the path, if it is a path and nothing else.
     pub(crate) fn plain(self) -> Option<KeyPath> {
         (self.inside.is_empty() && !self.deep).then_some(self.path)
     }
 }
 
-/// What is known of a value that has a name.
+/// The known facts about a named value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Binding {
     pub(super) sorts: KindSet,
-    /// What it is.
+    /// The place of the value.
     pub(super) whole: Option<ValueSource>,
-    /// What its items are.
+    /// The place of its items.
     pub(super) items: Option<ValueSource>,
 }
 
 impl Binding {
-    /// Nothing is known but what sorts of values it can be.
+    /// Creates a binding of which only the possible sorts are known.
     pub(super) fn of(sorts: KindSet) -> Self {
         let sorts = if sorts.meet(KindSet::READ) { sorts.or(KindSet::ANY).without(KindSet::READ) } else { sorts };
         Self { sorts, whole: None, items: None }
     }
 
-    /// What is known where either of two holds; without a binding the context is asked.
+    /// Returns the common facts of two alternatives; without a binding the context is read.
     fn either(one: Option<Self>, other: Option<Self>) -> Self {
         match (one, other) {
             (Some(one), Some(other)) if one == other => one,
@@ -118,7 +118,7 @@ impl<'s> TemplateNames<'s> {
         self.bound.iter().rev().find(|(bound, _)| *bound == name).map(|(_, binding)| binding)
     }
 
-    /// Keeps what is known behind two branches: `one` and `other` were bound in them.
+    /// Combines the bindings of two branches, `one` and `other`, to the facts that hold in both.
     pub(super) fn meet(&mut self, one: &[(&'s str, Binding)], other: &[(&'s str, Binding)]) {
         let newest =
             |of: &[(&'s str, Binding)], name: &str| of.iter().rev().find(|(bound, _)| *bound == name).map(|(_, binding)| binding.clone());
@@ -133,7 +133,7 @@ impl<'s> TemplateNames<'s> {
         }
     }
 
-    /// Where the value of an expression stands, if it is a path into the context. Nothing is followed below names with values of their own.
+    /// Returns the place of the value of an expression, if it is a path into the context. Names with values of their own are not tracked below.
     pub(crate) fn source(&self, tree: &Expr<'_>) -> Option<ValueSource> {
         match tree {
             Expr::Var(node) if super::super::secret::is_masked(node.id) => None,
@@ -156,7 +156,7 @@ impl<'s> TemplateNames<'s> {
         }
     }
 
-    /// The path that a name stands for, or into what that holds.
+    /// Returns the path of the value of a name, or the path that contains it.
     pub(super) fn whole(&self, name: &str) -> Option<KeyPath> {
         Some(self.get(name)?.whole.as_ref()?.path.clone())
     }
@@ -166,7 +166,7 @@ impl<'s> TemplateNames<'s> {
         self.get(name).map(|binding| binding.sorts)
     }
 
-    /// What is known of the items of an expression.
+    /// Returns the place of the items of an expression.
     pub(super) fn items(&self, tree: &Expr<'_>) -> Option<ValueSource> {
         if let Expr::Var(node) = tree
             && let Some(Binding { whole: None, items, .. }) = self.get(node.id)
@@ -193,7 +193,7 @@ impl<'s> TemplateNames<'s> {
         }
     }
 
-    /// What `map` took from each item that is looped over: it is there.
+    /// Returns the value that `map` took from each item of a loop: it is present.
     pub(super) fn mapped(&self, tree: &Expr<'_>) -> Option<ValueSource> {
         match inner(tree)? {
             over @ Expr::Filter(node) if attribute(node.name, &node.args).is_some() => self.items(over),
@@ -216,7 +216,7 @@ impl<'s> TemplateNames<'s> {
         }
     }
 
-    /// What the names of a loop over an expression stand for: one name for each item, or a pair.
+    /// Returns the bindings of the names of a loop over an expression: one name for each item, or a pair.
     pub(super) fn looped(&self, tree: &Expr<'_>, pair: bool) -> Vec<Binding> {
         let of = |source: Option<ValueSource>, sorts: KindSet| Binding { sorts, whole: source, items: None };
         let Some(over) = inner(tree) else { return Vec::new() };
@@ -263,12 +263,12 @@ pub(super) fn beginning(tree: &Expr<'_>) -> Option<KeyPath> {
     }
 }
 
-/// Whether an expression is `range(…)`.
+/// Returns whether an expression is `range(…)`.
 pub(crate) fn is_range(tree: &Expr<'_>) -> bool {
     matches!(tree, Expr::Call(node) if matches!(&node.expr, Expr::Var(name) if name.id == hook::RANGE))
 }
 
-/// What stands under a name of `loop`.
+/// Returns the sorts of a name of `loop`.
 pub(super) fn of_loop(name: &str) -> KindSet {
     match name {
         "first" | "last" => KindSet::TRUTH,
@@ -277,6 +277,6 @@ pub(super) fn of_loop(name: &str) -> KindSet {
     }
 }
 
-/// What `loop` holds.
+/// The names of `loop`.
 pub(crate) const OF_LOOP: [&str; 13] =
     ["changed", "cycle", "depth", "depth0", "first", "index", "index0", "last", "length", "nextitem", "previtem", "revindex", "revindex0"];

@@ -1,4 +1,4 @@
-//! What decides whether a part of a template is met.
+//! The tests that decide whether a part of a template is reached.
 
 use minijinja::machinery::ast::UnaryOpKind;
 
@@ -7,12 +7,12 @@ use super::{
     *,
 };
 
-/// What decides whether a part of a template is met.
+/// A test that decides whether a part of a template is reached.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GuardedTest {
-    /// The path is there and neither empty, zero nor false; `false` turns it round.
+    /// The path is set and neither empty, zero nor false; `false` negates the test.
     Truthy(KeyPath, bool),
-    /// The path is there.
+    /// The path is set.
     Set(KeyPath, bool),
     /// The path is this value.
     Is(KeyPath, bool, Value),
@@ -39,14 +39,14 @@ impl GuardedTest {
     }
 }
 
-/// A test, or whether something is there inside of what a path holds.
+/// A test, or the presence of a value inside of that of a path.
 #[derive(Clone)]
 pub(super) enum Asked {
     Test(GuardedTest),
     Inside(ValueSource, bool),
 }
 
-/// What holds when an expression is taken for true; everything of it must.
+/// Returns the tests that hold when an expression is true; all of them must.
 pub(super) fn asked(names: &TemplateNames<'_>, tree: &Expr<'_>) -> Vec<Asked> {
     let about = |tree: &Expr<'_>, test: fn(KeyPath, bool) -> GuardedTest, yes: bool| match inner(tree).and_then(|of| names.source(of)) {
         Some(source) if source.deep => Asked::Test(GuardedTest::Opaque),
@@ -87,7 +87,7 @@ fn literal_value(value: &Dyn) -> Option<Value> {
     }
 }
 
-/// What holds when these do not all hold: known only of a single one.
+/// Returns the tests that hold when these do not all hold: known only for a single one.
 pub(super) fn opposite(asked: &[Asked]) -> Vec<Asked> {
     match asked {
         [Asked::Test(test)] => vec![Asked::Test(test.clone().negated())],

@@ -1,4 +1,4 @@
-//! The arguments of a call of a graph against what the called node declares (language 5.4, 7.1).
+//! The arguments of a call of a graph against the declarations of the called node (language 5.4, 7.1).
 
 use super::{Check, given_twice, renamed, written::Written};
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     value::Key,
 };
 
-/// What a node demands of the context that a call begins it with.
+/// The demands of a node on the context with which a call begins it.
 pub(crate) struct Demands<'d> {
     /// The file of the called node.
     pub(crate) path: &'d FilePath,
@@ -30,20 +30,20 @@ pub(crate) struct Demands<'d> {
 }
 
 impl Demands<'_> {
-    /// Whether a key is one that the node asks for.
+    /// Returns whether the node declares a key.
     fn ask_for(&self, key: &str) -> bool {
         let required = self.node.required_context.iter().any(|path| **path.value.root() == *key);
         required || self.types.iter().any(|(known, ..)| **known == *key)
     }
 
-    /// Whether a key comes about while the node is entered.
+    /// Returns whether a key is set while the node is entered.
     fn brings(&self, key: &str) -> bool {
         let by_default = self.node.default_context.iter().any(|assign| **assign.key.value.root() == *key);
         by_default || self.saved.as_deref() == Some(key)
     }
 }
 
-/// Checks the call of a graph; `callee` is where the node is named, `name` what it is called.
+/// Checks the call of a graph; `callee` is the span that names the node, `name` the name for messages.
 pub(crate) fn of_child(
     document: &Document,
     call: &CallSyntax,
@@ -98,7 +98,7 @@ pub(crate) fn of_child(
 /// Keys that are not given at all: with where they are declared, and how.
 type Absent = Vec<(String, Span, &'static str)>;
 
-/// How a path is not given: not at all, or perhaps, by `optional` at a pointer.
+/// The absence of a path: certain, or possible, by `optional` at a pointer.
 enum Lack {
     Certain,
     Possible(String),
@@ -120,7 +120,7 @@ struct DeclaredKey<'k> {
 }
 
 impl Check<'_> {
-    /// The paths that must be there.
+    /// Checks the required paths.
     fn required(&self, demands: &Demands<'_>, known: &mut Vec<String>, absent: &mut Absent, found: &mut Vec<Diagnostic>) {
         for path in &demands.node.required_context {
             let root = path.value.root();
@@ -134,13 +134,13 @@ impl Check<'_> {
         }
     }
 
-    /// Whether a path is not given, or perhaps not.
+    /// Returns whether and how a path may be absent.
     fn lacks(&self, path: &[Segment]) -> Option<Lack> {
         let mut pointer = String::new();
         for (at, segment) in path.iter().enumerate() {
             pointer = below(&pointer, &step(segment));
             if let Some(hole) = self.written.holes.iter().find(|hole| hole.pointer == pointer) {
-                // What it will hold is not known here, but nothing stands below a text.
+                // The value of a hole is unknown here, but a text has no entries.
                 let nothing = hole.text && at + 1 < path.len();
                 return if hole.optional { Some(Lack::Possible(pointer)) } else { nothing.then_some(Lack::Certain) };
             }
@@ -151,7 +151,7 @@ impl Check<'_> {
         None
     }
 
-    /// Reports a path that is not given, unless nothing else stands there for it.
+    /// Reports an absent path, unless something else supplies it.
     fn lacking(
         &self,
         path: &[Segment],
@@ -165,7 +165,7 @@ impl Check<'_> {
         let (root, given) = (path.first().map(step).unwrap_or_default(), self.given(""));
         let whole = path.iter().map(step).collect::<Vec<_>>().join(".");
         let message = format!("{} needs `{whole}`, which is not given", self.name);
-        // What is given under a name that is asked for is not given under a wrong one.
+        // An argument under a declared name is no misspelling of another.
         let free = given.iter().map(String::as_str).filter(|name| !demands.ask_for(name));
         let diagnostic = match (lack, nearest(&root, free)) {
             (Lack::Possible(pointer), _) => self.may_be_missing(&pointer),
@@ -176,7 +176,7 @@ impl Check<'_> {
         found.push(diagnostic.label(demands.path, span, label));
     }
 
-    /// A key with a type: it must be there, and what is written must fit.
+    /// Checks a key with a type: it must be given, and a literal must fit.
     fn typed(
         &self,
         DeclaredKey { key, span, schema }: DeclaredKey<'_>,

@@ -1,6 +1,6 @@
-//! `bad-tool-args`: what is written as the arguments of a call against what the tool declares (language 8.8).
+//! `bad-tool-args`: the literal arguments of a call against the declarations of the tool (language 8.8).
 //!
-//! What flows through a template that is one expression is not known here: the data analysis knows its type.
+//! A template that is one expression has no known value here: the data analysis knows its type.
 
 mod child;
 mod written;
@@ -29,7 +29,7 @@ const LISTED: usize = 8;
 pub(crate) fn of_tool(document: &Document, call: &CallSyntax, callee: Span, tool: &Tool, found: &mut Vec<Diagnostic>) {
     given_twice(document, call, found);
     let Some(schema) = &tool.parameters else { return };
-    // What could not be read was reported, and might have been anything.
+    // An unreadable part was reported, and might have been anything.
     if document.has_errors_in(call.span) {
         return;
     }
@@ -56,18 +56,18 @@ fn given_twice(document: &Document, call: &CallSyntax, found: &mut Vec<Diagnosti
 struct Check<'a> {
     document: &'a Document,
     written: &'a Written<'a>,
-    /// What is called, as messages name it.
+    /// The callee, as messages name it.
     name: String,
     callee: Span,
-    /// The pointer to what the schema is about; the pointers of flaws begin there.
+    /// The pointer to the value that the schema describes; the pointers of flaws begin there.
     base: &'a str,
     schema: Option<&'a Schema>,
 }
 
-/// Where a key stands that is not declared, and the name that it is to have. Of several that seem to mean one key only the first can be renamed.
+/// The place of an undeclared key, and its new name. Of several keys that seem to mean the same one, only the first can be renamed.
 type Rename = (String, String);
 
-/// A key that is not declared where it stands, and the missing one that it seems to mean.
+/// An undeclared key, and the missing one that it seems to mean.
 struct Misnamed {
     at: String,
     key: String,
@@ -112,7 +112,7 @@ impl Check<'_> {
         format!("{}{at}", self.base)
     }
 
-    /// Where a key of the mapping at a pointer stands.
+    /// Returns the span of a key of the mapping at a pointer.
     fn key(&self, at: &str, key: &str) -> Span {
         self.written.key(&below(&self.full(at), key), self.callee)
     }
@@ -121,7 +121,7 @@ impl Check<'_> {
         self.written.value(&self.full(at), self.callee)
     }
 
-    /// What takes the keys at a pointer: what is called, or one of its arguments.
+    /// Returns the owner of the keys at a pointer: the callee, or one of its arguments.
     fn owner(&self, at: &str) -> String {
         match &*self.full(at) {
             "" => self.name.clone(),
@@ -129,13 +129,13 @@ impl Check<'_> {
         }
     }
 
-    /// The steps from what the schema is about.
+    /// Returns the steps from the value that the schema describes.
     fn steps(&self, at: &str) -> Vec<Segment> {
         let steps = self.written.steps(&self.full(at));
         steps[self.base.matches('/').count()..].to_vec()
     }
 
-    /// What the schema demands at a pointer.
+    /// Returns the part of the schema that applies at a pointer.
     fn part(&self, at: &str) -> Option<Schema> {
         self.schema?.part(&self.steps(at))
     }
@@ -247,7 +247,7 @@ impl Check<'_> {
         }
     }
 
-    /// Whether a value is of no kind that fits: then it may be meant otherwise; else quotes would only take it out of sight.
+    /// Returns whether no kind that fits is that of the value: then another value may be meant; otherwise quotes would only hide the mistake.
     fn is_of_wrong_kind(&self, at: &str, value: &Value) -> bool {
         let names: &[&str] = match value {
             Value::Int(_) | Value::UInt(_) => &["integer", "number"],

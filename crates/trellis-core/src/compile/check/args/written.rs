@@ -1,4 +1,4 @@
-//! The arguments of a call as they are written: what is known of their value, where the holes are, and where each part stands.
+//! The arguments of a call as they are written: the known parts of their value, the holes, and the span of each part.
 
 use crate::{
     path::Segment,
@@ -43,7 +43,8 @@ impl<'s> Written<'s> {
         entries.iter().map(|(key, _)| key).chain(&self.call.body)
     }
 
-    /// Where the key of a mapping stands, or the item of a list; the key `args` for the arguments as a whole, what is called where there are none.
+    /// Returns the span of the key of a mapping, or of the item of a list; of the key `args` for the arguments as a whole, and of the callee if
+    /// there are none.
     pub(super) fn key(&self, pointer: &str, callee: Span) -> Span {
         match (pointer, &self.call.args) {
             ("", None) => callee,
@@ -56,7 +57,7 @@ impl<'s> Written<'s> {
         }
     }
 
-    /// Where a value stands; of what takes several lines, the first.
+    /// Returns the span of a value; of one with several lines, the first.
     pub(super) fn value(&self, pointer: &str, callee: Span) -> Span {
         match self.find(pointer) {
             Some((_, value)) if !pointer.is_empty() => self.head(value.span),
@@ -64,12 +65,12 @@ impl<'s> Written<'s> {
         }
     }
 
-    /// What is written at a pointer.
+    /// Returns the shape at a pointer.
     pub(super) fn shape(&self, pointer: &str) -> Option<&'s Shape> {
         self.find(pointer).map(|(_, shape)| &shape.value)
     }
 
-    /// The place with the quotes around it, if it stands in quotes.
+    /// Returns the span with the quotes around it, if the text is in quotes.
     pub(super) fn quoted(&self, span: Span) -> Option<Span> {
         let around = Span::new(span.start.checked_sub(1)? as usize, span.end as usize + 1);
         let text = self.text(around);
@@ -119,7 +120,7 @@ impl<'s> Written<'s> {
         Some(found)
     }
 
-    /// Where `body` names the argument at a pointer.
+    /// Returns the span at which `body` names the argument at a pointer.
     fn body(&self, pointer: &str) -> Option<Span> {
         self.call.body.as_ref().filter(|body| below("", &body.value) == pointer).map(|body| body.span)
     }
@@ -144,7 +145,7 @@ impl<'s> Written<'s> {
     }
 }
 
-/// What is known of a value: something stands in for each hole.
+/// Returns the known parts of a value: each hole has a placeholder.
 pub(crate) fn outline(shape: &Shape, pointer: &mut String, holes: &mut Vec<Hole>) -> Value {
     let mut hole = |text: bool, optional| holes.push(Hole { pointer: pointer.clone(), text, optional });
     match shape {

@@ -1,6 +1,7 @@
-//! Check of what the undo of a branch reads of the result of its branch, as `input` or where the branch saves it (language 8.6, 10.6).
+//! Check of the reads by the undo of a branch of its branch's result, as `input` or under the key that the branch saves it to (language 8.6, 10.6).
 //!
-//! A finding needs no witness: the undo is interpolated at every success of its branch, and `returns` says what such a success may lack.
+//! A finding needs no witness: the undo is interpolated at every success of its branch, and `returns` determines the parts that such a
+//! success may lack.
 
 use crate::{
     compile::dataflow::{

@@ -29,7 +29,7 @@ pub(crate) fn check(analysis: &mut Analysis<'_, '_>, tainted: &[bool], found: &m
                 let written = used.path.to_string();
                 let names = analysis.keys().into_iter().filter(|(_, slot)| env.may_hold(*slot, &analysis.types));
                 let names: Vec<String> = names.map(|(name, _)| name).collect();
-                let message = format!("`{written}` is not set on any way to `{}`, so this is never shown", node.id);
+                let message = format!("`{written}` is not set on any path to `{}`, so this is never shown", node.id);
                 let missing = Diagnostic::new(Code::UndefinedVariable, program.path_of(node), used.span(), message);
                 let near = near(&written, names.iter().map(String::as_str));
                 let spelled = program.documents[node.document as usize].text.get(used.span().range()) == Some(&*written);

@@ -26,7 +26,7 @@ pub(crate) fn never_true(known: &Analysis<'_, '_>, found: &mut Vec<Diagnostic>) 
         let node = program.node(program.point(seen.point).node);
         let edge = &program.edges[seen.edge as usize];
         let of = known.types.get(seen.operand);
-        // What is absent, or no truth value, is another finding; a switch that always stands in one place may be turned one day.
+        // An absent value, or one that is no truth value, is another finding; a switch that always has one value may be turned one day.
         let (Some(condition), Some(operand)) = (condition(program, node, edge), edge.when.operand()) else { continue };
         if of.absent
             || is_switch(of, &edge.when)

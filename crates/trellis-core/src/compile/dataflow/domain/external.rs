@@ -86,12 +86,12 @@ pub(crate) fn branch_at<'p>(program: &'p Program, point: PointIndex, name: &Key)
     branches.iter().find(|(branch, _)| branch == name).map(|(_, branch)| branch)
 }
 
-/// Returns the type of what a branch that succeeded comes to.
+/// Returns the type of the result of a branch that succeeded.
 pub(crate) fn of_branch(types: &mut TypeTable, program: &Program, point: PointIndex, name: &Key) -> TypeId {
     branch_at(program, point, name).map_or(TypeId::UNKNOWN, |branch| returned(types, branch))
 }
 
-/// Returns the type of the entries that `each` leaves: `result` is what the offered tools return (language 10.13).
+/// Returns the type of the entries of the result of `each`: `result` is the type that the offered tools return (language 10.13).
 fn entry_of_each(types: &mut TypeTable, call: &Call) -> TypeId {
     let results: Vec<TypeId> =
         call.offered.iter().map(|tool| tool.returns.as_ref().map_or(TypeId::UNKNOWN, |schema| types.declared(schema))).collect();
@@ -105,8 +105,8 @@ fn entry_of_each(types: &mut TypeTable, call: &Call) -> TypeId {
     types.mapping(entry.map(|(key, of)| (Key::from(key), of)))
 }
 
-/// Returns the schema that the arguments of a call are checked against: kinds, closed values, and what a tool requires. `None` if nothing
-/// is declared. What a graph requires is checked at its caller.
+/// Returns the schema that the arguments of a call are checked against: kinds, closed values, and the required arguments of a tool. `None`
+/// if nothing is declared. The requirements of a graph are checked at its caller.
 pub(crate) fn taken(program: &Program, call: &Call) -> Option<Mapping> {
     match &call.callee {
         Callee::Tool(tool) => match plain(tool.parameters.as_ref()?.source()) {

@@ -1,7 +1,7 @@
 //! Hash-consing: structural hash and equality of types.
 //!
-//! **Invariant:** results depend on the content of types, never on the order in which they were created, so an incremental analysis reports
-//! what a new one would.
+//! **Invariant:** results depend on the content of types, never on the order in which they were created, so an incremental analysis has the
+//! results of a new one.
 
 use std::hash::{Hash, Hasher};
 
@@ -53,7 +53,7 @@ pub(crate) fn is_same_value(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Adds a value to a set. Of an integer and an equal decimal the integer is retained, in whatever order they are added.
+/// Adds a value to a set. Of an integer and an equal decimal the integer is retained, in any order of addition.
 pub(crate) fn add(values: &mut Vec<Value>, value: Value) {
     match values.iter_mut().find(|known| **known == value) {
         Some(known @ Value::Float(_)) => {

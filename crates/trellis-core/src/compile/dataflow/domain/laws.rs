@@ -1,6 +1,6 @@
 //! The laws of the lattice, each for all types of a small universe.
 //!
-//! A type stands for the set of the values that it contains, where `None` is an absent value. Types are compared by those sets, over samples.
+//! A type represents the set of the values that it contains, where `None` is an absent value. Types are compared by those sets, over samples.
 
 use super::{Fields, Kinds, SubPathId, Type, TypeId, TypeTable};
 use crate::{

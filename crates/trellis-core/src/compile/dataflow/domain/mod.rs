@@ -284,7 +284,7 @@ impl TypeTable {
         self.intern(of)
     }
 
-    /// Removes the gradual parts: the type of which something is claimed.
+    /// Removes the gradual parts: the type of the claimed values.
     pub(crate) fn without_unknown(&mut self, id: TypeId) -> TypeId {
         let of = self.get(id);
         if !of.unknown && !of.dynamic {

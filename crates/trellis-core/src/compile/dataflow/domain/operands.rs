@@ -104,7 +104,7 @@ impl TypeTable {
         self.inside(id, &steps)
     }
 
-    /// Interns a guard, whatever its operand is.
+    /// Interns a guard, without its operand.
     pub(crate) fn intern_guard(&mut self, guard: &Guard) -> GuardId {
         let mut hasher = FxHasher::default();
         std::mem::discriminant(guard).hash(&mut hasher);

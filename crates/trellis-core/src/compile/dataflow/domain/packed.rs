@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 use super::{Kinds, Type, TypeId, TypeTable, hash_consing};
 use crate::{compile::dataflow::slot::Slot, value::Value};
 
-/// Type packed for one key. The same word means something else at another key.
+/// Type packed for one key. The same word means another type at another key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PackedType(u32);
 

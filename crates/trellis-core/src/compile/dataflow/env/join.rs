@@ -2,7 +2,7 @@
 //!
 //! **Algorithm.** A point takes in all predecessors that changed at once, page by page. The packed types of a page are joined as bits, with
 //! one `or` a key; only keys whose type is a number in the [`TypeTable`] are joined one by one afterwards. A page that all sides share is
-//! skipped, and a result that equals an incoming page is stored as that page, so that equal environments come to share memory and the next
+//! skipped, and a result that equals an incoming page is stored as that page, so that equal environments share memory and the next
 //! comparison is a pointer comparison.
 //!
 //! **Bound.** In a component with many edges most points reach the join of everything that circulates in it. [`UpperBound`] collects that
@@ -136,7 +136,7 @@ pub(crate) struct UpperBound {
 }
 
 impl UpperBound {
-    /// Creates an empty bound that collects. [`UpperBound::default`] creates one that ignores what it is given and bounds nothing.
+    /// Creates an empty bound that collects. [`UpperBound::default`] creates one that ignores its inputs and bounds nothing.
     pub(crate) fn kept() -> Self {
         Self { is_kept: true, env: None }
     }
@@ -218,7 +218,7 @@ impl JoinedPage {
         self.lanes.extend_from_slice(page);
     }
 
-    /// Joins a page, with its overlay entries in the place of what the page has there.
+    /// Joins a page, with its overlay entries in place of its own.
     fn add(&mut self, page: &[PackedType], changes: impl Iterator<Item = (usize, PackedType)> + Clone) {
         self.kept.clear();
         self.kept.extend(changes.clone().map(|(at, _)| self.lanes[at]));

@@ -22,7 +22,7 @@ pub(crate) enum Observation {
     UnknownOp(u32),
     /// Condition that never holds, and the type of its operand.
     Never { edge: u32, operand: TypeId },
-    /// Environment before the edges of a reply of which none may hold.
+    /// Environment before the edges of a reply none of which may hold.
     Gap { on: u32, env: Env },
     /// Call of a child, with the type of its arguments.
     Called { entry: PointIndex, args: TypeId },
@@ -33,11 +33,11 @@ pub(crate) enum Observation {
 pub(crate) enum UnknownAt {
     /// Something is not known of the value that a site reads.
     Site { site: u32, kind: Unknown },
-    /// Nothing is known of the value of an operation.
+    /// The value of an operation is unknown.
     Op(u32),
 }
 
-/// One look at a point.
+/// The result of one visit of a point.
 #[derive(Default)]
 pub(crate) struct PointResult {
     pub(crate) onward: Vec<(PointIndex, Env)>,
@@ -142,7 +142,7 @@ impl Analysis<'_, '_> {
         never
     }
 
-    /// The points that were looked at this time, sorted.
+    /// Returns the points that were visited this time, sorted.
     pub(crate) fn visited(&mut self) -> &[u32] {
         self.touched.sort_unstable();
         self.touched.dedup();

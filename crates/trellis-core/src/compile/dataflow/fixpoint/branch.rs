@@ -56,7 +56,7 @@ impl Analysis<'_, '_> {
         }
     }
 
-    /// Tries the edges of a reply in order, each with what the ones before it left.
+    /// Tries the edges of a reply in order, each with the environment that the ones before it left.
     fn choose(&mut self, point_ops: &PointOps, on: u32, choices: OpRange, mut env: Env, now: &mut PointResult) {
         let before = env.clone();
         now.onward.reserve(choices.iter().len());

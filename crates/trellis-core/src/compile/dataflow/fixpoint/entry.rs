@@ -6,7 +6,7 @@
 use super::*;
 
 impl<'p> Analysis<'_, 'p> {
-    /// Returns the environment at the start of a session: the inputs of the graph, and what its entry declares (language 7.1).
+    /// Returns the environment at the start of a session: the inputs of the graph, and the declared keys of its entry (language 7.1).
     pub(crate) fn begin(&mut self) -> Env {
         let program = self.program;
         let mut env = Env::absent(self.tables.keys.room());
@@ -29,7 +29,7 @@ impl<'p> Analysis<'_, 'p> {
         env
     }
 
-    /// Returns the environment at the start of a child: its arguments, and what it declares.
+    /// Returns the environment at the start of a child: its arguments, and its declared keys.
     pub(crate) fn begin_child(&mut self, node: &'p Node, args: TypeId) -> Env {
         let mut env = Env::absent(self.tables.keys.room());
         self.given(args, &mut env);

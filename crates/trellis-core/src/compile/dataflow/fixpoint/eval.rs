@@ -1,4 +1,4 @@
-//! Abstract evaluation of expressions: what is written, returned or passed to a call.
+//! Abstract evaluation of expressions: values that are written, returned or passed to a call.
 //!
 //! One recursion over the expression tree, which is finite. Every case over-approximates; an expression that is not followed is unknown.
 //!

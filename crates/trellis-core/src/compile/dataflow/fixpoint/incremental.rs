@@ -8,7 +8,7 @@
 //! **Soundness.** The solution of a component is a function of its operations and inputs, and it is either computed from scratch or reused
 //! as a whole.
 //!
-//! **Invariant:** if it is unclear what an edit affects, the analysis starts from scratch.
+//! **Invariant:** if the effects of an edit are unclear, the analysis starts from scratch.
 //!
 //! **Example.** Adding `{{ name }}` where `name` is present at all times executes that point alone; where `name` can be absent, the read
 //! refines it, and its component is solved again.
@@ -110,10 +110,10 @@ impl<'a, 'p> Analysis<'a, 'p> {
     /// before.
     fn rewoven(&mut self, cfg: &Cfg<'_>) -> Vec<bool> {
         let before = Arc::clone(&self.solved.parts);
-        if *self.solved.ways == *cfg.digraph {
+        if *self.solved.edges == *cfg.digraph {
             return vec![false; before.count() as usize];
         }
-        self.solved.ways = Arc::clone(&cfg.digraph);
+        self.solved.edges = Arc::clone(&cfg.digraph);
         self.weave();
         let parts = Arc::clone(&self.solved.parts);
         let is_other = |part: u32| {

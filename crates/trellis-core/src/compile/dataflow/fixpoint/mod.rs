@@ -15,8 +15,8 @@
 //! environment to all its successors. After an alarm the analysis continues with the sessions that passed: a path that was read is present
 //! from then on.
 //!
-//! **Edits.** The result of a component is a function of its operations and of what flows into it. So an edit solves only those components
-//! again for which one of the two changed (`incremental`), and the result is that of a new analysis.
+//! **Edits.** The result of a component is a function of its operations and of its incoming environments. So an edit solves only those
+//! components again for which one of the two changed (`incremental`), and the result is that of a new analysis.
 //!
 //! **Invariant:** the concrete state of every session at a point is included in the environment of that point.
 //!
@@ -82,7 +82,7 @@ pub(crate) struct Analysis<'a, 'p> {
     solved: Solution,
     /// Points whose file has mistakes: their operations are not trusted.
     tainted: &'a [bool],
-    /// The points that were looked at this time.
+    /// The points that were visited this time.
     touched: Vec<u32>,
     /// Points that read, write or check each key; computed on first use.
     touching: Option<FxHashMap<Slot, Vec<u32>>>,
@@ -107,7 +107,7 @@ struct Solution {
     /// Control-flow graph with the calls and returns of children.
     digraph: Arc<Digraph>,
     /// Control-flow graph without the returns of children.
-    ways: Arc<Digraph>,
+    edges: Arc<Digraph>,
     /// Strongly connected components of `digraph`, in topological order.
     parts: Arc<Components>,
     /// Summaries of the nodes that are called as children.
@@ -142,7 +142,7 @@ impl<'a, 'p> Analysis<'a, 'p> {
         let count = program.points.len();
         let solved = Solution {
             digraph: Arc::clone(&cfg.digraph),
-            ways: Arc::clone(&cfg.digraph),
+            edges: Arc::clone(&cfg.digraph),
             parts: Arc::default(),
             children: calls::children(program, &tables.steps),
             tainted: tainted.to_vec(),
@@ -171,7 +171,7 @@ impl<'a, 'p> Analysis<'a, 'p> {
         self.types.size() + self.tables.sources.len() + self.tables.calculations.len() + self.tables.tests.len()
     }
 
-    /// Returns what an incremental analysis can start from.
+    /// Returns the cache from which an incremental analysis can start.
     pub(crate) fn leave(self) -> AnalysisCache {
         AnalysisCache {
             size: self.size(),

@@ -14,7 +14,7 @@
 //! **Soundness.** A cut edge cannot be taken while the key is absent. The caller guarantees that nothing removes the key again, so a
 //! session that arrives without it never had it.
 //!
-//! **Invariant:** no session reaches the point without the key if this says that none does.
+//! **Invariant:** if the result is that no session reaches the point without the key, then none does.
 //!
 //! **Example.** `close` branches on `means == "phone"` again and reads `number` there. Without `number`, `means` is `{"letter"}` at
 //! `close`, the edge is bottom, and the alarm is refuted.
@@ -73,7 +73,7 @@ impl Analysis<'_, '_> {
     /// Repeats the test for each edge into the nearest point before the goal that tests something: each edge may be refuted by another key.
     fn comes_by_some(&mut self, goal: PointIndex, slot: Slot, Refuted { all, touching }: Refuted<'_>, budget: &Budget) -> bool {
         let Some(asking) = self.asking_before(goal) else { return true };
-        let mut from: Vec<u32> = self.solved.ways.backward.of(asking).collect();
+        let mut from: Vec<u32> = self.solved.edges.backward.of(asking).collect();
         from.sort_unstable();
         from.dedup();
         // A session that passes the point more than once may use several edges.
@@ -102,7 +102,7 @@ impl Analysis<'_, '_> {
         let mut queue = VecDeque::from([goal.0]);
         for _ in 0..MAX_POINTS_BEFORE_GOAL {
             let point = queue.pop_front()?;
-            for before in self.solved.ways.backward.of(point) {
+            for before in self.solved.edges.backward.of(point) {
                 if !self.slots_asked(before).is_empty() {
                     return Some(before);
                 }
@@ -149,7 +149,7 @@ impl Analysis<'_, '_> {
         seen[goal.index()] = true;
         for _ in 0..MAX_POINTS_BEFORE_GOAL {
             let Some(point) = queue.pop_front() else { break };
-            for before in self.solved.ways.backward.of(point) {
+            for before in self.solved.edges.backward.of(point) {
                 if std::mem::replace(&mut seen[before as usize], true) {
                     continue;
                 }

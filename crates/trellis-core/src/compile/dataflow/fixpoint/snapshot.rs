@@ -29,7 +29,7 @@ impl PointTypes {
         Self::of_analysis(&mut Analysis::new(program, &Cfg::new(program), &tainted))
     }
 
-    /// Copies the types of an analysis that goes on.
+    /// Copies the types of an analysis that continues.
     pub(in crate::compile) fn of_analysis(analysis: &mut Analysis<'_, '_>) -> Self {
         let points = 0..to_u32(analysis.program.points.len());
         let standing = points.map(|point| analysis.standing(PointIndex(point))).collect();

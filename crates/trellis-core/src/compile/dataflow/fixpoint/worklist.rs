@@ -13,7 +13,7 @@
 //! **Soundness.** At the end every edge has been joined into its target since it last changed, so `at` is a post-fixpoint: for each edge,
 //! target ⊒ transfer(source). Debug builds check both shortcuts against an execution.
 //!
-//! **Example.** In a loop `a → b → a`, `a` is executed with what flows in from outside, then `b`, then `a` again with the join of both
+//! **Example.** In a loop `a → b → a`, `a` is executed with the environment from outside, then `b`, then `a` again with the join of both
 //! edges; if that does not grow, the component is solved.
 
 use super::*;
@@ -28,9 +28,9 @@ impl Analysis<'_, '_> {
         let solved = &mut self.solved;
         let count = to_u32(self.program.points.len());
         if solved.children.is_empty() {
-            solved.digraph = Arc::clone(&solved.ways);
+            solved.digraph = Arc::clone(&solved.edges);
         } else {
-            let mut pairs: Vec<(u32, u32)> = (0..count).flat_map(|from| solved.ways.forward.of(from).map(move |to| (from, to))).collect();
+            let mut pairs: Vec<(u32, u32)> = (0..count).flat_map(|from| solved.edges.forward.of(from).map(move |to| (from, to))).collect();
             // Each child has one more node, between its ends and its callers: instead of ends × callers edges, there are ends + callers.
             for (between, (node, child)) in (count..).zip(&solved.children) {
                 let node = self.program.node(*node);

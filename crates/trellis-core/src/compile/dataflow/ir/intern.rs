@@ -230,7 +230,7 @@ impl<'p> Interner<'_, 'p> {
             Target::Again => BranchTarget::Again,
             Target::Rollback => BranchTarget::Rollback(node.graph),
             Target::End(Reason::Failed(Failure::NoMatch)) => {
-                // Gaps of what a node was given itself were looked for already.
+                // Gaps over a node's own input were reported already.
                 let own = replies.iter().any(|reply| reply.edges.contains(&edge)) && gaps::is_own(program, node);
                 if own { BranchTarget::End { is_own: false, returns: false } } else { BranchTarget::NoMatch }
             }

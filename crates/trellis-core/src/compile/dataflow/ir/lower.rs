@@ -9,7 +9,7 @@
 use super::*;
 use crate::compile::dataflow::index::to_u32;
 
-/// Returns whether the undo of a branch reads its own result at this path, or what the branch saves of it.
+/// Returns whether the undo of a branch reads its own result at this path, or the key that the branch saves it to.
 pub(crate) fn is_of_branch(branch: &Call, path: &KeyPath) -> bool {
     let is_result = matches!(&**path.root(), "input" | "tool_result");
     let is_saved = branch.save_to.as_ref().is_some_and(|saved| {
@@ -46,8 +46,8 @@ impl<'p> PointIr<'p> {
         }
     }
 
-    /// Lowers what the undos of branches read of the context: while the parts run, that is as it was on entering, but for what their own branch saves
-    /// (language 10.6). Reads of that and of the result are the matter of `checks/branch_undo.rs`.
+    /// Lowers the reads of the context by the undos of branches: while the parts run, it is as it was on entering, but for the keys that their own
+    /// branch saves (language 10.6). Reads of those and of the result belong to `checks/branch_undo.rs`.
     fn branch_undos(&mut self, call: &'p Call, document: u32) {
         let Callee::Parallel(branches, _) = &call.callee else { return };
         for (_, branch) in branches {
@@ -199,7 +199,7 @@ impl<'p> PointIr<'p> {
             let spoken = if approve.messages.is_empty() { LocaleScope::Everywhere } else { LocaleScope::Elsewhere };
             let is_item = |used: &KeyPath| matches!(call.callee, Callee::Each(..)) && &**used.root() == ITEM;
             let mut ask_for = |ask: &'p Template, spoken| {
-                // Of each item a question is asked; what the item lacks is an error of that item.
+                // A question is asked about each item; a value that an item lacks is an error of that item.
                 ask.each_use(&mut |used| {
                     if !is_item(used.path) {
                         self.needs(used.path, document, ReadKind::Template(used, spoken, None));

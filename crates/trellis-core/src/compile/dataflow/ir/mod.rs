@@ -2,9 +2,9 @@
 //!
 //! Lowering (`lower`) translates a compiled node into three kinds of ranges over one list of [`Instr`]: entering it up to its wait, taking
 //! each reply up to the choice of an edge, and ending the session there. A place that reads is a [`ReadSite`]. This form borrows from the
-//! program and is what the search executes and the reports quote. [`interned`] is the same program with interned operands, which the
-//! fixpoint executes and which survives edits. The frontmatter is out of reach here: a default, an option or an approval is already a
-//! write, an edge or a template.
+//! program; the search executes it, and the reports quote it. [`interned`] is the same program with interned operands, which the fixpoint
+//! executes and which survives edits. The frontmatter is out of reach here: a default, an option or an approval is already a write, an edge
+//! or a template.
 //!
 //! **Why it is sound.** Every read, write and check of the engine has an instruction at its position. An expression that the templates
 //! cannot follow is a site without a path that is followed, not a site left out.
@@ -66,7 +66,7 @@ pub(crate) struct PointIr<'p> {
     pub(crate) sites: Vec<ReadSite<'p>>,
     /// Paths whose types matter although no read of them can fail.
     pub(crate) follows: Vec<&'p KeyPath>,
-    /// Instructions of entering, up to what the point waits for.
+    /// Instructions of entering, up to the wait of the point.
     pub(crate) entering: Range<u32>,
     /// Instructions of each reply, up to the choice of an edge.
     pub(crate) replying: Vec<Range<u32>>,
@@ -195,7 +195,7 @@ impl<'p> Ir<'p> {
         self.firsts[point.0 as usize]
     }
 
-    /// Returns the instructions of entering a point, up to what it waits for.
+    /// Returns the instructions of entering a point, up to its wait.
     pub(crate) fn entering(&self, point: PointIndex) -> Range<u32> {
         self.entering[point.0 as usize].clone()
     }

@@ -87,7 +87,7 @@ impl<'p> ReadSite<'p> {
         }
     }
 
-    /// Returns true if the read continues below what is followed of the path: by an index, a computed key or too many segments.
+    /// Returns true if the read continues below the tracked part of the path: by an index, a computed key or too many segments.
     pub(crate) fn is_deep(&self) -> bool {
         self.path.segments().len() > MAX_PATH_SEGMENTS
             || matches!(self.kind, ReadKind::Template(used, ..) if used.deep)

@@ -45,7 +45,7 @@ impl Reporter<'_, '_> {
         Some(ArgumentMismatch { part: part.clone(), key, of, schema, place, path })
     }
 
-    /// Returns the document and span of the argument `key`, or of what is called.
+    /// Returns the document and span of the argument `key`, or of the callee.
     fn place_of(&self, alarm: &Alarm, call: &Call, key: Option<&str>) -> (u32, Span) {
         let node = self.node(alarm);
         let is_gate = self.program.point(alarm.point).part == Part::Gate;
@@ -82,13 +82,13 @@ impl Reporter<'_, '_> {
         else {
             let (document, span) = self.place_of(alarm, call, None);
             let message = format!("whether `{name}` always gets the arguments that it takes was not decided");
-            return (document, span, message, "give every argument that it requires on every way, to be sure".to_owned());
+            return (document, span, message, "give every argument that it requires on every path, to be sure".to_owned());
         };
         let mut types = TypeTable::new();
         let wanted = types.of_part(&schema, &part);
         let (is, wanted) = (analysis.types.described(of), types.described(wanted));
-        let message = format!("whether `{key}` is what `{name}` takes on every way was not decided");
-        (document, span, message, format!("it may be {is}, and `{name}` takes {wanted}: give {wanted} on every way, to be sure"))
+        let message = format!("whether `{key}` is what `{name}` takes on every path was not decided");
+        (document, span, message, format!("it may be {is}, and `{name}` takes {wanted}: give {wanted} on every path, to be sure"))
     }
 
     /// Adds a label to an earlier diagnostic about the same value. Returns true if there is one.
@@ -122,15 +122,15 @@ impl Reporter<'_, '_> {
         let Some(ArgumentMismatch { key, of, schema, part, place: (document, span), .. }) = self.broken_argument(analysis, alarm, call)
         else {
             let (document, span) = self.place_of(alarm, call, None);
-            let message = format!("the arguments of `{name}` do not fit what it takes on some way");
+            let message = format!("the arguments of `{name}` do not fit what it takes on some path");
             return Diagnostic::new(Code::BadToolArgs, self.file(document), span, message);
         };
         let mut types = TypeTable::new();
         let wanted = types.of_part(&schema, &part);
         let (is, wanted) = (analysis.types.described(of), types.described(wanted));
-        let message = format!("`{key}` is {is} on some way, and `{name}` takes {wanted}");
+        let message = format!("`{key}` is {is} on some path, and `{name}` takes {wanted}");
         Diagnostic::new(Code::BadToolArgs, self.file(document), span, message)
-            .help(format!("give {wanted} on every way, or change what `{name}` takes"))
+            .help(format!("give {wanted} on every path, or change what `{name}` takes"))
     }
 }
 

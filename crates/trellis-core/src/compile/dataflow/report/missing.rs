@@ -35,16 +35,16 @@ impl Reporter<'_, '_> {
         let is_uncounted = site.is_count();
         let (code, message) = match (site.kind, alarm.never) {
             (ReadKind::Required(..), _) => {
-                (Code::UnsetRequiredContext, format!("`{}` needs `{path}`, which is not set on every way to it", node.id))
+                (Code::UnsetRequiredContext, format!("`{}` needs `{path}`, which is not set on every path to it", node.id))
             }
             _ if is_uncounted => (Code::UndefinedVariable, format!("`{path}` is set on nodes with `max_visits` only")),
-            (_, true) => (Code::UndefinedVariable, format!("`{path}` is not set on any way to `{}`", node.id)),
-            (_, false) => (Code::MaybeUndefined, format!("`{path}` is not set on every way to `{}`", node.id)),
+            (_, true) => (Code::UndefinedVariable, format!("`{path}` is not set on any path to `{}`", node.id)),
+            (_, false) => (Code::MaybeUndefined, format!("`{path}` is not set on every path to `{}`", node.id)),
         };
         let is_error = matches!(path.rest().first(), Some(Segment::Key(key)) if &**key == "error");
         let kept = match &**path.root() {
-            "input" => Some("the answer is there while its question resolves: keep it with `save_to`, and read that key"),
-            "tool_result" => Some("the result is there while its call resolves: keep it with `save_to`, and read that key"),
+            "input" => Some("the answer is there while its question resolves: save it with `save_to`, and read that key"),
+            "tool_result" => Some("the result is there while its call resolves: save it with `save_to`, and read that key"),
             "sys" if is_error && ["sys.error.code", "sys.error.data"].contains(&&*path.to_string()) => {
                 Some("not every error has it: guard it, and read it behind `on_error`")
             }
@@ -66,7 +66,7 @@ impl Reporter<'_, '_> {
         };
         let (written, span) = (path.to_string(), site.span(self.program));
         let sibling = if alarm.never { None } else { self.sibling(path, details) };
-        // A path that is set on some path is probably spelled as meant.
+        // A path that is set on some path is probably spelled correctly.
         let is_meant = alarm.never || sibling.is_some();
         let near = match &sibling {
             Some((whole, is_only)) => Some(Near { name: whole, is_only: *is_only }),

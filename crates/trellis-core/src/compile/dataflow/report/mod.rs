@@ -191,7 +191,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
             for (file, span, ..) in setters.take(MAX_SETTERS_NAMED) {
                 let text = match &whole {
                     Some(whole) => format!("sets `{whole}`, in which `{path}` may be missing"),
-                    None => format!("sets `{path}`, on other ways"),
+                    None => format!("sets `{path}`, on other paths"),
                 };
                 finding = finding.label(&file, span, text);
             }
@@ -205,7 +205,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
         let more = self.open.saturating_sub(MAX_UNDECIDED_NAMED);
         if more > 0 {
             let message = format!("whether {more} more places always get what they need was not decided");
-            found.push(Diagnostic::global(Code::NotDecided, message).help("mend what is named first"));
+            found.push(Diagnostic::global(Code::NotDecided, message).help("fix the places that are named first"));
         }
     }
 
@@ -235,7 +235,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
         }
     }
 
-    /// Reports a reply of which no edge may hold, with the values for which none does.
+    /// Reports a reply none of whose edges may hold, with the values for which none does.
     fn gap(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm, on: ReplyIndex) -> Diagnostic {
         let node = self.node(alarm);
         let env = self.replies.get(&on);
@@ -284,9 +284,9 @@ impl<'a, 'p> Reporter<'a, 'p> {
             Instr::Assert { node: of, index, .. } => {
                 let node = self.program.node(*of);
                 let text = node.entry.asserts.get(*index as usize).map_or("", |(_, text)| text);
-                let message = format!("`{text}` does not hold on every way to `{}`", node.id);
+                let message = format!("`{text}` does not hold on every path to `{}`", node.id);
                 Diagnostic::new(Code::FailedAssert, self.file(node.document), assert_span(self.program, *of, *index), message)
-                    .help("let only ways lead here on which it holds: ask the same in the condition of the way")
+                    .help("lead here only on paths where it holds: ask the same in the condition of the transition")
             }
             Instr::Write { write, .. } => {
                 let (WriteTarget::Path(path) | WriteTarget::Append(path)) = &write.to else {
@@ -296,7 +296,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
                     WriteTarget::Append(_) => {
                         let kind = known.types.described(alarm.seen);
                         (
-                            format!("`{path}` is {kind} on some way, and nothing can be added to it"),
+                            format!("`{path}` is {kind} on some path, and nothing can be added to it"),
                             "begin with a list, `set: {key: []}`, or leave the key unset",
                         )
                     }
@@ -308,7 +308,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
                         let upper =
                             upper.and_then(|length| KeyPath::new(path.segments()[..length].to_vec())).unwrap_or_else(|| path.clone());
                         (
-                            format!("`{upper}` is no mapping on some way, so `{path}` cannot be written"),
+                            format!("`{upper}` is no mapping on some path, so `{path}` cannot be written"),
                             "save to another key, or set a mapping before",
                         )
                     }
@@ -329,11 +329,11 @@ impl<'a, 'p> Reporter<'a, 'p> {
         let wanted = known.types.described(wanted);
         let said = details.said.as_deref().and_then(|said| said.strip_prefix(&format!("`{}`: ", node.id)));
         let message = match said {
-            Some(said) => format!("{said}, on some way to `{}`", node.id),
-            None => format!("`{key}` is not {wanted} on some way to `{}`", node.id),
+            Some(said) => format!("{said}, on some path to `{}`", node.id),
+            None => format!("`{key}` is not {wanted} on some path to `{}`", node.id),
         };
         Diagnostic::new(Code::TypeMismatch, self.file(node.document), span, message)
-            .help(format!("let every way save {wanted} that fits, or change `context_schema`"))
+            .help(format!("let every path save {wanted} that fits, or change `context_schema`"))
     }
 }
 

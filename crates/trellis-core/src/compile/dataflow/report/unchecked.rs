@@ -1,9 +1,9 @@
-//! Unchecked reads: what the fixed point does not know, as places and paths.
+//! Unchecked reads: values that the fixpoint does not know, as places and paths.
 
 use super::*;
 use crate::compile::dataflow::{fixpoint::UnknownAt, ir::PointIr};
 
-/// Replaces the reads of the points that were looked at this time; those of the other points stay as they are.
+/// Replaces the reads of the points that were visited this time; those of the other points stay.
 pub(crate) fn renew(unchecked: &mut Vec<(u32, UncheckedRead)>, known: &mut Analysis<'_, '_>) {
     let program = known.program;
     let touched = known.visited().to_vec();
@@ -23,12 +23,12 @@ pub(crate) fn renew(unchecked: &mut Vec<(u32, UncheckedRead)>, known: &mut Analy
     }
 }
 
-/// A read of a value of which nothing is known.
+/// Returns an unchecked read of a site.
 pub(crate) fn of_site(program: &Program, site: &ReadSite<'_>, unknown: Unknown) -> UncheckedRead {
     UncheckedRead { place: site.place(program), path: site.path.clone(), unknown }
 }
 
-/// Something that is done with a value of which nothing is known.
+/// Returns the unchecked use of a value by an operation.
 fn of_op(program: &Program, point: PointIndex, op: &Instr<'_>) -> Option<UncheckedRead> {
     let of = program.node(program.point(point).node);
     let (span, path, unknown) = match op {

@@ -32,15 +32,15 @@ impl Reporter<'_, '_> {
                     Violation::Missing(_) if !site.inside().is_empty() => {
                         (format!("whether `{name}` is set for everything that can be in `{}` was not decided", site.path), GUARD)
                     }
-                    Violation::Missing(_) => (format!("whether `{name}` is set on every way to `{id}` was not decided"), GUARD),
+                    Violation::Missing(_) => (format!("whether `{name}` is set on every path to `{id}` was not decided"), GUARD),
                     Violation::Truth(_) => (
-                        format!("whether `{name}` is a boolean on every way to `{id}` was not decided"),
+                        format!("whether `{name}` is a boolean on every path to `{id}` was not decided"),
                         "compare it with a value, to be sure",
                     ),
                     _ if site.calculation().is_some() => {
-                        (format!("whether `{name}` can be calculated on every way to `{id}` was not decided"), WRITE)
+                        (format!("whether `{name}` can be calculated on every path to `{id}` was not decided"), WRITE)
                     }
-                    _ => (format!("whether `{name}` is of the right kind on every way to `{id}` was not decided"), WRITE),
+                    _ => (format!("whether `{name}` is of the right kind on every path to `{id}` was not decided"), WRITE),
                 };
                 (site.document, site.span(program), message, help)
             }
@@ -50,25 +50,30 @@ impl Reporter<'_, '_> {
                     .first()
                     .and_then(|edge| edge.origin)
                     .map_or(node.span, |origin| origin.span);
-                let message = format!("whether every value has a way on from `{id}` was not decided");
-                (node.document, span, message, "add a way that always holds, `to`, to be sure")
+                let message = format!("whether `{id}` has a transition for every value was not decided");
+                (node.document, span, message, "add a transition that always holds, `to`, to be sure")
             }
             Violation::Unfit(op) | Violation::Fails(op) | Violation::Write(op) | Violation::Args(op) => match &self.ir.ops[op as usize] {
                 Instr::Fit { node: of, index, .. } => {
                     let of = program.node(*of);
                     let key = of.entry.types.get(*index as usize).map_or("", |(key, _)| &**key);
-                    let message = format!("whether `{key}` fits on every way to `{id}` was not decided");
+                    let message = format!("whether `{key}` fits on every path to `{id}` was not decided");
                     (of.document, declared_at(program, of, key), message, WRITE)
                 }
                 Instr::Assert { node: of, index, .. } => {
                     let text = program.node(*of).entry.asserts.get(*index as usize).map_or("", |(_, text)| text);
-                    let message = format!("whether `{text}` holds on every way to `{id}` was not decided");
-                    (node.document, assert_span(program, *of, *index), message, "ask the same in the condition of the way, to be sure")
+                    let message = format!("whether `{text}` holds on every path to `{id}` was not decided");
+                    (
+                        node.document,
+                        assert_span(program, *of, *index),
+                        message,
+                        "ask the same in the condition of the transition, to be sure",
+                    )
                 }
                 Instr::Write { write, .. } => {
                     let path =
                         if let WriteTarget::Path(path) | WriteTarget::Append(path) = &write.to { path.to_string() } else { String::new() };
-                    let message = format!("whether `{path}` can be written on every way was not decided");
+                    let message = format!("whether `{path}` can be written on every path was not decided");
                     (node.document, write.origin, message, "write to another key, or set what it stands in before, to be sure")
                 }
                 Instr::Args { call } => return self.open_argument(analysis, alarm, call),
@@ -80,4 +85,4 @@ impl Reporter<'_, '_> {
 }
 
 const GUARD: &str = "guard it, or set it before, to be sure";
-const WRITE: &str = "say more of what every way saves, or ask less, to be sure";
+const WRITE: &str = "say more about what every path saves, or ask for less, to be sure";

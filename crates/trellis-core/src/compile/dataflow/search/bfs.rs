@@ -1,8 +1,8 @@
 //! Breadth-first search with counterexample-guided abstraction refinement (language 8.3).
 //!
 //! The state is a queue of symbolic states and the set of visited [`StateKey`](super::tracked::StateKey)s. A round tracks a few paths. Where a
-//! condition does not let a state pass, values at untracked paths are havocked and the state goes on, since a subsumed state may have other values
-//! there. If a violation is found only after havocking, it is spurious as far as the search knows: the next round tracks the havocked paths too.
+//! condition stops a state, values at untracked paths are havocked and the state continues, since a subsumed state may have other values there. If
+//! a violation is found only after havocking, it is spurious as far as the search knows: the next round tracks the havocked paths too.
 //!
 //! **It terminates:** each round visits at most [`max_states`] states and replays at most [`MAX_REPLAYS`] paths, and at most
 //! [`MAX_REFINEMENT_ROUNDS`] rounds are made. **It is sound:** a path counts as a witness only if the engine ran it into the violation, and an alarm

@@ -1,7 +1,7 @@
 //! Depth-first backtracking over the branches of one step.
 //!
-//! Code that can go two ways asks `fork`. `for_each_branch` runs it again until every combination of answers was taken: the trail of the last run
-//! is a binary counter whose last `false` becomes `true`. At most [`MAX_BRANCHES`] runs are made; beyond them the round is incomplete.
+//! Code with two branches asks `fork`. `for_each_branch` runs it again until every combination of answers was taken: the trail of the last run is
+//! a binary counter whose last `false` becomes `true`. At most [`MAX_BRANCHES`] runs are made; beyond them the round is incomplete.
 //!
 //! **Example:** a write of an optional value forks once: the first run takes the value as present, the second as absent.
 

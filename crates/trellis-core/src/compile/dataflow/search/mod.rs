@@ -1,9 +1,9 @@
 //! Decides alarms of the fixpoint by symbolic execution with counterexample-guided refinement.
 //!
 //! The fixpoint over-approximates: an alarm names a point and a violation that may happen there. A search looks for a session that runs into it.
-//! Its state is a [`SymState`]: a point, and symbolic values with the constraints that the path so far puts on them. An alarm is
-//! decided in three steps, the cheapest first: the shortest path ([`bfs`], `try_shortest`), an analysis of the key whose absence is searched
-//! ([`prune`]), and a breadth-first search of all paths ([`bfs`], `explore`). A path into the violation is concretized and replayed on the engine.
+//! Its state is a [`SymState`]: a point, and symbolic values with the constraints of the path so far. An alarm is decided in three steps, the
+//! cheapest first: the shortest path ([`bfs`], `try_shortest`), an analysis of the key whose absence is searched ([`prune`]), and a breadth-first
+//! search of all paths ([`bfs`], `explore`). A path into the violation is concretized and replayed on the engine.
 //!
 //! **It terminates:** each step is charged to one [`Budget`], and the numbers of states, of rounds and of replays are bounded.
 //!

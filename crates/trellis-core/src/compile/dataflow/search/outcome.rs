@@ -1,4 +1,4 @@
-//! Results of all searches besides their findings, and what follows from them.
+//! Results of all searches besides their findings, and their consequences.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -80,9 +80,9 @@ pub(crate) struct InitialState {
 
 /// The result of executing an operation, a reply or an edge in a state.
 pub(crate) enum ExecResult {
-    /// The path goes on.
+    /// The path continues.
     Continue,
-    /// The constraints contradict each other, or the session ends in another way.
+    /// The constraints contradict each other, or the session ends otherwise.
     Infeasible,
     /// The alarm's violation happens here.
     Violates,

@@ -82,7 +82,7 @@ fn attempt(input: &SearchInput<'_, '_>, initial: &InitialState, moves: &[HostMov
         Err(_) => return None,
     };
     for step in moves {
-        // A terminal that only says something ends in the step that enters it.
+        // A terminal with content only ends in the step that enters it.
         if walk.state.status == Status::Terminated {
             break;
         }
@@ -152,7 +152,7 @@ impl Replay {
         let node = self.state.current_node_id.clone();
         for _ in 0..MAX_REPEATED_INPUTS {
             self.hand_in(&engine, host_input(&self.state, step, constraints)?)?;
-            // Attempts repeat until the policy is spent; what was done is undone.
+            // Attempts repeat until the policy is spent; completed effects are undone.
             let again = self.state.current_node_id == node && self.state.attempt > 1 && self.state.status != Status::Terminated;
             if !again {
                 break;
@@ -245,7 +245,7 @@ fn details(input: &SearchInput<'_, '_>, state: &State) -> Option<(Violation, boo
             let site = site(at);
             let lacks_part = || !site.inside().is_empty() && LACKING.iter().any(|message| said.ends_with(message));
             let is_it = names(said, &site.path.to_string()) || names(said, site.written(program).trim_start_matches('.')) || lacks_part();
-            // In the same text something else may be missing before it; of an item only that says as much.
+            // Another value may be missing before it in the same text; for an item, only the message shows that.
             let before = *code == Failure::Template && (site.inside().is_empty() || said.ends_with("is not set"));
             (site.is_deep() || is_it || before).then_some((is_it, site.inside().is_empty()))?
         }

@@ -46,7 +46,7 @@ impl SymState {
             return None;
         }
         Some(match (&**path.root(), path.rest()) {
-            // Once its absence was reported, the search assumes that it is there.
+            // Once its absence was reported, the search assumes that it is present.
             ("input", rest) => (self.input.as_ref().or(self.context.get("input")).cloned(), rest),
             ("tool_result", rest) => (self.result.as_ref().or(self.context.get("tool_result")).cloned(), rest),
             ("sys", [Segment::Key(key), rest @ ..]) => match &**key {

@@ -2,7 +2,7 @@
 //!
 //! Two states with the same [`StateKey`] are one for the search. A key covers the point, the counted visits, whether values were havocked, and the
 //! fingerprint of the values at the tracked paths. Values at other paths may differ between two states of one key: where a condition contradicts
-//! them, they are havocked and the path goes on, so that a state stands for all states of its key.
+//! them, they are havocked and the path continues, so that a state represents all states of its key.
 
 use std::{
     collections::BTreeSet,
@@ -18,7 +18,7 @@ use crate::{
     value::{Key, Mapping, Value},
 };
 
-/// A 128-bit hash of what distinguishes states.
+/// A 128-bit hash of the parts that distinguish states.
 ///
 /// A collision would drop a state, and so could refute an alarm wrongly. Among a hundred thousand states its probability is below 2⁻⁹⁰.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

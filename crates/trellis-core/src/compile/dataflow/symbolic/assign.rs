@@ -136,7 +136,7 @@ impl Constraints {
         self.add_possible(items, item);
     }
 
-    /// Adds a possible item, unless an equal description is there.
+    /// Adds a possible item, unless it has an equal description.
     fn add_possible(&mut self, items: &mut Items, item: SymValue) {
         let said = self.sketch(&item);
         if !items.some.iter().any(|known| self.sketch(known) == said) {

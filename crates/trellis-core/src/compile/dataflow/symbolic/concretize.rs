@@ -1,7 +1,7 @@
 //! Concretization: the choice of a value for each variable.
 //!
 //! Generate and test: samples of the schemas involved, then of the variable's type, completed by the choices of its fields; the first one
-//! that satisfies all constraints wins. It is incomplete: `None` says that no sample fits, not that no value does.
+//! that satisfies all constraints wins. It is incomplete: `None` means that no sample fits, not that no value does.
 //!
 //! **Example.** A mapping with `a` present and an integer, `b` absent: the sample `{}` is completed to `{a: 1}`.
 

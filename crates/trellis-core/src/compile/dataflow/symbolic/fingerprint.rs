@@ -71,7 +71,7 @@ impl<'v> Fingerprinter<'v> {
     pub(crate) fn path(&mut self, of: Option<&SymValue>, path: &[Segment]) {
         let mut at = of.cloned();
         for segment in path {
-            // The present part decides what can be written.
+            // The present part determines the values that can be written.
             let Some(known) = &at else { break };
             self.text.push('.');
             at = match (known, segment) {

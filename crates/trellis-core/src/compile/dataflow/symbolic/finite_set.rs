@@ -168,7 +168,7 @@ impl FiniteSet {
     }
 }
 
-/// Returns a hash that equal values share, whatever the notation of numbers (language 3.1).
+/// Returns a hash that equal values share, for any notation of numbers (language 3.1).
 #[expect(clippy::cast_precision_loss, reason = "what is equal exactly is equal as doubles")]
 fn number(value: &Value) -> u64 {
     let mut hasher = FxHasher::default();

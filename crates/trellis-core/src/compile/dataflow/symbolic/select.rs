@@ -122,7 +122,7 @@ impl Constraints {
         Some(SymValue::Var(part))
     }
 
-    /// Returns what the schemas of a variable say about a property.
+    /// Returns the schemas of a property, from the schemas of a variable.
     pub(crate) fn said(&self, at: u32, key: &Key) -> Vec<Schema> {
         let var = self.get(at);
         let own = if let VarOrigin::Schemas(schemas) = &var.kind { &schemas[..] } else { &[] };
@@ -130,7 +130,7 @@ impl Constraints {
         own.iter().chain(&var.fits).filter_map(|schema| cache.part(schema, key)).collect()
     }
 
-    /// Returns what one schema says about a property.
+    /// Returns the demand of one schema on a property.
     pub(crate) fn demanded(&self, schema: &Schema, key: &str) -> Option<Schema> {
         self.cache.borrow_mut().part(schema, &Key::from(key))
     }

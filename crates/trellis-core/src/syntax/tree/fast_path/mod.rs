@@ -2,7 +2,7 @@
 //!
 //! A file of that kind is read here in one pass over its bytes; everything else, every mistake among it, is left to the whole parser.
 //!
-//! **Invariant:** what is read here is what [`super::build`] reads of the same bytes, without a finding. What is not certain is not read.
+//! **Invariant:** a value read here equals that of [`super::build`] for the same bytes, without a finding. Uncertain cases are not read.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -12,16 +12,16 @@ use crate::{
     syntax::scalar::{Plain, Style},
 };
 
-/// How deep values may nest here.
+/// The depth to which values may nest here.
 const MAX_FAST_DEPTH: usize = 16;
 
-/// How many entries a mapping may have here; each key is compared with those before it.
+/// The number of entries that a mapping may have here; each key is compared with those before it.
 const WIDTH: usize = 32;
 
-/// How long a key may be here. YAML bounds it too.
+/// The length that a key may have here. YAML bounds it too.
 const KEY: usize = 128;
 
-/// Reads the document at `range` of `text`; nothing where that is not as simple as it has to be.
+/// Reads the document at `range` of `text`; `None` if it is not simple enough.
 pub(super) fn read(text: &str, range: Range<usize>) -> Option<YamlNode<'_>> {
     let bytes = &text.as_bytes()[..range.end];
     if bytes[range.clone()].iter().fold(false, |found, &byte| found | !is_simple(byte)) {
@@ -33,7 +33,7 @@ pub(super) fn read(text: &str, range: Range<usize>) -> Option<YamlNode<'_>> {
     quick.is_over().then_some(root)
 }
 
-/// Whether a byte means nothing by itself that is not shown: with `0xC2`, `0xE2` and `0xEF` begin characters that break lines or are not printed.
+/// Returns whether a byte has no invisible meaning: `0xC2`, `0xE2` and `0xEF` begin characters that break lines or are not printed.
 fn is_simple(byte: u8) -> bool {
     matches!(byte, b'\n' | b' '..=b'~' | 0x80..=0xc1 | 0xc3..=0xe1 | 0xe3..=0xee | 0xf0..)
 }
@@ -44,7 +44,7 @@ struct Quick<'t> {
     bytes: &'t [u8],
     /// The byte that is next.
     at: usize,
-    /// Where its line begins.
+    /// The begin of its line.
     line: usize,
     depth: usize,
 }
@@ -94,7 +94,7 @@ impl<'t> Quick<'t> {
         rest.iter().position(|&byte| byte == b'\n').map_or(self.bytes.len(), |length| self.at + length)
     }
 
-    /// Goes on behind a value, where nothing but a comment may follow on the line.
+    /// Moves past the end of a value, where only a comment may follow on the line.
     fn end_line(&mut self) -> Option<()> {
         let end = self.at;
         self.skip_blanks();
@@ -119,7 +119,7 @@ impl<'t> Quick<'t> {
         node
     }
 
-    /// Whether a `- ` stands here.
+    /// Returns whether a `- ` follows.
     fn is_item(&self) -> bool {
         self.bytes[self.at..].starts_with(b"- ")
     }
@@ -135,7 +135,7 @@ impl<'t> Quick<'t> {
                 let end = entries.last()?.value.span.end as usize;
                 return Some(YamlNode { data: YamlData::Map(entries), span: Span::new(start, end) });
             }
-            // Deeper than its key stands what belongs to a value of several lines.
+            // A deeper line belongs to a value of several lines.
             if self.column() > column {
                 return None;
             }
@@ -164,7 +164,7 @@ impl<'t> Quick<'t> {
         Some(YamlNode { data: YamlData::List(items), span: Span::new(start, end) })
     }
 
-    /// Where a key ends that stands here, in front of its `:`.
+    /// Returns the end of a key that begins here, before its `:`.
     fn key_end(&self) -> Option<usize> {
         let rest = &self.bytes[self.at..];
         let length = rest.iter().position(|&byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')))?;
@@ -183,7 +183,7 @@ impl<'t> Quick<'t> {
         Some((Cow::Borrowed(key), span))
     }
 
-    /// What a key that stands in `column` has, on its line or below.
+    /// Reads the value of a key in `column`, on its line or below.
     fn value(&mut self, column: usize) -> Option<YamlNode<'t>> {
         let colon = self.at;
         self.skip_blanks();
@@ -207,7 +207,7 @@ impl<'t> Quick<'t> {
         Some(node)
     }
 
-    /// A text in quotes, without anything that stands for something else.
+    /// Reads a text in quotes, without any escape.
     fn quoted(&mut self, quote: u8) -> Option<YamlNode<'t>> {
         self.at += 1;
         let start = self.at;
@@ -219,7 +219,7 @@ impl<'t> Quick<'t> {
         }
         let span = Span::new(start, self.at);
         self.at += 1;
-        // `''` stands for a quote.
+        // `''` is an escaped quote.
         if self.peek() == Some(quote) {
             return None;
         }
@@ -269,7 +269,7 @@ impl<'t> Quick<'t> {
         }
     }
 
-    /// A text without quotes, up to the end of its line, a comment, or what ends it `in_flow`.
+    /// A text without quotes, up to the end of its line, a comment, or the mark that ends it `in_flow`.
     fn plain(&mut self, in_flow: bool) -> Option<YamlNode<'t>> {
         let start = self.at;
         let is_start = match self.peek()? {

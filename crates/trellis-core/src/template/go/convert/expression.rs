@@ -112,7 +112,7 @@ impl Printer<'_, '_> {
             ValueKind::Number if value.is_integer() => number(value.to_string()),
             ValueKind::Number => number(f64::try_from(value.clone()).map_or_else(|_| value.to_string(), |number| format!("{number:?}"))),
             ValueKind::String => {
-                // A raw text may stand in a value whose own quotes are double ones.
+                // A raw text may be in a value whose own quotes are double ones.
                 let quote = if self.source[start..].starts_with('`') { '\'' } else { '"' };
                 (self.quoted(value.as_str().unwrap_or_default(), quote), ConvertedBinding::Primary)
             }

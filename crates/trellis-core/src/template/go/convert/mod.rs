@@ -65,7 +65,7 @@ pub fn go_to_jinja(text: &str) -> Result<String, Vec<Problem>> {
     }
 }
 
-/// Holds a result to the tree of the text that it came from.
+/// Checks a result against the tree of the original text.
 fn read_back(result: &str, source: &str, tree: &Stmt<'_>) -> Result<(), Vec<Mistake>> {
     let secrets = secret::find(result, Dialect::Jinja);
     let masked = secret::mask(result, &secrets);

@@ -1,4 +1,4 @@
-//! What the names of a Go tree are called in Jinja: the dot of each `range` and `with`, and the variables.
+//! The Jinja names for the names of a Go tree: the dot of each `range` and `with`, and the variables.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::template::{bridge::context_key, delimiters::syntax};
 const WORDS: [&str; 16] =
     ["true", "True", "false", "False", "none", "None", "not", "and", "or", "in", "is", "if", "else", "loop", "self", "range"];
 
-/// Names with what they are written as, the newest last.
+/// Names with their written form, the newest last.
 pub(super) struct FreshNames<'s> {
     /// Keys of the context that the template reads anywhere: no name may hide one.
     keys: BTreeSet<&'s str>,
@@ -41,7 +41,7 @@ impl<'s> FreshNames<'s> {
         self.bound.iter().rev().find(|(bound, _)| *bound == id).map(|(_, written)| written.as_str())
     }
 
-    /// Lets a variable stand for a path.
+    /// Binds a variable to a path.
     pub(super) fn stand(&mut self, id: &'s str, path: String) {
         self.bound.push((id, path));
     }
@@ -58,13 +58,13 @@ impl<'s> FreshNames<'s> {
     }
 }
 
-/// Says if Jinja reads a text as one name.
+/// Returns whether Jinja reads a text as one name.
 pub(super) fn is_name(text: &str) -> bool {
     let mut tokens = tokenize(text, true, syntax());
     matches!(tokens.next(), Some(Ok((Token::Ident(name), _))) if name == text)
 }
 
-/// Says if Jinja reads a name as a key of the context, outside of loops.
+/// Returns whether Jinja reads a name as a key of the context, outside of loops.
 pub(super) fn is_key(name: &str) -> bool {
     is_name(name) && (!WORDS.contains(&name) || matches!(name, "loop" | "self" | "range"))
 }

@@ -1,7 +1,7 @@
 //! Two trees compared up to the names that they give: if they are the same, they render the same.
 //!
-//! A tree is written down with the number of its binder for each name that a `for` or `with` gave, so that a name which hides another shows. A `with` of
-//! a path is the test of that path, and the path stands for its name: nothing can change it meanwhile.
+//! A tree is written down with the number of its binder for each name that a `for` or `with` gave, so that a name which hides another shows. A `with`
+//! of a path is the test of that path, and its name is replaced by the path: nothing can change it meanwhile.
 
 use minijinja::{
     machinery::ast::{BinOpKind, CallArg, Expr, Stmt, UnaryOpKind},
@@ -11,7 +11,7 @@ use minijinja::{
 use super::writer::is_path;
 use crate::template::bridge::context_key;
 
-/// Says if two trees render the same over every context.
+/// Returns whether two trees render the same over every context.
 pub(super) fn same(one: &Stmt<'_>, other: &Stmt<'_>) -> bool {
     let parts = |tree: &Stmt<'_>| {
         let mut parts = Parts::default();
@@ -30,7 +30,7 @@ enum ComparedPart {
 #[derive(Default)]
 struct Parts<'s> {
     parts: Vec<ComparedPart>,
-    /// Names, and what is written down for them.
+    /// Names, and their written form.
     names: Vec<(&'s str, String)>,
     binders: usize,
     /// True once a form was met that no conversion makes.

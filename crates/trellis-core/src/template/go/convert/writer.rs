@@ -52,7 +52,7 @@ struct ConvertedBlock {
 pub(super) struct Writer<'t, 's> {
     /// The author's text, secrets included.
     text: &'t str,
-    /// The same with masked secrets.
+    /// The source with masked secrets.
     source: &'s str,
     /// The actions of the tree by the byte of their first word, or of their `{{`.
     actions: BTreeMap<usize, ConvertedAction<'t, 's>>,
@@ -87,7 +87,7 @@ impl<'t, 's> Writer<'t, 's> {
         if self.problems.is_empty() { Ok(self.out) } else { Err(self.problems) }
     }
 
-    /// Text between actions; what Jinja would read as a tag is printed.
+    /// Writes text between actions; marks that Jinja would read as tags are printed by expressions.
     fn between(&mut self, place: Range<usize>) {
         let mut rest = &self.text[place];
         while let Some(at) = ["{%", "{#"].iter().filter_map(|mark| rest.find(mark)).min() {
@@ -190,7 +190,7 @@ impl<'t, 's> Writer<'t, 's> {
     }
 }
 
-/// Says if a value stands at a place in the context, so that its path may be written wherever it is used.
+/// Returns true if the value is at a place in the context, so that its path may be written wherever it is used.
 pub(super) fn is_path(tree: &Expr<'_>) -> bool {
     match tree {
         Expr::Var(_) => true,

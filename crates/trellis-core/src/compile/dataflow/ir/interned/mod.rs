@@ -1,7 +1,7 @@
 //! The IR with interned operands, detached from the program.
 //!
 //! Names, guards, schemas, expressions and types are numbers, so two points with equal operations have equal transfer functions: from equal
-//! environments they compute equal environments, whatever the source text is and wherever it is. The incremental analysis decides by this
+//! environments they compute equal environments, independent of the source text and its place. The incremental analysis decides by this
 //! comparison whether an edit needs any work.
 //!
 //! **Invariant:** operations and reads of a point have the order of the instructions and sites of [`PointIr`](super::PointIr).
@@ -55,7 +55,7 @@ pub(crate) enum Op {
     Args { args: Option<SourceId>, child: Option<NodeIndex>, takes: Option<SchemaId> },
 }
 
-/// Effect of a write on the value that was there.
+/// Effect of a write on the value before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WriteMode {
     /// Replaces it.
@@ -81,7 +81,7 @@ pub(crate) struct ReadOp {
     pub(crate) tests: GuardSetId,
     /// True if a guard of this read is not followed.
     pub(crate) is_opaque: bool,
-    /// True if the read continues below what is followed of the path.
+    /// True if the read continues below the tracked part of the path.
     pub(crate) is_deep: bool,
     /// Calculation that this read is; its operands must fit each other.
     pub(crate) calculated: Option<ArithmeticId>,
@@ -129,7 +129,7 @@ pub(crate) struct Branch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BranchTarget {
     Point(PointIndex),
-    /// The same point, which keeps waiting.
+    /// The same point, which continues to wait.
     Again,
     /// Rollback of this graph.
     Rollback(u32),
@@ -269,7 +269,7 @@ impl OpTable {
         self.is_same_but_for_reads(a, b) && self.steps(a) == self.steps(b) && self.marks[range(&a.marks)] == self.marks[range(&b.marks)]
     }
 
-    /// Returns true if two points differ at most in what they read on entering, replying and ending, outside of writes and edges.
+    /// Returns true if two points differ at most in their reads on entering, replying and ending, outside of writes and edges.
     pub(crate) fn is_same_but_for_reads(&self, a: &PointOps, b: &PointOps) -> bool {
         let happens = |point_ops: &PointOps, span: OpRange| {
             let steps = self.steps(point_ops)[span.0 as usize..span.1 as usize].iter();

@@ -1,4 +1,4 @@
-//! Symbolic execution of the IR: each operation of a point narrows the state, ends its path, or violates what the alarm says.
+//! Symbolic execution of the IR: each operation of a point narrows the state, ends its path, or produces the violation of the alarm.
 //!
 //! At the alarm's own operation the state is narrowed to values that violate it, if there are any; at every other operation to values that do not.
 //! If it cannot decide, the round is marked as incomplete, so no violation is missed silently.
@@ -211,7 +211,7 @@ impl SearchRun<'_, '_> {
         let (sym, is_there) = match state.look(site.path) {
             Lookup::Present(sym) => (sym, true),
             Lookup::MaybePresent(sym) => (sym, false),
-            // Whether a conditional read fails is decided by the replay.
+            // The replay decides whether a conditional read fails.
             Lookup::Absent if site.is_certain() => return self.doubt(state, std::slice::from_ref(site.path)),
             Lookup::Absent => return ExecResult::Continue,
         };
@@ -246,7 +246,7 @@ impl SearchRun<'_, '_> {
             && site.guard().is_none_or(|guard| self.assume(state, guard, true, &mut BTreeMap::new()))
     }
 
-    /// Assumes that a path is absent; `false` if it is present, or is rendered by a template, of which nothing is claimed.
+    /// Assumes that a path is absent; `false` if it is present, or is rendered by a template, about which nothing is claimed.
     fn lacks(&self, state: &mut SymState, path: &KeyPath) -> bool {
         match state.look(path) {
             Lookup::Absent => true,

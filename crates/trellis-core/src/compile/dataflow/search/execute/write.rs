@@ -101,7 +101,7 @@ impl SearchRun<'_, '_> {
         }
     }
 
-    /// Returns what came of a branch, `None` if it did not succeed: forks between the two, and assumes of the whole result that it says so.
+    /// Returns the outcome of a branch, `None` if it did not succeed: forks between the two, and assumes the same of the whole result.
     fn branch(&mut self, state: &mut SymState, point: PointIndex, name: &Key) -> Result<Option<SymValue>, ExecResult> {
         let program = self.input.program;
         let has_failed = self.fork();

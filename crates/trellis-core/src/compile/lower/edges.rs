@@ -1,4 +1,4 @@
-//! Every way out of a node, explicit and implicit, in the order in which the engine tries them (language 6.3, 7.4, 7.5).
+//! Every edge out of a node, explicit and implicit, in the order in which the engine tries them (language 6.3, 7.4, 7.5).
 
 use super::{Here, Lowering, rule};
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     value::{Key, Value},
 };
 
-/// What an accepted input or a success writes: `sys.ans` (never a secret), `save_to`, `set`, `append`.
+/// Returns the writes of an accepted input or a success: `sys.ans` (never a secret), `save_to`, `set`, `append`.
 pub(super) fn update(node: &NodeSyntax, resolves: bool) -> Vec<Write> {
     let mut writes = Vec::with_capacity(2 * usize::from(resolves) + node.set.len() + node.append.len());
     let secret = node.input_type.as_ref().is_some_and(|kind| kind.value == InputType::Secret);
@@ -43,7 +43,8 @@ fn save_to(node: &NodeSyntax) -> Option<&Spanned<KeyPath>> {
     node.save_to.as_ref().or_else(|| node.call.as_ref().and_then(|call| call.save_to.as_ref()))
 }
 
-/// What branches of `parallel` save: their part of the result, where it is there and, where errors are collected, no error (language 10.3).
+/// Returns the writes of the branches of `parallel`: their part of the result, where it exists and, where errors are collected, no error
+/// (language 10.3).
 pub(super) fn of_branches(call: &CallSyntax) -> Vec<Write> {
     let CalleeSyntax::Parallel(branches, composite) = &call.callee else { return Vec::new() };
     let write = |(name, branch): &(Spanned<Key>, CallSyntax)| {
@@ -57,7 +58,7 @@ pub(super) fn of_branches(call: &CallSyntax) -> Vec<Write> {
         }
         let may_lack = if composite.any { " | optional" } else { "" };
         let text = format!("{{{{ input[{}]{may_lack} }}}}", Value::Text(name.value.clone()).to_json());
-        // It stands for what the key says, and cannot be wrong.
+        // It repeats the meaning of the key, and cannot be wrong.
         let (map, mut unread) = (SourceMap::Whole(to.span), Report::new(&FilePath::from("")));
         let shape = Shape::parse(&text, &map, Dialect::Jinja, false, &mut unread);
         Some(Write { to: WriteTarget::Path(to.value.clone()), value: WriteSource::Shape(shape), origin: to.span })
@@ -65,10 +66,10 @@ pub(super) fn of_branches(call: &CallSyntax) -> Vec<Write> {
     branches.iter().filter_map(write).collect()
 }
 
-/// Where the edges of an answer begin in the list; they reach to its end.
+/// The indices at which the edges of an answer begin in the list; they reach to its end.
 pub(super) struct MainEdges {
     pub(super) start: u32,
-    /// Where what follows the options begins.
+    /// The index of the first edge after those of the options.
     pub(super) behind_options: u32,
 }
 
@@ -77,8 +78,8 @@ fn error_write(origin: Span) -> Vec<Write> {
 }
 
 impl<'d> Lowering<'d> {
-    /// Options, transitions, the `no` of a confirm, `to`, and what follows when nothing holds (language 6.3).
-    /// They are written at the end of the list. An option that writes something of its own is not among them: its way is that of its own outcome.
+    /// Options, transitions, the `no` of a confirm, `to`, and the edge for the case that no guard holds (language 6.3). They are written at the
+    /// end of the list. An option with writes of its own is not among them: its edge is that of its own outcome.
     pub(super) fn main_edges(&mut self, here: Here<'_>, node: &NodeSyntax, terminal: bool, input: bool) -> MainEdges {
         let start = self.next_edge();
         let mut denied = node.on_denied.as_deref().filter(|_| input && is_confirm(node));
@@ -125,17 +126,17 @@ impl<'d> Lowering<'d> {
             }
         }
         if let (Some(open), Some(first)) = (open, shadowed.first()) {
-            let more = if shadowed.len() > 1 { format!(", and {} more behind it", shadowed.len() - 1) } else { String::new() };
+            let more = if shadowed.len() > 1 { format!(", and {} more after it", shadowed.len() - 1) } else { String::new() };
             let diagnostic = crate::diagnostic::Diagnostic::new(
                 Code::ShadowedTransition,
                 here.path,
                 *first,
-                format!("this way is never taken{more}: an unconditional one stands before it"),
+                format!("this transition is never taken{more}: an unconditional one comes before it"),
             )
             .label(here.path, open, "this one always holds")
-            .help("move the unconditional way to the end, or give it a condition");
+            .help("move the unconditional transition to the end, or give it a condition");
             self.push(diagnostic);
-            // The shadowed ways are meant to lead somewhere.
+            // The shadowed edges are meant to lead somewhere.
             self.unresolved = true;
         }
         if terminal {
@@ -151,7 +152,7 @@ impl<'d> Lowering<'d> {
         MainEdges { start, behind_options }
     }
 
-    /// A confirm that said no takes `on_denied` before the first unconditional way.
+    /// Adds the edge for a confirm that was denied: `on_denied`, before the first unconditional edge.
     fn no_edge(&mut self, here: Here<'_>, denied: Option<&TargetSyntax>) {
         if let Some(target) = denied {
             let edge = self.edge(here, Guard::Is(self.common.input.clone(), true, self.common.no.clone()), target, Provenance::OnDenied);
@@ -181,7 +182,7 @@ impl<'d> Lowering<'d> {
         }
     }
 
-    /// `timeout` without a handler of its own: the default stands in for the answer, else the graph's handler, else it fails (language 7.5).
+    /// `timeout` without a handler of its own: the default becomes the answer, else the graph's handler applies, else it fails (language 7.5).
     fn unhandled_timeout(&mut self, here: Here<'_>, at: Span, listen: &Listen) {
         let on = Outcome::Signal(self.common.timeout.clone());
         if let Some(default) = &listen.default {
@@ -296,7 +297,7 @@ impl<'d> Lowering<'d> {
         }
     }
 
-    /// What follows when a node was entered too often: on both of its points, since both may be entered.
+    /// Adds the reply for a node that was entered too often: on both of its points, since both may be entered.
     pub(super) fn exhausted(&mut self, here: Here<'_>, node: &NodeSyntax) {
         if node.max_visits.is_none() {
             return;
@@ -317,7 +318,7 @@ impl<'d> Lowering<'d> {
         );
     }
 
-    /// What follows when a graph was unwound; the index of that reply.
+    /// Adds the reply for a graph that was unwound; returns its index.
     pub(crate) fn unwound(&mut self, graph: u32) -> u32 {
         let edge = match self.graphs[graph as usize].defaults.on_rolled_back {
             Some(said) => {
@@ -331,7 +332,7 @@ impl<'d> Lowering<'d> {
         index
     }
 
-    /// Where a graph-wide key stands: its targets are looked up from the graph's root.
+    /// Returns the place of a graph-wide key: its targets are looked up from the graph's root.
     pub(super) fn root_of(&self, document: u32, path: &'d crate::diagnostic::FilePath, graph: u32) -> RootHere<'d> {
         RootHere { document, path, graph, root: self.graphs[graph as usize].syntax.root.clone() }
     }

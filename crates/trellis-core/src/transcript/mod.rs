@@ -1,0 +1,15 @@
+//! Transcripts: the lines of author and program. The table of lines is in `docs/testing.md`.
+//!
+//! ```text
+//! line ──read──▶ AuthorLine        Input ──input──▶ line        View, Event ──print──▶ lines
+//! ```
+
+pub mod input;
+pub mod print;
+pub mod read;
+mod writer;
+
+pub use self::{
+    read::{AuthorLine, is_program_line},
+    writer::TranscriptWriter,
+};
