@@ -1,7 +1,7 @@
 //! Characters that turn or rewrite the text around them where a person reads it: bidirectional controls, and the control characters U+0080 to U+009F,
 //! which some terminals obey.
 //!
-//! What people write and tools print may hold them. Whatever is shown says that they are there, and obeys none of them.
+//! Texts of people and tools may contain them. All output shows their presence, and obeys none of them.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ pub fn is_steering(char: char) -> bool {
     matches!(char, '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// The text with such characters as `\u202e`. In JSON this is the same text: they stand in strings only.
+/// Returns the text with such characters as `\u202e`. In JSON this is the same text: they occur in strings only.
 ///
 /// ```
 /// assert_eq!(trellis_host::controls::escaped("\"a\u{202e}b\""), "\"a\\u202eb\"");

@@ -1,4 +1,4 @@
-//! Code of others, which may panic: functions, interceptors, observers, hooks. A panic ends what it happened in, and nothing else.
+//! Foreign code, which may panic: functions, interceptors, observers, hooks. A panic ends the call in which it happened, and nothing else.
 //!
 //! A program that is built with `panic = "abort"` has no unwinding to stop; there every panic ends the process.
 
@@ -21,7 +21,7 @@ impl Panicked {
     }
 }
 
-/// Does `work`; what it shares with others must be whole between any two of its statements.
+/// Does `work`; state that it shares must be consistent between any two of its statements.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| Panicked::new(&*payload))
 }

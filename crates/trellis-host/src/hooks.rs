@@ -1,12 +1,12 @@
-//! Hooks: they see what happens in sessions, after it was stored (language C.6).
+//! Hooks: they see events of sessions, after they were stored (language C.6).
 //!
 //! ```text
 //! Sessions ──Seen──▶ a queue for each hook, bounded ──▶ its own thread ──▶ on_node_enter, on_tool_call …
 //! ```
 //!
-//! **Invariant:** a hook that is slow, panics or never returns neither blocks nor breaks a session: what does not fit its queue is dropped and
-//! counted. Only [`Hooks::on_reload`] is waited for, for as long as [`PATIENCE`]. In a program that is built with `panic = "abort"`
-//! nobody survives a panic, neither here nor anywhere else: hooks that may panic want a program that unwinds, as `trellis` does.
+//! **Invariant:** a hook that is slow, panics or never returns neither blocks nor breaks a session: events beyond its queue are dropped and
+//! counted. Only [`Hooks::on_reload`] is awaited, for [`PATIENCE`] at most. In a program that is built with `panic = "abort"` a panic ends the
+//! process, here as anywhere else: hooks that may panic need a program that unwinds, as `trellis` does.
 
 use std::{
     collections::BTreeMap,
@@ -28,36 +28,36 @@ use crate::{
     store::Snapshot,
 };
 
-/// How much may wait for a hook.
+/// The number of events that may wait for a hook.
 const MAX_WAITING_EVENTS: usize = 4096;
-/// How long a change of the program waits for a hook; one that takes longer has no objection.
+/// The time for which a change of the program waits for a hook; one that takes longer has no objection.
 pub const PATIENCE: Duration = Duration::from_secs(1);
 
-/// When and where something happened.
+/// The time and place of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moment {
     /// The session.
     pub session: SessionId,
-    /// The child of it that the moment is about; nothing for the session itself.
+    /// The child that the moment is about; `None` for the session itself.
     pub child: Option<SessionId>,
     /// The record of its journal.
     pub seq: u64,
-    /// When, in milliseconds since 1970.
+    /// The time, in milliseconds since 1970.
     pub at: u64,
-    /// The node where the session stands after it.
+    /// The node of the session after it.
     pub node: NodeId,
     /// The step that entered that node: node and step name the visit, in every process that sees something of it.
     pub entered: u64,
-    /// When the session began, in milliseconds since 1970.
+    /// The time at which the session began, in milliseconds since 1970.
     pub began: u64,
     /// The fingerprint of the program that did it.
     pub program: Arc<str>,
 }
 
-/// What a session is doing when it is taken up from its store.
+/// The status of a session when it is taken up from its store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TakenUp {
-    /// When the node was entered, in milliseconds since 1970.
+    /// The time at which the node was entered, in milliseconds since 1970.
     pub entered_at: u64,
     /// The call that is pending: its attempt, its tool, and since when.
     pub call: Option<(CallId, Arc<str>, u64)>,
@@ -67,7 +67,7 @@ pub struct TakenUp {
 /// this attempt.
 pub type CallSpans = Arc<dyn Fn(&SessionId, u64, &CallId) -> String + Send + Sync>;
 
-/// Sees what happens in sessions. Each hook has a thread of its own, and is told things in the order in which they were stored.
+/// Observes sessions. Each hook has a thread of its own, and receives events in the order in which they were stored.
 #[expect(unused_variables, reason = "a hook that does nothing")]
 pub trait Hooks: Send + Sync + 'static {
     /// A session began.
@@ -76,7 +76,7 @@ pub trait Hooks: Send + Sync + 'static {
     /// A session was taken up from its store; the moment is that of its last record.
     fn on_resume(&self, moment: &Moment, taken_up: &TakenUp) {}
 
-    /// A step was taken: something was handed in, or a node passed through. What happened in it is told after it.
+    /// A step was taken: an input was handed in, or a node passed through. The events of the step are reported after it.
     fn on_step(&self, moment: &Moment) {}
 
     /// A node was entered.
@@ -94,10 +94,10 @@ pub trait Hooks: Send + Sync + 'static {
     /// A signal was taken.
     fn on_signal(&self, moment: &Moment, signal: &SignalName) {}
 
-    /// Another program is about to be put under all sessions: fingerprints of the one that they have and of the new one.
+    /// Another program is about to replace that of all sessions: fingerprints of the present one and of the new one.
     ///
     /// # Errors
-    /// Why it must not: sessions go on with the program that they have.
+    /// The reason of the objection: sessions continue with the program that they have.
     fn on_reload(&self, from: &str, to: &str) -> Result<(), String> {
         Ok(())
     }
@@ -112,7 +112,7 @@ pub trait Hooks: Send + Sync + 'static {
     }
 }
 
-/// What a hook may be told of one moment.
+/// An event for a hook.
 #[derive(Clone, Debug)]
 pub(crate) enum HookEvent {
     Began,
@@ -121,7 +121,7 @@ pub(crate) enum HookEvent {
     Event(Event),
 }
 
-/// What a hook is to be told.
+/// A message to a hook.
 enum Told {
     Happened(Arc<[(Moment, HookEvent)]>),
     Reload {
@@ -129,7 +129,7 @@ enum Told {
         to: Arc<str>,
         answer: oneshot::Sender<Result<(), String>>,
     },
-    /// Nothing: everything before it was told.
+    /// No event: a marker that everything before it was reported.
     Flush(oneshot::Sender<()>),
 }
 
@@ -141,7 +141,7 @@ pub(crate) struct Hooked {
 }
 
 impl Hooked {
-    /// A thread for these hooks; what they are not told is added to `dropped`.
+    /// Starts a thread for these hooks; the number of events that they miss is added to `dropped`.
     pub(crate) fn new(hooks: impl Hooks, dropped: Arc<AtomicU64>) -> Self {
         let (queue, told) = sync_channel(MAX_WAITING_EVENTS);
         let (lost, call_spans) = (Arc::clone(&dropped), hooks.call_spans());
@@ -155,14 +155,14 @@ impl Hooked {
         self.call_spans.as_ref().map(|name| name(session, sight.root.began, call))
     }
 
-    /// Tells what happened, if there is room.
+    /// Reports events, if there is room in the queue.
     pub(crate) fn tell(&self, happened: &Arc<[(Moment, HookEvent)]>) {
         if self.queue.try_send(Told::Happened(Arc::clone(happened))).is_err() {
             self.dropped.fetch_add(happened.len() as u64, Ordering::Relaxed);
         }
     }
 
-    /// Waits until everything before was told, [`PATIENCE`] at most; false where that was too short.
+    /// Waits until everything before was reported, [`PATIENCE`] at most; returns false if that was too short.
     pub(crate) async fn flush(&self) -> bool {
         let flushed = async {
             let (told, heard) = oneshot::channel();
@@ -180,7 +180,7 @@ impl Hooked {
         tokio::time::timeout(PATIENCE, flushed).await.unwrap_or(false)
     }
 
-    /// Why another program must not be put under the sessions, if there is a reason. Silence is consent.
+    /// Returns the objection to a change of the sessions' program, if there is one. Silence is consent.
     pub(crate) async fn objection(&self, from: &Arc<str>, to: &Arc<str>) -> Option<String> {
         let (answer, answered) = oneshot::channel();
         self.queue.try_send(Told::Reload { from: Arc::clone(from), to: Arc::clone(to), answer }).ok()?;
@@ -200,7 +200,7 @@ fn listen(hooks: &impl Hooks, told: &Receiver<Told>, dropped: &AtomicU64) {
             }
             Told::Reload { from, to, answer } => {
                 let objection = catch_unwind(AssertUnwindSafe(|| hooks.on_reload(&from, &to)));
-                // Who asked may have gone on without an answer.
+                // The caller may have continued without an answer.
                 let _ = answer.send(objection.unwrap_or(Ok(())));
             }
             Told::Flush(told) => drop(told.send(())),
@@ -226,7 +226,7 @@ fn call(hooks: &impl Hooks, moment: &Moment, seen: &HookEvent) {
     }
 }
 
-/// How far the hooks of a session were told.
+/// The progress of reports to the hooks of a session.
 #[derive(Clone, Debug)]
 pub(crate) struct Sight {
     /// The record from which on they were not.
@@ -235,12 +235,12 @@ pub(crate) struct Sight {
     children: BTreeMap<SessionId, Seen>,
 }
 
-/// How far the hooks of one session of a tree were told.
+/// The progress of reports about one session of a tree.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     began: u64,
     entered: u64,
-    /// Whether they know how it ended.
+    /// True if its end was reported.
     is_over: bool,
 }
 
@@ -256,7 +256,7 @@ impl Sight {
         Self { next: 0, root: Seen { entered: 0, is_over: false, ..Seen::of(here) }, children: BTreeMap::new() }
     }
 
-    /// Of a session that was stored and whose next record is `next`; with what hooks are told of that.
+    /// Creates the progress for a session that was stored and whose next record is `next`; with the event for hooks about that.
     pub(crate) fn taken_up(here: &Snapshot, next: u64) -> (Self, (Moment, HookEvent)) {
         let state = &here.state;
         let children = here.children.iter().map(|(id, child)| (id.clone(), Seen::of(&child.here))).collect();
@@ -275,7 +275,7 @@ impl Sight {
         (sight, (moment, HookEvent::TakenUp(TakenUp { entered_at: here.entered_at, call })))
     }
 
-    /// What hooks are told of the records that they were not told of, in the order of the records.
+    /// Adds the events for hooks of the records that were not reported yet, in the order of the records.
     pub(crate) fn see(&mut self, session: &SessionId, records: &[Record], seen: &mut Vec<(Moment, HookEvent)>) {
         let told = records.partition_point(|record| record.seq < self.next);
         for record in &records[told..] {
@@ -302,7 +302,7 @@ impl Sight {
             match &record.entry {
                 Entry::Start { .. } => tell(HookEvent::Began),
                 Entry::Input { .. } | Entry::Result { .. } | Entry::Signal { .. } => tell(HookEvent::Step),
-                // The program or a person put it elsewhere, which is no event of a step.
+                // The program or a person moved it, which is no event of a step.
                 Entry::Reload { .. } | Entry::Move { .. } => {
                     if let Some(from) = record.from.as_ref().filter(|from| **from != record.to) {
                         tell(HookEvent::Event(Event::Left(from.clone())));
@@ -314,6 +314,7 @@ impl Sight {
                 Entry::End { ended } if !known.is_over => tell(HookEvent::Event(Event::Ended(ended.reason))),
                 Entry::End { .. } | Entry::Context { .. } | Entry::Blocked { .. } => {}
                 Entry::Approve { .. } | Entry::Policy { .. } | Entry::Late { .. } | Entry::Leave { .. } => {}
+                Entry::Dead { .. } | Entry::Settled { .. } => {}
             }
             for event in &record.events {
                 known.is_over |= matches!(event, Event::Ended(_));

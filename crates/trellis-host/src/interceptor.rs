@@ -13,7 +13,7 @@ pub enum Verdict {
     Allow,
     /// It is denied, with a reason.
     Deny(Option<String>),
-    /// It does not run: this is what became of it; [`Verdict::answer`] is short for one without `meta`.
+    /// It does not run: this is its outcome; [`Verdict::answer`] is short for one without `meta`.
     Answer {
         /// Its outcome.
         outcome: ToolOutcome,
@@ -27,7 +27,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// It does not run: this is what became of it.
+    /// Creates a verdict by which the call does not run, with its outcome.
     pub fn answer(outcome: ToolOutcome) -> Self {
         Self::Answer { outcome, meta: None }
     }
@@ -54,13 +54,13 @@ impl Intercepted<'_> {
     }
 }
 
-/// A verdict that is being thought about.
+/// A pending verdict.
 pub type Deciding<'a> = Pin<Box<dyn Future<Output = Verdict> + Send + 'a>>;
 
 /// Decides about calls. It is asked again for each attempt, and when a session is resumed. A signal that the session takes stops it, and a panic in
 /// it is an error of the call.
 ///
-/// A function from [`Intercepted`] to [`Verdict`] is an interceptor. One that asks somebody first:
+/// A function from [`Intercepted`] to [`Verdict`] is an interceptor. One that asks a person first:
 ///
 /// ```
 /// use trellis_host::{Interceptor, Verdict, interceptor::{Deciding, Intercepted}};

@@ -1,4 +1,4 @@
-//! Hosts: sessions over the engine, the journal they are made of, bindings that carry out calls, and the runner.
+//! Hosts: sessions over the engine, the journal that they consist of, bindings that carry out calls, and the runner.
 //!
 //! ```text
 //! Engine + Bindings ──▶ Sessions ──start, send, resume──▶ Turn      a client: HTTP, a window, twenty lines

@@ -59,7 +59,7 @@ pub enum RecordingError {
     },
 }
 
-/// Writes what becomes of calls, in the order in which it is known.
+/// Writes the results of calls, in the order in which they become known.
 #[derive(Clone, Debug)]
 pub struct Recorder(Arc<Tape>);
 
@@ -79,7 +79,7 @@ impl Recorder {
         let path = path.into();
         let mut options = File::options();
         options.write(true).create(true).truncate(true);
-        // What tools say is for nobody else.
+        // Output of tools is private.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         match options.open(&path) {
@@ -88,11 +88,11 @@ impl Recorder {
         }
     }
 
-    /// Takes what happens: for [`crate::Sessions::observe`]. A line that cannot be written ends the recording, not the session.
+    /// Takes an event: for [`crate::Sessions::observe`]. A line that cannot be written ends the recording, not the session.
     pub fn take(&self, happening: &SessionEvent) {
         let (_, happening) = happening.split();
         let (SessionEvent::Returned(call, result) | SessionEvent::Given(call, result)) = happening else { return };
-        // What a call made of calls came to follows from those.
+        // The outcome of a call made of calls follows from those.
         if !call.kind.is_tool() {
             return;
         }
@@ -111,10 +111,10 @@ impl Recorder {
         }
     }
 
-    /// Says whether everything was written.
+    /// Checks that everything was written.
     ///
     /// # Errors
-    /// Something was not; what stands in the file was.
+    /// A result could not be written; those in the file are complete.
     pub fn finish(&self) -> Result<(), RecordingError> {
         match &mut *self.0.file.lock().unwrap_or_else(PoisonError::into_inner) {
             Err(error) => {
@@ -125,7 +125,7 @@ impl Recorder {
     }
 }
 
-/// Answers calls with what was recorded for the same tool and arguments: in order, the last one for good.
+/// Answers calls with the recorded results of the same tool and arguments: in order, the last one for good.
 #[derive(Debug)]
 pub struct Recording {
     path: PathBuf,
@@ -173,7 +173,7 @@ impl Recording {
         Ok(Self { path, results: Mutex::new(results) })
     }
 
-    /// The same from its beginning, for another session.
+    /// Returns the recording from its beginning, for another session.
     #[must_use]
     pub fn rewound(&self) -> Self {
         let results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
@@ -199,7 +199,7 @@ impl Recording {
             *next += 1;
             return Verdict::Answer { outcome, meta };
         }
-        // What it makes of its parts, or of its child, is recorded of those.
+        // The results of its parts, or of its child, are recorded instead.
         if !call.kind.is_tool() {
             return Verdict::Allow;
         }

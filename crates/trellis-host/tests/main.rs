@@ -6,12 +6,16 @@
 mod approval;
 #[path = "main/children.rs"]
 mod children;
+#[path = "main/dead.rs"]
+mod dead;
 #[path = "main/decide.rs"]
 mod decide;
 #[path = "main/exported.rs"]
 mod exported;
 #[path = "main/functions.rs"]
 mod functions;
+#[path = "main/gated.rs"]
+mod gated;
 #[path = "main/history.rs"]
 mod history;
 #[path = "main/hooks.rs"]
@@ -61,6 +65,8 @@ mod tools;
 mod troubled;
 #[path = "main/two_runs.rs"]
 mod two_runs;
+#[path = "main/typed.rs"]
+mod typed;
 #[path = "main/values.rs"]
 mod values;
 #[path = "main/veil.rs"]

@@ -6,7 +6,7 @@ use trellis_project::{Edit, Live, LoadError, Status, Version, Waited, Watch, Wat
 
 use super::{Assembled, Assembly};
 
-/// A graph on disk, how it is run, and what is saved to it.
+/// A graph on disk, the terms on which it runs, and its saves.
 ///
 /// ```no_run
 /// use trellis_host::assembly::{Assembly, LiveGraph};
@@ -36,11 +36,11 @@ pub struct LiveGraph {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Reload {
-    /// The edit, with the version that it came to.
+    /// The edit, with the resulting version.
     pub edit: Edit,
-    /// The version as it is assembled here; nothing where the graph is gone.
+    /// The version as it is assembled here; `None` if the graph is gone.
     pub assembled: Option<Assembled>,
-    /// The time at which the version was loaded that goes on if this one cannot be run.
+    /// The time at which the version was loaded that stays in use if this one cannot be run.
     pub since: SystemTime,
 }
 
@@ -54,7 +54,7 @@ impl LiveGraph {
         Self::watched(path.as_ref(), watch, assembly)
     }
 
-    /// The same without the system's help: files are looked at twice a second, which folders of networks and virtual machines need.
+    /// Opens a graph without the system's events: files are looked at twice a second, which folders of networks and virtual machines need.
     ///
     /// # Errors
     /// There is no graph.
@@ -63,7 +63,7 @@ impl LiveGraph {
         Self::watched(path.as_ref(), watch, assembly)
     }
 
-    /// The watch is there before the files are read: what is saved in between is seen.
+    /// The watch is created before the files are read: it sees a save in between.
     fn watched(path: &Path, watch: Watch, assembly: Assembly) -> Result<Self, LoadError> {
         let live = Live::open(path)?;
         Ok(Self { watch, live, assembly, taken: SystemTime::now() })

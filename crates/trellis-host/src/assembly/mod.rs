@@ -5,7 +5,7 @@
 //!            └─ each save, a new program ──┘                          └─ StoreSettings: sealed, redacted
 //! ```
 //!
-//! A program, a server and an editor take the same path: they differ in their [`Policy`], their functions and what they show.
+//! A program, a server and an editor take the same path: they differ in their [`Policy`], their functions and their output.
 //!
 //! **Invariant:** a program is handed on only if this host can run it.
 
@@ -28,7 +28,7 @@ pub use self::live_graph::{LiveGraph, Reload};
 pub use self::observers::Observers;
 pub use self::store_settings::{OpenStore, StoreSettings};
 use crate::{
-    Bindings, Policy, Sessions, Unbound,
+    Bindings, Policy, Secrets, Sessions, Unbound,
     binding::{Host, check_bindings},
     sessions::UnknownFunctions,
 };
@@ -69,7 +69,7 @@ pub struct Runnable {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Assembled {
-    /// The findings of this host about the graph, beside those of the compiler, in the severities that its files ask for.
+    /// The findings of this host about the graph, beside those of the compiler, with the severities that its files set.
     pub findings: Vec<Diagnostic>,
     /// The graph, if it can be run here.
     pub runnable: Result<Runnable, NotRunnable>,
@@ -97,43 +97,48 @@ impl Default for Assembly {
 }
 
 impl Assembly {
-    /// Runs graphs with what their files bind, and asks the client for everything else.
+    /// Creates an assembly that runs graphs with the bindings of their files, and asks the client for all other results.
     pub fn new() -> Self {
         Self { host: Host::new(), policy: Policy::new(), max_input: None, asks_nobody: false, register: Arc::new(|bindings| bindings) }
     }
 
-    /// The same, with what bindings share.
+    /// Sets the host, whose resources bindings share.
     #[must_use]
     pub fn host(self, host: Host) -> Self {
         Self { host, ..self }
     }
 
-    /// The same, with what sessions may do by themselves. It also decides how grave a tool is that nothing carries out: nothing at all where a client
-    /// does ([`Unbound::Elsewhere`]), a warning where a person types its result in, else an error.
+    /// Returns the secrets that bindings are filled with.
+    pub fn secrets(&self) -> &Secrets {
+        &self.host.secrets
+    }
+
+    /// Sets the calls that sessions may make without approval. It also decides the severity of a tool without a binding: none where a client carries
+    /// it out ([`Unbound::Elsewhere`]), a warning where a person types its result in, else an error.
     #[must_use]
     pub fn policy(self, policy: Policy) -> Self {
         Self { policy, ..self }
     }
 
-    /// The same, with a bound in bytes for one input; else it is the graph's `limits.input`.
+    /// Sets a bound in bytes for one input; the default is the graph's `limits.input`.
     #[must_use]
     pub fn max_input(self, bytes: Option<u64>) -> Self {
         Self { max_input: bytes, ..self }
     }
 
-    /// The same; where nobody can be asked anything, a graph is refused that asks a predicate of its host.
+    /// Sets whether the host can ask nobody: then a graph is refused that asks a predicate of its host.
     #[must_use]
     pub fn asks_nobody(self, asks_nobody: bool) -> Self {
         Self { asks_nobody, ..self }
     }
 
-    /// The same, with functions of the embedder: `register` adds them to the bindings of each program.
+    /// Adds functions of the embedder: `register` adds them to the bindings of each program.
     #[must_use]
     pub fn functions(self, register: impl Fn(Bindings) -> Bindings + Send + Sync + 'static) -> Self {
         Self { register: Arc::new(register), ..self }
     }
 
-    /// Makes a graph ready whose relative paths begin at `folder`; `program` is there if it compiles.
+    /// Makes a graph ready whose relative paths begin at `folder`; `program` is present if it compiles.
     pub fn assemble(&self, program: Option<&Arc<Program>>, documents: &[Arc<Document>], folder: &Path) -> Assembled {
         let mut findings = check_bindings(documents);
         let Some(program) = program else {
@@ -166,7 +171,7 @@ impl Assembly {
         Ok(Runnable { engine, bindings, host: self.host.clone() })
     }
 
-    /// Sessions of a graph, kept in a store if there is one.
+    /// Returns the sessions of a graph, stored if there is a store.
     ///
     /// # Errors
     /// A function is registered that the graph does not call.

@@ -33,7 +33,7 @@ impl Observers {
         Self(Arc::new(ObserverSet { graph: graph.to_owned(), ..ObserverSet::default() }))
     }
 
-    /// The same, with metrics.
+    /// Adds metrics.
     #[cfg(feature = "metrics")]
     #[must_use]
     pub fn with_metrics(self, metrics: Metrics) -> Self {
@@ -51,7 +51,7 @@ impl Observers {
         self.0.metrics.as_ref()
     }
 
-    /// The same sessions, observed; with warnings about settings of the environment that do not count.
+    /// Returns the sessions, observed; with warnings about settings of the environment that are ignored.
     pub fn over(&self, sessions: Sessions) -> (Sessions, Vec<String>) {
         #[cfg(feature = "metrics")]
         let sessions = match &self.0.metrics {
@@ -72,7 +72,7 @@ impl Observers {
         (sessions, Vec::new())
     }
 
-    /// The same store, observed.
+    /// Returns the store, observed.
     pub fn kept(&self, kept: OpenStore) -> OpenStore {
         #[cfg(feature = "metrics")]
         if let Some(metrics) = &self.0.metrics {
@@ -81,7 +81,7 @@ impl Observers {
         kept
     }
 
-    /// Waits for what is still to be sent, for `patience` at most, and says what was not. The sessions must be gone.
+    /// Waits until everything is sent, for `patience` at most, and describes the rest. The sessions must be gone.
     pub fn finish(&self, patience: Duration) -> Option<String> {
         let until = Instant::now() + patience;
         let left = || until.saturating_duration_since(Instant::now());

@@ -1,4 +1,4 @@
-//! The place where the sessions of a graph are kept, from what a person or the environment says.
+//! The store of a graph's sessions, from the settings of a person or the environment.
 
 use std::{
     fs,
@@ -12,11 +12,11 @@ use crate::store::{self, MemoryStore, Redacted, SessionStore, StoreError};
 #[cfg(feature = "encryption")]
 use crate::store::{Keys, Sealed};
 
-/// The store where nothing else is said, below the folder of the graph.
+/// The default store, below the folder of the graph.
 const FOLDER: &str = ".trellis";
 const FILE: &str = "sessions.db";
 
-/// The store that is meant, how it is sealed and redacted, and the name that a graph has there.
+/// The address of the store, its sealing and redaction, and the name that a graph has there.
 ///
 /// ```
 /// use std::path::Path;
@@ -47,8 +47,8 @@ pub struct OpenStore {
 }
 
 impl StoreSettings {
-    /// The store of the graph at `path`: `.trellis/sessions.db` in its folder, where no other address is given. What its files redact is not stored,
-    /// and its name is what its project file calls it, else that of its folder or file.
+    /// Returns the store of the graph at `path`: by default `.trellis/sessions.db` in its folder. Values that its files redact are not stored, and
+    /// its name is that of its project file, else that of its folder or file.
     pub fn of(path: &Path, documents: &[Arc<Document>]) -> Self {
         let folder = if path.is_file() { path.parent().unwrap_or(Path::new("")) } else { path };
         Self {
@@ -60,7 +60,7 @@ impl StoreSettings {
         }
     }
 
-    /// The store with an address, whatever graphs there are.
+    /// Returns the store with an address, independent of any graph.
     pub fn at(address: impl Into<String>) -> Self {
         Self { address: address.into(), graph: "".into(), is_default: false, key_file: None, redact: Vec::new() }
     }
@@ -71,7 +71,7 @@ impl StoreSettings {
         is_there.then(|| Self { address: usual(folder), graph: "".into(), is_default: true, key_file: None, redact: Vec::new() })
     }
 
-    /// The same with another address, if there is one: `memory`, `files:FOLDER`, `sqlite:FILE`, `redis://HOST` or `postgres://HOST`.
+    /// Sets another address, if there is one: `memory`, `files:FOLDER`, `sqlite:FILE`, `redis://HOST` or `postgres://HOST`.
     #[must_use]
     pub fn address_or_default(self, address: Option<String>) -> Self {
         match address {
@@ -80,13 +80,13 @@ impl StoreSettings {
         }
     }
 
-    /// The same, sealed with the first key of a file; every key of the file opens.
+    /// Seals with the first key of a file; every key of the file opens.
     #[must_use]
     pub fn key_file_maybe(self, key_file: Option<PathBuf>) -> Self {
         Self { key_file, ..self }
     }
 
-    /// The same, for one who takes recorded steps again: what was redacted reads as the marks that stand for it.
+    /// Returns redacted values as their marks, for a caller that replays recorded steps.
     #[must_use]
     pub fn with_marks(self) -> Self {
         Self { redact: Vec::new(), ..self }
@@ -107,12 +107,12 @@ impl StoreSettings {
         self.key_file.as_deref()
     }
 
-    /// Returns whether nobody gave an address.
+    /// Returns whether the address is the default.
     pub fn is_default(&self) -> bool {
         self.is_default
     }
 
-    /// Returns whether what is put there is there in another run.
+    /// Returns whether the store outlives this run.
     pub fn lasts(&self) -> bool {
         self.address != "memory"
     }
@@ -130,8 +130,8 @@ impl StoreSettings {
         self.wrapped(store::open(&self.address).await?)
     }
 
-    /// Opens the store for somebody who looks at sessions that are there, or moves them: nothing is made. Where nobody gave an address, and nothing
-    /// was ever kept, there is an empty one.
+    /// Opens the store for a caller that looks at existing sessions, or moves them: nothing is created. If the address is the default and nothing
+    /// was ever stored there, the store is empty.
     ///
     /// # Errors
     /// The store with the given address is not there, or it cannot be read.
@@ -142,7 +142,7 @@ impl StoreSettings {
         self.wrapped(store::open_existing(&self.address).await?)
     }
 
-    /// The store itself, whose texts are sealed, with its keys: for one who exchanges them. Nothing, where nothing was ever kept.
+    /// Opens the store itself, whose texts are sealed, with its keys: for a caller that exchanges them. `None` if nothing was ever stored.
     ///
     /// # Errors
     /// It cannot be opened, or there is no key file.
@@ -157,12 +157,12 @@ impl StoreSettings {
         Ok(Some((store::open_existing(&self.address).await?, keys)))
     }
 
-    /// Weaknesses of the server's settings, by which it could lose what it acknowledged. A server that does not answer is no matter of this.
+    /// Returns weaknesses of the server's settings, by which it could lose acknowledged records. A server that does not respond has none here.
     pub async fn weaknesses(&self) -> Vec<String> {
         store::weaknesses(&self.address).await.unwrap_or_default()
     }
 
-    /// A store, sealed and without what is not stored.
+    /// Wraps a store: sealed, and without values that are not stored.
     fn wrapped(&self, mut store: Arc<dyn SessionStore>) -> Result<OpenStore, StoreError> {
         #[cfg(feature = "encryption")]
         if let Some(keys) = self.keys()? {
@@ -184,7 +184,7 @@ impl StoreSettings {
         self.key_file.as_deref().map(Keys::read).transpose()
     }
 
-    /// Returns whether nobody gave an address, and the usual store was never made.
+    /// Returns whether the address is the default, and the default store was never created.
     fn is_untouched(&self) -> bool {
         self.is_default && self.address.strip_prefix("sqlite:").is_some_and(|file| !Path::new(file).exists())
     }

@@ -21,7 +21,7 @@ use super::{
     kind::{Carrier, Site},
 };
 
-/// Time that a file has where nobody says another (9.5).
+/// The default timeout of a file (9.5).
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Steps that a file may take: it works through lists, where a template of a node prints a text.

@@ -20,16 +20,16 @@ pub(super) struct ConfigReader<'s> {
     pub(super) config: &'s Mapping,
     pub(super) spans: &'s BTreeMap<String, Span>,
     pub(super) shapes: &'s BTreeMap<String, Spanned<Shape>>,
-    /// The path of the mapping in the file, which the paths in `spans` begin with: `servers.files`; empty for a binding.
+    /// The path of the mapping in the file, the prefix of the paths in `spans`: `servers.files`; empty for a binding.
     pub(super) prefix: &'s str,
-    /// The place of what no span is known of.
+    /// The place of parts without a span.
     pub(super) around: Span,
     pub(super) path: &'s FilePath,
     pub(super) found: Vec<Diagnostic>,
 }
 
 impl<'s> ConfigReader<'s> {
-    /// A reader of a mapping at a path of a project file; `around` is the place of what no span is known of.
+    /// Creates a reader of a mapping at a path of a project file; `around` is the place of parts without a span.
     pub(super) fn new(config: &'s HostConfig, mapping: &'s Mapping, prefix: &'s str, around: Span) -> Self {
         let HostConfig { spans, shapes, path, .. } = config;
         Self { config: mapping, spans, shapes, prefix, around, path, found: Vec::new() }
@@ -79,7 +79,7 @@ impl<'s> ConfigReader<'s> {
         }
     }
 
-    /// The shape at a path: what is filled in when a call is made.
+    /// Returns the shape at a path, whose holes are filled when a call is made.
     pub(super) fn shape(&self, place: &str) -> Option<&Spanned<Shape>> {
         self.shapes.get(place)
     }
@@ -134,12 +134,12 @@ fn listed(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// A key that is there has a value: null is none.
+/// Reads the value of a present key: null is none.
 pub(super) fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }
 
-/// Returns the words for what serde expects.
+/// Returns our words for the kind that serde expects.
 fn wanted_words(wanted: &str) -> &str {
     match wanted {
         "a sequence" => "a list of texts",
@@ -153,7 +153,7 @@ fn wanted_words(wanted: &str) -> &str {
     }
 }
 
-/// Returns the words for what serde met instead.
+/// Returns our words for the kind that serde met instead.
 fn met_words(met: &str) -> &str {
     match met.split(' ').next() {
         Some("string") => "a text",
@@ -168,7 +168,7 @@ fn met_words(met: &str) -> &str {
     }
 }
 
-/// A value of the environment: text, and what YAML makes of an unquoted number or truth.
+/// A value of the environment: text, or the YAML form of an unquoted number or truth.
 pub(super) struct Plain(pub(super) String);
 
 impl<'de> Deserialize<'de> for Plain {

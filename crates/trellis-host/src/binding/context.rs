@@ -1,4 +1,4 @@
-//! The facts that the one who carries a call out gets to know of it, and can say and hear meanwhile.
+//! The context of a call for its executor: facts about it, its progress, and its cancellation.
 
 use std::{
     fmt,
@@ -18,12 +18,12 @@ use trellis_core::{
 /// Takes lines about progress, from any thread.
 pub(crate) type Report = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// A piece of the text that a model writes, told while it writes. Pieces are told and never stored.
+/// A piece of the text that a model writes, reported during the call. Pieces are never stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delta {
     /// The text that comes next.
     pub text: Arc<str>,
-    /// True if it takes back what was told of this call before: another provider speaks.
+    /// True if it revokes the earlier pieces of this call: another provider answers.
     pub is_reset: bool,
 }
 
@@ -35,7 +35,7 @@ pub(crate) type Watch = Arc<dyn Fn(Delta) + Send + Sync>;
 pub struct Cancel(Arc<(AtomicBool, Notify)>);
 
 impl Cancel {
-    /// Nobody has asked yet.
+    /// Creates a flag that is not set.
     pub fn new() -> Self {
         Self::default()
     }
@@ -46,12 +46,12 @@ impl Cancel {
         self.0.1.notify_waiters();
     }
 
-    /// Returns whether somebody asked.
+    /// Returns whether it was set.
     pub fn is_cancelled(&self) -> bool {
         self.0.0.load(Ordering::Acquire)
     }
 
-    /// Waits until somebody asks. It may be dropped.
+    /// Waits until it is set. It may be dropped.
     pub async fn cancelled(&self) {
         let mut asked = std::pin::pin!(self.0.1.notified());
         // From here on no notice is missed.
@@ -89,19 +89,19 @@ impl Caller {
         Self { session, graph, context, cancel, report, watch: None, traceparent: None, depth: 0 }
     }
 
-    /// The same, of a session with this context: what of it nobody may see is masked in what the tool says.
+    /// Sets the context of the session: its hidden values are masked in the output of the tool.
     #[must_use]
     pub fn within(self, context: Context) -> Self {
         Self { context, ..self }
     }
 
-    /// The same, for one who watches a model's text while it is written.
+    /// Adds a watcher of a model's text during the call.
     #[must_use]
     pub fn watched(self, watch: impl Fn(Delta) + Send + Sync + 'static) -> Self {
         Self { watch: Some(Arc::new(watch)), ..self }
     }
 
-    /// The same for a call whose span has this name, a W3C `traceparent`.
+    /// Sets the name of the call's span, a W3C `traceparent`.
     #[must_use]
     pub fn traced(self, traceparent: Option<String>) -> Self {
         Self { traceparent: traceparent.map(Into::into), ..self }
@@ -116,7 +116,7 @@ impl Caller {
         &self.context
     }
 
-    /// The same for a call that one of its calls makes; its progress is masked as that of the call around it.
+    /// Returns the context of a call that this one makes; its progress is masked like that of the outer call.
     pub(super) fn nested(&self, report: Report) -> Self {
         Self { report, depth: self.depth.saturating_add(1), ..self.clone() }
     }
@@ -163,11 +163,11 @@ pub struct CallContext {
     pub node: NodeId,
     /// The attempt: each has an id of its own.
     pub call: CallId,
-    /// The same for all attempts of one call, also after a crash: what was done under a key need not be done again (language 7.8).
+    /// The same for all attempts of one call, also after a crash: an effect under a key need not be repeated (language 7.8).
     pub idempotency_key: IdempotencyKey,
     /// The number of the attempt, from 1.
     pub attempt: u32,
-    /// The name of the call's span, a W3C `traceparent`, where somebody makes spans that others can continue.
+    /// The name of the call's span, a W3C `traceparent`, if there is an observer whose spans others can continue.
     pub traceparent: Option<Arc<str>>,
     cancel: Cancel,
     report: Report,
@@ -190,8 +190,8 @@ impl CallContext {
         }
     }
 
-    /// Returns the flag that says whether, and when, the call is to stop: its time was up, or a signal took the session elsewhere. A function on a
-    /// thread of its own is not stopped otherwise.
+    /// Returns the flag that asks the call to stop: its time was up, or a signal took the session elsewhere. A function on a thread of its
+    /// own is not stopped otherwise.
     pub fn cancel(&self) -> &Cancel {
         &self.cancel
     }
@@ -200,19 +200,19 @@ impl CallContext {
         &*self.report
     }
 
-    /// Returns whether somebody watches the text that a model writes.
+    /// Returns whether there is a watcher of the text that a model writes.
     pub fn is_watched(&self) -> bool {
         self.watch.is_some()
     }
 
-    /// Tells a piece of text. Secrets in it are not masked here: a secret may be cut in two.
+    /// Reports a piece of text. Secrets in it are not masked here: a secret may be cut in two.
     pub fn delta(&self, delta: Delta) {
         if let Some(watch) = &self.watch {
             watch(delta);
         }
     }
 
-    /// Says something about the progress: one line.
+    /// Reports progress: one line.
     pub fn progress(&self, line: &str) {
         (self.report)(line);
     }

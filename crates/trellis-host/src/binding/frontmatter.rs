@@ -2,7 +2,7 @@
 
 use gray_matter::{Matter, ParsedEntity, Pod, engine::Engine};
 
-/// Leaves the frontmatter to whoever reads it.
+/// Leaves the frontmatter unread.
 struct Untouched;
 
 impl Engine for Untouched {
@@ -16,7 +16,7 @@ impl Engine for Untouched {
 pub(super) fn split(text: &str) -> (String, String) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text.lines().map(str::trim_end);
-    // What is never closed is text.
+    // Frontmatter without an end is text.
     let has_matter = lines.next() == Some("---") && lines.any(|line| line == "---");
     let parsed: Option<ParsedEntity> = if has_matter { Matter::<Untouched>::new().parse(text).ok() } else { None };
     parsed.map_or_else(|| (String::new(), text.to_owned()), |parsed| (parsed.matter, parsed.content))

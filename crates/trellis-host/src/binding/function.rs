@@ -41,7 +41,7 @@ impl Function {
 }
 
 impl Binding for Function {
-    /// Runs it until it returns, its time is up, or it is asked to stop. A blocking function is only asked: its thread goes on until it returns.
+    /// Runs it until it returns, its time is up, or it is asked to stop. A blocking function is only asked: its thread continues until it returns.
     fn run<'a>(&'a self, mut job: Job<'a>) -> Pending<'a, Answer> {
         Box::pin(async move {
             let (args, context) = (std::mem::take(&mut job.args), job.context.clone());
@@ -79,7 +79,7 @@ struct FunctionConfig {
     function: Option<FunctionName>,
 }
 
-/// The name of a registered function; nothing for the tool's own, `{}`.
+/// The name of a registered function; `None` for the tool's own, `{}`.
 struct FunctionName(Option<String>);
 
 impl<'de> Deserialize<'de> for FunctionName {

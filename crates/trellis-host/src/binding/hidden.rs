@@ -1,4 +1,4 @@
-//! Values of a context that nobody may see in what a tool says: those that `redact` names, and answers to `input_type: secret`.
+//! Hidden values of a context, which the output of a tool may not show: those that `redact` names, and answers to `input_type: secret`.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use trellis_core::{
     syntax::{document::Content, node::InputType},
 };
 
-/// The context paths whose values nobody may see: those that `redact` names, and where answers to `input_type: secret` are saved.
+/// Returns the context paths of hidden values: those that `redact` names, and those that answers to `input_type: secret` are saved to.
 pub(super) fn hidden_by(program: &Program) -> Vec<KeyPath> {
     let typed = program.documents().iter().flat_map(|document| {
         let nodes = match &document.content {

@@ -16,7 +16,7 @@ use crate::{Secrets, environment::Environment, journal::Clock};
 
 /// Something that bindings of one kind share: connections, indexes, buckets.
 pub trait Resource: Any + Send + Sync {
-    /// Closes what is open, in good order; the host is about to end.
+    /// Closes open resources in good order; the host is about to end.
     fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(std::future::ready(()))
     }
@@ -24,8 +24,8 @@ pub trait Resource: Any + Send + Sync {
 
 type Resources = HashMap<TypeId, (Arc<dyn Any + Send + Sync>, Arc<dyn Resource>)>;
 
-/// Things that bindings share: the secrets, and whatever stays open between calls. Clones share the same things, so a host makes one and hands it to
-/// every [`super::Bindings::new`].
+/// Resources that bindings share: the secrets, and resources that stay open between calls. Clones share the same resources, so a host makes one and
+/// hands it to every [`super::Bindings::new`].
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct Host {
@@ -47,25 +47,26 @@ impl Host {
         Self::default()
     }
 
-    /// The same with secrets.
+    /// Sets the secrets.
     #[must_use]
     pub fn secrets(self, secrets: Secrets) -> Self {
         Self { secrets, ..self }
     }
 
-    /// The same with other variables than those of the process.
+    /// Sets other variables than those of the process.
     #[must_use]
     pub fn environment(self, environment: Environment) -> Self {
         Self { environment, ..self }
     }
 
-    /// The same with another clock.
+    /// Sets another clock.
     #[must_use]
     pub fn clock(self, clock: Clock) -> Self {
         Self { clock, ..self }
     }
 
-    /// The one `T` of this host, made when it is first asked for: a kind of binding keeps what its bindings share in a type of its own.
+    /// Returns the one `T` of this host, created at the first request: a kind of binding stores the resources that its bindings share in a
+    /// type of its own.
     pub fn shared<T: Resource + Default>(&self) -> Arc<T> {
         let mut resources = self.resources.lock().unwrap_or_else(PoisonError::into_inner);
         let (one, _) = resources.entry(TypeId::of::<T>()).or_insert_with(|| {
@@ -75,8 +76,8 @@ impl Host {
         Arc::clone(one).downcast().unwrap_or_else(|_| unreachable!("it lies under its own type"))
     }
 
-    /// Closes what is open between calls: servers that were started here are ended, kindly, then by force. Call it when nothing is to be called any
-    /// more; a host that is only dropped leaves its servers no time.
+    /// Closes resources that stay open between calls: servers that were started here are ended, kindly, then by force. Call it after the last call;
+    /// a host that is only dropped leaves its servers no time.
     pub async fn close(&self) {
         let open: Vec<Arc<dyn Resource>> = {
             let resources = self.resources.lock().unwrap_or_else(PoisonError::into_inner);

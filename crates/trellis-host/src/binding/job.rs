@@ -1,4 +1,4 @@
-//! One attempt of a call, as the one who carries it out gets it.
+//! One attempt of a call, for its executor.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -18,23 +18,23 @@ use crate::secrets::Mask;
 /// Calls that one call may make, one within the other.
 const MAX_NESTED: u8 = 4;
 
-/// An attempt of a call: its arguments with secrets filled in, its bounds, and who asks.
+/// An attempt of a call: its arguments with secrets filled in, its bounds, and its caller.
 #[non_exhaustive]
 pub struct Job<'c> {
-    /// The call as it is kept: places of secrets are empty.
+    /// The call as it is stored: places of secrets are empty.
     pub call: &'c PendingCall,
     /// The arguments, with secrets in place.
     pub args: Mapping,
     /// Time that the attempt may take, counted from its start.
     pub timeout: Option<Duration>,
-    /// The one who asks, whether the call is to stop, and where progress goes.
+    /// The caller, the flag to stop the call, and the receiver of progress.
     pub context: CallContext,
     /// The tools that a model is offered, as the program has them now (world 9.19).
     pub offered: Vec<Offered>,
     /// The schema that a success has to fit; of the call, else of its tool.
     pub returns: Option<Value>,
     pub(super) bounds: Bounds,
-    /// Everything nobody may see of the tool's output.
+    /// Masks every hidden value in the tool's output.
     pub(super) mask: Mask,
     pub(super) peers: Option<Peers<'c>>,
 }
@@ -98,10 +98,19 @@ pub(super) fn made_from<'p>(program: &'p Program, call: &PendingCall) -> Option<
     None
 }
 
-/// Takes what a running tool says about its progress, line by line, without its line break and with secrets left out.
+/// Returns the error of a success that violates the current `returns` of the call.
+#[cfg(feature = "history")]
+pub(crate) fn breaks_returns(program: &Program, call: &PendingCall, value: &Value) -> Option<ToolError> {
+    let schema = made_from(program, call)?.returns.iter().find(|schema| !schema.fits(value))?;
+    let breaches: Vec<_> = schema.breaches(value).iter().map(|breach| breach.about("")).collect();
+    let message = format!("the result breaks `returns`: {}", breaches.join("; "));
+    Some(ToolError { kind: ToolErrorKind::Schema, ..ToolError::new(message) })
+}
+
+/// Takes the progress of a running tool, line by line, without its line break and with secrets left out.
 pub type Progress<'c> = &'c (dyn Fn(&str) + Send + Sync);
 
-/// Bytes that are taken of what one run of a tool prints.
+/// Bytes of output that are accepted from one run of a tool.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub(super) output: u64,
@@ -213,7 +222,7 @@ pub(super) fn stopped(tool: &str) -> ToolError {
     ToolError::new(format!("`{tool}` was stopped"))
 }
 
-/// Waits for a timeout and says how long it was; for ever where there is none.
+/// Waits for a timeout and returns its length; for ever if there is none.
 pub(super) async fn after(timeout: Option<Duration>) -> Duration {
     match timeout {
         Some(timeout) => {

@@ -12,7 +12,7 @@ use super::{Host, Job, config::ConfigReader, limits::Entrance};
 /// A future that a [`Binding`] gives.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// One way to carry out the calls of a tool: a process, a function, a service.
+/// One kind of execution for the calls of a tool: a process, a function, a service.
 ///
 /// ```
 /// use trellis_core::Value;
@@ -39,7 +39,7 @@ pub trait Binding: fmt::Debug + Send + Sync {
     /// can end in good order.
     fn run<'a>(&'a self, job: Job<'a>) -> Pending<'a, Answer>;
 
-    /// Time that a call may take where neither the call nor its tool says (9.5).
+    /// Returns the default timeout of a call, if neither the call nor its tool has one (9.5).
     fn timeout(&self) -> Option<Duration> {
         None
     }
@@ -59,8 +59,8 @@ pub trait Binding: fmt::Debug + Send + Sync {
         Box::pin(std::future::ready(Vec::new()))
     }
 
-    /// The JSON Schema that the other side holds arguments to, asked after [`Binding::reach`]; `None` where it says nothing, or where its arguments
-    /// are not those of the call.
+    /// Returns the JSON Schema by which the other side checks arguments, after [`Binding::reach`]; `None` if it has none, or if its arguments are
+    /// not those of the call.
     fn takes(&self) -> Pending<'_, Option<Value>> {
         Box::pin(std::future::ready(None))
     }
@@ -77,7 +77,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The same with facts about the attempt.
+    /// Adds facts about the attempt.
     #[must_use]
     pub fn with_meta(self, meta: Option<Value>) -> Self {
         Self { meta, ..self }
@@ -103,17 +103,17 @@ pub struct Obstacle {
     pub message: String,
     /// The remedy.
     pub help: Option<String>,
-    /// The server, host or provider that it is about, where other bindings may call it too: the same message about it is told once.
+    /// The server, host or provider that it is about, where other bindings may call it too: the same message about it is reported once.
     pub peer: Option<Arc<str>>,
 }
 
 impl Obstacle {
-    /// An obstacle that keeps every call from success.
+    /// Creates an obstacle that prevents every success.
     pub fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
         Self { place: place.into(), code: Code::UnboundTool, severity: Severity::Error, message: message.into(), help: None, peer: None }
     }
 
-    /// The same with advice.
+    /// Adds advice.
     #[must_use]
     pub fn help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }
@@ -127,7 +127,7 @@ impl Obstacle {
         Some(Self { severity: Severity::Warning, ..found.help("set it to a URL of `https:`").about(&host) })
     }
 
-    /// The same about a server, host or provider.
+    /// Names the server, host or provider that it is about.
     #[must_use]
     pub fn about(self, peer: &str) -> Self {
         Self { peer: Some(peer.into()), ..self }
@@ -147,16 +147,16 @@ pub(super) async fn within_reach<T>(peer: &str, work: impl Future<Output = Resul
     tokio::time::timeout(REACH, work).await.unwrap_or_else(|_| Err(late()))
 }
 
-/// The place of a binding in its project, and what the host shares among bindings.
+/// The place of a binding in its project, and the host's shared resources.
 pub(super) struct Site<'s> {
     pub(super) tool: &'s str,
     /// The folder of the project file, absolute: relative paths start there.
     pub(super) folder: &'s Path,
     /// The root of its graph in the program, empty for the outermost.
     pub(super) root: &'s str,
-    /// Its keys, with what is filled in when they are used.
+    /// Its keys, with the holes that are filled when they are used.
     pub(super) config: &'s HostConfig,
-    /// The files of the program, which say what bindings refer to.
+    /// The files of the program, to which bindings refer.
     pub(super) documents: &'s [Arc<Document>],
     /// The graph that the binding belongs to, where there is a program.
     pub(super) graph: Option<&'s Graph>,
@@ -165,13 +165,13 @@ pub(super) struct Site<'s> {
 
 /// A kind of binding.
 pub(super) struct Kind {
-    /// The key that says that a binding is of this kind.
+    /// The key of a binding of this kind.
     pub(super) key: &'static str,
-    /// Reads its keys; nothing where a mistake was reported.
+    /// Reads its keys; `None` if a mistake was reported.
     pub(super) read: fn(&mut ConfigReader<'_>, &Site<'_>) -> Option<Carrier>,
 }
 
-/// The one who carries out the calls of a bound tool.
+/// The executor of the calls of a bound tool.
 #[derive(Clone, Debug)]
 pub(super) enum Carrier {
     /// The binding itself, and where its calls wait for the turn of their server.

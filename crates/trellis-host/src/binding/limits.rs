@@ -2,7 +2,7 @@
 //! (world 9.3, 11.6).
 //!
 //! A call enters the turnstile of its tool before it begins, then that of its server, in the order of coming; its timeout does not count meanwhile.
-//! Turnstiles belong to the process, so that an edit of the graph lets nobody in before their turn.
+//! Turnstiles belong to the process, so that an edit of the graph lets no call in before its turn.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -24,10 +24,10 @@ use super::{
     job::span,
 };
 
-/// The longest wait that a tool may ask for, where nobody says another.
+/// The default bound of the wait that a tool may ask for.
 const MAX_WAIT: Duration = Duration::from_secs(60);
 
-/// Calls that a rate may let in within its time: so many moments are remembered.
+/// Calls that a rate may let in within its time, whose times are stored.
 const MAX_RATE: u64 = 1_000_000;
 
 /// Bounds of the calls of one tool or server.
@@ -72,11 +72,11 @@ struct RateKeys {
 }
 
 impl CallLimits {
-    /// The limits of a binding, which stand beside its other keys.
+    /// Reads the limits of a binding, which are beside its other keys.
     pub(super) fn read(reader: &mut ConfigReader<'_>) -> Self {
         let limits = Self::read_turns(reader);
         let WaitKeys { max_wait } = reader.read(|_, value| Some(duration::help(value)));
-        // It may stand in `http` as well (9.10), whose reader reports its mistakes.
+        // It may also be in `http` (9.10), whose reader reports its mistakes.
         let within = reader.config.get("http").and_then(|http| http.get("max_wait")?.as_str()).and_then(duration::parse);
         Self { max_wait: max_wait.map(|wait| wait.0).or(within).unwrap_or(MAX_WAIT), ..limits }
     }
@@ -130,7 +130,7 @@ pub(super) struct Turnstiles(Mutex<BTreeMap<String, Arc<Turnstile>>>);
 impl Resource for Turnstiles {}
 
 impl Turnstiles {
-    /// The turnstile of this name, with these limits from now on; `None` if nobody ever waits.
+    /// Returns the turnstile of this name, with these limits from now on; `None` if no call ever waits.
     pub(super) fn get(&self, name: String, limits: CallLimits) -> Option<Entrance> {
         limits.holds().then(|| {
             let mut turnstiles = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -148,7 +148,7 @@ pub(super) struct Entrance {
 
 #[derive(Debug, Default)]
 struct Turnstile {
-    /// The queue: who comes first is let in first.
+    /// The queue: first come, first served.
     order: tokio::sync::Mutex<()>,
     crowd: Mutex<Crowd>,
     freed: Notify,
@@ -263,7 +263,7 @@ mod tests {
             });
             let others: Vec<_> = others.collect();
             tokio::task::yield_now().await;
-            // Whoever goes away while waiting leaves the others their turn.
+            // A call that is dropped while waiting leaves the others their turn.
             others[1].abort();
             assert!(order.lock().unwrap().is_empty());
             // A reload takes the same turnstile.

@@ -1,7 +1,7 @@
 //! Bindings: how this host carries out calls (language C.4).
 //!
-//! `bindings:` of `trellis.yaml` say it for processes; an embedder registers functions by name. Only what is bound here ever runs. A call enters, a
-//! [`ToolResult`] comes out; what goes wrong on the way is an error result, never an error of the host.
+//! `bindings:` of `trellis.yaml` declare it for processes; an embedder registers functions by name. Only bound tools ever run. A call enters, a
+//! [`ToolResult`] comes out; a failure is an error result, never an error of the host.
 //!
 //! **Invariant:** the value of a secret that was filled into a call is in no message, no progress and no result of it (world 9.9).
 
@@ -57,6 +57,8 @@ use trellis_core::{
     state::{CallKind, PendingCall},
 };
 
+#[cfg(feature = "history")]
+pub(crate) use self::job::breaks_returns;
 #[cfg(feature = "mcp")]
 pub use self::mcp::{Servers, server_library};
 #[cfg(feature = "processes")]
@@ -94,7 +96,7 @@ pub struct Bindings {
     /// Bounds of the calls that project files write: by graph root, then by tool.
     limits: BTreeMap<Arc<str>, BTreeMap<Arc<str>, ToolLimits>>,
     bounds: Bounds,
-    /// The paths at which contexts hold what nobody may see: those that `redact` names, and what was typed as a secret.
+    /// The paths of hidden values in contexts: those that `redact` names, and those of typed secrets.
     hidden: Vec<KeyPath>,
     /// True if the functions serve other graphs besides.
     is_shared: bool,
@@ -106,20 +108,20 @@ type ToolLimits = (CallLimits, Option<Entrance>);
 /// A binding of a project file.
 #[derive(Clone)]
 enum Bound {
-    /// Carries calls out, or names who does; with the file that it is written in.
+    /// Carries calls out, or names the executor; with the file that it is written in.
     By(Carrier, FilePath),
-    /// It has a mistake, and carries nothing out until that is mended.
+    /// It has a mistake, and makes no call until that is fixed.
     Faulty,
 }
 
 impl Bindings {
-    /// No bindings; every call is somebody else's.
+    /// Creates no bindings; every call is left to a client.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// The bindings of a program whose root folder is `folder`, with what is wrong with them: a binding with a finding is not bound. What they share
-    /// with others comes from `host`.
+    /// Returns the bindings of a program whose root folder is `folder`, with findings about them: a binding with a finding is not bound. Shared
+    /// resources come from `host`.
     pub fn new(program: &Program, folder: &Path, host: &Host) -> (Self, Vec<Diagnostic>) {
         let (settings, mut found) = SessionSettings::new(program, folder, host);
         let mut bindings = Self {
@@ -208,7 +210,7 @@ impl Bindings {
         self
     }
 
-    /// The same, held to the bounds of a program, and to what it hides.
+    /// Sets the bounds of a program, and its hidden values.
     #[must_use]
     pub(crate) fn serving(self, program: &Program) -> Self {
         Self { bounds: program.limits().into(), hidden: hidden::hidden_by(program), ..self }
@@ -235,7 +237,7 @@ impl Bindings {
         self.find(root, tool).is_some()
     }
 
-    /// Returns whether the binding of `tool` in the graph at `root` has a mistake: it is not bound until that is mended.
+    /// Returns whether the binding of `tool` in the graph at `root` has a mistake: it is not bound until that is fixed.
     pub fn is_faulty(&self, root: &str, tool: &str) -> bool {
         matches!(self.bound(root, tool), Some(Bound::Faulty))
     }
@@ -257,14 +259,14 @@ impl Bindings {
         matches!(call.kind, CallKind::Tool) && self.binds(root_of(program, call), &call.name)
     }
 
-    /// Carries a call out. Its timeout counts from here; its delay and approval are past. In no message, progress and result of the tool stands a
-    /// secret of the call, and in no message and progress what the session's context has at the paths that `redact` names and where answers to
-    /// `input_type: secret` are saved; but for what is shorter than four bytes.
+    /// Carries a call out. Its timeout counts from here; its delay and approval are past. Secrets of the call are masked in messages, progress
+    /// and result of the tool; values at the paths that `redact` names, and at those that answers to `input_type: secret` are saved to, in
+    /// messages and progress. Values shorter than four bytes are not masked.
     pub async fn call(&self, program: &Program, call: &PendingCall, caller: &Caller) -> ToolResult {
         self.call_in(program, root_of(program, call), call, caller).await
     }
 
-    /// The same with the binding of the graph at `root`, wherever the node of the call stands.
+    /// Carries a call out with the binding of the graph at `root`, wherever the node of the call is.
     pub(crate) async fn call_in(&self, program: &Program, root: &str, call: &PendingCall, caller: &Caller) -> ToolResult {
         let Answer { result, meta } = self.answer(program, root, call, caller).await;
         ToolResult::new(call.id.clone(), result.map_or_else(ToolOutcome::Error, ToolOutcome::Success)).with_meta(meta)
@@ -275,7 +277,7 @@ impl Bindings {
         &self.settings.policy
     }
 
-    /// Returns the bounds of what the calls of a session may spend: `budget` of the outermost graph (world 11.6).
+    /// Returns the budget of the calls of a session: `budget` of the outermost graph (world 11.6).
     pub fn budget(&self) -> Budget {
         self.settings.budget
     }
@@ -326,7 +328,7 @@ impl Bindings {
         let job = Job { call, args, timeout, context, offered, returns, bounds: self.bounds, mask: mask.clone(), peers: Some(peers) };
         let Answer { result, meta } = found.run(job).await;
         let result = result.map(|value| secret.value(value)).map_err(|error| limits.bound(error)).map_err(|error| {
-            // What the context hides is masked in messages alone.
+            // Hidden values of the context are masked in messages alone.
             let message = mask.text(&error.message).into_owned();
             secret.error(ToolError { message, ..error })
         });
@@ -346,7 +348,7 @@ impl fmt::Debug for Bindings {
     }
 }
 
-/// The folder of a project file, made absolute, so that a command does not depend on where the host stands.
+/// Returns the folder of a project file, made absolute, so that a command does not depend on the current folder of the host.
 fn absolute(folder: &Path) -> PathBuf {
     std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned())
 }

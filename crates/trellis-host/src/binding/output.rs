@@ -38,7 +38,7 @@ impl OutputTail {
         }
     }
 
-    /// The tail as a message; nothing where it is blank.
+    /// Returns the tail as a message; `None` if it is blank.
     pub(super) fn message(&self) -> Option<String> {
         let tail = &self.0[self.0.len().saturating_sub(Self::BYTES)..];
         let text = String::from_utf8_lossy(tail);

@@ -10,7 +10,8 @@ use trellis_core::{
     syntax::{document::Content, project::HostConfig},
 };
 
-/// Returns what the project files say for hosts, innermost first, each with the root of its graph: those of the graph at `root`, then outwards.
+/// Returns the settings of the project files for hosts, innermost first, each with the root of its graph: those of the graph at `root`, then
+/// outwards.
 pub(super) fn outwards<'d>(documents: &'d [Arc<Document>], root: &'d str) -> impl Iterator<Item = (&'d HostConfig, &'d str)> {
     let roots = std::iter::successors(Some(root), |root| (!root.is_empty()).then(|| around(root)));
     roots.flat_map(move |root| {

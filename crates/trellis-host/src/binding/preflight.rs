@@ -1,4 +1,4 @@
-//! Obstacles that keep bindings from carrying calls out, found before a call is made: the questions of `check --host`.
+//! Obstacles that prevent bindings from carrying calls out, found before a call is made: the checks of `check --host`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -30,8 +30,8 @@ impl Bindings {
         self.written(program).filter_map(|written| written.binding.notice()).collect()
     }
 
-    /// Findings about bindings that cannot reach what they call; one for each server, host and provider. All connect side by side, each for ten
-    /// seconds at most.
+    /// Returns findings about bindings that cannot reach their other side; one for each server, host and provider. All connect side by side,
+    /// each for ten seconds at most.
     pub async fn reach(&self, program: &Program) -> Vec<Diagnostic> {
         let asked = self.written(program).map(|written| async move {
             let reached =
@@ -58,7 +58,8 @@ impl Bindings {
     }
 }
 
-/// Arguments in the graph that do not fit what the other sides take: findings of the compiler, should each binding declare the schema of its own.
+/// Returns findings about arguments in the graph that the other sides do not accept: those of the compiler, if each binding declared the schema
+/// of its other side.
 fn misfits(program: &Program, held: &[(FilePath, Span, Value)]) -> Vec<Diagnostic> {
     if held.is_empty() {
         return Vec::new();
@@ -118,7 +119,7 @@ struct Written<'b> {
 }
 
 impl Written<'_> {
-    /// The finding of an obstacle that so many other bindings meet too.
+    /// Returns the finding of an obstacle that this number of other bindings meet too.
     fn finding(&self, Obstacle { place, code, severity, message, help, .. }: Obstacle, others: usize) -> Diagnostic {
         let span = span_of(&self.syntax.config.spans, &place).unwrap_or(self.syntax.tool.span);
         let name = self.name;

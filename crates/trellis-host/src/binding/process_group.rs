@@ -1,4 +1,4 @@
-//! A tool's process group, so that what the tool started ends with it.
+//! A tool's process group, so that processes that the tool started end with it.
 //!
 //! **Invariant:** when a `Group` is dropped, no process of it is left.
 
@@ -13,7 +13,7 @@ impl Group {
         Self(pid.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)))
     }
 
-    /// Asks all of it to end. A group that is gone already is what was asked for.
+    /// Asks all of it to end. A group that is gone already needs no signal.
     pub(super) fn terminate(&self) {
         self.signal(Signal::TERM);
     }

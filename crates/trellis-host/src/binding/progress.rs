@@ -1,21 +1,21 @@
-//! The progress of a tool while it runs: a stream is cut into lines, and no more of them are told than somebody can read.
+//! The progress of a tool while it runs: a stream is cut into lines, of which a readable number is reported.
 //!
-//! **Invariant:** however much a tool writes, a bounded number of lines and bytes is told, a second and in all; what is left out is counted, and the
-//! count is told. The last line is always told.
+//! **Invariant:** however much a tool writes, a bounded number of lines and bytes is reported, per second and in all; dropped lines are counted, and
+//! the count is reported. The last line is always reported.
 
 use tokio::time::{Duration, Instant};
 
 use super::Progress;
 
-/// Bytes of a line that are told at most; a longer one comes in pieces.
+/// The largest number of bytes of a reported line; a longer one comes in pieces.
 const LINE: usize = 1024;
 
-/// The amount that is told in one second.
+/// The amount that is reported in one second.
 const A_SECOND: Amount = Amount { lines: 100, bytes: 64 << 10 };
-/// The amount that is told of one run of a tool.
+/// The amount that is reported of one run of a tool.
 const IN_ALL: Amount = Amount { lines: 10_000, bytes: 1 << 20 };
 
-/// So many lines of so many bytes together.
+/// A number of lines, and of bytes in all.
 #[derive(Clone, Copy, Default)]
 struct Amount {
     lines: u64,
@@ -32,16 +32,16 @@ impl Amount {
     }
 }
 
-/// Cuts a stream into lines and tells them. A carriage return ends a line too, since progress bars draw over themselves.
+/// Cuts a stream into lines and reports them. A carriage return ends a line too, since progress bars draw over themselves.
 #[derive(Default)]
 pub(super) struct ProgressLines {
     /// The line that is not over.
     line: Vec<u8>,
-    /// The amount that was told in all.
+    /// The amount that was reported in all.
     told: Amount,
-    /// The amount that was told in the second that began then.
+    /// The amount that was reported in the second that began then.
     second: Option<(Instant, Amount)>,
-    /// The number of lines that were left out since the last one that was told, but for `last`.
+    /// The number of lines that were dropped since the last reported one, not counting `last`.
     dropped: u64,
     /// The last line, where it was left out.
     last: Option<String>,
@@ -60,7 +60,7 @@ impl ProgressLines {
         }
     }
 
-    /// Tells what no line break ended, how much was left out, and the last line if it was.
+    /// Reports the rest without a line break, the number of dropped lines, and the last line if it was dropped.
     pub(super) fn finish(&mut self, now: Instant, tell: Progress<'_>) {
         self.end_line(now, tell);
         self.tell_dropped(tell);
@@ -112,7 +112,7 @@ mod tests {
 
     use super::*;
 
-    /// Lines with what they told.
+    /// Lines with the ones they reported.
     #[derive(Default)]
     struct Told {
         lines: ProgressLines,

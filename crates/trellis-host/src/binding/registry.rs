@@ -44,7 +44,7 @@ pub(super) const KINDS: &[Kind] = &[
     Kind { key: "compute", read: compute::read },
 ];
 
-/// The project file that a graph's binding stands in.
+/// Returns the project file of a graph's binding.
 pub(super) fn path_of(program: &Program, graph: &Graph, name: &Arc<str>, syntax: &BindingSyntax) -> FilePath {
     let here = |path: &str| path.rsplit_once('/').map_or("", |(folder, _)| folder) == &*graph.root;
     let named = |binding: &BindingSyntax| {
@@ -82,7 +82,7 @@ pub fn check_bindings(documents: &[Arc<Document>]) -> Vec<Diagnostic> {
     found
 }
 
-/// Decodes one binding: nothing where it is a bare contract, or of a kind that this build does not carry out. Every finding is collected; those that
+/// Decodes one binding; `None` if it is a bare contract, or of a kind that this build does not carry out. Every finding is collected; those that
 /// are no errors are left to [`check_bindings`].
 pub(super) fn decode(syntax: &BindingSyntax, path: &FilePath, site: &Site<'_>) -> Result<Option<Carrier>, Vec<Diagnostic>> {
     let (carrier, found) = decode_all(syntax, path, site);

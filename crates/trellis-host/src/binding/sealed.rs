@@ -23,7 +23,7 @@ pub(super) struct SealedTexts {
 }
 
 impl SealedTexts {
-    /// Reads the texts at a path of a project file, such as `env` or `servers.wiki.headers`; `written` is what stands there.
+    /// Reads the texts at a path of a project file, such as `env` or `servers.wiki.headers`; `written` is the value there.
     pub(super) fn read(config: &HostConfig, place: &str, written: Option<&Value>) -> Self {
         let Some(shape) = config.shape(place) else {
             return Self { texts: written.cloned().unwrap_or_default(), secrets: Vec::new() };
@@ -59,7 +59,7 @@ impl SealedTexts {
     }
 }
 
-/// A text, and what YAML makes of an unquoted number or truth.
+/// Returns a text, or the YAML form of an unquoted number or truth.
 fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_json(), str::to_owned)
 }

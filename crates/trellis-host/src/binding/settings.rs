@@ -159,7 +159,7 @@ impl Bindings {
 pub(super) struct ChainReader<'r> {
     /// The values around it, with their places.
     pub(super) config: &'r HostConfig,
-    /// The place of what no span is known of.
+    /// The place of parts without a span.
     pub(super) around: Span,
     pub(super) found: &'r mut Vec<Diagnostic>,
 }

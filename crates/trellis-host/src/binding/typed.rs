@@ -1,7 +1,7 @@
 //! Functions of an embedder as tools whose arguments and results are Rust types.
 //!
-//! The schemas of a tool come from its types: a graph names the [library](Bindings::library) that holds them, and the compiler holds what the graph
-//! passes and reads to what the function takes and returns.
+//! The schemas of a tool come from its types: a graph names the [library](Bindings::library) of them, and the compiler checks its arguments and its
+//! reads of the results against them.
 
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::{Serialize, de::DeserializeOwned};
@@ -34,7 +34,7 @@ fn schema<T: JsonSchema>(settings: SchemaSettings) -> Value {
 }
 
 impl Bindings {
-    /// Carries calls of `name` out with a function over Rust types, as [`Bindings::function`] does. Arguments that are not what `Args` takes, and
+    /// Carries calls of `name` out with a function over Rust types, as [`Bindings::function`] does. Arguments that `Args` cannot be read from, and
     /// results that no value can hold, are error results that name the place.
     ///
     /// ```

@@ -1,6 +1,6 @@
 //! `unbound-tool`: tools that a program calls and nothing here carries out (language C.4).
 //!
-//! Only a host can tell whether that is wrong, so it is no check of the compiler.
+//! Only a host can decide whether that is a mistake, so it is no check of the compiler.
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! A text of a project file that may stand in a variable of the environment instead: `https://…`, or `{ env: NAME, default: https://… }`.
+//! A text of a project file that may come from a variable of the environment instead: `https://…`, or `{ env: NAME, default: https://… }`.
 
 use std::{env, fmt};
 

@@ -1,6 +1,6 @@
-//! Deciding about a call that waits for an approval, while no process goes on with its session: a yes is a record, a no is the result of the call.
+//! Decisions about a call that waits for an approval, while no process runs its session: a yes is a record, a no is the result of the call.
 //!
-//! **Invariant:** what is decided about is exactly the call that is pending now: a decision that was meant for another one is refused.
+//! **Invariant:** a decision applies to exactly the call that is pending now: one that was meant for another is refused.
 
 use std::sync::Arc;
 
@@ -25,15 +25,15 @@ use crate::{
 pub struct PendingApproval {
     /// Its session.
     pub session: SessionId,
-    /// The child of it that makes the call; nothing for the session itself.
+    /// The child that makes the call; `None` for the session itself.
     pub child: Option<SessionId>,
     /// The graph that it walks.
     pub graph: Arc<str>,
     /// Exactly this call, with these arguments.
     pub call: Call,
-    /// Since when somebody is asked, in milliseconds since 1970.
+    /// The time of the question, in milliseconds since 1970.
     pub asked: u64,
-    /// When the question expires: it is denied then.
+    /// The time at which the question expires: it is denied then.
     pub due: Option<u64>,
 }
 
@@ -60,7 +60,7 @@ impl PendingApproval {
     }
 }
 
-/// What stands in the way of a decision about a call.
+/// The reason why no decision about a call is possible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Undecided {
@@ -70,13 +70,13 @@ pub enum Undecided {
     /// It was approved already.
     #[error("the call of `{0}` was approved already")]
     Approved(String),
-    /// Nobody decided in time.
+    /// No decision was made in time.
     #[error("the time to approve the call of `{0}` is over")]
     Expired(String),
     /// Another call waits now.
     #[error("call `{meant}` does not wait any more; `{now}` does")]
     Other {
-        /// The call that was meant.
+        /// The call that the decision names.
         meant: String,
         /// The one that waits.
         now: String,
@@ -84,13 +84,14 @@ pub enum Undecided {
     /// Several calls wait, and none was named.
     #[error("several calls wait: name one of `{}` with `--call`", .0.join("`, `"))]
     Several(Vec<String>),
-    /// Where a denial leads cannot be known here.
+    /// The target of a denial cannot be determined here.
     #[error("where a denial leads is not known: {0}")]
     Unknown(String),
 }
 
 impl Operator<'_> {
-    /// The call of a session that waits for an approval. `meant` is the id or the key of the call that somebody has seen: it must be that one.
+    /// Returns the call of a session that waits for an approval. `meant` is the id or the key of the call that the caller has seen: it must be
+    /// that one.
     ///
     /// # Errors
     /// There is no such session, none of its calls waits, or another one.
@@ -98,8 +99,8 @@ impl Operator<'_> {
         Ok(self.case(id, meant).await?.2)
     }
 
-    /// Shows every call that waits for an approval and whose time is not over, of one graph or of all, those of sessions that moved last first. What
-    /// cannot be read is left out.
+    /// Shows every call that waits for an approval and whose time is not over, of one graph or of all, those of sessions that moved last first.
+    /// Unreadable ones are left out.
     ///
     /// # Errors
     /// The store fails.
@@ -122,7 +123,7 @@ impl Operator<'_> {
         }
     }
 
-    /// Approves the call that waits: it runs, once, when the session is gone on with.
+    /// Approves the waiting call: it runs, once, when the session is resumed.
     ///
     /// # Errors
     /// As [`Operator::held`].
@@ -135,7 +136,7 @@ impl Operator<'_> {
     /// Denies the call that waits: the session is where a denial leads.
     ///
     /// # Errors
-    /// As [`Operator::held`]; or the graph was edited and does not make this call any more, or somebody must be asked first.
+    /// As for [`Operator::held`]; or the edited graph does not make this call any more, or a predicate must be answered first.
     pub async fn deny(&self, id: &SessionId, meant: Option<&str>, because: Option<String>) -> Result<(PendingApproval, Put), HistoryError> {
         let (head, mut session, held) = self.case(id, meant).await?;
         let unknown = |why: String| HistoryError::Undecided(id.clone(), Undecided::Unknown(why));
@@ -154,13 +155,14 @@ impl Operator<'_> {
         let has_failed = session.state().ended.as_ref().is_some_and(|ended| ended.reason == EndReason::Failed);
         let missing = if has_failed { absent(engine.inspect(), &before).map(ToString::to_string).collect() } else { Vec::new() };
         if !missing.is_empty() {
-            return Err(unknown(format!("{} is not stored", crate::sessions::quoted(&missing))));
+            return Err(unknown(format!("{} is not stored", crate::store::quoted(&missing))));
         }
         Ok((held, self.decided(head, session).await?))
     }
 
     fn session(&self, stored: &Stored) -> Result<Session, StoreError> {
-        Ok(Session::resume(self.engine.clone(), Snapshot::of(stored)?, stored.head.next, self.clock.clone()))
+        let here = Snapshot::asked_by(self.engine.inspect(), stored)?;
+        Ok(Session::resume(self.engine.clone(), here, stored.head.next, self.clock.clone()))
     }
 
     /// A session whose call waits.
@@ -192,7 +194,7 @@ impl Operator<'_> {
         Ok((stored.head, session, held))
     }
 
-    /// Appends what was decided.
+    /// Appends the decision.
     async fn decided(&self, head: Head, mut session: Session) -> Result<Put, HistoryError> {
         let records = session.take_records();
         let from = records.first().and_then(|record| record.from.clone());
@@ -204,7 +206,7 @@ impl Operator<'_> {
     }
 }
 
-/// What a session waits for, none of whose calls waits for an approval.
+/// Returns the wait of a session, none of whose calls waits for an approval.
 fn waits_for(session: &Session) -> Undecided {
     let state = session.state();
     match (&state.pending_tool_call, state.status) {

@@ -1,8 +1,8 @@
 //! Every stored session against the graph as it is now, through [`Engine::adopt`]: before a deployment, or after it.
 //!
-//! Sessions come in pages, so that a hundred thousand of them need no memory to speak of, and each page is looked at by several threads.
+//! Sessions come in pages, so that a hundred thousand of them need little memory, and each page is checked by several threads.
 //!
-//! **Invariant:** looking changes nothing; [`Check::apply`] appends what it changes, where nobody else was faster.
+//! **Invariant:** looking changes nothing; [`Check::apply`] appends its changes, unless another writer was faster.
 
 use std::{num::NonZero, sync::Arc, thread};
 
@@ -21,18 +21,18 @@ use crate::{
 /// Sessions below which another thread costs more than it saves.
 const SHARE: usize = 64;
 
-/// What the graph as it is now means for a session.
+/// The effect of the current graph on a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EditVerdict {
     /// It has ended: nothing can happen to it.
     Ended,
-    /// It goes on where it is.
+    /// It continues at its node.
     GoesOn,
-    /// It goes on, but elsewhere, or anew.
+    /// It continues, but elsewhere, or by entering its node again.
     Elsewhere {
-        /// Where.
+        /// The node.
         to: NodeId,
-        /// Why.
+        /// The reason.
         why: Moved,
     },
     /// It certainly needs keys from here on that it does not have.
@@ -40,23 +40,23 @@ pub enum EditVerdict {
         /// The keys.
         keys: Vec<String>,
     },
-    /// Its node calls something else now, or otherwise: somebody decides when it goes on.
+    /// Its node makes another call now, or with other arguments: a decision is needed when it is resumed.
     CallChanged {
         /// The call that is pending.
         pending: Arc<str>,
-        /// What the node calls now.
+        /// The call that the node makes now.
         now: Arc<str>,
     },
-    /// It cannot go on.
+    /// It cannot continue.
     Stuck {
-        /// The node that cannot be entered; nothing where it is something else.
+        /// The node that cannot be entered; `None` for another reason.
         node: Option<NodeId>,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// What is stored of it cannot be read.
+    /// Its stored form cannot be read.
     Unreadable {
-        /// What, and why.
+        /// The unreadable part, and the reason.
         error: StoreError,
     },
     /// It walks another graph.
@@ -78,32 +78,32 @@ impl EditVerdict {
         }
     }
 
-    /// Whether the session goes on without anybody doing something about it.
+    /// Returns whether the session continues without any action.
     pub fn is_fine(&self) -> bool {
         matches!(self, Self::Ended | Self::GoesOn | Self::Elsewhere { .. } | Self::OtherGraph)
     }
 }
 
-/// One session, and what the graph means for it.
+/// One session, and the effect of the graph on it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Checked {
-    /// What it is found by: where it stands, when it moved last, and the program that it was on then.
+    /// Its head: its node, the time of its last move, and the program of that move.
     pub head: Head,
-    /// What the graph means for it.
+    /// The verdict about it.
     pub verdict: EditVerdict,
-    /// Where it would go on, if that is elsewhere.
+    /// The state to which it would move, if any.
     moved: Option<Box<(Stored, Snapshot, Fitted)>>,
 }
 
 impl Checked {
-    /// Whether the graph is another one than the session moved on last.
+    /// Returns whether the graph was edited since the session's last move.
     pub fn is_edited(&self, engine: &Engine) -> bool {
         self.head.program != *engine.inspect().fingerprint()
     }
 }
 
-/// Looks at stored sessions, a page at a time.
+/// Checks stored sessions, a page at a time.
 #[derive(Debug)]
 pub struct Check<'s> {
     store: &'s dyn SessionStore,
@@ -114,7 +114,7 @@ pub struct Check<'s> {
 }
 
 impl<'s> Check<'s> {
-    /// A look at all sessions of a store, those of other graphs than `graph` only by their names.
+    /// Creates a check of all sessions of a store, those of other graphs than `graph` only by their names.
     pub fn new(store: &'s dyn SessionStore, engine: &'s Engine, graph: &str) -> Self {
         Self { store, engine, graph: graph.into(), after: None, is_done: false }
     }
@@ -141,7 +141,7 @@ impl<'s> Check<'s> {
                     Some(Ok(Some(stored))) if stored.head.graph == self.graph => Ok(stored),
                     Some(Ok(Some(_))) => Err(EditVerdict::OtherGraph),
                     Some(Err(error)) => Err(EditVerdict::Unreadable { error }),
-                    // It was taken out since it was listed.
+                    // It was removed since it was listed.
                     Some(Ok(None)) | None => continue,
                 },
                 false if head.graph != self.graph => Err(EditVerdict::OtherGraph),
@@ -152,7 +152,7 @@ impl<'s> Check<'s> {
         Ok(self.judged(found))
     }
 
-    /// Sessions as they are stored, each by itself where one of them cannot be loaded.
+    /// Loads stored sessions, one by one if one of them cannot be loaded.
     async fn loaded(&self, ids: &[SessionId]) -> Result<Vec<Result<Option<Stored>, StoreError>>, StoreError> {
         match self.store.load(ids).await {
             Ok(stored) => return Ok(stored.into_iter().map(Ok).collect()),
@@ -166,7 +166,7 @@ impl<'s> Check<'s> {
         Ok(loaded)
     }
 
-    /// Judges sessions on as many threads as are worth it.
+    /// Judges sessions on a number of threads that pays off.
     fn judged(&self, found: Vec<(Head, Result<Stored, EditVerdict>)>) -> Vec<Checked> {
         let threads = thread::available_parallelism().map_or(1, NonZero::get).min(found.len() / SHARE + 1);
         let share = found.len().div_ceil(threads).max(1);
@@ -185,10 +185,10 @@ impl<'s> Check<'s> {
         })
     }
 
-    /// Moves a session to where it goes on; nothing where it stays.
+    /// Moves a session to the place where it continues; `None` if it stays.
     ///
     /// # Errors
-    /// It went on meanwhile, or the store fails; nothing was changed.
+    /// It advanced meanwhile, or the store fails; nothing was changed.
     pub async fn apply(&self, checked: Checked, clock: Clock) -> Result<Option<Put>, HistoryError> {
         let Some(moved) = checked.moved else { return Ok(None) };
         let (stored, now, fitted) = *moved;
@@ -201,13 +201,13 @@ fn judged(engine: &Engine, head: Head, stored: Result<Stored, EditVerdict>) -> C
         Ok(stored) => stored,
         Err(verdict) => return Checked { head, verdict, moved: None },
     };
-    let now = match Snapshot::of(&stored) {
+    let now = match Snapshot::asked_by(engine.inspect(), &stored) {
         Ok(now) => now,
         Err(error) => return Checked { head, verdict: EditVerdict::Unreadable { error }, moved: None },
     };
-    // It may have gone on since it was listed.
+    // It may have advanced since it was listed.
     let head = stored.head.clone();
-    // It asks for what was redacted before anything else.
+    // It asks for redacted values before anything else.
     let keys = lacking(&now.state);
     if !keys.is_empty() {
         return Checked { head, verdict: EditVerdict::Lacks { keys }, moved: None };
@@ -224,7 +224,7 @@ fn judged(engine: &Engine, head: Head, stored: Result<Stored, EditVerdict>) -> C
     }
 }
 
-/// The gravest of what is in the way.
+/// Returns the most serious blocker.
 fn blocked(blockers: Vec<Blocker>) -> EditVerdict {
     let mut verdicts: Vec<_> = blockers.into_iter().map(verdict).collect();
     let gravity = |verdict: &EditVerdict| match verdict {

@@ -6,15 +6,17 @@
 //! Check { store, engine } ──▶ Checked, Checked …          each stored session against the graph as it is now
 //! ```
 //!
-//! **Invariant:** history is never rewritten: whatever is done to a session is one more record, appended only where nobody else was faster.
+//! **Invariant:** history is never rewritten: each operation on a session is one more record, appended only if no other writer was faster.
 
 mod approval;
 mod check;
+mod dead;
 mod operator;
 mod path;
 mod read;
 mod redact;
 mod replay;
+mod secret_places;
 mod transcript;
 mod walk;
 
@@ -23,17 +25,19 @@ use trellis_core::{SessionId, engine::NotEntered};
 pub use self::{
     approval::{PendingApproval, Undecided},
     check::{Check, Checked, EditVerdict},
+    dead::UnsettledLetter,
     operator::{Operator, Put},
     path::hops,
     read::{Flaw, History, state_at},
     redact::Redactor,
     replay::{Replayed, replay},
-    transcript::{Transcript, TranscriptWriter, print, transcript},
+    secret_places::SecretPlaces,
+    transcript::{Transcript, transcript},
     walk::{RecordWalk, WalkedRecord},
 };
 use crate::store::{BadName, StoreError};
 
-/// Why something cannot be done with a session; nothing was changed.
+/// The reason why an operation on a session failed; nothing was changed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HistoryError {
@@ -50,7 +54,7 @@ pub enum HistoryError {
         session: SessionId,
         /// The graph that it walks.
         graph: std::sync::Arc<str>,
-        /// The graph that was meant.
+        /// The expected graph.
         here: std::sync::Arc<str>,
     },
     /// There is one of that name.
@@ -73,21 +77,29 @@ pub enum HistoryError {
         session: SessionId,
         /// The record.
         seq: u64,
-        /// Which record is missing, and why.
+        /// The missing record, and the reason.
         why: String,
     },
-    /// The session went on meanwhile.
-    #[error("session `{0}` went on meanwhile; nothing was changed")]
+    /// The session advanced meanwhile.
+    #[error("session `{0}` advanced meanwhile; nothing was changed")]
     Conflict(SessionId),
-    /// It cannot stand there.
+    /// It cannot be put there.
     #[error(transparent)]
     Refused(#[from] NotEntered),
     /// A key that cannot be set.
     #[error("{0}")]
     Key(String),
-    /// Nothing was decided about a call.
+    /// There was no decision about a call.
     #[error("session `{0}`: {1}")]
     Undecided(SessionId, #[source] Undecided),
+    /// It has no such dead letter, or none any more.
+    #[error("session `{session}` has no dead letter `{key}`")]
+    NoLetter {
+        /// The session.
+        session: SessionId,
+        /// The key.
+        key: String,
+    },
     /// The store fails.
     #[error(transparent)]
     Store(StoreError),

@@ -1,4 +1,4 @@
-//! What an operator does to stored sessions: each of it one more record.
+//! Operations on stored sessions: each is one more record.
 //!
 //! **Invariant:** nothing is overwritten: a record is appended where the session was read, or not at all.
 
@@ -15,16 +15,16 @@ use trellis_core::{
 };
 
 use super::{
-    HistoryError,
+    History, HistoryError,
     read::{state_at, stored},
 };
 use crate::{
-    journal::{Clock, Destination, Entry, Origin, Record, RequestKey},
+    journal::{Clock, Destination, Entry, Origin, Record, RequestKey, TypedSecrets, asks_at, asks_for_secrets},
     session::{Fitted, left_alone},
     store::{Append, Head, SessionStatus, SessionStore, Snapshot, Stored, check_name},
 };
 
-/// Puts stored sessions elsewhere.
+/// Moves stored sessions.
 #[derive(Debug)]
 pub struct Operator<'s> {
     pub(super) store: &'s dyn SessionStore,
@@ -32,32 +32,39 @@ pub struct Operator<'s> {
     graph: &'s str,
     pub(super) clock: Clock,
     request: Option<RequestKey>,
+    is_rehearsal: bool,
 }
 
-/// Where a session stands now.
+/// The new place of a session.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Put {
     /// The session.
     pub session: SessionId,
-    /// The record that says so.
+    /// The number of the record.
     pub seq: u64,
-    /// Where it stood before; nothing for a new one.
+    /// Its node before; `None` for a new one.
     pub from: Option<NodeId>,
-    /// Where it stands.
+    /// Its new state.
     pub state: State,
 }
 
 impl<'s> Operator<'s> {
     /// An operator of the sessions that a store has of `graph`, which is as `engine` has it.
     pub fn new(store: &'s dyn SessionStore, engine: &'s Engine, graph: &'s str, clock: Clock) -> Self {
-        Self { store, engine, graph, clock, request: None }
+        Self { store, engine, graph, clock, request: None, is_rehearsal: false }
     }
 
-    /// The same for a request, which is noted with the records that it makes.
+    /// Sets the request, which is stored with the records that it makes.
     #[must_use]
     pub fn request(self, request: RequestKey) -> Self {
         Self { request: Some(request), ..self }
+    }
+
+    /// Returns an operator that checks everything, reports the result, and writes nothing.
+    #[must_use]
+    pub fn rehearsal(self) -> Self {
+        Self { is_rehearsal: true, ..self }
     }
 
     /// Returns the request of this name and author that a session took, if it is among those that it remembers.
@@ -77,11 +84,27 @@ impl<'s> Operator<'s> {
         Ok(stored)
     }
 
-    /// A new session from where another one was after a record, its last one if none is named. The other stays as it is. The new one has no effects
-    /// to undo; a call that was pending is made anew, under a key of its own.
+    /// Returns the current place of a session.
+    fn here(&self, stored: &Stored) -> Result<Snapshot, HistoryError> {
+        Ok(Snapshot::asked_by(self.engine.inspect(), stored)?)
+    }
+
+    /// Returns the typed secrets of a session that the state after record `seq` may contain.
+    async fn typed_by(&self, stored: &Stored, seq: u64) -> Result<TypedSecrets, HistoryError> {
+        let (program, id) = (self.engine.inspect(), &stored.head.session);
+        let last = History::since(self.store, id, stored.head.next).await?;
+        let has_none = last.snapshot.is_none() || last.typed == TypedSecrets::default();
+        if has_none && !asks_for_secrets(program) {
+            return Ok(TypedSecrets::default());
+        }
+        Ok(History::open(self.store, id).await?.typed_by(seq, |node| asks_at(program, node)))
+    }
+
+    /// Creates a session from the state of another one after a record, by default its last one. The other is unchanged. The new one has no effects
+    /// to undo; a pending call is made again, under a key of its own.
     ///
     /// # Errors
-    /// There is no such session or record, there is one of the new name, or nothing can stand there.
+    /// There is no such session or record, a session has the new name, or no session can be at that place.
     pub async fn fork(&self, id: &SessionId, at: Option<u64>, new: &SessionId) -> Result<Put, HistoryError> {
         check_name(new.as_str())?;
         let stored = self.stored(id).await?;
@@ -94,9 +117,10 @@ impl<'s> Operator<'s> {
             locale: state.locale.clone(),
             at: Some(state.current_node_id.clone()),
         };
-        let origin = Some(Origin { session: id.clone(), seq });
+        let typed = self.typed_by(&stored, seq).await?.held_in(&json(&state)).settled();
+        let origin = Some(Origin { session: id.clone(), seq, typed: typed.clone() });
         let entry = Entry::Start { start: Box::new(start), state: Box::new(state.clone()), origin, caller: None };
-        let here = Snapshot::beginning(state, self.clock.now());
+        let here = Snapshot { typed, ..Snapshot::beginning(state, self.clock.now()) };
         let put = self.append(Target { session: new.clone(), graph: stored.head.graph, next: 0 }, here, entry, None, events).await;
         put.map_err(|error| match error {
             HistoryError::Conflict(session) => HistoryError::Exists(session),
@@ -104,59 +128,61 @@ impl<'s> Operator<'s> {
         })
     }
 
-    /// Puts a session back to where it was after a record, with the context of then. What it did in the world since stays known, so that a rollback
-    /// undoes it.
+    /// Returns a session to its state after a record, with the context of then. Its later effects on the world stay known, so that a rollback
+    /// undoes them.
     ///
     /// # Errors
-    /// There is no such session or record, or nothing can stand there.
+    /// There is no such session or record, or no session can be at that place.
     pub async fn back(&self, id: &SessionId, to: u64) -> Result<Put, HistoryError> {
         let stored = self.stored(id).await?;
-        let mut now = Snapshot::of(&stored)?;
+        let mut now = self.here(&stored)?;
         left_alone(self.engine, &mut now);
         let then = state_at(self.store, &stored, to).await?;
+        // The session may have dropped values since that it had then.
+        now.typed.join(&self.typed_by(&stored, to).await?);
         let step = self.engine.back(&now.state, then)?;
         self.put(stored.head, now, step, |state| Entry::Move { to: Destination::Back(to), state }).await
     }
 
-    /// Puts a session into a node, with the context that it has.
+    /// Moves a session into a node, with the context that it has.
     ///
     /// # Errors
     /// There is no such session or node, keys are missing that are certainly needed from there on, or it cannot be entered.
     pub async fn goto(&self, id: &SessionId, node: &NodeId) -> Result<Put, HistoryError> {
         let stored = self.stored(id).await?;
-        let mut now = Snapshot::of(&stored)?;
+        let mut now = self.here(&stored)?;
         left_alone(self.engine, &mut now);
         let step = self.engine.enter(now.state.clone(), node)?;
         let node = step.state.current_node_id.clone();
         self.put(stored.head, now, step, |state| Entry::Move { to: Destination::Node(node), state }).await
     }
 
-    /// Sets keys of a session's context. A call that is pending keeps its arguments.
+    /// Sets keys of a session's context. A pending call keeps its arguments.
     ///
     /// # Errors
     /// There is no such session, or a key is reserved, is no place in the context, or cannot have that value.
     pub async fn set(&self, id: &SessionId, assignments: &[(KeyPath, Value)]) -> Result<Put, HistoryError> {
         let stored = self.stored(id).await?;
-        let mut now = Snapshot::of(&stored)?;
+        let mut now = self.here(&stored)?;
         let keys = keys(self.engine.inspect(), &now.state, assignments)?;
         let asked = self.question(&now);
         now.state.context.extend(&keys);
         let still_asked = asked.is_some() && asked == self.question(&now);
         now.at = now.at.max(self.clock.now());
         let from = Some(now.state.current_node_id.clone());
-        // When it goes on by itself is not changed by what it knows.
+        // New values do not change the time at which it is due.
         let due = stored.head.due;
         let record = Record { still_asked, ..record(stored.head.next, &now, Entry::Context { keys }, from.clone(), Vec::new()) };
         let target = Target { session: id.clone(), graph: stored.head.graph, next: stored.head.next };
         self.write(target, now, vec![record], due, false, from).await
     }
 
-    /// What a session says and asks; nothing where it asks for something that its node does not.
+    /// Returns the view of a session; `None` if it asks for something that its node does not.
     fn question(&self, here: &Snapshot) -> Option<View> {
         self.engine.render(&here.state).ok().filter(|_| here.blocked.is_none())
     }
 
-    /// Lets a session go on where the graph as it is now has put it.
+    /// Lets a session continue at the place to which the current graph moved it.
     pub(super) async fn reload(&self, stored: &Stored, mut now: Snapshot, fitted: Fitted) -> Result<Put, HistoryError> {
         let Fitted { state, children, .. } = fitted;
         now.children.retain(|child, _| children.contains_key(child));
@@ -168,7 +194,7 @@ impl<'s> Operator<'s> {
         self.put(stored.head.clone(), now, Step::new(state), |state| Entry::Reload { state, children }).await
     }
 
-    /// Begins an epoch of a session that is there.
+    /// Begins an epoch of an existing session.
     async fn put(&self, head: Head, mut now: Snapshot, step: Step, entry: impl FnOnce(Box<State>) -> Entry) -> Result<Put, HistoryError> {
         let from = now.state.current_node_id.clone();
         now.step(now.at.max(self.clock.now()), step.state);
@@ -224,20 +250,22 @@ impl<'s> Operator<'s> {
             due,
         };
         let records = records.iter().map(|record| json(record).into()).collect();
-        let snapshot = is_epoch.then(|| json(&here).into());
-        self.store.append(Append { session: session.clone(), expected: next, records, head, snapshot }).await?;
+        let snapshot = is_epoch.then(|| here.to_json());
+        if !self.is_rehearsal {
+            self.store.append(Append { session: session.clone(), expected: next, records, head, snapshot }).await?;
+        }
         Ok(Put { session, seq: next, from, state: here.state })
     }
 }
 
-/// Where a record goes.
+/// The destination of a record.
 pub(super) struct Target {
     pub(super) session: SessionId,
     pub(super) graph: Arc<str>,
     pub(super) next: u64,
 }
 
-fn record(seq: u64, here: &Snapshot, entry: Entry, from: Option<NodeId>, events: Vec<Event>) -> Record {
+pub(super) fn record(seq: u64, here: &Snapshot, entry: Entry, from: Option<NodeId>, events: Vec<Event>) -> Record {
     let (to, program) = (here.state.current_node_id.clone(), Arc::clone(&here.state.program));
     let changes = Box::default();
     Record { seq, at: here.at, child: None, entry, from, to, events, program, changes, still_asked: false, question: None, request: None }
@@ -247,7 +275,7 @@ fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).unwrap_or_else(|error| unreachable!("a record is JSON: {error}"))
 }
 
-/// When a session goes on by itself. Whether something carries its call out is found when it is resumed.
+/// Returns the time at which a session is due. Whether a binding carries its call out shows when it is resumed.
 pub(super) fn due(engine: &Engine, here: &Snapshot) -> Option<u64> {
     match here.state.status {
         Status::Terminated => None,
@@ -261,7 +289,7 @@ pub(super) fn due(engine: &Engine, here: &Snapshot) -> Option<u64> {
     }
 }
 
-/// The keys that assignments make of a context, whole: dotted places are written into what is there.
+/// Returns the whole keys that assignments make of a context: dotted paths are written into the present values.
 fn keys(program: &Program, state: &State, assignments: &[(KeyPath, Value)]) -> Result<Mapping, HistoryError> {
     let mut context = state.context.clone();
     for (at, (path, value)) in assignments.iter().enumerate() {
@@ -294,7 +322,7 @@ fn keys(program: &Program, state: &State, assignments: &[(KeyPath, Value)]) -> R
     Ok(keys)
 }
 
-/// What is declared of a key: by the graph, and by the node where the session stands.
+/// Returns the declarations of a key: by the graph, and by the session's node.
 fn declared<'p>(program: &'p Program, state: &State, key: &str) -> Vec<(&'p Schema, String)> {
     let node = program.find(&state.current_node_id).or_else(|| program.find_renamed(&state.current_node_id)).map(|at| program.node(at));
     let graph = node.map_or(program.root(), |node| program.graph_of(node));

@@ -1,11 +1,11 @@
-//! The path that a session walked, for whoever draws it.
+//! The path that a session took, for drawings.
 
 use trellis_core::{Event, Input, NodeId, Program, draw::PathStep};
 
 use super::History;
 use crate::journal::{Entry, Record};
 
-/// What a drawing calls the place where undos are called.
+/// The name in a drawing of the place where undos are called.
 const ROLLBACK: &str = "rollback";
 
 /// The hops of a history, in order. A node that has another name in `program` has it here too.
@@ -37,15 +37,15 @@ pub fn hops(program: &Program, history: &History) -> Vec<PathStep> {
         };
         for (at, to) in reached.into_iter().enumerate() {
             is_rolling_back = to == ROLLBACK;
-            // What follows an arrival in the same step is a terminal's own way to the end.
+            // A further hop in the same step is a terminal's own edge to the end.
             let on = if at == 0 { on } else { Some("pass") };
-            hops.push(PathStep { from: here.replace(to.clone()), to, on: on.filter(|_| !is_put) });
+            hops.push(PathStep { from: here.replace(to.clone()), to, on: on.filter(|_| !is_put), seq: record.seq });
         }
     }
     hops
 }
 
-/// What a way is taken on, as a drawing calls it.
+/// Returns the outcome on which an edge was taken, as a drawing names it.
 fn on(record: &Record) -> Option<&'static str> {
     let returned = |events: &[Event]| {
         events.iter().find_map(|event| match event {

@@ -1,31 +1,33 @@
-//! Reading a history: every record that can be read, and what is missing, with its place.
+//! Reading a history: every readable record, and the flaws, with their places.
 //!
-//! **Invariant:** one unreadable record costs itself and what cannot be known without it; the rest survives.
+//! **Invariant:** one unreadable record costs itself and the states that need it; the rest survives.
 
 use std::sync::Arc;
 
-use trellis_core::{SessionId, State};
+use trellis_core::{NodeId, SessionId, State};
 
 use super::HistoryError;
 use crate::{
-    journal::Record,
+    journal::{Entry, LeftOut, Record, TypedSecrets},
     store::{Head, RECORDS_PER_PAGE, SessionStore, Snapshot, StoreError, Stored, check_name, read},
 };
 
 /// Records in which the beginning of an epoch is looked for first.
 const WINDOW: u64 = 256;
 
-/// What a store has of a session.
+/// The stored records of a session.
 #[derive(Clone, Debug)]
 pub struct History {
-    /// What it is found by.
+    /// Its head.
     pub head: Head,
     /// Records that can be read, in order.
     pub records: Vec<Record>,
-    /// What is missing, in order.
+    /// The missing records, in order.
     pub flaws: Vec<Flaw>,
     /// The newest snapshot, and the number of the first record that is not in it.
     pub snapshot: Option<(u64, State)>,
+    /// The typed secrets in that snapshot.
+    pub typed: TypedSecrets,
 }
 
 /// Records that are missing, or one that cannot be read.
@@ -34,16 +36,16 @@ pub struct History {
 pub struct Flaw {
     /// The first of them.
     pub seq: u64,
-    /// The first one that is there again.
+    /// The next one that exists.
     pub until: u64,
-    /// What is wrong.
+    /// The reason.
     pub why: Arc<str>,
-    /// Whether they were taken out on purpose: the oldest ones, which a snapshot holds.
+    /// True if they were removed on purpose: the oldest ones, which a snapshot covers.
     pub is_pruned: bool,
 }
 
 impl History {
-    /// Reads everything that is kept of a session.
+    /// Reads all stored records of a session.
     ///
     /// # Errors
     /// There is no such session, it is sealed and the key is not there, or the store fails.
@@ -51,7 +53,7 @@ impl History {
         Self::since(store, id, 0).await
     }
 
-    /// Reads what is kept from a record on.
+    /// Reads the stored records from number `from` on.
     ///
     /// # Errors
     /// As [`History::open`].
@@ -63,9 +65,13 @@ impl History {
     }
 
     fn empty(stored: &Stored) -> Self {
-        // A snapshot that cannot be read is no loss as long as the records are there.
-        let snapshot = stored.snapshot.as_ref().and_then(|(next, text)| Some((*next, serde_json::from_str::<Snapshot>(text).ok()?.state)));
-        Self { head: stored.head.clone(), records: Vec::new(), flaws: Vec::new(), snapshot }
+        // An unreadable snapshot is no loss as long as the records exist.
+        let snapshot = stored.snapshot.as_ref().and_then(|(next, text)| Some((*next, serde_json::from_str::<Snapshot>(text).ok()?)));
+        let (snapshot, typed) = match snapshot {
+            Some((next, Snapshot { state, typed, .. })) => (Some((next, state)), typed),
+            None => (None, TypedSecrets::unknown()),
+        };
+        Self { head: stored.head.clone(), records: Vec::new(), flaws: Vec::new(), snapshot, typed }
     }
 
     /// Reads the records from `from` to before `until`.
@@ -81,7 +87,7 @@ impl History {
                 self.miss(next, row.seq, "it is not there");
                 match read(self.head.session.as_str(), &row) {
                     Ok(record) => self.records.push(record),
-                    // Nothing is wrong with it: whoever reads lacks the key.
+                    // The record is sound: the reader lacks the key.
                     Err(error @ StoreError::Key(_)) => return Err(error.into()),
                     Err(error) => self.miss(row.seq, row.seq + 1, &error.to_string()),
                 }
@@ -101,7 +107,23 @@ impl History {
         }
     }
 
-    /// Where the session was after a record.
+    /// Returns the texts typed at nodes for which `asks` holds: those that ask for a secret. A missing record may have been such an answer.
+    pub(crate) fn typed(&self, asks: impl Fn(Option<&NodeId>) -> bool) -> TypedSecrets {
+        let mut typed = typed_in(&self.records, asks);
+        typed.join_texts(&self.typed);
+        let held = self.snapshot.as_ref().map_or(0, |(held, _)| *held);
+        let lost = self.flaws.iter().map(|flaw| if flaw.until <= held { self.typed.left_out() } else { LeftOut::Unknown }).max();
+        typed.without(lost.unwrap_or_default())
+    }
+
+    /// Like [`History::typed`], for the state after record `seq`.
+    pub(crate) fn typed_by(&self, seq: u64, asks: impl Fn(Option<&NodeId>) -> bool) -> TypedSecrets {
+        let typed = self.typed(asks);
+        let is_held = self.snapshot.as_ref().is_some_and(|(held, _)| *held <= seq + 1);
+        if is_held || typed.left_out() == LeftOut::Nothing { typed.settled() } else { typed.without(LeftOut::Unknown) }
+    }
+
+    /// Returns the state of the session after a record.
     ///
     /// # Errors
     /// There is no such record, or the records that lead there are not all there.
@@ -140,6 +162,19 @@ impl History {
     }
 }
 
+/// Returns the texts in records that were typed at nodes for which `asks` holds: those that ask for a secret.
+pub(super) fn typed_in(records: &[Record], asks: impl Fn(Option<&NodeId>) -> bool) -> TypedSecrets {
+    let mut typed = TypedSecrets::default();
+    for record in records {
+        match &record.entry {
+            Entry::Start { origin: Some(origin), .. } => typed.join(&origin.typed),
+            Entry::Input { input } if asks(record.from.as_ref()) => typed.add(input),
+            _ => {}
+        }
+    }
+    typed
+}
+
 /// A session as it is stored.
 pub(super) async fn stored(store: &dyn SessionStore, id: &SessionId) -> Result<Stored, HistoryError> {
     check_name(id.as_str())?;
@@ -147,7 +182,7 @@ pub(super) async fn stored(store: &dyn SessionStore, id: &SessionId) -> Result<S
     found.ok_or_else(|| HistoryError::Unknown(id.clone()))
 }
 
-/// Where a session was after a record. Of a long history only the part is read that leads there from the last whole state.
+/// Returns the state of a session after a record. Of a long history only the part from the last whole state on is read.
 ///
 /// # Errors
 /// As [`History::at`].

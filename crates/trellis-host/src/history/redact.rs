@@ -1,134 +1,167 @@
-//! What nobody sees who looks at a session: keys that the graph names in `redact`, what was typed where it asks for a secret, and every copy of these.
+//! Redaction of sessions that are looked at: keys that the graph names in `redact`, texts typed where it asks for a secret, and every copy of these.
 //!
-//! Stores that redact never had most of it. What is hidden here was stored before a key was named, or is an answer to `input_type: secret`, which a
-//! session needs. Without its graph nothing tells what of a session is secret: then no value of it is shown.
+//! Stores that redact never had most of these values. A value hidden here was stored before a key was named, or is an answer to `input_type:
+//! secret`, which a session needs. Without its graph it is unknown which values of a session are secret: then none is shown.
 //!
-//! **Invariant:** what cannot be told from a secret counts as one.
+//! **Invariant:** a value that may be a secret counts as one.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{borrow::Cow, collections::BTreeSet, sync::Arc};
 
 use serde::{Serialize, de::DeserializeOwned};
-use trellis_core::{
-    Document, Input, Mapping, NodeId, State, Value,
-    path::{KeyPath, walk},
-    state::ListAppend,
-    syntax::{document::Content, node::InputType},
-};
+use trellis_core::{Document, Mapping, State, Value, path::KeyPath, path::walk, state::ListAppend};
 
-use super::{Flaw, History};
+use super::{Flaw, History, SecretPlaces, read::typed_in};
 use crate::{
-    journal::{Entry, Record},
-    store::{MIN_SEARCHED_BYTES, Place, appended_path, put_at, redacted_by, visit},
+    journal::{Entry, LeftOut, Record, leaves},
+    session::Session,
+    store::{MIN_SEARCHED_BYTES, Place, appended_path, put_at, visit},
 };
 
-/// What stands for what is not shown.
+/// The mark in place of a hidden value.
 const HIDDEN: &str = "***";
 
-/// Hides what is secret in one session.
-#[derive(Debug)]
+/// Hides the secrets of one session.
+#[derive(Clone, Debug)]
 pub struct Redactor {
-    /// What the graph says; without it, every value is hidden.
-    graph: Option<Graph>,
-    /// Secrets as they are and as they stand in JSON, the longest first.
+    /// The secret places of the graph; without them, every value is hidden.
+    places: Option<Arc<SecretPlaces>>,
+    /// Secrets verbatim and as JSON writes them, the longest first.
     known: Vec<Arc<str>>,
     short: BTreeSet<Arc<str>>,
-}
-
-#[derive(Debug)]
-struct Graph {
-    paths: Vec<KeyPath>,
-    /// Whether each node asks for a secret.
-    asks: BTreeMap<NodeId, bool>,
+    /// True if unknown secrets may have been typed: then no value of a record or a state is shown.
+    is_unsure: bool,
+    /// The first record behind those that may have an unknown secret.
+    blind_before: u64,
 }
 
 impl Redactor {
     /// For sessions of the graph that these are the files of, sound or not; without it, no value is shown.
     pub fn new(documents: Option<&[Arc<Document>]>) -> Self {
-        Self { graph: documents.map(Graph::of), known: Vec::new(), short: BTreeSet::new() }
+        Self::of(documents.and_then(SecretPlaces::of).map(Arc::new))
     }
 
-    /// Whether no value is shown, since nothing tells what is secret.
+    /// For sessions of the graph that has secrets there; without it, no value is shown.
+    pub fn of(places: Option<Arc<SecretPlaces>>) -> Self {
+        Self { places, known: Vec::new(), short: BTreeSet::new(), is_unsure: false, blind_before: 0 }
+    }
+
+    /// Returns whether no value is shown, since it is unknown which are secret.
     pub fn is_blind(&self) -> bool {
-        self.graph.is_none()
+        self.places.is_none()
     }
 
-    /// Whether a session of the graph can hold anything that is not shown.
+    /// Returns whether a session of the graph can have a hidden value.
     pub fn is_needed(&self) -> bool {
-        self.graph.as_ref().is_none_or(|graph| !graph.paths.is_empty() || graph.asks.values().any(|asks| *asks))
+        self.places.as_ref().is_none_or(|places| places.is_any())
+    }
+
+    /// Returns whether record `seq` may have unknown secrets: some were typed in records that are gone.
+    pub fn is_unsure_of(&self, seq: u64) -> bool {
+        self.is_unsure || seq < self.blind_before
     }
 
     /// Gets to know the secrets of a history.
     pub fn learn(&mut self, history: &History) {
-        let Some(graph) = self.graph.take() else { return };
-        for record in &history.records {
-            self.learn_input(&graph, record);
-            if graph.paths.is_empty() {
-                continue;
+        let Some(places) = self.places.clone() else { return };
+        let typed = history.typed(|node| places.asks_at(node));
+        typed.texts().for_each(|text| self.add(Arc::clone(text)));
+        match typed.left_out() {
+            _ if !places.may_ask() => {}
+            LeftOut::Nothing => {}
+            LeftOut::Released => self.blind_before = history.snapshot.as_ref().map_or(0, |(next, _)| *next).max(self.blind_before),
+            LeftOut::Unknown => self.is_unsure = true,
+        }
+        // The paths that answers are saved to have them most of the time.
+        let saved = places.saved().iter().filter(|_| self.is_unsure);
+        let paths: Vec<&KeyPath> = places.redacted().iter().chain(saved).collect();
+        if !paths.is_empty() {
+            self.learn_contexts(&paths, &history.records);
+            if let Some((_, state)) = &history.snapshot {
+                self.learn_context(&paths, &state.context.to_mapping());
             }
+        }
+        self.sort();
+    }
+
+    /// Learns the secrets of records as they are made: values that a graph redacts are in no history.
+    pub fn learn_records(&mut self, records: &[Record]) {
+        let Some(places) = self.places.clone() else { return };
+        typed_in(records, |node| places.asks_at(node)).texts().for_each(|text| self.add(Arc::clone(text)));
+        let paths: Vec<&KeyPath> = places.redacted().iter().collect();
+        self.learn_contexts(&paths, records);
+        self.sort();
+    }
+
+    /// Gets to know the secrets that a session in memory holds, with its children.
+    pub fn learn_session(&mut self, session: &Session) {
+        let Some(places) = self.places.clone() else { return };
+        let here = session.here();
+        for state in here.children.values().map(|child| &child.here.state).chain([&here.state]) {
+            let found = |path: &KeyPath| walk(state.context.get(path.root())?, path.rest());
+            places.redacted().iter().filter_map(found).for_each(|value| leaves(value, &mut |text| self.add(text)));
+        }
+        here.typed.texts().for_each(|text| self.add(Arc::clone(text)));
+        self.learn_records(session.journal().records());
+    }
+
+    /// Returns whether it knows any secret.
+    pub fn knows_any(&self) -> bool {
+        !self.known.is_empty() || !self.short.is_empty()
+    }
+
+    /// Adds the secrets that another redactor of the session knows.
+    pub fn join(&mut self, other: &Self) {
+        self.known.extend(other.known.iter().cloned());
+        self.short.extend(other.short.iter().cloned());
+        (self.is_unsure, self.blind_before) = (self.is_unsure || other.is_unsure, self.blind_before.max(other.blind_before));
+        self.sort();
+    }
+
+    /// One secret may be a part of another.
+    fn sort(&mut self) {
+        self.known.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
+        self.known.dedup();
+    }
+
+    fn learn_contexts(&mut self, paths: &[&KeyPath], records: &[Record]) {
+        for record in records {
             match &record.entry {
-                Entry::Start { start, .. } => self.learn_context(&graph, &start.context),
-                Entry::Context { keys } => self.learn_context(&graph, keys),
+                Entry::Start { start, .. } => self.learn_context(paths, &start.context),
+                Entry::Context { keys } => self.learn_context(paths, keys),
                 _ => {}
             }
-            self.learn_context(&graph, &record.changes.context);
+            self.learn_context(paths, &record.changes.context);
             for (list, appended) in &record.changes.appended {
-                self.learn_appended(&graph, list, appended);
+                self.learn_appended(paths, list, appended);
             }
             if let Some(state) = record.entry.epoch() {
-                self.learn_context(&graph, &state.context.to_mapping());
+                self.learn_context(paths, &state.context.to_mapping());
             }
             if let Entry::Reload { children, .. } = &record.entry {
-                children.values().for_each(|child| self.learn_context(&graph, &child.state.context.to_mapping()));
+                children.values().for_each(|child| self.learn_context(paths, &child.state.context.to_mapping()));
             }
         }
-        if let Some((_, state)) = history.snapshot.as_ref().filter(|_| !graph.paths.is_empty()) {
-            self.learn_context(&graph, &state.context.to_mapping());
-        }
-        // One may be a part of another.
-        self.known.sort_by_key(|text| std::cmp::Reverse(text.len()));
-        self.known.dedup();
-        self.graph = Some(graph);
     }
 
-    fn learn_input(&mut self, graph: &Graph, record: &Record) {
-        let Entry::Input { input } = &record.entry else { return };
-        let is_secret = record.from.as_ref().is_none_or(|node| graph.asks.get(node).copied().unwrap_or(true));
-        match input {
-            Input::Text(text) if is_secret => self.add(&Value::from(text.trim())),
-            Input::Value(value) if is_secret => self.add(value),
-            _ => {}
-        }
-    }
-
-    fn learn_context(&mut self, graph: &Graph, context: &Mapping) {
-        for path in &graph.paths {
+    fn learn_context(&mut self, paths: &[&KeyPath], context: &Mapping) {
+        for path in paths {
             if let Some(value) = context.get(path.root()).and_then(|value| walk(value, path.rest())) {
-                self.add(value);
+                leaves(value, &mut |text| self.add(text));
             }
         }
     }
 
-    fn learn_appended(&mut self, graph: &Graph, list: &KeyPath, appended: &ListAppend) {
+    fn learn_appended(&mut self, paths: &[&KeyPath], list: &KeyPath, appended: &ListAppend) {
         let Some(items) = &appended.items else { return };
         let entry = Mapping::from_iter([("items", items.clone())]);
-        for path in graph.paths.iter().filter_map(|path| appended_path(path, list, appended.at)) {
+        for path in paths.iter().filter_map(|path| appended_path(path, list, appended.at)) {
             if let Some(value) = entry.get(path.root()).and_then(|value| walk(value, path.rest())) {
-                self.add(value);
+                leaves(value, &mut |text| self.add(text));
             }
         }
     }
 
-    fn add(&mut self, value: &Value) {
-        let text: Arc<str> = match value {
-            Value::Map(entries) => return entries.iter().for_each(|(_, value)| self.add(value)),
-            Value::List(items) => return items.iter().for_each(|item| self.add(item)),
-            Value::Null | Value::Bool(_) => return,
-            Value::Text(text) => Arc::clone(text),
-            number => number.to_json().into(),
-        };
+    fn add(&mut self, text: Arc<str>) {
         if text.is_empty() || *text == *HIDDEN {
             return;
         }
@@ -144,14 +177,19 @@ impl Redactor {
         self.known.push(text);
     }
 
-    /// Hides what is secret in a history, and in everything that is told from it.
+    /// Hides the secrets in a history, and in all text made from it.
     pub fn hide(&mut self, history: &mut History) {
         self.learn(history);
+        self.hide_known(history);
+    }
+
+    /// Hides the secrets in a history that was learned.
+    pub fn hide_known(&self, history: &mut History) {
         if !self.hides() {
             return;
         }
         let mut gone = Vec::new();
-        history.records.retain_mut(|record| match self.hidden(record) {
+        history.records.retain_mut(|record| match self.at(record.seq).hidden(record) {
             Some(hidden) => {
                 *record = hidden;
                 true
@@ -161,7 +199,8 @@ impl Redactor {
                 false
             }
         });
-        history.snapshot = history.snapshot.take().and_then(|(next, state)| Some((next, self.state(&state)?)));
+        history.snapshot =
+            history.snapshot.take().and_then(|(next, state)| Some((next, self.state_after(next.saturating_sub(1), &state)?)));
         for flaw in &mut history.flaws {
             flaw.why = self.text(&flaw.why).into();
         }
@@ -169,12 +208,19 @@ impl Redactor {
         history.flaws.sort_by_key(|flaw| flaw.seq);
     }
 
-    /// Whether there is anything to hide.
-    fn hides(&self) -> bool {
-        self.graph.as_ref().is_none_or(|graph| !graph.paths.is_empty()) || !self.known.is_empty() || !self.short.is_empty()
+    /// Returns the redactor for record `seq`: if that may have unknown secrets, one that shows no value.
+    #[must_use]
+    pub fn at(&self, seq: u64) -> Cow<'_, Self> {
+        if self.is_unsure_of(seq) { Cow::Owned(Self::of(None)) } else { Cow::Borrowed(self) }
     }
 
-    /// Arguments without what is secret.
+    /// Returns whether there is anything to hide.
+    fn hides(&self) -> bool {
+        let has_places = self.places.as_ref().is_none_or(|places| !places.redacted().is_empty());
+        has_places || self.is_unsure || self.blind_before > 0 || self.knows_any()
+    }
+
+    /// Returns arguments without secrets.
     pub fn args(&self, args: Mapping) -> Mapping {
         let mut args = Value::Map(args);
         self.take_out(&mut args);
@@ -184,14 +230,14 @@ impl Redactor {
         }
     }
 
-    /// Hides what is secret in a value, wherever it stands there.
+    /// Hides the secrets in all parts of a value.
     pub fn value(&self, value: &mut Value) {
         if self.hides() {
             self.take_out(value);
         }
     }
 
-    /// A text without what is secret.
+    /// Returns a text without secrets.
     pub fn text(&self, text: &str) -> String {
         if self.is_blind() {
             return "it is not shown without its graph".to_owned();
@@ -199,8 +245,8 @@ impl Redactor {
         self.within(text)
     }
 
-    /// A state without what is secret; nothing where that cannot be told.
-    pub fn state(&self, state: &State) -> Option<State> {
+    /// Returns the state after record `seq` without secrets; `None` if they cannot be removed.
+    pub fn state_after(&self, seq: u64, state: &State) -> Option<State> {
         if !self.hides() {
             return Some(state.clone());
         }
@@ -208,16 +254,19 @@ impl Redactor {
         struct Whole {
             state: State,
         }
-        Some(self.hidden(&Whole { state: state.clone() })?.state)
+        // A value that a record removes from a state is in no later one.
+        Some(self.at(seq + 1).hidden(&Whole { state: state.clone() })?.state)
     }
 
-    /// The same, with nothing secret in it; nothing where it cannot be told.
+    /// Returns a copy without secrets; `None` if they cannot be removed.
     fn hidden<T: Serialize + DeserializeOwned>(&self, whole: &T) -> Option<T> {
         let mut value = Value::from_json(&serde_json::to_string(whole).ok()?).ok()?;
-        visit(&mut value, &mut |place| match (place, &self.graph) {
-            (Place::Context(context), Some(graph)) => graph.paths.iter().for_each(|path| put_at(context, path, HIDDEN.into())),
-            (Place::Appended { list, at, entry }, Some(graph)) => {
-                let paths = graph.paths.iter().filter_map(|path| appended_path(path, &list, at));
+        visit(&mut value, &mut |place| match (place, &self.places) {
+            (Place::Context(context), Some(places)) => {
+                places.redacted().iter().for_each(|path| put_at(context, path, HIDDEN.into()));
+            }
+            (Place::Appended { list, at, entry }, Some(places)) => {
+                let paths = places.redacted().iter().filter_map(|path| appended_path(path, &list, at));
                 paths.for_each(|path| put_at(entry, &path, HIDDEN.into()));
             }
             (Place::Context(_) | Place::Appended { .. }, None) => {}
@@ -226,7 +275,7 @@ impl Redactor {
         serde_json::from_str(&value.to_json()).ok()
     }
 
-    /// Takes out what is secret, wherever it stands in a value.
+    /// Removes secrets from all parts of a value.
     fn take_out(&self, value: &mut Value) {
         match value {
             Value::Null => {}
@@ -263,27 +312,5 @@ impl Redactor {
             return HIDDEN.to_owned();
         }
         self.known.iter().fold(text.to_owned(), |text, secret| text.replace(&**secret, HIDDEN))
-    }
-}
-
-impl Graph {
-    fn of(documents: &[Arc<Document>]) -> Self {
-        let mut asks = BTreeMap::<_, bool>::new();
-        for document in documents {
-            let nodes = match &document.content {
-                Content::Node(node) => std::slice::from_ref(&**node),
-                Content::Nodes(nodes, _) => nodes,
-                Content::Project(_) | Content::Library(_) | Content::Broken => continue,
-            };
-            for node in nodes {
-                let by_path = || NodeId::new(document.path.rsplit_once('.').map_or(&*document.path, |(stem, _)| stem));
-                let id = node.id.as_ref().map_or_else(by_path, |id| id.value.clone());
-                let is_secret = node.input_type.as_ref().is_some_and(|kind| kind.value == InputType::Secret);
-                for name in node.was.iter().map(|was| was.value.clone()).chain([id]) {
-                    *asks.entry(name).or_default() |= is_secret;
-                }
-            }
-        }
-        Self { paths: redacted_by(documents), asks }
     }
 }

@@ -5,25 +5,24 @@ use trellis_core::{Engine, State, engine::Divergence};
 use super::History;
 use crate::journal::{Destination, Entry, Record, retake};
 
-/// What came of a replay that went as it was recorded.
+/// The result of a replay that agrees with the record.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Replayed {
     /// Records that were taken again.
     pub records: u64,
-    /// Records before the first, or behind a gap, that could not be: nothing tells where the session was.
+    /// Records before the first whole state, or behind a gap, that could not be replayed: the state of the session there is unknown.
     pub left_out: u64,
-    /// How many of them hold redacted values: what a schema would say of those was believed.
+    /// The number of them with redacted values, which were taken to fit their schemas.
     pub redacted: u64,
-    /// Records that depend on a redacted value, by number: whether they would go the same way, nobody can tell.
+    /// Records that depend on a redacted value, by number: whether they would lead to the same state is unknown.
     pub unchecked: Vec<u64>,
-    /// Where it led.
+    /// The state at the end.
     pub state: Option<State>,
 }
 
-/// Takes every record that is kept again, with the recorded answers, and holds each step against what was recorded: the same state, byte for byte. What was redacted reads as
-/// a mark, so `history` is best opened beneath a store that redacts.
-/// A stretch begins where a record holds a whole state.
+/// Replays every stored record with the recorded answers, and compares each step with the recorded one: the same state, byte for byte. Redacted
+/// values read as marks, so `history` is best opened beneath a store that redacts. A stretch begins where a record has a whole state.
 ///
 /// # Errors
 /// The first record that this program does not lead to; its moment is the number of the record.
@@ -34,7 +33,7 @@ pub fn replay(engine: &Engine, history: &History) -> Result<Replayed, Box<Diverg
         let begins = stretch.iter().position(|record| record.child.is_none() && record.entry.epoch().is_some());
         let records: Vec<Record> = match (begins, held) {
             (Some(0), _) => stretch.to_vec(),
-            // The snapshot stands for the records that were taken out.
+            // The snapshot replaces the records that were removed.
             (_, Some(held)) => [held].into_iter().chain(stretch.iter().cloned()).collect(),
             (Some(at), None) => stretch[at..].to_vec(),
             (None, None) => Vec::new(),
@@ -55,10 +54,10 @@ pub fn replay(engine: &Engine, history: &History) -> Result<Replayed, Box<Diverg
 /// The end of a stretch, which must be the state that the records fold to.
 fn folded(engine: &Engine, history: &History, state: State, last: u64) -> Result<State, Box<Divergence>> {
     if let Ok(folded) = history.at(last) {
-        // Which program wrote a state is information only.
+        // The program that wrote a state is information only.
         let same = State { program: folded.program.clone(), ..state.clone() };
         if serde_json::to_string(&same).ok() != serde_json::to_string(&folded).ok() {
-            let message = "comes to another state than the records".to_owned();
+            let message = "yields another state than the records".to_owned();
             return Err(Box::new(engine.diverged(usize::try_from(last).ok(), state.current_node_id, message)));
         }
     }
@@ -70,7 +69,7 @@ fn stretches(history: &History) -> impl Iterator<Item = &[Record]> {
     history.records.chunk_by(|one, next| one.seq + 1 == next.seq)
 }
 
-/// A snapshot as the record that it stands for.
+/// Returns a snapshot as the record that it replaces.
 fn standing(state: &State, before: &Record) -> Record {
     let seq = before.seq.saturating_sub(1);
     Record {

@@ -1,4 +1,4 @@
-//! A history step by step, for whoever tells it: the state after each record, and what its node said.
+//! A history step by step, for output: the state after each record, and the content of its node.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -15,24 +15,24 @@ pub struct RecordWalk<'e> {
     next: u64,
 }
 
-/// What one record came to.
+/// The result of one record.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct WalkedRecord {
-    /// Where the session was after it; nothing where that is not known.
+    /// The state of the session after it; `None` if it is unknown.
     pub state: Option<State>,
     /// The call that was pending before it.
     pub call: Option<Arc<PendingCall>>,
-    /// What the node said that was entered, as the graph has it now.
+    /// The content of the entered node, as the current graph has it.
     pub said: Option<Arc<str>>,
-    /// Whether the graph is still the one that said it.
+    /// True if the graph is still the one that rendered it.
     pub is_same_graph: bool,
-    /// Whether what was typed is a secret.
+    /// True if the input is a secret.
     pub is_secret: bool,
 }
 
 impl<'e> RecordWalk<'e> {
-    /// A walk that begins with a state, if one is known. Without an engine nobody knows what was said.
+    /// Creates a walk that begins with a state, if one is known. Without an engine the content of nodes is unknown.
     pub fn new(engine: Option<&'e Engine>, before: Option<(u64, State)>) -> Self {
         let (next, state) = before.map_or((0, None), |(next, state)| (next, Some(state)));
         Self { engine, state, children: BTreeMap::new(), next }
@@ -77,7 +77,7 @@ impl<'e> RecordWalk<'e> {
     }
 }
 
-/// Whether a node asks for a secret.
+/// Returns whether a node asks for a secret.
 pub(super) fn is_secret(engine: &Engine, node: &NodeId) -> bool {
     let program = engine.inspect();
     let found = program.find(node).or_else(|| program.find_renamed(node)).map(|index| &program.node(index).role);

@@ -13,7 +13,7 @@ pub(super) fn sending(origin: &str, error: &(dyn Error + 'static)) -> ToolError 
     if connects { no_connection(origin, error) } else { receiving(origin, error) }
 }
 
-/// Nobody listens there.
+/// Returns the error of a refused connection.
 pub(super) fn no_connection(origin: &str, error: &(dyn Error + 'static)) -> ToolError {
     ToolError::coded("connect", format!("no connection to `{origin}`: {}", last(error)))
 }

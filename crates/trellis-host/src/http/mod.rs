@@ -6,9 +6,9 @@
 //!                  └─ ToolError: connect, tls, url, header        └─ ToolError: cut, too-large
 //! ```
 //!
-//! HTTP/1.1 with connections that stay open between calls. It keeps no cookies, takes no proxy from the environment, asks for no compression, follows no
-//! redirect and repeats no request (9.12). Trust is set up at the first call that needs it: the roots of the system, and beside them those of a PEM file
-//! that a request names.
+//! HTTP/1.1 with connections that stay open between calls. It stores no cookies, takes no proxy from the environment, asks for no compression,
+//! follows no redirect and repeats no request (9.12). Trust is set up at the first call that needs it: the roots of the system, and beside them those
+//! of a PEM file that a request names.
 //!
 //! **Invariant:** no error has a header, a body, or more of a URL than its scheme, host and port: the rest may hold secrets.
 
@@ -22,6 +22,7 @@ mod unprotected;
 use std::{
     collections::BTreeMap,
     fmt,
+    net::SocketAddr,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -65,14 +66,18 @@ impl HttpClient {
         Self::default()
     }
 
-    /// Sends a request and reads the head of its response, whatever its status. Dropping the future closes the connection.
+    /// Sends a request and reads the head of its response, with any status. Dropping the future closes the connection.
     ///
     /// # Errors
     /// `connect`, `cut` or `tls`; where the request names a PEM file, `tls` also if that cannot be read.
     pub async fn send(&self, request: HttpRequest) -> Result<HttpResponse, ToolError> {
-        let HttpRequest { method, url, headers, body, ca } = request;
+        let HttpRequest { method, url, headers, body, ca, addresses } = request;
         let origin = url.origin().ascii_serialization();
-        let mut builder = self.client(&url, ca.as_deref())?.request(method, url).headers(headers);
+        let client = match &addresses[..] {
+            [] => self.client(&url, ca.as_deref())?,
+            addresses => pinned(&url, ca.as_deref(), addresses)?,
+        };
+        let mut builder = client.request(method, url).headers(headers);
         if let Some(body) = body {
             builder = builder.body(body);
         }
@@ -80,7 +85,7 @@ impl HttpClient {
         Ok(HttpResponse::new(response, origin))
     }
 
-    /// Connects to the host of a URL, with TLS where its scheme says so, and sends nothing.
+    /// Connects to the host of a URL, with TLS if its scheme requires it, and sends nothing.
     ///
     /// # Errors
     /// `url`, `connect`, `tls`.
@@ -110,23 +115,36 @@ impl HttpClient {
         if let Some(client) = clients.get(&trust) {
             return Ok(client.clone());
         }
-        let config = match &trust {
-            Trust::Plain => tls::without_roots()?,
-            Trust::Roots(pem) => tls::config(pem)?,
-        };
-        let client = reqwest::Client::builder()
-            .user_agent(concat!("trellis/", env!("CARGO_PKG_VERSION")))
-            .tls_backend_preconfigured(config)
-            .http1_only()
-            .no_proxy()
-            .redirect(redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .referer(false)
-            .build()
-            .map_err(|error| ToolError::coded("tls", format!("no HTTP client can be made: {error}")).finally())?;
+        let client = made(builder(&trust)?)?;
         clients.insert(trust, client.clone());
         Ok(client)
     }
+}
+
+/// A client of one request, whose host has these addresses and no others.
+fn pinned(url: &Url, ca: Option<&std::path::Path>, addresses: &[SocketAddr]) -> Result<reqwest::Client, ToolError> {
+    let trust = if url.scheme() == "https" { Trust::Roots(tls::read(ca)?) } else { Trust::Plain };
+    made(builder(&trust)?.resolve_to_addrs(url.host_str().unwrap_or_default(), addresses))
+}
+
+fn builder(trust: &Trust) -> Result<reqwest::ClientBuilder, ToolError> {
+    let config = match trust {
+        Trust::Plain => tls::without_roots()?,
+        Trust::Roots(pem) => tls::config(pem)?,
+    };
+    let builder = reqwest::Client::builder()
+        .user_agent(concat!("trellis/", env!("CARGO_PKG_VERSION")))
+        .tls_backend_preconfigured(config)
+        .http1_only()
+        .no_proxy()
+        .redirect(redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .referer(false);
+    Ok(builder)
+}
+
+fn made(builder: reqwest::ClientBuilder) -> Result<reqwest::Client, ToolError> {
+    builder.build().map_err(|error| ToolError::coded("tls", format!("no HTTP client can be made: {error}")).finally())
 }
 
 impl fmt::Debug for HttpClient {

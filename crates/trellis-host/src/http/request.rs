@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    net::SocketAddr,
     path::{Path, PathBuf},
 };
 
@@ -19,19 +20,21 @@ pub struct HttpRequest {
     pub(super) headers: HeaderMap,
     pub(super) body: Option<Vec<u8>>,
     pub(super) ca: Option<PathBuf>,
+    /// Where it connects to, whatever its host resolves to; nothing where the host is resolved.
+    pub(super) addresses: Vec<SocketAddr>,
 }
 
 impl HttpRequest {
-    /// A request without headers and body. The method stands in capitals, the URL is absolute.
+    /// Creates a request without headers and body. The method is in capitals, the URL is absolute.
     ///
     /// # Errors
     /// `url`: the URL is none of `http` and `https`, or the method is no word.
     pub fn new(method: &str, url: &str) -> Result<Self, ToolError> {
         let method = method.parse().map_err(|_| ToolError::coded("url", format!("`{method}` is no method")).finally())?;
-        Ok(Self { method, url: parsed(url)?, headers: HeaderMap::new(), body: None, ca: None })
+        Ok(Self { method, url: parsed(url)?, headers: HeaderMap::new(), body: None, ca: None, addresses: Vec::new() })
     }
 
-    /// The same with a header more; also one that is there already.
+    /// Adds a header; also one that is present already.
     ///
     /// # Errors
     /// `header`: the name is none, or the value has a control character.
@@ -51,19 +54,25 @@ impl HttpRequest {
         self.headers.contains_key(name)
     }
 
-    /// The same with a body; a header says its type.
+    /// Sets a body; a header gives its type.
     #[must_use]
     pub fn body(self, body: impl Into<Vec<u8>>) -> Self {
         Self { body: Some(body.into()), ..self }
     }
 
-    /// The same, trusting the certificates of a PEM file beside those of the system. The file is read anew for each request.
+    /// Trusts the certificates of a PEM file beside those of the system. The file is read for each request.
     #[must_use]
     pub fn ca(self, ca: Option<&Path>) -> Self {
         Self { ca: ca.map(Path::to_owned), ..self }
     }
 
-    /// The same request to where a response redirects it, if that is on the same origin.
+    /// Returns the request with the addresses that it connects to, and no others: the host in its URL is not resolved again. The connection is not shared.
+    #[must_use]
+    pub fn only_to(self, addresses: Vec<SocketAddr>) -> Self {
+        Self { addresses, ..self }
+    }
+
+    /// Returns the request to the target of a redirect, if that is on the same origin.
     #[must_use]
     pub fn redirected(&self, location: &str) -> Option<Self> {
         let url = self.url.join(location).ok()?;
@@ -88,7 +97,7 @@ pub(super) fn parsed(url: &str) -> Result<Url, ToolError> {
 }
 
 impl fmt::Debug for HttpRequest {
-    /// Says where it goes; headers and body may hold secrets.
+    /// Prints its target; headers and body may hold secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "HttpRequest({} {})", self.method, self.origin())
     }

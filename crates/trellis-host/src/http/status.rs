@@ -44,7 +44,7 @@ pub(crate) fn retry_after(value: &str, now: SystemTime) -> Option<u64> {
     Some(u64::try_from(date.as_millisecond() - now.as_millisecond()).unwrap_or(0))
 }
 
-/// A number of digits alone; as many as there are.
+/// Returns a number of digits alone, capped at the largest.
 fn whole(value: &str) -> Option<u64> {
     let value = value.trim();
     let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());

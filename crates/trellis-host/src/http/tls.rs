@@ -50,7 +50,7 @@ fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, ToolError> {
     Ok(found)
 }
 
-/// A configuration that trusts nobody, for connections without TLS: the client wants one.
+/// Returns a configuration without any trusted root, for connections without TLS: the client requires one.
 pub(super) fn without_roots() -> Result<ClientConfig, ToolError> {
     let versions = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions();
     let config = versions.map_err(|error| no_trust(error.to_string()))?;

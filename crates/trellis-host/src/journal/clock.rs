@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc, time::SystemTime};
 
-/// Tells the time for records, in milliseconds since 1970; handed in, so that a test or a replay is exact.
+/// Returns the time for records, in milliseconds since 1970; injected, so that a test or a replay is exact.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> u64 + Send + Sync>);
 
@@ -20,7 +20,7 @@ impl Clock {
         })
     }
 
-    /// A clock that stands still.
+    /// Returns a clock with a fixed time.
     pub fn fixed(at: u64) -> Self {
         Self::new(move || at)
     }

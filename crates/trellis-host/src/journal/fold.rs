@@ -1,17 +1,17 @@
-//! Where records lead by what they changed.
+//! The fold of records by their changes.
 
 use trellis_core::State;
 
 use super::Record;
 
-/// Why records lead to no state.
+/// The reason why records lead to no state.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FoldError {
     /// No record opens an epoch.
     #[error("the journal holds no start")]
     NoStart,
-    /// A record is missing, or stands in another's place.
+    /// A record is missing, or has another's number.
     #[error("record {expected} is missing: record {found} stands in its place")]
     Gap {
         /// The `seq` that comes next.
@@ -21,7 +21,8 @@ pub enum FoldError {
     },
 }
 
-/// The state of the root that records lead to: that of the latest epoch, with every change since. It needs no program: what was recorded is what holds.
+/// Returns the state of the root after these records: that of the latest epoch, with every change since. It needs no program: the recorded changes
+/// apply.
 ///
 /// # Errors
 /// The records open no epoch, or one of them is missing.

@@ -1,10 +1,10 @@
-//! Records in memory, until somebody takes them.
+//! Records in memory, until they are taken.
 
 use super::Record;
 
-/// Somebody else appended first: reload the session and try again.
+/// Another writer appended first: reload the session and try again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("record {offered} cannot be appended: the journal goes on with {expected}")]
+#[error("record {offered} cannot be appended: the journal continues with {expected}")]
 pub struct Conflict {
     /// The `seq` that comes next.
     pub expected: u64,
@@ -12,14 +12,14 @@ pub struct Conflict {
     pub offered: u64,
 }
 
-/// A journal in memory: records that wait for whoever takes them.
+/// A journal in memory: records until they are taken.
 ///
-/// Where nobody ever took any, [`MemoryJournal::forget`] keeps the newest only, as a history to look at.
+/// Until records are taken for the first time, [`MemoryJournal::forget`] keeps the newest only, as a history to look at.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryJournal {
     first: u64,
     pub(super) records: Vec<Record>,
-    /// Whether somebody takes records, and so must get them all.
+    /// True if records are taken, and none may be lost.
     is_taken: bool,
 }
 
@@ -39,15 +39,15 @@ impl MemoryJournal {
         self.first + self.records.len() as u64
     }
 
-    /// Takes out all records; the numbers go on. From now on none is forgotten.
+    /// Takes out all records; the numbers continue. From now on none is forgotten.
     pub fn take(&mut self) -> Vec<Record> {
         self.first = self.next_seq();
         self.is_taken = true;
         std::mem::take(&mut self.records)
     }
 
-    /// Forgets all but the newest `count` records, unless somebody takes records or a store has those before. It waits until there are twice as many,
-    /// so that a record costs the same however many are kept.
+    /// Forgets all but the newest `count` records, unless records are taken or a store has those before. It waits until there are twice as many, so
+    /// that the cost per record does not depend on their number.
     pub fn forget(&mut self, count: usize) {
         if !self.is_taken && self.records.len() >= count.saturating_mul(2) {
             let forgotten = self.records.len() - count;
@@ -56,7 +56,7 @@ impl MemoryJournal {
         }
     }
 
-    /// Appends a record; its `seq` names what the writer expects to come next.
+    /// Appends a record; its `seq` is the number that the writer expects to come next.
     ///
     /// # Errors
     /// Another record has that `seq` already, or one before it is missing; nothing was appended.
@@ -69,14 +69,14 @@ impl MemoryJournal {
         Ok(())
     }
 
-    /// Notes with the last record that is here what is asked behind it.
+    /// Stores the checksum of the question after the last record with that record.
     pub(crate) fn note_question(&mut self, question: Option<u32>) {
         if let Some(last) = self.records.last_mut() {
             last.question = question;
         }
     }
 
-    /// All records that are here; the first one says with its number how many are not.
+    /// Returns all present records; the number of the first one shows how many are gone.
     pub fn records(&self) -> &[Record] {
         &self.records
     }

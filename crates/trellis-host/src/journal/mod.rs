@@ -1,15 +1,18 @@
-//! The journal: what happened to a session, append-only; its state is the fold of it (language B.2, B.3).
+//! The journal: the steps of a session, append-only; its state is the fold of it (language B.2, B.3).
 //!
 //! In go records as steps are accepted, out come the session's state, its moments for a replay, and its history for people. Refused inputs are
-//! no records. What was recorded is what holds: the fold needs no program. [`replay`] asks a program whether it would do the same.
+//! no records. The recorded changes apply: the fold needs no program. [`replay`] checks whether a program would do the same.
 //!
-//! **Invariant:** record `n` has `seq` `n`; nothing is ever changed, and what somebody takes is never removed before; a record without [`Entry::Start`] or [`Entry::Reload`] holds no state.
+//! **Invariant:** record `n` has `seq` `n`; no record is ever changed, and none is removed before it is taken, where records are taken; a record
+//! without [`Entry::Start`] or [`Entry::Reload`] holds no state.
 
 mod clock;
+mod dead;
 mod fold;
 mod memory;
 mod request;
 mod retake;
+mod typed;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -24,13 +27,19 @@ use trellis_core::{
 
 use crate::{policy::Decided, store::restore};
 
-pub(crate) use self::retake::retake;
 pub use self::{
     clock::Clock,
+    dead::{DeadLetter, DeathCause, Settlement},
     fold::{FoldError, fold},
     memory::{Conflict, MemoryJournal},
     request::{RequestKey, TakenRequests},
     retake::replay,
+    typed::{LeftOut, TypedSecrets},
+};
+pub(crate) use self::{
+    dead::{is_ended_by_call, is_undo_given_up},
+    retake::retake,
+    typed::{asks_at, asks_for_secrets, leaves},
 };
 
 /// One thing that happened.
@@ -38,31 +47,31 @@ pub use self::{
 pub struct Record {
     /// Its number, from 0.
     pub seq: u64,
-    /// When, in milliseconds since 1970.
+    /// The time, in milliseconds since 1970.
     pub at: u64,
-    /// What was handed in.
+    /// The input.
     #[serde(flatten)]
     pub entry: Entry,
-    /// The child that it happened to; nothing for the root of the tree.
+    /// The child that the record is about; `None` for the root of the tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child: Option<SessionId>,
-    /// The node before; nothing for a start.
+    /// The node before; `None` for a start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<NodeId>,
     /// The node after.
     pub to: NodeId,
-    /// What happened on the way, answers of predicates included.
+    /// The events of the step, answers of predicates included.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<Event>,
-    /// What it changed in the state; nothing in a record that opens an epoch.
+    /// The changes of the state; none in a record that opens an epoch.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub changes: Box<Changes>,
     /// The program that did it.
     pub program: Arc<str>,
-    /// Of a `context` or `reload`: what was asked before is still asked. Any other record that could change the question does.
+    /// For a `context` or `reload`: true if the earlier question is still asked. Any other record that could change the question does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub still_asked: bool,
-    /// What is asked behind it, as a checksum: an edit that was made while nobody had the session in memory is held against it. Not where the graph
+    /// The checksum of the question after it, by which an edit is noticed that was made while the session was not in memory. `None` if the graph
     /// redacts anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<u32>,
@@ -71,7 +80,7 @@ pub struct Record {
     pub request: Option<RequestKey>,
 }
 
-/// What a record is about: its `kind`.
+/// The kind of a record: its `kind`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Entry {
@@ -79,7 +88,7 @@ pub enum Entry {
     Start {
         /// With what.
         start: Box<Start>,
-        /// Where it was then.
+        /// The initial state.
         state: Box<State>,
         /// The session that it was forked from.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,48 +99,48 @@ pub enum Entry {
     },
     /// An input was accepted, or a node passed through.
     Input {
-        /// Which.
+        /// The input.
         input: Input,
     },
     /// The result of the pending call was accepted.
     Result {
-        /// Which.
+        /// The result.
         result: Box<ToolResult>,
     },
     /// A signal was taken.
     Signal {
-        /// Which.
+        /// The signal.
         signal: SignalName,
     },
     /// Keys were supplied from outside.
     Context {
-        /// Which.
+        /// The keys.
         keys: Mapping,
     },
     /// The program changed; opens an epoch.
     Reload {
-        /// Where the session is on the new program.
+        /// The state of the session on the new program.
         state: Box<State>,
-        /// Where its children are on it; those that are not there were left.
+        /// The states of its children on it; missing ones were left.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         children: BTreeMap<SessionId, ChildState>,
     },
-    /// Children were left, or ended without success: what they did and did not undo is now an effect of this session (language 10.9).
+    /// Children were left, or ended without success: effects that they did and did not undo are now an effect of this session (language 10.9).
     Leave {
-        /// Which, each behind its caller.
+        /// The children, each behind its caller.
         children: Vec<SessionId>,
     },
-    /// The session asks for something else before it goes on: its graph was edited, or a value that it needs was not stored.
+    /// The session asks for something else before it continues: its graph was edited, or a value that it needs was not stored.
     Blocked {
-        /// What it asks for.
+        /// The demand.
         needs: Needs,
     },
-    /// Somebody put the session elsewhere; opens an epoch. What happened before stays in the journal.
+    /// An operator moved the session; opens an epoch. Earlier records stay in the journal.
     Move {
-        /// What they asked for. A record has a `to` of its own.
+        /// The requested destination. A record has a `to` of its own.
         #[serde(rename = "destination")]
         to: Destination,
-        /// Where it stands now.
+        /// The new state.
         state: Box<State>,
     },
     /// A person approved a pending call: it may run, also after a restart. A denial is a result.
@@ -143,32 +152,44 @@ pub enum Entry {
     Policy {
         /// The call.
         key: IdempotencyKey,
-        /// The decision, who decided, and by what.
+        /// The decision, its source, and its evidence.
         #[serde(flatten)]
         decided: Box<Decided>,
     },
     /// The result of a call that the session had left arrived; it moved nothing (language 7.6).
     Late {
-        /// Which.
+        /// The result.
         result: Box<ToolResult>,
     },
-    /// The session ended; what the step before it came to.
+    /// A call was given up (world 11.7).
+    Dead {
+        /// The letter.
+        letter: Box<DeadLetter>,
+    },
+    /// A dead letter was settled.
+    Settled {
+        /// The call that it is about.
+        key: IdempotencyKey,
+        /// The settlement.
+        how: Settlement,
+    },
+    /// The session ended by the step before.
     End {
-        /// How.
+        /// The end.
         ended: Arc<Ended>,
     },
 }
 
-/// A child where it stands on another program.
+/// The state of a child on another program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChildState {
     /// The call that began it.
     pub caller: Caller,
-    /// Where it stands.
+    /// The state.
     pub state: State,
 }
 
-/// What a session asks for before it goes on.
+/// The demand of a session before it continues.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Needs {
@@ -179,7 +200,7 @@ pub enum Needs {
         /// Their names.
         missing: Vec<String>,
     },
-    /// Whether a pending call stays.
+    /// The decision to keep or drop a pending call.
     Decision {
         /// The call.
         call: CallId,
@@ -188,16 +209,19 @@ pub enum Needs {
     },
 }
 
-/// Where a fork comes from.
+/// The origin of a fork.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// The session.
     pub session: SessionId,
     /// Its last record that the fork shares.
     pub seq: u64,
+    /// The secrets that were typed there, and are in the fork.
+    #[serde(default = "TypedSecrets::unknown", skip_serializing_if = "TypedSecrets::is_unknown")]
+    pub typed: TypedSecrets,
 }
 
-/// Where a session was put.
+/// The destination of a move.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Destination {
@@ -240,17 +264,18 @@ impl Record {
         }
     }
 
-    /// Whether something else is asked since it, so that what answers an earlier question is stale.
+    /// Returns whether another question is asked since it, so that answers to an earlier one are stale.
     pub fn asks_anew(&self) -> bool {
         match &self.entry {
             Entry::Start { .. } | Entry::Input { .. } | Entry::Result { .. } | Entry::Signal { .. } => true,
             Entry::Move { .. } | Entry::Blocked { .. } => true,
             Entry::Context { .. } | Entry::Reload { .. } => !self.still_asked,
-            Entry::Approve { .. } | Entry::Policy { .. } | Entry::Late { .. } | Entry::Leave { .. } | Entry::End { .. } => false,
+            Entry::Approve { .. } | Entry::Policy { .. } | Entry::Late { .. } | Entry::Leave { .. } => false,
+            Entry::Dead { .. } | Entry::Settled { .. } | Entry::End { .. } => false,
         }
     }
 
-    /// The record as a moment of a replay; nothing for records that hand nothing to the engine.
+    /// Returns the record as a moment of a replay; `None` for records without an input for the engine.
     pub fn moment(&self) -> Option<Moment> {
         let input = match &self.entry {
             Entry::Input { input } => input.clone(),
@@ -261,7 +286,7 @@ impl Record {
         Some(Moment { input, answers: self.answers(), to: Some(self.to.clone()) })
     }
 
-    /// What predicates answered in this step (language 6.2).
+    /// Returns the answers of predicates in this step (language 6.2).
     pub fn answers(&self) -> Answers {
         let answers = self.events.iter().filter_map(|event| match event {
             Event::Predicate { name, answer } => Some((Arc::clone(name), *answer)),

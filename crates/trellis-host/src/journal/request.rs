@@ -1,4 +1,4 @@
-//! Who asked for a record: a request that is sent twice is taken once.
+//! The requester of a record: a request that is sent twice is taken once.
 
 use std::sync::Arc;
 
@@ -16,21 +16,21 @@ pub struct RequestKey {
     /// The client's own name for it: the same name is the same request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Arc<str>>,
-    /// A digest of what was asked for, which tells two requests of one name apart. Not where it could give a secret away.
+    /// A digest of the request, which distinguishes two requests of one name. `None` where it could disclose a secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<Arc<str>>,
-    /// Who asked, as the server calls them.
+    /// The requester, as the server names them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Arc<str>>,
 }
 
 impl RequestKey {
-    /// A request of somebody.
+    /// Creates a request of a named requester.
     pub fn by(label: impl Into<Arc<str>>) -> Self {
         Self { by: Some(label.into()), ..Self::default() }
     }
 
-    /// The same, with the name that its client gave it.
+    /// Adds the name that its client gave it.
     #[must_use]
     pub fn with_key(self, key: impl Into<Arc<str>>, digest: Option<Arc<str>>) -> Self {
         Self { key: Some(key.into()), digest, ..self }
@@ -43,12 +43,12 @@ impl RequestKey {
 pub struct TakenRequests(Vec<RequestKey>);
 
 impl TakenRequests {
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The request of this name, by the same one who asks.
+    /// Returns the request of this name, by the same requester.
     pub fn find(&self, request: &RequestKey) -> Option<&RequestKey> {
         let key = request.key.as_ref()?;
         self.0.iter().rev().find(|taken| taken.key.as_ref() == Some(key) && taken.by == request.by)
@@ -65,7 +65,7 @@ impl TakenRequests {
 }
 
 impl MemoryJournal {
-    /// Notes who asked for the record `seq`; false where it is not here.
+    /// Sets the requester of the record `seq`; returns false if it is not here.
     pub(crate) fn attribute(&mut self, seq: u64, request: &RequestKey) -> bool {
         let record = self.records.iter_mut().find(|record| record.seq == seq);
         record.map(|record| record.request = Some(request.clone())).is_some()

@@ -1,7 +1,7 @@
-//! Where records lead when an engine is asked again, and what nobody can tell because values were redacted.
+//! Replay of records on an engine, and the steps that cannot be checked because values were redacted.
 //!
-//! A mark stands where a value was (`store/redacted/`). What only a schema could say of it is believed; a step that comes out otherwise is a divergence
-//! unless it reads what was redacted. Then it is left as it was recorded, and said not to be checked.
+//! A mark replaces a redacted value (`store/redacted/`). It is taken to fit its schemas; a step with another result is a divergence unless it reads a
+//! redacted value. Then the recorded result is used, and the step is listed as unchecked.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,8 @@ use trellis_core::{
 use super::{Entry, Record};
 use crate::store::is_redacted;
 
-/// Takes every recorded step again, with the recorded answers, and holds it against what was recorded. Where an epoch begins other than by a start,
-/// its state is taken from the record; so is that of a step that depends on what was redacted.
+/// Replays every recorded step with the recorded answers, and compares it with the recorded result. Where an epoch begins other than by a start,
+/// its state is taken from the record; so is that of a step that depends on a redacted value.
 ///
 /// # Errors
 /// The first record that this program does not lead to; its moment is the number of the record.
@@ -25,16 +25,16 @@ pub fn replay(engine: &Engine, records: &[Record]) -> Result<State, Divergence> 
     retake(engine, records).map(|retaken| retaken.state)
 }
 
-/// What taking records again came to.
+/// The result of a replay.
 pub(crate) struct Retaken {
     pub(crate) state: State,
-    /// How many steps hold redacted values.
+    /// The number of steps with redacted values.
     pub(crate) redacted: u64,
-    /// The records of steps that depend on such a value: whether they would go the same way, nobody can tell.
+    /// The records of steps that depend on such a value: whether they would lead to the same state is unknown.
     pub(crate) unchecked: Vec<u64>,
 }
 
-/// As [`replay`], with what could not be told.
+/// As [`replay`], with the unchecked records.
 ///
 /// # Errors
 /// As [`replay`].
@@ -56,7 +56,7 @@ struct Retaking<'e> {
     engine: &'e Engine,
     redacted: u64,
     unchecked: Vec<u64>,
-    /// Where children are, those that were left too: their late results are taken over their contexts.
+    /// The states of children, also of those that were left: their late results apply to their contexts.
     children: BTreeMap<SessionId, State>,
 }
 
@@ -95,7 +95,7 @@ impl Retaking<'_> {
                 after.apply(&record.changes);
                 let left: Vec<State> = children.iter().filter_map(|child| self.children.get(child)).cloned().collect();
                 let take = |engine: &Engine| Ok(engine.leave(&state, &left.iter().collect::<Vec<_>>()));
-                // Children of which the beginning is not there cannot be left again.
+                // Children without their beginning cannot be left again.
                 if left.len() < children.len() {
                     return Ok(after);
                 }
@@ -137,7 +137,7 @@ impl Retaking<'_> {
                     Some((of, call)) => self.take(&self.engine.answering(record.answers()), recorded, &|engine| {
                         engine.begin_child(&of, &call).map_err(|_| "the child does not begin".to_owned())
                     })?,
-                    // Its caller stands before the first record.
+                    // Its caller precedes the first record.
                     None => (**began).clone(),
                 }
             }
@@ -174,7 +174,7 @@ impl Retaking<'_> {
             Ok(step) => {
                 let now = &step.state.current_node_id;
                 let why = differs(&recorded.after, &step.state);
-                // Where it leads, only what it leaves decides.
+                // Only the reads of leaving determine its target.
                 let is_elsewhere = now != to && *now != from && *to != from;
                 (why, if is_elsewhere { leaves_by(program, &from, &marked) } else { is_about(program, &[&from, to, now], &marked) })
             }
@@ -193,16 +193,16 @@ impl Retaking<'_> {
 }
 
 impl RecordedStep<'_> {
-    /// Whether a step came to the same, byte for byte.
+    /// Returns whether a step has the same result, byte for byte.
     fn is(&self, step: &Step) -> bool {
         match self.before {
             Some(before) => step.events == self.record.events && Changes::between(before, &step.state, &step.wrote) == *self.record.changes,
-            // Which program wrote a state is information only.
+            // The program that wrote a state is information only.
             None => step.state == State { program: step.state.program.clone(), ..self.after.clone() },
         }
     }
 
-    /// The same, where a mark says how the value stood in a text.
+    /// Like [`Self::is`], where a mark records the form of its value in a text.
     fn reads_like(&self, step: &Step) -> bool {
         let plain = |text: String| text.replace("‹redacted:json:", "‹redacted:");
         let after = State { program: step.state.program.clone(), ..self.after.clone() };
@@ -210,7 +210,7 @@ impl RecordedStep<'_> {
         is_same && (self.before.is_none() || plain(json(&step.events)) == plain(json(&self.record.events)))
     }
 
-    /// Where marks stand that the step could meet: in the context, in `sys`, in what was handed in.
+    /// Returns the paths of marks that the step could read: in the context, in `sys`, in the input.
     fn marked(&self) -> Vec<KeyPath> {
         let mut paths = Vec::new();
         for state in self.before.into_iter().chain([&self.after]) {
@@ -242,18 +242,18 @@ fn marks(at: Vec<Segment>, value: &Value, paths: &mut Vec<KeyPath>) {
     }
 }
 
-/// Whether a late result was taken while the context of its child was known: without it, no undo can be made.
+/// Returns whether a late result was taken while the context of its child was known: without it, no undo can be made.
 fn is_with_context(after: &State, before: &State) -> bool {
     after.effects.undoable().len() > before.effects.undoable().len() || after.effects.len() == before.effects.len()
 }
 
-/// Whether a step between these nodes may read what was redacted.
+/// Returns whether a step between these nodes may read a redacted value.
 fn is_about(program: &Program, nodes: &[&NodeId], marked: &[KeyPath]) -> bool {
     let reads = nodes.iter().filter_map(|id| found(program, id)).map(|node| program.reads_at(node));
     reads.into_iter().any(|reads| marked.iter().any(|path| reads.touch(path)))
 }
 
-/// Whether where a step leads may depend on what was redacted.
+/// Returns whether the target of a step may depend on a redacted value.
 fn leaves_by(program: &Program, from: &NodeId, marked: &[KeyPath]) -> bool {
     let reads = found(program, from).map(|node| program.reads_leaving(node));
     reads.is_none_or(|reads| marked.iter().any(|path| reads.touch(path)))
@@ -267,7 +267,7 @@ fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// The most telling difference between what was recorded and what happens now.
+/// Returns the most telling difference between the recorded state and the new one.
 fn differs(recorded: &State, now: &State) -> String {
     if recorded.current_node_id != now.current_node_id {
         return format!("leads to `{}`, not to `{}`", now.current_node_id, recorded.current_node_id);
@@ -282,6 +282,6 @@ fn differs(recorded: &State, now: &State) -> String {
         (Some(now), Some(recorded)) if now != recorded => format!("calls `{}` otherwise than `{}` was called", now.name, recorded.name),
         (Some(now), None) => format!("calls `{}`, which was not called", now.name),
         (None, Some(recorded)) => format!("does not call `{}`", recorded.name),
-        _ => "goes on otherwise than it was recorded".to_owned(),
+        _ => "continues differently than recorded".to_owned(),
     }
 }

@@ -16,7 +16,7 @@ pub(super) enum ValueRecord {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<u64>,
     },
-    /// It was taken out; until then its number is remembered.
+    /// It was removed; until then its number is stored.
     Gone { until: u64 },
 }
 
@@ -52,7 +52,7 @@ impl KeyPlace {
             Some(row) => Some(row.text.as_ref().map_err(|message| corrupt(message.to_string()))?),
             None => snapshot,
         };
-        // What is said of a text that cannot be read shows nothing of it.
+        // The message about an unreadable text shows nothing of it.
         let entry = text.map(|text| serde_json::from_str(text)).transpose();
         let entry = entry.map_err(|error| corrupt(format!("it is no value of this version, column {}", error.column())))?;
         Ok(Self { next: stored.head.next, began: Some(stored.head.began), entry })

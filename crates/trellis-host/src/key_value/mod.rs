@@ -1,11 +1,11 @@
-//! Values that outlive a session: what a host remembers by key, with versions and an end of their time, over any store.
+//! Values that outlive a session: a host stores them by key, with versions and an expiry, over any store.
 //!
 //! ```text
 //! put(key, value, expected) ──Append──▶ SessionStore        a key is kept as a session is: each write a record, its number the version
 //! ```
 //!
-//! **Invariant:** of two writers that expect the same version one wins, and the other is told; what was put is there after a crash; what is over is
-//! never shown again.
+//! **Invariant:** of two writers that expect the same version one wins, and the other gets a conflict; a stored value survives a crash; an expired
+//! one is never shown again.
 
 mod entry;
 
@@ -19,16 +19,16 @@ use crate::{
     store::{Append, BadName, HEADS_PER_PAGE, Head, Query, Removal, SessionStatus, SessionStore, StoreError, Which, check_name},
 };
 
-/// Records of a key that are read at most: behind so many a snapshot takes their place.
+/// The largest number of records of a key that are read: beyond them a snapshot replaces them.
 const MAX_RECORDS_PER_KEY: u64 = 8;
 
-/// The time for which a key that was taken out keeps its number, in milliseconds: a writer that saw it before must not take another value for it.
+/// The time for which a removed key keeps its number, in milliseconds: a writer that saw it before must not take another value for it.
 const REMEMBERED: u64 = 24 * 60 * 60 * 1_000;
 
 /// The longest key, in bytes: stores make keys of indexes of them.
 const MAX_KEY_BYTES: usize = 512;
 
-/// Values of one space. The store should hold nothing else: `session ls` would list keys beside sessions.
+/// Values of one space. The store should have no other content: `session ls` would list keys beside sessions.
 ///
 /// ```
 /// use std::time::Duration;
@@ -52,7 +52,7 @@ pub struct Values {
     clock: Clock,
 }
 
-/// A value as it is kept.
+/// A value as it is stored.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct StoredValue {
@@ -81,7 +81,7 @@ pub struct Listed {
 /// The state in which a writer believes a key to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
-    /// Nothing: the last one to write wins.
+    /// No condition: the last writer wins.
     Any,
     /// There is no value.
     Absent,
@@ -98,16 +98,16 @@ pub enum ValueError {
     Conflict {
         /// The key.
         key: String,
-        /// The version that is there.
+        /// The present version.
         found: Option<u64>,
     },
     /// No key can be so.
     #[error("a key has 1 to {MAX_KEY_BYTES} bytes and no control characters")]
     Key,
-    /// No JSON says what it is.
-    #[error("the value cannot be kept: it is nested deeper than 120 levels, or holds a number that is none")]
+    /// The value cannot be expressed as JSON.
+    #[error("the value cannot be stored: it is nested deeper than 120 levels, or holds a number that is none")]
     Value,
-    /// The store fails. Behind [`StoreError::Unavailable`] it may have been written or not: the version tells.
+    /// The store fails. After [`StoreError::Unavailable`] it may have been written or not: the version shows which.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -135,13 +135,13 @@ impl Values {
     /// The value at a key, unless its time is over.
     ///
     /// # Errors
-    /// The key is none; the store fails, or what it has cannot be read.
+    /// The key is invalid; the store fails, or its record cannot be read.
     pub async fn get(&self, key: &str) -> Result<Option<StoredValue>, ValueError> {
         let (_, found) = self.find(key).await?;
         Ok(found.live(self.clock.now()))
     }
 
-    /// Puts a value at a key and returns its version. After `ttl`, if one is given, it is as if it had been taken out.
+    /// Stores a value at a key and returns its version. After `ttl`, if one is given, it counts as removed.
     ///
     /// # Errors
     /// [`ValueError::Conflict`]: another writer was quicker. [`StoreError::Conflict`]: the store shows an old value, as a copy that lags does.
@@ -152,7 +152,7 @@ impl Values {
         self.write(key, &ValueRecord::StoredValue { value, until }, expected).await
     }
 
-    /// Takes out the value at a key. Where none is, that is fine, unless another version is expected.
+    /// Removes the value at a key. A missing one is no error, unless another version is expected.
     ///
     /// # Errors
     /// As [`Values::put`].
@@ -194,7 +194,7 @@ impl Values {
             for head in &page {
                 match self.store.remove(&head.session, Removal::Session { expected: head.next }).await {
                     Ok(()) => swept += 1,
-                    // Somebody put a value there meanwhile.
+                    // Another writer stored a value there meanwhile.
                     Err(StoreError::Conflict { .. }) => {}
                     Err(error) => return Err(error.into()),
                 }
@@ -211,7 +211,7 @@ impl Values {
         let mut lost: Option<(u64, StoreError)> = None;
         loop {
             let (session, found) = self.find(key).await?;
-            // A store that shows once more what was replaced answers with an old value: asking on and on would not help.
+            // A store that shows a replaced value once more answers with an old one: further reads would not help.
             if let Some((next, conflict)) = lost.take()
                 && next == found.next
             {
@@ -231,7 +231,7 @@ impl Values {
             }
             let next = found.next + 1;
             match self.store.append(self.append(&session, &found, (entry, &text), now)).await {
-                // Somebody was quicker; whether it is still as expected, the next look tells.
+                // Another writer was faster; the next read shows whether the condition still holds.
                 Err(conflict @ StoreError::Conflict { .. }) => {
                     lost = Some((found.next, conflict));
                     continue;
@@ -240,7 +240,7 @@ impl Values {
                 Ok(()) => {}
             }
             if next.is_multiple_of(MAX_RECORDS_PER_KEY) {
-                // The value is kept; what stays of the old ones now goes the next time.
+                // The value is stored; old ones that remain are removed the next time.
                 let _ = self.store.remove(&session, Removal::Before(next)).await;
             }
             return Ok(next);
@@ -283,7 +283,7 @@ impl Values {
         format!("{}/{key}", self.space).as_str().into()
     }
 
-    /// No graph has this name: nobody takes a value for a session that is due.
+    /// No graph has this name, so that no value is taken for a session that is due.
     fn graph(&self) -> Arc<str> {
         format!("values/{}", self.space).into()
     }

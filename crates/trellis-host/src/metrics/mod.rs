@@ -6,8 +6,8 @@
 //! SessionStore ─────────┘
 //! ```
 //!
-//! **Invariant:** labels are names of nodes and tools of the program, and words from closed lists: never a session, a value or a message. So there
-//! are as many series as the graph has names, however many sessions there are.
+//! **Invariant:** labels are names of nodes and tools of the program, and words from closed lists: never a session, a value or a message. So the
+//! number of series depends on the names of the graph, not on the number of sessions.
 
 mod series;
 mod store;
@@ -31,13 +31,13 @@ use crate::{
     store::SessionStore,
 };
 
-/// The `Content-Type` of what [`Metrics::render`] gives.
+/// The `Content-Type` of the output of [`Metrics::render`].
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Calls that are remembered until their result comes.
 const MAX_OPEN_CALLS: usize = 10_000;
 
-/// Counts what happens. Clones count together.
+/// Counts events. Clones count together.
 #[derive(Clone, Default)]
 pub struct Metrics {
     counted: Arc<CountedSession>,
@@ -61,12 +61,12 @@ struct CountedSession {
 }
 
 impl Metrics {
-    /// Nothing happened yet.
+    /// Creates metrics without counts.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same sessions, counted.
+    /// Returns the sessions, counted.
     #[must_use]
     pub fn over(&self, sessions: Sessions) -> Sessions {
         self.counted.series.watch(sessions.dropped_by_all());
@@ -77,7 +77,7 @@ impl Metrics {
         sessions.hooks(Counting { counted: Arc::clone(&self.counted), _done: done })
     }
 
-    /// The same store, with its appends timed and its errors counted.
+    /// Returns the store, with its appends timed and its errors counted.
     pub fn store(&self, store: Arc<dyn SessionStore>) -> Arc<dyn SessionStore> {
         Arc::new(store::Timed { store, counted: Arc::clone(&self.counted) })
     }
@@ -91,7 +91,7 @@ impl Metrics {
     pub fn finish(&self, patience: Duration) {
         let until = Instant::now() + patience;
         for pending in locked(&self.pending).drain(..) {
-            // Nothing is ever sent: it ends, or it takes too long.
+            // No message is ever sent: the channel closes, or it takes too long.
             let _ = pending.recv_timeout(until.saturating_duration_since(Instant::now()));
         }
     }

@@ -14,9 +14,9 @@ use prometheus_client::{
     registry::Registry,
 };
 
-/// Bounds for what a store takes: from a write to memory to a disk that is stuck.
+/// Bounds for times of stores: from a write to memory to a disk that is stuck.
 const STORE: [f64; 16] = [5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
-/// Bounds for what a tool takes: from a function to a person's minute.
+/// Bounds for times of tools: from a function to a person's minute.
 const TOOL: [f64; 16] = [1e-4, 1e-3, 5e-3, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0];
 
 type One = [(&'static str, String); 1];
@@ -76,7 +76,7 @@ impl Default for Series {
 }
 
 impl Series {
-    /// Counts from now on what hooks are not told.
+    /// Adds the counter of events that hooks miss from now on.
     pub(super) fn watch(&self, dropped: Arc<AtomicU64>) {
         self.dropped.inner().0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(dropped);
     }

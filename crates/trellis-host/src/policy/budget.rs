@@ -15,7 +15,7 @@ pub struct Budget {
 /// The amount that the calls of a session have spent: a fold of their results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent {
-    /// Attempts that came to a result.
+    /// Attempts with a result.
     pub calls: u64,
     /// Tokens of `meta.usage`, those read and those written.
     pub tokens: u64,
@@ -48,7 +48,7 @@ impl Budget {
     /// Refuses a call that would start now, while `running` others run.
     ///
     /// # Errors
-    /// Code `budget`, final, with the bound and what was spent of it.
+    /// Code `budget`, final, with the bound and the amount spent.
     pub fn admit(&self, spent: Spent, running: u64) -> Result<(), ToolError> {
         let calls = spent.calls.saturating_add(running);
         let over = |bound: Option<u64>, value: u64| bound.filter(|bound| value >= *bound);

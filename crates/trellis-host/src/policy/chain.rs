@@ -7,7 +7,7 @@ use trellis_core::{Mapping, ToolError, Value};
 use super::{CallPattern, Decided, Decision, DecisionSource, ScoreLock, policy_error, score::cut};
 use crate::environment::Environment;
 
-/// Somebody who may decide.
+/// A provider of decisions.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum PolicyProvider {
@@ -15,9 +15,9 @@ pub enum PolicyProvider {
     Forced(Arc<str>),
     /// Calls that are denied.
     Block(Vec<CallPattern>),
-    /// Calls that are held.
+    /// Calls that need an approval.
     Ask(Vec<CallPattern>),
-    /// Calls that run, and what becomes of the others.
+    /// Calls that run, and the rule for the others.
     Allow(Vec<CallPattern>, Otherwise),
     /// A tool that is asked.
     Tool(Arc<str>),
@@ -28,10 +28,10 @@ pub enum PolicyProvider {
 /// The decision of an `allow` about calls that it does not list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Otherwise {
-    /// Nothing: the next provider is asked.
+    /// No decision: the next provider is asked.
     #[default]
     Pass,
-    /// They are held.
+    /// They are held for an approval.
     Ask,
     /// They are denied.
     Block,
@@ -70,7 +70,7 @@ pub struct ChainAnswer {
 }
 
 impl ChainAnswer {
-    /// The decision, where a call is to run that nobody decided about: what was read is remembered too.
+    /// Returns the decision; for a call that runs without one, a record of the evidence that was read.
     pub fn or_run(self) -> Option<Decided> {
         let passed = |source| Decided { notes: self.notes, ..Decided::new(Decision::AutoRun, source) }.note("no provider decides");
         self.decided.or_else(|| self.read.map(passed))
@@ -104,7 +104,7 @@ impl PolicyChain {
     /// Decides about a call at `now`, in milliseconds since 1970. `ask` calls a tool of the policy; its error holds the call.
     ///
     /// # Errors
-    /// Code `policy`: a provider cannot be asked, since what its variable holds is none of what it may hold.
+    /// Code `policy`: a provider cannot be asked, since the value of its variable is invalid.
     pub async fn decide<F, Fut>(&self, subject: PolicySubject<'_>, now: u64, ask: F) -> Result<ChainAnswer, ToolError>
     where
         F: Fn(Arc<str>) -> Fut + Sync,

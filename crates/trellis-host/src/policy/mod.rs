@@ -1,12 +1,12 @@
-//! Policies: who decides whether a call runs, is held for an approval, or is denied (world 11.3).
+//! Policies: the decision whether a call runs, is held for an approval, or is denied (world 11.3).
 //!
 //! ```text
 //! PolicyChain: forced ─▶ block ─▶ ask ─▶ allow ─▶ tool ─▶ score        in the order of the author; the first that decides wins
 //!          └─ a call (tool, arguments, node, session) ──▶ ChainAnswer { decided, read }
 //! ```
 //!
-//! A chain is asked by sessions about their calls (`policy:`), and by the builtin `policy.decide` about anything. It changes nothing: what it
-//! read from the world is evidence, which sessions record before they act on it.
+//! A chain is asked by sessions about their calls (`policy:`), and by the builtin `policy.decide` about anything. It changes nothing: values
+//! that it reads from the world are evidence, which sessions record before they act on it.
 //!
 //! **Invariant:** a provider that cannot be read never lets a call run: it holds the call, or fails it with the code `policy`.
 
@@ -79,7 +79,7 @@ pub enum DecisionSource {
     Forced,
     /// The list of calls that are denied.
     Block,
-    /// The list of calls that are held.
+    /// The list of calls that need an approval.
     Ask,
     /// The list of calls that run.
     Allow,
@@ -125,14 +125,14 @@ impl Decided {
         Self { decision, source, notes: Vec::new(), evidence: None }
     }
 
-    /// The same with one more note.
+    /// Adds a note.
     #[must_use]
     pub fn note(mut self, note: impl Into<Arc<str>>) -> Self {
         self.notes.push(note.into());
         self
     }
 
-    /// The same with evidence.
+    /// Adds evidence.
     #[must_use]
     pub fn evidence(self, evidence: Value) -> Self {
         Self { evidence: Some(evidence), ..self }

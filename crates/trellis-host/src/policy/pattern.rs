@@ -14,7 +14,7 @@ pub struct CallPattern {
 }
 
 impl CallPattern {
-    /// Calls of the tools that a glob names: `*` stands for any characters, also dots and slashes.
+    /// Matches calls of the tools that a glob names: `*` matches any characters, also dots and slashes.
     ///
     /// # Errors
     /// It is no glob, with why.
@@ -23,7 +23,7 @@ impl CallPattern {
         Ok(Self { text: tool.into(), tool: glob.compile_matcher(), args: None })
     }
 
-    /// The same calls, if their arguments fit a JSON Schema as well.
+    /// Also requires that their arguments fit a JSON Schema.
     #[must_use]
     pub fn args(self, args: Schema) -> Self {
         Self { args: Some(args), ..self }

@@ -1,4 +1,4 @@
-//! Decisions that sessions remember, so that nobody is asked twice about one call.
+//! Decisions that sessions store, so that no provider is asked twice about one call.
 
 use std::collections::BTreeMap;
 

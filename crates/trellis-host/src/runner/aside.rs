@@ -1,14 +1,14 @@
-//! What a run without a drawn screen says beside the conversation: failed calls, new attempts, a rollback, a line each.
+//! The lines of a run without a drawn screen beside the conversation: failed calls, new attempts, a rollback, a line each.
 
 use trellis_core::{ToolError, ToolOutcome, engine::ToolErrorKind, state::PendingCall};
 
 use super::console::Note;
 use crate::policy::Decision;
 
-/// Characters of what a tool says that a line shows.
+/// The number of characters of a tool's message that a line shows.
 const MAX_SHOWN_CHARS: usize = 300;
 
-/// The line about something that happened; nothing for what the conversation shows, or what went well.
+/// Returns the line about an event; `None` for events that the conversation shows, and for successes.
 pub(super) fn line(note: &Note<'_>) -> Option<String> {
     match note {
         Note::Call(call) if call.attempt > 1 => Some(format!("`{}` is tried again, attempt {}", call.callee(), call.attempt)),
@@ -39,7 +39,7 @@ fn because(why: Option<&str>) -> String {
     why.map(short).filter(|why| !why.is_empty()).map_or_else(String::new, |why| format!(": {why}"))
 }
 
-/// The last line of a text, where a program that fails says why.
+/// Returns the last line of a text, in which a failing program usually gives the reason.
 fn short(text: &str) -> String {
     let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     match last.char_indices().nth(MAX_SHOWN_CHARS) {

@@ -1,5 +1,5 @@
-//! What a typed line means to a request: numbers and prefixes of options become their values; the engine sees the value (language 6.5).
-//! Every console for people reads lines this way.
+//! The meaning of a typed line for a request: numbers and prefixes of options become their values; the engine sees the value (language
+//! 6.5). Every console for people reads lines by these rules.
 
 use trellis_core::{
     Input, Value,
@@ -7,7 +7,7 @@ use trellis_core::{
     syntax::node::InputType,
 };
 
-/// The input that a line stands for. What fits no option goes on as it is: the engine says what is accepted.
+/// Returns the input of a line. Text that fits no option is passed unchanged: the engine reports the accepted input.
 pub fn answer(request: &Request, line: &str) -> Input {
     option(request, line).map_or_else(|| Input::Text(line.to_owned()), input)
 }
@@ -42,7 +42,7 @@ pub fn option<'r>(request: &'r Request, typed: &str) -> Option<&'r OptionView> {
 /// Options that an ambiguous beginning names in full.
 const SHOWN: usize = 5;
 
-/// What to say of a line that is no option but the beginning of several.
+/// Returns the message about a line that is the prefix of several options.
 pub fn ambiguity(request: &Request, typed: &str) -> Option<String> {
     let typed = typed.trim();
     let folded = typed.to_lowercase();
@@ -54,12 +54,12 @@ pub fn ambiguity(request: &Request, typed: &str) -> Option<String> {
     Some(format!("`{typed}` fits several options: {}{more}", begun[..begun.len().min(SHOWN)].join(", ")))
 }
 
-/// The options that begin with a text in small letters; none where other input is accepted too.
+/// Returns the options that begin with a text in small letters; none if other input is accepted too.
 fn begun<'r>(request: &'r Request, folded: &str) -> impl Iterator<Item = &'r OptionView> {
     request.options.iter().filter(move |option| !request.open && names(option).iter().any(|name| name.starts_with(folded)))
 }
 
-/// Whether the number of an option names it: not where a number may be an answer of its own.
+/// Returns whether the number of an option names it: not where a number may be an answer of its own.
 pub fn is_numbered(request: &Request) -> bool {
     let numeric = matches!(request.input_type, RequestType::Declared(InputType::Int | InputType::Float | InputType::Json));
     !(request.open && numeric)

@@ -1,4 +1,4 @@
-//! What a runner and the one at the other end say to each other, in whatever form.
+//! The messages between a runner and the other end, in any form.
 
 use std::{io, time::Duration};
 
@@ -15,18 +15,18 @@ use crate::{
     sessions::{Stop, Waiting},
 };
 
-/// What the runner waits for.
+/// The input that the runner waits for.
 #[derive(Clone, Copy, Debug)]
 pub enum Awaited<'a> {
     /// An input that fits the request.
     Input(&'a Request),
-    /// Whether this call may run.
+    /// The approval of this call.
     Approval(&'a PendingCall),
     /// The result of this call, which nothing here carries out.
     Result(&'a PendingCall),
-    /// Whether a predicate holds.
+    /// The value of a predicate.
     Predicate {
-        /// What the answer names.
+        /// The id that the answer names.
         id: &'a str,
         /// The predicate.
         name: &'a str,
@@ -38,19 +38,19 @@ pub enum Awaited<'a> {
         /// The keys.
         missing: &'a [String],
     },
-    /// Whether a pending call stays, which its node would make otherwise since the graph was edited: [`Command::Keep`].
+    /// The decision to keep or drop a pending call, if the edited node would make a different one: [`Command::Keep`].
     Changed {
         /// The call that is pending.
         pending: &'a PendingCall,
         /// The tool that would be called now.
         now: &'a str,
     },
-    /// Nothing but signals: the program is busy. Everything else is kept, in order.
+    /// Only signals: the program is busy. Other input is queued, in order.
     Nothing,
 }
 
 impl<'a> Awaited<'a> {
-    /// What a session's stop waits for.
+    /// Returns the input that a session's stop waits for.
     pub(super) fn of(stop: &'a Stop) -> Self {
         match stop {
             Stop::Ask { request, .. } => Self::Input(request),
@@ -64,44 +64,44 @@ impl<'a> Awaited<'a> {
     }
 }
 
-/// How something is asked.
+/// The circumstances of a question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asking {
     /// The time until it is no longer awaited.
     pub left: Option<Duration>,
-    /// Whether the same was asked before: an answer could not be taken, or an edit changed nothing about it.
+    /// True if the same question was asked before: an answer was refused, or an edit changed nothing about it.
     pub again: bool,
     /// The number of the question: an answer that names it is taken by this question, or by none.
     pub seq: u64,
 }
 
-/// What came from the other end.
+/// A command from the other end.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Command {
     /// An input.
     Input(Input),
-    /// What became of a call.
+    /// The result of a call.
     Result(ToolResult),
     /// A signal.
     Signal(SignalName),
-    /// Whether a call may run; nothing for the one that was asked about.
+    /// The decision about a call; without an id, about the one in question.
     Approve {
-        /// Which call.
+        /// The call.
         id: Option<String>,
-        /// Whether it may.
+        /// True if it may run.
         yes: bool,
     },
-    /// Whether a predicate holds.
+    /// The value of a predicate.
     Predicate {
-        /// What was asked.
+        /// The id of the question.
         id: String,
         /// The answer.
         value: bool,
     },
     /// Keys for the context.
     Context(Mapping),
-    /// Whether the pending call stays as it is, or is made again.
+    /// True to keep the pending call, false to make it again.
     Keep(bool),
     /// An input, keys, a decision or a signal, with the question that it answers.
     Addressed {
@@ -116,43 +116,43 @@ pub enum Command {
     Bad {
         /// A stable code.
         code: &'static str,
-        /// What is wrong and what is accepted.
+        /// The mistake, and the accepted input.
         message: String,
     },
     /// There is no more input.
     End,
 }
 
-/// What the runner says without waiting for an answer.
+/// A message of the runner that needs no answer.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Note<'a> {
-    /// What a node says, as Markdown.
+    /// The content of a node, as Markdown.
     Content(&'a str),
     /// A call that is carried out here begins.
     Call(&'a PendingCall),
-    /// What else waits in the session, beside what is asked next: each is answered by its id.
+    /// The other waits in the session, beside the next question: each is answered by its id.
     Awaiting(&'a [Waiting]),
     /// A line that a running tool wrote on standard error.
     Progress(&'a PendingCall, &'a str),
     /// A piece of the text that a model writes, while it writes it.
     Delta(&'a PendingCall, &'a Delta),
-    /// What a policy decided about a call.
+    /// The decision of a policy about a call.
     Policy(&'a PendingCall, &'a Decided),
-    /// What became of a call.
+    /// The result of a call.
     Result(&'a PendingCall, &'a ToolResult),
-    /// The result of a call breaks what its tool returns, and counts as a failure; with why.
+    /// The result of a call violates `returns` of its tool, and counts as a failure; with the reason.
     Refused(&'a PendingCall, &'a str),
     /// A rollback begins.
     RollingBack {
-        /// Where.
+        /// The node.
         node: &'a NodeId,
         /// The failure behind it, where the node's own call failed.
         why: Option<&'a str>,
     },
     /// A sleep begins, or the delay before another attempt.
     Sleep(Duration),
-    /// What an edit of the graph came to.
+    /// The result of an edit of the graph.
     Reload(&'a Reloaded<'a>),
     /// Something was refused; the session is where it was.
     Error {
@@ -165,26 +165,26 @@ pub enum Note<'a> {
     End(&'a RunSummary),
 }
 
-/// What an edit of the graph came to.
+/// The result of an edit of the graph.
 #[derive(Clone, Copy, Debug)]
 pub enum Reloaded<'a> {
     /// The graph is sound, and the session runs it.
     Sound {
-        /// Whether it had been broken.
+        /// True if it had been broken.
         healed: bool,
-        /// Why the session stands where it stands, if it moved, and what else there is to say, in one line.
+        /// The reason why the session is at its node, if it moved, and further remarks, in one line.
         moved: Option<&'a str>,
     },
-    /// The graph is broken, and an older version goes on.
+    /// The graph is broken, and an older version stays in use.
     Broken {
-        /// What is wrong.
+        /// The findings.
         findings: &'a Findings,
-        /// When the version that goes on was taken up, in milliseconds since 1970.
+        /// The time at which the version in use was taken up, in milliseconds since 1970.
         since: u64,
     },
 }
 
-/// What is wrong with a graph, for people and for programs.
+/// The findings about a graph, for people and for programs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Findings {
     /// Drawn, with styles.
@@ -193,18 +193,18 @@ pub struct Findings {
     pub json: serde_json::Value,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Debug)]
 pub struct RunSummary {
-    /// Why.
+    /// The reason.
     pub reason: Reason,
-    /// How the session ended, if it did.
+    /// The end of the session, if it ended.
     pub ended: Option<EndView>,
-    /// What stopped the run, where the session did not end.
+    /// The reason why the run stopped, if the session did not end.
     pub message: Option<String>,
-    /// Where in the graph's files it failed: `orders/pay.md:4`.
+    /// The place in the graph's files where it failed: `orders/pay.md:4`.
     pub place: Option<String>,
-    /// What can be done about it.
+    /// The remedy.
     pub help: Option<&'static str>,
 }
 
@@ -218,21 +218,22 @@ impl RunSummary {
 /// The other end of a run: a person at a terminal, or a program.
 #[expect(async_fn_in_trait, reason = "a run stays on one thread; nobody sends its futures elsewhere")]
 pub trait Console {
-    /// Says something.
+    /// Shows a message.
     async fn note(&mut self, note: Note<'_>) -> io::Result<()>;
 
     /// Asks for something.
     async fn ask(&mut self, awaited: Awaited<'_>, asking: Asking) -> io::Result<()>;
 
-    /// Takes what comes. May be dropped before it is done: nothing is lost then.
+    /// Reads the next command. May be dropped before it is done: nothing is lost then.
     async fn read(&mut self, awaited: Awaited<'_>) -> io::Result<Command>;
 
-    /// Says whose the next notes and questions are: those of a child, or of the session itself.
+    /// Sets the session of the next notes and questions: a child, or the session itself.
     fn about(&mut self, child: Option<&SessionId>) {
         let _ = child;
     }
 
-    /// Whether an answer that could not be stored can be given again. Not where the answers were all written before: the next one would be taken for it.
+    /// Returns whether an answer that could not be stored can be given again. Not if the answers were all written before: the next one would be taken
+    /// for it.
     fn can_repeat(&self) -> bool {
         true
     }

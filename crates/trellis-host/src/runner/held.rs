@@ -6,14 +6,14 @@ use trellis_core::{NavigateError, SessionId, SignalName, state::Status};
 
 use crate::sessions::{SendError, Sessions, Turn};
 
-/// A session that goes on to its next stop.
+/// A session on its path to the next stop.
 pub(super) type Work<'s> = Pin<Box<dyn Future<Output = Result<Turn, SendError>> + 's>>;
 
 /// Signals that no session took yet, the oldest first.
 #[derive(Debug, Default)]
 pub(super) struct HeldSignals(VecDeque<SignalName>);
 
-/// What became of a signal.
+/// The fate of a signal.
 #[derive(Debug)]
 pub(super) enum Raised {
     /// The session took it, and it is stored.
@@ -35,14 +35,14 @@ impl HeldSignals {
         self.0.pop_front()
     }
 
-    /// Whether somebody interrupted more than once without being heard.
+    /// Returns whether somebody interrupted more than once without effect.
     pub(super) fn is_urgent(&self) -> bool {
         self.0.iter().filter(|signal| is_interrupt(signal)).count() > 1
     }
 
-    /// Hands the oldest to the session while `work` goes on with it, which stores what it takes. `done` gets the turn, if `work` comes to it meanwhile.
+    /// Hands the oldest to the session while `work` advances it, which stores its steps. `done` gets the turn, if `work` finishes meanwhile.
     ///
-    /// `None` if none is held.
+    /// Returns `None` if none is held.
     pub(super) async fn raise(
         &mut self,
         sessions: &Sessions,
@@ -78,12 +78,12 @@ impl HeldSignals {
     }
 }
 
-/// Whether this is what Ctrl-C raises.
+/// Returns whether this is the signal of Ctrl-C.
 pub(super) fn is_interrupt(signal: &SignalName) -> bool {
     signal.as_str() == SignalName::INTERRUPT
 }
 
-/// Whether the session is there to be moved. One that only begins is as if nobody had asked for it.
+/// Returns whether the session exists. One that only begins is released, as if it had not been requested.
 pub(super) fn has_begun(sessions: &Sessions, id: &SessionId) -> bool {
     let has_begun = sessions.look(id, |_| ()).is_some();
     if !has_begun {
@@ -92,7 +92,7 @@ pub(super) fn has_begun(sessions: &Sessions, id: &SessionId) -> bool {
     has_begun
 }
 
-/// Whether a refusal is none of a session that waits: it is not there yet, or passes on.
+/// Returns whether a refusal comes too early to be that of a waiting session: the session does not exist yet, or passes through a node.
 fn is_early(sessions: &Sessions, id: &SessionId, refusal: &SendError) -> bool {
     match refusal {
         SendError::Unknown(_) => true,

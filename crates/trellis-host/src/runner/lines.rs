@@ -23,7 +23,7 @@ pub(super) enum Line {
 pub(super) struct LineReader<R> {
     reader: R,
     line: Vec<u8>,
-    /// Bytes of the current line so far, kept or not.
+    /// Bytes of the current line so far, including discarded ones.
     size: u64,
     ended: bool,
 }
@@ -33,7 +33,7 @@ impl<R: AsyncBufRead + Unpin> LineReader<R> {
         Self { reader, line: Vec::new(), size: 0, ended: false }
     }
 
-    /// Whether the end was read.
+    /// Returns whether the end was read.
     pub(super) fn ended(&self) -> bool {
         self.ended
     }

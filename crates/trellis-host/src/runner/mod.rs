@@ -1,9 +1,9 @@
 //! The runner: [`Sessions`] and a console, until the end.
 //!
-//! It shows what nodes say, asks, hands in the answers, turns Ctrl-C into signals and hands on edits of the graph. What a session does between two
-//! questions is the matter of [`Sessions`].
+//! It shows the content of nodes, asks, hands in the answers, turns Ctrl-C into signals and passes edits of the graph on. The steps between two
+//! questions are those of [`Sessions`].
 //!
-//! **Invariant:** a refusal costs nothing: it is said, and asked again. An edit never comes between a question and its answer.
+//! **Invariant:** a refusal costs nothing: it is reported, and the question asked again. An edit never comes between a question and its answer.
 
 mod aside;
 pub mod choose;
@@ -35,12 +35,12 @@ use crate::{
     sessions::{SendError, SessionEvent, Sessions},
 };
 
-/// Why a run is over.
+/// The reason why a run is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The session ended in success.
     Finished,
-    /// The session failed, or could not go on.
+    /// The session failed, or could not continue.
     Failed,
     /// A call was denied and nothing handled it.
     Denied,
@@ -77,14 +77,14 @@ impl From<EndReason> for Reason {
     }
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Why it is over.
+    /// The reason why it is over.
     pub reason: Reason,
     /// The value that the session ended with.
     pub output: Option<Value>,
-    /// The session; nothing where the run was over before it began.
+    /// The session; `None` if the run was over before it began.
     pub session: Option<Session>,
 }
 
@@ -95,10 +95,10 @@ pub enum RunError {
     /// The session could not begin.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// There is a session of that name, which begins no other way.
+    /// A session of that name exists, so none can begin.
     #[error("there is a session `{0}` already")]
     Exists(SessionId),
-    /// The session could not be loaded, or kept from the beginning.
+    /// The session could not be loaded, or could not be stored at its start.
     #[error(transparent)]
     Refused(SendError),
     /// The console is gone.
@@ -106,23 +106,23 @@ pub enum RunError {
     Console(#[from] io::Error),
 }
 
-/// What saving the files of a graph came to.
+/// The result of saving the files of a graph.
 #[derive(Debug)]
 pub enum Edit {
     /// It is sound.
     Sound {
         /// The graph as it is now.
         engine: Engine,
-        /// What carries its calls out.
+        /// The bindings that carry its calls out.
         bindings: Box<Bindings>,
-        /// What else there is to say about it, in one line: that a script is another one, which no program shows.
+        /// A further remark about it, in one line: that a script changed, which no program shows.
         told: Option<String>,
     },
-    /// It is broken; an older version goes on.
+    /// It is broken; an older version stays in use.
     Broken {
-        /// What is wrong.
+        /// The findings.
         findings: Findings,
-        /// When the version that goes on was taken up, in milliseconds since 1970.
+        /// The time at which the version in use was taken up, in milliseconds since 1970.
         since: u64,
     },
 }
@@ -139,10 +139,10 @@ pub struct Runner<C> {
     held: HeldSignals,
 }
 
-/// What is to be said when a session takes an edit up.
+/// The message when a session takes an edit up.
 #[derive(Debug, Default)]
 struct Edited {
-    /// Whether the last edit broke the graph.
+    /// True if the last edit broke the graph.
     broken: bool,
     told: Option<String>,
 }
@@ -167,19 +167,19 @@ impl<C: Console> Runner<C> {
         }
     }
 
-    /// The same, taking signals such as `interrupt` for Ctrl-C.
+    /// Takes signals such as `interrupt` for Ctrl-C.
     #[must_use]
     pub fn signals(self, signals: mpsc::Receiver<SignalName>) -> Self {
         Self { signals, ..self }
     }
 
-    /// The same, taking edits of the graph.
+    /// Takes edits of the graph.
     #[must_use]
     pub fn edits(self, edits: mpsc::Receiver<Edit>) -> Self {
         Self { edits, ..self }
     }
 
-    /// Starts a session, or goes on with the stored one of that name, and walks it to the end, the end of input, or an interrupt that nothing handles.
+    /// Starts a session, or resumes the stored one of that name, and advances it to the end, the end of input, or an interrupt that nothing handles.
     ///
     /// # Errors
     /// The start is refused, or the console is gone.
@@ -217,7 +217,7 @@ impl<C: Console> Runner<C> {
         console.note(note).await
     }
 
-    /// Says why something was refused.
+    /// Reports the reason of a refusal.
     async fn refuse(&mut self, refusal: &SendError) -> io::Result<()> {
         self.console.note(Note::Error { code: refusal.line_code(), message: &refusal.to_string() }).await
     }

@@ -5,12 +5,12 @@ use crate::{binding::Delta, controls::is_steering};
 /// A text that streams.
 #[derive(Default)]
 pub(super) struct StreamedText {
-    /// Whether a part of it stands there without its last line break.
+    /// True if a part of it is shown without its last line break.
     is_open: bool,
 }
 
 impl StreamedText {
-    /// What to write of the next piece. One that takes back those before it begins on a line of its own.
+    /// Returns the text to write for the next piece. One that revokes those before it begins on a line of its own.
     pub(super) fn next(&mut self, delta: &Delta) -> String {
         let apart = if delta.is_reset && self.is_open { "\n" } else { "" };
         self.is_open |= !delta.text.is_empty();
@@ -19,7 +19,7 @@ impl StreamedText {
         format!("{apart}{}", text.replace(is_steering, "\u{fffd}"))
     }
 
-    /// What to write before anything else is said.
+    /// Returns the text to write before any other output.
     pub(super) fn end(&mut self) -> &'static str {
         if std::mem::take(&mut self.is_open) { "\n" } else { "" }
     }

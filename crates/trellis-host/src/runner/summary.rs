@@ -1,4 +1,4 @@
-//! Why a run is over, where, and what can be done about it.
+//! The end of a run: its reason, its place, and its remedy.
 
 use trellis_core::{Program, Value, engine::EndView, program::Role, span::LineIndex, state::EndReason, syntax::document::Content};
 
@@ -13,7 +13,7 @@ impl RunSummary {
         let is_set = ended.message.as_deref().is_some_and(|message| !message.ends_with("is not set"));
         let help = match code {
             _ if ended.reason == EndReason::Denied => help("denied"),
-            "template" if is_set => Some("let every way here save values of the kind that this needs"),
+            "template" if is_set => Some("let every path here save values of the kind that this needs"),
             code => help(code),
         };
         Self { reason: ended.reason.into(), place, help: help.filter(|_| failed), message: None, ended: Some(ended) }
@@ -25,7 +25,7 @@ impl RunSummary {
     }
 }
 
-/// Whether a rollback could not take everything back: what it says of that (language 7.7) is not empty.
+/// Returns whether a rollback left effects: its list of them (language 7.7) is not empty.
 pub fn leaves_something(rollback: &Value) -> bool {
     rollback.as_map().is_some_and(|lists| lists.iter().any(|(_, list)| !list.is_empty()))
 }
@@ -46,7 +46,7 @@ fn place(program: &Program, ended: &EndView) -> Option<String> {
     Some(format!("{}:{line}", document.path))
 }
 
-/// What an author can do about a failure.
+/// Returns the remedy for a failure.
 fn help(code: &str) -> Option<&'static str> {
     Some(match code {
         "tool-error" => "say where to go then with `on_error`, or try again with `retry`",

@@ -1,6 +1,6 @@
-//! Plain text: contents, prompts that say what is accepted, one line for each answer.
+//! Plain text: contents, prompts with the accepted input, one line for each answer.
 //!
-//! **Invariant:** no word is special: whatever is typed is an answer to what was asked.
+//! **Invariant:** no word is special: every typed line is an answer to the question.
 
 use std::{fmt, io};
 
@@ -19,7 +19,7 @@ use super::{
     stream::StreamedText,
     summary::leaves_something,
 };
-use crate::{controls::is_steering, secrets::shown, sessions::quoted};
+use crate::{controls::is_steering, secrets::shown, store::quoted};
 
 type Format = Box<dyn Fn(&str) -> String>;
 type TimeOfDay = Box<dyn Fn(u64) -> String>;
@@ -29,9 +29,9 @@ type Hide = Box<dyn Fn(bool)>;
 pub struct TextConsole<R, W> {
     lines: LineReader<R>,
     writer: W,
-    /// Where failures, attempts and rollbacks are told, a line each.
+    /// The output for failures, attempts and rollbacks, a line each.
     aside: Option<Box<dyn AsyncWrite + Unpin>>,
-    /// What is told there as soon as something follows: the end may say the same.
+    /// The line that is written there before further output: the end may have the same message.
     untold: Option<String>,
     /// Bytes of an answer, and of a typed result.
     limits: (u64, u64),
@@ -40,17 +40,17 @@ pub struct TextConsole<R, W> {
     hide: Option<Hide>,
     echo: bool,
     behind: Behind,
-    /// Whether something was said: a blank line then stands before the next content.
+    /// True if some content was shown: a blank line then precedes the next one.
     said: bool,
     stream: StreamedText,
 }
 
-/// What must be written before anything else is.
+/// The text that must be written before any other output.
 #[derive(Default)]
 enum Behind {
     #[default]
     Nothing,
-    /// The line break of a prompt that nobody answered.
+    /// The line break of a prompt without an answer.
     Prompt,
     /// An answer to repeat. Not written when it is read: a read may be dropped, and a line must not be lost with it.
     Answer(String),
@@ -83,7 +83,7 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> TextConsole<R, W> {
         self
     }
 
-    /// Tells `writer` what calls fail, are tried again or denied, and why the session rolls back; without it only its end says so.
+    /// Sets the output for failed, repeated and denied calls, and for the reason of a rollback; without it only the end is reported.
     #[must_use]
     pub fn aside(mut self, writer: impl AsyncWrite + Unpin + 'static) -> Self {
         self.aside = Some(Box::new(writer));
@@ -97,7 +97,7 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> TextConsole<R, W> {
         self
     }
 
-    /// Calls `hide` with true while a secret is typed, for a screen that shows what is typed, and with false behind it.
+    /// Calls `hide` with true while a secret is typed, for a screen that shows typed text, and with false after it.
     #[must_use]
     pub fn hide(mut self, hide: impl Fn(bool) + 'static) -> Self {
         self.hide = Some(Box::new(hide));
@@ -128,7 +128,7 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> TextConsole<R, W> {
         Ok(())
     }
 
-    /// Tells what belongs beside the conversation, behind what was said before.
+    /// Writes the pending line beside the conversation.
     async fn tell_aside(&mut self) -> io::Result<()> {
         let Some(line) = self.untold.take() else { return Ok(()) };
         self.write_aside(&(plain(&line).replace(is_steering, "\u{fffd}") + "\n")).await
@@ -146,7 +146,7 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> TextConsole<R, W> {
             Behind::Prompt => "\n".to_owned(),
             Behind::Answer(answer) => answer + "\n",
         };
-        // Whoever says it, a person or a tool, may have put in what turns the text around it.
+        // Texts of people and tools may contain characters that change the direction of the text around them.
         let shown = (before + text).replace(is_steering, "\u{fffd}");
         self.writer.write_all(shown.as_bytes()).await?;
         self.writer.flush().await
@@ -303,7 +303,7 @@ fn options(request: &Request) -> String {
     request.options.iter().enumerate().map(|(index, option)| format!("  {}) {}\n", index + 1, option.text)).collect()
 }
 
-/// What is accepted: `[1-3]`, `[integer, default 5]`.
+/// Returns the accepted input: `[1-3]`, `[integer, default 5]`.
 fn accepted(request: &Request) -> String {
     let kind = match request.input_type {
         RequestType::Declared(InputType::Confirm) => "y/n",
@@ -328,7 +328,7 @@ fn accepted(request: &Request) -> String {
     }
 }
 
-/// What an edit came to, unless that goes without saying.
+/// Returns the result of an edit, unless it needs no message.
 fn reload_text(reloaded: &Reloaded<'_>, time_of_day: Option<&TimeOfDay>) -> Option<String> {
     match reloaded {
         // Findings are drawn, and harmless already.
@@ -349,7 +349,7 @@ fn call_text(call: &PendingCall) -> String {
     format!("  {} {}\n", call.name, Value::Map(shown(call)).to_json())
 }
 
-/// How it ended, unless it finished.
+/// Returns the description of the end, unless the session finished.
 fn farewell_text(farewell: &RunSummary) -> Option<String> {
     let ended = farewell.ended.as_deref();
     let at = ended.map_or_else(String::new, |ended| format!(" at `{}`", ended.node));
@@ -371,7 +371,7 @@ fn farewell_text(farewell: &RunSummary) -> Option<String> {
     }
 }
 
-/// The text without control characters, which could rewrite what a terminal shows.
+/// Returns the text without control characters, which could rewrite a terminal's content.
 fn plain(text: &str) -> String {
     text.chars().filter(|char| !char.is_ascii_control() || matches!(char, '\n' | '\t')).collect()
 }

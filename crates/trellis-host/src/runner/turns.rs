@@ -1,4 +1,4 @@
-//! One turn after the other: what is awaited is asked for, what comes is handed in.
+//! The loop of turns: the awaited input is requested, and each answer handed in.
 //!
 //! Commands come before edits, so that an answer is taken by the program that asked for it; signals come before both.
 
@@ -19,10 +19,10 @@ use crate::{
     store::StoreError,
 };
 
-/// How often in a row a run goes on after somebody else went on with its session.
+/// The number of times in a row that a run continues after another writer advanced its session.
 const MAX_RUN_CONFLICTS: usize = 8;
 
-/// What came first.
+/// The first of several events.
 enum Heard {
     Command(Command),
     Signal(SignalName),
@@ -30,23 +30,23 @@ enum Heard {
     TimeUp,
 }
 
-/// How a session goes on.
+/// The next step of a session.
 enum Onward {
     Reply(Sent),
     Resume,
 }
 
-/// What a session needs, and what else waits in its tree.
+/// The needs of a session, and the other waits in its tree.
 type Stops = (Waiting, std::sync::Arc<Vec<Waiting>>);
 
 type Flow<T> = ControlFlow<RunSummary, T>;
 
 impl<C: Console> Runner<C> {
-    /// Walks a session to its end, or to where nobody goes on with it.
+    /// Advances a session to its end, or to a stop without an answer.
     pub(super) async fn walk(&mut self, id: &SessionId, start: Start) -> Result<RunSummary, RunError> {
         let mut onward = None;
         let mut start = Some(start);
-        // What was asked last, and its number.
+        // The last question, and its number.
         let mut asked: Option<(u64, Stops)> = None;
         let mut conflicts = 0;
         loop {
@@ -57,7 +57,7 @@ impl<C: Console> Runner<C> {
                 ControlFlow::Break(farewell) => return Ok(farewell),
             };
             let turn = match turn {
-                // The answer was not taken, and this is what is asked instead.
+                // The answer was refused, and this question replaces the earlier one.
                 Err(refusal @ (SendError::Stale(_) | SendError::TooLate(_))) => {
                     self.refuse(&refusal).await?;
                     match refusal {
@@ -84,7 +84,7 @@ impl<C: Console> Runner<C> {
                 Err(refusal @ (SendError::BadName(_) | SendError::OtherGraph { .. } | SendError::Unfit { .. })) => {
                     return Err(RunError::Refused(refusal));
                 }
-                // Somebody else went on with it: it goes on from there.
+                // Another writer advanced it: the run continues from there.
                 Err(refusal @ SendError::Store(StoreError::Conflict { .. })) if conflicts < MAX_RUN_CONFLICTS => {
                     conflicts += 1;
                     if is_answer {
@@ -115,8 +115,8 @@ impl<C: Console> Runner<C> {
         }
     }
 
-    /// Lets the session go on, and shows what happens meanwhile. A signal that it takes moves it; an interrupt that it does not take stops it, and
-    /// a second one does not wait for what it is doing. A signal that comes before the session waits is held.
+    /// Lets the session continue, and shows its events meanwhile. A signal that it handles moves it; an interrupt that it does not handle stops
+    /// it, and a second one does not wait for its work. A signal that comes before the session waits is held.
     async fn busy(
         &mut self,
         id: &SessionId,
@@ -166,7 +166,7 @@ impl<C: Console> Runner<C> {
             if done.is_none() && (stopping || hung_up) && has_begun(sessions, id) {
                 sessions.pause(id).ok();
             }
-            // It may have been moved behind the stop that it came to.
+            // It may have been moved past the stop that it reached.
             if moved && done.as_ref().is_some_and(is_waiting) {
                 moved = false;
                 work = Box::pin(sessions.resume(id));
@@ -184,8 +184,8 @@ impl<C: Console> Runner<C> {
         })
     }
 
-    /// Asks for what the session needs, until something comes that it can be handed, or that it must be asked about.
-    /// What other parts of a call wait for is shown with it.
+    /// Asks for the needs of the session, until there is an input that can be handed in, or a new question. Waits of other parts of a call
+    /// are shown with it.
     async fn answer(
         &mut self,
         id: &SessionId,
@@ -211,7 +211,7 @@ impl<C: Console> Runner<C> {
                 Some(signal) => Heard::Signal(signal),
                 None => {
                     let heard = hear(&mut self.console, &mut self.signals, &mut self.edits, awaited, until);
-                    // A call that is held may be decided elsewhere (language 11.5).
+                    // A held call may be decided elsewhere (language 11.5).
                     let news = decided_elsewhere(&self.sessions, id, holds);
                     tokio::select! {
                         biased;
@@ -255,7 +255,7 @@ impl<C: Console> Runner<C> {
     }
 }
 
-/// Whether the session came to a stop that is not its end.
+/// Returns whether the session came to a stop that is not its end.
 fn is_waiting(turn: &Result<Turn, SendError>) -> bool {
     match turn {
         Ok(turn) => !matches!(turn.stop, Stop::Ended(_)),
@@ -287,10 +287,10 @@ async fn take_edit<C: Console>(console: &mut C, sessions: &Sessions, edited: &mu
     }
 }
 
-/// How often a store is asked whether somebody else decided about a held call.
+/// The interval at which a store is read for another decision about a held call.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Waits until the store has more of a session whose call is held; for ever where none is.
+/// Waits until the store has more records of a session whose call is held; for ever if none is.
 async fn decided_elsewhere(sessions: &Sessions, id: &SessionId, holds: bool) {
     if !holds {
         return std::future::pending().await;
@@ -303,7 +303,8 @@ async fn decided_elsewhere(sessions: &Sessions, id: &SessionId, holds: bool) {
     }
 }
 
-/// Signals come before lines, so that fast input cannot hold them up; edits come after, since a line may be the answer to what was asked.
+/// Returns the first event. Signals come before lines, so that fast input cannot delay them; edits come after, since a line may be the
+/// answer to the last question.
 async fn hear<C: Console>(
     console: &mut C,
     signals: &mut mpsc::Receiver<SignalName>,
@@ -326,7 +327,7 @@ async fn hear<C: Console>(
     }
 }
 
-/// The last of the edits that are there: what a save in between came to is of no use any more.
+/// Returns the last of the pending edits: the result of a save in between is obsolete.
 fn newest(mut edit: Edit, edits: &mut mpsc::Receiver<Edit>) -> Edit {
     loop {
         match edits.try_recv() {
@@ -336,7 +337,7 @@ fn newest(mut edit: Edit, edits: &mut mpsc::Receiver<Edit>) -> Edit {
     }
 }
 
-/// What a command hands in, as the answer to the question of that number, if it names no other; nothing for those that hand nothing in.
+/// Returns the input of a command, as the answer to the question of that number, if it names no other; `None` for commands without one.
 fn sent(command: Command, asks: &Waiting, asked: u64) -> Option<Sent> {
     let (seq, to, command) = match command {
         // Another session of the tree has a number of its own.
@@ -346,7 +347,7 @@ fn sent(command: Command, asks: &Waiting, asked: u64) -> Option<Sent> {
     reply(command).map(|reply| Sent { expected: seq, to: to.or_else(|| asks.child.clone()), reply })
 }
 
-/// What a command hands in; nothing for those that hand nothing in.
+/// Returns the input of a command; `None` for commands without one.
 fn reply(command: Command) -> Option<Reply> {
     Some(match command {
         Command::Input(input) => Reply::Input(input),
@@ -360,7 +361,7 @@ fn reply(command: Command) -> Option<Reply> {
     })
 }
 
-/// Whether two stops ask for the same, whenever that is due.
+/// Returns whether two stops ask for the same, whenever that is due.
 fn is_same(one: &Stop, other: &Stop) -> bool {
     match (one, other) {
         (Stop::Ask { request: one, .. }, Stop::Ask { request: other, .. }) => one == other,

@@ -31,7 +31,7 @@ impl Secrets {
         Ok(FilledCall { args, mask: Mask::of_secrets(values.iter().map(|value| &***value)), unmasked })
     }
 
-    /// Fills secrets into a value; also what masks them.
+    /// Fills secrets into a value; returns also their mask.
     ///
     /// # Errors
     /// A secret cannot be had, or has no place in the value; the code is `secret`.

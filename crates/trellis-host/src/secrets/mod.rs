@@ -1,4 +1,4 @@
-//! Secrets (world 11.1): looked up by name, filled into the arguments of a call just before it runs (language 3.6), and kept out of all that is told.
+//! Secrets (world 11.1): looked up by name, filled into the arguments of a call just before it runs (language 3.6), and removed from all output.
 //!
 //! ```text
 //! Secrets::chain: environment ─▶ vault ─▶ SecretError     a call with places ──fill──▶ arguments + Mask
@@ -9,6 +9,7 @@
 mod fill;
 mod mask;
 mod name;
+mod named;
 #[cfg(feature = "vault")]
 mod vault;
 mod withheld;
@@ -24,6 +25,7 @@ pub use self::{
     fill::shown,
     mask::{Mask, MaskStream},
     name::{is_name, variable},
+    named::{named_by_host, named_in},
 };
 pub(crate) use self::{
     fill::{FilledCall, insert},
@@ -35,6 +37,7 @@ pub(crate) use self::{
 pub type SecretText = Zeroizing<String>;
 
 type Lookup = dyn Fn(&str) -> Result<Option<SecretText>, SecretError> + Send + Sync;
+type Listing = dyn Fn() -> Result<Vec<SecretName>, SecretError> + Send + Sync;
 
 /// A source of secrets.
 ///
@@ -46,9 +49,21 @@ type Lookup = dyn Fn(&str) -> Result<Option<SecretText>, SecretError> + Send + S
 /// assert!(secrets.find("wiki").unwrap_err().to_string().contains("TRELLIS_SECRET_WIKI"));
 /// ```
 #[derive(Clone)]
-pub struct Secrets(Arc<Lookup>);
+pub struct Secrets {
+    lookup: Arc<Lookup>,
+    listing: Arc<Listing>,
+}
 
-/// A secret that cannot be had; the message names it, and how to mend it.
+/// The name of a secret that a source has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecretName {
+    /// The name.
+    pub name: Arc<str>,
+    /// The moment at which its value was set, in milliseconds since 1970.
+    pub set: u64,
+}
+
+/// A secret that is not available; the message names it, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SecretError {
@@ -63,9 +78,12 @@ pub enum SecretError {
     Unreadable {
         /// The name of the secret.
         name: Arc<str>,
-        /// The mistake of the source, and how to mend it.
+        /// The mistake of the source, and its remedy.
         why: Arc<str>,
     },
+    /// The names of a source cannot be listed.
+    #[error("the names of secrets cannot be listed: {0}")]
+    Unlisted(Arc<str>),
 }
 
 impl Secrets {
@@ -74,9 +92,15 @@ impl Secrets {
         Self::fallible(move |name| Ok(resolve(name).map(Zeroizing::new)))
     }
 
-    /// Secrets that `resolve` knows by name, where looking may fail: an error is told as it is, and no other source is asked.
+    /// Looks up secrets by `resolve`, which may fail: an error is returned unchanged, and no other source is asked.
     pub fn fallible(resolve: impl Fn(&str) -> Result<Option<SecretText>, SecretError> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(resolve))
+        Self { lookup: Arc::new(resolve), listing: Arc::new(|| Ok(Vec::new())) }
+    }
+
+    /// The same, with names that can be listed.
+    #[must_use]
+    pub fn listed(self, listing: impl Fn() -> Result<Vec<SecretName>, SecretError> + Send + Sync + 'static) -> Self {
+        Self { listing: Arc::new(listing), ..self }
     }
 
     /// Secrets from the environment: `api-key` is `TRELLIS_SECRET_API_KEY`.
@@ -93,15 +117,31 @@ impl Secrets {
 
     /// The first of these that knows a name has its value.
     pub fn chain(sources: impl IntoIterator<Item = Self>) -> Self {
-        let sources: Vec<Self> = sources.into_iter().collect();
-        Self::fallible(move |name| {
-            for source in &sources {
-                if let Some(value) = (source.0)(name)? {
+        let sources: Arc<[Self]> = sources.into_iter().collect();
+        let listed = Arc::clone(&sources);
+        let first = move |name: &str| {
+            for source in &*sources {
+                if let Some(value) = (source.lookup)(name)? {
                     return Ok(Some(value));
                 }
             }
             Ok(None)
+        };
+        Self::fallible(first).listed(move || {
+            let mut names = Vec::new();
+            for source in &*listed {
+                names.extend(source.names()?);
+            }
+            Ok(names)
         })
+    }
+
+    /// The names that the sources can list, in their order; variables of the environment are not among them.
+    ///
+    /// # Errors
+    /// A source cannot be read.
+    pub fn names(&self) -> Result<Vec<SecretName>, SecretError> {
+        (self.listing)()
     }
 
     /// The value of a secret.
@@ -112,7 +152,7 @@ impl Secrets {
         if !is_name(name) {
             return Err(SecretError::Name(name.into()));
         }
-        (self.0)(name)?.ok_or_else(|| SecretError::Unknown(name.into()))
+        (self.lookup)(name)?.ok_or_else(|| SecretError::Unknown(name.into()))
     }
 }
 
@@ -154,6 +194,14 @@ mod tests {
         assert_eq!((&**secrets.find("a").unwrap(), &**secrets.find("b").unwrap()), ("1", "3"));
         assert_eq!(secrets.find("c").unwrap_err().to_string(), "the secret `c` cannot be read: closed");
         assert_eq!(secrets.find("d").unwrap_err(), SecretError::Unknown("d".into()));
+        let listed = |name: &str| {
+            one("", "").listed({
+                let name = Arc::from(name);
+                move || Ok(vec![SecretName { name: Arc::clone(&name), set: 7 }])
+            })
+        };
+        let names = Secrets::chain([listed("a"), one("b", "2"), listed("c")]).names().unwrap();
+        assert_eq!(names.iter().map(|one| &*one.name).collect::<Vec<_>>(), ["a", "c"]);
         assert_eq!(secrets.find("No/Name").unwrap_err(), SecretError::Name("No/Name".into()));
     }
 }

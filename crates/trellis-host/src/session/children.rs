@@ -14,12 +14,12 @@ use crate::{
     store::{ChildSnapshot, Snapshot},
 };
 
-/// Why a child did not begin.
+/// The reason why a child did not begin.
 #[derive(Clone, Debug)]
 pub enum NotBegun {
     /// This predicate must be answered first: [`Session::answer_child`].
     Unanswered(Box<Unanswered>),
-    /// It cannot begin: this is what comes of its call.
+    /// It cannot begin: this is the outcome of its call.
     Refused(ToolOutcome),
 }
 
@@ -58,7 +58,7 @@ impl Session {
         Ok(())
     }
 
-    /// Whether there is room for one more child below a session.
+    /// Checks that there is room for one more child below a session.
     fn count_children(&self, caller: &SessionId) -> Result<(), ToolError> {
         let limits = self.engine.inspect().limits();
         let over = |what: &str, limit: u64| Err(ToolError::coded("limit", format!("there would be more than {limit} {what}")).finally());
@@ -85,7 +85,7 @@ impl Session {
         }
     }
 
-    /// Hands the end of a child to its caller, as the result of the call; returns that, or nothing where it goes on or is not alive.
+    /// Hands the end of a child to its caller, as the result of the call; returns that, or `None` if the child continues or is not alive.
     ///
     /// # Errors
     /// As [`Session::send`].
@@ -98,7 +98,7 @@ impl Session {
         Ok(Some(result))
     }
 
-    /// The caller of a child, where that is a child too; nothing for the root.
+    /// Returns the caller of a child, if that is a child too; `None` for the root.
     pub fn caller_of(&self, child: &SessionId) -> Option<SessionId> {
         let caller = &self.here.children.get(child)?.caller.session;
         self.here.children.contains_key(caller).then(|| caller.clone())
@@ -138,7 +138,7 @@ impl Session {
     /// Raises a signal in the first session of the tree that takes it, from the innermost outwards (language 10.11). `timeout` is raised where it waits.
     ///
     /// # Errors
-    /// None takes it; the refusal of the root, or of the child that was named.
+    /// None takes it; the refusal of the root, or of the named child.
     pub fn raise(&mut self, to: Option<&SessionId>, signal: &SignalName) -> Result<(), NavigateError> {
         if self.here.children.is_empty() {
             return self.signal(signal);
@@ -156,7 +156,7 @@ impl Session {
         Err(refusal.unwrap_or(NavigateError::Ended { reason: trellis_core::state::EndReason::Failed }))
     }
 
-    /// Whether this is the result of a child.
+    /// Returns whether this is the result of a child.
     pub(super) fn calls_graph(&self, child: Option<&SessionId>, result: &ToolResult) -> bool {
         self.here.of_child(child).is_some_and(|here| here.state.calls_graph(&result.id))
     }
@@ -204,13 +204,14 @@ impl Session {
         self.engine.late_in(state, self.left.get(left.child.as_ref()?)?, result.clone())
     }
 
-    /// Records that a session takes over what these children did, and lets go of them.
+    /// Records that a session takes over the effects of these children, and drops them.
     pub(super) fn part_with(&mut self, child: Option<&SessionId>, children: Vec<SessionId>, by: Step) {
         let at = self.now();
         let Some(here) = self.here.of_child_mut(child) else { return };
         let changes = Changes::between(&here.state, &by.state, &by.wrote);
         let from = here.state.current_node_id.clone();
         here.state = by.state;
+        self.here.inherit(child, &children);
         for left in &children {
             if let Some(gone) = self.here.children.remove(left) {
                 self.left.insert(left.clone(), gone.here.state);
@@ -233,7 +234,7 @@ impl Session {
     }
 }
 
-/// A root that left all its children, as far as its state goes: for one who puts it elsewhere.
+/// Leaves all children of a root in its state: for a caller that moves it.
 pub(crate) fn left_alone(engine: &Engine, here: &mut Snapshot) {
     if here.children.is_empty() {
         return;

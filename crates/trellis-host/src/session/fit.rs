@@ -12,18 +12,18 @@ use crate::{journal::ChildState, store::Snapshot};
 /// A tree that fits a program.
 #[derive(Clone, Debug)]
 pub(crate) struct Fitted {
-    /// Where the root stands.
+    /// The state of the root.
     pub(crate) state: State,
-    /// Where the root was, and why it moved.
+    /// The earlier node of the root, and the reason why it moved.
     pub(crate) moved: Option<(NodeId, Moved)>,
-    /// Where its children stand; those that are not there are left.
+    /// The states of its children; missing ones are left.
     pub(crate) children: BTreeMap<SessionId, ChildState>,
 }
 
-/// What keeps a tree from going on: the child that does not fit, or the root.
+/// The reason why a tree cannot continue: the child that does not fit, or the root.
 pub(crate) type Unfit = (Option<SessionId>, Vec<Blocker>);
 
-/// Fits every session of a tree, innermost first. One that moves leaves its children: what they did is its own before it moves.
+/// Fits every session of a tree, innermost first. One that moves leaves its children: their effects are its own before it moves.
 ///
 /// # Errors
 /// The first session that does not fit.
@@ -42,7 +42,7 @@ pub(crate) fn fit(engine: &Engine, here: &Snapshot, changed: ChangedCall) -> Res
     Ok(Fitted { state, moved, children })
 }
 
-/// Where one session stands, and where it was, if it moved.
+/// The state of one session, and its earlier node, if it moved.
 type FittedState = (State, Option<(NodeId, Moved)>);
 
 /// Fits one session, whose children fit already.

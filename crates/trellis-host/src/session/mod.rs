@@ -1,10 +1,10 @@
 //! One session with its children: an engine, their states, and the journal of how they came there.
 //!
-//! [`Session::advance`] passes through nodes, without awaiting anything, until there is something for a host to do, and says what; the host does it
-//! and hands the answer to [`Session::send`]. Where a call of a graph is to be carried out here, [`Session::begin_child`] begins a child, which is
-//! walked in the same way ([`Session::advance_in`]) until [`Session::return_child`] hands its end to its caller.
+//! [`Session::advance`] passes through nodes, without awaiting anything, until there is an action for a host, and returns it; the host carries it
+//! out and hands the answer to [`Session::send`]. If a call of a graph is to be carried out here, [`Session::begin_child`] begins a child, which is
+//! advanced likewise ([`Session::advance_in`]) until [`Session::return_child`] hands its end to its caller.
 //!
-//! **Invariant:** the states are the fold of the journal; what was refused left both unchanged; no child outlives the call that began it.
+//! **Invariant:** the states are the fold of the journal; a refused input leaves both unchanged; no child outlives the call that began it.
 
 mod children;
 mod fit;
@@ -24,22 +24,22 @@ pub use self::children::NotBegun;
 pub(crate) use self::children::left_alone;
 pub(crate) use self::fit::{Fitted, fit};
 use crate::{
-    journal::{Clock, Entry, MemoryJournal, Record},
+    journal::{Clock, DeadLetter, Entry, MemoryJournal, Record},
     policy::{Decided, Decision},
     store::{Approved, Snapshot},
 };
 
-/// What a session halts for.
+/// The reason why a session halts.
 #[derive(Clone, Debug)]
 pub enum Halt {
-    /// Show what a node says, and advance again. Comes once per entering.
+    /// Show the content of a node, and advance again. Comes once per entering.
     Said {
         /// The node.
         node: NodeId,
         /// Its words, as Markdown.
         content: Arc<str>,
     },
-    /// Say what was wrong with an input that was counted, and advance again (language 6.5).
+    /// Show the message about an invalid input that was counted, and advance again (language 6.5).
     Invalid(Arc<str>),
     /// Ask, and send the answer.
     Ask(Request),
@@ -58,25 +58,25 @@ pub enum Halt {
     Ended(EndView),
 }
 
-/// How a session came to stand on another program.
+/// The result of fitting a session to another program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Adoption {
-    /// It goes on where it is, and nothing is another than it was.
+    /// It continues at its node, and nothing changed.
     Same,
-    /// It goes on where it is.
+    /// It continues at its node.
     Kept,
-    /// It goes on elsewhere, or anew.
+    /// It continues elsewhere, or by entering its node again.
     Moved {
-        /// Where it was.
+        /// The earlier node.
         from: NodeId,
-        /// Why it moved.
+        /// The reason why it moved.
         why: Moved,
     },
     /// It stays on the program that it has.
     Blocked {
-        /// The child that does not fit; nothing where it is the session itself.
+        /// The child that does not fit; `None` for the session itself.
         child: Option<SessionId>,
-        /// What is in the way.
+        /// The blockers.
         blockers: Vec<Blocker>,
     },
 }
@@ -85,7 +85,7 @@ pub enum Adoption {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
-    /// The ceiling on consecutive pass-through steps was reached (language A.1). Advancing again allows as many again.
+    /// The bound of consecutive pass-through steps was reached (language A.1). Advancing again allows the same number of further steps.
     #[error("{limit} steps in a row passed through without a stop, last at `{node}`")]
     PassThrough {
         /// The node where the session stays.
@@ -101,7 +101,8 @@ pub enum SessionError {
     Refused(#[from] NavigateError),
 }
 
-/// How many records a session keeps that nobody takes, at least: about a mebibyte. There are at most twice as many, and those since its last stop.
+/// The least number of records that a session keeps if they are not taken: about a mebibyte. There are at most twice as many, and those since its
+/// last stop.
 pub const HISTORY: usize = 1024;
 
 /// A session in memory, with its children.
@@ -119,18 +120,18 @@ pub struct Session {
     beginning: BTreeMap<CallId, (Answers, Box<Unanswered>)>,
 }
 
-/// What is known of one session of a tree while it is in memory.
+/// The data of one session of a tree while it is in memory.
 #[derive(Clone, Default)]
 struct Walk {
-    /// The view of its state, made once; its content is taken out when it was said.
+    /// The view of its state, made once; its content is taken out when it was shown.
     view: Option<View>,
-    /// Whether the content of the current entering was said.
+    /// True if the content of the current entering was shown.
     said: bool,
-    /// What was said last of the current entering: another program may have the same words for it.
+    /// The last shown content of the current entering: another program may have the same text for it.
     words: Option<Arc<str>>,
-    /// What to say about a counted invalid input.
+    /// The message about a counted invalid input.
     invalid: Option<Arc<str>>,
-    /// An input whose step needs answers first, and what is known so far.
+    /// An input whose step needs answers first, and the answers so far.
     held: Option<HeldInput>,
     passes: u64,
 }
@@ -179,6 +180,7 @@ impl Session {
         let (child, changes) = (child.cloned(), Box::new(changes));
         let record = Record { seq, at, child, entry, from, to, events, program, changes, still_asked, question: None, request: None };
         self.here.count(&record, is_of_child);
+        self.here.typed.learn(self.engine.inspect(), &record);
         if let Some(here) = self.here.of_child_mut(record.child.as_ref()) {
             here.ask_by(&record);
         }
@@ -195,35 +197,44 @@ impl Session {
         }
     }
 
+    /// Records the letters of a step: the one that it gave up, and the one by which the root ended.
+    fn bury(&mut self, letter: Option<DeadLetter>) {
+        let of_end = self.here.given_up.as_ref().filter(|_| self.here.state.ended.is_some());
+        let of_end = of_end.map(|letter| (**letter).clone());
+        for letter in letter.into_iter().chain(of_end) {
+            self.note(None, Entry::Dead { letter: Box::new(letter) });
+        }
+    }
+
     /// Records something that moved nothing.
     fn note(&mut self, child: Option<&SessionId>, entry: Entry) {
         let from = self.here.of_child(child).map(|here| here.state.current_node_id.clone());
         self.record(child, Happened::at(self.now(), entry, from));
     }
 
-    /// Where the session is.
+    /// Returns the state of the session.
     pub fn state(&self) -> &State {
         &self.here.state
     }
 
-    /// Where it is, with the times that its waits are measured from.
+    /// Returns its snapshot, with the times from which its waits are measured.
     pub fn here(&self) -> &Snapshot {
         &self.here
     }
 
-    /// Where a session of the tree is: the root, or a child; nothing for a child that is not alive.
+    /// Returns the snapshot of a session of the tree: the root, or a child; `None` for a child that is not alive.
     pub fn here_in(&self, child: Option<&SessionId>) -> Option<&Snapshot> {
         self.here.of_child(child)
     }
 
-    /// How it came there: all that happened since records were taken last. Of a session whose records nobody takes, the newest [`HISTORY`], at least.
+    /// Returns the records since they were last taken. Of a session whose records are not taken, the newest [`HISTORY`], at least.
     pub fn journal(&self) -> &MemoryJournal {
         &self.journal
     }
 
-    /// Takes out the records that were made since the last time: a store has them from then on. Whoever stores a session takes them where it stops for the
-    /// first time, or later before there are [`HISTORY`] of them: until they were taken once only the newest are kept, and the number of the first one
-    /// says how many are gone.
+    /// Takes out the records that were made since the last time: a store has them from then on. A caller that stores a session takes them at its
+    /// first stop, or later before there are [`HISTORY`] of them: until they were taken once only the newest are kept, and the number of the first
+    /// one shows how many are gone.
     pub fn take_records(&mut self) -> Vec<Record> {
         self.journal.take()
     }
@@ -237,19 +248,19 @@ impl Session {
         }
     }
 
-    /// Records what a policy decided about a pending call of the tree, all its attempts.
+    /// Records the decision of a policy about a pending call of the tree, for all its attempts.
     pub fn decide(&mut self, child: Option<&SessionId>, key: IdempotencyKey, decided: Decided) {
         self.note(child, Entry::Policy { key, decided: Box::new(decided) });
     }
 
-    /// Whether this call waits for an approval that nobody gave: its graph asks for one, or a policy decided so.
+    /// Returns whether this call waits for an approval that was not given: its graph asks for one, or a policy decided so.
     pub fn is_held_for_approval(&self, child: Option<&SessionId>, call: &PendingCall) -> bool {
         let asks = |here: &Snapshot| here.rulings.get(&call.idempotency_key).is_some_and(|ruling| ruling.decision == Decision::Ask);
         let asks = self.here.of_child(child).is_some_and(asks);
         (call.approve.is_some() || asks) && !self.is_approved(child, call)
     }
 
-    /// Since when somebody is asked about this call, for its result or its approval: since its delay was over, or since it was approved.
+    /// Returns the time from which this call is in question, for its result or its approval: when its delay was over, or when it was approved.
     pub fn asked_at(&self, child: Option<&SessionId>, call: &PendingCall) -> u64 {
         let Some(here) = self.here.of_child(child) else { return self.now() };
         let made = here.waits.get(&call.id).copied().unwrap_or(here.stepped_at);
@@ -258,7 +269,7 @@ impl Session {
         approved.map_or(asked, |approved| approved.at.max(asked))
     }
 
-    /// Whether this call was approved.
+    /// Returns whether this call was approved.
     pub fn is_approved(&self, child: Option<&SessionId>, call: &PendingCall) -> bool {
         self.here.of_child(child).is_some_and(|here| here.approved.iter().any(|approved| approved.key == call.idempotency_key))
     }
@@ -268,7 +279,7 @@ impl Session {
         self.here.of_child(child).map(|here| self.engine.open_calls(&here.state)).unwrap_or_default()
     }
 
-    /// The time, which never goes back while the session is in memory, whatever the clock does.
+    /// Returns the time, which never decreases while the session is in memory, even if the clock is set back.
     fn now(&self) -> u64 {
         self.clock.now().max(self.here.at)
     }
@@ -278,27 +289,27 @@ impl Session {
         &self.engine
     }
 
-    /// When the current node was entered, in milliseconds since 1970: its `timeout` counts from here.
+    /// Returns the time at which the current node was entered, in milliseconds since 1970: its `timeout` counts from here.
     pub fn entered_at(&self) -> u64 {
         self.here.entered_at
     }
 
-    /// When the last step was taken, likewise: the delay of a pending call counts from here.
+    /// Returns the time of the last step, likewise: the delay of a pending call counts from here.
     pub fn stepped_at(&self) -> u64 {
         self.here.stepped_at
     }
 
-    /// Whether an input of a session of the tree waits for a predicate.
+    /// Returns whether an input of a session of the tree waits for a predicate.
     pub fn is_held(&self, child: Option<&SessionId>) -> bool {
         self.walk_of(child).is_some_and(|walk| walk.held.is_some())
     }
 
-    /// Whether an input of any session of the tree waits for a predicate.
+    /// Returns whether an input of any session of the tree waits for a predicate.
     pub fn holds_input(&self) -> bool {
         self.walk.held.is_some() || self.children.values().any(|walk| walk.held.is_some())
     }
 
-    /// Whether this call was left, and a late result of it was recorded.
+    /// Returns whether this call was left, and a late result of it was recorded.
     pub fn has_settled_late(&self, call: &CallId) -> bool {
         let children = self.here.children.values().map(|child| &child.here.state);
         std::iter::once(&self.here.state).chain(children).any(|state| state.has_settled_late(call))
@@ -319,7 +330,7 @@ impl Session {
     }
 }
 
-/// What a record is about.
+/// The content of a record.
 struct Happened {
     at: u64,
     entry: Entry,
@@ -327,7 +338,7 @@ struct Happened {
     events: Vec<Event>,
     changes: Changes,
     still_asked: bool,
-    /// Whether it is the result of a child.
+    /// True if it is the result of a child.
     is_of_child: bool,
 }
 

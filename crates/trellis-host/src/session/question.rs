@@ -1,4 +1,4 @@
-//! What a session asks, and what changes that from outside: another program, keys that are supplied, what is asked for in between.
+//! Questions of a session, and their changes from outside: another program, supplied keys, questions in between.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -15,9 +15,10 @@ use crate::{
 };
 
 impl Session {
-    /// Goes on with another engine, as [`Engine::adopt`] fits the state to it; where that changes nothing, nothing is recorded. What the new program says at the node is said, unless it is what was said.
+    /// Continues with another engine, as [`Engine::adopt`] fits the state to it; if that changes nothing, nothing is recorded. The content of the
+    /// node by the new program is shown, unless it equals the content shown before.
     pub fn adopt(&mut self, engine: Engine, changed: ChangedCall) -> Adoption {
-        // Where it was stored by another program, what that asked is known by its checksum only.
+        // If another program stored it, the question of that is known by its checksum only.
         let is_of_another = self.here.state.program != *self.engine.inspect().fingerprint();
         let (asked, checksum) = (self.question().filter(|_| !is_of_another), self.here.question);
         let Fitted { state, moved, children } = match fit(&engine, &self.here, changed) {
@@ -58,7 +59,7 @@ impl Session {
         adoption
     }
 
-    /// Puts children on another program; those that are not there are left.
+    /// Moves children to another program; missing ones are left.
     fn take_children(&mut self, at: u64, children: &BTreeMap<SessionId, ChildState>) {
         self.here.children.retain(|child, _| children.contains_key(child));
         self.children.retain(|child, _| children.contains_key(child));
@@ -69,7 +70,7 @@ impl Session {
         }
     }
 
-    /// Sets keys of the context from outside; a key with dots leads into the mapping that is there.
+    /// Sets keys of the context from outside; a key with dots leads into the present mapping.
     ///
     /// # Errors
     /// A value, or the context with it, is above a bound; nothing happened.
@@ -99,14 +100,14 @@ impl Session {
         Ok(())
     }
 
-    /// Asks for something before it goes on; once.
+    /// Asks for something before it continues; once.
     pub(crate) fn block(&mut self, child: Option<&SessionId>, needs: Needs) {
         if self.here.of_child(child).is_some_and(|here| here.blocked.as_ref() != Some(&needs)) {
             self.note(child, Entry::Blocked { needs });
         }
     }
 
-    /// What its node says and asks; nothing where it asks for something else first.
+    /// Returns the content and the question of its node; `None` if it asks for something else first.
     fn question(&self) -> Option<View> {
         self.question_in(None)
     }
@@ -116,7 +117,8 @@ impl Session {
         self.engine.render(&here.state).ok().filter(|_| here.blocked.is_none())
     }
 
-    /// A checksum of what a node says and asks; nothing where the graph redacts anything, since it might be worked back from that.
+    /// Returns a checksum of the content and the question of a node; `None` if the graph redacts anything, since values could be
+    /// reconstructed from it.
     fn checksum(&self, view: &View) -> Option<u32> {
         if self.engine.inspect().redacted().next().is_some() {
             return None;
@@ -129,7 +131,7 @@ impl Session {
         Some(crc.finalize())
     }
 
-    /// Notes with the last record what is asked behind it, for one who loads the session with another program.
+    /// Stores the checksum of the question with the last record, for a host that loads the session with another program.
     pub(crate) fn note_question(&mut self) {
         let Some(view) = self.question().filter(|view| matches!(view.next, Next::Ask(_))) else { return };
         let checksum = self.checksum(&view);
@@ -139,21 +141,21 @@ impl Session {
         }
     }
 
-    /// Notes who asked for the record `seq`; false where it is not here.
+    /// Sets the requester of the record `seq`; returns false if it is not here.
     pub(crate) fn attribute(&mut self, seq: u64, request: &RequestKey) -> bool {
         let is_here = self.journal.attribute(seq, request);
         self.here.requests.remember(Some(request).filter(|_| is_here));
         is_here
     }
 
-    /// What the current entering of a session of the tree said last.
+    /// Returns the last content of the current entering of a session of the tree.
     pub(crate) fn last_said(&self, child: Option<&SessionId>) -> Option<(NodeId, Arc<str>)> {
         let text = self.walk_of(child)?.words.clone()?;
         let node = self.here.of_child(child)?.state.current_node_id.clone();
         Some((node, text))
     }
 
-    /// Takes what the node says for said already: whoever answers has seen it.
+    /// Marks the content of the node as shown: whoever answers has seen it.
     pub(crate) fn was_heard(&mut self) {
         let children = self.children.iter_mut().filter_map(|(child, walk)| Some((&self.here.children.get(child)?.here.state, walk)));
         for (state, walk) in std::iter::once((&self.here.state, &mut self.walk)).chain(children) {
@@ -164,7 +166,7 @@ impl Session {
     }
 }
 
-/// Adds up what is written.
+/// Adds written bytes to a checksum.
 struct Sum<'a>(&'a mut crc32fast::Hasher);
 
 impl std::io::Write for Sum<'_> {

@@ -1,6 +1,6 @@
-//! Walking one session of a tree: through nodes that do not stop, and by what is handed in.
+//! Advancing one session of a tree: through nodes that do not stop, and by inputs.
 //!
-//! **Invariant:** a step is recorded with the children that it leaves, in one go: what they did is an effect of their caller before it moves.
+//! **Invariant:** a step is recorded together with the children that it leaves: their effects are those of their caller before it moves.
 
 use std::sync::Arc;
 
@@ -13,16 +13,16 @@ use trellis_core::{
 use super::{HISTORY, Halt, Happened, HeldInput, Session, SessionError, Walk};
 use crate::{journal::Entry, store::Snapshot};
 
-/// A step and what it leaves.
+/// A step and the children that it leaves.
 struct TakenStep {
-    /// The children that are left by it, each behind its caller, and the state that took over what they did.
+    /// The children that it leaves, each behind its caller, and the state that took over their effects.
     left: Vec<SessionId>,
     left_by: Option<Step>,
     step: Step,
 }
 
 impl Session {
-    /// Goes on until there is something to do; asking twice without an answer in between says the same.
+    /// Continues until the host has something to do; a second call without an answer in between returns the same.
     ///
     /// # Errors
     /// The ceiling on pass-through steps was reached, or the node cannot be rendered; the session stays where it is.
@@ -30,13 +30,13 @@ impl Session {
         self.advance_in(None)
     }
 
-    /// Goes on with a session of the tree: the root, or a child.
+    /// Advances a session of the tree: the root, or a child.
     ///
     /// # Errors
     /// As [`Session::advance`]; the child is not alive.
     pub fn advance_in(&mut self, child: Option<&SessionId>) -> Result<Halt, SessionError> {
         if self.walk.passes == 0 {
-            // The session stopped before this, so whoever takes records had a chance to.
+            // The session stopped before this, so the records could be taken.
             self.journal.forget(HISTORY);
         }
         loop {
@@ -83,10 +83,10 @@ impl Session {
         Ok(self.take(child, Input::Pass, Answers::new())?)
     }
 
-    /// Hands in an answer, a result or a signal. Where its step needs a predicate first, the input is held and [`Session::advance`] asks for it.
+    /// Hands in an answer, a result or a signal. If its step needs a predicate first, the input is held and [`Session::advance`] asks for it.
     ///
     /// # Errors
-    /// A refusal: nothing happened, and what would be accepted.
+    /// A refusal: nothing happened; with the accepted input.
     pub fn send(&mut self, input: Input) -> Result<(), NavigateError> {
         self.send_in(None, input)
     }
@@ -113,7 +113,7 @@ impl Session {
     /// Answers the predicate that [`Session::advance`] asked for; other names are not asked and change nothing.
     ///
     /// # Errors
-    /// As [`Session::send`], of the input that was held.
+    /// As for [`Session::send`], about the input that was held.
     pub fn answer(&mut self, predicate: &str, truth: bool) -> Result<(), NavigateError> {
         self.answer_in(None, predicate, truth)
     }
@@ -153,7 +153,7 @@ impl Session {
         }
     }
 
-    /// The step of an input. Where it leaves children, they are left first: what they did and did not undo is there when it moves.
+    /// Returns the step of an input. If it leaves children, they are left first: effects that they did and did not undo are known when it moves.
     fn taken(&self, child: Option<&SessionId>, input: &Input, answers: &Answers) -> Result<TakenStep, NavigateError> {
         let state = &self.here.of_child(child).ok_or_else(gone)?.state;
         if let Some(step) = self.late_of_left(state, input) {
@@ -188,6 +188,8 @@ impl Session {
         let Some(here) = self.here.of_child_mut(child) else { return };
         let changes = Changes::between(&here.state, &state, &wrote);
         let before = (here.state.current_node_id.clone(), here.state.ended.is_some());
+        let result = if let Input::Result(result) = &input { Some(result) } else { None };
+        let letter = here.give_up(child, &state, &events, result);
         here.step(at, state);
         here.count_waits(at, &events);
         self.here.at = self.here.at.max(at);
@@ -217,13 +219,15 @@ impl Session {
         };
         self.record(child, Happened { events, changes, is_of_child, ..Happened::at(at, entry, Some(before.0)) });
         settled.into_iter().for_each(|settled| self.forget_child(&settled));
+        self.bury(letter);
+
         if !before.1 {
             self.record_end(child);
         }
     }
 }
 
-/// A session of a tree, and what is known of its walk.
+/// Returns a session of a tree, and its walk.
 fn walked<'s>(
     here: &'s Snapshot,
     walk: &'s mut Walk,
@@ -236,7 +240,7 @@ fn walked<'s>(
     }
 }
 
-/// What a child says that is not alive any more.
+/// Returns the refusal by a child that is no longer alive.
 fn gone() -> NavigateError {
     NavigateError::Ended { reason: EndReason::Failed }
 }

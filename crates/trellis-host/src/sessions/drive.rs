@@ -1,12 +1,12 @@
-//! Going on: from an answer to the next stop, over the whole tree of a session.
+//! Advancing: from an answer to the next stop, over the whole tree of a session.
 //!
 //! ```text
-//! advance every session ──▶ store ──▶ begin what can run ──▶ take what came of it ──┐
-//!        ▲                                └─ nothing runs ──▶ stop, or let time pass │
+//! advance every session ──▶ store ──▶ begin ready work ────▶ take the outcomes ───────┐
+//!        ▲                                └─ nothing runs ──▶ stop, or let time pass  │
 //!        └────────────────────────────────────────────────────────────────────────────┘
 //! ```
 //!
-//! **Invariant:** what can run is carried out before anybody is asked; a part whose outcome is stored never runs again.
+//! **Invariant:** calls that can run are carried out before a client is asked; a part whose outcome is stored never runs again.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -23,11 +23,11 @@ use super::{
     works::{Carried, RunningWork, Subject, Works},
 };
 
-/// What somebody else must do, by the name of the call or question that it is about.
+/// The stops of a client, by the name of their call or question.
 type StopsById = BTreeMap<String, Stop>;
 
 impl Sessions {
-    /// Goes on until somebody else is needed.
+    /// Continues until a client is needed.
     pub(super) async fn driven(&self, slot: &Slot) -> Result<Turn, SendError> {
         let _driving = slot.driving.lock().await;
         self.admit()?;
@@ -35,7 +35,7 @@ impl Sessions {
         self.onward(slot).await
     }
 
-    /// The same, for one who holds `driving`.
+    /// Continues until a client is needed, for a caller that holds `driving`.
     pub(super) async fn onward(&self, slot: &Slot) -> Result<Turn, SendError> {
         let patience = if self.policy.is_detached && self.keeping.is_some() { SleepPolicy::Brief } else { SleepPolicy::Whole };
         loop {
@@ -52,14 +52,14 @@ impl Sessions {
         }
     }
 
-    /// Goes on until somebody else is needed, or time must pass that nobody waits for. Who was woken has a seat.
+    /// Continues until a client is needed, or time must pass that the policy does not wait for. A woken session has a seat.
     pub(super) async fn rest(&self, slot: &Slot, patience: SleepPolicy, mut seat: Option<&mut Seat>) -> Result<RestPoint, SendError> {
         slot.take_pause();
         if seat.is_some() && self.is_paused(&slot.id) {
             return Err(SendError::Stopped);
         }
         let (mut works, mut stops, mut ready) = (Works::default(), StopsById::new(), Vec::new());
-        // Time that was waited for has passed, whatever the clock says.
+        // Awaited time has passed, even if the clock disagrees.
         let mut passed = 0;
         loop {
             self.take_ready(slot, &mut ready, &mut stops)?;
@@ -128,7 +128,7 @@ impl Sessions {
         }
     }
 
-    /// Takes what came of works, but for those of a session that holds an input: these wait until it took that.
+    /// Takes the outcomes of works, except for those of a session that holds an input: these wait until it took that.
     fn take_ready<'s>(
         &'s self,
         slot: &'s Slot,
@@ -201,7 +201,7 @@ impl Sessions {
         }
     }
 
-    /// What somebody else must do, in order, and what sleeps. What works elsewhere comes first: nobody is asked before.
+    /// Returns the stops, in order, and the sleeps. Work elsewhere comes first: no question is asked before.
     fn waiting(&self, slot: &Slot, front: &Front, stops: &StopsById, now: u64) -> Vec<Waiting> {
         let place = slot.place.locked();
         let asked =
@@ -252,7 +252,7 @@ impl Sessions {
         act(place.running_mut().ok_or_else(|| SendError::Unknown(slot.id.clone()))?)
     }
 
-    /// Looks at a session, if it has begun.
+    /// Passes a session to `look`, if it has begun.
     fn running_if<T>(&self, slot: &Slot, look: impl FnOnce(&RunningSession) -> T) -> Option<T> {
         slot.place.locked().running().map(look)
     }
@@ -263,7 +263,7 @@ impl Sessions {
 
     /// Lets time pass; false where the session was disturbed before.
     async fn sleep(&self, slot: &Slot, front: &Front, since: u64, due: u64) -> bool {
-        // A clock that went back makes nobody wait longer than the whole time.
+        // A clock that was set back prolongs no wait beyond its whole time.
         let left = self.until(due).min(Duration::from_millis(due.saturating_sub(since)));
         if left.is_zero() {
             return true;

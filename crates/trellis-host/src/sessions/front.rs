@@ -6,7 +6,7 @@
 //!                                         └─ a child ──advance──▶ has ended: its result goes to the root, which is advanced again
 //! ```
 //!
-//! **Invariant:** nothing here awaits; what is needed is listed depth first, parts in their order.
+//! **Invariant:** nothing here awaits; needs are listed depth first, parts in their order.
 
 use std::{sync::Arc, time::Duration};
 
@@ -35,7 +35,7 @@ pub(super) const MAX_WAITING_RECORDS: u64 = 64;
 pub(super) struct Front {
     /// In the order in which they are asked.
     pub(super) needs: Vec<Need>,
-    /// Whether there is more to do, once what happened is stored.
+    /// True if there is more to do, once the events are stored.
     pub(super) is_going: bool,
     /// The first time at which a whole call took too long.
     pub(super) times_out: Option<u64>,
@@ -43,9 +43,9 @@ pub(super) struct Front {
     pub(super) disturbances: u64,
 }
 
-/// What one session of a tree waits for.
+/// The need of one session of a tree.
 pub(super) struct Need {
-    /// The child; nothing for the root.
+    /// The child; `None` for the root.
     pub(super) child: Option<SessionId>,
     pub(super) node: NodeId,
     pub(super) what: NeedKind,
@@ -58,9 +58,9 @@ pub(super) enum NeedKind {
     Sleep { since: u64, due: u64 },
     /// An answer.
     Ask { request: Request, due: Option<u64> },
-    /// Whether a predicate holds.
+    /// The value of a predicate.
     Predicate(PredicateQuestion),
-    /// Something that nothing here can do anything about; the tree is there.
+    /// A stop that nothing here can answer; the tree exists.
     Stop(Stop),
 }
 
@@ -73,7 +73,7 @@ impl Front {
         Self { needs: vec![Need { child: None, node, what }], ..Self::default() }
     }
 
-    /// The first time at which something goes on by itself: a sleep, a delay, a timeout.
+    /// Returns the first time at which the tree continues by itself: a sleep, a delay, a timeout.
     pub(super) fn due(&self) -> Option<u64> {
         let dues = self.needs.iter().filter_map(|need| match &need.what {
             NeedKind::Call { begins, .. } => (*begins > 0).then_some(*begins),
@@ -96,13 +96,13 @@ struct Advance<'s> {
     running: &'s mut RunningSession,
     front: Front,
     now: u64,
-    /// Whether a session moved by what another one came to.
+    /// True if a session moved by the outcome of another one.
     has_moved: bool,
 }
 
 impl Sessions {
-    /// One stretch without awaiting: begins, takes up another program where nothing runs, and advances every session of the tree as far as it goes. What
-    /// is due by `now` is over.
+    /// One stretch without awaiting: begins, takes up another program where nothing runs, and advances every session of the tree as far as possible.
+    /// Times up to `now` have elapsed.
     pub(super) fn front(&self, slot: &Slot, now: u64, is_idle: bool) -> Result<Front, SendError> {
         let disturbances = slot.disturbances();
         let mut place = slot.place.locked();
@@ -197,7 +197,7 @@ impl Advance<'_> {
         Ok(self.running.session.send_in(child, input)?)
     }
 
-    /// Hands what a child came to to its caller, once that can take it.
+    /// Hands the outcome of a child to its caller, once that can take it.
     fn ended(&mut self, child: &SessionId) -> Result<(), SendError> {
         let caller = self.running.session.caller_of(child);
         if self.running.session.is_held(caller.as_ref()) {
@@ -256,7 +256,7 @@ impl Advance<'_> {
         Ok(())
     }
 
-    /// Whether the time of a call is up that this host does not carry out in one piece; then it was settled.
+    /// Returns whether the time of a call is up that this host does not carry out in one piece; then it was settled.
     fn is_over(&mut self, child: Option<&SessionId>, call: &Call, asked: u64) -> Result<bool, SendError> {
         let Some(timeout) = call.timeout else { return Ok(false) };
         let due = asked.saturating_add(timeout);
@@ -282,14 +282,14 @@ impl Need {
         }
     }
 
-    /// Whether its delay, if it has one, is over.
+    /// Returns whether its delay, if it has one, is over.
     pub(super) fn begins_by(&self, now: u64) -> bool {
         !matches!(&self.what, NeedKind::Call { begins, .. } if *begins > now)
     }
 }
 
 impl Front {
-    /// Whether something that somebody else must do is still needed.
+    /// Returns whether this stop of a client is still needed.
     pub(super) fn needs_stop(&self, id: &str) -> bool {
         self.needs.iter().any(|need| need.id() == Some(id))
     }

@@ -1,4 +1,4 @@
-//! Which sessions are in memory: those that somebody goes on with, and, of a store's, those that were used last.
+//! Sessions in memory: those that are in use, and, of a store's, those that were used last.
 //!
 //! **Invariant:** a session that the store has not, or has not all of, stays; looking for one that is nowhere leaves nothing.
 
@@ -18,7 +18,7 @@ impl Sessions {
         self.slots.locked().get(id).map(Arc::clone)
     }
 
-    /// The place of a session: one that is not in memory may be in the store. Who asks leaves it with [`Sessions::leave`].
+    /// Returns the slot of a session: one that is not in memory may be in the store. The caller gives it back by [`Sessions::leave`].
     pub(super) fn slot(&self, id: &SessionId) -> Result<Arc<Slot>, SendError> {
         let mut slots = self.slots.locked();
         if let Some(slot) = slots.get(id) {
@@ -32,7 +32,8 @@ impl Sessions {
         Ok(slot)
     }
 
-    /// Leaves a session: one that has ended, or is not in memory anyway, is forgotten, and of the others those that were used last are kept.
+    /// Ends the use of a session: one that has ended, or is not in memory anyway, is dropped, and of the others those that were used last
+    /// stay in memory.
     pub(super) fn leave(&self, slot: Arc<Slot>) {
         if self.keeping.is_none() || self.in_memory == usize::MAX {
             return;
@@ -65,7 +66,7 @@ impl Sessions {
         by_use.iter().for_each(|(_, id)| self.release(id));
     }
 
-    /// Forgets a session that the store has, unless somebody goes on with it: it is loaded when it is needed.
+    /// Drops a session that the store has, unless it is in use: it is loaded when it is needed.
     pub fn release(&self, id: &SessionId) {
         let mut slots = self.slots.locked();
         let Some(slot) = slots.get(id).filter(|slot| self.keeping.is_some() && Arc::strong_count(slot) == 1) else { return };
@@ -81,7 +82,7 @@ impl Sessions {
 }
 
 impl RunningSession {
-    /// Whether the store has all of it: nothing is lost when it is forgotten.
+    /// Returns whether the store has all of it: nothing is lost when it is dropped.
     fn is_whole_in_store(&self) -> bool {
         let is_written = self.is_stored && !self.is_ahead && self.session.journal().records().is_empty();
         is_written && self.said.is_empty() && !self.session.holds_input()

@@ -7,14 +7,16 @@
 //! view ─────────────▶ the same Turn, without going on
 //! ```
 //!
-//! A client starts a session, does what the [`Turn`] says, and sends the answer. Everything between two turns happens here and nowhere else: passing
-//! through, the ceiling on that, calls with a binding, their delays, approvals and timeouts, sleeps, and the change to another program.
+//! A client starts a session, carries out the action of the [`Turn`], and sends the answer. Everything between two turns happens here and nowhere
+//! else: passing through, the bound on that, calls with a binding, their delays, approvals and timeouts, sleeps, and the change to another program.
 //!
-//! **Invariant:** what acts was stored before; what was refused changed nothing; an answer is taken by the question that it was given to, or by none;
-//! another program is taken between an answer and the next view, never between a view and its answer.
+//! **Invariant:** a step is stored before its effects; a refusal changes nothing; an answer is taken by the question that it was given to, or by
+//! none; another program is taken between an answer and the next view, never between a view and its answer.
 
 mod drive;
 mod front;
+#[cfg(feature = "history")]
+mod letters;
 mod memory;
 mod observing;
 mod pausing;
@@ -51,7 +53,8 @@ use std::{
 use tokio::sync::Notify;
 use trellis_core::{Engine, SessionId, SignalName};
 
-pub(crate) use self::taking::quoted;
+#[cfg(feature = "history")]
+pub use self::letters::LetterError;
 use self::{
     persistence::Persistence,
     slot::{PanicSafeLock, Slot},
@@ -72,9 +75,9 @@ use crate::{
     store::{Redacted, SessionStore},
 };
 
-/// How often a session is loaded again in one turn because somebody else went on with it.
+/// The number of times that a session is loaded again in one turn because another writer advanced it.
 const MAX_TURN_CONFLICTS: usize = 8;
-/// How many sessions that nobody goes on with stay in memory, if nothing else is said.
+/// The default number of unused sessions that stay in memory.
 const IN_MEMORY: usize = 1024;
 
 /// The sessions of one graph.
@@ -108,7 +111,7 @@ const IN_MEMORY: usize = 1024;
 /// # }
 /// ```
 ///
-/// What each future leaves behind when it is dropped, and how a server is made of this, stands in `docs/embedding.md` of the repository.
+/// `docs/embedding.md` of the repository describes the effects of dropping each future, and how to make a server of this.
 pub struct Sessions {
     /// The newest program; sessions take it up one by one.
     current: RwLock<Current>,
@@ -119,19 +122,22 @@ pub struct Sessions {
     hooks: Vec<Hooked>,
     dropped: Arc<AtomicU64>,
     slots: Mutex<BTreeMap<SessionId, Arc<Slot>>>,
-    /// Sessions that nobody here goes on with until they are resumed.
+    /// Sessions that rest until they are resumed.
     paused: Mutex<BTreeSet<SessionId>>,
-    /// How many sessions that nobody goes on with stay in memory, and how often one was used.
+    /// Keys of dead letters whose calls are being made again.
+    #[cfg(feature = "history")]
+    retried: Mutex<BTreeSet<String>>,
+    /// The number of unused sessions that stay in memory, and the number of uses so far.
     in_memory: usize,
     uses: AtomicU64,
     is_stopping: AtomicBool,
     keeping: Option<Persistence>,
-    /// When the one who wakes sessions looks again, and how to make it look before.
+    /// The time at which the scheduler looks again, and the means to make it look before.
     wakes_at: AtomicU64,
     sooner: Notify,
 }
 
-/// A program and what carries its calls out.
+/// A program and its bindings.
 #[derive(Clone)]
 struct Current {
     engine: Engine,
@@ -159,6 +165,8 @@ impl Sessions {
             dropped: Arc::default(),
             slots: Mutex::default(),
             paused: Mutex::default(),
+            #[cfg(feature = "history")]
+            retried: Mutex::default(),
             in_memory: IN_MEMORY,
             uses: AtomicU64::new(0),
             is_stopping: AtomicBool::new(false),
@@ -168,69 +176,70 @@ impl Sessions {
         })
     }
 
-    /// The same with another policy.
+    /// Sets another policy.
     #[must_use]
     pub fn policy(self, policy: Policy) -> Self {
         Self { policy, ..self }
     }
 
-    /// The same for one who walks a session from turn to turn, and wants to see it when it has ended.
+    /// Sets the mode of a caller that walks a session from turn to turn, and looks at it when it has ended.
     pub(crate) fn walked(self) -> Self {
         Self { in_memory: usize::MAX, policy: self.policy.detached(false), ..self }
     }
 
-    /// The same with another clock.
+    /// Sets another clock.
     #[must_use]
     pub fn clock(self, clock: Clock) -> Self {
         Self { clock, ..self }
     }
 
-    /// The same, kept in a store: sessions of the graph `graph` go on where they were stored, and what happens is stored before anybody gets to know
-    /// of it. What `redact` of the program names never reaches the store.
+    /// Stores sessions: those of the graph `graph` continue where they were stored, and every step is stored before it is reported. Values that
+    /// `redact` of the program names never reach the store.
     #[must_use]
     pub fn store(self, store: Arc<dyn SessionStore>, graph: &str) -> Self {
         let store = Arc::new(Redacted::of(self.current().engine.inspect(), store));
         Self { keeping: Some(Persistence { store, graph: graph.into() }), ..self }
     }
 
-    /// The same, with so many sessions in memory that nobody goes on with; others are loaded when they are needed. Where there is no store, all stay.
+    /// Sets the number of unused sessions in memory; others are loaded when they are needed. Without a store, all stay.
     #[must_use]
     pub fn in_memory(self, sessions: usize) -> Self {
         Self { in_memory: sessions, ..self }
     }
 
-    /// The same with one more interceptor, which sees calls after those before it.
+    /// Adds an interceptor, which sees calls after those before it.
     #[must_use]
     pub fn interceptor(mut self, interceptor: impl Interceptor + 'static) -> Self {
         self.interceptors.push(Arc::new(interceptor));
         self
     }
 
-    /// The same with one more hook, which sees what was stored. It may be slow, and fail.
+    /// Adds a hook, which sees stored events. It may be slow, and fail.
     #[must_use]
     pub fn hooks(mut self, hooks: impl Hooks) -> Self {
         self.hooks.push(Hooked::new(hooks, Arc::clone(&self.dropped)));
         self
     }
 
-    /// How many things hooks were not told, because they were too slow or failed.
+    /// Returns the number of events that hooks missed, because they were too slow or failed.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    /// The same number as it will be, for one who counts.
+    /// Returns the counter of missed events, for metrics.
     #[cfg(feature = "metrics")]
     pub(crate) fn dropped_by_all(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.dropped)
     }
 
-    /// Hands in an answer and goes on to the next stop. [`Turn::answer`] makes one that only the question of that turn takes; without a number an input
-    /// is taken for whatever is asked. What the session said on the way to its question is said in the turn that comes back.
+    /// Hands in an answer and continues to the next stop. [`Turn::answer`] makes one that only the question of that turn takes; without a number an
+    /// input answers the current question. The returned turn has the content that the session showed before its question.
     ///
-    /// It may be dropped: what was stored until then happened, and the session is loaded anew.
+    /// It may be dropped: steps stored until then remain, and the session is loaded again.
     ///
     /// # Errors
-    /// A refusal: nothing happened, and what is awaited. [`SendError::Stale`] and [`SendError::TooLate`]: something else is asked by now, and what.
+    /// A refusal: nothing happened; with the awaited input. [`SendError::Stale`] and [`SendError::TooLate`]: another question is asked by now; with
+    /// that question.
     pub async fn send(&self, id: &SessionId, sent: impl Into<Sent>) -> Result<Turn, SendError> {
         self.admit()?;
         let slot = self.unpaused(id)?;
@@ -239,11 +248,11 @@ impl Sessions {
         turn
     }
 
-    /// Goes on to the next stop without an answer: after a program was swapped, when time is up, when a client wants to see again where it is. What
-    /// another process did to the session counts.
+    /// Continues to the next stop without an answer: after a program was swapped, when time is up, or when a client wants to see the current turn
+    /// again. Steps of another process count.
     ///
     /// # Errors
-    /// There is no such session, or it cannot go on.
+    /// There is no such session, or it cannot continue.
     pub async fn resume(&self, id: &SessionId) -> Result<Turn, SendError> {
         self.admit()?;
         let slot = self.unpaused(id)?;
@@ -252,11 +261,11 @@ impl Sessions {
         turn
     }
 
-    /// Raises a signal at once, also while a call runs: one that the session takes stops the call. Who waits for the turn gets it. It returns when the
-    /// signal is stored; one whose step needs the answer to a predicate first is stored with that.
+    /// Raises a signal at once, also while a call runs: one that the session takes stops the call. A caller that waits for the turn gets it. It
+    /// returns when the signal is stored; one whose step needs the answer to a predicate first is stored with that.
     ///
     /// # Errors
-    /// Nothing handles it, or it cannot be stored; nothing happened.
+    /// No handler takes it, or it cannot be stored; nothing happened.
     pub async fn signal(&self, id: &SessionId, signal: &SignalName) -> Result<(), SendError> {
         self.admit()?;
         let slot = self.unpaused(id)?;
@@ -270,10 +279,10 @@ impl Sessions {
         raised
     }
 
-    /// Puts another program under all sessions. Each takes it up before its next view; [`Sessions::resume`] makes that now.
+    /// Swaps the program of all sessions. Each takes the new one up before its next view; [`Sessions::resume`] makes that now.
     ///
     /// # Errors
-    /// A hook objects; sessions go on with the program that they have.
+    /// A hook objects; sessions continue with the program that they have.
     pub async fn swap(&self, engine: Engine, bindings: Bindings) -> Result<(), Vetoed> {
         let from = Arc::clone(self.current().engine.inspect().fingerprint());
         for hook in &self.hooks {
@@ -295,7 +304,7 @@ impl Sessions {
         slot.session()
     }
 
-    /// Shows a session that has begun and is in memory; nothing where there is none. [`Sessions::view`] asks the store too.
+    /// Passes a session that has begun and is in memory to `look`; `None` if there is none. [`Sessions::view`] reads the store too.
     pub fn look<T>(&self, id: &SessionId, look: impl FnOnce(&Session) -> T) -> Option<T> {
         let slot = self.found(id)?;
         let place = slot.place.locked();

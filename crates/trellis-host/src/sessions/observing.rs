@@ -1,4 +1,4 @@
-//! Observers: whoever wants to see what happens in sessions, as it happens.
+//! Observers: functions that see events of sessions as they occur.
 
 use std::sync::{Arc, PoisonError, atomic::Ordering};
 
@@ -13,13 +13,13 @@ use crate::guard::guarded;
 pub(super) type Observer = Arc<dyn Fn(&SessionId, &SessionEvent) + Send + Sync>;
 
 impl Sessions {
-    /// Shows what happens to `observe`, as it happens. It is called between steps, so it must be quick: a channel's sender is. A panic in it is counted
+    /// Shows events to `observe`, as they occur. It is called between steps, so it must be quick: a channel's sender is. A panic in it is counted
     /// ([`Sessions::dropped`]) and stops nothing.
     pub fn observe(&self, observe: impl Fn(&SessionId, &SessionEvent) + Send + Sync + 'static) {
         self.observers.write().unwrap_or_else(PoisonError::into_inner).push(Arc::new(observe));
     }
 
-    /// Whether anybody observes.
+    /// Returns whether there is an observer.
     pub(super) fn is_observed(&self) -> bool {
         !self.observers.read().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
@@ -31,12 +31,12 @@ impl Sessions {
         self.observed(&slot.id)(happening);
     }
 
-    /// Tells what happens in a session of a tree.
+    /// Reports an event of a session of a tree.
     pub(super) fn tell_in(&self, slot: &Slot, child: Option<&SessionId>, happening: SessionEvent) {
         self.tell(slot, &happening.of_child(child));
     }
 
-    /// Tells what happens in a session of a tree to who observes it.
+    /// Returns a function that reports events of a session of a tree to its observers.
     pub(super) fn teller(&self, session: &SessionId, child: Option<&SessionId>) -> impl Fn(SessionEvent) + Send + Sync + use<> {
         let (tell, child) = (self.observed(session), child.cloned());
         move |happening| tell(&happening.of_child(child.as_ref()))
@@ -55,16 +55,16 @@ impl Sessions {
 }
 
 impl Slot {
-    /// Keeps for the next turn what happened.
+    /// Stores events for the next turn.
     pub(super) fn happened(&self, events: impl IntoIterator<Item = SessionEvent>) {
         let mut happened = self.happened.locked();
         happened.extend(events);
-        // One more tells that there were more.
+        // One more shows that there were more.
         let surplus = happened.len().saturating_sub(MAX_HAPPENED + 1);
         happened.drain(..surplus);
     }
 
-    /// What happened since the last turn, and whether more did.
+    /// Returns the events since the last turn, and whether there were more.
     pub(super) fn take_happened(&self) -> (Vec<SessionEvent>, bool) {
         let mut happened = std::mem::take(&mut *self.happened.locked());
         let has_more = happened.len() > MAX_HAPPENED;
@@ -74,7 +74,7 @@ impl Slot {
 }
 
 impl SessionEvent {
-    /// Whether a turn has it: pieces of what comes whole are for those who watch.
+    /// Returns whether a turn has it: pieces of values that also come whole are for observers.
     fn is_for_a_turn(&self) -> bool {
         !matches!(self.split().1, Self::Recorded(_) | Self::Progress(..) | Self::Delta(..) | Self::Sleeping(_))
     }

@@ -1,6 +1,6 @@
-//! Pauses: a session that nobody here goes on with, until somebody asks for it.
+//! Pauses: a session that rests in this process until it is resumed.
 //!
-//! A pause is no record: another process that has the store may go on with the session.
+//! A pause is no record: another process with the store may advance the session.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::{
 };
 
 impl Sessions {
-    /// Stops what a session is doing here; it stays waiting where it is, and a call that was under way stays pending under its key. Who waits for the
+    /// Stops the work of a session here; it stays where it is, and a call that was under way stays pending under its key. A caller that waits for the
     /// turn gets [`SendError::Stopped`]. [`Sessions::drive`] leaves the session alone until [`Sessions::resume`], an answer or a signal.
     ///
     /// # Errors
@@ -24,7 +24,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// The same, also for a session that only the store has: nothing here begins to go on with it.
+    /// Pauses a session like [`Sessions::pause`], also one that only the store has: this process does not resume it.
     ///
     /// # Errors
     /// There is no such session.
@@ -41,12 +41,12 @@ impl Sessions {
         Ok(())
     }
 
-    /// Whether a session is paused here.
+    /// Returns whether a session is paused here.
     pub fn is_paused(&self, id: &SessionId) -> bool {
         self.paused.locked().contains(id)
     }
 
-    /// The place of a session that somebody goes on with: it is paused no longer.
+    /// Returns the slot of a session to be advanced, and ends its pause.
     pub(super) fn unpaused(&self, id: &SessionId) -> Result<Arc<Slot>, SendError> {
         if self.paused.locked().remove(id) {
             self.sooner.notify_one();

@@ -1,6 +1,6 @@
-//! Keeping sessions in a store: what happened is appended before anything acts on it or is told (language C.1).
+//! Storing sessions: a step is appended before anything acts on it or reports it (language C.1).
 //!
-//! **Invariant:** what a client or a tool gets to know is stored; what could not be stored did not happen: the session is loaded anew.
+//! **Invariant:** everything that a client or a tool learns is stored; a step that could not be stored did not happen: the session is loaded again.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -27,21 +27,21 @@ use crate::{
 /// The pauses before a store is tried again that cannot be reached.
 const AGAIN: [Duration; 3] = [Duration::from_millis(50), Duration::from_millis(250), Duration::from_secs(1)];
 
-/// How far a session is when what happened is stored.
+/// The progress of a session when its steps are stored.
 pub(super) enum KeepPoint<'f> {
     /// Every session of its tree waits for something.
     Front(&'f Front),
-    /// Nobody here goes on with it.
+    /// It is not being advanced here.
     Left,
 }
 
 impl KeepPoint<'_> {
-    /// Whether more will follow at once.
+    /// Returns whether more steps will follow at once.
     fn can_wait(&self) -> bool {
         matches!(self, Self::Front(front) if front.is_going)
     }
 
-    /// Whether nothing but an answer to the session itself is waited for.
+    /// Returns whether it waits for nothing but an answer to the session itself.
     fn asks(&self) -> bool {
         matches!(self, Self::Front(front) if matches!(front.needs.as_slice(), [Need { child: None, what: NeedKind::Ask { .. }, .. }]))
     }
@@ -54,7 +54,7 @@ pub(super) struct Persistence {
     pub(super) graph: Arc<str>,
 }
 
-/// An append whose outcome is not known yet. Where nobody waits for that any more, the store is asked when the session is needed.
+/// An append with an unknown outcome. If its caller is gone, the store is read when the session is needed.
 struct Unsure<'a>(Option<&'a Slot>);
 
 impl Unsure<'_> {
@@ -72,7 +72,7 @@ impl Drop for Unsure<'_> {
 }
 
 impl Sessions {
-    /// Whether the store has a session of this name.
+    /// Returns whether the store has a session of this name.
     pub(super) async fn is_stored(&self, id: &SessionId) -> Result<bool, StoreError> {
         match &self.keeping {
             Some(keeping) => Ok(load(keeping, id).await?.is_some()),
@@ -80,7 +80,7 @@ impl Sessions {
         }
     }
 
-    /// Loads a session that is not in memory, while nobody goes on with it.
+    /// Loads a session that is not in memory, unless it is being advanced.
     pub(super) async fn arrived(&self, slot: &Slot) -> Result<(), SendError> {
         if !matches!(*slot.place.locked(), SlotState::Away) {
             return Ok(());
@@ -89,7 +89,7 @@ impl Sessions {
         self.awake(slot).await.map(drop)
     }
 
-    /// Loads a session that is not in memory, for the caller to go on with it; false where it was there.
+    /// Loads a session that is not in memory, for the caller to advance; returns false if it was in memory.
     ///
     /// # Errors
     /// There is none, or it cannot be read: it is looked for again the next time.
@@ -107,7 +107,7 @@ impl Sessions {
         }
     }
 
-    /// What the store has of a session of this graph.
+    /// Returns the stored session of this graph.
     pub(super) async fn loaded_once(&self, keeping: &Persistence, id: &SessionId) -> Result<Stored, SendError> {
         let Some(stored) = load(keeping, id).await? else { return Err(SendError::Unknown(id.clone())) };
         if stored.head.graph == keeping.graph {
@@ -118,9 +118,10 @@ impl Sessions {
 
     async fn loaded(&self, slot: &Slot, keeping: &Persistence) -> Result<RunningSession, SendError> {
         let stored = self.loaded_once(keeping, &slot.id).await?;
-        let here = Snapshot::of(&stored)?;
         let current = self.current();
-        // The version 0 is none: a state of another program is adopted before anything else, and one that may lack what was not stored.
+        let here = Snapshot::asked_by(current.engine.inspect(), &stored)?;
+        // The version 0 matches none: a state of another program is adopted before anything else, and so is one that may lack values that
+        // were not stored.
         let program = current.engine.inspect();
         let is_whole = absent(program, &here.state).next().is_none();
         let is_current = here.state.program == *program.fingerprint() && !here.state.lacks_parts();
@@ -139,11 +140,11 @@ impl Sessions {
         })
     }
 
-    /// Appends what happened, if others get to know of it by `act`, or if enough has come together; then tells it.
+    /// Appends the new steps, if `act` makes them known to others, or if there are enough of them; then reports them.
     pub(super) async fn keep(&self, slot: &Slot, pace: &KeepPoint<'_>) -> Result<(), SendError> {
         if let Some(keeping) = &self.keeping {
             let append = slot.place.locked().running_mut().and_then(|running| {
-                // Whatever was promised until now is among the records.
+                // Everything promised until now is among the records.
                 self.append(running, keeping, pace).map(|append| (append, std::mem::take(&mut running.promised)))
             });
             let due = append.as_ref().and_then(|(append, _)| append.head.due);
@@ -164,7 +165,7 @@ impl Sessions {
                         self.sooner.notify_one();
                     }
                 }
-                // What was not appended yet is not told yet.
+                // Steps that were not appended yet are not reported yet.
                 None if pace.can_wait() => return Ok(()),
                 None => {}
             }
@@ -188,7 +189,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// What is to be appended now; nothing where nothing happened, or where it can wait.
+    /// Returns the records to append now; `None` if there are none, or if they can wait.
     fn append(&self, running: &mut RunningSession, keeping: &Persistence, pace: &KeepPoint<'_>) -> Option<Append> {
         let waiting = running.session.journal().records().len() as u64;
         if waiting == 0 || pace.can_wait() && waiting < MAX_WAITING_RECORDS {
@@ -213,7 +214,7 @@ impl Sessions {
         Some(Append { session: here.state.session_id.clone(), expected: next - waiting, records, head, snapshot })
     }
 
-    /// Remembers what hooks are to be told of the records that are here.
+    /// Collects the events for hooks from the present records.
     fn see(&self, running: &mut RunningSession) {
         if self.hooks.is_empty() {
             return;
@@ -222,7 +223,7 @@ impl Sessions {
         running.sight.see(&session.state().session_id, session.journal().records(), &mut running.seen);
     }
 
-    /// When the session goes on by itself.
+    /// Returns the time at which the session continues by itself.
     fn due_of(&self, running: &RunningSession, pace: &KeepPoint<'_>) -> Option<u64> {
         let now = Some(running.session.here().at);
         let KeepPoint::Front(front) = pace else { return now };
@@ -239,7 +240,7 @@ impl Sessions {
         dues.chain(front.times_out).min()
     }
 
-    /// When something becomes of a call by itself.
+    /// Returns the time at which a call advances by itself.
     fn due_of_call(&self, running: &RunningSession, child: Option<&SessionId>, call: &PendingCall) -> Option<u64> {
         let session = &running.session;
         let asked = session.asked_at(child, call);
@@ -280,7 +281,7 @@ async fn load(keeping: &Persistence, id: &SessionId) -> Result<Option<Stored>, S
     }
 }
 
-/// Appends, also where the store cannot be reached for a moment. An append that was not answered may have come through: then its records are there.
+/// Appends, also if the store cannot be reached for a moment. An append without an answer may have succeeded: then its records exist.
 async fn append_surely(store: &dyn SessionStore, append: Append) -> Result<(), StoreError> {
     let mut pauses = AGAIN.iter();
     let mut is_doubtful = false;
@@ -296,7 +297,7 @@ async fn append_surely(store: &dyn SessionStore, append: Append) -> Result<(), S
     }
 }
 
-/// Whether the records of an append stand where they were to stand.
+/// Returns whether the records of an append are in their places.
 async fn is_there(store: &dyn SessionStore, append: &Append) -> Result<bool, StoreError> {
     let rows = store.records(&append.session, append.expected, append.records.len()).await?;
     Ok(rows.len() == append.records.len() && rows.iter().zip(&append.records).all(|(row, text)| row.text.as_ref() == Ok(text)))

@@ -1,4 +1,4 @@
-//! What sessions may do by themselves, and with whom they cannot be made.
+//! Policies of sessions: the actions that they take without a client.
 
 use std::sync::Arc;
 
@@ -30,53 +30,53 @@ impl UnknownFunctions {
     }
 }
 
-/// What sessions may do by themselves.
+/// The actions that sessions take without a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Policy {
     /// Calls that need an approval have it (`--yes`).
     pub approve_all: bool,
-    /// What becomes of calls that nothing here carries out.
+    /// The handling of calls without a binding here.
     pub unbound: Unbound,
-    /// Whether `start`, `send` and `resume` return as soon as a session works by itself, with [`Stop::Running`] or [`Stop::Sleeping`], and leave the
-    /// rest to [`Sessions::drive`]. It takes a store; without one sessions are gone on with at once.
+    /// True if `start`, `send` and `resume` return as soon as a session works by itself, with [`Stop::Running`] or [`Stop::Sleeping`], and leave the
+    /// rest to [`Sessions::drive`]. It needs a store; without one sessions are advanced at once.
     pub is_detached: bool,
-    /// Whether the client answers calls of graphs, as it does calls of tools; else each is a child session (language 10.7).
+    /// True if the client answers calls of graphs, as it does calls of tools; else each is a child session (language 10.7).
     pub answers_graphs: bool,
 }
 
 impl Policy {
-    /// Approves by hand, asks the client for what nothing here carries out, and stays until somebody else is needed.
+    /// Creates a policy that approves by hand, asks the client for results of unbound calls, and waits until a client is needed.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same, with [`Policy::approve_all`].
+    /// Sets [`Policy::approve_all`].
     #[must_use]
     pub fn approve_all(self, approve_all: bool) -> Self {
         Self { approve_all, ..self }
     }
 
-    /// The same, with [`Policy::answers_graphs`].
+    /// Sets [`Policy::answers_graphs`].
     #[must_use]
     pub fn answers_graphs(self, answers_graphs: bool) -> Self {
         Self { answers_graphs, ..self }
     }
 
-    /// The same, with [`Policy::unbound`].
+    /// Sets [`Policy::unbound`].
     #[must_use]
     pub fn unbound(self, unbound: Unbound) -> Self {
         Self { unbound, ..self }
     }
 
-    /// The same, with [`Policy::is_detached`].
+    /// Sets [`Policy::is_detached`].
     #[must_use]
     pub fn detached(self, is_detached: bool) -> Self {
         Self { is_detached, ..self }
     }
 }
 
-/// What becomes of calls that nothing here carries out.
+/// The handling of calls without a binding here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unbound {
     /// The client carries them out, within the call's timeout: [`Stop::Call`].

@@ -19,7 +19,7 @@ use crate::{
     interceptor::Verdict,
 };
 
-/// What is asked, about what, and by which session of a tree.
+/// A question, its subject, and the session of a tree that asks it.
 #[derive(Clone)]
 pub(super) struct PredicateQuestion {
     asked: Unanswered,
@@ -30,9 +30,9 @@ pub(super) struct PredicateQuestion {
     begins: Option<CallId>,
 }
 
-/// What came of a question.
+/// The outcome of a question.
 pub(super) enum PredicateAnswer {
-    /// A bound tool says so.
+    /// The value by a bound tool.
     Holds(bool),
     /// The client is to be asked.
     AskClient(Box<Stop>),
@@ -101,7 +101,7 @@ impl Sessions {
         }
     }
 
-    /// What the tool says.
+    /// Returns the answer of the tool.
     async fn asked(
         &self,
         slot: &Slot,
@@ -136,7 +136,7 @@ impl Sessions {
         }
     }
 
-    /// Hands an answer to who asked.
+    /// Hands an answer to the session that asked.
     pub(super) fn answer(&self, slot: &Slot, question: &PredicateQuestion, holds: bool) -> Result<(), SendError> {
         let name = &question.asked.name;
         match &mut *slot.place.locked() {

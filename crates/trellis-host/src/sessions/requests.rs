@@ -1,6 +1,6 @@
-//! Requests: what a client sends twice under one name is taken once.
+//! Requests: an input that a client sends twice under one name is taken once.
 //!
-//! **Invariant:** the name of a request is part of the record that it made, in the same append; what was refused made none, and is judged anew.
+//! **Invariant:** the name of a request is part of the record that it made, in the same append; a refused one made none, and is judged again.
 
 use trellis_core::SessionId;
 
@@ -35,7 +35,7 @@ impl Sessions {
         }
     }
 
-    /// Takes what a client sent, and notes who asked with the record that it makes.
+    /// Takes an input of a client, and stores the requester with the record that it makes.
     pub(super) fn take_by(&self, slot: &Slot, to: Option<&SessionId>, reply: Reply, request: Option<RequestKey>) -> Result<(), SendError> {
         let Some(request) = request else { return self.take(slot, to, reply) };
         let noted = slot.place.locked().running_mut().map(|running| running.asked_by(Some(request.clone())));
@@ -46,7 +46,7 @@ impl Sessions {
         })
     }
 
-    /// Whether a session that is there was begun by this request.
+    /// Returns whether an existing session was begun by this request.
     pub(super) async fn repeated_start(&self, id: &SessionId, request: &RequestKey) -> Result<Option<SendError>, SendError> {
         let slot = self.slot(id)?;
         let refused = match self.arrived(&slot).await {
@@ -70,7 +70,7 @@ impl RunningSession {
         stored.or_else(|| waiting.find(request).cloned())
     }
 
-    /// Notes with the records that are here who asked for them.
+    /// Adds the requesters to the present records.
     pub(super) fn attribute(&mut self) {
         for (seq, request) in std::mem::take(&mut self.requests) {
             if !self.session.attribute(seq, &request) && seq >= self.session.journal().next_seq() {
@@ -80,7 +80,7 @@ impl RunningSession {
         }
     }
 
-    /// Notes who asks for the next record, whose number it returns.
+    /// Stores the requester of the next record, and returns the number of that record.
     pub(super) fn asked_by(&mut self, request: Option<RequestKey>) -> u64 {
         let next = self.session.journal().next_seq();
         self.requests.extend(request.map(|request| (next, request)));

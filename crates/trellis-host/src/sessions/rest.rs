@@ -1,25 +1,25 @@
-//! How a session rests, and how long.
+//! The rest of a session, and its duration.
 
 use std::time::Duration;
 
 use super::Turn;
 
-/// Whether somebody waits while a session sleeps.
+/// The waiting while a session sleeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SleepPolicy {
     /// It is slept until it is over, and calls are carried out.
     Whole,
-    /// What sleeps, and what is carried out, is left to whoever wakes sessions.
+    /// Sleeps and running calls are left to the scheduler.
     Brief,
-    /// What sleeps is left alone.
+    /// Sleeping sessions are left alone.
     None,
 }
 
-/// Where a session came to rest.
+/// The point at which a session came to rest.
 #[expect(clippy::large_enum_variant, reason = "it is handed on at once")]
 pub(super) enum RestPoint {
     Stopped(Turn),
-    /// It goes on by itself then.
+    /// It continues by itself then.
     Asleep(u64),
 }
 

@@ -2,10 +2,11 @@
 //!
 //! ```text
 //! call ─▶ remembered? ─▶ Ruling::Run | Hold | Deny | Fail
-//!              └─ no ─▶ chain ─▶ Ruling::Record: it is stored first, then the call meets what is remembered
+//!              └─ no ─▶ chain ─▶ Ruling::Record: it is stored first, then the call meets the stored rulings
 //! ```
 //!
-//! **Invariant:** what a policy read from the world is stored before the call runs, is held or is denied; it is asked once for all attempts.
+//! **Invariant:** evidence that a policy read from the world is stored before the call runs, is held or is denied; the policy is asked once
+//! for all attempts.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -30,7 +31,7 @@ use crate::{
 /// Time that a tool of a policy has where its binding does not say.
 const TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);
 
-/// What the policy means for a call.
+/// The effect of the policy on a call.
 #[derive(Debug)]
 pub(super) enum Ruling {
     /// It runs, as far as the policy is concerned.
@@ -55,7 +56,7 @@ impl Ruling {
     }
 }
 
-/// Who asks, with what.
+/// The context of a question to the policy.
 #[derive(Clone, Copy)]
 pub(super) struct RulingSite<'s> {
     pub(super) engine: &'s Engine,
@@ -66,7 +67,7 @@ pub(super) struct RulingSite<'s> {
 }
 
 impl Sessions {
-    /// What the policy of the outermost graph says about a call. It may take as long as a tool of the policy, and may be dropped.
+    /// Returns the decision of the outermost graph's policy about a call. It may take as long as a tool of the policy, and may be dropped.
     pub(super) async fn ruling(&self, slot: &Slot, call: &PendingCall, site: RulingSite<'_>) -> Ruling {
         let chain = site.bindings.policy();
         let child;
@@ -96,13 +97,13 @@ impl Sessions {
         let is_read = answer.read.is_some();
         match answer.or_run() {
             None => Ruling::Run,
-            // A call that is held is found by those who approve it elsewhere.
+            // A held call must be visible to approvers elsewhere.
             Some(decided) if is_read || decided.decision == Decision::Ask => Ruling::Record(Box::new(decided)),
             Some(decided) => Ruling::of(&decided),
         }
     }
 
-    /// Records a decision; it is told when it is stored, and the call meets it when it is made again.
+    /// Records a decision; it is reported when it is stored, and applies to the call when that is made again.
     pub(super) fn record_ruling(
         &self,
         slot: &Slot,

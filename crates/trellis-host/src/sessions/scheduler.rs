@@ -1,9 +1,9 @@
-//! Waking what is due: sleeps, timeouts and delays of all sessions in the store, by one question for hundreds of them.
+//! Waking due sessions: sleeps, timeouts and delays of all sessions in the store, by one query for hundreds of them.
 //!
-//! Several processes may do so over one store. Which of them goes on with a session is seen when both append; the second leaves the session to the
-//! first for a while. A call that was pending when both began may be made by both, under the same key.
+//! Several processes may do so over one store. Which of them advances a session shows when both append; the second leaves the session to the first
+//! for a while. A call that was pending when both began may be made by both, under the same key.
 //!
-//! **Invariant:** a session that was tried and needs somebody else is left alone until it moves or its time is up; each turn is told once.
+//! **Invariant:** a session that was tried and needs a client is left alone until it moves or its time is up; each turn is reported once.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -31,35 +31,35 @@ use crate::{
 
 /// Sessions that move at the same time, and calls of woken sessions that are carried out at the same time.
 const ABREAST: usize = 64;
-/// How long a store is left alone: another process may have put something into it that is due sooner.
+/// The interval between queries of a store: another process may have stored an earlier due time.
 const LOOK: Duration = Duration::from_secs(5);
-/// How long a session is left alone whose store cannot be reached.
+/// The time for which a session is left alone whose store cannot be reached.
 const AWAY: u64 = 1000;
-/// How long a session is left to another process that went on with it first.
+/// The time for which a session is left to another process that advanced it first.
 const OTHERS: u64 = 30_000;
 
-/// How long [`Sessions::drive`] goes on.
+/// The duration of [`Sessions::drive`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drive {
     /// Until it is dropped.
     Forever,
-    /// Until nothing goes on by itself any more, now or later.
+    /// Until no session continues by itself any more, now or later.
     UntilIdle,
-    /// Until nothing is due any more: what goes on later is left for then.
+    /// Until no session is due any more: later ones are left.
     WhatIsDue,
 }
 
-/// What [`Sessions::drive`] tells.
+/// The reports of [`Sessions::drive`].
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "it is handed on at once")]
 pub enum Driven<'a> {
-    /// A session went on to where somebody else is needed, or could not.
+    /// A session continued to a stop for a client, or could not.
     Turn(&'a SessionId, Result<Turn, SendError>),
-    /// The store cannot be reached. It is asked again and again; what is due waits.
+    /// The store cannot be reached. It is queried again and again; due sessions wait.
     Away(&'a StoreError),
 }
 
-/// [`Sessions::drive`] did not begin, or could not go on.
+/// [`Sessions::drive`] did not begin, or could not continue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DriveError {
@@ -72,7 +72,7 @@ pub enum DriveError {
 }
 
 /// The seats of woken sessions. One that moves holds a seat for a moment; one whose call is carried out has another, for as long as that takes. So
-/// time that is up is not waited for by what takes long.
+/// due sessions do not wait for long calls.
 #[derive(Clone)]
 struct Seats {
     moving: Arc<Semaphore>,
@@ -124,46 +124,47 @@ impl Seat {
         (self.permit, self.is_calling) = (Arc::clone(seats).acquire_owned().await.ok(), is_calling);
     }
 
-    /// Gives the seat to somebody else.
+    /// Frees the seat.
     fn leave(&mut self) {
         self.permit = None;
     }
 }
 
-/// A session that went on, and the number of its next record then.
+/// A session that was advanced, and the number of its next record then.
 struct Woken {
     session: SessionId,
     next: u64,
     rest: Result<RestPoint, SendError>,
 }
 
-/// What is due, and when.
+/// The due sessions, with their times.
 #[derive(Default)]
 struct Schedule {
     due: BTreeSet<(u64, SessionId, u64)>,
-    /// Sessions that were tried: at which record, and when they go on by themselves.
+    /// Sessions that were tried: the record at that time, and the time at which they continue by themselves.
     tried: BTreeMap<SessionId, (u64, Option<u64>)>,
-    /// Sessions that go on now.
+    /// Sessions that are being advanced.
     awake: BTreeSet<SessionId>,
-    /// Sessions that another process went on with first.
+    /// Sessions that another process advanced first.
     others: BTreeSet<SessionId>,
-    /// Whether this process put something into the store that is due sooner.
+    /// True if this process stored an earlier due time.
     is_outdated: bool,
-    /// Whether the store could not be reached the last time.
+    /// True if the store could not be reached the last time.
     is_away: bool,
-    /// What is due later than this was not asked for.
+    /// The end of the queried period: later due times are unknown.
     horizon: u64,
     asked: Option<Instant>,
 }
 
 impl Sessions {
-    /// Goes on with every stored session that can go on by itself, when it can: what was interrupted at once, sleeps and timeouts when they are over.
-    /// `told` gets each turn, or why there was none, and hears when the store goes away. Sessions that it woke are not kept in memory.
+    /// Resumes every stored session that can continue by itself, in time: interrupted ones at once, sleeps and timeouts when they have elapsed.
+    /// `told` receives each turn, or the reason why there was none, and a failure of the store. Sessions that it woke do not stay in memory.
     ///
-    /// It ends when it is dropped, which breaks off what it goes on with, or after [`Sessions::stop`].
+    /// It ends when it is dropped, which interrupts the sessions that it advances, or after [`Sessions::stop`].
     ///
     /// # Errors
-    /// There is no store, it fails, or it cannot be reached at first. One that goes away later is asked again, unless it is to end by itself.
+    /// There is no store, it fails, or it cannot be reached at first. One that becomes unavailable later is queried again, unless it is to
+    /// end by itself.
     pub async fn drive(self: &Arc<Self>, how: Drive, mut told: impl FnMut(Driven<'_>)) -> Result<(), DriveError> {
         let keeping = self.keeping.clone().ok_or(DriveError::NoStore)?;
         let (mut schedule, mut running, seats) = (Schedule::default(), JoinSet::new(), Seats::new());
@@ -226,12 +227,12 @@ impl Sessions {
         Woken { session, next, rest }
     }
 
-    /// Goes on until somebody else is needed, or time must pass; from record `seen` at least, which the store was seen to have.
+    /// Continues until a client is needed, or time must pass; from record `seen` at least, which the store had when it was listed.
     async fn rested(&self, id: &SessionId, seen: u64, mut seat: Seat) -> Result<RestPoint, SendError> {
         let slot = self.slot(id)?;
         let _driving = match slot.driving.try_lock() {
             Ok(driving) => driving,
-            // Somebody goes on with it, for as long as that takes.
+            // Another caller advances it, for as long as that takes.
             Err(_) => {
                 seat.leave();
                 let driving = slot.driving.lock().await;
@@ -243,7 +244,7 @@ impl Sessions {
         let is_loaded = self.awake(&slot).await?;
         let found = slot.place.locked().running().map_or(seen, RunningSession::stored_to);
         if is_loaded && found > seen {
-            // Somebody else went on with it since it was listed, and may be at it.
+            // Another writer advanced it since it was listed, and may still do so.
             return Err(StoreError::Conflict { session: id.clone(), expected: seen, found }.into());
         }
         self.rest(&slot, SleepPolicy::None, Some(&mut seat)).await
@@ -251,12 +252,12 @@ impl Sessions {
 }
 
 impl Schedule {
-    /// Whether the store must be asked: for the first time, after a while, or because everything that it said was done.
+    /// Returns whether the store must be queried: for the first time, after a while, or because all listed sessions were handled.
     fn is_stale(&self, now: u64) -> bool {
         self.is_outdated || self.asked.is_none_or(|asked| asked.elapsed() >= LOOK) || self.horizon <= now && self.due.is_empty()
     }
 
-    /// Whether there is nothing left to wait for.
+    /// Returns whether there is nothing left to wait for.
     fn is_over(&self, how: Drive, now: u64) -> bool {
         match how {
             Drive::Forever => false,
@@ -277,7 +278,7 @@ impl Schedule {
             for head in page.into_iter().filter(|head| !self.awake.contains(&head.session)) {
                 let due = match self.tried.get(&head.session) {
                     Some((next, due)) if *next == head.next => *due,
-                    // The clock went back: when it goes on is found when it is loaded.
+                    // The clock was set back: the due time is computed when it is loaded.
                     _ if head.at > now => Some(now),
                     _ if self.others.contains(&head.session) => head.due.map(|due| due.max(head.at.saturating_add(OTHERS))),
                     _ => head.due,
@@ -293,7 +294,7 @@ impl Schedule {
         }
     }
 
-    /// Whether a session is due.
+    /// Returns whether a session is due.
     fn has_due(&self, now: u64) -> bool {
         self.due.first().is_some_and(|(due, ..)| *due <= now)
     }
@@ -309,7 +310,7 @@ impl Schedule {
         Some((session, next))
     }
 
-    /// Tells that the store went away, once until it is back.
+    /// Reports that the store is unavailable, once until it is back.
     fn away(&mut self, error: &StoreError, told: &mut impl FnMut(Driven<'_>)) {
         if !std::mem::replace(&mut self.is_away, true) {
             told(Driven::Away(error));
@@ -322,13 +323,13 @@ impl Schedule {
         let (next, due, turn) = match rest {
             Ok(RestPoint::Asleep(due)) => (next, Some(due), None),
             Ok(RestPoint::Stopped(turn)) => (next, turn.due(), Some(Ok(turn))),
-            // A store that is away comes back; what else is wrong stays wrong until somebody moves the session.
+            // An unavailable store comes back; any other failure lasts until the session is moved.
             Err(error @ SendError::Store(StoreError::Unavailable { .. })) => (next, Some(now + AWAY), Some(Err(error))),
             Err(SendError::Store(StoreError::Conflict { found, .. })) => {
                 self.others.insert(session.clone());
                 (found, Some(now + OTHERS), None)
             }
-            // It is paused: who resumes it has it listed anew.
+            // It is paused: when it is resumed, it is listed again.
             Err(SendError::Stopped) => return Some(Err(SendError::Stopped)),
             Err(error) => (next, None, Some(Err(error))),
         };

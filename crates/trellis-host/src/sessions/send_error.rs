@@ -1,4 +1,4 @@
-//! Why a session did not go on with what it was sent.
+//! The reasons why a session did not continue with an input.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::{
     store::{BadName, StoreError},
 };
 
-/// Why a session did not go on.
+/// The reason why a session did not continue.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SendError {
@@ -20,7 +20,7 @@ pub enum SendError {
     /// There is one of that name.
     #[error("there is a session `{0}` already")]
     Exists(SessionId),
-    /// It could not begin; nothing was kept.
+    /// It could not begin; nothing was stored.
     #[error(transparent)]
     Start(#[from] StartError),
     /// A signal came before the session began.
@@ -29,19 +29,19 @@ pub enum SendError {
     /// It has no such child that is alive.
     #[error("the session has no child `{0}` that is alive")]
     UnknownChild(SessionId),
-    /// The engine refused what was sent.
+    /// The engine refused the input.
     #[error(transparent)]
     Refused(#[from] NavigateError),
     /// Something else is awaited.
     #[error("{expected} is awaited, not {got}")]
     NotAwaited {
-        /// What is.
+        /// The expected input.
         expected: String,
-        /// What came.
+        /// The input that came.
         got: String,
     },
     /// Something else is asked since the turn that it answers; nothing was taken.
-    #[error("this answers an earlier question; the session went on since, and asks something else now")]
+    #[error("this answers an earlier question; the session has advanced since, and asks something else now")]
     Stale(Box<Turn>),
     /// This request was taken before; nothing was done now. With where the session is.
     #[error("this request was taken before")]
@@ -50,7 +50,7 @@ pub enum SendError {
     #[error("another request to session `{0}` had this key; a key names one request")]
     KeyReused(SessionId),
     /// The time was up before the answer came; nothing was taken. With where the session is now.
-    #[error("the time was up; the session went on without an answer")]
+    #[error("the time was up; the session continued without an answer")]
     TooLate(Box<Turn>),
     /// The keys cannot be set.
     #[error("the context cannot hold `{0}`: it is a reserved name")]
@@ -75,20 +75,20 @@ pub enum SendError {
         here: Arc<str>,
     },
     /// Its graph was edited, and it fits the graph no longer.
-    #[error("session `{session}` cannot go on: {why}")]
+    #[error("session `{session}` cannot continue: {why}")]
     Unfit {
         /// The session.
         session: SessionId,
-        /// What is in the way.
+        /// The blocker.
         why: String,
     },
-    /// It could not be loaded, or what happened could not be stored and did not happen. After a conflict, somebody else went on with it.
+    /// It could not be loaded, or a step could not be stored and did not happen. After a conflict, another writer advanced it.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// It takes nothing new any more: [`crate::Sessions::stop`].
     #[error("the host is stopping; send it again when it is back")]
     Stopping,
-    /// Something in it panicked; it is loaded anew the next time, where there is a store.
+    /// Foreign code in it panicked; it is loaded again the next time, if there is a store.
     #[error("a bug stopped the session: {0}")]
     Panicked(String),
     /// It was told to stop, and stays where it is.

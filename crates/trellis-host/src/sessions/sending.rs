@@ -1,8 +1,8 @@
-//! Answers: each is taken by the question that it was given to, whoever else goes on with the session.
+//! Answers: each is taken by the question that it was given to, even if another caller advances the session.
 //!
-//! A question has the number of the record from which on it is asked ([`Turn::asked`]). An answer that names a number between that and the next record
-//! was given to this question. Nobody asks the store before each step: an append that comes second is a conflict, and then the session is loaded anew
-//! and the question compared again.
+//! A question has the number of the record from which on it is asked ([`Turn::asked`]). An answer that names a number between that and the next
+//! record was given to this question. The store is not read before each step: an append that comes second is a conflict, and then the session is
+//! loaded again and the question compared again.
 //!
 //! **Invariant:** no answer is taken to another question than the one that it was given to; no turn is discarded.
 
@@ -20,12 +20,12 @@ use crate::{
     store::{Approved, SessionStore, Snapshot, StoreError},
 };
 
-/// What a session asked when an answer came for it.
+/// The question of a session when an answer came for it.
 #[derive(Clone, Copy)]
 struct AskedAtSend {
-    /// The number from which on it is asked; nothing where nothing is.
+    /// The number from which on it is asked; `None` if nothing is asked.
     asked: Option<u64>,
-    /// Whether the time for an answer is up.
+    /// True if the time for an answer is up.
     is_over: bool,
 }
 
@@ -41,7 +41,7 @@ impl AskedAtSend {
     }
 }
 
-/// Where a session stood when it took an answer that is not stored yet.
+/// The place of a session when it took an answer that is not stored yet.
 struct Saw {
     /// The number of the first record that was not stored then.
     next: u64,
@@ -62,7 +62,7 @@ impl Saw {
 }
 
 impl RunningSession {
-    /// Whether it stopped waiting for what it waits for.
+    /// Returns whether the time of its wait is up.
     fn time_is_up(&self, now: u64) -> bool {
         let due = match &self.stop {
             Some(_) => self.due(),
@@ -80,7 +80,7 @@ impl RunningSession {
 }
 
 impl Sessions {
-    /// Takes what a client sent, and goes on to the next stop.
+    /// Takes an input of a client, and continues to the next stop.
     pub(super) async fn sent(&self, slot: &Slot, sent: Sent, request: Option<RequestKey>) -> Result<Turn, SendError> {
         let Sent { expected, to, reply } = sent;
         match reply {
@@ -103,7 +103,7 @@ impl Sessions {
         self.admit_once(slot, request.as_ref()).await?;
         let mut promise = self.raise(slot, to, signal, request)?;
         let turn = self.driven(slot).await?;
-        // Somebody else may have gone on with it, and could not store it.
+        // Another caller may have advanced it, and failed to store that.
         promise.checked().map(|()| turn)
     }
 
@@ -117,7 +117,7 @@ impl Sessions {
         let _driving = slot.driving.lock().await;
         self.admit()?;
         if let Some(expected) = expected {
-            // Who answers may have seen more of it than is here.
+            // The client may have seen more of it than is here.
             slot.outdated(expected);
         }
         let question = self.arrive(slot).await?;
@@ -134,7 +134,7 @@ impl Sessions {
             let turn = self.onward(slot).await;
             let (Err(SendError::Store(StoreError::Conflict { expected: at, .. })), Some(before)) = (&turn, &mut saw) else { return turn };
             self.awake(slot).await?;
-            // The reply is stored, what followed is not: it goes on from wherever others put it.
+            // The reply is stored, the steps after it are not: it continues from wherever others put it.
             if *at > before.next {
                 continue;
             }
@@ -151,7 +151,7 @@ impl Sessions {
         self.onward(slot).await
     }
 
-    /// Lets a session that was loaded anew wait for what it waited for, if it asks what it asked.
+    /// Restores the wait of a session that was loaded again, if it asks the same question.
     fn shows_again(&self, slot: &Slot, saw: &mut Saw) -> bool {
         let mut place = slot.place.locked();
         let Some(running) = place.running_mut() else { return false };
@@ -173,7 +173,7 @@ impl Sessions {
         let question = slot.place.locked().running_mut().map_or(AskedAtSend::NONE, |running| {
             let question = AskedAtSend::of(running, now);
             if is_loaded && question.asked.is_some() {
-                // Who answers a question has heard it.
+                // Whoever answers a question has seen it.
                 running.session.was_heard();
             }
             question
@@ -209,7 +209,7 @@ impl Sessions {
         Err(if question.is_over && expected >= question.asked { SendError::TooLate(turn) } else { SendError::Stale(turn) })
     }
 
-    /// Whether an approval, or the answer to a predicate, is still waited for.
+    /// Returns whether an approval, or the answer to a predicate, is still awaited.
     fn awaits(&self, slot: &Slot, reply: &Reply) -> bool {
         let place = slot.place.locked();
         let Some(running) = place.running() else { return false };
@@ -220,14 +220,14 @@ impl Sessions {
         }
     }
 
-    /// The turn where a session stands.
+    /// Returns the current turn of a session.
     pub(super) async fn present(&self, slot: &Slot) -> Result<Turn, SendError> {
         let waits: Vec<Waiting> = slot.place.locked().running().into_iter().flat_map(RunningSession::waits).cloned().collect();
         let turn = if waits.is_empty() { self.onward(slot).await? } else { self.stopped(slot, waits) };
         Ok(self.said_again(slot, turn))
     }
 
-    /// Goes on until somebody else is needed, from wherever others put the session.
+    /// Continues until a client is needed, from the stored place of the session.
     async fn again(&self, slot: &Slot) -> Result<Turn, SendError> {
         for _ in 1..MAX_TURN_CONFLICTS {
             self.awake(slot).await?;
@@ -240,7 +240,7 @@ impl Sessions {
         self.onward(slot).await
     }
 
-    /// Goes on until somebody else is needed; from what the store has, if that is more.
+    /// Continues until a client is needed; from the stored session, if that is newer.
     pub(super) async fn renewed(&self, slot: &Slot) -> Result<Turn, SendError> {
         let _driving = slot.driving.lock().await;
         self.catch_up(slot).await;
@@ -255,7 +255,7 @@ impl Sessions {
         }
     }
 
-    /// Whether the store has more of a session than is here: somebody else decided about a call, or went on with it.
+    /// Returns whether the store has more of a session than this process: another writer decided about a call, or advanced it.
     pub async fn has_news(&self, id: &SessionId) -> bool {
         match self.found(id) {
             Some(slot) => self.news_of(&slot).await.is_some(),
@@ -266,12 +266,12 @@ impl Sessions {
     /// The number of the first record that only the store has.
     async fn news_of(&self, slot: &Slot) -> Option<u64> {
         let next = slot.place.locked().running().filter(|running| running.is_stored).map(RunningSession::stored_to)?;
-        // A store that does not answer says so when there is something to append.
+        // A store that does not respond fails at the next append.
         let rows = self.keeping.as_ref()?.store.records(&slot.id, next, 1).await;
         rows.is_ok_and(|rows| !rows.is_empty()).then_some(next)
     }
 
-    /// Keeps what a turn said for the one that comes back.
+    /// Keeps the events and content of a turn for the next one.
     fn unsay(&self, slot: &Slot, turn: Turn) {
         slot.happened(turn.happened);
         if let SlotState::Running(running) = &mut *slot.place.locked() {
@@ -279,7 +279,7 @@ impl Sessions {
         }
     }
 
-    /// A turn in which nothing was said, with what the present node said.
+    /// Returns a turn, with the content of the present node if it has none.
     fn said_again(&self, slot: &Slot, mut turn: Turn) -> Turn {
         if turn.said.is_empty() {
             let place = slot.place.locked();

@@ -1,4 +1,4 @@
-//! Signals: taken at once, whoever goes on with the session meanwhile, and told to be taken when they are stored.
+//! Signals: taken at once, even while another caller advances the session, and acknowledged when they are stored.
 
 use tokio::sync::oneshot;
 use trellis_core::{SessionId, SignalName};
@@ -10,11 +10,11 @@ use super::{
 };
 use crate::{journal::RequestKey, store::StoreError};
 
-/// Whether a signal that the session took is stored.
+/// The pending storage of a signal that the session took.
 pub(super) struct Promise(Option<oneshot::Receiver<Result<(), StoreError>>>);
 
 impl Promise {
-    /// What became of it, as far as that is known.
+    /// Returns its outcome, as far as it is known.
     pub(super) fn checked(&mut self) -> Result<(), SendError> {
         match self.0.as_mut().map(oneshot::Receiver::try_recv) {
             Some(Ok(Err(error))) => Err(error.into()),
@@ -53,7 +53,7 @@ impl Sessions {
         Ok(Promise(promise))
     }
 
-    /// Waits until a promise is kept: by whoever goes on with the session, or here.
+    /// Waits until a signal is stored: by the caller that advances the session, or here.
     pub(super) async fn kept(&self, slot: &Slot, promise: Promise) -> Result<(), SendError> {
         let Promise(Some(mut promise)) = promise else { return Ok(()) };
         let kept = tokio::select! {
@@ -66,7 +66,7 @@ impl Sessions {
         };
         match kept {
             Ok(stored) => Ok(stored?),
-            // The session was taken out meanwhile; whoever has it now has the signal.
+            // The session was removed meanwhile; its new holder has the signal.
             Err(_) => Err(SendError::Unknown(slot.id.clone())),
         }
     }

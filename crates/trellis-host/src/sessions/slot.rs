@@ -1,6 +1,6 @@
-//! Where a session is kept while nobody, or somebody, goes on with it.
+//! Slots: the place of a session in memory, used or unused.
 //!
-//! **Invariant:** `place` is held between awaits only, `driving` by at most one who goes on; a signal needs `place` alone.
+//! **Invariant:** `place` is held between awaits only, `driving` by at most one caller that advances; a signal needs `place` alone.
 
 use std::{
     collections::BTreeSet,
@@ -27,30 +27,30 @@ use crate::{
     store::StoreError,
 };
 
-/// A session and who waits for it.
+/// A session and its waiting callers.
 pub(super) struct Slot {
     pub(super) id: SessionId,
     pub(super) driving: tokio::sync::Mutex<()>,
     pub(super) place: Mutex<SlotState>,
-    /// Wakes the one who goes on: a signal moved the session, or it was told to pause.
+    /// Wakes the caller that advances: a signal moved the session, or it was told to pause.
     disturbed: Notify,
-    /// How often it was disturbed.
+    /// The number of times that it was disturbed.
     disturbances: AtomicU64,
     paused: AtomicBool,
-    /// When it was used last, counted in uses.
+    /// The time of its last use, counted in uses.
     pub(super) used: AtomicU64,
-    /// What happened since the last turn.
+    /// The events since the last turn.
     pub(super) happened: Mutex<Vec<SessionEvent>>,
 }
 
-/// How far a session is.
+/// The state of a slot.
 pub(super) enum SlotState {
     /// It has not begun: its entry may need predicates first.
     Beginning(Box<NewSession>),
     Running(Box<RunningSession>),
     /// It is in the store only.
     Away,
-    /// It was taken out.
+    /// It was removed.
     Gone,
 }
 
@@ -66,31 +66,31 @@ pub(super) struct RunningSession {
     pub(super) bindings: Arc<Bindings>,
     /// The version of the program that it runs, or was found not to fit.
     pub(super) version: u64,
-    /// What was decided about a pending call that changed.
+    /// The decision about a pending call that changed.
     pub(super) changed: ChangedCall,
-    /// What it told its client that it needs.
+    /// The need that was reported to its client.
     pub(super) stop: Option<Waiting>,
-    /// What else waits in its tree.
+    /// The other waits in its tree.
     pub(super) others: Arc<Vec<Waiting>>,
-    /// The calls of which it was told that their parts are carried out.
+    /// The composite calls of which the start was reported.
     pub(super) told_wholes: BTreeSet<CallId>,
-    /// What was said since the last turn.
+    /// The content shown since the last turn.
     pub(super) said: Vec<Said>,
-    /// What is told as soon as it is stored.
+    /// The events that are reported as soon as they are stored.
     pub(super) telling: Vec<SessionEvent>,
-    /// What hooks are told as soon as it is stored.
+    /// The events for hooks that are reported as soon as they are stored.
     pub(super) seen: Vec<(Moment, HookEvent)>,
-    /// How far they were told.
+    /// The progress of reports to hooks.
     pub(super) sight: Sight,
-    /// The sessions of the tree of which it was told that they roll back.
+    /// The sessions of the tree whose rollback was reported.
     pub(super) unwinds: BTreeSet<Option<SessionId>>,
-    /// Whether a store has it.
+    /// True if a store has it.
     pub(super) is_stored: bool,
-    /// Whether the clock went back since it was stored. From when its waits count is known here only.
+    /// True if the clock was set back since it was stored. The begin of its waits is known here only.
     pub(super) is_ahead: bool,
     /// Calls that started within a budget, by id, as long as their results are not known.
     pub(super) started: BTreeSet<CallId>,
-    /// Who wants to know when what happened is stored.
+    /// The callers that wait until its steps are stored.
     pub(super) promised: Vec<oneshot::Sender<Result<(), StoreError>>>,
     pub(super) tail: StoreTail,
     /// Requests whose records are not stored yet, with the number of the first record of each.
@@ -126,24 +126,24 @@ impl Slot {
         self.disturb();
     }
 
-    /// Whether it was told to pause.
+    /// Returns whether it was told to pause.
     pub(super) fn is_paused(&self) -> bool {
         self.paused.load(Ordering::Acquire)
     }
 
-    /// Whether it was told to pause; asking forgets it.
+    /// Returns whether it was told to pause, and clears that.
     pub(super) fn take_pause(&self) -> bool {
         self.paused.swap(false, Ordering::AcqRel)
     }
 
-    /// Waits until it was disturbed more often than so many times.
+    /// Waits until it was disturbed more often than this number of times.
     pub(super) async fn until_disturbed(&self, disturbances: u64) {
         while self.disturbances() == disturbances {
             self.disturbed.notified().await;
         }
     }
 
-    /// Forgets a session that the store has: it is loaded when it is needed. Who waits for something of it to be stored hears why it is not.
+    /// Drops a session that the store has: it is loaded when it is needed. A caller that waits for storage gets the error.
     pub(super) fn forget(&self, error: &StoreError) {
         if let SlotState::Running(running) = std::mem::replace(&mut *self.place.locked(), SlotState::Away) {
             running.promised.into_iter().for_each(|promised| drop(promised.send(Err(error.clone()))));
@@ -155,7 +155,7 @@ impl Slot {
         self.forget(&StoreError::Unavailable { store: "the session".into(), message: "it panicked".to_owned() });
     }
 
-    /// Forgets a session whose store has record `seen - 1`, if it is not there yet: what was not stored did not happen.
+    /// Drops a session whose store has record `seen - 1`, if that is not here yet: steps that were not stored did not happen.
     pub(super) fn outdated(&self, seen: u64) {
         let expected = self.place.locked().running().filter(|running| running.is_stored).map(RunningSession::stored_to);
         if let Some(expected) = expected.filter(|expected| *expected < seen) {
@@ -216,12 +216,12 @@ impl RunningSession {
         }
     }
 
-    /// Tells something as soon as what happened is stored.
+    /// Reports an event as soon as the steps before it are stored.
     pub(super) fn tell(&mut self, child: Option<&SessionId>, event: SessionEvent) {
         self.telling.push(event.of_child(child));
     }
 
-    /// Says once that a rollback has begun in a session of the tree.
+    /// Reports once that a rollback has begun in a session of the tree.
     pub(super) fn tell_rollback(&mut self, child: Option<&SessionId>) {
         let Some(state) = self.session.here_in(child).map(|here| &here.state) else { return };
         if state.status != Status::RollingBack {
@@ -232,7 +232,7 @@ impl RunningSession {
         }
         let text = |error: &Mapping, key: &str| error.get(key).and_then(Value::as_str).map(str::to_owned);
         let error = state.system_context.error.as_ref().and_then(Value::as_map);
-        // An error is kept until the next one: that of another node is another story.
+        // An error stays until the next one: that of another node does not count.
         let own = error.filter(|error| text(error, "node").as_deref() == Some(state.current_node_id.as_str()));
         let last = |message: String| message.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned);
         let why = own.and_then(|error| Some(format!("`{}` failed: {}", text(error, "tool")?, text(error, "message").and_then(last)?)));
@@ -242,7 +242,7 @@ impl RunningSession {
         }
     }
 
-    /// Says of a success that was taken that it counts as a failure, if it does.
+    /// Reports of a success that it counts as a failure, if it does.
     pub(super) fn tell_breach(&mut self, child: Option<&SessionId>, call: &Arc<PendingCall>) {
         // The end of a session is a record behind its last step.
         let mut events = self.session.journal().records().iter().rev().take(2).flat_map(|record| &record.events);
@@ -262,13 +262,13 @@ impl RunningSession {
         journal.next_seq() - journal.records().len() as u64
     }
 
-    /// What becomes of the pending call that changed.
+    /// Sets the decision about the pending call that changed.
     pub(super) fn decide(&mut self, kept: bool) {
         self.changed = if kept { ChangedCall::Kept } else { ChangedCall::MadeAgain };
     }
 }
 
-/// A lock that a panic elsewhere does not take away: what it guards is whole between any two statements.
+/// A lock that a panic elsewhere does not poison: the guarded value is consistent between any two statements.
 pub(super) trait PanicSafeLock<T> {
     fn locked(&self) -> MutexGuard<'_, T>;
 }

@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Sessions {
-    /// Begins a session and goes on to its first stop. A start without a name is `local`.
+    /// Begins a session and continues to its first stop. A start without a name is `local`.
     ///
     /// # Errors
     /// The start is refused, or there is a session of that name.
@@ -22,7 +22,7 @@ impl Sessions {
         self.begun(start, None).await
     }
 
-    /// The same for a request, which is noted with the first record.
+    /// Begins a session for a request, which is stored with the first record.
     ///
     /// # Errors
     /// As [`Sessions::start`]. [`SendError::Repeated`]: this request began the session.
@@ -47,7 +47,7 @@ impl Sessions {
             Entry::Vacant(place) => drop(place.insert(Arc::clone(&slot))),
         }
         let turn = match self.driven(&slot).await {
-            // Somebody else has a session of that name in the store.
+            // Another process has a session of that name in the store.
             Err(SendError::Store(StoreError::Conflict { expected: 0, .. })) => {
                 self.slots.locked().remove(&id);
                 Err(SendError::Exists(id))
@@ -62,10 +62,10 @@ impl Sessions {
         turn
     }
 
-    /// Begins a session, or goes on with the one of that name that the store has.
+    /// Begins a session, or resumes the stored one of that name.
     ///
     /// # Errors
-    /// As [`Sessions::start`]; [`SendError::Exists`] where there is one, and the start says more than its name.
+    /// As for [`Sessions::start`]; [`SendError::Exists`] if there is one, and the start has more than its name.
     pub async fn start_or_resume(&self, start: Start) -> Result<Turn, SendError> {
         let is_bare = start.context.is_empty() && start.at.is_none();
         match self.start(start).await {

@@ -11,22 +11,22 @@ use super::{
     slot::{PanicSafeLock, Slot},
 };
 
-/// What a host left when it stopped.
+/// The unfinished work of a host when it stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stopped {
     /// Turns that did not end within the grace period and were broken off. Their sessions stay where they are stored: a call that was pending is made
     /// again, under the same key.
     pub broken_off: usize,
-    /// Sessions that could not be stored: what happened in them since they were stored last did not happen.
+    /// Sessions that could not be stored: their steps since they were stored last did not happen.
     pub unstored: usize,
     /// Hooks that were not told everything in time.
     pub dropped: usize,
 }
 
 impl Sessions {
-    /// Ends: takes nothing new, gives the turns that are under way `grace` to come to their stops, breaks off what is left, stores every session, and
-    /// waits until the hooks were told. What is sent from now on is refused as [`SendError::Stopping`], and [`Sessions::drive`] returns.
+    /// Stops: refuses new work, gives current turns `grace` to come to their stops, interrupts the rest, stores every session, and waits until all
+    /// events were reported to hooks. Later inputs are refused as [`SendError::Stopping`], and [`Sessions::drive`] returns.
     pub async fn stop(&self, grace: Duration) -> Stopped {
         self.is_stopping.store(true, Ordering::Release);
         self.sooner.notify_one();
@@ -53,13 +53,13 @@ impl Sessions {
         stopped
     }
 
-    /// Waits for what was told to pause: a tool has its own grace period, a function is dropped. Whether all of it is stored then.
+    /// Waits for a session that was told to pause: a tool has its own grace period, a function is dropped. Returns whether all of it is stored then.
     async fn broken_off(&self, slot: &Slot) -> bool {
         let driving = tokio::time::timeout(BREAKING, slot.driving.lock()).await;
         driving.is_ok() && self.keep(slot, &KeepPoint::Left).await.is_ok()
     }
 
-    /// Waits until every hook was told everything that happened until now; how many were not in time.
+    /// Waits until all events so far were reported to every hook; returns the number of hooks that were late.
     pub(super) async fn flush(&self) -> usize {
         let mut late = 0;
         for hook in &self.hooks {
@@ -68,7 +68,7 @@ impl Sessions {
         late
     }
 
-    /// Whether something new may be taken.
+    /// Checks that new work may be taken.
     pub(super) fn admit(&self) -> Result<(), SendError> {
         if self.is_stopping() { Err(SendError::Stopping) } else { Ok(()) }
     }
@@ -78,5 +78,5 @@ impl Sessions {
     }
 }
 
-/// How long a turn may take to be broken off.
+/// The time that interrupting a turn may take.
 const BREAKING: Duration = Duration::from_secs(10);

@@ -9,7 +9,7 @@ const RECORDS_PER_SNAPSHOT: u64 = 64;
 /// Records after which there is a snapshot in any case.
 const SNAPSHOT_AT_LAST: u64 = 4096;
 
-/// What a store has behind its newest snapshot of a session.
+/// The records in a store after its newest snapshot of a session.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct StoreTail {
     records: u64,
@@ -29,14 +29,14 @@ impl StoreTail {
         let bytes = self.bytes + records.iter().map(|text| text.len()).sum::<usize>();
         let grown = Self { records: self.records + records.len() as u64, bytes, ..self };
         let is_time = grown.records >= RECORDS_PER_SNAPSHOT && (bytes > 2 * self.snapshot || grown.records >= SNAPSHOT_AT_LAST);
-        match is_time.then(|| json(here)) {
+        match is_time.then(|| here.to_json()) {
             Some(text) => (Self { snapshot: text.len(), ..Self::default() }, Some(text)),
             None => (grown, None),
         }
     }
 }
 
-/// A record or a snapshot as it is stored; everything in them is JSON.
+/// A record as it is stored; everything in it is JSON.
 pub(super) fn json(value: &impl serde::Serialize) -> Arc<str> {
     serde_json::to_string(value).unwrap_or_else(|error| unreachable!("a record is JSON: {error}")).into()
 }

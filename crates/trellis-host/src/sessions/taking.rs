@@ -1,4 +1,4 @@
-//! Taking what a client sends: each reply goes to the session of the tree that waits for it (language 10.10).
+//! Taking inputs of a client: each reply goes to the session of the tree that waits for it (language 10.10).
 
 use std::sync::Arc;
 
@@ -8,9 +8,10 @@ use super::{
     Reply, SendError, SessionEvent, Sessions, Stop, Waiting,
     slot::{PanicSafeLock, RunningSession, Slot, SlotState},
 };
+use crate::store::quoted;
 
 impl Sessions {
-    /// Takes what a client sent. An input, keys and a decision go to the stop, or to the session that is named.
+    /// Takes an input of a client. An input, keys and a decision go to the stop, or to the named session.
     pub(super) fn take(&self, slot: &Slot, to: Option<&SessionId>, reply: Reply) -> Result<(), SendError> {
         let mut place = slot.place.locked();
         let running = match &mut *place {
@@ -82,12 +83,12 @@ impl Sessions {
 }
 
 impl RunningSession {
-    /// What the tree waits for, the stop first.
+    /// Returns the waits of the tree, the stop first.
     pub(super) fn waits(&self) -> impl Iterator<Item = &Waiting> {
         self.stop.iter().chain(self.others.iter())
     }
 
-    /// What a session of the tree waits for, or the tree where none is named.
+    /// Returns the wait of a session of the tree, or of the tree if none is named.
     fn addressed(&self, to: Option<&SessionId>) -> Result<Option<Waiting>, SendError> {
         let Some(to) = to else { return Ok(self.stop.clone()) };
         let is_root = *to == self.session.state().session_id;
@@ -98,7 +99,7 @@ impl RunningSession {
         Ok(self.waits().find(|waiting| waiting.child.as_ref() == child).cloned())
     }
 
-    /// Whether this result is that of a call whose turn has not come: it waits for an approval, or for a decision.
+    /// Returns whether this result is that of a call before its turn: it waits for an approval, or for a decision.
     fn holds_back(&self, result: &ToolResult) -> bool {
         let Some((child, pending)) = self.pending(&result.id) else { return false };
         let is_held = |waiting: &Waiting| match &waiting.stop {
@@ -141,7 +142,7 @@ impl RunningSession {
         })
     }
 
-    /// When the first of what it waits for is over.
+    /// Returns the first time at which one of its waits ends.
     pub(super) fn due(&self) -> Option<u64> {
         self.waits().filter_map(|waiting| waiting.stop.due()).min()
     }
@@ -151,7 +152,7 @@ fn is_part_of(part: &PendingCall, whole: &PendingCall) -> bool {
     part.part.as_ref().is_some_and(|of| of.of == whole.id)
 }
 
-/// What a stop waits for.
+/// Returns the input that a stop waits for.
 fn expected(stop: &Stop) -> String {
     match stop {
         Stop::Ask { .. } => "an input".to_owned(),
@@ -169,7 +170,7 @@ fn predicate(name: &str) -> String {
     format!("the answer to the predicate `{name}`")
 }
 
-/// What came instead.
+/// Returns the description of the other input.
 fn kind(reply: &Reply) -> String {
     match reply {
         Reply::Input(Input::Result(result)) => format!("the result of call `{}`", result.id),
@@ -180,9 +181,4 @@ fn kind(reply: &Reply) -> String {
         Reply::Context(_) => "a context".to_owned(),
         Reply::Keep(_) => "a decision about a call".to_owned(),
     }
-}
-
-/// Names for people: `` `a`, `b` ``.
-pub(crate) fn quoted(names: &[String]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }

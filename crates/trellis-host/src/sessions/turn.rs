@@ -1,4 +1,4 @@
-//! What sessions and their clients say to each other.
+//! The messages between sessions and their clients.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,7 +10,7 @@ use trellis_core::{
 
 use crate::{binding::Delta, journal::Record, policy::Decided, session::Session, store::SessionStatus};
 
-/// Where a session stopped, and what it said on the way.
+/// The stop of a session, and the content that it showed before.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Turn {
@@ -20,32 +20,32 @@ pub struct Turn {
     pub seq: u64,
     /// The number from which on this is asked. An answer that names it, or `seq`, is taken while the same is asked: [`Turn::answer`].
     pub asked: u64,
-    /// The child that needs it; nothing where the session itself does.
+    /// The child that needs it; `None` for the session itself.
     pub child: Option<SessionId>,
     /// The node that needs it.
     pub node: NodeId,
-    /// What the session waits for as a whole, or how it ended.
+    /// The wait of the session as a whole, or its end.
     pub standing: SessionStatus,
     /// The fingerprint of the program that it is on.
     pub program: Arc<str>,
-    /// What its nodes said since the last turn; from [`crate::Sessions::resume`] and [`crate::Sessions::view`], where they said nothing
-    /// since, what the present one said.
+    /// The content of its nodes since the last turn; from [`crate::Sessions::resume`] and [`crate::Sessions::view`], if there was none
+    /// since, that of the present one.
     pub said: Vec<Said>,
-    /// What happened since the last turn, the last [`MAX_HAPPENED`] of it: what its nodes said, its calls and their results, decisions of policies,
-    /// edits. Nothing in a turn that nobody went on for.
+    /// The events since the last turn, the last [`MAX_HAPPENED`] of them: content of its nodes, its calls and their results, decisions of policies,
+    /// edits. Empty in a turn that advanced nothing.
     pub happened: Vec<SessionEvent>,
-    /// Whether more happened.
+    /// True if there were more events.
     pub has_more: bool,
-    /// What it needs.
+    /// Its need.
     pub stop: Stop,
-    /// What else waits in its tree, and what sleeps there: each can be answered before `stop`, by its id or with [`Sent::to`].
+    /// The other waits and sleeps in its tree: each can be answered before `stop`, by its id or with [`Sent::to`].
     pub others: Arc<Vec<Waiting>>,
 }
 
-/// Something that a node said.
+/// The content of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
-    /// The child whose node it is; nothing for the session itself.
+    /// The child that the node belongs to; `None` for the session itself.
     pub child: Option<SessionId>,
     /// The node.
     pub node: NodeId,
@@ -53,24 +53,24 @@ pub struct Said {
     pub text: Arc<str>,
 }
 
-/// What one session of a tree needs.
+/// The need of one session of a tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waiting {
-    /// The child; nothing for the session itself.
+    /// The child; `None` for the session itself.
     pub child: Option<SessionId>,
     /// Its node.
     pub node: NodeId,
     /// The number from which on this is asked.
     pub asked: u64,
-    /// What it needs.
+    /// Its need.
     pub stop: Stop,
 }
 
-/// How much of what happened a turn has.
+/// The largest number of events of a turn.
 pub const MAX_HAPPENED: usize = 200;
 
 impl Turn {
-    /// The turn of a session that stands where its state says.
+    /// Returns the turn of a session in its current state.
     pub(super) fn of(session: &Session, first: Waiting) -> Self {
         let state = session.state();
         let turn = Self::before(state.session_id.clone(), Arc::clone(&state.program), first);
@@ -96,37 +96,36 @@ impl Turn {
         }
     }
 
-    /// What it needs, as one of what its tree waits for.
+    /// Returns its need, as one of the waits of its tree.
     pub(crate) fn first(&self) -> Waiting {
         Waiting { child: self.child.clone(), node: self.node.clone(), asked: self.asked, stop: self.stop.clone() }
     }
 
-    /// When something of it goes on by itself, in milliseconds since 1970: it stops waiting for the first of what it waits for, or a sleep beside that
-    /// is over.
+    /// Returns the time at which it continues by itself, in milliseconds since 1970: the first of its waits ends, or a sleep beside that elapses.
     pub fn due(&self) -> Option<u64> {
         self.stop.due().into_iter().chain(self.others.iter().filter_map(|other| other.stop.acts_at())).min()
     }
 
-    /// What answers this turn, and no other.
+    /// Returns an answer to this turn, and to no other.
     pub fn answer(&self, reply: impl Into<Reply>) -> Sent {
         Sent { expected: Some(self.asked), to: self.child.clone(), reply: reply.into() }
     }
 }
 
-/// What a session needs from its client. `due` is when it stops waiting for that, in milliseconds since 1970: [`crate::Sessions::resume`] then says
-/// how it goes on.
+/// The need of a session from its client. `due` is the time at which it stops waiting for that, in milliseconds since 1970:
+/// [`crate::Sessions::resume`] then returns the next turn.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stop {
     /// An input: [`Reply::Input`].
     Ask {
-        /// What is accepted.
+        /// The accepted input.
         request: Request,
         /// The end of its `timeout`.
         due: Option<u64>,
     },
     /// A call that nothing here carries out: [`Reply::Input`] with its result.
     Call {
-        /// Which.
+        /// The call.
         call: Call,
         /// The end of its `timeout`.
         due: Option<u64>,
@@ -135,16 +134,16 @@ pub enum Stop {
     Approve {
         /// Exactly this call, with these arguments.
         call: Call,
-        /// When the approval expires; it is denied then.
+        /// The time at which the approval expires; it is denied then.
         due: Option<u64>,
     },
-    /// Whether a predicate holds: [`Reply::Predicate`] (language 6.2).
+    /// The value of a predicate: [`Reply::Predicate`] (language 6.2).
     Predicate {
         /// The predicate and the step that asks for it.
         id: Arc<str>,
         /// Its name.
         name: Arc<str>,
-        /// What it is asked about: the context after the writes of its step (language 7.3). It is not for everybody to see.
+        /// The context that it is asked about: the one after the writes of its step (language 7.3). It may contain private values.
         context: Context,
     },
     /// Keys that the node needs on the program as it is now: [`Reply::Context`].
@@ -154,30 +153,30 @@ pub enum Stop {
         /// The keys.
         missing: Vec<String>,
     },
-    /// Whether a pending call stays, which the node would make otherwise now: [`Reply::Keep`].
+    /// The decision to keep or drop a pending call, if the edited node would make a different one: [`Reply::Keep`].
     Changed {
         /// The call that is pending.
         call: Call,
         /// The tool that would be called now.
         now: Arc<str>,
     },
-    /// Nothing for now: it works by itself ([`crate::Policy::is_detached`], [`crate::Sessions::view`]).
+    /// No need for now: it works by itself ([`crate::Policy::is_detached`], [`crate::Sessions::view`]).
     Running {
-        /// Where.
+        /// The node.
         node: NodeId,
         /// The call that is carried out, if it is one.
         call: Option<Call>,
         /// Since when, in milliseconds since 1970.
         since: u64,
     },
-    /// Nothing for now: it sleeps, or waits before another attempt at a call.
+    /// No need for now: it sleeps, or waits before another attempt at a call.
     Sleeping {
-        /// Where.
+        /// The node.
         node: NodeId,
         /// Until when, in milliseconds since 1970.
         until: u64,
     },
-    /// Nothing any more.
+    /// No further need.
     Ended(EndView),
 }
 
@@ -187,7 +186,7 @@ impl Stop {
         Self::Predicate { id, name, context }
     }
 
-    /// When something becomes of it by itself, in milliseconds since 1970: it stops waiting, or a sleep is over.
+    /// Returns the time at which it changes by itself, in milliseconds since 1970: it stops waiting, or a sleep elapses.
     pub fn acts_at(&self) -> Option<u64> {
         match self {
             Self::Sleeping { until, .. } => Some(*until),
@@ -195,7 +194,7 @@ impl Stop {
         }
     }
 
-    /// When it stops waiting, in milliseconds since 1970.
+    /// Returns the time at which it stops waiting, in milliseconds since 1970.
     pub fn due(&self) -> Option<u64> {
         match self {
             Self::Ask { due, .. } | Self::Call { due, .. } | Self::Approve { due, .. } => *due,
@@ -205,22 +204,22 @@ impl Stop {
     }
 }
 
-/// What a client sends, and what it answers.
+/// An input of a client, and the question that it answers.
 ///
-/// An input, a context and a decision about a call name the question by [`Turn::asked`] or [`Turn::seq`]; without a number they are taken for whatever
-/// is asked. Results, approvals and answers of predicates name what they belong to, and signals belong to no question: their number is not looked at.
+/// An input, a context and a decision about a call name the question by [`Turn::asked`] or [`Turn::seq`]; without a number they answer the current
+/// question. Results, approvals and answers of predicates name their call or question, and signals belong to no question: their number is ignored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sent {
     /// The number of the turn that it answers.
     pub expected: Option<u64>,
-    /// The child that an input or a signal is for; nothing for what is asked first. The session itself has its own name.
+    /// The child that an input or a signal is for; `None` for the first question. The session itself has its own name.
     pub to: Option<SessionId>,
-    /// What is sent.
+    /// The input.
     pub reply: Reply,
 }
 
 impl Sent {
-    /// The same for one child of the session, or for the session itself, by its name.
+    /// Addresses one child of the session, or the session itself, by its name.
     #[must_use]
     pub fn to(self, session: SessionId) -> Self {
         Self { to: Some(session), ..self }
@@ -239,33 +238,33 @@ impl From<Input> for Sent {
     }
 }
 
-/// What a client sends.
+/// An input of a client.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
     /// An answer, a result or a signal.
     Input(Input),
-    /// Whether a call may run.
+    /// The decision about a call.
     Approve {
-        /// Which one; nothing for the one that is held.
+        /// The call; `None` for the one that is held.
         call: Option<CallId>,
-        /// Whether it may.
+        /// True if it may run.
         yes: bool,
     },
-    /// Whether a predicate holds.
+    /// The value of a predicate.
     Predicate {
-        /// What was asked.
+        /// The id of the question.
         id: Arc<str>,
         /// The answer.
         holds: bool,
     },
     /// Keys for the context.
     Context(Mapping),
-    /// Whether the pending call stays as it is, or is made again.
+    /// True to keep the pending call, false to make it again.
     Keep(bool),
 }
 
 impl Reply {
-    /// Whether it answers a question that only a number names.
+    /// Returns whether it answers a question that only a number names.
     pub(super) fn is_for_a_question(&self) -> bool {
         match self {
             Self::Input(input) => !matches!(input, Input::Result(_) | Input::Signal(_)),
@@ -274,7 +273,7 @@ impl Reply {
         }
     }
 
-    /// Whether it is the result of a call, which may come at any time (language 7.6).
+    /// Returns whether it is the result of a call, which may come at any time (language 7.6).
     pub(super) fn is_result(&self) -> bool {
         matches!(self, Self::Input(Input::Result(_)))
     }
@@ -286,31 +285,31 @@ impl From<Input> for Reply {
     }
 }
 
-/// What happens between two turns.
+/// An event between two turns.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SessionEvent {
-    /// Records were stored: told right after their append, and before everything else that is told of them. Not where there is no store.
+    /// Records were stored: reported right after their append, and before every other event about them. Only with a store.
     Recorded(Arc<[Record]>),
-    /// A node says something, as Markdown.
+    /// The content of a node, as Markdown.
     Said(Arc<str>),
-    /// An input was counted as invalid, with what to say (language 6.5).
+    /// An input was counted as invalid, with the message (language 6.5).
     Invalid(Arc<str>),
     /// A call begins to be carried out.
     Calling(Call),
-    /// A running tool says something about its progress: one line.
+    /// A running tool reports progress: one line.
     Progress(Call, Arc<str>),
     /// A piece of the text that a model writes for a call, while it writes it (world 9.21).
     Delta(Call, Delta),
     /// A policy decided about a call (world 11.3).
     Ruled(Call, Arc<Decided>),
-    /// What became of a call that was carried out, answered or denied here.
+    /// The result of a call that was carried out, answered or denied here.
     Returned(Call, ToolResult),
-    /// The result of a call breaks what its tool returns (language 5.3), and counts as a failure; with why.
+    /// The result of a call violates `returns` of its tool (language 5.3), and counts as a failure; with the reason.
     Refused(Call, Arc<str>),
     /// A rollback begins that has something to undo: where, and the failure behind it, where the node's own call failed.
     RollingBack {
-        /// Where.
+        /// The node.
         node: NodeId,
         /// The failure of the node's own call.
         why: Option<Arc<str>>,
@@ -319,9 +318,9 @@ pub enum SessionEvent {
     Given(Call, ToolResult),
     /// A sleep begins, or the delay before another attempt.
     Sleeping(Duration),
-    /// The session took up another program; with why it stands elsewhere, if it does.
+    /// The session took up another program; with the reason why it is elsewhere, if it moved.
     Adopted(Option<Arc<str>>),
-    /// Something went wrong that the session goes on from: a stable code and one line.
+    /// Trouble after which the session continues: a stable code and one line.
     Trouble(&'static str, Arc<str>),
     /// Something happens in a child of the session; never in another `InChild`.
     InChild(SessionId, Box<SessionEvent>),
@@ -336,7 +335,7 @@ impl SessionEvent {
         }
     }
 
-    /// The child that it happens in, nothing for the session itself, and what happens.
+    /// Returns the child that it belongs to, `None` for the session itself, and the event in it.
     pub fn split(&self) -> (Option<&SessionId>, &Self) {
         match self {
             Self::InChild(child, event) => (Some(child), event),

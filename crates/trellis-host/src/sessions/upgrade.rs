@@ -11,13 +11,17 @@ use super::{
     SendError, SessionEvent, Sessions, Stop,
     slot::{RunningSession, Slot},
 };
-use crate::{journal::Needs, session::Adoption, store::lacking};
+use crate::{
+    journal::Needs,
+    session::{Adoption, Session},
+    store::lacking,
+};
 
 impl Sessions {
-    /// Puts the newest program under a session; what it needs for that, where it does not fit.
+    /// Fits a session to the newest program; returns the decision or keys that it needs for that, if it does not fit.
     ///
     /// # Errors
-    /// It comes from a store and does not fit: there is no older program for it to go on with.
+    /// It comes from a store and does not fit: there is no older program for it to continue with.
     pub(super) fn take_up(&self, slot: &Slot, running: &mut RunningSession) -> Result<Option<(Option<SessionId>, Stop)>, SendError> {
         let current = self.current();
         // An answer that waits for a predicate is still to be taken, on the program that asked for it.
@@ -25,7 +29,7 @@ impl Sessions {
             return Ok(None);
         }
         let before = running.session.state().current_node_id.clone();
-        // What was redacted where it was stored cannot be sent, nor held against what the program would send.
+        // A redacted value cannot be sent, nor compared with the arguments that the program would send.
         let missing = lacking(running.session.state());
         if !missing.is_empty() {
             return Ok(Some(ask(running, None, Stop::Keys { node: before, missing })));
@@ -48,17 +52,17 @@ impl Sessions {
                 let to = &running.session.state().current_node_id;
                 Some(match why {
                     Moved::Renamed => format!("`{from}` is `{to}` now"),
-                    Moved::Vanished => format!("`{from}` is gone; going on at `{to}`"),
+                    Moved::Vanished => format!("`{from}` is gone; continuing at `{to}`"),
                     Moved::Again => format!("`{to}` was entered again"),
                 })
             }
             Adoption::Blocked { child, blockers } => {
-                let (stop, unfit) = blocked(running, child.as_ref(), blockers);
+                let (stop, unfit) = blocked(&running.session, child.as_ref(), blockers);
                 if let Some(why) = unfit {
                     if running.version == 0 {
                         return Err(SendError::Unfit { session: slot.id.clone(), why });
                     }
-                    let why = format!("the session goes on with the version that it has: {why}");
+                    let why = format!("the session continues with the version that it has: {why}");
                     running.telling.push(SessionEvent::Trouble("not-adopted", why.into()));
                     running.version = current.version;
                 }
@@ -71,7 +75,7 @@ impl Sessions {
     }
 }
 
-/// Asks for what is in the way, as a question of its own.
+/// Asks for the missing keys or the decision, as a question of its own.
 fn ask(running: &mut RunningSession, child: Option<SessionId>, stop: Stop) -> (Option<SessionId>, Stop) {
     let of = child.as_ref();
     match &stop {
@@ -82,9 +86,9 @@ fn ask(running: &mut RunningSession, child: Option<SessionId>, stop: Stop) -> (O
     (child, stop)
 }
 
-/// What a client can do about the first blocker, or why nobody can do anything.
-fn blocked(running: &RunningSession, child: Option<&SessionId>, blockers: Vec<Blocker>) -> (Option<Stop>, Option<String>) {
-    let state = running.session.here_in(child).map_or_else(|| running.session.state(), |here| &here.state);
+/// Returns the remedy of a client for the first blocker, or the reason why there is none.
+pub(super) fn blocked(session: &Session, child: Option<&SessionId>, blockers: Vec<Blocker>) -> (Option<Stop>, Option<String>) {
+    let state = session.here_in(child).map_or_else(|| session.state(), |here| &here.state);
     let node = &state.current_node_id;
     let of_child = child.map(|child| format!(" (of the child `{child}`)")).unwrap_or_default();
     match (blockers.into_iter().next(), &state.pending_tool_call) {

@@ -1,10 +1,10 @@
-//! Looking at a session without going on with it.
+//! Looking at a session without advancing it.
 
 use std::sync::Arc;
 
 use trellis_core::{
     Next, SessionId, State,
-    engine::{Call, ChangedCall, RequestType, Unanswered, View},
+    engine::{Blocker, Call, ChangedCall, RequestType, Unanswered, View},
     state::{CallKind, Status},
 };
 
@@ -12,6 +12,7 @@ use super::{
     Current, Said, SendError, Sessions, Stop, Turn, Unbound, Waiting,
     rest::millis,
     slot::{NewSession, PanicSafeLock, SlotState},
+    upgrade::blocked,
 };
 use crate::{
     journal::Needs,
@@ -20,8 +21,8 @@ use crate::{
 };
 
 impl Sessions {
-    /// The turn where a session stands: what its present node said, and what it needs. Nothing goes on, and nothing is stored: time that is up, and an
-    /// edit that was not taken up yet, are the matter of [`Sessions::resume`] and [`Sessions::drive`]. A session that works by itself shows
+    /// Returns the current turn of a session: the content of its present node, and its need. Nothing is advanced, and nothing is stored: elapsed
+    /// times, and edits that were not taken up yet, are left to [`Sessions::resume`] and [`Sessions::drive`]. A session that works by itself shows
     /// [`Stop::Running`] or [`Stop::Sleeping`].
     ///
     /// # Errors
@@ -43,7 +44,7 @@ impl Sessions {
     /// The turn of a session in memory, if the store has no more of it.
     async fn in_sight(&self, id: &SessionId) -> Result<Option<Turn>, SendError> {
         let Some(slot) = self.found(id) else { return Ok(None) };
-        // Held while the store is asked, so that nobody begins to go on with what may be forgotten then.
+        // Held while the store is read, so that no other caller begins to advance a session that may be dropped then.
         if let Ok(_driving) = slot.driving.try_lock() {
             self.catch_up(&slot).await;
         }
@@ -70,12 +71,17 @@ impl Sessions {
         Turn::before(id.clone(), Arc::clone(engine.inspect().fingerprint()), Waiting { child: None, node, asked: 0, stop })
     }
 
-    /// What the sessions of a tree need where they stand; what works by itself comes first, since nobody is asked before.
+    /// Returns the needs of the sessions of a tree in their current states; those that work by themselves come first, since no question is
+    /// asked before.
     fn standing(&self, session: &Session, current: &Current) -> Result<Vec<Waiting>, SendError> {
         let mut waiting = Vec::new();
+        let is_edited = session.state().program != *current.engine.inspect().fingerprint();
         let state = match fit(&current.engine, session.here(), ChangedCall::Blocks) {
-            Ok(fitted) if session.here().state.program != *current.engine.inspect().fingerprint() => fitted.state,
-            _ => session.here().state.clone(),
+            Ok(fitted) if is_edited => fitted.state,
+            Err((child, blockers)) if is_edited && !is_asked(session, child.as_ref()) => {
+                return needed(session, child, blockers).map(|waiting| waiting.into_iter().collect());
+            }
+            _ => session.state().clone(),
         };
         self.standing_in(session, current, None, state, &mut waiting)?;
         waiting.sort_by_key(|waiting| match waiting.stop {
@@ -148,7 +154,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// Where a session stands that has a call pending, as far as that shows before an interceptor is asked.
+    /// Returns the stop of a session with a pending call, as far as it shows before an interceptor is asked.
     fn called(&self, session: &Session, child: Option<&SessionId>, current: &Current, call: Call) -> Stop {
         let (here, node) = (session.here(), call.node.clone());
         let asked = session.asked_at(child, &call);
@@ -169,28 +175,28 @@ impl Sessions {
 }
 
 impl Stop {
-    /// Whether nobody is needed: the session works by itself, or sleeps.
+    /// Returns whether it needs no client: the session works by itself, or sleeps.
     pub fn needs_nobody(&self) -> bool {
         matches!(self, Self::Running { .. } | Self::Sleeping { .. })
     }
 
-    /// Whether it works by itself.
+    /// Returns whether it works by itself.
     pub fn is_running(&self) -> bool {
         matches!(self, Self::Running { .. })
     }
 
-    /// The call that is held for an approval.
+    /// Returns the call that is held for an approval.
     pub fn held(&self) -> Option<&Call> {
         if let Self::Approve { call, .. } = self { Some(call) } else { None }
     }
 
-    /// Whether it is a call that the client carries out.
+    /// Returns whether it is a call that the client carries out.
     pub fn is_call(&self) -> bool {
         matches!(self, Self::Call { .. })
     }
 }
 
-/// The turn where a session stands, with what its node says.
+/// Returns the current turn of a session, with the content of its node.
 fn turn(session: &Session, mut waiting: Vec<Waiting>) -> Turn {
     let others = waiting.split_off(1);
     let first = waiting.pop().unwrap_or_else(|| unreachable!("a session waits for something, or has ended"));
@@ -201,4 +207,23 @@ fn turn(session: &Session, mut waiting: Vec<Waiting>) -> Turn {
     });
     let said = last.map(|(node, text)| Said { child: child.clone(), node, text });
     Turn { said: said.into_iter().collect(), others: Arc::new(others), ..Turn::of(session, first) }
+}
+
+/// Whether it is known what a session asks before it goes on with an edited graph: keys that were not stored, or what was asked before it was stored.
+fn is_asked(session: &Session, child: Option<&SessionId>) -> bool {
+    session.here_in(child).is_some_and(|here| here.blocked.is_some() || !lacking(&here.state).is_empty())
+}
+
+/// What a session needs for a program that it does not fit as it is.
+///
+/// # Errors
+/// Nothing that could be given would make it fit.
+fn needed(session: &Session, child: Option<SessionId>, blockers: Vec<Blocker>) -> Result<Option<Waiting>, SendError> {
+    let (stop, unfit) = blocked(session, child.as_ref(), blockers);
+    if let Some(why) = unfit {
+        return Err(SendError::Unfit { session: session.state().session_id.clone(), why });
+    }
+    let here = session.here_in(child.as_ref()).unwrap_or_else(|| session.here());
+    let (node, asked) = (here.state.current_node_id.clone(), here.asked);
+    Ok(stop.map(|stop| Waiting { child, node, asked, stop }))
 }

@@ -1,11 +1,11 @@
-//! Carrying calls out side by side: what runs, what becomes of it, and what is left of it when the session goes on without it.
+//! Carrying calls out side by side: running calls, their outcomes, and the rest of a call when the session continues without it.
 //!
 //! ```text
 //! call ──▶ policy ──▶ interceptors ──▶ approval ──▶ budget ──▶ binding ──▶ result
 //!            └────────────┴───────────────┴── held, denied, elsewhere
 //! ```
 //!
-//! **Invariant:** what runs was stored before; a call that the session left is told to stop, and what it came to before that is a late result.
+//! **Invariant:** a call is stored before it runs; a call that the session left is asked to stop, and an outcome before that is a late result.
 
 use std::{pin::Pin, sync::Arc, task::Poll};
 
@@ -30,7 +30,7 @@ use crate::{
     policy::Decided,
 };
 
-/// What a call meets when its turn has come.
+/// The context of a call when its turn has come.
 pub(super) struct CallSite {
     pub(super) engine: Engine,
     pub(super) bindings: Arc<Bindings>,
@@ -38,26 +38,26 @@ pub(super) struct CallSite {
     pub(super) approved: bool,
 }
 
-/// What came of something that was carried out.
+/// The outcome of a call or question that was carried out.
 pub(super) enum Carried {
     Done(Box<ToolResult>),
     /// A policy decided about it: it begins again when that is stored.
     Ruled(Box<Decided>),
     /// It waits for an approval.
     Held,
-    /// Nothing here carries it out, with why.
+    /// No binding here carries it out; with the reason.
     Elsewhere(String),
-    /// It would be carried out here, but not by who asks now.
+    /// A binding would carry it out here, but not for this caller.
     Runs,
     /// A child is to begin.
     Begin,
-    /// What a bound tool says about a predicate, or that the client is to be asked.
+    /// The answer of a bound tool to a predicate, or the need to ask the client.
     Answered(PredicateAnswer),
-    /// Nothing: it was left before it did anything.
+    /// No outcome: it was left before it did anything.
     Left,
 }
 
-/// What is carried out.
+/// A call or question to be carried out.
 pub(super) enum Subject {
     Call(Call),
     Predicate(PredicateQuestion),
@@ -105,7 +105,7 @@ impl<'s> Works<'s> {
         self.running.push(work);
     }
 
-    /// Tells what the tree does not wait for any more to stop.
+    /// Stops work that the tree no longer waits for.
     pub(super) fn leave(&mut self, front: &Front) {
         let is_needed = |subject: &Subject| {
             front.needs.iter().any(|need| match (&need.what, subject) {
@@ -125,7 +125,7 @@ impl<'s> Works<'s> {
         }
     }
 
-    /// Tells everything to stop.
+    /// Stops all work.
     pub(super) fn leave_all(&mut self) {
         for work in &mut self.running {
             work.is_left = true;
@@ -174,7 +174,7 @@ impl Sessions {
         })
     }
 
-    /// Says once that the parts of a call are carried out.
+    /// Reports once that the parts of a call are carried out.
     fn tell_whole(&self, slot: &Slot, child: Option<&SessionId>, whole: &Call) -> Result<(), SendError> {
         let is_new = self.running(slot, |running| Ok(running.told_wholes.insert(whole.id.clone())))?;
         if is_new {
@@ -240,7 +240,7 @@ impl Sessions {
         Carried::Done(Box::new(site.bindings.call(site.engine.inspect(), &call, &caller).await))
     }
 
-    /// What the interceptors say to a call: the first that does not allow it decides.
+    /// Returns the verdict of the interceptors about a call: the first that does not allow it decides.
     pub(super) async fn decided(&self, slot: &Slot, call: &PendingCall, context: &Context) -> Verdict {
         let graph = self.graph();
         let about = Intercepted { session: &slot.id, graph: &graph, context, call };
@@ -270,7 +270,7 @@ impl Sessions {
         Ok(Some(Stop::Approve { call, due }))
     }
 
-    /// A call that the client carries out, or nobody, and then why.
+    /// Returns the stop of a call that the client carries out; without a client, fails it with the reason.
     pub(super) fn elsewhere(&self, slot: &Slot, child: Option<&SessionId>, call: Call, why: String) -> Result<Option<Stop>, SendError> {
         let timeout = match self.policy.unbound {
             Unbound::Fail => {
@@ -292,7 +292,7 @@ impl Sessions {
         Ok(Some(Stop::Call { call, due }))
     }
 
-    /// Who has a call carried out. Text is told while it is written where there is an observer.
+    /// Returns the caller of a call. Text is reported while it is written if there is an observer.
     fn caller(&self, slot: &Slot, child: Option<&SessionId>, call: &Call, context: Context) -> Caller {
         let (tell, of) = (self.teller(&slot.id, child), Arc::clone(call));
         let report = move |line: &str| tell(SessionEvent::Progress(Arc::clone(&of), line.into()));
@@ -316,7 +316,7 @@ impl Sessions {
         self.running(slot, |running| Ok(name(running))).ok().flatten()
     }
 
-    /// Hands the session what became of its call.
+    /// Hands the session the outcome of its call.
     pub(super) fn settle(&self, slot: &Slot, child: Option<&SessionId>, call: &Call, outcome: ToolOutcome) -> Result<(), SendError> {
         self.settle_with(slot, child, call, ToolResult::new(call.id.clone(), outcome))
     }

@@ -1,4 +1,4 @@
-//! The address of a server, as people write it: what of it is for its client, what is ours, and what of it may be shown.
+//! The address of a server, as people write it: the part for its client, our own parameters, and the part that may be shown.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::StoreError;
 pub(super) struct Address {
     /// Without the parameter that is ours.
     pub(super) url: String,
-    /// Our parameter, if it is there.
+    /// Our parameter, if present.
     pub(super) own: Option<String>,
     /// Without the user, the password and the parameters: for errors.
     pub(super) shown: Arc<str>,
@@ -39,7 +39,7 @@ impl Address {
     }
 }
 
-/// Everything before the last `@` may be a part of the password; of what is no address, everything but its kind.
+/// Everything before the last `@` may be a part of the password; of a text that is no address, everything but its kind.
 fn shown(front: &str) -> Arc<str> {
     let Some((scheme, rest)) = front.split_once("://") else {
         let kind = front.split_once(':').map_or(front, |(kind, _)| kind);

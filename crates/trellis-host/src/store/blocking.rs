@@ -1,4 +1,4 @@
-//! Where work is done that may wait for a disk: on a thread that may block, or at once where the disk answers sooner than such a thread does.
+//! The thread of work that may wait for a disk: one that may block, or the current one if the disk responds sooner than such a thread starts.
 
 use std::{
     sync::{
@@ -10,17 +10,17 @@ use std::{
 
 use super::StoreError;
 
-/// A disk that answers within this time is waited for: another thread would take about a tenth of it to begin and to tell.
+/// The response time up to which a disk is awaited in place: another thread would take about a tenth of it to start and to report.
 const QUICK: Duration = Duration::from_micros(500);
 
-/// How a disk answered the last time. Nothing is known at first: nobody is made to wait for a disk that may be slow.
+/// The last response of a disk. It is unknown at first: no caller waits for a disk that may be slow.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     is_quick: AtomicBool,
 }
 
 impl Pace {
-    /// Whether the one who asks may do it.
+    /// Returns whether the caller may do it in place.
     pub(super) fn is_quick(&self) -> bool {
         self.is_quick.load(Ordering::Relaxed)
     }
@@ -39,7 +39,7 @@ impl Pace {
     }
 }
 
-/// Does what may wait for a disk on a thread of tokio that may block.
+/// Does work that may wait for a disk on a thread of tokio that may block.
 pub(super) async fn aside<T: Send + 'static>(
     store: Arc<str>,
     act: impl FnOnce() -> Result<T, StoreError> + Send + 'static,

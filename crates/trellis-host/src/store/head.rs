@@ -1,4 +1,4 @@
-//! What a session is found by: kept beside its records, in the clear.
+//! The head of a session: stored beside its records, in the clear.
 
 use std::{cmp::Reverse, sync::Arc};
 
@@ -10,7 +10,7 @@ use trellis_core::{
 
 use super::{Query, Which};
 
-/// What lists show of a session. No value of its context is in it.
+/// The part of a session that lists show. No value of its context is in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     /// The session.
@@ -21,20 +21,20 @@ pub struct Head {
     pub program: Arc<str>,
     /// The number of the record that comes next.
     pub next: u64,
-    /// When it began, in milliseconds since 1970.
+    /// The time at which it began, in milliseconds since 1970.
     pub began: u64,
-    /// When it moved last.
+    /// The time of its last move.
     pub at: u64,
-    /// Where it stands.
+    /// Its node.
     pub node: NodeId,
-    /// What it waits for, or how it ended.
+    /// Its wait, or its end.
     pub standing: SessionStatus,
-    /// When it goes on by itself: a sleep or a `timeout` is over, a call can be made. Nothing: somebody must answer.
+    /// The time at which it continues by itself: a sleep or a `timeout` elapses, a call can be made. `None`: an answer is needed.
     pub due: Option<u64>,
 }
 
 impl Head {
-    /// That of a session of which only the name can be read, and when something of it was written last.
+    /// Returns the head of a session of which only the name can be read, and the time of its last write.
     pub(super) fn unreadable(session: SessionId, at: u64) -> Self {
         let (graph, program, node) = ("".into(), "".into(), "".into());
         Self { session, graph, program, next: 0, began: at, at, node, standing: SessionStatus::Unreadable, due: None }
@@ -70,7 +70,7 @@ impl Query {
         heads
     }
 
-    /// Where the next page begins, if that head is the last of this one.
+    /// Returns the beginning of the next page, if that head is the last of this one.
     pub(super) fn behind(&self, last: &Head) -> (u64, SessionId) {
         let moment = match self.which {
             Which::Newest => last.at,
@@ -80,11 +80,11 @@ impl Query {
     }
 }
 
-/// What a session waits for, or how it ended.
+/// The wait of a session, or its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionStatus {
-    /// Nothing: it passes on.
+    /// No wait: it passes on.
     Active,
     /// An input, or the end of a sleep.
     WaitingForInput,
@@ -100,7 +100,7 @@ pub enum SessionStatus {
     Denied,
     /// Everything was unwound.
     RolledBack,
-    /// Nobody can tell: what the store has of it cannot be read. Loading it says why. No session is stored so.
+    /// Unknown: the stored session cannot be read. Loading it returns the reason. No session is stored so.
     #[serde(skip)]
     Unreadable,
 }
@@ -148,7 +148,7 @@ impl SessionStatus {
         }
     }
 
-    /// Whether nothing can happen any more.
+    /// Returns whether it is an end.
     pub fn has_ended(self) -> bool {
         matches!(self, Self::Finished | Self::Failed | Self::Denied | Self::RolledBack)
     }

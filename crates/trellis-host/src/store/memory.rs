@@ -10,7 +10,7 @@ use trellis_core::SessionId;
 
 use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored};
 
-/// Keeps sessions as long as the process lives.
+/// Stores sessions as long as the process lives.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     sessions: Mutex<BTreeMap<SessionId, StoredSession>>,
@@ -20,7 +20,7 @@ pub struct MemoryStore {
 struct StoredSession {
     head: Head,
     snapshot: Option<(u64, Arc<str>)>,
-    /// The number of the oldest record that is kept.
+    /// The number of the oldest stored record.
     first: u64,
     records: VecDeque<Arc<str>>,
 }

@@ -1,15 +1,15 @@
-//! Stores: where sessions are kept (language B.4, C.5).
+//! Stores: the places of sessions (language B.4, C.5).
 //!
 //! ```text
 //! Sessions ──Append { session, expected, records, head, snapshot }──▶ SessionStore     all of it or nothing; kept when it returns
 //! Sessions ◀──Stored { head, snapshot, records since }── SessionStore
 //! ```
 //!
-//! A store keeps texts: what a record or a snapshot says is none of its business, so encryption and redaction wrap any store. Each session is a
-//! row of records with numbers from 0, one newest snapshot, and a [`Head`] to find it by.
+//! A store holds texts: it does not read records or snapshots, so encryption and redaction wrap any store. Each session is a row of records
+//! with numbers from 0, one newest snapshot, and a [`Head`] to find it by.
 //!
-//! **Invariant:** an append that returned is there after a crash; one that expected another number changed nothing; whatever else fails, what was
-//! kept before can still be read.
+//! **Invariant:** an append that returned survives a crash; one that expected another number changed nothing; after any other failure, everything
+//! stored before can still be read.
 
 #[cfg(any(feature = "redis", feature = "postgres"))]
 mod address;
@@ -54,46 +54,47 @@ pub use self::{
     snapshot::{Approved, ChildSnapshot, Snapshot},
 };
 
+pub(crate) use self::name::quoted;
 pub(crate) use self::redacted::{MIN_SEARCHED_BYTES, Place, absent, appended_path, is_redacted, put_at, visit, whole};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqliteStore;
 
-/// Heads of sessions that are asked of a store at once.
+/// Heads of sessions that are read from a store at once.
 pub(crate) const HEADS_PER_PAGE: usize = 512;
-/// Records of a session that are asked of a store at once.
+/// Records of a session that are read from a store at once.
 pub(crate) const RECORDS_PER_PAGE: usize = 1000;
-/// How long another process may hold a session, or the file of all of them, before it is given up.
+/// The time for which another process may hold a session, or the file of all of them, before the attempt is given up.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What to do where TLS is wanted.
+/// The remedy where TLS is wanted.
 const TUNNEL: &str = "lead it through a tunnel (`stunnel`, `ssh -L`), and name this end of it";
 
-/// What a store is about to say.
+/// The pending result of a store.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
-/// Keeps sessions. One contract suite (`tests/stores`) holds for every store.
+/// Stores sessions. One contract suite (`tests/stores`) holds for every store.
 pub trait SessionStore: Send + Sync {
     /// Appends records, and replaces the head and, where one is given, the snapshot: all of it or nothing.
     ///
     /// # Errors
-    /// [`StoreError::Conflict`]: the session does not go on with `expected`; nothing was appended. [`StoreError::Unavailable`]: it may have been
-    /// appended or not; loading tells.
+    /// [`StoreError::Conflict`]: the next number of the session is not `expected`; nothing was appended. [`StoreError::Unavailable`]: it may
+    /// have been appended or not; loading shows which.
     fn append(&self, append: Append) -> Pending<'_, ()>;
 
-    /// Where sessions are, in the order asked; nothing for those that are not there.
+    /// Loads sessions, in the order requested; `None` for each that does not exist.
     fn load<'a>(&'a self, sessions: &'a [SessionId]) -> Pending<'a, Vec<Option<Stored>>>;
 
-    /// The history: records from number `from` on that are still kept, at most `limit`.
+    /// Returns the history: the stored records from number `from` on, at most `limit`.
     fn records<'a>(&'a self, session: &'a SessionId, from: u64, limit: usize) -> Pending<'a, Vec<Row>>;
 
-    /// Heads of many sessions, a page at a time. One that cannot be read takes no other with it: it is listed as [`SessionStatus::Unreadable`], of no
-    /// graph, where the store can tell whose it is.
+    /// Lists heads of many sessions, a page at a time. One that cannot be read does not affect the others: it is listed as
+    /// [`SessionStatus::Unreadable`], of no graph, if the store knows its session.
     fn list(&self, query: Query) -> Pending<'_, Vec<Head>>;
 
-    /// Takes a session out, or the oldest part of its history. Taking out what is not there is fine.
+    /// Removes a session, or the oldest part of its history. Removing a missing one is no error.
     ///
     /// # Errors
-    /// [`StoreError::Conflict`]: the session went on meanwhile; nothing was taken out.
+    /// [`StoreError::Conflict`]: the session advanced meanwhile; nothing was removed.
     fn remove<'a>(&'a self, session: &'a SessionId, removal: Removal) -> Pending<'a, ()>;
 }
 
@@ -102,20 +103,20 @@ pub trait SessionStore: Send + Sync {
 pub struct Append {
     /// The session.
     pub session: SessionId,
-    /// The number of the first record: what the writer believes comes next. 0 begins a session.
+    /// The number of the first record, which the writer expects to be next. 0 begins a session.
     pub expected: u64,
     /// The records, numbered on from there: JSON, a line each, without line breaks. Never none.
     pub records: Vec<Arc<str>>,
-    /// What to find the session by from now on; its `next` is the number after the last record.
+    /// The new head of the session; its `next` is the number after the last record.
     pub head: Head,
     /// The state after the last record, for a quick resume: JSON on one line.
     pub snapshot: Option<Arc<str>>,
 }
 
-/// Where a session is.
+/// A stored session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
-    /// What it is found by.
+    /// Its head.
     pub head: Head,
     /// The newest snapshot, and the number of the first record that is not in it.
     pub snapshot: Option<(u64, Arc<str>)>,
@@ -123,7 +124,7 @@ pub struct Stored {
     pub records: Vec<Row>,
 }
 
-/// A record as it was kept.
+/// A record as it was stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// Its number.
@@ -132,86 +133,86 @@ pub struct Row {
     pub text: Result<Arc<str>, Arc<str>>,
 }
 
-/// Which sessions to list.
+/// The sessions to list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
     /// Only those of this graph.
     pub graph: Option<Arc<str>>,
-    /// Which, and in which order.
+    /// The set of sessions, and their order.
     pub which: Which,
     /// Only those behind this one, in that order: the last head of the page before.
     pub after: Option<(u64, SessionId)>,
-    /// At most so many.
+    /// The largest number of heads.
     pub limit: usize,
 }
 
-/// Which sessions, and in which order. Sessions of the same moment come by their names.
+/// A set of sessions, and their order. Sessions of the same moment are sorted by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
     /// All; those that moved last come first. [`Query::after`] has their [`Head::at`].
     Newest,
-    /// Those that go on by themselves at this moment or before; the soonest comes first. [`Query::after`] has their [`Head::due`].
+    /// Those that continue by themselves at this moment or before; the earliest comes first. [`Query::after`] has their [`Head::due`].
     Due(u64),
 }
 
-/// What is taken out.
+/// The part that is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removal {
-    /// The session, if it still goes on with this number.
+    /// The session, if this is still its next number.
     Session {
         /// Its [`Head::next`]; 0 where the store cannot read it.
         expected: u64,
     },
-    /// Its records before this number. Those that no snapshot holds stay, whatever is asked.
+    /// Its records before this number. Those that no snapshot covers always stay.
     Before(u64),
 }
 
-/// What a store cannot do.
+/// A failure of a store.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Somebody else appended first: load the session and try again.
-    #[error("session `{session}` went on meanwhile: record {expected} was expected to come next, it is {found}")]
+    /// Another writer appended first: load the session and try again.
+    #[error("session `{session}` advanced meanwhile: record {expected} was expected to come next, it is {found}")]
     Conflict {
         /// The session.
         session: SessionId,
-        /// What was expected to come next.
+        /// The expected next number.
         expected: u64,
-        /// What does; 0 where there is no such session.
+        /// The actual next number; 0 if there is no such session.
         found: u64,
     },
-    /// The store cannot be reached, or answered too late. Whether something was written is not known; what was acknowledged is.
+    /// The store cannot be reached, or responded too late. It is unknown whether anything was written; acknowledged records are stored.
     #[error("{store} cannot be reached: {message}")]
     Unavailable {
-        /// Which store, without secrets.
+        /// The store, without secrets.
         store: Arc<str>,
-        /// What happened.
+        /// The cause.
         message: String,
     },
     /// The store refuses to write: the disk is full, the folder may not be written. Nothing was written.
     #[error("{store} cannot be written: {message}")]
     Unwritable {
-        /// Which store.
+        /// The store.
         store: Arc<str>,
-        /// What happened.
+        /// The cause.
         message: String,
     },
     /// It was written by a newer version.
     #[error("{store} was written by a newer version of trellis (format {found}; this one reads up to {known})")]
     Newer {
-        /// Which store, or which file of it.
+        /// The store, or a file of it.
         store: Arc<str>,
         /// The format that was found.
         found: u64,
         /// The newest format that is known.
         known: u64,
     },
-    /// Something that was kept cannot be read.
+    /// A stored text cannot be read.
     #[error("{place} cannot be read: {message}")]
     Corrupt {
-        /// Where: a file and line, or a session and record.
+        /// The place: a file and line, or a session and record.
         place: String,
-        /// What is wrong, and what can be done.
+        /// The cause, and the remedy.
         message: String,
     },
     /// It is encrypted, and the key is not there or not the right one.

@@ -10,11 +10,11 @@ const MAX_NAME_BYTES: usize = 128;
 pub struct BadName {
     /// The name, cut and without control characters.
     shown: String,
-    /// What is wrong with it.
+    /// The mistake in it.
     why: &'static str,
 }
 
-/// Checks a name that somebody gave.
+/// Checks a given name.
 ///
 /// # Errors
 /// It is empty, longer than 128 bytes, begins with a dot, or holds anything but letters, digits and `-_.:@+`.
@@ -34,6 +34,11 @@ pub fn check_name(name: &str) -> Result<(), BadName> {
     let cut: String = name.chars().take(40).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     let shown = if name.chars().nth(40).is_some() { format!("{cut}…") } else { cut };
     Err(BadName { shown, why })
+}
+
+/// Names for people: `` `a`, `b` ``.
+pub(crate) fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

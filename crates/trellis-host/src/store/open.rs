@@ -1,6 +1,6 @@
-//! From what people write to a store: `memory`, `files:FOLDER`, `sqlite:FILE`, `redis://…`, `postgres://…`.
+//! Opening a store from its address: `memory`, `files:FOLDER`, `sqlite:FILE`, `redis://…`, `postgres://…`.
 //!
-//! **Invariant:** nothing but what stands before the colon of a spec is ever shown: the rest, and a spec without one, may be a password.
+//! **Invariant:** only the part of a spec before its colon is ever shown: the rest, and a spec without one, may be a password.
 
 use std::{path::Path, sync::Arc};
 
@@ -9,7 +9,7 @@ use super::{FilesStore, MemoryStore, SessionStore, StoreError, TUNNEL, blocking:
 /// Opens the store that `spec` names. Paths are relative to the current folder.
 ///
 /// # Errors
-/// [`StoreError::Spec`]: it names no store, or one that this program was built without. Else what the store says.
+/// [`StoreError::Spec`]: it names no store, or one that this program was built without. Else the error of the store.
 pub async fn open(spec: &str) -> Result<Arc<dyn SessionStore>, StoreError> {
     let (kind, place) = spec.split_once(':').unwrap_or((spec, ""));
     match kind {
@@ -32,7 +32,7 @@ pub async fn open(spec: &str) -> Result<Arc<dyn SessionStore>, StoreError> {
     }
 }
 
-/// The same for one who looks: nothing is made, and what may not be written is read as it lies.
+/// Opens a store for reading: nothing is created, and a file that may not be written is read in place.
 ///
 /// # Errors
 /// As [`open`]; [`StoreError::Unavailable`] where there is none.
@@ -51,8 +51,8 @@ pub async fn open_existing(spec: &str) -> Result<Arc<dyn SessionStore>, StoreErr
     }
 }
 
-/// How the server that `spec` names could lose what it acknowledged, a line each, as far as it says how it is set up. What is kept on this machine is
-/// forced to its disk.
+/// Returns the settings by which the server of `spec` could lose acknowledged records, a line each, as far as it discloses them. Stores on this
+/// machine force their records to its disk.
 ///
 /// # Errors
 /// `spec` names no store, or the server cannot be reached.
@@ -112,7 +112,7 @@ fn missing(feature: &str) -> StoreError {
 
 fn unknown(has_colon: bool, kind: &str) -> String {
     let stores = "`memory`, `files:FOLDER`, `sqlite:FILE`, `redis://…` and `postgres://…` do";
-    // What stands before the colon of a URL is no secret; anything else may be one.
+    // The part of a URL before the colon is no secret; any other text may be one.
     match has_colon && kind.chars().all(|char| char.is_ascii_alphanumeric() || "+-.".contains(char)) && kind.len() <= 20 && !kind.is_empty()
     {
         true => format!("`{kind}` names no store: {stores}"),

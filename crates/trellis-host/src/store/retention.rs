@@ -1,41 +1,42 @@
-//! Which sessions are kept, and how much of their history: the same over every store.
+//! Retention: the sessions that stay, and the length of their history, for every store.
 //!
-//! **Invariant:** a session that has not ended stays unless somebody says otherwise; one that goes on meanwhile stays; records that no snapshot holds stay; stopping
-//! halfway leaves nothing half done.
+//! **Invariant:** an open session stays by default; one that advances meanwhile stays; records that no snapshot covers stay; stopping halfway leaves
+//! nothing half done.
 
 use std::sync::Arc;
 
 use super::{HEADS_PER_PAGE, Head, Query, Removal, SessionStatus, SessionStore, StoreError, Which};
 
-/// What is kept. A session goes only where everything that is set here lets it go; where neither `before` nor `keep` is set, all stay.
+/// The rules of retention. A session is removed only if every rule that is set allows it; if neither `before` nor `keep` is set, all stay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Retention {
     /// Only sessions of this graph go.
     pub graph: Option<Arc<str>>,
     /// Those that moved at this moment or later stay, in milliseconds since 1970.
     pub before: Option<u64>,
-    /// So many stay of those that may go, the ones that moved last.
+    /// The number of removable sessions that stay, those that moved last.
     pub keep: Option<usize>,
-    /// Whether those that have not ended go too.
+    /// True to remove open sessions too.
     pub open_too: bool,
-    /// Those that stay keep so many records, the newest, and those that no snapshot holds.
+    /// The number of newest records that remaining sessions keep, besides those that no snapshot covers.
     pub records: Option<u64>,
 }
 
-/// What becomes of one session.
+/// The change of one session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pruned {
-    /// It is taken out.
+    /// It is removed.
     Session,
     /// Its records before this number are, as far as a snapshot holds them.
     Records(u64),
 }
 
 impl Retention {
-    /// Takes out what is not kept, a page at a time, and tells each of it; only tells it where `is_dry`. It may be stopped at any moment and begun again.
+    /// Removes sessions and records by the rules, a page at a time, and reports each; if `is_dry`, only reports them. It may be stopped at any moment
+    /// and begun again.
     ///
     /// # Errors
-    /// The store fails; what was told before is done.
+    /// The store fails; reported removals are done.
     pub async fn apply(&self, store: &dyn SessionStore, is_dry: bool, mut told: impl FnMut(&Head, Pruned)) -> Result<(), StoreError> {
         let (mut after, mut seen) = (None, 0);
         loop {
@@ -43,7 +44,7 @@ impl Retention {
             let page = store.list(query).await?;
             after = page.last().map(|head| (head.at, head.session.clone()));
             let is_last = page.len() < HEADS_PER_PAGE;
-            // What nobody can read, nobody can judge.
+            // Unreadable sessions cannot be judged.
             for head in page.into_iter().filter(|head| head.standing != SessionStatus::Unreadable) {
                 seen += usize::from(self.may_take(&head));
                 let (pruned, removal) = match self.records {
@@ -53,7 +54,7 @@ impl Retention {
                 };
                 if !is_dry {
                     match store.remove(&head.session, removal).await {
-                        // It went on meanwhile.
+                        // It advanced meanwhile.
                         Err(StoreError::Conflict { .. }) => continue,
                         removed => removed?,
                     }
@@ -66,12 +67,12 @@ impl Retention {
         }
     }
 
-    /// Whether a session is one of those that go when their time has come.
+    /// Returns whether a session may be removed in time.
     fn may_take(&self, head: &Head) -> bool {
         self.open_too || head.standing.has_ended()
     }
 
-    /// Whether a session goes; it is the `seen`th newest of those that may.
+    /// Returns whether a session is removed; it is the `seen`th newest of those that may be.
     fn takes(&self, head: &Head, seen: usize) -> bool {
         let is_asked = self.before.is_some() || self.keep.is_some();
         let is_old = self.before.is_none_or(|before| head.at < before);

@@ -7,7 +7,7 @@ use trellis_core::state::VERSION;
 use super::{Row, StoreError};
 use crate::journal::Record;
 
-/// A record of a session, as it was kept.
+/// Reads a record of a session, as it was stored.
 ///
 /// # Errors
 /// It cannot be read, or was written by a newer version.
@@ -23,7 +23,7 @@ pub fn read(session: &str, row: &Row) -> Result<Record, StoreError> {
     Ok(record)
 }
 
-/// Why a text cannot be read. What stands in it may be a secret, and is not quoted.
+/// Returns the reason why a text cannot be read. It may contain a secret, and is not quoted.
 pub(super) fn unfit(error: &serde_json::Error) -> String {
     match error.classify() {
         Category::Data => format!("at column {} it does not have the form that is expected", error.column()),
@@ -31,7 +31,7 @@ pub(super) fn unfit(error: &serde_json::Error) -> String {
     }
 }
 
-/// Whether a text cannot be read because it is sealed, or because a newer version wrote it.
+/// Returns the error if a text cannot be read because it is sealed, or because a newer version wrote it.
 pub(super) fn newer(session: &str, text: &str) -> Option<StoreError> {
     if text.starts_with("{\"sealed\":") {
         let help = "name the file with its key (`--key-file`, `TRELLIS_KEY_FILE`)";

@@ -1,6 +1,8 @@
-//! Where a session is, with the times that its waits are measured from: the fold of its records.
+//! The state of a session, with the times from which its waits are measured: the fold of its records.
 
 mod children;
+mod dead;
+mod typed;
 
 use std::collections::BTreeMap;
 
@@ -12,58 +14,69 @@ use trellis_core::{
 };
 
 pub use self::children::ChildSnapshot;
+use self::typed::typed_before;
 use super::{
     StoreError, Stored,
     rows::{newer, read, unfit},
 };
 use crate::{
-    journal::{Entry, Needs, Record, TakenRequests},
+    journal::{DeadLetter, Entry, Needs, Record, TakenRequests, TypedSecrets},
     policy::{Rulings, Spent},
 };
 
-/// Where a session is. Sleeps, timeouts and delays are measured from here, so they go on over a restart.
+/// The state of a session and its times. Sleeps, timeouts and delays are measured from these, so they continue over a restart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// Its state.
     pub state: State,
-    /// When it began, in milliseconds since 1970.
+    /// The time at which it began, in milliseconds since 1970.
     pub began: u64,
-    /// When its last record was made.
+    /// The time of its last record.
     pub at: u64,
-    /// When the current node was entered: its `timeout` counts from here.
+    /// The time at which the current node was entered: its `timeout` counts from here.
     pub entered_at: u64,
-    /// When the last step was taken: the delay of a pending call counts from here.
+    /// The time of the last step: the delay of a pending call counts from here.
     pub stepped_at: u64,
     /// The calls that were approved last, at most 128.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
     pub approved: Vec<Approved>,
-    /// When the open parts of the pending call, and that call, were made: their delays and timeouts count from there.
+    /// The times at which the open parts of the pending call, and that call, were made: their delays and timeouts count from there.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub waits: BTreeMap<CallId, u64>,
-    /// What policies decided about the pending call, or its parts.
+    /// The decisions of policies about the pending call, or its parts.
     #[serde(default, skip_serializing_if = "Rulings::is_empty")]
     pub rulings: Rulings,
-    /// What its calls have spent of its budget.
+    /// The part of its budget that its calls have spent.
     #[serde(default, skip_serializing_if = "Spent::is_nothing")]
     pub spent: Spent,
     /// The number of the record from which on its question is asked: an answer to an earlier one is stale.
     #[serde(default = "not_kept")]
     pub asked: u64,
-    /// What is asked, as a checksum ([`Record::question`]).
+    /// The checksum of its question ([`Record::question`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<u32>,
-    /// What it asks for in place of what its node asks.
+    /// The demand in place of its node's question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked: Option<Needs>,
     /// The named requests that it took last.
     #[serde(default, skip_serializing_if = "TakenRequests::is_empty")]
     pub requests: TakenRequests,
+    /// Calls of it and its children that were given up, and that are not settled.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dead: Vec<DeadLetter>,
+    /// The call by whose failure it ended, or ended a child that it left: its own caller may deal with that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given_up: Option<Box<DeadLetter>>,
+    /// The typed secrets in it and its children: the fold has those of the snapshot that it began with, and [`Snapshot::asked_by`] adds those typed
+    /// since.
+    #[serde(default = "TypedSecrets::unknown", skip_serializing_if = "TypedSecrets::is_unknown")]
+    pub typed: TypedSecrets,
     /// Its children that are alive, and theirs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub children: BTreeMap<SessionId, ChildSnapshot>,
 }
 
-/// Snapshots were once kept without the number of their question: it is taken to be as new as they are.
+/// Returns the number for snapshots of before it was stored: their question counts as new as they are.
 fn not_kept() -> u64 {
     u64::MAX
 }
@@ -90,12 +103,12 @@ fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Approve
 pub struct Approved {
     /// The call, all its attempts.
     pub key: IdempotencyKey,
-    /// When.
+    /// The time.
     pub at: u64,
 }
 
 impl Snapshot {
-    /// Where a session begins.
+    /// Returns the snapshot of a session at its start.
     pub fn beginning(state: State, at: u64) -> Self {
         Self {
             state,
@@ -111,6 +124,9 @@ impl Snapshot {
             question: None,
             blocked: None,
             requests: TakenRequests::default(),
+            dead: Vec::new(),
+            given_up: None,
+            typed: TypedSecrets::default(),
             children: BTreeMap::new(),
         }
     }
@@ -139,13 +155,26 @@ impl Snapshot {
 
     fn take_own(&mut self, record: &Record) {
         let before = (self.state.entered, self.state.step);
-        record.apply(&mut self.state);
+        self.take_state(record);
         if let Entry::Approve { key } = &record.entry {
             self.approve(Approved { key: key.clone(), at: record.at });
         }
         self.time(record.at, before);
         self.count_waits(record.at, &record.events);
         self.ask_by(record);
+    }
+
+    fn take_state(&mut self, record: &Record) {
+        let result = match &record.entry {
+            Entry::Result { result } | Entry::Late { result } => Some(&**result),
+            Entry::Input { .. } | Entry::Signal { .. } => None,
+            _ => return record.apply(&mut self.state),
+        };
+        let mut after = self.state.clone();
+        record.apply(&mut after);
+        // Letters that are not the session's end have a record of their own.
+        self.give_up(record.child.as_ref(), &after, &record.events, result);
+        self.state = after;
     }
 
     /// Remembers an approval.
@@ -172,7 +201,7 @@ impl Snapshot {
         }
     }
 
-    /// Notes what a record of any session of the tree means for the budget. The result of a child was spent by its own calls.
+    /// Counts a record of any session of the tree towards the budget. The result of a child was spent by its own calls.
     pub(crate) fn count(&mut self, record: &Record, is_of_child: bool) {
         if let Entry::Result { result } | Entry::Late { result } = &record.entry
             && !is_of_child
@@ -181,12 +210,13 @@ impl Snapshot {
         }
     }
 
-    /// Notes what a record means for the question, and for decisions of policies.
+    /// Applies a record to the question, to decisions of policies and to dead letters.
     pub(crate) fn ask_by(&mut self, record: &Record) {
         let decided = match &record.entry {
             Entry::Policy { key, decided } => Some((key, &**decided)),
             _ => None,
         };
+        self.bury(record);
         self.rulings.fold(self.state.pending_tool_call.as_ref().map(|call| &call.idempotency_key), decided);
         if record.asks_anew() {
             (self.asked, self.blocked, self.question) = (record.seq + 1, None, None);
@@ -197,8 +227,8 @@ impl Snapshot {
         }
     }
 
-    /// Where its last record was made later than `now`, the clock went back: its waits go on as if that record had been made now, so that nobody
-    /// waits longer for it.
+    /// Corrects times after the clock was set back: if its last record was made later than `now`, its waits continue as if that record had been
+    /// made now, so that no wait is prolonged.
     pub(crate) fn counted_from(&mut self, now: u64) {
         self.children.values_mut().for_each(|child| child.here.counted_from(now));
         let (last, ahead) = (self.at, self.at.saturating_sub(now));
@@ -226,8 +256,8 @@ impl Snapshot {
         }
     }
 
-    /// What a store has of a session: its snapshot, and every step since. A record that opens an epoch holds the whole state, so that nothing before
-    /// it is missed.
+    /// Returns the stored session: its snapshot, and every step since. A record that opens an epoch has the whole state, so that nothing before it
+    /// is missed.
     ///
     /// # Errors
     /// A record since the last whole state is missing or cannot be read, or was written by a newer version.
@@ -247,12 +277,12 @@ impl Snapshot {
         if let Some(snapshot) = snapshot.as_mut().filter(|snapshot| snapshot.asked == not_kept()) {
             snapshot.asked = next;
         }
-        // What a record that is missing or cannot be read costs: everything up to the next whole state.
+        // The loss by a record that is missing or cannot be read: everything up to the next whole state.
         let mut lost = None;
         for row in &stored.records {
             if row.seq != next {
                 lost = Some(corrupt(format!(
-                    "record {next} is missing; `trellis session fork {session} --at {}` goes on from before it",
+                    "record {next} is missing; `trellis session fork {session} --at {}` continues from before it",
                     next.saturating_sub(1)
                 )));
             }
@@ -264,7 +294,8 @@ impl Snapshot {
                         let began = if lost.is_some() { stored.head.began } else { record.at };
                         let asked = record.seq + 1;
                         let spent = before.as_ref().map(|before| before.spent).unwrap_or_default();
-                        let mut requests = before.take().map(|before| before.requests).unwrap_or_default();
+                        let typed = typed_before(&record, before.as_ref());
+                        let (dead, mut requests) = before.take().map(|before| (before.dead, before.requests)).unwrap_or_default();
                         requests.remember(record.request.as_ref());
                         let anew = Self::beginning(state.clone(), record.at);
                         let children = match &record.entry {
@@ -274,7 +305,7 @@ impl Snapshot {
                             _ => BTreeMap::new(),
                         };
                         (snapshot, lost) =
-                            (Some(Self { began, asked, spent, requests, children, question: record.question, ..anew }), None);
+                            (Some(Self { began, asked, spent, requests, dead, typed, children, question: record.question, ..anew }), None);
                     }
                     (_, Some(snapshot)) if lost.is_none() => snapshot.take(&record),
                     _ => {}

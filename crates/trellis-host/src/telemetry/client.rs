@@ -12,7 +12,7 @@ use ureq::{Agent, Error};
 /// More of an answer is not read.
 const ANSWER: u64 = 64 * 1024;
 
-/// Why the last request came to nothing; the exporter itself only says that it did.
+/// The reason why the last request failed; the exporter itself only reports the failure.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LastTrouble(Arc<Mutex<Option<String>>>);
 
@@ -59,7 +59,7 @@ impl Client {
 
 #[async_trait::async_trait]
 impl HttpClient for Client {
-    // Nothing else runs on this thread, so nothing is held up by waiting here.
+    // Nothing else runs on this thread, so waiting here delays nothing.
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         self.post(request).map_err(|error| {
             self.trouble.set(said(&error));
@@ -68,7 +68,7 @@ impl HttpClient for Client {
     }
 }
 
-/// What went wrong, without the address, which may hold a password.
+/// Returns the error, without the address, which may contain a password.
 fn said(error: &Error) -> String {
     match error {
         Error::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused => "nothing listens there".into(),

@@ -1,4 +1,4 @@
-//! Names of traces and spans: worked out from what the journal says, so that every process gives the same.
+//! Names of traces and spans: derived from the journal, so that every process gives the same.
 
 use trellis_core::{NodeId, SessionId, id::CallId};
 
@@ -9,7 +9,7 @@ pub(super) fn trace(moment: &Moment) -> u128 {
     trace_of(&moment.session, moment.began)
 }
 
-/// The same, by its name and when it began.
+/// Returns the trace of a session, from its name and the time at which it began.
 pub(super) fn trace_of(session: &SessionId, began: u64) -> u128 {
     let hash = Hash::new().text("trace").text(session.as_str()).number(began);
     (u128::from(hash.half()) << 64) | u128::from(hash.text("low").half())

@@ -1,11 +1,11 @@
-//! What sessions do, as spans: for collectors that speak OTLP, and for whoever subscribes to `tracing`.
+//! Spans of sessions: for collectors that speak OTLP, and for subscribers of `tracing`.
 //!
 //! ```text
 //! Hooks ──▶ Spans ──▶ a session ⊃ its visits of nodes ⊃ their calls ──▶ Sink: Otlp, Tracing, or one of your own
 //! ```
 //!
 //! A span has the times of the journal, not those of the moment when it was made. All spans of a session are of one trace, whichever process made
-//! them: their names are worked out from what the journal says, so a call that a crash interrupted still has its node's visit as its parent.
+//! them: their names are derived from the journal, so a call that a crash interrupted still has its node's visit as its parent.
 //!
 //! **Invariant:** names of sessions, nodes, tools and programs, outcomes, numbers and times are all that a sink gets; never a value of the context, an
 //! argument, an input or a result.
@@ -29,11 +29,11 @@ pub use self::{
 };
 use crate::hooks::{CallSpans, Hooks, Moment, TakenUp};
 
-/// What a span is about.
+/// The subject of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SpanSubject {
-    /// A session, as long as one process goes on with it.
+    /// A session, as long as one process advances it.
     Session,
     /// A visit of a node, from its entry until it is left, also over restarts.
     Visit,
@@ -45,39 +45,39 @@ pub enum SpanSubject {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct SpanStart<'a> {
-    /// What it is about.
+    /// The subject.
     pub kind: SpanSubject,
     /// The node, or the tool; of a session its name.
     pub name: &'a str,
     /// The attempt, of a call.
     pub call: Option<&'a CallId>,
-    /// What it was seen by first.
+    /// The moment of the first event.
     pub moment: &'a Moment,
-    /// When it began, in milliseconds since 1970.
+    /// The time at which it began, in milliseconds since 1970.
     pub at: u64,
     /// The same for all spans of a session.
     pub trace: u128,
     /// Its name in the trace, the same in every process.
     pub id: u64,
-    /// What it is part of.
+    /// The span that it is part of.
     pub parent: Option<u64>,
 }
 
-/// How a span ends.
+/// The end of a span.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Closing<'a> {
-    /// When, in milliseconds since 1970.
+    /// The time, in milliseconds since 1970.
     pub at: u64,
     /// The record that ended it, or the last one that was seen.
     pub seq: u64,
-    /// What became of a call: as [`Hooks::on_tool_return`] says, or `abandoned`; how a session ended, if it did.
+    /// The outcome of a call, as [`Hooks::on_tool_return`] has it, or `abandoned`; the end of a session, if it ended.
     pub outcome: Option<&'a str>,
-    /// The node where the session stood then.
+    /// The node of the session then.
     pub node: &'a NodeId,
 }
 
-/// Makes spans somewhere. A span that is dropped without [`Sink::close`] is another process's to tell.
+/// Receives spans. A span that is dropped without [`Sink::close`] is left to another process.
 pub trait Sink: Send + 'static {
     /// A span that is open.
     type Span: Send;
@@ -91,13 +91,13 @@ pub trait Sink: Send + 'static {
     /// Ends one.
     fn close(&mut self, span: Self::Span, closing: &Closing<'_>);
 
-    /// Says of each trace whether it is recorded, if its spans are those of W3C, which others can continue.
+    /// Returns a function that tells whether a trace is recorded, if its spans are those of W3C, which others can continue.
     fn sampling(&self) -> Option<Sampling> {
         None
     }
 }
 
-/// Says of a trace whether it is recorded.
+/// Decides whether a trace is recorded.
 pub type Sampling = Arc<dyn Fn(u128) -> bool + Send + Sync>;
 
 /// The hooks that make spans.
@@ -110,7 +110,7 @@ impl<S: Sink> Spans<S> {
         Self(Mutex::new(OpenSpans::new(sink)))
     }
 
-    /// The spans of a session; nothing of its children, whose calls have theirs.
+    /// Returns the spans of a session; `None` for its children, whose calls have theirs.
     fn of(&self, moment: &Moment) -> Option<MutexGuard<'_, OpenSpans<S>>> {
         moment.child.is_none().then(|| self.walk())
     }

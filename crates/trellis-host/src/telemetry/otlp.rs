@@ -3,7 +3,7 @@
 //! A span is handed to the SDK's batch processor when it ended, made whole from the journal's times and the names of [`super::identity`]: the SDK's own
 //! tracer would give it names of chance.
 //!
-//! **Invariant:** nothing waits for a collector but [`Export::finish`], and that as long as it is told to.
+//! **Invariant:** nothing waits for a collector but [`Export::finish`], and that for the given time only.
 
 use std::{
     fmt,
@@ -43,11 +43,11 @@ pub struct Otlp {
     sampler: Sampler,
     batches: BatchSpanProcessor,
     tally: Arc<Tally>,
-    /// Its end tells [`Export::finish`] that everything was sent, or given up.
+    /// Its end shows [`Export::finish`] that everything was sent, or given up.
     _done: Sender<()>,
 }
 
-/// What became of spans.
+/// The counts of spans.
 #[derive(Debug, Default)]
 struct Tally {
     made: AtomicU64,
@@ -68,9 +68,9 @@ pub struct Export {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unsent {
-    /// How many.
+    /// The number of spans.
     pub spans: u64,
-    /// Why, as far as it is known.
+    /// The reason, as far as it is known.
     pub why: Option<String>,
 }
 
@@ -87,18 +87,18 @@ impl fmt::Display for Unsent {
 }
 
 impl Otlp {
-    /// The spans of sessions of `graph`, for the collector that the environment names (`OTEL_EXPORTER_OTLP_ENDPOINT`); nothing where it names none. Give
-    /// the spans to [`crate::Sessions::hooks`]; when these sessions are gone, [`Export::finish`].
+    /// Returns the spans of sessions of `graph`, for the collector that the environment names (`OTEL_EXPORTER_OTLP_ENDPOINT`); `None` if it names
+    /// none. Give the spans to [`crate::Sessions::hooks`]; when these sessions are gone, [`Export::finish`].
     ///
     /// # Errors
-    /// The environment says what is not possible; sessions can go on unseen.
+    /// A setting of the environment is impossible; sessions can run without observers.
     pub fn from_env(graph: &str) -> Result<Option<(Spans<Self>, Export)>, BadSetting> {
         let Some(settings) = Settings::from_env()? else { return Ok(None) };
         let Settings { timeout, resource, sampler, batches, ignored } = settings;
         let tally = Arc::new(Tally::default());
         let client = Client::new(timeout, tally.trouble.clone());
         let exporter = SpanExporter::builder().with_http().with_timeout(timeout).with_http_client(client).build();
-        // What it says may hold the address, and that a password.
+        // Its message may contain the address, and that a password.
         let exporter = exporter
             .map_err(|_| BadSetting { variable: "OTEL_EXPORTER_OTLP_…", why: "is set in a way that is not possible here".into() })?;
         let counted = CountingExporter { exporter, tally: Arc::clone(&tally) };
@@ -117,7 +117,7 @@ impl Otlp {
     }
 }
 
-/// Whether a sampler takes a trace: by its id alone.
+/// Returns whether a sampler takes a trace: by its id alone.
 fn is_sampled(sampler: &Sampler, trace: u128) -> bool {
     let sampled = sampler.should_sample(None, TraceId::from(trace), "", &SpanKind::Internal, &[], &[]);
     sampled.decision == SamplingDecision::RecordAndSample
@@ -204,7 +204,7 @@ impl Sink for Otlp {
 
 impl Drop for Otlp {
     fn drop(&mut self) {
-        // It waits no longer than its exporter's attempts, and nobody waits for it longer than they want to.
+        // It waits no longer than its exporter's attempts, and its callers have bounds of their own.
         let _ = self.batches.shutdown_with_timeout(Duration::from_secs(60));
     }
 }
@@ -215,7 +215,7 @@ impl Export {
         &self.ignored
     }
 
-    /// Waits until everything was sent, at most this long; what was not, if there is something. The sessions must be gone, or it is waited in vain.
+    /// Waits until everything was sent, at most this long; returns the rest, if there is any. The sessions must be gone, or the wait is in vain.
     pub fn finish(self, patience: Duration) -> Option<Unsent> {
         let until = Instant::now() + patience;
         let is_late = loop {

@@ -1,4 +1,4 @@
-//! What the environment says about exporting (`OTEL_*`, as OpenTelemetry names and means them).
+//! Settings of the environment for exporting (`OTEL_*`, as OpenTelemetry names and means them).
 
 use std::{env, time::Duration};
 
@@ -8,9 +8,9 @@ use opentelemetry_sdk::{
     trace::{BatchConfig, BatchConfigBuilder, Sampler},
 };
 
-/// How long a request may take where nothing else is said, in milliseconds.
+/// The default duration of a request, in milliseconds.
 const TIMEOUT: u64 = 10_000;
-/// How many spans may wait, how many are sent at once, and how long those wait, in milliseconds.
+/// The number of spans that may wait, the number that are sent at once, and the time for which those wait, in milliseconds.
 const MAX_WAITING_SPANS: u64 = 2048;
 const MAX_SPANS_PER_REQUEST: u64 = 512;
 const DELAY: u64 = 5000;
@@ -22,11 +22,11 @@ const DELAY: u64 = 5000;
 pub struct BadSetting {
     /// Its name.
     pub variable: &'static str,
-    /// What is wrong with it; without its value, which may be secret.
+    /// The mistake; without the value, which may be secret.
     pub why: String,
 }
 
-/// What the environment says, and what of it counts as not set.
+/// The settings of the environment, and those that are ignored.
 #[derive(Debug)]
 pub(super) struct Settings {
     pub(super) timeout: Duration,
@@ -37,10 +37,10 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Nothing, where nothing is to be exported.
+    /// Returns `None` if there is nothing to export.
     ///
     /// # Errors
-    /// A variable says what is not possible.
+    /// A variable has an impossible value.
     pub(super) fn from_env() -> Result<Option<Self>, BadSetting> {
         let endpoint = said("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT").or_else(|| said("OTEL_EXPORTER_OTLP_ENDPOINT"));
         let is_off = said("OTEL_SDK_DISABLED").is_some_and(|(_, value)| value.eq_ignore_ascii_case("true"));
@@ -96,7 +96,7 @@ impl Ignored {
         })
     }
 
-    /// A list of pairs. The exporter reads it itself, and leaves out what is none.
+    /// Checks a list of pairs. The exporter reads it itself, and leaves out malformed entries.
     fn pairs(&mut self, variable: &'static str) {
         let is_pair = |entry: &str| {
             let (key, value) = entry.split_once('=').unwrap_or_default();
@@ -109,7 +109,7 @@ impl Ignored {
         }
     }
 
-    /// Nothing here has a parent elsewhere, so those that ask it are as the others.
+    /// Returns the sampler. No span here has a parent elsewhere, so samplers based on the parent are like the others.
     fn sampler(&mut self) -> Sampler {
         let Some((variable, name)) = said("OTEL_TRACES_SAMPLER") else { return Sampler::AlwaysOn };
         match name.strip_prefix("parentbased_").unwrap_or(&name) {
@@ -150,7 +150,7 @@ fn said(variable: &'static str) -> Option<(&'static str, String)> {
     Some((variable, value.to_string_lossy().into_owned()))
 }
 
-/// Who says it: `OTEL_SERVICE_NAME`, then `service.name` of `OTEL_RESOURCE_ATTRIBUTES`, then `trellis`.
+/// Returns the resource: `OTEL_SERVICE_NAME`, then `service.name` of `OTEL_RESOURCE_ATTRIBUTES`, then `trellis`.
 fn resource() -> Resource {
     let named = said("OTEL_SERVICE_NAME").map(|(_, name)| name);
     let listed =

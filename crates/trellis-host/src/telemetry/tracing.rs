@@ -1,10 +1,10 @@
-//! Spans for whoever subscribes to `tracing`: live, so with the times of now.
+//! Spans for subscribers of `tracing`: live, so with the present times.
 
 use tracing::{Span, field::Empty, info_span};
 
 use super::{Closing, Sink, SpanStart, SpanSubject};
 
-/// Makes `tracing` spans of target `trellis`, level info. They are open while what they are about goes on.
+/// Makes `tracing` spans of target `trellis`, level info. They are open as long as their subject lasts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tracing;
 

@@ -1,7 +1,7 @@
-//! From what hooks are told to spans: which are open, what they are part of, when they end.
+//! From events of hooks to spans: the open ones, their parents, and their ends.
 //!
-//! **Invariant:** a visit and a call are closed once, by the process that saw them end; what is open when a process leaves is left to the next one. What
-//! is remembered is bounded, whatever the sessions do.
+//! **Invariant:** a visit and a call are closed once, by the process that saw them end; spans that are open when a process leaves are left to the
+//! next one. Memory is bounded for all sessions.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -10,7 +10,7 @@ use trellis_core::{NodeId, SessionId, SignalName, id::CallId, state::EndReason};
 use super::{Closing, Sink, SpanStart, SpanSubject, identity};
 use crate::hooks::{Moment, TakenUp};
 
-/// Sessions that are remembered; the one that did nothing for the longest time is closed for another.
+/// The number of sessions in memory; the one without events for the longest time is closed for another.
 const MAX_OPEN_SESSIONS: usize = 10_000;
 /// Calls of a session that are remembered.
 const MAX_CALLS_PER_SESSION: usize = 1_000;
@@ -28,9 +28,9 @@ pub(super) struct OpenSpans<S: Sink> {
 struct OpenSession<T> {
     tick: u64,
     trace: u128,
-    /// Nothing before something happened: a process that only looks at a session is not seen.
+    /// The span, `None` before the first event: a process that only looks at a session makes none.
     span: Option<(u64, T)>,
-    /// What it was doing when it was taken up, until something happened.
+    /// Its status when it was taken up, until the first event.
     taken_up: Option<(Moment, TakenUp)>,
     visit: Option<OpenVisit<T>>,
     calls: Vec<(CallId, T)>,
@@ -62,7 +62,7 @@ impl<S: Sink> OpenSpans<S> {
 
     pub(super) fn taken_up(&mut self, moment: &Moment, taken_up: &TakenUp) {
         let open = self.remembered(moment);
-        // Somebody else may have gone on with it since it was here.
+        // Another process may have advanced it since it was here.
         open.visit = None;
         open.calls.clear();
         open.taken_up = Some((moment.clone(), taken_up.clone()));

@@ -16,15 +16,15 @@ use crate::Clock;
 
 /// A clock for tests.
 ///
-/// A [new](Self::new) one goes as the timers of tokio go. In a test whose time is paused (`#[tokio::test(start_paused = true)]`) it stands still
-/// until the test moves it, or until everything waits: then it goes straight to the next sleep or timeout, which takes no time at all. One that
-/// [stands still](Self::still) moves only when it is told to.
+/// A [new](Self::new) one follows the timers of tokio. In a test whose time is paused (`#[tokio::test(start_paused = true)]`) it does not move
+/// until the test moves it, or until everything waits: then it jumps to the next sleep or timeout, which takes no time at all. A
+/// [still](Self::still) one moves only on request.
 ///
 /// Clones show the same time.
 #[derive(Clone, Debug)]
 pub struct TestClock {
     at: u64,
-    /// The time at which it was first asked; nothing for one that stands still.
+    /// The time of its first use; `None` for a still one.
     began: Option<Arc<OnceLock<Instant>>>,
     skipped: Arc<AtomicU64>,
 }
@@ -35,7 +35,7 @@ impl TestClock {
         Self { at, began: Some(Arc::default()), skipped: Arc::default() }
     }
 
-    /// A clock that shows `at`, in milliseconds since 1970, until it is told to [skip](Self::skip).
+    /// Creates a clock that shows `at`, in milliseconds since 1970, until a [skip](Self::skip).
     pub fn still(at: u64) -> Self {
         Self { at, began: None, skipped: Arc::default() }
     }
@@ -52,7 +52,7 @@ impl TestClock {
         self.at.saturating_add(millis(elapsed)).saturating_add(self.skipped.load(Ordering::SeqCst))
     }
 
-    /// Moves the time of the runtime on, timers included: what is due by then wakes, in order.
+    /// Advances the time of the runtime, timers included: those due by then fire, in order.
     ///
     /// # Panics
     /// The time of the runtime is not paused.
@@ -61,7 +61,7 @@ impl TestClock {
         tokio::time::advance(by).await;
     }
 
-    /// Moves the clock alone, as if the machine had slept: what waits on a timer goes on waiting.
+    /// Moves the clock alone, as if the machine had slept: waits on timers continue.
     pub fn skip(&self, by: Duration) {
         self.skipped.fetch_add(millis(by), Ordering::SeqCst);
     }

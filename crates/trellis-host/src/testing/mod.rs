@@ -1,4 +1,4 @@
-//! A test kit for hosts: tools that answer as a script says, and a clock that a test moves.
+//! A test kit for hosts: tools with scripted answers, and a clock that a test moves.
 //!
 //! ```
 //! use std::time::Duration;

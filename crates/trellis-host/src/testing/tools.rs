@@ -1,4 +1,4 @@
-//! Tools that answer as a script says, and remember what they were called with.
+//! Tools with scripted answers, which record their arguments.
 //!
 //! **Invariant:** a call that the script does not foresee is an error result that names it, never a silent success.
 
@@ -21,7 +21,7 @@ pub struct ScriptedCall {
     pub args: Mapping,
 }
 
-/// Scripted tools: each answers what was said for exactly these arguments, else the next of its answers in order.
+/// Scripted tools: each gives the answer for exactly these arguments, else the next of its answers in order.
 ///
 /// Clones share one script and one list of calls.
 #[derive(Clone, Debug, Default)]
@@ -60,7 +60,7 @@ impl ScriptedTools {
         self
     }
 
-    /// Lets every call of `tool` with exactly these arguments come to `result`, whatever else is foreseen.
+    /// Sets the result of every call of `tool` with exactly these arguments, before all other answers.
     #[must_use]
     pub fn answer_to(self, tool: &str, args: Mapping, result: Result<Value, ToolError>) -> Self {
         self.script().tool(tool).by_arguments.push((args, result));

@@ -12,18 +12,18 @@ use trellis_core::{
 
 use super::present;
 
-/// A call that somebody carries out. A delay before it is over, so it is not handed on.
+/// A call to be carried out. Its delay has elapsed, and is left out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "call"))]
 #[non_exhaustive]
 pub struct Call {
-    /// The call; what answers it names it.
+    /// The call; its answer has the same id.
     pub id: CallId,
     /// The tool; or `graph`, `parallel`, `each`.
     pub name: Arc<str>,
     /// The arguments by name; places for secrets are empty here.
     pub args: Mapping,
-    /// Where secrets belong in `args`; the one who carries the call out fills them in.
+    /// The places of secrets in `args`; the one who carries the call out fills them in.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schemars", schemars(length(min = 1)))]
     pub secrets: Vec<SecretPlace>,
@@ -34,7 +34,7 @@ pub struct Call {
     pub attempt: u32,
     /// The node whose call it is.
     pub node: NodeId,
-    /// What the call is for.
+    /// The purpose of the call.
     pub role: Role,
     /// The time that the call may take, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -42,10 +42,10 @@ pub struct Call {
     /// The approval that the call needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approve: Option<Approval>,
-    /// The node's metadata, for whoever carries the call out.
+    /// The node's metadata, for the one who carries the call out.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
-    /// What stands behind a call that is no plain tool.
+    /// The kind of a call that is no plain tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<CallKind>,
     /// The call that this is a part of.
@@ -135,7 +135,7 @@ impl From<&state::Approval> for Approval {
     }
 }
 
-/// What a call is for.
+/// The purpose of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "role"))]
 #[serde(rename_all = "snake_case")]
@@ -159,7 +159,7 @@ impl From<&state::CallRole> for Role {
     }
 }
 
-/// What stands behind a call that is no plain tool.
+/// The kind of a call that is no plain tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "kind"))]
 #[serde(rename_all = "snake_case")]

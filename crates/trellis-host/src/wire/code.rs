@@ -1,9 +1,9 @@
-//! The stable codes of refusals: each error of a session has one, whatever door tells it.
+//! The stable codes of refusals: each error of a session has one, at every door.
 
 use crate::{session::SessionError, sessions::SendError, store::StoreError};
 
 impl SendError {
-    /// The stable code of the refusal, for programs. JSON Lines tell fewer apart: [`SendError::line_code`].
+    /// Returns the stable code of the refusal, for programs. JSON Lines distinguish fewer: [`SendError::line_code`].
     pub fn code(&self) -> &'static str {
         match self {
             Self::Refused(refusal) => refusal.code(),
@@ -32,7 +32,7 @@ impl SendError {
         }
     }
 
-    /// The code that an `ERROR` of JSON Lines has: one session is walked there, and one store keeps it.
+    /// Returns the code of an `ERROR` of JSON Lines: one session is advanced there, and one store holds it.
     pub fn line_code(&self) -> &'static str {
         match self {
             Self::Store(StoreError::Conflict { .. }) => "conflict",

@@ -12,7 +12,7 @@ use super::present;
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "end"))]
 #[non_exhaustive]
 pub struct End {
-    /// Why it is over; `finished` is the only success.
+    /// The reason of the end; `finished` is the only success.
     pub reason: EndReason,
     /// The value that the session ended with, or null.
     pub output: Option<Value>,
@@ -24,7 +24,7 @@ pub struct End {
     /// The node where it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<NodeId>,
-    /// Why it ended, for people.
+    /// The message, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Arc<str>>,
     /// The effects that a rollback could not undo.
@@ -34,7 +34,7 @@ pub struct End {
 }
 
 impl End {
-    /// The end for this reason, of which nothing else is said.
+    /// Creates the end for this reason, without further details.
     pub fn new(reason: EndReason) -> Self {
         Self { reason, output: None, code: None, node: None, message: None, rollback: None }
     }
@@ -111,7 +111,7 @@ pub struct UndoFailure {
     pub tool: Arc<str>,
     /// The node of the effect.
     pub node: NodeId,
-    /// Why it failed, for people.
+    /// The reason of the failure, for people.
     pub message: String,
 }
 

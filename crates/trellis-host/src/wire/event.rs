@@ -1,4 +1,4 @@
-//! The lines that tell what happens between two stops.
+//! The lines of events between two stops.
 
 use std::sync::Arc;
 
@@ -12,21 +12,21 @@ use crate::{
     sessions,
 };
 
-/// A line that nobody has to answer.
+/// A line that needs no answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "event"))]
 #[serde(tag = "type", content = "payload", rename_all = "SCREAMING_SNAKE_CASE")]
 #[non_exhaustive]
 pub enum SessionEvent {
-    /// A node says something, as Markdown; once for each entering of it.
+    /// The content of a node, as Markdown; once for each entering of it.
     RenderContent(Arc<str>),
     /// A call begins; without a binding it waits for a `tool_result`.
     CallTool(Call),
-    /// A running tool says something about its work.
+    /// A running tool reports its progress.
     Progress(Progress),
     /// A model writes: a piece of its text, told while it writes.
     Delta(Delta),
-    /// A policy decided about a call, by what it read.
+    /// A policy decided about a call, with its evidence.
     Policy(PolicyDecision),
     /// A call with a binding is over, or one was denied.
     ToolResult(CallResult),
@@ -37,7 +37,7 @@ pub enum SessionEvent {
 }
 
 impl SessionEvent {
-    /// Returns `None` for what is seen by observers of sessions only: sleeps, refused results, given results and rollbacks.
+    /// Returns `None` for events that only observers of sessions see: sleeps, refused results, given results and rollbacks.
     pub fn of(event: &sessions::SessionEvent) -> Option<Self> {
         use sessions::SessionEvent as Seen;
         Some(match event {
@@ -50,7 +50,7 @@ impl SessionEvent {
             Seen::Returned(_, result) => Self::ToolResult(CallResult::from(result)),
             Seen::Adopted(moved) => Self::Reload(Reload::sound(moved.as_deref())),
             Seen::Trouble(code, message) => Self::Error(Refusal::new(code, message)),
-            // Whose it is stands beside the line: see `Line`.
+            // The line names its session beside it: see `Line`.
             Seen::InChild(_, event) => return Self::of(event),
             Seen::Recorded(_) | Seen::Sleeping(_) | Seen::Refused(..) | Seen::Given(..) | Seen::RollingBack { .. } => return None,
         })
@@ -63,7 +63,7 @@ pub struct Line<'l, T> {
     /// The line.
     #[serde(flatten)]
     pub line: &'l T,
-    /// The child; nothing for the session itself.
+    /// The child; `None` for the session itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub child: Option<&'l SessionId>,
 }
@@ -73,7 +73,7 @@ pub struct Line<'l, T> {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "progress"))]
 #[non_exhaustive]
 pub struct Progress {
-    /// The call; what answers it names it.
+    /// The call; its answer has the same id.
     pub id: CallId,
     /// One line that the tool wrote on standard error.
     pub text: Arc<str>,
@@ -91,11 +91,11 @@ impl Progress {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "delta"))]
 #[non_exhaustive]
 pub struct Delta {
-    /// The call; what answers it names it.
+    /// The call; its answer has the same id.
     pub id: CallId,
     /// The text that comes next.
     pub text: Arc<str>,
-    /// Whether it takes back the pieces before it: another provider answers.
+    /// True if it revokes the pieces before it: another provider answers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reset: bool,
 }
@@ -112,18 +112,18 @@ impl Delta {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "policy_decision"))]
 #[non_exhaustive]
 pub struct PolicyDecision {
-    /// The call; what answers it names it.
+    /// The call; its answer has the same id.
     pub id: CallId,
-    /// What becomes of it.
+    /// The decision.
     pub decision: Decision,
-    /// Who decided.
+    /// The source of the decision.
     pub source: DecisionSource,
     /// Reasons for people, a line each.
     pub notes: Vec<Arc<str>>,
 }
 
 impl PolicyDecision {
-    /// What was decided about the call `id`.
+    /// Creates the decision about the call `id`.
     pub fn new(id: CallId, decided: &Decided) -> Self {
         Self { id, decision: decided.decision, source: decided.source, notes: decided.notes.clone() }
     }
@@ -136,10 +136,10 @@ impl PolicyDecision {
 pub struct Reload {
     /// The state of the saved graph.
     pub status: ReloadStatus,
-    /// The moment when the version was taken that goes on while the graph is broken, in milliseconds since 1970.
+    /// The time at which the version was taken that stays in use while the graph is broken, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,
-    /// Why the session stands where it stands, if that is worth saying.
+    /// The reason why the session is at its node, if there is one to report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved: Option<Arc<str>>,
     /// The findings, as `check --format json` has them.
@@ -149,12 +149,13 @@ pub struct Reload {
 }
 
 impl Reload {
-    /// A sound graph, and why the session stands elsewhere, if it does.
+    /// Creates the event of a sound graph, with the reason why the session is elsewhere, if it moved.
     pub fn sound(moved: Option<&str>) -> Self {
         Self { status: ReloadStatus::Sound, since: None, moved: moved.map(Arc::from), diagnostics: None }
     }
 
-    /// A graph with these findings. `since` is when the version that goes on was taken, in milliseconds since 1970; `None` if nothing runs yet.
+    /// Creates the event of a graph with these findings. `since` is the time at which the version in use was taken, in milliseconds since 1970;
+    /// `None` if nothing runs yet.
     pub fn broken(diagnostics: serde_json::Value, since: Option<u64>) -> Self {
         Self { status: ReloadStatus::Broken, since, moved: None, diagnostics: Some(diagnostics) }
     }
@@ -168,21 +169,21 @@ impl Reload {
 pub enum ReloadStatus {
     /// It is sound and now runs.
     Sound,
-    /// It is broken, and an older version goes on.
+    /// It is broken, and an older version stays in use.
     Broken,
 }
 
-/// A refusal, or another trouble that the session goes on from.
+/// A refusal, or other trouble after which the session continues.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "refusal"))]
 #[non_exhaustive]
 pub struct Refusal {
     /// A stable code: `bad-json`, `bad-line`, `not-utf8` and `line-too-long` for lines; `wrong-kind`, `invalid-input`, `input-too-large`, `excess`
-    /// (above `limits.depth`, `limits.value` or `limits.context`), `foreign-call`, `unhandled-signal` for what was not awaited or does not fit;
-    /// `pass-through`, `render`, `refused`, `predicate` for what the graph or the host could not do.
+    /// (above `limits.depth`, `limits.value` or `limits.context`), `foreign-call`, `unhandled-signal` for inputs that were not awaited or do not
+    /// fit; `pass-through`, `render`, `refused`, `predicate` for failures of the graph or the host.
     #[cfg_attr(feature = "schemars", schemars(extend("pattern" = "^[a-z]+(-[a-z0-9]+)*$")))]
     pub code: Arc<str>,
-    /// The mistake, and what is accepted.
+    /// The mistake, and the accepted input.
     pub message: Arc<str>,
 }
 

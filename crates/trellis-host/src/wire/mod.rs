@@ -5,18 +5,20 @@
 //! {"input": …, "seq": …} ──▶ wire::Reply ──▶ sessions::Sent
 //! ```
 //!
-//! A [`Turn`] says where a session stopped, a [`Stop`] what it needs, a [`SessionEvent`] what happens meanwhile, and a [`Reply`] what a client sends.
-//! Findings have their types in `trellis_project::wire`. With the feature `schemars`, [`schema`] is the JSON Schema of all of them, of [`VERSION`].
+//! A [`Turn`] is the stop of a session, a [`Stop`] its need, a [`SessionEvent`] an event in between, and a [`Reply`] an input of a client. Findings
+//! have their types in `trellis_project::wire`. With the feature `schemars`, [`schema`] is the JSON Schema of all of them, of [`VERSION`].
 //!
-//! A version may gain types of lines, keys that may be missing, and codes: a client ignores those that it does not know. Whatever else changes is
+//! A version may gain types of lines, keys that may be missing, and codes: a client ignores those that it does not know. Any other change is
 //! another version. So the types are `#[non_exhaustive]`, and are made by constructors and conversions.
 //!
-//! **Invariant:** no other module writes or reads one of these shapes by hand; each type reads what it writes.
+//! **Invariant:** no other module writes or reads one of these shapes by hand; each type reads its own output.
 
 mod call;
 mod code;
 #[cfg(feature = "schemars")]
 mod constraints;
+#[cfg(feature = "history")]
+mod dead;
 mod end;
 mod event;
 mod outcome;
@@ -29,6 +31,8 @@ mod turn;
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use trellis_core::Value;
 
+#[cfg(feature = "history")]
+pub use self::dead::DeadLetter;
 #[cfg(feature = "schemars")]
 pub use self::schema::schema;
 pub use self::{
@@ -44,10 +48,10 @@ pub use self::{
     turn::{Said, Turn, TurnLine, Waiting},
 };
 
-/// The version of these shapes, which stands in the `$id` of their schema.
+/// The version of these shapes, which is part of the `$id` of their schema.
 pub const VERSION: u32 = 1;
 
-/// A value that stands under its key, null included.
+/// Reads a value that is present under its key, null included.
 pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }

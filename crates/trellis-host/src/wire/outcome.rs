@@ -1,4 +1,4 @@
-//! What became of a call: a result, an error or a denial.
+//! The outcome of a call: a result, an error or a denial.
 
 use serde::{Deserialize, Serialize};
 use trellis_core::{ToolError, ToolOutcome, ToolResult, Value, engine::ToolErrorKind, id::CallId};
@@ -15,7 +15,7 @@ pub struct CallResult {
     pub id: CallId,
     /// The outcome.
     pub outcome: ToolOutcome,
-    /// What else is known of how it came about; never in the context.
+    /// Further data about its origin; never in the context.
     pub meta: Option<Value>,
 }
 
@@ -57,7 +57,7 @@ pub enum BadOutcome {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The tool said so or died.
+    /// The tool reported an error, or died.
     #[default]
     Error,
     /// It took too long.
@@ -91,27 +91,27 @@ impl From<ErrorKind> for ToolErrorKind {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schemars", schemars(extend("oneOf" = super::constraints::one_outcome(), "dependentRequired" = super::constraints::reason_of_denial())))]
 struct PrintedResult {
-    /// The call; what answers it names it.
+    /// The call; its answer has the same id.
     id: CallId,
     /// The value that it returned; null is a result.
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<Value>,
-    /// Why it failed.
+    /// The error.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<PrintedError>,
     /// It was denied, or its approval expired.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "schemars", schemars(extend("const" = true)))]
     denied: bool,
-    /// Why it was denied.
+    /// The reason of the denial.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// What else is known of how it came about; never in the context.
+    /// Further data about its origin; never in the context.
     #[serde(skip_serializing_if = "Option::is_none")]
     meta: Option<Value>,
 }
 
-/// Why a call failed.
+/// The error of a call.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "call_error"))]
 struct PrintedError {
@@ -152,13 +152,13 @@ impl From<CallResult> for PrintedResult {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schemars", schemars(rename = "given_result", extend("oneOf" = super::constraints::one_outcome(), "dependentRequired" = super::constraints::reason_of_denial())))]
 pub(super) struct ResultLine {
-    /// The call; what answers it names it.
+    /// The call; its answer has the same id.
     id: CallId,
     /// The value that it returned; null is a result.
     #[serde(default, deserialize_with = "present")]
     #[cfg_attr(feature = "schemars", schemars(skip_serializing_if = "Option::is_none"))]
     result: Option<Value>,
-    /// Why it failed: a text, or more.
+    /// The error: a text, or a mapping.
     #[serde(default)]
     #[cfg_attr(feature = "schemars", schemars(with = "GivenError", skip_serializing_if = "Option::is_none"))]
     error: Option<Value>,
@@ -166,17 +166,17 @@ pub(super) struct ResultLine {
     #[serde(default)]
     #[cfg_attr(feature = "schemars", schemars(skip_serializing_if = "std::ops::Not::not", extend("const" = true)))]
     denied: bool,
-    /// Why it was denied.
+    /// The reason of the denial.
     #[serde(default)]
     #[cfg_attr(feature = "schemars", schemars(skip_serializing_if = "Option::is_none"))]
     reason: Option<String>,
-    /// What else is known of how it came about; never in the context.
+    /// Further data about its origin; never in the context.
     #[serde(default, deserialize_with = "present")]
     #[cfg_attr(feature = "schemars", schemars(skip_serializing_if = "Option::is_none"))]
     meta: Option<Value>,
 }
 
-/// Why a call failed: a text, or more.
+/// The error of a call: a text, or a mapping.
 #[cfg(feature = "schemars")]
 #[derive(schemars::JsonSchema)]
 #[schemars(untagged, rename = "given_error")]
@@ -188,7 +188,7 @@ enum GivenError {
     More(ErrorLine),
 }
 
-/// Why a call failed, unless it is a text.
+/// The error of a call as a mapping.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a text or an object such as {\"message\": …}")]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "given_failure"))]
@@ -236,7 +236,7 @@ impl TryFrom<ResultLine> for CallResult {
 }
 
 #[cfg(feature = "schemars")]
-/// True for the kind that a failure has where it says none.
+/// Returns true for the default kind of a failure.
 fn is_plain(kind: &ErrorKind) -> bool {
     *kind == ErrorKind::default()
 }

@@ -109,7 +109,7 @@ pub struct PredicateLine {
 pub struct BadReply {
     /// A stable code: `bad-json` or `bad-line`.
     pub code: &'static str,
-    /// The mistake, and what is accepted.
+    /// The mistake, and the accepted input.
     pub message: String,
 }
 
@@ -162,7 +162,7 @@ impl Reply {
         Self::Keep { keep, seq: None }
     }
 
-    /// The same for the question with this number; a reply that names what it belongs to stays as it is.
+    /// Sets the number of its question; a reply that names its own call or question is unchanged.
     #[must_use]
     pub fn numbered(mut self, number: u64) -> Self {
         if let Self::Input { seq, .. } | Self::Context { seq, .. } | Self::Keep { seq, .. } = &mut self {
@@ -171,7 +171,7 @@ impl Reply {
         self
     }
 
-    /// The same for one child of the session, or for the session itself, by its name; only inputs and signals are for one of them.
+    /// Addresses one child of the session, or the session itself, by its name; only inputs and signals have an address.
     #[must_use]
     pub fn to(mut self, session: SessionId) -> Self {
         if let Self::Input { to, .. } | Self::Signal { to, .. } = &mut self {
@@ -206,7 +206,7 @@ impl Reply {
         })
     }
 
-    /// The same with the number of its question, which `key` may have or not.
+    /// Sets the number of its question, which `key` may have or not.
     fn with_seq(self, key: &str, seq: &Value) -> Result<Self, BadReply> {
         match (self, seq) {
             (reply @ (Self::Input { .. } | Self::Context { .. } | Self::Keep { .. }), Value::Int(seq)) if *seq >= 0 => {
@@ -221,7 +221,7 @@ impl Reply {
 }
 
 impl Reply {
-    /// The same with the session that it is for, which `key` may have or not.
+    /// Sets the session that it is for, which `key` may have or not.
     fn with_to(self, key: &str, to: &Value) -> Result<Self, BadReply> {
         match (&self, to.as_str()) {
             (Self::Input { .. } | Self::Signal { .. }, Some(session)) => Ok(self.to(session.into())),
@@ -280,7 +280,7 @@ impl From<Reply> for sessions::Sent {
 mod tests {
     use super::*;
 
-    /// JSON Lines: a bad line is told in words of the page, and names no type of this code.
+    /// JSON Lines: a bad line is reported in words of the page, and names no type of this code.
     #[test]
     fn a_bad_line_is_told_in_plain_words() {
         for (line, told) in [

@@ -18,6 +18,8 @@ pub fn schema(findings: &Map<String, Value>) -> Value {
         types.subschema_for::<Stop>();
         types.subschema_for::<Reply>();
         types.subschema_for::<Turn>();
+        #[cfg(feature = "history")]
+        types.subschema_for::<super::DeadLetter>();
     });
     let events = split(&mut defs, "event", |line| line["properties"]["type"]["const"].as_str());
     let stops = split(&mut defs, "stop", |line| line["properties"]["type"]["const"].as_str());

@@ -1,4 +1,4 @@
-//! The lines that say what a session needs.
+//! The lines of stops.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,7 +14,7 @@ use trellis_core::{
 use super::{Call, End, present};
 use crate::sessions;
 
-/// A line that says what a session needs, or that it is over.
+/// A line with the need of a session, or with its end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "stop"))]
 #[serde(tag = "type", content = "payload", rename_all = "SCREAMING_SNAKE_CASE")]
@@ -30,9 +30,9 @@ pub enum Stop {
     Predicate(PredicateQuestion),
     /// After an edit the session lacks what its node needs; waits for `context`.
     Needs(KeysQuestion),
-    /// After an edit the pending call is not what its node calls; waits for `keep`.
+    /// After an edit, the node would make a call that differs from the pending one; waits for `keep`.
     Changed(KeepQuestion),
-    /// It goes on by itself. No line of JSON Lines, where one waits.
+    /// It works by itself. No line of JSON Lines, where the program waits.
     Running(Running),
     /// It sleeps, or waits before another attempt at a call. No line of JSON Lines, where one waits.
     Sleeping(Sleeping),
@@ -88,12 +88,12 @@ pub struct InputQuestion {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "schemars", schemars(extend("const" = true)))]
     pub open: bool,
-    /// The number of the question; beside an answer it says that it is meant for this one.
+    /// The number of the question; an answer with it is meant for this question alone.
     pub seq: u64,
 }
 
 impl InputQuestion {
-    /// The question for what `request` accepts, asked since the record `seq`.
+    /// Creates the question for the input that `request` accepts, asked since the record `seq`.
     pub fn new(request: &Request, seq: u64) -> Self {
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         Self {
@@ -129,7 +129,7 @@ pub enum InputType {
     Float,
     /// Any JSON.
     Json,
-    /// A text that nobody may see.
+    /// A secret text.
     Secret,
 }
 
@@ -167,13 +167,13 @@ pub struct Choice {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "approval_question"))]
 #[non_exhaustive]
 pub struct ApprovalQuestion {
-    /// The call; what answers it names it.
+    /// The call; its answer has the same id.
     pub id: CallId,
     /// The tool.
     pub name: Arc<str>,
     /// The arguments by name; places for secrets are empty here.
     pub args: Mapping,
-    /// The question; without it the call itself is what to decide on.
+    /// The question; without it the decision is about the call itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask: Option<Arc<str>>,
     /// The time in which the decision is awaited, in milliseconds.
@@ -211,12 +211,12 @@ impl PredicateQuestion {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "keys_question"))]
 #[non_exhaustive]
 pub struct KeysQuestion {
-    /// The node where the session stands.
+    /// The current node of the session.
     pub node: NodeId,
     /// Context keys that the node needs and the session lacks.
     #[cfg_attr(feature = "schemars", schemars(length(min = 1)))]
     pub keys: Vec<String>,
-    /// The number of the question; beside an answer it says that it is meant for this one.
+    /// The number of the question; an answer with it is meant for this question alone.
     pub seq: u64,
 }
 
@@ -232,13 +232,13 @@ impl KeysQuestion {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "keep_question"))]
 #[non_exhaustive]
 pub struct KeepQuestion {
-    /// The call; what answers it names it.
+    /// The call; its answer has the same id.
     pub id: CallId,
     /// The call that is under way.
     pub pending: Arc<str>,
     /// The tool that the node calls now; null where it calls nothing.
     pub now: Option<Arc<str>>,
-    /// The number of the question; beside an answer it says that it is meant for this one.
+    /// The number of the question; an answer with it is meant for this question alone.
     pub seq: u64,
 }
 
@@ -254,7 +254,7 @@ impl KeepQuestion {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "running"))]
 #[non_exhaustive]
 pub struct Running {
-    /// The node where the session stands.
+    /// The current node of the session.
     pub node: NodeId,
     /// The call that is carried out, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -288,8 +288,8 @@ impl From<&PendingCall> for RunningCall {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "sleeping"))]
 #[non_exhaustive]
 pub struct Sleeping {
-    /// The node where the session stands.
+    /// The current node of the session.
     pub node: NodeId,
-    /// The moment when it goes on, in milliseconds since 1970.
+    /// The time at which it continues, in milliseconds since 1970.
     pub until: u64,
 }

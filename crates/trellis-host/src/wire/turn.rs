@@ -1,4 +1,4 @@
-//! Where a session stopped, and what it said on the way.
+//! The stop of a session, and the content that it showed before.
 
 use std::sync::Arc;
 
@@ -27,8 +27,8 @@ pub struct Turn {
     /// The child session that stops; absent where the session itself does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child: Option<SessionId>,
-    /// What it waits for, or how it ended: `active`, `waiting_for_input`, `waiting_for_tool`, `rolling_back`, `finished`, `failed`, `denied`,
-    /// `rolled_back`.
+    /// The wait of the session, or its end: `active`, `waiting_for_input`, `waiting_for_tool`, `rolling_back`, `finished`, `failed`,
+    /// `denied`, `rolled_back`.
     pub standing: Arc<str>,
     /// The server's clock, in milliseconds since 1970, to count down to `due` by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,19 +38,19 @@ pub struct Turn {
     /// The lines since the stop before, the newest 200, without `PROGRESS` and `DELTA`.
     #[cfg_attr(feature = "schemars", schemars(with = "Vec<SessionEvent>"))]
     pub happened: Vec<TurnLine>,
-    /// Whether more happened than stands there.
+    /// True if there were more events than these.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub more: bool,
-    /// What the session needs.
+    /// The need of the session.
     pub stop: Stop,
-    /// What else waits in the session and its children; each is answered by its id, or with `to`.
+    /// The other needs in the session and its children; each is answered by its id, or with `to`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<Waiting>,
     /// The moment when the session stops waiting for that, in milliseconds since 1970; null where it waits for ever.
     pub due: Option<u64>,
 }
 
-/// A line that was told, with the child that it is about.
+/// A line of an event, with the child that it is about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TurnLine {
@@ -69,7 +69,7 @@ impl TurnLine {
 }
 
 impl Turn {
-    /// The same as a server tells it: of which graph, and at what time.
+    /// Adds the name of the graph and the time, as a server sends them.
     #[must_use]
     pub fn told(self, graph: impl Into<Arc<str>>, now: u64) -> Self {
         Self { graph: Some(graph.into()), now: Some(now), ..self }
@@ -97,7 +97,7 @@ impl From<&sessions::Turn> for Turn {
     }
 }
 
-/// What else waits in a session and its children.
+/// Another need in a session and its children.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "waiting_session"))]
 #[non_exhaustive]
@@ -107,9 +107,9 @@ pub struct Waiting {
     pub child: Option<SessionId>,
     /// Its node.
     pub node: NodeId,
-    /// What it needs.
+    /// The need.
     pub stop: Stop,
-    /// The moment when something becomes of that by itself, in milliseconds since 1970; null where it waits for ever.
+    /// The time at which it changes by itself, in milliseconds since 1970; null if it waits for ever.
     pub due: Option<u64>,
 }
 
@@ -120,7 +120,7 @@ impl From<&sessions::Waiting> for Waiting {
     }
 }
 
-/// A text that a node said.
+/// The content of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "said"))]
 #[non_exhaustive]

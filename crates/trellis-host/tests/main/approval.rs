@@ -205,7 +205,7 @@ fn a_decision_is_bound_to_the_call_that_was_seen() {
 #[test]
 fn what_expired_or_does_not_wait_is_refused_and_nothing_is_written() {
     let ((stage, _), store) = (charging(), Arc::new(MemoryStore::new()));
-    run(async {
+    run_timeless(async {
         stage.stored(&store).start(Start::default()).await.unwrap();
         let engine = stage.engine();
         let late = Operator::new(&*store, &engine, "graph", at(1000 + 15 * 60 * 1000));

@@ -8,7 +8,7 @@ use trellis_core::{
 use trellis_host::{
     Clock, Entry, Policy, Reply, Stop, Turn, Unbound,
     history::{Check, Checked, EditVerdict, History, HistoryError, Operator, RecordWalk, hops, replay, state_at},
-    journal::{Destination, Origin},
+    journal::{Destination, Origin, TypedSecrets},
     store::{Append, MemoryStore, Removal, SessionStore, Stored},
 };
 
@@ -238,7 +238,7 @@ fn a_fork_has_its_own_keys_and_no_effects_of_the_original() {
         assert!(matches!(operator.fork(&id("s"), Some(3), &id("a/b")).await, Err(HistoryError::Name(_))));
         let fork = history(&store, "f").await;
         let Entry::Start { origin: Some(origin), state, .. } = &fork.records[0].entry else { panic!() };
-        assert_eq!(*origin, Origin { session: id("s"), seq: 3 });
+        assert_eq!(*origin, Origin { session: id("s"), seq: 3, typed: TypedSecrets::default() });
         assert_eq!((state.session_id.as_str(), state.effects.len(), fork.head.graph.as_ref()), ("f", 0, "graph"));
         // Its no has nothing to undo.
         let turn = stage.stored(&store).send(&id("f"), say("no")).await.unwrap();

@@ -107,7 +107,7 @@ fn charging() -> Stage {
 fn a_held_call_runs_when_it_is_approved_and_its_result_is_not_taken_before() {
     let sessions = charging().sessions();
     let seen = watched(&sessions);
-    run(async {
+    run_timeless(async {
         let turn = sessions.start(Start::default()).await.unwrap();
         let Stop::Approve { call, due } = turn.stop else { panic!("{turn:?}") };
         assert_eq!(due, Some(1000 + 15 * 60 * 1000));
@@ -292,7 +292,7 @@ fn a_session_moves_with_its_node_and_says_so() {
             _ => None,
         })
         .collect();
-    assert_eq!(moved, ["`m/ask` is `q` now", "`q` is gone; going on at `start`"]);
+    assert_eq!(moved, ["`m/ask` is `q` now", "`q` is gone; continuing at `start`"]);
 }
 
 #[test]

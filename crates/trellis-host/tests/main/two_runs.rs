@@ -72,7 +72,7 @@ fn the_second_is_told_and_asked_what_is_asked_now() {
     for is_json in [false, true] {
         let (seen, output) = answered_second(is_json);
         assert_eq!(output, "\"3 5\"", "{seen}");
-        assert!(seen.contains("the session went on since"), "{seen}");
+        assert!(seen.contains("the session has advanced since"), "{seen}");
     }
 }
 

@@ -102,8 +102,7 @@ fn scripts() -> PathBuf {
 
 /// The folder where `.ci/setup` installs servers of others.
 pub(crate) fn peers() -> PathBuf {
-    let home = std::env::var_os("HOME").unwrap_or_default();
-    Path::new(&home).join(".cache/trellis-tests/mcp")
+    trellis_tests::peers::peer("mcp")
 }
 
 /// Runs a test on one thread.

@@ -2,12 +2,13 @@
 
 use std::{
     net::{TcpListener, TcpStream},
-    path::{Path, PathBuf},
+    path::Path,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
 use trellis_core::Value;
+use trellis_tests::peers::peer;
 
 use crate::stage::{Stage, code};
 
@@ -21,10 +22,7 @@ struct Peer {
 impl Peer {
     /// Starts a program of `.ci/setup` on a free port, with a file.
     fn start(program: &str, file: (&str, &str), args: impl Fn(&Path, u16) -> Vec<String>) -> Self {
-        let peers = std::env::var("TRELLIS_TEST_PEERS").map(PathBuf::from);
-        let peers = peers.unwrap_or_else(|_| PathBuf::from(std::env::var("HOME").unwrap()).join(".cache/trellis-tests"));
-        let program = peers.join(program);
-        assert!(program.exists(), "`{}` is not installed; `. .ci/setup` installs it", program.display());
+        let program = peer(program);
         let folder = tempfile::tempdir().unwrap();
         let file_path = folder.path().join(file.0);
         std::fs::write(&file_path, file.1).unwrap();
@@ -33,7 +31,7 @@ impl Peer {
         command.args(args(&file_path, port)).current_dir(folder.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         // The Node.js that was installed for the tests, where the system's is too old.
         let path = std::env::var("PATH").unwrap_or_default();
-        let child = command.env("PATH", format!("{}:{path}", peers.join("mcp").display())).spawn().unwrap();
+        let child = command.env("PATH", format!("{}:{path}", peer("mcp").display())).spawn().unwrap();
         let began = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             assert!(began.elapsed() < Duration::from_secs(60), "the server does not listen");

@@ -1,7 +1,7 @@
 //! Builtins: tools that need no server (world 9.24). One file each.
 //!
-//! A builtin is a function of its arguments, its configuration and files; it runs on a thread that may block. Those that run skills start processes
-//! besides. Its contract stands in [`trellis_core::builtin`], so that `check` proves its calls, and is held here to what `args:` makes of a call.
+//! A builtin is a function of its arguments, its configuration and files; it runs on a thread that may block. Builtins that run skills also start
+//! processes. Its contract is in [`trellis_core::builtin`], so that `check` proves its calls, and the result of `args:` is checked against it here.
 
 mod calculate;
 mod decide;
@@ -27,12 +27,12 @@ use super::{
     kind::{Carrier, Site},
 };
 
-/// Time that a builtin has where nobody says another (9.5).
+/// The default timeout of a builtin (9.5).
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Carries one builtin out, on a thread that may block.
 trait Tool: fmt::Debug + Send + Sync {
-    /// The result for these arguments. `stop` is told how to break the work off, where that is possible.
+    /// Returns the result for these arguments. `stop` receives a function that interrupts the work, where that is possible.
     fn call(&self, request: Request<'_>) -> Result<Value, ToolError>;
 
     /// Reasons why it could not work, found without changing anything.
@@ -47,7 +47,7 @@ struct Request<'r> {
     args: &'r Mapping,
     /// The key under which a write happens once.
     key: &'r IdempotencyKey,
-    /// Breaks off what runs.
+    /// Interrupts the running work.
     stop: &'r StopHandle,
 }
 
@@ -60,7 +60,7 @@ struct Builtin {
     carried_out: CarriedOut,
 }
 
-/// A way to carry a builtin out.
+/// The execution of a builtin.
 #[derive(Debug)]
 enum CarriedOut {
     /// On a thread that may block.
@@ -70,7 +70,7 @@ enum CarriedOut {
     BySkill(Box<skills::SkillRunner>),
 }
 
-/// Keys beside `builtin:`; each builtin has some of them, which the compiler holds bindings to.
+/// Keys beside `builtin:`; each builtin has some of them, which the compiler checks.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct BuiltinConfig {
@@ -97,7 +97,7 @@ struct BuiltinConfig {
     block: Vec<String>,
 }
 
-/// Reads `builtin:` and the keys beside it. A name that is none has the compiler's finding.
+/// Reads `builtin:` and the keys beside it. An unknown name has the compiler's finding.
 pub(super) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Carrier> {
     let config: BuiltinConfig = reader.read(|_, _| None);
     let known = BuiltinTool::find(config.builtin.as_deref()?)?;
@@ -110,7 +110,7 @@ pub(super) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Car
     Some(Carrier::new(Builtin { known, parameters, args, carried_out }))
 }
 
-/// Finds what carries out the builtin of a name; nothing where this build does not.
+/// Returns the execution of a builtin by its name; `None` if this build has none.
 fn carried_out(name: &str, config: BuiltinConfig, reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<CarriedOut> {
     #[cfg(all(feature = "processes", feature = "sqlite"))]
     if let Some(operation) = skills::SkillOperation::named(name) {
@@ -182,7 +182,7 @@ impl Builtin {
         job.bounded(result?)
     }
 
-    /// The arguments that the builtin gets, held to its contract.
+    /// Returns the arguments for the builtin, checked against its contract.
     fn arguments(&self, job: &Job<'_>) -> Result<Mapping, ToolError> {
         let args = match &self.args {
             Some(shape) => job.shaped(shape)?,
@@ -206,7 +206,7 @@ impl Builtin {
     }
 }
 
-/// A way to break off work on another thread; nothing until the work has named one.
+/// A function that interrupts work on another thread; `None` until the work has set one.
 #[derive(Clone, Default)]
 struct StopHandle(Arc<std::sync::Mutex<Option<BreakOff>>>);
 
@@ -214,7 +214,7 @@ struct StopHandle(Arc<std::sync::Mutex<Option<BreakOff>>>);
 type BreakOff = Box<dyn Fn() + Send>;
 
 impl StopHandle {
-    /// Names how to break off what begins now.
+    /// Sets the function that interrupts the work that begins now.
     #[cfg(feature = "sqlite")]
     fn set(&self, stop: impl Fn() + Send + 'static) {
         *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(Box::new(stop));
@@ -227,7 +227,7 @@ impl StopHandle {
     }
 }
 
-/// Breaks off what still runs when its call is over.
+/// Interrupts running work at the end of its call.
 struct StopOnDrop(StopHandle);
 
 impl Drop for StopOnDrop {
@@ -236,7 +236,7 @@ impl Drop for StopOnDrop {
     }
 }
 
-/// An error with a code that no retry mends.
+/// Returns an error with a code that no retry can resolve.
 fn final_error(code: &str, message: impl Into<String>) -> ToolError {
     ToolError::coded(code, message).finally()
 }
@@ -247,7 +247,7 @@ fn store_error(message: impl Into<String>) -> ToolError {
     ToolError::coded("store", message)
 }
 
-/// An argument that is a text; the contract says that it is there.
+/// Returns an argument that is a text; the contract requires it.
 #[cfg(feature = "sqlite")]
 fn text<'a>(args: &'a Mapping, name: &str) -> &'a str {
     args.get(name).and_then(Value::as_str).unwrap_or_default()

@@ -1,7 +1,7 @@
 //! `sql.query`: one statement of the author's over a SQLite file (world 9.26).
 //!
-//! Parameters are bound by name, never put into the text. A connection lives for one call; it reads only, unless the binding says `write: true`, and
-//! knows no other file, no pragma and no extension.
+//! Parameters are bound by name, never inserted into the text. A connection lives for one call; it reads only, unless the binding has `write: true`,
+//! and knows no other file, no pragma and no extension.
 
 use std::{
     fs,
@@ -47,7 +47,7 @@ impl SqlQuery {
         Some(Self { database: site.folder.join(database?), init, sql: sql?, may_write: write, one })
     }
 
-    /// Opens the database, and makes it where it is missing and `init` says how.
+    /// Opens the database, and creates a missing one by `init`.
     fn open(&self) -> Result<Connection, ToolError> {
         if !self.database.exists() {
             self.make()?;
@@ -60,7 +60,7 @@ impl SqlQuery {
         Ok(connection)
     }
 
-    /// Makes the database under another name first: nobody sees half of it.
+    /// Creates the database under another name first, so that no reader sees half of it.
     fn make(&self) -> Result<(), ToolError> {
         let shown = self.database.display();
         let Some(init) = &self.init else {
@@ -159,11 +159,11 @@ impl Tool for SqlQuery {
     }
 }
 
-/// Allows what stays within the file.
+/// Allows actions within the file.
 fn authorize(context: AuthContext<'_>) -> Authorization {
     match context.action {
         AuthAction::Attach { .. } | AuthAction::Detach { .. } => Authorization::Deny,
-        // What full-text search asks for itself.
+        // Full-text search itself needs this.
         AuthAction::Pragma { pragma_name: "data_version", .. } => Authorization::Allow,
         AuthAction::Pragma { .. } => Authorization::Deny,
         AuthAction::Function { function_name: "load_extension" } => Authorization::Deny,
@@ -181,7 +181,7 @@ impl ToSql for BoundParameter<'_> {
             Value::Null => ToSqlOutput::Borrowed(ValueRef::Null),
             Value::Bool(truth) => ToSqlOutput::from(*truth),
             Value::Int(number) => ToSqlOutput::from(*number),
-            // Beyond what a column holds as an integer.
+            // An integer beyond the range of a column.
             Value::UInt(number) => ToSqlOutput::from(number.to_string()),
             Value::Float(number) => ToSqlOutput::from(*number),
             Value::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),

@@ -15,13 +15,13 @@ use trellis_core::{Mapping, ToolError, Value, syntax::duration};
 use super::{BuiltinConfig, Request, Tool, final_error, number, store_error, text};
 use crate::binding::{Obstacle, kind::Site};
 
-/// The file where nobody names one, below the folder of the project file.
+/// The default file, below the folder of the project file.
 const STORE: &str = ".trellis/values.db";
 
-/// The space where nobody names one.
+/// The default space.
 const SPACE: &str = "default";
 
-/// Items that a list keeps where the call does not say.
+/// The default number of items that a list keeps.
 const KEEP: u64 = 100;
 
 /// Bytes of one value, as JSON.
@@ -58,14 +58,14 @@ pub(super) struct ValueTool {
     default: Option<Value>,
 }
 
-/// A value that is there.
+/// A value that exists.
 struct VersionedValue {
     value: Value,
     version: u64,
 }
 
 impl ValueTool {
-    /// The builtin of a name; nothing where it is none of these.
+    /// Returns the builtin of a name; `None` if it is none of these.
     pub(super) fn named(name: &str, config: BuiltinConfig, site: &Site<'_>) -> Option<Self> {
         let operation = match name {
             "values.get" => Operation::Get,
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(code(space.at(Operation::Get, "g", r#"{"key":"k"}"#, 0)), "not_found");
         let put = |key, args| space.at(Operation::Put, key, args, 1);
         assert_eq!(put("a", r#"{"key":"k","value":{"n":1},"expected":0}"#).unwrap(), r#"{"version":1}"#);
-        // The same call again, after a crash: the success that it was.
+        // The same call again, after a crash: the earlier success.
         assert_eq!(put("a", r#"{"key":"k","value":{"n":1},"expected":0}"#).unwrap(), r#"{"version":1}"#);
         let conflict = put("b", r#"{"key":"k","value":2,"expected":0}"#).unwrap_err();
         assert_eq!(conflict.data.unwrap().to_json(), r#"{"version":1}"#);

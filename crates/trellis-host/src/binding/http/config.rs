@@ -31,7 +31,7 @@ const IDEMPOTENCY: &str = "Idempotency-Key";
 /// Headers that the client makes itself.
 const OWN_HEADERS: [&str; 4] = ["host", "content-length", "transfer-encoding", "connection"];
 
-/// The ways to read the body of a success.
+/// The formats of the body of a success.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum ResponseFormat {
@@ -265,7 +265,7 @@ fn body(reader: &mut ConfigReader<'_>, config: &HttpConfig, shape: &Shape, metho
     }
 }
 
-/// Says why a header cannot have this name.
+/// Returns the reason why a header cannot have this name.
 fn header_mistake(name: &str) -> Option<String> {
     if OWN_HEADERS.iter().any(|own| name.eq_ignore_ascii_case(own)) {
         return Some(format!("`{name}` is made by the client"));

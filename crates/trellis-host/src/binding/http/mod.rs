@@ -4,7 +4,7 @@
 //! arguments ──request.rs, url.rs──▶ HttpRequest ──the host's client──▶ HttpResponse ──response.rs──▶ Answer
 //! ```
 //!
-//! **Invariant:** what is filled in changes neither scheme, host and port of a URL nor the number of its segments, and adds no header.
+//! **Invariant:** filled-in values change neither scheme, host and port of a URL nor the number of its segments, and add no header.
 
 pub(super) mod config;
 mod request;
@@ -101,7 +101,7 @@ impl Binding for Http {
         Box::pin(async move {
             let place = if self.base.is_some() { "http.base" } else { "http" };
             let origin = match &self.base {
-                // A mistake of the base is told by `obstacles`.
+                // `obstacles` reports a mistake of the base.
                 Some(base) => base_now(base).ok(),
                 None => self.url.origin(),
             };

@@ -74,7 +74,7 @@ impl ResponseHead<'_> {
         }
     }
 
-    /// An error with what the service answered: JSON, or the beginning of a text.
+    /// Adds the body of the response to an error: JSON, or the beginning of a text.
     fn with_body(&self, error: ToolError, body: &[u8]) -> ToolError {
         let json = || Value::from_json(std::str::from_utf8(body).ok()?).ok();
         let shown = match self.is_json().then(json).flatten() {

@@ -1,4 +1,4 @@
-//! URLs with holes (world 9.11): an author's text fixes scheme, host and port, and what is filled in stays within its segment.
+//! URLs with holes (world 9.11): an author's text fixes scheme, host and port, and each value stays within its segment.
 
 use std::{fmt, sync::Arc};
 
@@ -50,7 +50,7 @@ impl UrlTemplate {
         Some(format!("{scheme}://{}/", &rest[..end]))
     }
 
-    /// Finds what is wrong with it before anything is filled in.
+    /// Returns its mistake, if it has one before values are filled in.
     pub(super) fn mistake(&self) -> Option<UrlMistake> {
         let pieces = match self {
             Self::Fixed(text) => vec![TemplatePiece::Text(text)],
@@ -102,7 +102,7 @@ impl UrlTemplate {
     }
 }
 
-/// Puts a URL together. A filled segment is neither empty nor `.` nor `..`, in any spelling.
+/// Assembles a URL. A filled segment is neither empty nor `.` nor `..`, in any spelling.
 ///
 /// # Errors
 /// `url`.
@@ -210,14 +210,14 @@ pub(super) fn base_now(base: &TextOrVariable) -> Result<String, ToolError> {
     base.value().map_err(|env| ToolError::coded("url", format!("the variable `{env}` is not set")).finally())
 }
 
-/// Says why there is no beginning of URLs now.
+/// Returns the reason why the beginning of URLs is missing now.
 pub(super) fn base_obstacle(base: &TextOrVariable) -> Option<Obstacle> {
     let error = base_now(base).err()?;
     let TextOrVariable::Variable { env, .. } = base else { return None };
     Some(Obstacle::new("http.base.env", error.message).help(format!("set `{env}` to a URL, or give it a `default`")))
 }
 
-/// Says why a text cannot be the beginning of URLs.
+/// Returns the reason why a text cannot be the beginning of URLs.
 pub(super) fn no_base(text: &str) -> Option<String> {
     match HttpRequest::new("GET", text) {
         Err(error) => Some(error.message),

@@ -51,7 +51,7 @@ pub(super) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<(Se
     match ServerConfig::read(config, &server, &folder) {
         (Some((config, limits)), _) => Some((config, limits, tool.into())),
         (None, _) => {
-            // The mistakes themselves are told at their places.
+            // The mistakes themselves are reported at their places.
             reader.report("mcp", format!("the server `{server}` has a mistake"), Some("correct its definition in `servers`".to_owned()));
             None
         }

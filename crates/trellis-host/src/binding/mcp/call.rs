@@ -1,4 +1,4 @@
-//! One attempt of a call: sent, waited for, and cancelled where nobody waits any longer.
+//! One attempt of a call: sent, awaited, and cancelled when the caller stops waiting.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ pub(super) struct Flight {
     lines: ProgressLines,
 }
 
-/// A tool that takes the arguments: what its structured result is held to.
+/// Checks that the tool accepts the arguments; returns the schema of its structured result.
 ///
 /// # Errors
 /// The server has no such tool, or it does not take the arguments (code `mcp-rpc`, −32602).
@@ -70,7 +70,7 @@ impl Flight {
         Ok(Self { handle, progress, lines: ProgressLines::default() })
     }
 
-    /// Waits for the answer, and tells progress meanwhile. May be dropped.
+    /// Waits for the answer, and reports progress meanwhile. May be dropped.
     ///
     /// # Errors
     /// The server's, or that it went away.
@@ -102,8 +102,8 @@ impl Flight {
         self.lines.push(line.as_bytes(), Instant::now(), &|line| job.progress()(&mask.text(line)));
     }
 
-    /// Tells the server that nobody waits any longer for what ended as `error`. One that was stopped may have done its work all the same: a success
-    /// that comes within `grace` is what happened (world 9.15).
+    /// Tells the server that a call which ended as `error` is cancelled. A stopped one may have done its work all the same: a success within
+    /// `grace` is its result (world 9.15).
     pub(super) async fn cancel(mut self, lease: &Lease, error: ToolError) -> Result<ServerResult, ToolError> {
         if let Ok(Ok(answer)) = self.handle.rx.try_recv() {
             return Ok(answer);
@@ -134,7 +134,7 @@ impl Flight {
     }
 }
 
-/// Returns the facts that each attempt tells of itself (world 9.15).
+/// Returns the facts that each attempt sends about itself (world 9.15).
 fn about(job: &Job<'_>) -> RequestMetaObject {
     let mut meta = RequestMetaObject::new();
     meta.0.0.insert("trellis/call".into(), job.call.id.as_str().into());

@@ -1,4 +1,4 @@
-//! Servers as they are written: how to reach one, and how long it is kept.
+//! Servers as they are written: their addresses, and the time for which an idle one is kept open.
 
 use std::{collections::BTreeMap, path::Path, path::PathBuf, sync::Arc, time::Duration};
 
@@ -18,7 +18,7 @@ use super::super::{
 };
 use crate::http::unprotected;
 
-/// Time that a server without calls is kept.
+/// The time for which an idle server is kept open.
 const IDLE: Duration = Duration::from_secs(300);
 
 /// Time that a server has to end, or to answer a call that was stopped.
@@ -49,7 +49,7 @@ pub(super) struct ServerConfig {
     pub(super) grace: Duration,
 }
 
-/// The ways to reach a server.
+/// The kinds of connection to a server.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Reach {
     /// It is started here; with the variables of its environment.

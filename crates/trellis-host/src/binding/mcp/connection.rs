@@ -48,7 +48,7 @@ pub(super) struct Connection {
 /// The reason why there is no connection.
 pub(super) struct NotConnected {
     pub(super) error: ToolError,
-    /// True if a server was there, and went away.
+    /// True if a server was connected, and vanished.
     pub(super) died: bool,
 }
 
@@ -125,7 +125,7 @@ impl Connection {
         &self.tap
     }
 
-    /// The values of the server's secrets, which nobody may see.
+    /// Masks the values of the server's secrets.
     pub(super) fn mask(&self) -> &Mask {
         &self.mask
     }
@@ -140,7 +140,7 @@ impl Connection {
         self.tap.end().is_cancelled() || self.peer.is_transport_closed()
     }
 
-    /// Returns the error that the end of the connection is for a call; `is_alone` if no other was under way.
+    /// Returns the error of a call at the end of the connection; `is_alone` if no other was under way.
     pub(super) fn gone(&self, is_alone: bool) -> ToolError {
         let error = match self.words.too_long() {
             Some(limit) if is_alone => failure::too_long(&self.server, limit),
@@ -179,7 +179,7 @@ impl Connection {
     }
 }
 
-/// The client as a server sees it: one that can do nothing for it (world 9.16).
+/// The client as a server sees it: one without capabilities (world 9.16).
 struct NoCapabilities;
 
 impl Service<RoleClient> for NoCapabilities {
@@ -200,7 +200,7 @@ impl Service<RoleClient> for NoCapabilities {
     }
 }
 
-/// Greets a server in the way of its era.
+/// Greets a server by the protocol of its era.
 async fn handshake<T>(
     transport: Tapped<T>,
     config: &ServerConfig,
@@ -247,7 +247,7 @@ fn unwelcome(server: &str, error: ClientInitializeError, words: &LastWords) -> N
     }
 }
 
-/// A server of 2026 tells about changes of its list only to those who listen; the tap notes them.
+/// Listens to changes of the list of a server of 2026, which reports them only to listeners; the tap records them.
 async fn follow_changes(peer: Peer<RoleClient>) {
     let tells = peer.peer_info().and_then(|info| info.capabilities.tools.as_ref()?.list_changed).unwrap_or_default();
     if tells && let Ok(mut changes) = peer.listen(SubscriptionFilter::builder().tools_list_changed().build()).await {

@@ -44,7 +44,7 @@ pub(super) fn invalid(message: String) -> ToolError {
     rpc(ErrorData::invalid_params(message, None))
 }
 
-/// A failure of one request. The second part says if the connection is of no use afterwards.
+/// A failure of one request. The second part is true if the connection is of no use afterwards.
 pub(super) fn of_service(server: &str, error: ServiceError) -> (ToolError, bool) {
     match error {
         ServiceError::McpError(error) => (rpc(error), false),
@@ -86,14 +86,14 @@ fn of_http(server: &str, error: &StreamableHttpError<reqwest::Error>) -> (ToolEr
             ToolError::coded("malformed_json", format!("the server `{server}` answered with something that is no MCP: {error}")).finally()
         }
         StreamableHttpError::UnexpectedEndOfStream => ToolError::coded("cut", format!("the answer of the server `{server}` broke off")),
-        // The worker of the transport ended: its own error was told to whoever waited.
+        // The worker of the transport ended: its own error was reported to the waiting call.
         StreamableHttpError::TransportChannelClosed => return (lost(server, "closed the connection"), true),
         other => lost(server, &format!("was lost: {other}")),
     };
     (found, false)
 }
 
-/// An answer that is no MCP: its status stands at the front of what was kept of it.
+/// Returns the error of an answer that is no MCP: its status is at the front of the recorded text.
 fn unexpected(server: &str, said: &str) -> ToolError {
     let code = said.strip_prefix("HTTP ").and_then(|rest| rest.get(..3)).and_then(|code| code.parse::<u16>().ok());
     let said = said.lines().next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A library of tools from what a server lists, for an author to read, change and keep (world 9.16).
+//! A library of tools from the list of a server, for an author to read, change and keep (world 9.16).
 
 use std::{path::Path, sync::Arc};
 
@@ -7,8 +7,8 @@ use trellis_core::{Diagnostic, Document, ToolError, Value, schema::Schema};
 
 use super::{super::Host, binding::find_server, config::ServerConfig, connection::Connection, servers::Servers, tools::ServerTool};
 
-/// Writes a library of the tools that a server of the outermost graph of these files has now; its relative paths begin at `folder`, and `day` is the day
-/// that its comment names. A tool that says it only reads has no effect, any other is irreversible.
+/// Writes a library of the tools that a server of the outermost graph of these files has now; its relative paths begin at `folder`, and `day` is the
+/// day that its comment names. A tool that declares itself read-only has no effect, any other is irreversible.
 ///
 /// # Errors
 /// No such server is defined (code `unknown-tool`), or it cannot be asked.

@@ -7,7 +7,7 @@
 //!                 └─ Flight: sent, progress, answer or cancelled      └─ progress, late answers, the end
 //! ```
 //!
-//! **Invariant:** nothing that a server says is part of the program: its descriptions reach no prompt, and its tools are called by authors only.
+//! **Invariant:** no text of a server is part of the program: its descriptions reach no prompt, and its tools are called by authors only.
 
 mod binding;
 mod call;
@@ -41,7 +41,7 @@ use super::{
     limits::Turnstiles,
 };
 
-/// Time that a call may take where nobody says (world 9.5).
+/// The default timeout of a call (world 9.5).
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A tool of a server.
@@ -113,7 +113,7 @@ impl Binding for McpTool {
         })
     }
 
-    /// The tool's `inputSchema`; nothing where `args` makes what is handed on.
+    /// Returns the tool's `inputSchema`; `None` if `args` builds its arguments.
     fn takes(&self) -> Pending<'_, Option<Value>> {
         Box::pin(async move {
             let tools = if self.args.is_none() { self.tools().await.ok()? } else { return None };
@@ -127,7 +127,7 @@ impl McpTool {
         self.server.connection().await?.connection().tools().await
     }
 
-    /// Carries a call out. While it is under way, `lease` and `flight` hold what is needed to call it off.
+    /// Carries a call out. While it is under way, `lease` and `flight` hold the means to cancel it.
     async fn attempt(
         &self,
         job: &Job<'_>,

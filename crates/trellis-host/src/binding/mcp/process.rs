@@ -18,7 +18,7 @@ use super::super::output::OutputTail;
 #[cfg(unix)]
 use super::super::process_group::Group;
 
-/// Time to leave by itself once its standard input is closed.
+/// Time to exit once its standard input is closed.
 const GOODBYE: Duration = Duration::from_millis(500);
 
 /// Time that its last words are awaited.
@@ -33,7 +33,7 @@ pub(super) struct ServerProcess {
     words: LastWords,
 }
 
-/// The facts about a server's end: shared with those who must explain it.
+/// The facts about a server's end: shared by the errors that explain it.
 #[derive(Clone, Default)]
 pub(super) struct LastWords(Arc<Mutex<Ending>>);
 
@@ -45,7 +45,7 @@ struct Ending {
 }
 
 impl LastWords {
-    /// Describes its end, as the end of a sentence, with the end of what it wrote on standard error.
+    /// Describes its end, as the end of a sentence, with the end of its standard error.
     pub(super) fn told(&self) -> String {
         let ending = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let how = ending.how.as_deref().unwrap_or("closed the connection");
@@ -100,7 +100,7 @@ impl ServerProcess {
         Ok((process, stdin, stdout))
     }
 
-    /// Its standard output is over: waits a moment for its end, so that it can be told.
+    /// Waits a moment for its end after that of its standard output, so that the end can be reported.
     pub(super) async fn note_end(&mut self) {
         if let Ok(Ok(status)) = timeout(DRAIN, self.child.wait()).await {
             self.words.ended(how(status));

@@ -9,8 +9,8 @@ use super::{super::output, failure::rpc};
 /// The value of an answer to `tools/call`.
 ///
 /// # Errors
-/// The tool said that it failed (code `tool`); its structured content breaks its `outputSchema` (kind `schema`); the server wants something that this
-/// client cannot do (code `mcp-rpc`).
+/// The tool reported a failure (code `tool`); its structured content violates its `outputSchema` (kind `schema`); the server needs a capability that
+/// this client lacks (code `mcp-rpc`).
 pub(super) fn value(tool: &str, answer: ServerResult, output: Option<&Schema>) -> Result<Value, ToolError> {
     let CallToolResult { content, structured_content, is_error, .. } = match answer {
         ServerResult::CallToolResult(result) => result,
@@ -42,7 +42,7 @@ pub(super) fn value(tool: &str, answer: ServerResult, output: Option<&Schema>) -
     }
 }
 
-/// The same of an answer with a block of a kind that is not known here.
+/// Reads an answer with a block of an unknown kind.
 fn loose(tool: &str, answer: &Json, output: Option<&Schema>) -> Result<Value, ToolError> {
     let Some(content) = answer.get("content").and_then(Json::as_array) else {
         let message = format!("the answer of `{tool}` is no result of a tool: {}", start(&answer.to_string()));

@@ -1,4 +1,4 @@
-//! The servers of a host: one connection each, opened at the first call, kept over reloads, closed when nobody needs it.
+//! The servers of a host: one connection each, opened at the first call, reused over reloads, closed when idle.
 //!
 //! **Invariant:** however many calls begin at once, a server is started once.
 
@@ -38,7 +38,7 @@ pub(super) struct Server {
     /// Held while a connection is opened.
     opening: tokio::sync::Mutex<()>,
     state: Mutex<ServerState>,
-    /// It is not to be kept: another took its place, or the host ends.
+    /// The connection is to be closed: another replaced it, or the host ends.
     retired: Cancel,
     /// The host ends.
     closed: Cancel,
@@ -105,7 +105,7 @@ impl Server {
         why.into_iter().chain(unknown).collect()
     }
 
-    /// A connection for one call. Opening it goes on when the caller does not wait for it any longer, so that the next attempt finds it.
+    /// Returns a connection for one call. Opening it continues when the caller stops waiting, so that the next attempt finds it.
     ///
     /// # Errors
     /// There is none, and why.
@@ -154,7 +154,7 @@ impl Server {
         }
     }
 
-    /// Keeps a connection until it ends, or nobody uses it.
+    /// Holds a connection until it ends, or is idle.
     async fn keep(self: Arc<Self>, connection: Arc<Connection>) {
         loop {
             let rest = self.rest();
@@ -180,7 +180,7 @@ impl Server {
         let idle = if self.retired.is_cancelled() { Duration::ZERO } else { self.config.idle };
         match state.last {
             Some(last) if state.calls == 0 => idle.saturating_sub(last.elapsed()),
-            // It is looked at again; `idle: 0` may not keep a processor busy.
+            // It is checked again; `idle: 0` may not occupy a processor.
             _ => idle.max(RETIRED),
         }
     }
@@ -227,7 +227,7 @@ impl Server {
     }
 }
 
-/// Time between two looks at a server that is to be closed and has calls.
+/// Time between two checks of a server that is to be closed and has calls.
 const RETIRED: Duration = Duration::from_millis(100);
 
 impl Lease {

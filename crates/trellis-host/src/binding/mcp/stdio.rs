@@ -1,8 +1,8 @@
 //! The protocol over standard input and output: a message a line.
 //!
-//! What is no message on standard output is passed over, since servers print logs there. A line above the bound ends the connection.
+//! Text on standard output that is no message is skipped, since servers print logs there. A line above the bound ends the connection.
 //!
-//! **Invariant:** never more than [`MAX_LINE`] bytes of a line are kept.
+//! **Invariant:** never more than [`MAX_LINE`] bytes of a line are held.
 
 use std::{io, sync::Arc};
 
@@ -95,7 +95,7 @@ impl Transport<RoleClient> for Stdio {
     }
 }
 
-/// Reads one line; nothing where it is no message. An answer that cannot be read is an error of its request.
+/// Reads one line; `None` if it is no message. An answer that cannot be read is an error of its request.
 fn message(line: &[u8]) -> Option<ServerJsonRpcMessage> {
     #[derive(Deserialize)]
     struct Answer {

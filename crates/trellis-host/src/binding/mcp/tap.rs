@@ -1,6 +1,6 @@
 //! The messages between a server and the client of the protocol: progress goes to its call, changes of the tool list are noted, and so is the end.
 //!
-//! **Invariant:** progress of a call keeps its order, and however much of it comes, a bounded part of it is kept.
+//! **Invariant:** progress of a call keeps its order, and however much of it comes, a bounded part of it is held.
 
 use std::{
     collections::HashMap,
@@ -26,7 +26,7 @@ use super::super::Cancel;
 /// Lines of progress that wait for their call.
 const WAITING: usize = 256;
 
-/// A transport, and who listens on it.
+/// A transport, and its listener.
 pub(super) struct Tapped<T> {
     inner: T,
     tap: Arc<Tap>,
@@ -69,7 +69,7 @@ impl Tap {
         locked(&self.late).remove(id);
     }
 
-    /// Tells if the list of tools changed since the last time.
+    /// Returns whether the list of tools changed since the last time.
     pub(super) fn take_change(&self) -> bool {
         self.changed.swap(false, Ordering::AcqRel)
     }
@@ -79,13 +79,13 @@ impl Tap {
         &self.end
     }
 
-    /// Takes what is for somebody here; gives back the rest.
+    /// Takes a message that has a receiver here; returns any other.
     fn pass(&self, message: ServerJsonRpcMessage) -> Option<ServerJsonRpcMessage> {
         match &message {
             JsonRpcMessage::Notification(notification) => match &notification.notification {
                 ServerNotification::ProgressNotification(progress) => {
                     let sink = locked(&self.progress).get(&progress.params.progress_token).cloned();
-                    // Where it is full, the call has more than it can tell already.
+                    // If it is full, the call has more progress than it can report already.
                     sink.map(|sink| sink.try_send(line(&progress.params)));
                     return None;
                 }
@@ -138,7 +138,7 @@ impl<T: Transport<RoleClient> + 'static> Transport<RoleClient> for Tapped<T> {
     }
 }
 
-/// Notes who takes the progress of a request before it is sent.
+/// Registers the receiver of a request's progress before it is sent.
 fn listen(tap: &Tap, message: &ClientJsonRpcMessage) {
     if let JsonRpcMessage::Request(request) = message
         && let ClientRequest::CallToolRequest(call) = &request.request

@@ -1,4 +1,4 @@
-//! The tools that a server has, and what their schemas say.
+//! The tools of a server, and their schemas.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -15,7 +15,7 @@ const MAX_TOOLS: usize = 1000;
 /// Pages that they may come on.
 const MAX_PAGES: usize = 200;
 
-/// Bytes of a schema that values are held to.
+/// Bytes of a schema for checking values.
 const MAX_SCHEMA: usize = 64 << 10;
 
 /// The tools of a server.
@@ -65,7 +65,7 @@ impl ToolList {
         self.tools.get(name)
     }
 
-    /// Tells if the server certainly has no such tool.
+    /// Returns whether the server certainly has no such tool.
     pub(super) fn lacks(&self, name: &str) -> bool {
         !self.is_cut && !self.tools.contains_key(name)
     }
@@ -87,10 +87,10 @@ impl ServerTool {
     }
 }
 
-/// A schema that values are held to; nothing where it is too long, refers to others or is none.
+/// Returns a schema for checking values; `None` if it is too long, refers to others or is none.
 fn schema(source: &serde_json::Map<String, serde_json::Value>) -> Option<Schema> {
     let mut source = source.clone();
-    // Which draft it is written for is no matter: what tools declare is the same in all of them.
+    // The draft does not matter: the declarations of tools are the same in all of them.
     source.remove("$schema");
     if serde_json::to_vec(&source).is_ok_and(|json| json.len() > MAX_SCHEMA) {
         return None;

@@ -80,7 +80,7 @@ impl Model {
         Answer::from(Err(timed_out(job.tool(), timeout))).with_meta(meta(None, None, None, attempts))
     }
 
-    /// The question as the role and the binding put it.
+    /// Returns the question of the role and the binding.
     fn request<'j>(&'j self, job: &'j Job<'_>) -> Result<ChatRequest<'j>, ToolError> {
         let system = self.system.as_deref().map(prompt::text).transpose()?;
         let messages = messages::conversation(system.as_deref(), &self.arguments(job)?)?;

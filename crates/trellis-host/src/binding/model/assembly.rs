@@ -1,4 +1,4 @@
-//! The answer of an endpoint, whole or in pieces, put together (world 9.21).
+//! The answer of an endpoint, whole or in pieces, assembled (world 9.21).
 //!
 //! In: JSON of `chat/completions`, the one object of an answer or the chunks of a stream. Out: a [`Completion`].
 //!
@@ -125,7 +125,7 @@ impl AnswerAssembly {
         }
         let has_begun = !self.completion.content.is_empty() || !self.completion.calls.is_empty();
         match (self.is_done, has_begun) {
-            // It said the end of the stream, and left the reason out.
+            // It marked the end of the stream, and left the reason out.
             (true, true) => Ok(self.completion),
             (true, false) => Err(no_choice()),
             (false, _) => Err(ToolError::coded("cut", "the answer broke off before its end")),
@@ -142,7 +142,7 @@ impl AnswerAssembly {
         if let Some(model) = chunk.model.filter(|model| !model.is_empty()) {
             self.completion.model = Some(model);
         }
-        // One answer was asked for; whatever else comes is nobody's.
+        // One answer was requested; any other is ignored.
         let choice = chunk.choices.unwrap_or_default().into_iter().find(|choice| choice.index.unwrap_or(0) == 0);
         let Some(choice) = choice else { return Ok(()) };
         if let Some(message) = choice.message {
@@ -175,7 +175,7 @@ impl AnswerAssembly {
         message.tool_calls.unwrap_or_default().into_iter().for_each(|call| self.call(call));
     }
 
-    /// Takes a call, or a piece of one. Without an index, one with an id begins a call, and another one goes on with the last.
+    /// Takes a call, or a piece of one. Without an index, one with an id begins a call, and another one continues the last.
     fn call(&mut self, piece: WireCall) {
         let calls = &mut self.completion.calls;
         let id = piece.id.unwrap_or_default();
@@ -210,10 +210,10 @@ impl From<WireUsage> for Usage {
     }
 }
 
-/// The answer that stands in one object.
+/// Reads the answer in one object.
 ///
 /// # Errors
-/// Code `malformed_json`; the error that stands in its place.
+/// Code `malformed_json`; or the error that takes the place of the answer.
 pub(super) fn whole(body: &[u8]) -> Result<Completion, ToolError> {
     let chunk: Chunk =
         serde_json::from_slice(body).map_err(|error| ToolError::coded("malformed_json", format!("the answer cannot be read: {error}")))?;
@@ -250,7 +250,7 @@ pub(super) fn said(error: &serde_json::Value) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// The answer of a stream of events, and what was told of it.
+    /// Returns the answer of a stream of events, and the reported text.
     fn streamed(events: &[&str]) -> Result<(Completion, String), ToolError> {
         let (mut assembly, mut told) = (AnswerAssembly::default(), String::new());
         for event in events {
@@ -322,7 +322,7 @@ mod tests {
         assert_eq!(code(streamed(&[begun, r#"{"error":{"message":"overloaded"}}"#])), ("cut".into(), false));
         assert_eq!(code(streamed(&[r#"{"error":{"message":"slow down","code":429}}"#])), ("http-429".into(), false));
         assert_eq!(code(streamed(&[r#"{"error":{"message":"no","code":401}}"#])), ("http-401".into(), true));
-        // A stream whose reason came is whole without its last event, and one that said its end without the reason.
+        // A stream whose reason came is whole without its last event, and so is one that marked its end without the reason.
         assert_eq!(streamed(&[begun, STOP]).unwrap().1, "Hel");
         assert_eq!(streamed(&[begun, DONE]).unwrap().1, "Hel");
     }

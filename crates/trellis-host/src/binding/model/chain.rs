@@ -10,15 +10,15 @@ use super::{
     provider::{ChainLink, ReadyKind, ReadyLink},
 };
 
-/// The links of a chain that may be asked, in order, and what became of the others.
+/// The links of a chain that may be asked, in order, and the fate of the others.
 pub(super) struct Chain<'l> {
     pub(super) ready: Vec<ReadyLink<'l>>,
-    /// The providers that are not set up, with what would set them up.
+    /// The providers that are not set up, with the missing settings.
     pub(super) passed: Vec<(&'l str, String)>,
 }
 
 impl Model {
-    /// Looks up what the providers need. A scripted one stands in only where no other is set up.
+    /// Looks up the settings that the providers need. A scripted one is used only if no other is set up.
     pub(super) fn chain(&self) -> Chain<'_> {
         let (mut ready, mut passed) = (Vec::new(), Vec::new());
         for link in &self.chain {
@@ -69,7 +69,7 @@ impl Remaining {
         Self(timeout.and_then(|timeout| Instant::now().checked_add(timeout)))
     }
 
-    /// The time of the next provider: its own, else an equal share of what is left with those behind it.
+    /// Returns the time of the next provider: its own, else an equal share of the time that is left with those behind it.
     pub(super) fn share(self, link: &ChainLink, providers: usize) -> Option<Duration> {
         let left = self.0.map(|end| end.saturating_duration_since(Instant::now()));
         let share = left.map(|left| left / u32::try_from(providers.max(1)).unwrap_or(u32::MAX));

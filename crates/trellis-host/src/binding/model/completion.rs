@@ -1,4 +1,4 @@
-//! A model's answer, put together, becomes the result of the call (world 9.18).
+//! The result of a call from a model's assembled answer (world 9.18).
 
 use std::collections::BTreeSet;
 

@@ -5,17 +5,17 @@ use crate::{
     secrets::{Mask, MaskStream},
 };
 
-/// The text of one call, whoever writes it.
+/// The text of one call, from any provider.
 pub(super) struct Deltas<'j> {
     context: &'j CallContext,
     is_on: bool,
     stream: Option<MaskStream>,
-    /// True if something was told that another provider's text takes back.
+    /// True if some text was reported that another provider's text revokes.
     is_told: bool,
 }
 
 impl<'j> Deltas<'j> {
-    /// Tells nothing where nobody watches.
+    /// Creates the deltas of a call; they report nothing if there is no watcher.
     pub(super) fn new(context: &'j CallContext, is_on: bool) -> Self {
         Self { context, is_on: is_on && context.is_watched(), stream: None, is_told: false }
     }
@@ -28,14 +28,14 @@ impl<'j> Deltas<'j> {
         }
     }
 
-    /// Tells what comes next, but for what may be the beginning of a secret.
+    /// Reports the next text, except for the possible beginning of a secret.
     pub(super) fn push(&mut self, text: &str) {
         let Some(stream) = self.stream.as_mut().filter(|_| self.is_on) else { return };
         let text = stream.push(text);
         self.tell(text);
     }
 
-    /// Tells what was held back, where the text is whole.
+    /// Reports the retained text, if the text is whole.
     pub(super) fn end(&mut self) {
         let Some(stream) = self.stream.take().filter(|_| self.is_on) else { return };
         let text = stream.finish();

@@ -83,7 +83,7 @@ fn answered(entries: &Mapping) -> Result<Value, String> {
             let outcome = entries.get("error").or_else(|| entries.get("result")).cloned().unwrap_or_default();
             Ok(message("tool", outcome.to_json().into(), Some(id.clone())))
         }
-        _ => Err("has no `role`, and is not what a tool call came to: that has `id` and `name`".to_owned()),
+        _ => Err("has no `role`, and is not the result of a tool call: that has `id` and `name`".to_owned()),
     }
 }
 

@@ -6,7 +6,7 @@
 //!                                                        └ the next one after what passes
 //! ```
 //!
-//! A model only says which tools it would call; `each` makes the calls. Text is told while it is written, and never stored.
+//! A model only names the tools that it would call; `each` makes the calls. Text is reported while it is written, and never stored.
 //!
 //! **Invariant:** a text of a person, a prompt file or a model is never a template.
 
@@ -44,7 +44,7 @@ use super::{
 };
 use crate::{Secrets, http::HttpClient};
 
-/// Time that a call may take, where nobody says (9.5).
+/// The default timeout of a call (9.5).
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A binding to the role of a model.
@@ -69,7 +69,7 @@ struct Model {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Streaming {
-    /// As a stream where somebody watches a text.
+    /// As a stream if there is a watcher of the text.
     #[default]
     Auto,
     Always,

@@ -26,7 +26,7 @@ use crate::{
     http::{HttpRequest, unprotected},
 };
 
-/// Time that a process has to end by itself.
+/// Time that a process has to exit.
 #[cfg(feature = "processes")]
 const GRACE: std::time::Duration = std::time::Duration::from_secs(5);
 
@@ -154,7 +154,7 @@ impl<'m> Models<'m> {
         if reader.found.is_empty() { Ok(link) } else { Err(reader.found) }
     }
 
-    /// A provider of a project file whose folder in the program is `root`, and what is wrong with it; an error leaves no provider.
+    /// Returns a provider of a project file whose folder in the program is `root`, and findings about it; an error leaves no provider.
     fn provider(&self, config: &HostConfig, root: &str, name: &str) -> (Option<Provider>, Faults) {
         let place = format!("models.providers.{name}");
         let around = span_at(config, &place);
@@ -267,7 +267,7 @@ fn process(reader: &mut ConfigReader<'_>, _: ProviderKeys, _: &Path, name: &str,
     None
 }
 
-/// Reports keys that mean nothing beside the provider's kind.
+/// Reports keys that have no meaning beside the provider's kind.
 fn misplaced(reader: &mut ConfigReader<'_>) {
     const BESIDE: [(&str, &[&str]); 2] =
         [("openai", &["key", "headers", "ca", "schema", "limit_key", "extra"]), ("process", &["env", "cwd", "grace"])];

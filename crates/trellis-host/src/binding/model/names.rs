@@ -17,10 +17,10 @@ pub(super) struct WireNames {
 }
 
 impl WireNames {
-    /// Maps names in their order; of those that come to the same, the later ones are numbered.
+    /// Maps names in their order; of those with the same result, the later ones are numbered.
     pub(super) fn new<'n>(names: impl IntoIterator<Item = &'n Arc<str>>) -> Self {
         let names: Vec<_> = names.into_iter().collect();
-        // A name that is fit as it is keeps itself, whatever stands before it.
+        // A valid name stays unchanged, after any other names.
         let fit: BTreeSet<&str> = names.iter().map(|name| &***name).filter(|name| spelled(name) == *name).collect();
         let mut mapped = Self::default();
         for &name in &names {
@@ -43,7 +43,7 @@ impl WireNames {
         mapped
     }
 
-    /// The name that a model is told; also of a tool that is not offered now, but was called before.
+    /// Returns the name for a model; also of a tool that is not offered now, but was called before.
     pub(super) fn wire<'n>(&'n self, name: &'n str) -> Cow<'n, str> {
         self.wire.get(name).map_or_else(|| spelled(name), |wire| Cow::Borrowed(wire))
     }
@@ -54,7 +54,7 @@ impl WireNames {
     }
 }
 
-/// A name with `_` for every other character; what is too long is cut and ends in a hash of the whole.
+/// Returns a name with `_` for every other character; a long one is cut and ends in a hash of the whole.
 pub(super) fn spelled(name: &str) -> Cow<'_, str> {
     let is_fit = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-');
     if name.len() <= MAX_WIRE_NAME && !name.is_empty() && name.chars().all(is_fit) {

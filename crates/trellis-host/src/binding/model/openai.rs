@@ -21,7 +21,7 @@ use crate::{
 /// Bytes of the answer to a refused request that are read: its message is in there.
 const MAX_REFUSAL: u64 = 64 << 10;
 
-/// Bytes of a stream for each byte that a result may have: a chunk says little with many words.
+/// Bytes of a stream for each byte that a result may have: a chunk carries little in many bytes.
 const STREAM_FACTOR: u64 = 64;
 
 /// An endpoint, as it is written.
@@ -48,7 +48,7 @@ impl Endpoint {
     /// Looks up its variable and its secrets; also the mask of these.
     ///
     /// # Errors
-    /// What would set it up.
+    /// The setting that is missing.
     pub(super) fn ready(&self, secrets: &Secrets) -> Result<(ReadyEndpoint, Mask), String> {
         let base = self.base.value().map_err(|name| format!("set `{name}`"))?;
         let (headers, mut mask) = self.headers.fill(secrets).map_err(|error| error.message)?;
@@ -93,11 +93,11 @@ impl ReadyEndpoint {
         }
     }
 
-    /// Asks for the list of models, which needs the same key and tells nobody anything.
+    /// Requests the list of models, which needs the same key and discloses nothing.
     pub(super) async fn reach(&self, client: &HttpClient) -> Result<(), ToolError> {
         let response = client.send(self.request("GET", "models")?.header("accept", "application/json")?).await?;
         match response.status() {
-            // One without a list of models is there all the same.
+            // An endpoint without a list of models is reachable too.
             200..300 | 404 | 405 | 501 => Ok(()),
             _ => Err(refused(response).await),
         }
@@ -160,7 +160,7 @@ async fn streamed(response: HttpResponse, limit: u64, told: &mut (dyn FnMut(&str
     assembly.finish()
 }
 
-/// The error of a body, on its way through the stream of events.
+/// The error of a body, passed through the stream of events.
 #[derive(Debug)]
 struct BrokenBody(ToolError);
 
@@ -182,7 +182,7 @@ fn broken(origin: &str, error: sse_stream::Error) -> ToolError {
     }
 }
 
-/// The error of a status that is no success, with what the endpoint says about it.
+/// Returns the error of a status that is no success, with the endpoint's message about it.
 async fn refused(response: HttpResponse) -> ToolError {
     let (status, media_type) = (response.status(), response.media_type());
     let error = status_error(&response);

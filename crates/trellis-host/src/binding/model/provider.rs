@@ -1,4 +1,4 @@
-//! A provider of a chain: what it needs, and how it is asked.
+//! A provider of a chain: the settings that it needs, and its requests.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -34,7 +34,7 @@ pub(super) struct Provider {
     pub(super) timeout: Option<Duration>,
 }
 
-/// The kind of a provider: who answers.
+/// The kind of a provider.
 #[derive(Debug)]
 pub(super) enum ProviderKind {
     /// An endpoint that speaks `chat/completions`.
@@ -67,7 +67,7 @@ impl ChainLink {
     /// Looks up its variables and secrets.
     ///
     /// # Errors
-    /// What would set it up: `set `OPENAI_BASE_URL``.
+    /// The setting that is missing: `set `OPENAI_BASE_URL``.
     pub(super) fn ready(&self, secrets: &Secrets) -> Result<ReadyLink<'_>, String> {
         let (kind, mask) = match &self.provider.kind {
             ProviderKind::Endpoint(endpoint) => {

@@ -1,4 +1,4 @@
-//! One question to a model, whoever answers it.
+//! One question to a model, for any provider.
 
 use trellis_core::{Mapping, Value};
 
@@ -24,7 +24,7 @@ pub(super) struct ChatRequest<'j> {
     pub(super) tool: &'j str,
 }
 
-/// The ways to tell an endpoint that the answer is JSON.
+/// The parameters that request JSON from an endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum SchemaSupport {
@@ -139,7 +139,7 @@ fn on_the_wire(message: &Value, names: &WireNames) -> Value {
         entries.remove("tool_calls");
     } else {
         entries.insert("tool_calls".into(), calls.into());
-        // Endpoints take an empty text beside tool calls for an answer.
+        // Endpoints interpret an empty text beside tool calls as an answer.
         if entries.get("content").and_then(Value::as_str) == Some("") {
             entries.insert("content".into(), Value::Null);
         }

@@ -1,4 +1,4 @@
-//! A provider whose replies stand in a file: for newcomers, tests and work offline (world 9.23).
+//! A provider with replies from a file: for newcomers, tests and work offline (world 9.23).
 
 use std::{collections::BTreeMap, fs, io, path::Path};
 
@@ -24,7 +24,7 @@ const MAX_FILE: u64 = 1 << 20;
 /// Depth of a reply as it is written.
 const MAX_DEPTH: u32 = 64;
 
-/// A reply, and what it fits.
+/// A reply, and the condition under which it is used.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Scripted {
@@ -101,7 +101,7 @@ pub(super) fn answer(file: &Path, request: &ChatRequest<'_>, limits: RenderLimit
     Err(lost("no-reply", message))
 }
 
-/// Returns the reason why a file of replies could not be used; nothing where it could.
+/// Returns the reason why a file of replies cannot be used; `None` if it can.
 pub(super) fn problem(file: &Path) -> Option<String> {
     read(file).err().map(|error| error.message)
 }

@@ -1,4 +1,4 @@
-//! The subset of JSON Schema that endpoints hold a model to (world 9.20).
+//! The subset of JSON Schema that endpoints enforce on a model (world 9.20).
 
 use trellis_core::Value;
 
@@ -23,7 +23,7 @@ fn fits(schema: &Value) -> bool {
         return false;
     }
     words.iter().all(|(word, value)| match (&**word, value) {
-        // `false` closes an object; any other truth is no schema that says something.
+        // `false` closes an object; `true` does not restrict it.
         ("additionalProperties", Value::Bool(false)) => true,
         (word, value) if ONE.contains(&word) => fits(value),
         (word, Value::List(schemas)) if LISTS.contains(&word) => schemas.iter().all(fits),

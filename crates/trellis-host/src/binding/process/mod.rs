@@ -4,7 +4,7 @@
 //! a non-zero exit is an error result with the end of standard error (`stderr.rs`). A tool that must stop gets SIGTERM, and SIGKILL after its grace
 //! period.
 //!
-//! **Invariant:** when a run is over, or dropped, its whole process group is gone, and never more than the bound of its output was kept.
+//! **Invariant:** when a run is over, or dropped, its whole process group is gone, and never more than the bound of its output was held.
 
 pub(super) mod config;
 mod start;
@@ -35,8 +35,8 @@ use super::{
 };
 use crate::secrets::{Secrets, is_withheld};
 
-/// Arguments of so many bytes no longer fit one variable of the environment (on Linux): they go to standard input only, and
-/// `TRELLIS_ARGS_ON_STDIN=1` says so.
+/// The size from which arguments no longer fit one variable of the environment (on Linux): they go to standard input only, which
+/// `TRELLIS_ARGS_ON_STDIN=1` announces.
 pub const MAX_ENV_ARGS: usize = (128 << 10) - "TRELLIS_ARGS=\0".len();
 
 /// The time for which output is awaited after the tool itself ended: a process that it left behind may hold the pipe open for ever.
@@ -64,7 +64,7 @@ impl Binding for Process {
         Box::pin(async move { self.run_to_end(job).await.into() })
     }
 
-    /// Returns the obstacles to its start, as far as can be told without starting it.
+    /// Returns the obstacles to its start, as far as they show without starting it.
     fn obstacles(&self) -> Vec<Obstacle> {
         let obstacle = |why: String| match why.split_once("; ") {
             Some((why, remedy)) => Obstacle::new("process.0", why).help(remedy),
@@ -111,7 +111,7 @@ impl Process {
         let (limit, bound) = self.output.map_or((job.bounds.output, "limits.tool_output"), |limit| (limit, "output_limit"));
         let errors = ErrorStream::new(job.mask.clone(), job.bounds.errors);
         let mut running = RunningProcess::new(child, args.into_bytes(), (limit, bound), errors);
-        // However much it prints, its time is looked at first.
+        // Its time is checked before its output.
         let cause = tokio::select! {
             biased;
             timeout = after(job.timeout) => Cause::TimedOut(timeout),
@@ -131,7 +131,7 @@ impl Process {
                 running.end(self.grace, progress).await;
                 Err(timed_out(tool, timeout))
             }
-            // It may have done its work all the same; then that is what happened (language 7.6).
+            // It may have done its work all the same; then that is its result (language 7.6).
             Cause::Stopped => match running.end(self.grace, progress).await {
                 Some(status) if status.success() => running.result(tool, status),
                 _ => Err(stopped(tool)),
@@ -140,7 +140,7 @@ impl Process {
         }
     }
 
-    /// Its command, as far as no call is concerned: what it inherits, where it runs, and a process group of its own.
+    /// Returns its command without the call: its environment, its folder, and a process group of its own.
     pub(super) fn bare_command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.args).current_dir(&self.cwd).kill_on_drop(true);
@@ -160,7 +160,7 @@ impl Process {
         start::reason(self, error)
     }
 
-    /// Returns the reason why the system would refuse to start it, as far as that can be told without starting it.
+    /// Returns the reason why the system would refuse to start it, as far as it shows without starting it.
     #[cfg(feature = "mcp")]
     pub(super) fn foreseen(&self) -> Option<String> {
         start::foreseen(self)
@@ -250,7 +250,7 @@ impl RunningProcess {
         }
     }
 
-    /// Reads what is still in the pipes after the exit, for a short while.
+    /// Reads the rest of the pipes after the exit, for a short while.
     async fn drain(&mut self, progress: Progress<'_>) {
         let (stdout, stderr) = (&mut self.stdout, &mut self.stderr);
         let (printed, limit) = (&mut self.printed, self.limit);
@@ -275,7 +275,7 @@ impl RunningProcess {
         self.errors.finish(self.stderr.is_none(), progress);
     }
 
-    /// Ends the process and everything it started: kindly, then by force. Gives its status where it ended by itself.
+    /// Ends the process and everything it started: kindly, then by force. Returns its status if it exited.
     async fn end(&mut self, grace: Duration, progress: Progress<'_>) -> Option<ExitStatus> {
         #[cfg(unix)]
         self.group.terminate();
@@ -330,7 +330,7 @@ fn how(tool: &str, status: ExitStatus) -> String {
     }
 }
 
-/// Keeps a chunk; false where it goes over the limit, then one byte too many is kept so that the breach shows.
+/// Appends a chunk; false if it exceeds the limit: then one byte too many is appended so that the excess shows.
 fn keep(printed: &mut Vec<u8>, limit: usize, chunk: &[u8]) -> bool {
     let room = limit.saturating_add(1) - printed.len();
     printed.extend_from_slice(&chunk[..chunk.len().min(room)]);
@@ -346,7 +346,7 @@ async fn feed(stdin: &mut Option<ChildStdin>, args: &[u8], written: &mut usize) 
     }
 }
 
-/// Reads some bytes; at the end of the pipe drops it and says 0; where there is no pipe, waits for ever.
+/// Reads some bytes; at the end of the pipe drops it and returns 0; without a pipe, waits for ever.
 async fn read<P: AsyncRead + Unpin>(pipe: &mut Option<P>, chunk: &mut [u8]) -> usize {
     let Some(open) = pipe else { return std::future::pending().await };
     let length = open.read(chunk).await.unwrap_or(0);

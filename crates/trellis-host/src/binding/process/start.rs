@@ -22,7 +22,7 @@ pub(super) fn reason(process: &Process, error: &io::Error) -> String {
     folder(process).unwrap_or_else(|| program(process, error))
 }
 
-/// The reason for which the system would refuse, as far as can be told without starting anything.
+/// Returns the reason why the system would refuse to start a process, as far as it shows without starting anything.
 pub(super) fn foreseen(process: &Process) -> Option<String> {
     folder(process).or_else(|| {
         let is_path = process.program.components().count() > 1;

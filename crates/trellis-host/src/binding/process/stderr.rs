@@ -1,4 +1,4 @@
-//! Standard error of a process: masked first; then its lines are told, and its end is kept for the message of a failure.
+//! Standard error of a process: masked first; then its lines are reported, and its end is stored for the message of a failure.
 
 use tokio::time::Instant;
 
@@ -10,11 +10,11 @@ pub(super) struct ErrorStream {
     masker: Masker,
     taken: Taken,
     read: u64,
-    /// So many bytes are taken.
+    /// The number of bytes that are accepted.
     limit: u64,
 }
 
-/// The parts that are kept of it once it is masked.
+/// The masked text: its end, and its lines.
 #[derive(Default)]
 struct Taken {
     tail: OutputTail,
@@ -36,7 +36,7 @@ impl ErrorStream {
         Self { masker: Masker::new(mask), taken: Taken::default(), read: 0, limit }
     }
 
-    /// Takes the next bytes. What is beyond the bound is thrown away.
+    /// Takes the next bytes. Those beyond the bound are discarded.
     pub(super) fn push(&mut self, bytes: &[u8], progress: Progress<'_>) {
         let room = usize::try_from(self.limit.saturating_sub(self.read)).unwrap_or(usize::MAX);
         self.read += bytes.len() as u64;
@@ -55,7 +55,7 @@ impl ErrorStream {
         self.read > self.limit
     }
 
-    /// Hands on what was held back; `is_whole` where all of it was read.
+    /// Passes retained text on; `is_whole` if all of it was read.
     pub(super) fn finish(&mut self, is_whole: bool, progress: Progress<'_>) {
         let end = if is_whole && !self.is_over() { StreamEnd::Whole } else { StreamEnd::Cut };
         self.masker.finish(end, &mut self.taken.take(progress));

@@ -1,13 +1,10 @@
 //! A history as a transcript of the suite, so that a report of a defect is a test.
 //!
-//! What was handed in becomes lines of an author; what the program says to them is what the graph says now, so the transcript holds for the graph that
-//! stands beside it. Where that is not what was recorded, a remark says so.
+//! Inputs become lines of an author; the program's responses are those of the current graph, so the transcript is valid for the graph that it comes
+//! with. A remark marks each difference to the record.
 //!
 //! **Invariant:** a transcript has no typed secret in it.
 
-mod lines;
-pub mod print;
-mod script;
 mod sheet;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -16,9 +13,9 @@ use trellis_core::{
     Engine, Input, State,
     engine::{Answers, Step},
     state::Status,
+    transcript::{TranscriptWriter, input, print},
 };
 
-pub use self::script::TranscriptWriter;
 use super::{History, HistoryError, walk::is_secret};
 use crate::journal::{Entry, Record};
 
@@ -36,7 +33,7 @@ pub struct Transcript {
 /// The transcript of a history up to a record, or to its end.
 ///
 /// # Errors
-/// Nothing that is kept tells where the session was, or there is no such record.
+/// No stored record has the state of the session, or there is no such record.
 pub fn transcript(engine: &Engine, history: &History, until: Option<u64>) -> Result<Transcript, HistoryError> {
     let last = history.head.next.saturating_sub(1);
     let until = until.unwrap_or(last);
@@ -45,14 +42,14 @@ pub fn transcript(engine: &Engine, history: &History, until: Option<u64>) -> Res
     let upto = history.records.partition_point(|record| record.seq <= until);
     let first = beginning(history, upto);
     let Some(record) = history.records[..upto].get(first) else {
-        // Nothing but a snapshot tells where it is.
+        // Only a snapshot has its state.
         return Ok(Author::stored(engine, end, until).finish());
     };
     let mut author = match &record.entry {
         Entry::Start { origin: None, .. } => Author::started(engine, record),
         _ => Author::stored(engine, history.at(record.seq)?, record.seq),
     };
-    // What a child comes to is the result of its call.
+    // The outcome of a child is the result of its call.
     let own: Vec<Record> = history.records[first..upto].iter().filter(|record| record.child.is_none()).cloned().collect();
     for (at, record) in own.iter().enumerate().skip(1) {
         author.take(record, &own[at + 1..]);
@@ -60,7 +57,7 @@ pub fn transcript(engine: &Engine, history: &History, until: Option<u64>) -> Res
     Ok(author.finish())
 }
 
-/// The last record that no author can hand in: keys from outside, a move, another program that put it elsewhere, what follows a gap.
+/// Returns the last record that no author can hand in: keys from outside, a move, another program that moved it, the first after a gap.
 fn beginning(history: &History, upto: usize) -> usize {
     let records = &history.records[..upto];
     let is_beginning = |at: usize| {
@@ -90,7 +87,7 @@ struct Author<'e> {
     engine: &'e Engine,
     script: TranscriptWriter,
     state: Option<State>,
-    /// What predicates answer from here on.
+    /// The answers of predicates from here on.
     answers: BTreeMap<Arc<str>, bool>,
     since: u64,
     otherwise: Vec<u64>,
@@ -109,7 +106,7 @@ impl<'e> Author<'e> {
             author.script.line(&format!("$ session {session}"));
         }
         if !start.context.is_empty() {
-            author.script.line(&format!("$ context {}", lines::json(&start.context)));
+            author.script.line(&format!("$ context {}", input::json(&start.context)));
         }
         for (what, value) in [("locale", start.locale.as_deref()), ("at", start.at.as_ref().map(|node| node.as_str()))] {
             if let Some(value) = value {
@@ -127,12 +124,12 @@ impl<'e> Author<'e> {
     /// Begins with a whole state.
     fn stored(engine: &'e Engine, state: State, since: u64) -> Self {
         let mut author = Self::new(engine, since);
-        author.script.line(&format!("$ state {}", lines::json(&state)));
+        author.script.line(&format!("$ state {}", input::json(&state)));
         author.accept(Step::new(state));
         author
     }
 
-    /// Takes a record, with those behind it: what passes through is passed on by itself.
+    /// Takes a record, with those behind it: nodes that pass through need no line.
     fn take(&mut self, record: &Record, behind: &[Record]) {
         let Some(mut state) = self.state.clone() else { return };
         if matches!(record.entry, Entry::Leave { .. }) {
@@ -141,7 +138,7 @@ impl<'e> Author<'e> {
             return;
         }
         let Some(moment) = record.moment() else { return };
-        // A sleep that is over, and an empty input, are handed in; what passes through was passed on already.
+        // An elapsed sleep, and an empty input, are handed in; nodes that pass through were passed already.
         let is_waiting = state.status == Status::WaitingForInput && state.step <= step_before(record);
         let is_passed = moment.input == Input::Pass && !is_waiting;
         if !is_passed {
@@ -151,13 +148,13 @@ impl<'e> Author<'e> {
             }
             self.answer(&answers);
             let is_secret = is_secret(self.engine, &state.current_node_id);
-            self.script.line(&lines::input(&moment.input, &self.script.calls, self.script.pending.as_ref(), is_secret));
+            self.script.line(&input::input(&moment.input, &self.script.calls, self.script.pending.as_ref(), is_secret));
             self.hand_in(&state, moment.input);
         }
         self.compare(record, behind);
     }
 
-    /// Says from when on it is not as it was recorded, once.
+    /// Marks the first record from which on the transcript differs, once.
     fn compare(&mut self, record: &Record, behind: &[Record]) {
         let is_last = !matches!(behind.first().map(|record| &record.entry), Some(Entry::Input { input: Input::Pass }));
         let is_there = self.state.as_ref().is_some_and(|state| state.current_node_id == record.to);
@@ -188,7 +185,7 @@ impl<'e> Author<'e> {
         }
     }
 
-    /// Writes what a step came to, and passes on.
+    /// Writes the result of a step, and passes on.
     fn accept(&mut self, step: Step) {
         let limit = self.engine.inspect().limits().pass_through.min(1000);
         let mut step = Some(step);

@@ -1,4 +1,4 @@
-//! A transcript with the graph that it holds for: a sheet of the suite, which runs as it stands.
+//! A transcript with the graph that it is valid for: a sheet of the suite, which runs unchanged.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -7,7 +7,7 @@ use trellis_core::{Diagnostic, Document, span::LineIndex};
 use super::Transcript;
 
 impl Transcript {
-    /// The sheet: the files of the graph, what the compiler finds in them, and the transcript.
+    /// Returns the sheet: the files of the graph, the findings of the compiler, and the transcript.
     pub fn sheet(&self, title: &str, documents: &[Arc<Document>], found: &[Diagnostic]) -> String {
         let mut out = format!("# {}\n", title.replace(['\n', '\r', '`'], " "));
         for document in documents {

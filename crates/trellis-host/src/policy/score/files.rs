@@ -11,7 +11,7 @@ use std::{
 use globset::{GlobBuilder, GlobMatcher};
 use trellis_core::Value;
 
-/// Entries that are looked at.
+/// The largest number of entries that are examined.
 const MAX_ENTRIES: usize = 10_000;
 
 /// Bytes of one file.
@@ -40,7 +40,7 @@ pub(super) struct ScoreFile {
 }
 
 impl FileGlob {
-    /// Files of a glob; `*` stands for no slash.
+    /// Matches files of a glob; `*` matches no slash.
     ///
     /// # Errors
     /// It is no glob, with why.

@@ -1,6 +1,6 @@
 //! JSON Lines: one object a line, out and in (`docs/reference/json-lines.md`).
 //!
-//! Lines that arrive while the program is busy are kept in order, but signals act at once.
+//! Lines that arrive while the program is busy are queued in order, but signals act at once.
 //!
 //! **Invariant:** no line is lost; a bad one is answered in its turn.
 
@@ -31,7 +31,7 @@ use crate::{
 pub struct JsonLines<R, W> {
     lines: LineReader<R>,
     writer: W,
-    /// What came while the program was busy.
+    /// The commands that came while the program was busy.
     early: VecDeque<(Command, u64)>,
     early_bytes: u64,
     limit: u64,
@@ -50,7 +50,7 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> JsonLines<R, W> {
         Self { lines: LineReader::new(reader), writer, early: VecDeque::new(), early_bytes: 0, limit, parts: VecDeque::new(), child: None }
     }
 
-    /// Whether a part was not printed yet, as a call or as a question for its approval: each comes once.
+    /// Returns whether a part was not printed yet, as a call or as a question for its approval: each is printed once.
     fn is_new(&mut self, id: &CallId, as_call: bool) -> bool {
         if self.parts.len() >= PARTS {
             self.parts.pop_front();
@@ -63,7 +63,7 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> JsonLines<R, W> {
         is_new
     }
 
-    /// Whether a call may wait beside others, which are asked about again and again.
+    /// Returns whether a call may wait beside others, which are asked about repeatedly.
     fn is_shown_once(&self, call: &PendingCall) -> bool {
         call.part.is_some() || self.child.is_some()
     }
@@ -91,7 +91,7 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> JsonLines<R, W> {
     }
 }
 
-/// So many lines or bytes are kept; then reading waits until the program is ready.
+/// The bounds of queued lines and bytes; beyond them, reading waits until the program is ready.
 const EARLY_LINES: usize = 10_000;
 const EARLY_BYTES: u64 = 8 << 20;
 
@@ -104,7 +104,7 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for JsonLines<R, W>
             Note::Result(_, result) => SessionEvent::ToolResult(CallResult::from(result)),
             Note::Progress(call, text) => SessionEvent::Progress(Progress::new(call.id.clone(), text)),
             Note::Delta(call, delta) => SessionEvent::Delta(Delta::new(call.id.clone(), delta)),
-            // What is slept has its length in the graph; the other end has nothing to do.
+            // A sleep has its length in the graph; the other end has nothing to do.
             Note::Awaiting(others) => {
                 for waiting in others {
                     self.child.clone_from(&waiting.child);
@@ -135,7 +135,7 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for JsonLines<R, W>
     async fn ask(&mut self, awaited: Awaited<'_>, asking: Asking) -> io::Result<()> {
         let seq = asking.seq;
         let stop = match awaited {
-            // After an error the request still stands.
+            // After an error the request is still valid.
             _ if asking.again => return Ok(()),
             Awaited::Input(request) => Stop::RequestInput(InputQuestion::new(request, seq)),
             Awaited::Approval(call) if self.is_shown_once(call) && !self.is_new(&call.id, false) => return Ok(()),

@@ -1,7 +1,7 @@
-//! Forms in which a secret comes back from the world: as it is, as it stands in JSON, percent-encoded, in Base64.
+//! Forms in which a secret comes back from the world: verbatim, as JSON writes it, percent-encoded, in Base64.
 //!
-//! Of Base64 a form is what depends on the secret alone: what stands before it shifts it by nought to two bytes, and the letters that it shares with its
-//! neighbours hold at most four of its bits.
+//! A form in Base64 is the part that depends on the secret alone: the text before it shifts it by nought to two bytes, and the letters that it shares
+//! with its neighbours hold at most four of its bits.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 
 type Form = Zeroizing<Vec<u8>>;
 
-/// Characters that encoders leave as they are, beside letters, digits and `-._~`: those of RFC 3986, of `encodeURIComponent`, of paths, of `encodeURI`.
+/// Characters that encoders leave unchanged, beside letters, digits and `-._~`: those of RFC 3986, of `encodeURIComponent`, of paths, of `encodeURI`.
 const LEFT_PLAIN: [&str; 4] = ["", "!'()*", "!'()*:@&=+$,;", "!'()*:@&=+$,;/?#"];
 
 /// Every form of a secret, some of them more than once.
@@ -33,7 +33,7 @@ pub(super) fn of_secret(secret: &str) -> Vec<Form> {
     forms
 }
 
-/// A text as it is, and as it stands in JSON.
+/// Returns a text verbatim, and as JSON writes it.
 pub(super) fn of_text(text: &str) -> Vec<Form> {
     vec![into_form(text.to_owned()), into_form(escaped(text))]
 }
@@ -42,19 +42,19 @@ fn into_form(text: String) -> Form {
     Zeroizing::new(text.into_bytes())
 }
 
-/// A text as it stands in JSON.
+/// Returns a text as JSON writes it.
 fn escaped(text: &str) -> String {
     let json = Zeroizing::new(Value::text(text).to_json());
     json[1..json.len() - 1].to_owned()
 }
 
-/// The same, from an encoder that writes `<`, `>` and `&` as numbers.
+/// Returns the text by an encoder that writes `<`, `>` and `&` as numbers.
 fn html_safe(text: &str) -> String {
     let is_number = |char: char| "<>&\u{2028}\u{2029}".contains(char);
     numbered(&escaped(text), is_number)
 }
 
-/// The same, from one that writes ASCII only, and these characters as numbers.
+/// Returns the text by an encoder that writes ASCII only, and these characters as numbers.
 fn ascii(text: &str, more: &str) -> String {
     numbered(&escaped(text), |char| !char.is_ascii() || char == '\u{7f}' || more.contains(char))
 }
@@ -73,7 +73,7 @@ fn numbered(json: &str, is_number: impl Fn(char) -> bool) -> String {
     out
 }
 
-/// The same, from one that writes `\/` for `/`.
+/// Returns the text by an encoder that writes `\/` for `/`.
 fn with_slashes(json: &str) -> Form {
     into_form(json.replace('/', "\\/"))
 }

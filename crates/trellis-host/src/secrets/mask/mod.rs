@@ -20,7 +20,7 @@ const MASK: &str = "***";
 /// In bytes. Shorter secrets are not masked: they would be found everywhere.
 pub(crate) const SHORTEST: usize = 4;
 
-/// Texts that nobody may see.
+/// The texts to be masked.
 ///
 /// ```
 /// use trellis_core::Value;
@@ -42,13 +42,13 @@ struct MaskedTexts {
 }
 
 impl Mask {
-    /// Masks these secrets: as they are, in Base64, percent-encoded and as they stand in JSON; but for those of fewer than four bytes.
+    /// Masks these secrets: verbatim, in Base64, percent-encoded and as JSON writes them; but for those of fewer than four bytes.
     pub fn of_secrets<'s>(secrets: impl IntoIterator<Item = &'s str>) -> Self {
         let long = secrets.into_iter().filter(|secret| secret.len() >= SHORTEST);
         Self::of_forms(long.flat_map(forms::of_secret).collect())
     }
 
-    /// The same, and these texts as they are and as they stand in JSON, but for those of fewer than four bytes.
+    /// Adds these texts verbatim and as JSON writes them, but for those of fewer than four bytes.
     #[must_use]
     pub fn and_texts(self, texts: impl IntoIterator<Item = String>) -> Self {
         let long = texts.into_iter().filter(|text| text.len() >= SHORTEST);
@@ -60,7 +60,7 @@ impl Mask {
         Self::of_forms(all)
     }
 
-    /// Masks what either masks.
+    /// Masks the texts of both.
     #[must_use]
     pub fn and(self, other: &Self) -> Self {
         if other.is_empty() {

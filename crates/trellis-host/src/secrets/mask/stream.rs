@@ -1,9 +1,9 @@
-//! Secrets in streams: masked before a stream is cut, kept or shown.
+//! Secrets in streams: masked before a stream is cut, stored or shown.
 //!
-//! A stream comes in pieces, and a secret may begin in one and end in another. [`Masker`] holds back what may be the beginning of a secret until
-//! enough of the stream has come to tell. So nothing that takes its output, whether it cuts lines or keeps an end, ever has a part of a secret.
+//! A stream comes in pieces, and a secret may begin in one and end in another. [`Masker`] retains the possible beginning of a secret until
+//! enough of the stream has come to decide. So no consumer of its output, whether it cuts lines or keeps an end, ever has a part of a secret.
 //!
-//! **Invariant:** what is held back is shorter than the longest form of a secret; everything else is handed on at once.
+//! **Invariant:** the retained text is shorter than the longest form of a secret; everything else is passed on at once.
 
 use std::fmt;
 
@@ -20,18 +20,18 @@ pub(crate) struct Masker {
     covered: usize,
 }
 
-/// The way in which a stream came to its end.
+/// The end of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StreamEnd {
     /// All of it came.
     Whole,
-    /// There was more, which nobody read. Where it ends inside of a secret, the beginning of that is masked.
+    /// There was more, which was not read. If it ends inside of a secret, the beginning of that is masked.
     Cut,
 }
 
 /// The relation of the beginning of a text to a secret.
 enum Match {
-    /// With one of so many bytes.
+    /// A match of this many bytes.
     Whole(usize),
     /// It is the beginning of one.
     Begun,
@@ -43,7 +43,7 @@ impl Masker {
         Self { mask, held: Zeroizing::default(), covered: 0 }
     }
 
-    /// Takes the next piece of the stream and hands on what cannot be part of a secret that is not over yet.
+    /// Takes the next piece of the stream and passes on the part that cannot belong to an unfinished secret.
     pub(crate) fn push(&mut self, piece: &[u8], take: &mut dyn FnMut(&[u8])) {
         if self.mask.is_empty() {
             return take(piece);
@@ -54,14 +54,14 @@ impl Masker {
         self.covered = self.covered.saturating_sub(settled);
     }
 
-    /// Hands on what was held back.
+    /// Passes the retained text on.
     pub(crate) fn finish(&mut self, end: StreamEnd, take: &mut dyn FnMut(&[u8])) {
         self.settle(Some(end), take);
         self.held.clear();
         self.covered = 0;
     }
 
-    /// Hands on what no later byte can change, all of it at the end; its length.
+    /// Passes on the part that no later byte can change, all of it at the end; returns its length.
     fn settle(&mut self, end: Option<StreamEnd>, take: &mut dyn FnMut(&[u8])) -> usize {
         let (mut at, mut plain) = (0, self.covered);
         while at < self.held.len() {
@@ -127,19 +127,19 @@ impl MaskStream {
         Self(Masker::new(mask))
     }
 
-    /// Takes the next piece. Gives back what cannot be part of a secret; the rest comes later.
+    /// Takes the next piece. Returns the part that cannot belong to a secret; the rest comes later.
     pub fn push(&mut self, piece: &str) -> String {
         let mut out = Vec::with_capacity(piece.len());
         self.0.push(piece.as_bytes(), &mut |part| out.extend_from_slice(part));
         into_text(out)
     }
 
-    /// Gives back what was held back, when the text is over. Where it was cut inside of a secret, use [`MaskStream::cut`].
+    /// Returns the retained text at the end of the text. If it was cut inside of a secret, use [`MaskStream::cut`].
     pub fn finish(mut self) -> String {
         self.end(StreamEnd::Whole)
     }
 
-    /// Gives back what was held back, when the text broke off: what may be the beginning of a secret is masked.
+    /// Returns the retained text when the text broke off: the possible beginning of a secret is masked.
     pub fn cut(mut self) -> String {
         self.end(StreamEnd::Cut)
     }

@@ -25,8 +25,8 @@ enum Level<'v> {
 type Masked = (Value, bool);
 
 impl Mask {
-    /// A value without secrets: in each text and key stands `***` in their place, and a number that is a secret is that text. What holds none is shared
-    /// with the value that was given. Keys that come to the same are numbered.
+    /// Returns a value without secrets: each text and key has `***` in their place, and a number that is a secret becomes that text. Parts without
+    /// secrets are shared with the given value. Keys that become equal are numbered.
     pub fn value(&self, value: Value) -> Value {
         if self.is_empty() {
             return value;
@@ -50,7 +50,7 @@ impl Mask {
         }
     }
 
-    /// A value that holds no others, masked; any other is put on the levels.
+    /// Returns a value without parts, masked; pushes any other to the levels.
     fn begin<'v>(&self, value: &'v Value, levels: &mut Vec<Level<'v>>) -> Option<Masked> {
         match value {
             Value::List(items) => {

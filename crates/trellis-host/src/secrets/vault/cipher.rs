@@ -13,7 +13,7 @@ pub(super) const KEY: usize = 32;
 
 type GcmNonce = Nonce<<Aes256Gcm as aes_gcm::aead::AeadCore>::NonceSize>;
 
-/// A fresh nonce, and the value under it; nothing where the system has no random bytes.
+/// Returns a fresh nonce, and the value sealed with it; `None` if the system has no random bytes.
 pub(super) fn seal(key: &[u8; KEY], name: &str, value: &str) -> Option<(Vec<u8>, Vec<u8>)> {
     let nonce = GcmNonce::try_generate().ok()?;
     let data = Aes256Gcm::new(key.into()).encrypt(&nonce, Payload { msg: value.as_bytes(), aad: name.as_bytes() }).ok()?;
@@ -27,7 +27,7 @@ pub(super) fn open(key: &[u8; KEY], name: &str, nonce: &[u8], data: &[u8]) -> Op
     std::str::from_utf8(&value).ok().map(|text| SecretText::new(text.to_owned()))
 }
 
-/// A fresh master key; nothing where the system has no random bytes.
+/// Returns a fresh master key; `None` if the system has no random bytes.
 pub(super) fn fresh_key() -> Option<Zeroizing<[u8; KEY]>> {
     <[u8; KEY]>::try_generate().ok().map(Zeroizing::new)
 }

@@ -4,7 +4,7 @@ use std::{io, path::PathBuf, sync::Arc};
 
 use super::{super::SecretError, MAX_VALUE};
 
-/// A vault that cannot be read or written; the message names the file, and how to mend it.
+/// A vault that cannot be read or written; the message names the file, and the remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VaultError {

@@ -43,7 +43,7 @@ impl Default for Contents {
     }
 }
 
-/// Reads a vault; nothing where there is none.
+/// Reads a vault; `None` if there is none.
 pub(super) fn read(path: &Path) -> Result<Option<Contents>, VaultError> {
     let Some(file) = open(path)? else { return Ok(None) };
     let mut text = Vec::new();
@@ -76,7 +76,7 @@ fn version(text: &[u8]) -> Option<u64> {
     serde_json::from_slice::<Versioned>(text).ok().map(|versioned| versioned.version).filter(|version| *version > VERSION)
 }
 
-/// Opens a file that its owner alone may read and write; nothing where there is none.
+/// Opens a file that its owner alone may read and write; `None` if there is none.
 pub(super) fn open(path: &Path) -> Result<Option<File>, VaultError> {
     // Before it is opened: a pipe would wait for a writer.
     let about = match fs::metadata(path) {

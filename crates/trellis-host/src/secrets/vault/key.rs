@@ -38,7 +38,7 @@ impl MasterKey {
         Ok(Self::Given(Zeroizing::new(key)))
     }
 
-    /// Returns whether something stands where the key should be.
+    /// Returns whether the path of the key exists.
     pub(super) fn exists(&self) -> bool {
         match self {
             Self::File(path) => path.symlink_metadata().is_ok(),
@@ -69,8 +69,8 @@ impl MasterKey {
         <[u8; KEY]>::try_from(bytes.as_slice()).map(Zeroizing::new).map_err(wrong)
     }
 
-    /// Makes a key where there is none. It is there as a whole or not at all: who reads meanwhile sees no part of it. Only the holder of the vault's
-    /// lock may call this.
+    /// Creates a key if there is none. It appears as a whole or not at all: no reader sees a part of it. Only the holder of the vault's lock may
+    /// call this.
     pub(super) fn generate(&self) -> Result<KeyBytes, VaultError> {
         let Self::File(path) = self else { return self.read() };
         let key = fresh_key().ok_or(VaultError::NoRandom)?;

@@ -5,7 +5,7 @@
 //! .trellis/vault.key    32 bytes                                                    mode 0600, or Base64 in TRELLIS_VAULT_KEY
 //! ```
 //!
-//! **Invariant:** nothing is made anew over what is there; readers see the file before a change or behind it; of two writers none loses what it wrote.
+//! **Invariant:** no existing file is replaced by a new one; readers see the file before a change or after it; of two writers none loses its changes.
 
 mod cipher;
 mod error;
@@ -20,13 +20,16 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
 pub use self::error::VaultError;
 use self::{
     file::{Contents, SealedSecret},
     key::MasterKey,
     write::WriteLock,
 };
-use super::{SecretError, SecretText, Secrets, is_name};
+use super::{SecretError, SecretName, SecretText, Secrets, is_name};
 
 /// Bytes of a value at most.
 pub const MAX_VALUE: usize = 64 << 10;
@@ -60,11 +63,11 @@ pub struct VaultEntry {
 }
 
 impl Vault {
-    /// The vault in this file, which need not be there yet. Its key is that of `TRELLIS_VAULT_KEY`, else in a file of the same name that ends in
-    /// `.key`: `vault.key` beside `vault.json`.
+    /// Opens the vault in this file, which need not exist yet. Its key is that of `TRELLIS_VAULT_KEY`, else in a file of the same name that ends
+    /// in `.key`: `vault.key` beside `vault.json`.
     ///
     /// # Errors
-    /// File or key can be read by others, have the wrong length or form, or cannot be read; or the file is there and its key is not.
+    /// File or key can be read by others, have the wrong length or form, or cannot be read; or the file exists and its key does not.
     pub fn open(file: &Path) -> Result<Self, VaultError> {
         match env::var_os("TRELLIS_VAULT_KEY").filter(|key| !key.is_empty()) {
             Some(key) => Self::open_with_key(file, &SecretText::new(key.into_string().unwrap_or_default())),
@@ -72,12 +75,20 @@ impl Vault {
         }
     }
 
-    /// The same, with this key: 32 bytes in Base64.
+    /// Opens a vault with this key: 32 bytes in Base64.
     ///
     /// # Errors
     /// As [`Vault::open`].
     pub fn open_with_key(file: &Path, key: &str) -> Result<Self, VaultError> {
         Self::checked(file, MasterKey::of_base64(key)?)
+    }
+
+    /// Opens a vault with the key in another file than the one beside it: 32 bytes.
+    ///
+    /// # Errors
+    /// As [`Vault::open`].
+    pub fn open_with_key_file(file: &Path, key: &Path) -> Result<Self, VaultError> {
+        Self::checked(file, MasterKey::File(key.to_owned()))
     }
 
     fn checked(file: &Path, key: MasterKey) -> Result<Self, VaultError> {
@@ -88,7 +99,7 @@ impl Vault {
         Ok(vault)
     }
 
-    /// The file that it stands in.
+    /// Returns its file.
     pub fn file(&self) -> &Path {
         &self.file
     }
@@ -102,10 +113,10 @@ impl Vault {
         Ok(contents.secrets.into_iter().map(|(name, secret)| VaultEntry { name: name.into(), set: secret.set }).collect())
     }
 
-    /// The value of a name; nothing where the vault does not know it.
+    /// Returns the value of a name; `None` if the vault does not have it.
     ///
     /// # Errors
-    /// File or key cannot be read, or the value does not open: it was changed, put there from another name, or sealed with another key.
+    /// File or key cannot be read, or the value does not open: it was changed, moved there from another name, or sealed with another key.
     pub fn get(&self, name: &str) -> Result<Option<SecretText>, VaultError> {
         let Some(contents) = self.contents()? else { return Ok(None) };
         let Some(secret) = contents.secrets.get(name) else { return Ok(None) };
@@ -142,7 +153,27 @@ impl Vault {
         lock.replace(&contents)
     }
 
-    /// Takes a name out; whether it was there. No key is needed.
+    /// Returns a name for a value from which the value cannot be guessed, unlike a bare hash: its HMAC-SHA-256 under the master key, in hexadecimal.
+    /// The key is created if there is neither key nor vault.
+    ///
+    /// # Errors
+    /// The key cannot be read or made.
+    pub fn fingerprint(&self, value: &str) -> Result<String, VaultError> {
+        let key = if self.key.exists() { self.key.read()? } else { self.made_key()? };
+        let mut mac = Hmac::<Sha256>::new_from_slice(&*key).map_err(|_| VaultError::NoRandom)?;
+        mac.update(value.as_bytes());
+        Ok(mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    fn made_key(&self) -> Result<zeroize::Zeroizing<[u8; 32]>, VaultError> {
+        let _lock = WriteLock::acquire(&self.file)?;
+        match self.contents()? {
+            None if !self.key.exists() => self.key.generate(),
+            _ => self.key.read(),
+        }
+    }
+
+    /// Removes a name; returns whether it existed. No key is needed.
     ///
     /// # Errors
     /// The file cannot be read or written, or is no vault.
@@ -159,9 +190,10 @@ impl Vault {
 
     /// Its secrets, as they are in the file when they are asked for.
     pub fn secrets(self) -> Secrets {
-        Secrets::fallible(move |name| {
-            self.get(name).map_err(|error| SecretError::Unreadable { name: name.into(), why: error.to_string().into() })
-        })
+        let listed = self.clone();
+        let find =
+            move |name: &str| self.get(name).map_err(|error| SecretError::Unreadable { name: name.into(), why: error.to_string().into() });
+        Secrets::fallible(find).listed(move || names(listed.list()))
     }
 
     fn contents(&self) -> Result<Option<Contents>, VaultError> {
@@ -170,14 +202,22 @@ impl Vault {
 }
 
 impl Secrets {
-    /// The secrets of the vault in this file, which is opened for each of them: where it cannot be, the secret is an error that says so.
+    /// Returns the secrets of the vault in this file, which is opened for each of them: if it cannot be opened, the secret is an error with
+    /// the reason.
     pub fn from_vault(file: &Path) -> Self {
-        let file = file.to_owned();
-        Self::fallible(move |name| {
+        let (file, listed) = (file.to_owned(), file.to_owned());
+        let find = move |name: &str| {
             let found = Vault::open(&file).and_then(|vault| vault.get(name));
             found.map_err(|error| SecretError::Unreadable { name: name.into(), why: error.to_string().into() })
-        })
+        };
+        Self::fallible(find).listed(move || names(Vault::open(&listed).and_then(|vault| vault.list())))
     }
+}
+
+/// What a vault lists, as secrets list it.
+fn names(listed: Result<Vec<VaultEntry>, VaultError>) -> Result<Vec<SecretName>, SecretError> {
+    let entries = listed.map_err(|error| SecretError::Unlisted(error.to_string().into()))?;
+    Ok(entries.into_iter().map(|entry| SecretName { name: entry.name, set: entry.set }).collect())
 }
 
 fn now() -> u64 {

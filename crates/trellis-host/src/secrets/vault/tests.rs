@@ -175,3 +175,30 @@ fn the_key_may_stand_in_a_variable() {
     assert!(matches!(Vault::checked(&file, MasterKey::beside(&file)), Err(VaultError::NoKey(_))));
     assert!(!format!("{vault:?}").contains("AAEC"));
 }
+
+#[test]
+fn the_key_may_stand_in_another_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, key) = (folder.path().join("secrets.json"), folder.path().join("master.key"));
+    let vault = Vault::open_with_key_file(&file, &key).unwrap();
+    vault.set("a", "hunter2").unwrap();
+    assert!(key.exists() && !file.with_extension("key").exists());
+    assert_eq!(**Vault::open_with_key_file(&file, &key).unwrap().get("a").unwrap().unwrap(), *"hunter2");
+    std::fs::remove_file(&key).unwrap();
+    assert!(matches!(Vault::open_with_key_file(&file, &key), Err(VaultError::NoKey(_))));
+}
+
+#[test]
+fn a_fingerprint_follows_from_key_and_value() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = |name: &str| {
+        Vault::open_with_key_file(&folder.path().join(format!("{name}.json")), &folder.path().join(format!("{name}.key"))).unwrap()
+    };
+    let (one, other) = (open("one"), open("other"));
+    let print = one.fingerprint("4111").unwrap();
+    assert_eq!((print.len(), &print), (64, &open("one").fingerprint("4111").unwrap()));
+    assert!(print != one.fingerprint("4112").unwrap() && print != other.fingerprint("4111").unwrap());
+    // The key that it made is the vault's.
+    one.set("a", "hunter2").unwrap();
+    assert_eq!(one.fingerprint("4111").unwrap(), print);
+}

@@ -24,7 +24,7 @@ pub(super) struct WriteLock {
 }
 
 impl WriteLock {
-    /// Waits for other writers. A folder that is not there is made, with a `.gitignore` of `*`. A link is followed: its target is what is replaced.
+    /// Waits for other writers. A missing folder is created, with a `.gitignore` of `*`. A link is followed: its target is replaced.
     pub(super) fn acquire(vault: &Path) -> Result<Self, VaultError> {
         let vault = vault.canonicalize().unwrap_or_else(|_| vault.to_owned());
         let folder = folder_of(&vault);
@@ -45,7 +45,7 @@ impl WriteLock {
         }
     }
 
-    /// Puts these contents in the place of the file's.
+    /// Replaces the file's contents.
     pub(super) fn replace(&self, contents: &Contents) -> Result<(), VaultError> {
         let next = beside(&self.vault, ".new");
         let written = write(&next, contents).and_then(|()| fs::rename(&next, &self.vault));
@@ -63,13 +63,13 @@ impl WriteLock {
 
 impl Drop for WriteLock {
     fn drop(&mut self) {
-        // Where it cannot be unlocked, closing the file does.
+        // If it cannot be unlocked, closing the file unlocks it.
         let _ = self.lock.unlock();
     }
 }
 
 fn write(path: &Path, contents: &Contents) -> io::Result<()> {
-    // One that a writer left behind when it was killed: whoever holds the lock is the only writer.
+    // A killed writer left it: the holder of the lock is the only writer.
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

@@ -1,4 +1,4 @@
-//! The heads of all sessions of a folder: each stands at the end of a journal, and is read again only when its file changed.
+//! The heads of all sessions of a folder: each is at the end of a journal, and is read again only when its file changed.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -15,36 +15,36 @@ use trellis_core::SessionId;
 use super::{Folder, line, name, opened};
 use crate::store::{Head, Query, StoreError};
 
-/// A list that somebody reads page by page is of one moment for so long.
+/// The time for which a list that is read page by page is of one moment.
 const ONE_MOMENT: Duration = Duration::from_secs(10);
 
 /// A file that changed within this time may change again without looking different.
 const SETTLED: Duration = Duration::from_secs(1);
 
-/// What a journal begins with in every version, what every line has, and how far that is looked for.
+/// The opening of a journal in every version, the key that every line has, and the bytes that are searched for it.
 const OPENING: &[u8] = b"{\"trellis\":";
 const SUM_KEY: &[u8] = b"\"sum\":\"";
 const BEGINNING: u64 = 1 << 16;
 
-/// What was read before.
+/// The heads read before.
 #[derive(Debug, Default)]
 pub(super) struct Heads {
     seen: BTreeMap<OsString, (Look, Option<Head>)>,
     rest: Option<RemainingPages>,
 }
 
-/// The pages behind one that was asked for: to look at every file again for each would take long where there are many.
+/// The pages after the requested one: to read every file again for each would take long if there are many.
 #[derive(Debug)]
 struct RemainingPages {
-    /// What asks for them, at any limit.
+    /// The query of the pages, at any limit.
     query: Query,
     heads: VecDeque<Head>,
     seen: Instant,
-    /// How many writes there were before.
+    /// The number of writes before.
     writes: u64,
 }
 
-/// What a file looks like from outside.
+/// The metadata of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Look {
     file: (u64, u64),
@@ -72,7 +72,7 @@ impl Heads {
         Ok(page)
     }
 
-    /// The heads of all sessions. Of a file that cannot be read only the name is known: it says why when it is loaded.
+    /// Returns the heads of all sessions. Of an unreadable file only the name is known: loading it returns the reason.
     fn all(&mut self, folder: &Folder) -> Result<Vec<Head>, StoreError> {
         let unreadable = |error: &io::Error| folder.is_there().err().unwrap_or_else(|| folder.unreadable(&folder.path, error));
         let (mut seen, mut heads, now) = (BTreeMap::new(), Vec::new(), SystemTime::now());
@@ -83,7 +83,7 @@ impl Heads {
             if path.extension() != Some(OsStr::new("jsonl")) {
                 continue;
             }
-            // It was taken out meanwhile, or is no file that a session could be in.
+            // It was removed meanwhile, or is no file that a session could be in.
             let Ok(Some(look)) = look(&path) else { continue };
             let head = match self.seen.remove(&file) {
                 Some((before, head)) if before == look => head,
@@ -123,14 +123,14 @@ fn head(folder: &Folder, file: &OsStr, modified: Option<SystemTime>) -> Result<O
     }
 }
 
-/// Whether a file is a journal, or holds something of one: each line has a checksum. Else it is somebody else's.
+/// Returns whether a file is a journal, or holds a part of one: each line has a checksum. Else it is foreign.
 fn is_journal(path: &Path) -> bool {
     let mut text = Vec::new();
     let read = opened(OpenOptions::new().read(true), path).and_then(|file| file.take(BEGINNING).read_to_end(&mut text));
     read.is_err() || text.starts_with(OPENING) || text.windows(SUM_KEY.len()).any(|window| window == SUM_KEY)
 }
 
-/// The session of a file: its name says so, or where that is too long, its first line.
+/// Returns the session of a file: by its name, or if that is too long, by its first line.
 fn session(folder: &Folder, name: &str, path: &Path) -> Option<SessionId> {
     name::session(name).or_else(|| {
         let mut text = Vec::new();

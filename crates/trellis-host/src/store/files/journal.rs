@@ -1,4 +1,4 @@
-//! One session's journal, open and locked: where it ends, which records it holds, and what lies beside it.
+//! One session's journal, open and locked: its end, its records, and the files beside it.
 //!
 //! **Invariant:** nothing is read or written without the lock of the file, so no other process is halfway through an append.
 
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::store::{Head, LOCK_TIMEOUT, Row, StoreError};
 
-/// Where the end of a journal is looked for first, in bytes from there.
+/// The part of a journal that is searched for its end first, in bytes from there.
 const TAIL: u64 = 8 * 1024;
 
 /// A journal that is locked; the lock ends with it.
@@ -31,32 +31,32 @@ pub(super) struct Journal<'a> {
     pub(super) session: &'a SessionId,
     pub(super) path: PathBuf,
     pub(super) file: &'a File,
-    /// How long the file is, in bytes.
+    /// The length of the file, in bytes.
     pub(super) length: u64,
 }
 
-/// What the first line says.
+/// The content of the first line.
 pub(super) struct First {
-    /// Its checksum; nothing where it cannot be read.
+    /// Its checksum; `None` if it cannot be read.
     pub(super) sum: Option<String>,
-    /// Whether it looks as if it was never written: then nothing may ever have been appended.
+    /// True if it looks as if it was never written: then nothing may ever have been appended.
     is_torn: bool,
     /// The number of the first record.
     pub(super) number: u64,
     /// The number behind the snapshot in the journal.
     held: u64,
-    /// Where it ends.
+    /// Its end.
     pub(super) end: u64,
 }
 
-/// Where a journal ends.
+/// The end of a journal.
 pub(super) struct JournalEnd {
     pub(super) head: Head,
     /// Behind the last append, in bytes.
     pub(super) offset: u64,
 }
 
-/// The newest snapshot, and where the journal goes on behind it.
+/// The newest snapshot, and the place where the journal continues after it.
 pub(super) struct NewestSnapshot {
     pub(super) next: u64,
     pub(super) text: Arc<str>,
@@ -64,7 +64,7 @@ pub(super) struct NewestSnapshot {
     pub(super) offset: u64,
 }
 
-/// How a file is locked.
+/// The mode of locking a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileLock {
     ToRead,
@@ -92,7 +92,7 @@ impl<'a> Journal<'a> {
         let mut journal = Self { folder, session, path, file, length: 0 };
         let about = file.metadata().map_err(|error| journal.unreadable(&error))?;
         journal.length = about.len();
-        // Meanwhile it may have been taken out, or written anew.
+        // Meanwhile it may have been removed, or replaced.
         match fs::metadata(&journal.path) {
             Ok(there) => Ok(((there.dev(), there.ino()) == (about.dev(), about.ino())).then_some(journal)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -113,7 +113,7 @@ impl<'a> Journal<'a> {
         self.some(from, 64 * 1024)
     }
 
-    /// The same, where only some bytes of it are wanted at first.
+    /// Returns a reader from an offset of which only some bytes are wanted at first.
     fn some(&self, from: u64, wanted: u64) -> io::Result<BufReader<Take<&'a File>>> {
         let mut file = self.file;
         file.seek(SeekFrom::Start(from))?;
@@ -154,7 +154,7 @@ impl<'a> Journal<'a> {
         Ok(scan)
     }
 
-    /// Where it ends. Nothing: no append happened.
+    /// Returns its end; `None` if no append happened.
     pub(super) fn end(&self, first: &First) -> Result<Option<JournalEnd>, StoreError> {
         let mut tail = TAIL;
         loop {
@@ -164,7 +164,7 @@ impl<'a> Journal<'a> {
             let expected = whole.then_some(first.number);
             let scan = self.scan(Scan::new(begins, expected, u64::MAX), begins, usize::MAX)?;
             match scan.mark {
-                // A tail that ends before what the snapshot holds is not all there is to know.
+                // A tail that ends before the records that the snapshot covers is incomplete.
                 Some(_) if scan.next < first.held && !whole => tail = self.length,
                 Some(mark) => return Ok(Some(JournalEnd { head: mark.head(self.session.clone(), scan.next), offset: scan.end })),
                 None if whole && (scan.end > begins || first.sum.is_none() && !first.is_torn) => {
@@ -176,7 +176,7 @@ impl<'a> Journal<'a> {
         }
     }
 
-    /// How far it is from a place to where the next line begins.
+    /// Returns the distance from a place to the beginning of the next line.
     fn rest_of_line(&self, from: u64) -> Result<u64, StoreError> {
         let lines = self.some(from, 2048).map_err(|error| self.unreadable(&error))?;
         skip_line(lines).map_err(|error| self.unreadable(&error))
@@ -206,7 +206,7 @@ impl<'a> Journal<'a> {
         Ok(line.filter(|line| line.kind == line::LineKind::Seq).map(|line| line.number))
     }
 
-    /// The newest snapshot beside the journal, if it is whole and belongs to it.
+    /// Returns the newest snapshot beside the journal, if it is whole and belongs to it.
     pub(super) fn snapshot(&self, first: &First) -> Option<NewestSnapshot> {
         let mut text = Vec::new();
         opened(OpenOptions::new().read(true), &self.folder.snapshot(self.session)).ok()?.read_to_end(&mut text).ok()?;
@@ -220,7 +220,7 @@ impl<'a> Journal<'a> {
         belongs.then_some(NewestSnapshot { next, text: line.text()?.into(), mark: line.mark()?, offset: beside.offset })
     }
 
-    /// Records as they are handed out: what cannot be read says at which line.
+    /// Returns records as they are handed out: an unreadable one has its line.
     pub(super) fn rows(&self, records: Vec<Scanned>) -> Result<Vec<Row>, StoreError> {
         let (mut counted, mut number) = (0, 1);
         let row = |Scanned { seq, offset, text }| {
@@ -243,12 +243,12 @@ impl<'a> Journal<'a> {
 
 impl Drop for Journal<'_> {
     fn drop(&mut self) {
-        // Where it cannot be unlocked, closing the file does.
+        // If it cannot be unlocked, closing the file unlocks it.
         let _ = self.file.unlock();
     }
 }
 
-/// Skips what is left of a line, and says how long that was.
+/// Skips the rest of a line, and returns its length.
 fn skip_line(mut lines: impl BufRead) -> io::Result<u64> {
     let mut skipped = 0;
     loop {

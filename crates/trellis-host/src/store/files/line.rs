@@ -1,13 +1,13 @@
-//! The lines of a session's files. Each begins with what it is and its number, and a checksum over all of it.
+//! The lines of a session's files. Each begins with its kind and its number, and a checksum over all of it.
 //!
 //! ```text
 //! {"trellis":1,"sum":"5c0d7a11","session":"run-1","first":3}       the first line: format, session, number of the first record
-//! {"snapshot":4,"sum":"93b1c2f0","head":{…},"state":{…}}           what the records before 4 came to, where records were taken out
+//! {"snapshot":4,"sum":"93b1c2f0","head":{…},"state":{…}}           the result of the records before 4, if records were taken out
 //! {"seq":3,"sum":"0b77e654","record":{…}}                          a record
 //! {"seq":4,"sum":"e2a4d09b","head":{…},"record":{…}}               the last record of an append: without it nothing was appended
 //! ```
 //!
-//! Beside the journal the newest snapshot lies in a file of its own, with the place where the journal goes on:
+//! The newest snapshot is in a file of its own beside the journal, with the place where the journal continues:
 //! `{"snapshot":4,"sum":"…","head":{…},"beside":{"journal":"5c0d7a11","offset":310},"state":{…}}`.
 
 use std::{fmt::Write, sync::Arc};
@@ -23,7 +23,7 @@ use crate::store::{Head, SessionStatus};
 /// The format that is written, and the newest that is read.
 pub(super) const FORMAT: u64 = 1;
 
-/// What a line is.
+/// The kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LineKind {
     Trellis,
@@ -34,7 +34,7 @@ pub(super) enum LineKind {
 impl LineKind {
     const ALL: [Self; 3] = [Self::Seq, Self::Snapshot, Self::Trellis];
 
-    /// What its lines begin with; the number follows.
+    /// Returns the beginning of its lines; the number follows.
     pub(super) fn begins(self) -> &'static str {
         match self {
             Self::Trellis => "{\"trellis\":",
@@ -50,7 +50,7 @@ pub(super) struct CheckedLine<'a> {
     pub(super) kind: LineKind,
     pub(super) number: u64,
     pub(super) sum: &'a str,
-    /// What stands behind the checksum, without the brace at the end.
+    /// The text after the checksum, without the brace at the end.
     rest: &'a str,
 }
 
@@ -72,7 +72,7 @@ pub(super) fn read(line: &[u8]) -> Result<CheckedLine<'_>, &'static str> {
     Ok(CheckedLine { kind, number, sum, rest })
 }
 
-/// What a line is, and of how many digits its number.
+/// Returns the kind of a line, and the number of digits of its number.
 fn begins(line: &str) -> Option<(LineKind, usize)> {
     let (kind, rest) = LineKind::ALL.into_iter().find_map(|kind| Some((kind, line.strip_prefix(kind.begins())?)))?;
     Some((kind, rest.bytes().take_while(u8::is_ascii_digit).count()))
@@ -114,12 +114,12 @@ fn checksum<'a>(parts: impl Iterator<Item = &'a str>) -> String {
     format!("{:08x}", hasher.finalize())
 }
 
-/// A JSON value of anything; what is written here cannot fail to be JSON.
+/// Returns a value as JSON; the values written here always have a JSON form.
 fn json<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// The head as it stands in a line; session and number are said by the line itself.
+/// The head as a line has it; session and number are in the line itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Mark {
     graph: Arc<str>,
@@ -144,20 +144,20 @@ impl Mark {
     }
 }
 
-/// What the first line says.
+/// The content of the first line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct FirstLine {
     pub(super) session: SessionId,
-    /// The number of the first record that is kept.
+    /// The number of the first stored record.
     pub(super) first: u64,
 }
 
-/// Where a journal goes on behind the snapshot beside it.
+/// The place where a journal continues after the snapshot beside it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Beside {
     /// The checksum of the first line of the journal.
     pub(super) journal: String,
-    /// Where the first record that is not in the snapshot begins, in bytes.
+    /// The beginning of the first record that is not in the snapshot, in bytes.
     pub(super) offset: u64,
 }
 
@@ -180,22 +180,22 @@ pub(super) fn write_snapshot(next: u64, mark: &Mark, beside: Option<&Beside>, te
 }
 
 impl<'a> CheckedLine<'a> {
-    /// What the first line says.
+    /// Returns the content of the first line.
     pub(super) fn opening(&self) -> Option<FirstLine> {
         (self.kind == LineKind::Trellis).then(|| serde_json::from_str(&format!("{{{}}}", self.rest)).ok())?
     }
 
-    /// Whether it says where the session stands.
+    /// Returns whether it has a head.
     pub(super) fn is_marked(&self) -> bool {
         self.rest.starts_with(HEAD)
     }
 
-    /// Where the session stands.
+    /// Returns the head of the session.
     pub(super) fn mark(&self) -> Option<Mark> {
         Some(leading(self.rest.strip_prefix(HEAD)?)?.0)
     }
 
-    /// Where the journal goes on behind a snapshot.
+    /// Returns the place where the journal continues after a snapshot.
     pub(super) fn beside(&self) -> Option<Beside> {
         Some(leading(self.behind_head()?.strip_prefix(BESIDE)?)?.0)
     }
@@ -217,7 +217,7 @@ impl<'a> CheckedLine<'a> {
     }
 }
 
-/// The JSON value that a text begins with, and what stands behind it.
+/// Returns the JSON value at the beginning of a text, and the rest.
 fn leading<T: DeserializeOwned>(text: &str) -> Option<(T, &str)> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<T>();
     let value = values.next()?.ok()?;

@@ -1,9 +1,9 @@
-//! A store in a folder: each session is a file of JSON Lines, and its newest snapshot lies beside it.
+//! A store in a folder: each session is a file of JSON Lines, with its newest snapshot beside it.
 //!
-//! Several processes and threads may use one folder: each file is locked while it is read or written. What an append says is forced to the disk
-//! before it returns. A line is what it was or is reported: each has a checksum.
+//! Several processes and threads may use one folder: each file is locked while it is read or written. An append is forced to the disk before it
+//! returns. A damaged line is reported: each has a checksum.
 //!
-//! **Invariant:** no id leads out of the folder; an append is there whole or not at all, after a crash too; a snapshot can always be lost.
+//! **Invariant:** no id leads out of the folder; an append is whole or absent, after a crash too; a snapshot can always be lost.
 
 mod heads;
 mod journal;
@@ -39,11 +39,10 @@ use super::{
     blocking::{Pace, aside},
 };
 
-/// How many journals stay open.
+/// The number of journals that stay open.
 const MAX_OPEN_JOURNALS: usize = 128;
 
-/// Keeps sessions in a folder. It does its work on the threads of tokio that may block; where the disk is quick, one append is written where it is
-/// asked for.
+/// Stores sessions in a folder. It works on the threads of tokio that may block; if the disk is quick, one append is written in place.
 #[derive(Clone, Debug)]
 pub struct FilesStore {
     kept: Arc<OpenFiles>,
@@ -52,17 +51,17 @@ pub struct FilesStore {
 #[derive(Debug)]
 struct OpenFiles {
     folder: Folder,
-    /// Journals that were written lately. Whoever writes one holds its lock here, and then that of the file.
+    /// Journals that were written lately. A writer holds its lock here, and then that of the file.
     open: Mutex<BTreeMap<SessionId, Arc<Mutex<OpenJournal>>>>,
     heads: Mutex<Heads>,
-    /// How often something was written here.
+    /// The number of writes by this store.
     writes: AtomicU64,
     pace: Pace,
-    /// Held by the one who may append without a thread for it.
+    /// Held by the caller that may append in place.
     here: AsyncMutex<()>,
 }
 
-/// Where the files lie.
+/// The folder of the files.
 #[derive(Debug)]
 struct Folder {
     path: PathBuf,
@@ -87,7 +86,7 @@ impl FilesStore {
         Ok(Self { kept: Arc::new(kept) })
     }
 
-    /// Does what may wait for a disk where it disturbs nobody.
+    /// Does work that may wait for a disk on a thread where it blocks no other.
     fn aside<T: Send + 'static>(&self, act: impl FnOnce(&OpenFiles) -> Result<T, StoreError> + Send + 'static) -> Pending<'static, T> {
         let kept = Arc::clone(&self.kept);
         Box::pin(async move {
@@ -111,7 +110,7 @@ impl Folder {
         File::open(&self.path)?.sync_all()
     }
 
-    /// Whether the folder itself is still there: without it, nothing can be said of a session.
+    /// Checks that the folder itself still exists: without it, nothing is known about a session.
     fn is_there(&self) -> Result<(), StoreError> {
         match self.path.is_dir() {
             true => Ok(()),
@@ -198,7 +197,7 @@ impl Folder {
 }
 
 impl OpenFiles {
-    /// The journal of a session, which stays open, for who writes it.
+    /// Returns the journal of a session, which stays open, for its writer.
     fn held(&self, session: &SessionId) -> Arc<Mutex<OpenJournal>> {
         self.writes.fetch_add(1, Ordering::Relaxed);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -208,7 +207,7 @@ impl OpenFiles {
         Arc::clone(open.entry(session.clone()).or_default())
     }
 
-    /// Does something with a journal, once nobody else does.
+    /// Works on a journal, once no other caller does.
     fn writing<T>(
         &self,
         session: &SessionId,
@@ -219,13 +218,13 @@ impl OpenFiles {
         write(&self.folder, &mut held)
     }
 
-    /// Appends without a thread for it, unless the disk is slow, others append too, or somebody holds the journal.
+    /// Appends in place, unless the disk is slow, there are other appends, or another caller holds the journal.
     async fn append_here(&self, append: &Append) -> Option<Result<(), StoreError>> {
         if !self.pace.is_quick() {
             return None;
         }
         let _here = self.here.try_lock().ok()?;
-        // Others who append meanwhile have threads, and wait for the disk at the same time.
+        // Other appends meanwhile have threads, and wait for the disk at the same time.
         yield_now().await;
         let held = self.held(&append.session);
         let mut held = held.try_lock().ok()?;
@@ -271,7 +270,7 @@ impl SessionStore for FilesStore {
     }
 }
 
-/// Opens a file. What is none is refused: a pipe would be waited for until somebody writes to it.
+/// Opens a regular file. Any other is refused: a pipe would block until it is written to.
 fn opened(how: &mut OpenOptions, path: &Path) -> io::Result<File> {
     let file = how.custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
     match file.metadata()?.is_file() {
@@ -280,7 +279,7 @@ fn opened(how: &mut OpenOptions, path: &Path) -> io::Result<File> {
     }
 }
 
-/// Whether it may go well a moment later.
+/// Returns whether it may succeed a moment later.
 fn is_passing(error: &io::Error) -> bool {
     let too_many_open = [Errno::MFILE, Errno::NFILE].map(|code| Some(code.raw_os_error())).contains(&error.raw_os_error());
     too_many_open || matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::TimedOut | io::ErrorKind::OutOfMemory)

@@ -1,4 +1,4 @@
-//! Session ids as names of files: whatever an id holds, its file lies in the folder of the store, and no two ids share one.
+//! Session ids as names of files: for any id, its file is in the folder of the store, and no two ids share one.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use trellis_core::SessionId;
 /// Longer names are cut, and told apart by a hash: a file system takes 255 bytes, and endings come behind.
 const MAX_FILE_NAME_BYTES: usize = 200;
 
-/// The name of a session's files, without an ending. Upper case is encoded, because some file systems do not tell it from lower case.
+/// Returns the name of a session's files, without an ending. Upper case is encoded, because some file systems do not distinguish it from lower case.
 pub(super) fn of(session: &SessionId) -> String {
     let mut name = String::with_capacity(session.as_str().len());
     for (place, byte) in session.as_str().bytes().enumerate() {

@@ -1,7 +1,7 @@
-//! Reading a journal line by line: which records it holds, and where what was appended ends.
+//! Reading a journal line by line: its records, and the end of its appends.
 //!
-//! An append happened when its last line stands there whole. Behind it may lie what a crash left of another append, which is left out. A line that
-//! cannot be read and is not such a rest is a record that was kept and was damaged: it keeps its number.
+//! An append happened when its last line is whole. After it there may be the rest of another append after a crash, which is left out. A line that
+//! cannot be read and is not such a rest is a stored record that was damaged: it keeps its number.
 
 use std::{
     io::{self, BufRead},
@@ -10,24 +10,24 @@ use std::{
 
 use super::line::{self, CheckedLine, LineKind, Mark};
 
-/// What was read so far.
+/// The lines read so far.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     /// The records, without those of an append that did not happen.
     pub(super) rows: Vec<Scanned>,
-    /// What the last append said.
+    /// The head of the last append.
     pub(super) mark: Option<Mark>,
     /// The number behind the last append.
     pub(super) next: u64,
-    /// Where the last append ends, in bytes.
+    /// The end of the last append, in bytes.
     pub(super) end: u64,
     /// The snapshot in the journal.
     pub(super) snapshot: Option<(u64, Arc<str>)>,
     /// Records before this number are left out.
     from: u64,
-    /// Where the next line begins.
+    /// The beginning of the next line.
     offset: u64,
-    /// The number that the next line should have; nothing where the first record that is read says so.
+    /// The number that the next line should have; `None` if the first record has it.
     expected: Option<u64>,
     /// Records of an append whose last line did not come yet.
     pending: Vec<Scanned>,
@@ -49,7 +49,7 @@ impl Scan {
         Self { next: expected.unwrap_or_default(), end: offset, from, offset, expected, ..Self::default() }
     }
 
-    /// Reads until there is nothing more, or as many records as wanted.
+    /// Reads until the end, or until the number of records is reached.
     pub(super) fn read(&mut self, mut lines: impl BufRead, limit: usize) -> io::Result<()> {
         let mut line = Vec::new();
         while self.rows.len() < limit {
@@ -76,7 +76,7 @@ impl Scan {
             Err(_) if text.trim_ascii().is_empty() => {}
             Err(why) => {
                 self.damaged.push((self.offset, behind, why));
-                // Where its line break was damaged, a good line follows at once.
+                // If its line break was damaged, a good line follows at once.
                 if let Some(line) = follows(text) {
                     self.record(&line, behind);
                 }
@@ -87,13 +87,13 @@ impl Scan {
     fn held(&mut self, line: &CheckedLine<'_>, behind: u64) {
         self.snapshot = line.text().map(|text| (line.number, text.into()));
         (self.mark, self.next, self.end) = (line.mark(), line.number, behind);
-        // Where records were taken out and the first line cannot be read, the first that is left says its number.
+        // If records were removed and the first line cannot be read, the first remaining one has its number.
         self.expected = self.expected.filter(|expected| *expected > 0);
     }
 
     fn record(&mut self, line: &CheckedLine<'_>, behind: u64) {
         let mut expected = self.expected.unwrap_or(line.number);
-        // A line that stands behind its place is reported there as missing.
+        // A line after its place is reported there as missing.
         if line.number < expected {
             return;
         }
@@ -116,7 +116,7 @@ impl Scan {
         }
     }
 
-    /// Gives damaged lines the numbers from `expected` on, as far as `until`; a line too many was none of ours. They were kept, so all before them was.
+    /// Gives damaged lines the numbers from `expected` on, as far as `until`; a line too many is foreign. They were stored, so all before them was.
     fn lost(&mut self, mut expected: u64, until: u64) -> u64 {
         let mut behind = None;
         for (offset, end, why) in std::mem::take(&mut self.damaged) {
@@ -145,19 +145,19 @@ impl Scan {
 
     fn commit(&mut self, next: u64, end: u64) {
         self.rows.append(&mut self.pending);
-        // What the snapshot holds was kept, whatever became of its records.
+        // The records that the snapshot covers were stored, even if they are damaged now.
         (self.next, self.end) = (next.max(self.snapshot.as_ref().map_or(0, |(held, _)| *held)), end);
     }
 }
 
-/// The record that stands at the end of a damaged line.
+/// Returns the record at the end of a damaged line.
 fn follows(text: &[u8]) -> Option<CheckedLine<'_>> {
     let begins = LineKind::Seq.begins().as_bytes();
     let places = text.windows(begins.len()).enumerate().skip(1).filter(|(_, part)| *part == begins);
     places.filter_map(|(place, _)| line::read(&text[place..]).ok()).next()
 }
 
-/// Whether some of a line was never written: its place on the disk holds zeros. A single one may as well be another byte that was damaged.
+/// Returns whether a part of a line was never written: its place on the disk holds zeros. A single one may as well be another byte that was damaged.
 pub(super) fn is_torn(line: &[u8]) -> bool {
     line.iter().filter(|byte| **byte == 0).nth(1).is_some()
 }

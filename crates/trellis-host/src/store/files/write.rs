@@ -35,13 +35,13 @@ struct OpenJournals {
 }
 
 impl OpenJournal {
-    /// Whether it is open and no other process holds it; from now on this one does, until something was done with it.
+    /// Returns whether it is open and no other process holds it; from now on this one does, until its work on it is done.
     pub(super) fn is_free(&self) -> bool {
         self.open.as_ref().is_some_and(|open| open.file.try_lock().is_ok())
     }
 }
 
-/// Appends, if the session goes on with the number that is expected.
+/// Appends, if the next number of the session is the expected one.
 pub(super) fn append(folder: &Folder, held: &mut OpenJournal, append: &Append) -> Result<(), StoreError> {
     for (text, seq) in append.records.iter().zip(append.expected..) {
         one_line(&append.session, text, &format!("record {seq}"))?;
@@ -71,7 +71,7 @@ pub(super) fn append(folder: &Folder, held: &mut OpenJournal, append: &Append) -
     }
 }
 
-/// The session's file, opened anew where it is not open yet. Nothing: there is none.
+/// Returns the session's file, opened if it is not open yet; `None` if there is none.
 fn reopen<'a>(
     folder: &Folder,
     held: &'a mut OpenJournal,
@@ -89,7 +89,7 @@ fn reopen<'a>(
     Ok(held.open.as_mut())
 }
 
-/// Looks where a journal ends, and cuts off what a crash left behind that.
+/// Finds the end of a journal, and cuts off the rest of a crash behind it.
 fn renew(journal: &Journal<'_>, next: &mut u64, length: &mut u64, sum: &mut Option<String>) -> Result<(), StoreError> {
     let (end, found) = match journal.first()? {
         Some(first) => (journal.end(&first)?, first.sum),
@@ -102,7 +102,7 @@ fn renew(journal: &Journal<'_>, next: &mut u64, length: &mut u64, sum: &mut Opti
     Ok(())
 }
 
-/// Writes an append behind `length`, and gives back how long it is. It is there when this returns; where it fails, nothing of it is.
+/// Writes an append behind `length`, and returns its length. It is stored when this returns; if it fails, nothing of it is.
 fn write(journal: &Journal<'_>, append: &Append, length: u64, sum: &mut Option<String>) -> Result<u64, StoreError> {
     let mut text = String::with_capacity(append.records.iter().map(|record| record.len() + 64).sum::<usize>() + 512);
     if length == 0 {
@@ -115,7 +115,7 @@ fn write(journal: &Journal<'_>, append: &Append, length: u64, sum: &mut Option<S
     }
     let stored = put(journal.file, length, text.as_bytes());
     if let Err(error) = stored {
-        // Nobody reads a rest that has no last line, but nobody may take it for one either.
+        // A rest without a last line is ignored by readers, but it must not stay either.
         return Err(match journal.file.set_len(length).and_then(|()| journal.file.sync_data()) {
             Ok(()) => journal.folder.unwritable(&journal.path, &error),
             Err(_) => journal.folder.unavailable(&error.to_string(), &journal.path),
@@ -126,7 +126,7 @@ fn write(journal: &Journal<'_>, append: &Append, length: u64, sum: &mut Option<S
     }
     if let (Some(snapshot), Some(sum)) = (&append.snapshot, sum) {
         let beside = Beside { journal: sum.clone(), offset: length + text.len() as u64 };
-        // Without it the next load reads more of the journal: no reason to refuse what is stored.
+        // Without it the next load reads more of the journal: no reason to refuse the stored append.
         let _ = beside_it(journal, next, &mark, &beside, snapshot);
     }
     Ok(text.len() as u64)
@@ -137,7 +137,7 @@ fn put(file: &File, at: u64, text: &[u8]) -> io::Result<()> {
     file.sync_data()
 }
 
-/// Puts a snapshot beside the journal, whole or not at all. It is not forced to the disk: a torn one is noticed, and the journal holds all of it.
+/// Writes a snapshot beside the journal, whole or not at all. It is not forced to the disk: a torn one is noticed, and the journal has all of it.
 fn beside_it(journal: &Journal<'_>, next: u64, mark: &Mark, beside: &Beside, text: &str) -> Result<(), StoreError> {
     one_line(journal.session, text, "the snapshot")?;
     let mut line = String::with_capacity(text.len() + 512);
@@ -146,7 +146,7 @@ fn beside_it(journal: &Journal<'_>, next: u64, mark: &Mark, beside: &Beside, tex
     replace(&path, |file| file.write_all(line.as_bytes())).map_err(|error| journal.folder.unwritable(&path, &error))
 }
 
-/// Writes a file beside itself, and then puts it in place.
+/// Writes a file beside the old one, and then replaces that.
 fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let aside = path.with_added_extension("new");
     let mut file = opened(OpenOptions::new().write(true).create(true).truncate(true).mode(0o600), &aside)?;
@@ -178,7 +178,7 @@ fn take_out(journal: &Journal<'_>, removal: Removal) -> Result<(), StoreError> {
         None => Ok(None),
     });
     let end = match (removal, end) {
-        // Nobody can tell what comes next.
+        // The next number is unknown.
         (Removal::Session { expected: 0 }, Err(StoreError::Corrupt { .. })) => None,
         (_, end) => end?,
     };
@@ -196,7 +196,7 @@ fn take_out(journal: &Journal<'_>, removal: Removal) -> Result<(), StoreError> {
     }
 }
 
-/// The snapshot first: without its journal it would be nobody's.
+/// Removes the snapshot first: without its journal it would belong to no session.
 fn delete(journal: &Journal<'_>) -> io::Result<()> {
     match fs::remove_file(journal.folder.snapshot(journal.session)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -205,7 +205,7 @@ fn delete(journal: &Journal<'_>) -> io::Result<()> {
     journal.folder.sync()
 }
 
-/// Writes the journal anew without the records before `seq`, as far as the snapshot holds them; it stands in the journal then.
+/// Rewrites the journal without the records before `seq`, as far as the snapshot covers them; the snapshot is in the journal then.
 fn cut(journal: &Journal<'_>, first: &First, end: &JournalEnd, seq: u64) -> Result<(), StoreError> {
     let Some(snapshot) = journal.snapshot(first) else { return Ok(()) };
     let until = seq.min(snapshot.next);
@@ -226,12 +226,12 @@ fn cut(journal: &Journal<'_>, first: &First, end: &JournalEnd, seq: u64) -> Resu
     replace(&journal.path, write).map_err(|error| journal.folder.unwritable(&journal.path, &error))?;
     journal.folder.sync().map_err(|error| journal.folder.unavailable(&error.to_string(), &journal.path))?;
     let beside = Beside { journal: sum, offset: text.len() as u64 + snapshot.offset - from };
-    // Where it fails, the snapshot in the journal is the newest.
+    // If it fails, the snapshot in the journal is the newest.
     let _ = beside_it(journal, snapshot.next, &snapshot.mark, &beside, &snapshot.text);
     Ok(())
 }
 
-/// Where the lines of records before `until` end.
+/// Returns the end of the lines of records before `until`.
 fn behind(journal: &Journal<'_>, first: &First, until: u64) -> Result<u64, StoreError> {
     let (mut from, mut expected) = journal.place(until, first)?;
     loop {
@@ -246,7 +246,7 @@ fn behind(journal: &Journal<'_>, first: &First, until: u64) -> Result<u64, Store
     }
 }
 
-/// Refuses what would not come back.
+/// Refuses text that would not be read back.
 fn one_line(session: &SessionId, text: &str, what: &str) -> Result<(), StoreError> {
     if text.contains('\n') {
         let place = format!("session `{session}`");

@@ -11,7 +11,7 @@ use crate::store::StoreError;
 /// Step `n` leads from format `n` to `n + 1`. A step that was published is never changed.
 const STEPS: [&str; 2] = [include_str!("1.sql"), include_str!("2.sql")];
 
-/// Why it stays as it was.
+/// The reason why it stays as it was.
 pub(super) enum MigrationError {
     Newer(StoreError),
     Failed(Error),
@@ -28,7 +28,7 @@ pub(super) async fn migrate(client: &mut Client, schema: &str, store: &Arc<str>)
     let known = STEPS.len() as u64;
     let transaction = client.transaction().await?;
     transaction.execute("SELECT pg_advisory_xact_lock(hashtext('trellis'), hashtext($1))", &[&schema]).await?;
-    // Whoever may use the schema need not be allowed to make one.
+    // A user of the schema may lack the right to create one.
     let is_there: bool = transaction.query_one("SELECT to_regnamespace($1) IS NOT NULL", &[&format!("\"{schema}\"")]).await?.get(0);
     if !is_there {
         transaction.batch_execute(&format!("CREATE SCHEMA \"{schema}\"")).await?;

@@ -1,7 +1,7 @@
 //! A store in a PostgreSQL: a schema with the tables `sessions`, `snapshots` and `records` (`1.sql`).
 //!
-//! Connections are pooled: sessions that write at the same time share what the server does for a commit. An append is one statement, and so one
-//! transaction; that it is kept when it returns is the server's `synchronous_commit`, which is `on` unless somebody changed it.
+//! Connections are pooled: sessions that write at the same time share the server's work for a commit. An append is one statement, and so one
+//! transaction; its durability depends on the server's `synchronous_commit`, which is `on` by default.
 //!
 //! **Invariant:** a call takes no longer than its bound and makes at most one connection; a connection that was late is not used again.
 
@@ -19,10 +19,10 @@ use trellis_core::SessionId;
 use self::migrate::{MigrationError, migrate};
 use super::{Append, Head, Pending, Query, Removal, Row, SessionStatus, SessionStore, StoreError, Stored, Which, address::Address};
 
-/// How many connections one process makes at most.
+/// The largest number of connections of one process.
 const CONNECTIONS: usize = 16;
 
-/// Keeps sessions in a PostgreSQL.
+/// Stores sessions in a PostgreSQL.
 pub struct PostgresStore {
     pool: Pool,
     schema: String,
@@ -32,8 +32,8 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// A store at `postgres://user:password@host[:port]/database[?schema=name]`; its tables are in the schema, `trellis` where none is given. Nothing
-    /// is connected yet; the first call makes what is missing.
+    /// Creates a store at `postgres://user:password@host[:port]/database[?schema=name]`; its tables are in the schema, `trellis` by default. It
+    /// connects at the first call, which creates missing tables.
     ///
     /// # Errors
     /// This is no such address, or it demands TLS, which is not offered.
@@ -41,7 +41,7 @@ impl PostgresStore {
         Self::with_bound(url, Duration::from_secs(10))
     }
 
-    /// The same, but each call takes at most so long; else 10 s.
+    /// Creates a store whose calls take at most this long; the default is 10 s.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -65,7 +65,7 @@ impl PostgresStore {
         Ok(Self { pool, schema, name, bound, is_ready: OnceCell::new() })
     }
 
-    /// How the server could lose what it acknowledged, a line each.
+    /// Returns the settings by which the server could lose acknowledged records, a line each.
     ///
     /// # Errors
     /// It cannot be reached.
@@ -102,7 +102,7 @@ impl PostgresStore {
         })
     }
 
-    /// What `statement` answers.
+    /// Returns the rows of `statement`.
     async fn ask(&self, statement: &str, parameters: &[&(dyn ToSql + Sync)]) -> Result<Vec<tokio_postgres::Row>, StoreError> {
         let mut lent = PooledClient { client: Some(self.client().await?), is_done: false };
         let Some(client) = &lent.client else { return Ok(Vec::new()) };
@@ -264,7 +264,7 @@ impl PostgresStore {
     }
 }
 
-/// A connection in use. One that is dropped with its answer outstanding, because that was late or nobody wants it any more, is closed.
+/// A connection in use. One that is dropped with its answer outstanding, because that was late or is no longer needed, is closed.
 struct PooledClient {
     client: Option<Object>,
     is_done: bool,
@@ -278,12 +278,12 @@ impl Drop for PooledClient {
     }
 }
 
-/// What was written was not negative.
+/// Converts a stored number, which is never negative.
 fn number(number: i64) -> u64 {
     u64::try_from(number).unwrap_or_default()
 }
 
-/// Nothing is beyond the greatest number.
+/// Converts a number, with those beyond the greatest as that.
 fn capped(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

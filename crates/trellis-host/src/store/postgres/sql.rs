@@ -1,4 +1,4 @@
-//! What is asked of a PostgreSQL: one statement for each operation, so that each sees one moment and happens whole.
+//! The statements for a PostgreSQL: one for each operation, so that each sees one moment and happens whole.
 
 /// $1 session, $2 expected, $3 graph, $4 program, $5 next, $6 began, $7 at, $8 node, $9 standing, $10 due, $11 records, $12 snapshot.
 pub(super) const BEGIN: &str = concat!(
@@ -11,7 +11,7 @@ pub(super) const BEGIN: &str = concat!(
     SELECT count(*) FROM moved"
 );
 
-/// As [`BEGIN`]. A writer that waited for another one looks at `next` again.
+/// As [`BEGIN`]. A writer that waited for another one reads `next` again.
 pub(super) const APPEND: &str = concat!(
     "WITH moved AS (UPDATE sessions SET graph = $3, program = $4, next = $5, began = $6, at = $7, node = $8, standing = $9, due = $10
         WHERE session = $1 AND next = $2::bigint RETURNING session), ",

@@ -1,7 +1,8 @@
-//! What stands where a value was taken out: `‹redacted:order.card›` says which one.
+//! The mark of a removed value: `‹redacted:order.card›` names its path.
 //!
-//! The value itself is nowhere. A state that came back from a store lacks the keys, and has marks where their values had got to: in a pending call, in
-//! an undo, in another key. [`lacking`] says what must be supplied before it can go on, and [`restore`] puts what was supplied where the marks are.
+//! The value itself is nowhere. A state that came back from a store lacks the keys, and has marks in place of copies of their values: in a pending
+//! call, in an undo, in another key. [`lacking`] returns the keys that must be supplied before it can continue, and [`restore`] puts the supplied
+//! values in place of the marks.
 
 use trellis_core::{
     Context, Mapping, State, Value,
@@ -12,7 +13,7 @@ use super::places::{self, Place};
 
 const BEGINS: &str = "‹redacted:";
 const ENDS: &str = "›";
-/// Before the path, where the value stood as it stands in JSON inside of a text: `‹redacted:json:order.card›`.
+/// The prefix of the path, if the value was in a text as JSON writes it: `‹redacted:json:order.card›`.
 pub(super) const JSON: &str = "json:";
 
 /// The mark of a value.
@@ -20,17 +21,17 @@ pub(super) fn mark(path: &str) -> String {
     format!("{BEGINS}{path}{ENDS}")
 }
 
-/// Whether a text holds a mark.
+/// Returns whether a text contains a mark.
 pub(crate) fn is_in(text: &str) -> bool {
     text.contains(BEGINS)
 }
 
-/// Whether this is the mark of that path and nothing else.
+/// Returns whether this is the mark of that path and nothing else.
 pub(super) fn is_mark(value: &Value, path: &str) -> bool {
     value.as_str().and_then(|text| text.strip_prefix(BEGINS)?.strip_suffix(ENDS)) == Some(path)
 }
 
-/// A text as what it is made of: plain parts and, behind each, the path of a mark; the last part has none.
+/// Splits a text into its parts: plain text and, after each, the path of a mark; the last part has none.
 pub(super) fn parts(text: &str) -> Vec<(&str, Option<&str>)> {
     let mut parts = Vec::new();
     let mut rest = text;
@@ -43,14 +44,14 @@ pub(super) fn parts(text: &str) -> Vec<(&str, Option<&str>)> {
     parts
 }
 
-/// The keys, as dotted paths, that were redacted where a session was stored, and that it cannot go on without: its pending call, an undo or another
-/// key has a mark of them.
+/// Returns the keys, as dotted paths, that were redacted when a session was stored, and that it cannot continue without: its pending call, an undo
+/// or another key has a mark of them.
 pub fn lacking(state: &State) -> Vec<String> {
     let mut lacking = Vec::new();
     if let Some(mut value) = marked(state) {
         let context = context_of(&value);
         if let Value::Map(state) = &mut value {
-            // The last answer is often read by nobody.
+            // The last answer is often never read.
             *state = state.iter().filter(|(key, _)| &***key != "system_context").map(|(key, value)| (key.clone(), value.clone())).collect();
         }
         places::state(&mut value, &mut |place| {
@@ -69,7 +70,7 @@ pub fn lacking(state: &State) -> Vec<String> {
     lacking
 }
 
-/// Puts the values of keys that are there again where their marks are.
+/// Replaces the marks of present keys by their values.
 pub fn restore(state: &mut State) {
     let Some(mut value) = marked(state) else { return };
     let context = context_of(&value);
@@ -117,7 +118,7 @@ fn found<'c>(context: &'c Mapping, path: &str) -> Option<&'c Value> {
     walk(context.get(path.root())?, path.rest()).filter(|value| !value.as_str().is_some_and(is_in))
 }
 
-/// A text without the marks whose values are there; a text that is one mark is the value, whatever its kind.
+/// Returns a text without the marks of present values; a text that is one mark becomes the value, of any kind.
 fn restored(text: &str, context: &Mapping) -> Option<Value> {
     let parts = parts(text);
     if let [("", Some(path)), ("", None)] = parts[..]
@@ -142,13 +143,13 @@ fn restored(text: &str, context: &Mapping) -> Option<Value> {
     is_changed.then(|| whole.into())
 }
 
-/// A text as it stands in JSON, without its quotes.
+/// Returns a text as JSON writes it, without its quotes.
 pub(super) fn escaped(text: &str) -> String {
     let json = Value::from(text).to_json();
     json[1..json.len() - 1].to_owned()
 }
 
-/// Every text of a value, wherever it stands; `change` may put another value in its place.
+/// Visits every text of a value, at any depth; `change` may replace it by another value.
 fn texts(value: &mut Value, change: &mut dyn FnMut(&str) -> Option<Value>) {
     match value {
         Value::Text(text) => {

@@ -5,9 +5,9 @@
 //! Sessions ◀──Stored without these keys── Redacted ◀──Stored── SessionStore
 //! ```
 //!
-//! What stands at a redacted path is replaced by a mark in every record and snapshot, and so is each copy of it: in inputs, results, arguments,
-//! `sys.ans`, other keys. Copies are found as they are, and as they stand in JSON; what a template or a tool made of a value otherwise, such as its
-//! digest or its capital letters, is another value. A session that was loaded lacks the keys: it asks for what it needs (`mark.rs`).
+//! The value at a redacted path is replaced by a mark in every record and snapshot, and so is each copy of it: in inputs, results, arguments,
+//! `sys.ans`, other keys. Verbatim copies are found, and copies as JSON writes them; a value that a template or a tool derived from it, such as its
+//! digest or its capital letters, is another value. A session that was loaded lacks the keys: it asks for those that it needs (`mark.rs`).
 //!
 //! **Invariant:** the values are in memory only, as long as this process has a session that does not end.
 
@@ -32,7 +32,7 @@ pub(crate) use self::{
 };
 use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored};
 
-/// Keeps some keys from another store.
+/// Withholds some keys from another store.
 pub struct Redacted<S> {
     store: S,
     paths: RwLock<Arc<[KeyPath]>>,
@@ -40,18 +40,18 @@ pub struct Redacted<S> {
 }
 
 impl<S: SessionStore> Redacted<S> {
-    /// Keeps what stands at `paths` of the context from `store`.
+    /// Withholds the values at `paths` of the context from `store`.
     pub fn new(store: S, paths: Vec<KeyPath>) -> Self {
         Self { store, paths: RwLock::new(paths.into()), known: Mutex::default() }
     }
 
-    /// Keeps what stands at the paths that a program names from `store`; nothing, where it names none.
+    /// Withholds the values at the paths that a program names from `store`; none if it names none.
     pub fn of(program: &Program, store: S) -> Self {
         Self::new(store, once(program.redacted().cloned()))
     }
 
-    /// Keeps what another program names from the store too, from now on. What was kept from it stays so: sessions still hold values that they were
-    /// given under that promise.
+    /// Withholds the paths of another program from the store too, from now on. Earlier paths stay withheld: sessions still hold values that they
+    /// were given under that promise.
     pub fn keep_from(&self, program: &Program) {
         let mut paths = self.paths.write().unwrap_or_else(PoisonError::into_inner);
         *paths = once(paths.iter().chain(program.redacted()).cloned()).into();
@@ -68,7 +68,7 @@ impl<S: SessionStore> Redacted<S> {
         }
         let mut known = self.known();
         let mut secrets = known.get(&append.session).cloned().unwrap_or_default();
-        // Copies may stand before the key: all of it is learned first.
+        // Copies may precede the key: all of the append is learned first.
         let mut texts = Vec::with_capacity(append.records.len() + 1);
         for text in append.records.iter().chain(&append.snapshot) {
             let mut value = Value::from_json(text)
@@ -88,7 +88,7 @@ impl<S: SessionStore> Redacted<S> {
         Ok(append)
     }
 
-    /// What was redacted is not there. What was kept before the key was to be redacted is, and is known from now on.
+    /// Returns the text without redacted values. Values that were stored before the key was redacted are still in it, and are learned from now on.
     fn shown(&self, session: &SessionId, text: Arc<str>) -> Arc<str> {
         let paths = self.paths();
         if paths.is_empty() {
@@ -113,7 +113,7 @@ impl<S: SessionStore> Redacted<S> {
     }
 }
 
-/// What `redact` of a graph names, and of those in it, sound or not.
+/// Returns the paths in `redact` of a graph, and of those in it, sound or not.
 pub fn redacted_by(documents: &[Arc<Document>]) -> Vec<KeyPath> {
     let projects = documents.iter().filter_map(|document| match &document.content {
         Content::Project(project) | Content::Nodes(_, project) => Some(project),
@@ -122,7 +122,7 @@ pub fn redacted_by(documents: &[Arc<Document>]) -> Vec<KeyPath> {
     once(projects.flat_map(|project| &project.redact).map(|path| path.value.clone()))
 }
 
-/// What a program redacts and a state does not have.
+/// Returns the paths that a program redacts and a state does not have.
 pub(crate) fn absent<'p>(program: &'p Program, state: &State) -> impl Iterator<Item = &'p KeyPath> {
     program.redacted().filter(|path| !state.has(path))
 }

@@ -1,21 +1,21 @@
-//! Where in a record, a snapshot or a state values of the context can stand, and what must stay as it is: names, numbers of steps, ids.
+//! The places of values of the context in a record, a snapshot or a state, as opposed to its fixed parts: names, numbers of steps, ids.
 //!
-//! **Invariant:** what is not known here counts as a place for values, so that a later kind of record hides too much and never too little.
+//! **Invariant:** an unknown key counts as a place for values, so that a later kind of record hides too much and never too little.
 
 use trellis_core::{
     Mapping, Value,
     path::{KeyPath, Segment},
 };
 
-/// What is found.
+/// A place.
 pub(crate) enum Place<'a> {
-    /// A mapping with keys of the context: a whole context, or what changed of it.
+    /// A mapping with keys of the context: a whole context, or its changes.
     Context(&'a mut Mapping),
-    /// What was appended to a list of the context, as `{at, items}`: [`appended_path`] says where a path of the context leads in it.
+    /// The items appended to a list of the context, as `{at, items}`: [`appended_path`] maps a path of the context into it.
     Appended {
         /// The list.
         list: KeyPath,
-        /// How many items it had.
+        /// The number of items that it had.
         at: usize,
         /// The entry of the record.
         entry: &'a mut Mapping,
@@ -43,13 +43,13 @@ pub(crate) fn visit(text: &mut Value, visit: &mut PlaceVisitor<'_>) {
 }
 
 impl Place<'_> {
-    /// Whether paths of the context lead somewhere in it.
+    /// Returns whether paths of the context can be mapped into it.
     fn is_keyed(&self) -> bool {
         matches!(self, Self::Context(_) | Self::Appended { .. })
     }
 }
 
-/// Where a path of the context leads in `{at, items}`, which was appended to the list at `list`: to all items, below one of them, or nowhere.
+/// Maps a path of the context into `{at, items}`, which was appended to the list at `list`: to all items, below one of them, or nowhere.
 pub(crate) fn appended_path(path: &KeyPath, list: &KeyPath, at: usize) -> Option<KeyPath> {
     let items = Segment::Key("items".into());
     let (path, list) = (path.segments(), list.segments());
@@ -67,9 +67,17 @@ pub(crate) fn appended_path(path: &KeyPath, list: &KeyPath, at: usize) -> Option
 
 fn record(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
     each(value, &mut |key, value| match key {
-        "seq" | "at" | "kind" | "child" | "caller" | "from" | "to" | "program" | "origin" | "signal" | "key" => {}
+        "seq" | "at" | "kind" | "child" | "caller" | "from" | "to" | "program" | "signal" | "key" => {}
         "began" | "entered_at" | "stepped_at" | "approved" | "asked" | "still_asked" | "question" | "blocked" | "needs" | "waits" => {}
-        "decision" | "source" | "spent" => {}
+        "decision" | "source" | "spent" | "how" => {}
+        "origin" => each(value, &mut |key, value| {
+            if key == "typed" {
+                typed(value, visit);
+            }
+        }),
+        "typed" => typed(value, visit),
+        "letter" | "given_up" => letter(value, visit),
+        "dead" => items(value, &mut |one| letter(one, visit)),
         "rulings" => each(value, &mut |key, value| {
             if key == "by_key" {
                 each(value, &mut |_, decided| ruling(decided, visit));
@@ -105,6 +113,25 @@ fn record(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
             });
         }),
         "ended" => ended(value, visit),
+        _ => visit(Place::Data(value)),
+    });
+}
+
+/// Visits typed secrets.
+fn typed(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
+    each(value, &mut |key, value| {
+        if key != "left_out" {
+            visit(Place::Data(value));
+        }
+    });
+}
+
+/// A call that was given up.
+fn letter(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
+    each(value, &mut |key, value| match key {
+        "key" | "id" | "cause" | "node" | "tool" | "by" => {}
+        "call" => call(value, visit),
+        "outcome" => outcome(value, visit),
         _ => visit(Place::Data(value)),
     });
 }
@@ -199,7 +226,7 @@ fn call(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
     });
 }
 
-/// A part of a call, with what came of it.
+/// A part of a call, with its outcome.
 fn part(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
     each(value, &mut |key, value| {
         if key == "outcome" {

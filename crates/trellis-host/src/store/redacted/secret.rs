@@ -1,4 +1,4 @@
-//! The values of one session that must not be kept, and how they are taken out of everything that is.
+//! The values of one session that must not be stored, and their removal from all stored texts.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::{
     places::{self, Place, appended_path},
 };
 
-/// Shorter texts and numbers are looked for only as a whole, and only in what is written together with the key: they would be found everywhere. In bytes.
+/// Shorter texts and numbers are matched only as a whole, and only in texts written together with the key: they would match everywhere. In bytes.
 pub(crate) const MIN_SEARCHED_BYTES: usize = 4;
 
 /// One value, or one part of it, that is not a mapping or a list.
@@ -20,7 +20,7 @@ pub(crate) const MIN_SEARCHED_BYTES: usize = 4;
 pub(super) struct Secret {
     /// As text.
     text: Arc<str>,
-    /// As it stands in JSON inside of a text, if that is different.
+    /// The text as JSON writes it, if that is different.
     escaped: Option<Arc<str>>,
     path: Arc<str>,
 }
@@ -37,7 +37,7 @@ impl SeenSecrets {
         self.0.is_empty()
     }
 
-    /// Learns what stands at `paths` in a record or a snapshot.
+    /// Learns the values at `paths` in a record or a snapshot.
     pub(super) fn learn(&mut self, text: &mut Value, paths: &[KeyPath]) -> Short {
         let mut short = Short(Vec::new());
         places::visit(text, &mut |place| match place {
@@ -85,7 +85,7 @@ impl SeenSecrets {
         }
     }
 
-    /// Takes everything out that is known, and what stands at `paths`.
+    /// Removes all known values, and the values at `paths`.
     pub(super) fn hide(&self, short: &Short, text: &mut Value, paths: &[KeyPath]) {
         places::visit(text, &mut |place| match place {
             Place::Context(context) => {
@@ -130,7 +130,7 @@ impl SeenSecrets {
         }
     }
 
-    /// A text without what is known; nothing where it holds none of it. A mark holds nothing, whatever its path is called.
+    /// Returns a text without known values; `None` if it contains none. A mark contains none, for every path.
     fn without(&self, text: &str) -> Option<String> {
         let needles = || {
             let json = self.0.iter().filter_map(|secret| Some((secret.escaped.as_ref()?, mark(&format!("{JSON}{}", secret.path)))));
@@ -157,7 +157,7 @@ impl SeenSecrets {
     }
 }
 
-/// Takes the marks out of contexts: what was redacted is not there any more.
+/// Removes the marks from contexts: redacted keys are absent.
 pub(super) fn strip(text: &mut Value, paths: &[KeyPath]) {
     let take = |entries: &mut Mapping, path: &KeyPath, within: &KeyPath| {
         if found(entries, within).is_some_and(|value| is_mark(value, &path.to_string())) {
@@ -178,12 +178,12 @@ fn found<'m>(entries: &'m Mapping, path: &KeyPath) -> Option<&'m Value> {
     walk(entries.get(path.root())?, path.rest())
 }
 
-/// Puts `value` where a path leads, if there is something.
+/// Writes `value` at a path, if there is a value.
 pub(crate) fn put_at(context: &mut Mapping, path: &KeyPath, value: Value) {
     put(context, path, Some(value));
 }
 
-/// Puts `value` where a path leads, if there is something; nothing takes it out, of a list it leaves null.
+/// Writes `value` at a path, if there is a value; `None` removes it, and leaves null in a list.
 fn put(context: &mut Mapping, path: &KeyPath, value: Option<Value>) -> Option<()> {
     let (last, way) = path.segments().split_last()?;
     let Some((_, way)) = way.split_first() else {

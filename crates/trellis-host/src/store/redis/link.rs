@@ -1,7 +1,7 @@
 //! The one connection to a Redis: made when it is needed, shared by all calls, forgotten when it fails.
 //!
-//! **Invariant:** a call takes no longer than its bound, and makes at most one connection. After a failure, for [`PAUSE`], calls fail with what
-//! failed, and nobody connects: however many sessions ask, a server that is gone is not stormed.
+//! **Invariant:** a call takes no longer than its bound, and makes at most one connection. After a failure, for [`PAUSE`], calls fail with its
+//! error, and none connects: however many sessions call, a server that is gone is not stormed.
 
 use std::{
     sync::{
@@ -20,7 +20,7 @@ use tokio::{sync::Mutex, time::timeout};
 use super::FORMAT;
 use crate::store::StoreError;
 
-/// How long a failure stands for the calls that come after it.
+/// The time for which later calls fail with an earlier failure.
 const PAUSE: Duration = Duration::from_millis(100);
 
 pub(super) struct Link {
@@ -75,7 +75,7 @@ impl Link {
         outcome
     }
 
-    /// The value of a setting of the server; nothing where it does not say.
+    /// Returns the value of a setting of the server; `None` if the server does not disclose it.
     pub(super) async fn setting(&self, name: &str) -> Result<Option<String>, StoreError> {
         let work = async {
             let mut lent = self.lend().await?;
@@ -98,7 +98,7 @@ impl Link {
             State::Down { since, error } if since.elapsed() < PAUSE => return Err(error.clone()),
             _ => {}
         }
-        // Half of the bound, so that who waits for the lock hears the same before their own time is over.
+        // Half of the bound, so that a caller that waits for the lock gets the same error before its own bound.
         let made = timeout(self.bound / 2, self.connect()).await.unwrap_or_else(|_| Err(self.late()));
         match made {
             Ok(connection) => {

@@ -7,11 +7,11 @@
 //! PREFIX:newest[:GRAPH], PREFIX:due[:GRAPH]    sorted sets, all scores 0: 16 hexadecimal digits, a colon, SESSION
 //! ```
 //!
-//! Each operation is one script, so that it happens whole or not at all. What is kept when an append returns is what the server keeps: it has to run
-//! with `appendonly yes` and `appendfsync always` to lose nothing when its machine does ([`RedisStore::weaknesses`]). One server, no cluster: scripts
-//! name keys that no slot holds together.
+//! Each operation is one script, so that it happens whole or not at all. The durability of an append is that of the server: it has to run with
+//! `appendonly yes` and `appendfsync always` to lose nothing when its machine does ([`RedisStore::weaknesses`]). One server, no cluster: scripts name
+//! keys of different slots.
 //!
-//! **Invariant:** a list holds the records `first..next` of its session; each session stands in `newest` once, and in `due` while it is due.
+//! **Invariant:** a list holds the records `first..next` of its session; each session is in `newest` once, and in `due` while it is due.
 
 mod link;
 
@@ -26,10 +26,10 @@ use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError
 /// The format that this version writes.
 const FORMAT: u64 = 1;
 
-/// How many sessions one script loads: while it runs, the server serves nobody else.
+/// The number of sessions that one script loads: while it runs, the server answers no other client.
 const AT_ONCE: usize = 64;
 
-/// Keeps sessions in a Redis.
+/// Stores sessions in a Redis.
 pub struct RedisStore {
     link: Link,
     prefix: String,
@@ -45,12 +45,12 @@ struct Scripts {
     remove: Script,
 }
 
-/// What `load.lua` says of a session: head, snapshot, held, the number of the first record, records.
+/// The result of `load.lua` for a session: head, snapshot, held, the number of the first record, records.
 type Loaded = (Vec<u8>, String, String, u64, Vec<String>);
 
 impl RedisStore {
-    /// A store at `redis://[user:password@]host[:port][/database][?prefix=name]`; its keys begin with the prefix, `trellis` where none is given.
-    /// Nothing is connected yet.
+    /// Creates a store at `redis://[user:password@]host[:port][/database][?prefix=name]`; its keys begin with the prefix, `trellis` by default.
+    /// It connects at the first call.
     ///
     /// # Errors
     /// This is no such address.
@@ -70,14 +70,14 @@ impl RedisStore {
         Ok(Self { link, prefix, name: address.shown, scripts })
     }
 
-    /// The same, but each call takes at most so long; else 10 s.
+    /// Sets the longest duration of a call; the default is 10 s.
     #[must_use]
     pub fn with_bound(mut self, bound: Duration) -> Self {
         self.link.bound = bound;
         self
     }
 
-    /// How the server could lose what it acknowledged, a line each, as far as it says how it is set up.
+    /// Returns the settings by which the server could lose acknowledged records, a line each, as far as it discloses them.
     ///
     /// # Errors
     /// It cannot be reached.
@@ -114,7 +114,7 @@ impl RedisStore {
         self.conflict(self.link.run(&call).await?, session, expected)
     }
 
-    /// What a script found instead of what was expected.
+    /// Returns the conflict that a script found.
     fn conflict(&self, found: String, session: SessionId, expected: u64) -> Result<(), StoreError> {
         if found.is_empty() {
             return Ok(());
@@ -162,7 +162,7 @@ impl RedisStore {
                 let after = query.after.map(|(at, session)| place(u64::MAX - at, &session));
                 ("newest", after, "+".to_owned())
             }
-            // What follows the colon in the order of bytes: all sessions of this moment are before it.
+            // The character after the colon in the order of bytes: all sessions of this moment are before it.
             Which::Due(by) => ("due", query.after.map(|(due, session)| place(due, &session)), format!("({by:016x};")),
         };
         let graph = query.graph.map_or_else(String::new, |graph| format!(":{graph}"));
@@ -198,15 +198,15 @@ impl RedisStore {
 /// The greatest number that scripts count with.
 const EXACT: u64 = 1 << 52;
 
-/// More than this is asked for by nobody.
+/// The largest limit of a query.
 const MAX_LIMIT: usize = 1 << 30;
 
-/// Where a session stands in a list: numbers as texts of one length are in the order of the numbers.
+/// Returns the place of a session in a list: numbers as texts of one length are in the order of the numbers.
 fn place(number: u64, session: &SessionId) -> String {
     format!("{number:016x}:{session}")
 }
 
-/// What a list says of a session whose head cannot be read: its place there.
+/// Returns the head of a session whose head cannot be read, from its place in a list.
 fn unreadable(which: Which, number: &str, session: SessionId) -> Head {
     let number = u64::from_str_radix(number, 16).unwrap_or_default();
     match which {

@@ -1,8 +1,8 @@
 //! One sealed text: `{"sealed":1,"key":"k-3fa90c1d","wrapped":"…","data":"…"}`.
 //!
 //! `data` is the text under a data key, `wrapped` the data key under the key of that name: XChaCha20-Poly1305, each with a random nonce of 24 bytes
-//! before it, in Base64. What is authenticated with `data` says which session it is of, whether it is a record or a snapshot, and its number: a text
-//! that was put elsewhere does not open.
+//! before it, in Base64. The data authenticated with `data` are its session, whether it is a record or a snapshot, and its number: a text that was
+//! moved elsewhere does not open.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use zeroize::Zeroizing;
 
 use super::keys::{self, Keys};
 
-/// What every sealed text begins with.
+/// The beginning of every sealed text.
 const BEGINS: &str = "{\"sealed\":";
 
 /// The version that is written.
 const VERSION: u64 = 1;
 
-/// Where a text stands.
+/// The place of a text.
 #[derive(Clone, Copy)]
 pub(super) enum SealedPlace<'a> {
     Record(&'a str, u64),
@@ -31,7 +31,7 @@ pub(super) enum SealedPlace<'a> {
 }
 
 impl SealedPlace<'_> {
-    /// What is authenticated: one text for each place.
+    /// Returns the authenticated data: one text for each place.
     fn bound(self) -> Vec<u8> {
         match self {
             Self::Record(session, seq) => format!("trellis record {seq} {session}").into_bytes(),
@@ -47,13 +47,13 @@ impl SealedPlace<'_> {
     }
 }
 
-/// Why a text stays closed.
+/// The reason why a text cannot be opened.
 pub(super) enum Closed {
     /// No key of this file opens it.
     Key(String),
     /// It was written by a newer version.
     Newer(u64),
-    /// It was changed, or put elsewhere.
+    /// It was changed, or moved elsewhere.
     Changed(String),
 }
 
@@ -74,7 +74,7 @@ pub(super) struct Sealer {
 }
 
 impl Sealer {
-    /// Nothing where the system has no random bytes.
+    /// Returns `None` if the system has no random bytes.
     pub(super) fn new(keys: &Keys) -> Option<Self> {
         let (bytes, cipher) = keys::fresh()?;
         let (name, key) = keys.newest();
@@ -88,17 +88,17 @@ impl Sealer {
     }
 }
 
-/// Whether a text is sealed, and not with the newest key.
+/// Returns whether a text is sealed, and not with the newest key.
 pub(super) fn is_outdated(text: &str, keys: &Keys) -> bool {
     serde_json::from_str::<Envelope<'_>>(text).map_or(true, |envelope| envelope.key != &**keys.newest().0)
 }
 
-/// The name of the key that opens a text; nothing where it never was sealed.
+/// Returns the name of the key that opens a text; `None` if it was never sealed.
 pub(super) fn key_of(text: &str) -> Option<Arc<str>> {
     text.starts_with(BEGINS).then(|| serde_json::from_str::<Envelope<'_>>(text).map_or_else(|_| "".into(), |envelope| envelope.key.into()))
 }
 
-/// The text in a sealed one; one that never was sealed is what it is.
+/// Opens a sealed text; one that never was sealed is returned unchanged.
 pub(super) fn open(text: &Arc<str>, place: SealedPlace<'_>, keys: &Keys) -> Result<Arc<str>, Closed> {
     if !text.starts_with(BEGINS) {
         return Ok(Arc::clone(text));

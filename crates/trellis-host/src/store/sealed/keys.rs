@@ -1,4 +1,4 @@
-//! Keys, and the file that they stand in.
+//! Keys, and their file.
 //!
 //! ```text
 //! # a line each: a name and 32 bytes in Base64. The first seals, all of them open.
@@ -26,18 +26,18 @@ pub struct Keys {
     /// At least one.
     keys: Vec<(Arc<str>, XChaCha20Poly1305)>,
     file: PathBuf,
-    /// When the file was changed last, and how long it was, before it was read.
+    /// The time of the file's last change, and its length, before it was read.
     changed: Option<(SystemTime, u64)>,
 }
 
 impl Keys {
-    /// Reads a key file, which nobody else may be able to read.
+    /// Reads a key file, which only its owner may be able to read.
     ///
     /// # Errors
     /// It cannot be read, others can read it, or it is no key file; the message holds nothing of it but names.
     pub fn read(file: &Path) -> Result<Self, StoreError> {
         let failed = |error: std::io::Error| StoreError::Key(format!("the key file {} cannot be read: {error}", file.display()));
-        // Before reading: what is put in meanwhile then counts as a change.
+        // Before reading: a write in between then counts as a change.
         let changed = changed(file);
         #[cfg(unix)]
         {
@@ -74,7 +74,7 @@ impl Keys {
         Ok(Self { keys, file: file.to_owned(), changed })
     }
 
-    /// The keys that the file holds now, and behind them those that it held before; nothing where it did not change, or cannot be read.
+    /// Returns the present keys of the file, followed by earlier ones; `None` if it did not change, or cannot be read.
     pub(super) fn renewed(&self) -> Option<Self> {
         if changed(&self.file) == self.changed {
             return None;
@@ -88,11 +88,11 @@ impl Keys {
         Some(newer)
     }
 
-    /// Puts a fresh key first in a key file, which only its owner may read, and gives back the key's name. What the file held stays: it opens what it
-    /// sealed. Stores that are open find the key when they meet a text that it sealed.
+    /// Puts a fresh key first in a key file, which only its owner may read, and returns the key's name. Older keys stay: they open the texts that
+    /// they sealed. Open stores find the key when they read a text that it sealed.
     ///
     /// # Errors
-    /// The file holds something else, or cannot be written, or somebody else puts a key in at this moment; it is as it was then.
+    /// The file has other content, or cannot be written, or another process adds a key at this moment; it is unchanged.
     pub fn generate(file: &Path) -> Result<String, StoreError> {
         let failed = |error: String| StoreError::Key(format!("the key file {} cannot be written: {error}", file.display()));
         // Before reading: of two at a time, the one that writes last would take the other's key out again.
@@ -126,7 +126,7 @@ impl Keys {
         self.keys.iter().find(|(known, _)| &**known == name).map(|(_, key)| key)
     }
 
-    /// Where they are from, for errors.
+    /// Returns their file, for errors.
     pub(super) fn file(&self) -> &Path {
         &self.file
     }
@@ -137,7 +137,7 @@ fn changed(file: &Path) -> Option<(SystemTime, u64)> {
     Some((about.modified().ok()?, about.len()))
 }
 
-/// What takes the place of a key file: beside it, for its owner alone, and of one writer at a time. It goes where it does not come to that.
+/// The replacement of a key file: beside it, for its owner alone, and of one writer at a time. It is removed if it does not become the key file.
 struct Next {
     path: PathBuf,
     file: fs::File,
@@ -163,7 +163,7 @@ impl Next {
         }
     }
 
-    /// Puts it in the place of `file`, with these bytes, whole or not at all.
+    /// Replaces `file` by it, with these bytes, whole or not at all.
     fn replace(mut self, file: &Path, bytes: &[u8]) -> std::io::Result<()> {
         self.file.write_all(bytes)?;
         self.file.sync_all()?;

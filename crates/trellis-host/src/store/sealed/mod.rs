@@ -1,8 +1,8 @@
-//! A store whose texts are sealed: records and snapshots are encrypted before they reach the store that keeps them.
+//! A store whose texts are sealed: records and snapshots are encrypted before they reach the inner store.
 //!
-//! Heads stay in the clear, since lists are made of them: names of sessions, graphs and nodes, moments, what is waited for. Texts that were there
-//! before there was a key are read as they are, and what is written from now on is sealed; so a text that somebody without a key puts into the store
-//! is read too. What keeps strangers from writing is the store's own lock.
+//! Heads stay in the clear, since lists are made of them: names of sessions, graphs and nodes, times, waits. Texts from before there was a key are
+//! read unchanged, and all texts written from now on are sealed; so a text that somebody without a key puts into the store is read too. Access
+//! control of the store itself keeps strangers from writing.
 //!
 //! **Invariant:** nothing of a record or a snapshot reaches the inner store in the clear.
 
@@ -21,14 +21,15 @@ use self::envelope::{Closed, SealedPlace, Sealer, open};
 pub use self::{keys::Keys, reseal::Resealed};
 use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored};
 
-/// Seals what another store keeps. A key that is put into the key file meanwhile is found when a text needs it, and seals from then on if it is the first.
+/// Seals the texts of another store. A key that is added to the key file meanwhile is found when a text needs it, and seals from then on if it is the
+/// first.
 pub struct Sealed<S> {
     store: S,
     keys: RwLock<Arc<Keys>>,
 }
 
 impl<S: SessionStore> Sealed<S> {
-    /// Seals what `store` keeps: the first of `keys` seals, all of them open.
+    /// Seals the texts of `store`: the first of `keys` seals, all of them open.
     pub fn new(store: S, keys: Keys) -> Self {
         Self { store, keys: RwLock::new(Arc::new(keys)) }
     }
@@ -63,7 +64,7 @@ impl<S: SessionStore> Sealed<S> {
         Ok(append)
     }
 
-    /// Opens everything that is needed to go on; a record that was changed is one that cannot be read.
+    /// Opens everything that is needed to continue; a record that was changed is one that cannot be read.
     fn opened(&self, mut stored: Stored) -> Result<Stored, StoreError> {
         let session = &stored.head.session;
         if let Some((next, text)) = &mut stored.snapshot {
@@ -86,7 +87,7 @@ impl<S: SessionStore> Sealed<S> {
         Ok(stored)
     }
 
-    /// Opens a part of the history; what cannot be opened says why, and the rest can be read.
+    /// Opens a part of the history; an unreadable one has the reason, and the rest can be read.
     fn shown(&self, session: &SessionId, mut row: Row) -> Row {
         let place = SealedPlace::Record(session.as_str(), row.seq);
         row.text = row.text.and_then(|text| {
@@ -99,7 +100,7 @@ impl<S: SessionStore> Sealed<S> {
     }
 }
 
-/// Nothing but another key, or another version, helps.
+/// Returns the error for a text that only another key, or another version, can open.
 fn hopeless(closed: Closed, place: SealedPlace<'_>) -> StoreError {
     match closed {
         Closed::Key(message) | Closed::Changed(message) => StoreError::Key(message),

@@ -1,9 +1,9 @@
-//! A new key for what is stored already, a page of sessions at a time.
+//! A new key for stored texts, a page of sessions at a time.
 //!
 //! A store only appends. So each session that an older key seals gets a record that supplies no keys, and with it a snapshot under the newest key:
 //! from then on the older key is needed for the history before that record alone, until that is pruned.
 //!
-//! **Invariant:** a session that goes on meanwhile loses nothing: what was sealed anew is appended where it was read, or not at all.
+//! **Invariant:** a session that advances meanwhile loses nothing: resealed texts are appended at the number that was read, or not at all.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -18,20 +18,20 @@ use crate::{
     store::{Append, Head, Query, RECORDS_PER_PAGE, SessionStore, Snapshot, StoreError, Which},
 };
 
-/// How often a session that goes on meanwhile is tried again.
+/// The number of attempts at a session that advances meanwhile.
 const TRIES: usize = 5;
 
-/// What became of a page of sessions.
+/// The result for a page of sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Resealed {
-    /// How many go on under the newest key from now on.
+    /// The number of those that are under the newest key now.
     pub sealed: usize,
-    /// How many did so before.
+    /// The number of those that were before.
     pub kept: usize,
-    /// Those that could not be sealed anew, and why.
+    /// Those that could not be resealed, and the reasons.
     pub failed: Vec<(SessionId, StoreError)>,
-    /// Where the next page begins; nothing: this was the last one.
+    /// The beginning of the next page; `None` if this was the last one.
     pub next: Option<(u64, SessionId)>,
 }
 
@@ -39,7 +39,7 @@ impl<S: SessionStore> Sealed<S> {
     /// Sees to it that the newest key opens where sessions are: those of the page of `limit` that begins behind `after`.
     ///
     /// # Errors
-    /// The store cannot be reached or written; what was sealed anew so far is.
+    /// The store cannot be reached or written; sessions resealed so far stay so.
     pub async fn reseal(&self, after: Option<(u64, SessionId)>, limit: usize) -> Result<Resealed, StoreError> {
         let heads = self.store.list(Query { graph: None, which: Which::Newest, after, limit }).await?;
         let next = heads.last().filter(|_| heads.len() == limit).map(|head| (head.at, head.session.clone()));
@@ -55,7 +55,8 @@ impl<S: SessionStore> Sealed<S> {
         Ok(page)
     }
 
-    /// The names of the keys that open what is kept of a session, its whole history included; nothing stands for what never was sealed.
+    /// Returns the names of the keys that open the stored texts of a session, its whole history included; `None` represents texts that were
+    /// never sealed.
     ///
     /// # Errors
     /// The store fails.
@@ -74,7 +75,7 @@ impl<S: SessionStore> Sealed<S> {
         }
     }
 
-    /// Whether the session had to be sealed anew.
+    /// Reseals a session; returns whether it had to be.
     async fn anew(&self, session: &SessionId) -> Result<bool, StoreError> {
         let mut tries = 0;
         loop {

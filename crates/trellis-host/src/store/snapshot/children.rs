@@ -9,28 +9,31 @@ use trellis_core::{
 use super::Snapshot;
 use crate::journal::{ChildState, Entry, Record};
 
-/// Where a child is.
+/// The snapshot of a child.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChildSnapshot {
     /// The call that began it.
     pub caller: Caller,
-    /// Where it is. What it has spent, and its own children, are kept with the root.
+    /// Its state and times. Its budget, and its own children, are stored with the root.
     pub here: Snapshot,
 }
 
 impl From<(ChildState, u64)> for ChildSnapshot {
-    /// A child of which nothing is known but its state at a time.
+    /// Creates the snapshot of a child from its state at a time.
     fn from((child, at): (ChildState, u64)) -> Self {
         Self { caller: child.caller, here: Snapshot::beginning(child.state, at) }
     }
 }
 
 impl Snapshot {
-    /// Forgets the children that a record ended or left, and puts those on another program that went on there.
+    /// Drops the children that a record ended or left, and sets those that continue on another program.
     pub(super) fn part_with(&mut self, record: &Record) {
         match &record.entry {
             Entry::Result { result } if !self.children.is_empty() => drop(self.children.remove(result.id.as_str())),
-            Entry::Leave { children } => children.iter().for_each(|child| drop(self.children.remove(child))),
+            Entry::Leave { children } => {
+                self.inherit(record.child.as_ref(), children);
+                children.iter().for_each(|child| drop(self.children.remove(child)));
+            }
             Entry::Move { .. } => self.children.clear(),
             Entry::Reload { children, .. } => {
                 self.children.retain(|child, _| children.contains_key(child));
@@ -44,7 +47,7 @@ impl Snapshot {
         }
     }
 
-    /// Where a session of the tree is: the root's, or a child's.
+    /// Returns the snapshot of a session of the tree: the root's, or a child's.
     pub fn of_child(&self, child: Option<&SessionId>) -> Option<&Self> {
         match child {
             None => Some(self),

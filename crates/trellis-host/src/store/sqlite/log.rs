@@ -1,8 +1,8 @@
 //! Room in the write-ahead log, made before commits need it.
 //!
-//! A commit that makes the log longer costs two to three times as much as one that writes over what is there: the disk has to take in the new length
-//! too. SQLite makes it longer with every commit until it is copied to the file for the first time, so the log is filled up with zeros, ever more of
-//! them at once. Space that is only reserved would not do: writing into it for the first time changes what the file system knows of it.
+//! A commit that makes the log longer costs two to three times as much as one that overwrites existing space: the disk has to store the new length
+//! too. SQLite extends it with every commit until it is copied to the file for the first time, so the log is filled up with zeros, ever more of them
+//! at once. Space that is only reserved would not do: the first write into it changes metadata of the file system.
 //!
 //! **Invariant:** zeros are written only behind the end of the log, and only while this process is the one that may write. SQLite stops reading a log
 //! at the first frame that is none, and zeros are none.
@@ -16,11 +16,11 @@ use std::{
 
 use rusqlite::Connection;
 
-/// How many bytes are added at once: as many as there are, within these bounds.
+/// The number of bytes that are added at once: as many as there are, within these bounds.
 const MIN_GROWTH: u64 = 64 << 10;
 const MAX_GROWTH: u64 = 1 << 20;
 
-/// The log beside a file, and how long it was made.
+/// The log beside a file, and its extended length.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     path: Option<PathBuf>,
@@ -34,12 +34,12 @@ impl Log {
         Self { path, ..Self::default() }
     }
 
-    /// Makes room if there is none left. Only who has begun to write may call this. Where it fails, commits make the log longer themselves.
+    /// Makes room if there is none left. Only a writer may call this. If it fails, commits make the log longer themselves.
     pub(super) fn make_room(&mut self) {
         self.length = self.lengthened().unwrap_or(self.length);
     }
 
-    /// How long the log is now.
+    /// Returns the present length of the log.
     fn lengthened(&mut self) -> io::Result<u64> {
         let file = match (&self.file, &self.path) {
             (Some(file), _) => file,
@@ -53,7 +53,7 @@ impl Log {
         let added = length.clamp(MIN_GROWTH, MAX_GROWTH);
         match file.write_all_at(&vec![0; usize::try_from(added).map_err(io::Error::other)?], length) {
             Ok(()) => Ok(length + added),
-            // What is left of the disk is for commits.
+            // The rest of the disk is for commits.
             Err(_) => file.set_len(length).map(|()| length),
         }
     }

@@ -1,8 +1,8 @@
 //! A store in one SQLite file: the embedded default.
 //!
-//! Whatever waits to be written is committed together, so many sessions share one write to the disk (`queue.rs`). Who reads does not wait for who
-//! writes. Records come to lie one behind the other as they come, so that many sessions share a page; now and then they are sorted to the others of their
-//! session. The file is in WAL mode with `synchronous = full`: what was committed is there after a loss of power. Several processes may use one file.
+//! Pending writes are committed together, so many sessions share one write to the disk (`queue.rs`). Readers do not wait for writers. Records are
+//! stored in the order of their arrival, so that many sessions share a page; now and then they are sorted to the others of their session. The file is
+//! in WAL mode with `synchronous = full`: committed data survives a loss of power. Several processes may use one file.
 //!
 //! **Invariant:** an append is acknowledged after its commit; a file that is not of this program, or of a newer version, is not touched.
 
@@ -25,7 +25,7 @@ use self::{
 };
 use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored, blocking::aside};
 
-/// Keeps sessions in a SQLite file. It does its work on the threads of tokio that may block; where the disk is quick, it appends where it is asked to.
+/// Stores sessions in a SQLite file. It works on the threads of tokio that may block; if the disk is quick, it appends in place.
 #[derive(Debug)]
 pub struct SqliteStore {
     queue: Arc<Queue>,
@@ -33,7 +33,7 @@ pub struct SqliteStore {
     name: Name,
 }
 
-/// What the store is called in errors.
+/// The name of the store in errors.
 #[derive(Clone, Debug)]
 struct Name {
     path: PathBuf,
@@ -48,7 +48,7 @@ impl SqliteStore {
         Self::opened(path.into(), None)
     }
 
-    /// Opens a file that may not grow beyond so many pages of 4 KiB: what is too much is refused as where the disk is full.
+    /// Opens a file that may not grow beyond `pages` pages of 4 KiB: a larger write is refused as on a full disk.
     ///
     /// # Errors
     /// As [`SqliteStore::open`].
@@ -56,7 +56,7 @@ impl SqliteStore {
         Self::opened(path.into(), Some(pages))
     }
 
-    /// Opens a file that is there, and makes nothing. Where it, or its folder, may not be written, what it holds can be read.
+    /// Opens an existing file, and creates nothing. If it, or its folder, may not be written, its content can be read.
     ///
     /// # Errors
     /// There is none, or as [`SqliteStore::open`].
@@ -110,11 +110,11 @@ impl Name {
         StoreError::Corrupt { place: format!("`{}`", self.path.display()), message }
     }
 
-    /// What an error of SQLite means to whoever asked.
+    /// Returns the store error for an error of SQLite.
     fn error(&self, error: &rusqlite::Error) -> StoreError {
         let message = match error {
             rusqlite::Error::SqliteFailure(code, None) => code.to_string(),
-            // It says which session, and why.
+            // The error has the session and the reason.
             rusqlite::Error::FromSqlConversionFailure(_, _, why) => why.to_string(),
             error => error.to_string(),
         };
@@ -135,17 +135,17 @@ impl Name {
     }
 }
 
-/// A number as SQLite keeps it: those beyond 2⁶³ − 1 are kept as that.
+/// Returns a number as SQLite stores it: those beyond 2⁶³ − 1 are stored as that.
 fn stored(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Where a record lies: those of a session lie side by side, in their order.
+/// Returns the place of a record: those of a session are adjacent, in their order.
 fn place(id: i64, seq: u64) -> i64 {
     id << 32 | i64::from(u32::try_from(seq).unwrap_or(u32::MAX))
 }
 
-/// Where a session stands in the list of the newest, roughly: one that moves all the time need not be put elsewhere each time.
+/// Returns the place of a session in the list of the newest, roughly: one that moves all the time need not be moved there each time.
 fn listed(at: u64) -> i64 {
     stored(at) >> 3
 }

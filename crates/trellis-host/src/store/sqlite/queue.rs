@@ -1,9 +1,9 @@
-//! Group commit: who comes to write and finds nobody writing takes along all who wait.
+//! Group commit: a writer that finds no other one writing takes along all pending writes.
 //!
-//! Where the disk is quick, the first who comes writes where it is, once all who can go on had a turn to join; else on a thread that may block, and
-//! those who come meanwhile are written after that.
+//! If the disk is quick, the first writer writes in place, once all runnable tasks had a turn to join; else on a thread that may block, and later
+//! writes follow after that.
 //!
-//! **Invariant:** while anything waits that somebody wants, somebody writes; what nobody waits for any more when its turn comes is not written.
+//! **Invariant:** while a wanted write is pending, there is a writer; a write whose caller is gone by its turn is not made.
 
 use std::{
     mem,
@@ -21,10 +21,10 @@ use super::{
 };
 use crate::store::{Pending, StoreError, blocking::Pace};
 
-/// How many writes one commit takes at most.
+/// The largest number of writes in one commit.
 const GROUP: usize = 512;
 
-/// Those who wait to be written, and the one who writes.
+/// The pending writes, and the writer.
 #[derive(Debug)]
 pub(super) struct Queue {
     waiting: Mutex<WaitingJobs>,
@@ -36,11 +36,11 @@ pub(super) struct Queue {
 #[derive(Debug, Default)]
 struct WaitingJobs {
     writes: Vec<Write>,
-    /// Whether somebody writes.
+    /// True if there is a writer.
     is_led: bool,
 }
 
-/// Something to write, and whom to tell.
+/// A pending write, and the channel of its result.
 #[derive(Debug)]
 struct Write {
     what: What,
@@ -83,7 +83,7 @@ impl Queue {
         waiting.writes.drain(..count).collect()
     }
 
-    /// Commits what waits, once. Whoever may not be waited for leaves it waiting; false then.
+    /// Commits the pending writes, once. If it may not wait for a lock, it leaves them pending, and returns false.
     fn commit(&self, patience: LockPolicy) -> bool {
         let (group, tell): (Vec<_>, Vec<_>) = self.group().into_iter().map(|Write { what, tell }| (what, tell)).unzip();
         if group.is_empty() {
@@ -99,13 +99,13 @@ impl Queue {
             return false;
         };
         for (tell, outcome) in tell.into_iter().zip(outcomes) {
-            // Whoever does not wait any more finds it by loading.
+            // A caller that is gone finds it by loading.
             let _ = tell.send(outcome);
         }
         true
     }
 
-    /// Puts the records in order that came lately, where they are many.
+    /// Sorts recent records, if there are many.
     fn sort(&self) {
         let mut writer = self.writer();
         if writer.has_much_to_sort() {
@@ -114,14 +114,14 @@ impl Queue {
     }
 }
 
-/// The one who writes.
+/// The role of the writer.
 struct Lead {
     queue: Arc<Queue>,
     has_ended: bool,
 }
 
 impl Lead {
-    /// Becomes the one who writes, where nobody is and something waits.
+    /// Becomes the writer, if there is none and a write is pending.
     fn take(queue: &Arc<Queue>) -> Option<Self> {
         let mut waiting = queue.waiting();
         if waiting.is_led || waiting.writes.is_empty() {
@@ -131,7 +131,7 @@ impl Lead {
         Some(Self { queue: Arc::clone(queue), has_ended: false })
     }
 
-    /// Writes once, where that is quick; whatever else there is to write has a thread that may block.
+    /// Writes once, if that is quick; the rest of the writes has a thread that may block.
     fn write(mut self) {
         let is_done = self.queue.pace.is_quick() && self.queue.commit(LockPolicy::None) && self.ends();
         if !is_done {
@@ -144,7 +144,7 @@ impl Lead {
         }
     }
 
-    /// Leaves, if nobody waits and there is nothing to put in order.
+    /// Ends, if no write is pending and there is nothing to sort.
     fn ends(&mut self) -> bool {
         let has_much_to_sort = self.queue.writer().has_much_to_sort();
         let mut waiting = self.queue.waiting();
@@ -157,7 +157,7 @@ impl Lead {
 impl Drop for Lead {
     fn drop(&mut self) {
         if !self.has_ended {
-            // There is no thread any more, or it ended: those who wait are told so.
+            // There is no thread any more, or it ended: waiting callers get this as their result.
             drop(mem::take(&mut *self.queue.waiting()));
         }
     }

@@ -1,4 +1,4 @@
-//! The one that reads: beside the one that writes, so that nobody who asks waits for a disk.
+//! The reader: beside the writer, so that no read waits for a disk.
 
 use std::{ops::Range, sync::Arc};
 
@@ -9,7 +9,7 @@ use trellis_core::{NodeId, SessionId};
 use super::{listed, number, place, stored};
 use crate::store::{Head, Query, Row, SessionStatus, Stored, Which};
 
-/// The one that reads. Statements are prepared once, and kept by the connection.
+/// The reader. Its connection stores prepared statements.
 #[derive(Debug)]
 pub(super) struct SqliteReader {
     connection: Connection,
@@ -153,7 +153,7 @@ fn unfit(column: usize, error: impl std::error::Error + Send + Sync + 'static) -
     rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
 }
 
-/// Why the head of a session cannot be read.
+/// The reason why the head of a session cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("session `{session}`: {why}")]
 struct Misread {

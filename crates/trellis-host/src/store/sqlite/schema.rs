@@ -1,4 +1,4 @@
-//! The tables, and how files of earlier versions come to have them.
+//! The tables, and the migration of files of earlier versions.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -17,7 +17,7 @@ use rustix::fs::{Access, access};
 use super::{Name, stored};
 use crate::store::{LOCK_TIMEOUT, StoreError};
 
-/// What each version added to the one before. A version that was published is never changed.
+/// The changes of each version. A version that was published is never changed.
 const VERSIONS: [&str; 3] = [
     "CREATE TABLE sessions (
         id INTEGER PRIMARY KEY,
@@ -43,10 +43,10 @@ const VERSIONS: [&str; 3] = [
         text TEXT NOT NULL
     ) STRICT;
     CREATE INDEX newest ON sessions (at DESC, session, graph);",
-    // What is due is looked for all the time, and is little of what there is.
+    // Due sessions are queried all the time, and are few.
     "CREATE INDEX due ON sessions (due, session, graph) WHERE due IS NOT NULL;",
-    // A step writes fewer pages: its record lies behind that of whoever stepped before (`recent`), and its session need not move in the list each time.
-    // `place` is the id of a session and, in the lower 32 bits, the number of a record; `listed` is `at` in units of 8 ms.
+    // A step writes fewer pages: its record follows that of the step before, of any session (`recent`), and its session need not move in the list
+    // each time. `place` is the id of a session and, in the lower 32 bits, the number of a record; `listed` is `at` in units of 8 ms.
     "ALTER TABLE records RENAME TO earlier;
     CREATE TABLE records (
         place INTEGER PRIMARY KEY,
@@ -65,13 +65,13 @@ const VERSIONS: [&str; 3] = [
     CREATE INDEX newest ON sessions (listed DESC, graph);",
 ];
 
-/// Says that a file is one of ours: `trls`.
+/// The mark of our files: `trls`.
 const OURS: i64 = 0x7472_6c73;
 
-/// SQLite takes what is shorter for an empty file, and would write over it.
+/// SQLite takes a shorter file for an empty one, and would overwrite it.
 const SMALLEST: u64 = 512;
 
-/// How many pages are written before they are copied from the log to the file: 16 MiB.
+/// The number of pages that are written before they are copied from the log to the file: 16 MiB.
 const PAGES: u32 = 4096;
 
 /// Opens a file, makes it where it is not there, and brings it to the newest version.
@@ -100,21 +100,21 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(LOCK_TIMEOUT)?;
     connection.pragma_update(None, "synchronous", "full")?;
-    // A step writes three pages or so: what is written meanwhile to the file itself is written less often.
+    // A step writes about three pages: with this, pages are copied to the file itself less often.
     connection.pragma_update_and_check(None, "wal_autocheckpoint", PAGES, |_| Ok(()))?;
-    // What was taken out is not left lying in the file.
+    // Removed data does not stay in the file.
     connection.pragma_update_and_check(None, "secure_delete", "fast", |_| Ok(()))?;
     Ok(connection)
 }
 
-/// Whether SQLite can work on a file as it is used to: it puts others beside it.
+/// Returns whether SQLite can work on a file as usual: it creates others beside it.
 pub(super) fn may_be_written(path: &Path) -> bool {
     let may = |path: &Path| access(path, Access::READ_OK | Access::WRITE_OK).is_ok();
     may(path) && may(folder_of(path))
 }
 
-/// A connection to a file that may not be written. Where SQLite would put files beside it to read it, it is taken for one that nobody changes: nobody
-/// works on it while there is no `-wal`.
+/// Opens a connection to a file that may not be written. If SQLite would create files beside it to read it, the file is opened as immutable: no
+/// process works on it while there is no `-wal`.
 pub(super) fn connect_to_read(path: &Path, name: &Name) -> Result<Connection, StoreError> {
     let open = |place: OsString, more: OpenFlags| {
         let connection = Connection::open_with_flags(place, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | more)?;
@@ -144,7 +144,7 @@ pub(super) fn connect_to_read(path: &Path, name: &Name) -> Result<Connection, St
     Ok(connection)
 }
 
-/// The address of a file that nobody changes.
+/// Returns the address of an immutable file.
 fn unchanging(path: &Path) -> OsString {
     let mut address = String::from("file:");
     for byte in path.as_os_str().as_encoded_bytes() {
@@ -161,7 +161,7 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Makes the file and the folders around it where they are not there, for nobody else to read, and says how long the file is.
+/// Creates the file and the folders around it if they are missing, readable for its owner only, and returns the length of the file.
 fn make(path: &Path) -> io::Result<u64> {
     match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -201,7 +201,7 @@ fn known(version: u64, name: &Name) -> Result<(), StoreError> {
     }
 }
 
-/// Adds what later versions have, all of it or nothing. Another process may have done so meanwhile.
+/// Applies the changes of later versions, all or none. Another process may have done so meanwhile.
 fn migrate(connection: &Connection, name: &Name) -> Result<(), StoreError> {
     let step = || {
         connection.execute_batch("BEGIN IMMEDIATE")?;
@@ -225,7 +225,7 @@ fn migrate(connection: &Connection, name: &Name) -> Result<(), StoreError> {
     }
 }
 
-/// Tries again while another process holds the file: not everything waits by itself.
+/// Tries again while another process holds the file: not every statement waits by itself.
 fn patiently<T>(mut act: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
     let give_up = Instant::now() + LOCK_TIMEOUT;
     loop {

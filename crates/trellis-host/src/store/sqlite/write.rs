@@ -1,4 +1,4 @@
-//! One transaction for all who wait.
+//! One transaction for all pending writes.
 
 use std::time::Duration;
 
@@ -8,23 +8,23 @@ use trellis_core::SessionId;
 use super::{Name, listed, log::Log, number, place, stored};
 use crate::store::{Append, LOCK_TIMEOUT, Removal, StoreError};
 
-/// What is written.
+/// A write.
 #[derive(Debug)]
 pub(super) enum What {
     Append(Append),
     Remove(SessionId, Removal),
 }
 
-/// Whether other processes that hold the file are waited for.
+/// The waiting for other processes that hold the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LockPolicy {
     None,
     Some,
 }
 
-/// Why a write did not happen.
+/// The reason why a write did not happen.
 enum Refused {
-    /// It changed nothing, and others may go on.
+    /// It changed nothing, and other writes may continue.
     Conflict(StoreError),
     /// Nothing of the transaction can stay.
     Failed(rusqlite::Error),
@@ -49,18 +49,18 @@ const SORT: &str = "INSERT INTO records SELECT id << 32 | seq, text FROM recent 
 const SNAPSHOT: &str =
     "INSERT INTO snapshots (id, next, text) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO UPDATE SET next = excluded.next, text = excluded.text";
 
-/// How many sessions step at once before it is worth it that their records share pages, and are sorted in later.
+/// The number of sessions that must step at once before shared pages for their records, sorted in later, pay off.
 const FEW: usize = 4;
 
-/// How many bytes of records lie in `recent` before they are sorted in.
+/// The number of bytes of records in `recent` before they are sorted in.
 const MANY: usize = 512 << 10;
 
-/// The one that writes. Statements are prepared once, and kept by the connection.
+/// The writer. Its connection stores prepared statements.
 #[derive(Debug)]
 pub(super) struct Writer {
     connection: Connection,
     log: Log,
-    /// How many bytes of records it put into `recent`, or found there.
+    /// The number of bytes of records that it put into `recent`, or found there.
     recent: usize,
 }
 
@@ -74,33 +74,33 @@ impl Writer {
         Ok(Self { log: Log::of(&connection), connection, recent: usize::try_from(recent).unwrap_or(usize::MAX) })
     }
 
-    /// Whether there is much to sort in.
+    /// Returns whether there is much to sort in.
     pub(super) fn has_much_to_sort(&self) -> bool {
         self.recent >= MANY
     }
 
-    /// Puts the records that came lately where those of a session lie side by side: one page then takes many of them at once. Where that fails, they can
-    /// be read as before, and it is tried again once more of them came.
+    /// Moves recent records to the others of their sessions: one page then has many of them. If that fails, they can be read as before, and it is
+    /// tried again after more of them.
     pub(super) fn sort(&mut self) {
         self.recent = 0;
         let sorted = self.connection.busy_timeout(LOCK_TIMEOUT).and_then(|()| self.in_one(|writer| writer.connection.execute_batch(SORT)));
         drop(sorted);
     }
 
-    /// Commits all of a group together, and says of each what became of it. Nothing: another process holds the file, and it is not waited for.
+    /// Commits all of a group together, and returns the outcome of each. `None`: another process holds the file, and it is not awaited.
     pub(super) fn write(&mut self, group: &[What], patience: LockPolicy, name: &Name) -> Option<Vec<Result<(), StoreError>>> {
         let is_busy = |error: &rusqlite::Error| error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
         let wait = if patience == LockPolicy::Some { LOCK_TIMEOUT } else { Duration::ZERO };
         match self.connection.busy_timeout(wait).and_then(|()| self.all(group)) {
             Ok(outcomes) => Some(outcomes),
             Err(error) if is_busy(&error) && patience == LockPolicy::None => None,
-            // One that fails takes the others with it, so each tries alone, unless nobody could write.
+            // A failed one takes the others with it, so each is tried alone, unless none could be written.
             Err(error) if group.len() > 1 && !is_busy(&error) => Some(group.iter().map(|what| self.alone(what, name)).collect()),
             Err(error) => Some(group.iter().map(|_| Err(name.error(&error))).collect()),
         }
     }
 
-    /// One transaction: what is done in it is kept when this returns, or nothing of it is.
+    /// Runs one transaction: all of its changes are stored when this returns, or none.
     fn in_one<T>(&mut self, act: impl FnOnce(&mut Self) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
         let attempt = || {
             self.connection.prepare_cached(BEGIN)?.execute([])?;

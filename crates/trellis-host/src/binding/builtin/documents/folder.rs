@@ -28,7 +28,7 @@ pub(in crate::binding::builtin) struct Listing {
     matcher: GlobMatcher,
 }
 
-/// A file as it was when it was looked at.
+/// The metadata of a file at its last look.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::binding::builtin) struct Stamp {
     /// Its path below the folder, with `/`.
@@ -100,7 +100,7 @@ pub(in crate::binding::builtin) struct Document {
 }
 
 impl Document {
-    /// Reads a file below a folder; nothing where there is none, or the path leaves the folder.
+    /// Reads a file below a folder; `None` if there is none, or the path leaves the folder.
     ///
     /// # Errors
     /// It is too large (`limit`), no UTF-8, or cannot be read (`store`).

@@ -31,7 +31,7 @@ pub(in crate::binding::builtin) struct Hit {
 }
 
 impl Index {
-    /// Indexes what `read` makes of the files with these paths. A file of which it makes nothing is left out.
+    /// Indexes the documents that `read` makes of the files with these paths. A file without one is left out.
     pub(super) fn new(stamps: Vec<Stamp>, read: impl Fn(&str) -> Option<Document>) -> Result<Self, ToolError> {
         let documents = stamps.iter().filter_map(|stamp| Some((&*stamp.path, read(&stamp.path)?)));
         let connection = Self::filled(documents).map_err(|error| failed(&error))?;
@@ -53,12 +53,12 @@ impl Index {
         Ok(connection)
     }
 
-    /// Returns whether it was made of files that are still the same.
+    /// Returns whether its files are unchanged.
     pub(super) fn is_of(&self, stamps: &[Stamp]) -> bool {
         self.stamps == stamps
     }
 
-    /// The best documents for a query, best first; none for one without a word.
+    /// Returns the best documents for a query, best first; none for one without a word.
     pub(super) fn search(&self, query: &str, limit: u64) -> Result<Vec<Hit>, ToolError> {
         let Some(query) = expression(query) else { return Ok(Vec::new()) };
         let find = || {

@@ -1,7 +1,7 @@
 //! `documents.search` and `documents.read`: the text files of a folder (world 9.24, 9.25).
 //!
-//! A search asks an index in memory that is made at the first call, kept in the host while names, sizes and times of the files stay, and made anew when
-//! one of them changes.
+//! A search asks an index in memory that is built at the first call, cached in the host while names, sizes and times of the files stay, and rebuilt
+//! when one of them changes.
 //!
 //! **Invariant:** nothing outside the folder is read, also not through a link.
 
@@ -47,7 +47,7 @@ impl Indexes {
 pub(in crate::binding::builtin) struct IndexSlot(Arc<Mutex<Option<Index>>>);
 
 impl IndexSlot {
-    /// Returns the best documents of a listing, best first. The index is made anew where the files are others; `read` makes a document of a path.
+    /// Returns the best documents of a listing, best first. The index is rebuilt if the files changed; `read` makes a document of a path.
     ///
     /// # Errors
     /// The folder cannot be listed (`store`), or there are too many or too large files (`limit`).

@@ -1,7 +1,7 @@
-//! A copy of declared paths, and the way back to it, byte for byte.
+//! A copy of declared paths, and their restoration, byte for byte.
 //!
-//! Files, folders and links are noted with their modes, files with their times, and absent paths as absent. The way back writes what differs, removes
-//! what was absent, and may be cut off anywhere and gone again.
+//! Files, folders and links are recorded with their modes, files with their times, and absent paths as absent. The restoration writes different
+//! files, removes paths that were absent, and may be interrupted anywhere and repeated.
 //!
 //! **Invariant:** nothing is written through a link, and a file is replaced as a whole.
 
@@ -15,7 +15,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-/// A file under this name is being written beside the one that it is to replace.
+/// The name of a file that is written beside the one that it is to replace.
 const DRAFT: &str = ".trellis-restore";
 
 /// The former content of a path.
@@ -32,7 +32,7 @@ pub(super) enum SavedEntry {
         #[serde(default)]
         modified: Option<SystemTime>,
     },
-    /// A folder: with all that it holds, or on the way to something that was declared.
+    /// A folder: with its whole content, or on the path to a declared one.
     Folder {
         mode: u32,
         whole: bool,
@@ -40,19 +40,19 @@ pub(super) enum SavedEntry {
     Link {
         target: PathBuf,
     },
-    /// Nothing. On the way to something declared, a folder is removed only if nothing is left in it.
+    /// No entry. On the path to a declared one, a folder is removed only if nothing is left in it.
     Absent {
         on_the_way: bool,
     },
 }
 
-/// The former content of the declared paths, by their paths below the workspace: each folder before what it holds.
+/// The former content of the declared paths, by their paths below the workspace: each folder before its content.
 pub(super) type SavedTree = BTreeMap<PathBuf, SavedEntry>;
 
 /// Copies these paths below a workspace into the folder `copies`.
 ///
 /// # Errors
-/// Something cannot be read, or not be written; what was copied so far is left to the caller.
+/// A path cannot be read, or not be written; the copies so far are left to the caller.
 pub(super) fn save(workspace: &Path, paths: &[PathBuf], copies: &Path) -> io::Result<SavedTree> {
     fs::create_dir_all(copies)?;
     let mut saving = Saving { workspace, copies, found: SavedTree::new(), next: 0 };
@@ -113,7 +113,7 @@ impl Saving<'_> {
 /// # Errors
 /// A copy is damaged, or something cannot be written or removed; it may be tried again.
 pub(super) fn restore(workspace: &Path, saved: &SavedTree, copies: &Path) -> io::Result<()> {
-    // What was absent goes first: a full disk has room again.
+    // Paths that were absent are removed first: a full disk has space again.
     for (path, _) in saved.iter().filter(|(_, entry)| matches!(entry, SavedEntry::Absent { on_the_way: false })) {
         if reaches(workspace, path)? {
             remove(&workspace.join(path))?;
@@ -151,7 +151,7 @@ pub(super) fn restore(workspace: &Path, saved: &SavedTree, copies: &Path) -> io:
     Ok(())
 }
 
-/// Tells whether every folder above a path is one, and no link: only then the path is one below the workspace.
+/// Returns whether every folder above a path is one, and no link: only then the path is one below the workspace.
 fn reaches(workspace: &Path, path: &Path) -> io::Result<bool> {
     for way in path.ancestors().skip(1) {
         if !about(&workspace.join(way))?.is_some_and(|about| about.is_dir()) {
@@ -172,7 +172,7 @@ fn prune(path: &Path, real: &Path, saved: &SavedTree) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a folder that can be written, in place of whatever is there.
+/// Makes a folder that can be written, in place of any other entry.
 fn make_folder(path: &Path) -> io::Result<()> {
     match about(path)? {
         Some(about) if about.is_dir() => open_up(path, &about),
@@ -185,18 +185,18 @@ fn make_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Puts a copy in the place of a file, unless that has the same bytes, and gives it its time again.
+/// Replaces a file by a copy, unless it has the same bytes, and restores its time.
 fn write(path: &Path, copy: &Path, (size, crc): (u64, u32), modified: Option<SystemTime>) -> io::Result<()> {
     let draft = path.with_file_name(DRAFT);
     remove(&draft)?;
     let about = about(path)?;
     let is_same = about.as_ref().is_some_and(|about| about.is_file() && about.len() == size) && {
-        // A file that may not be read is written anew.
+        // A file that may not be read is rewritten.
         measure(path, &mut io::sink()).is_ok_and(|found| found == (size, crc)) && is_equal(path, copy)?
     };
     if is_same {
         if let Some(modified) = modified.filter(|modified| about.is_some_and(|about| about.modified().ok() != Some(*modified))) {
-            // Only its owner may; the bytes are there.
+            // Only its owner may; the bytes are written.
             let _ = File::open(path).and_then(|file| file.set_modified(modified));
         }
     } else {
@@ -252,7 +252,7 @@ fn measure(from: &Path, to: &mut impl Write) -> io::Result<(u64, u32)> {
     }
 }
 
-/// Removes whatever is at a path, also folders that may not be written.
+/// Removes the entry at a path, also folders that may not be written.
 pub(super) fn remove(path: &Path) -> io::Result<()> {
     let Some(about) = about(path)? else { return Ok(()) };
     if !about.is_dir() {
@@ -265,7 +265,7 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
     fs::remove_dir(path)
 }
 
-/// Facts about a path, links not followed; `None` if nothing is there.
+/// Returns the metadata of a path, links not followed; `None` if it does not exist.
 fn about(path: &Path) -> io::Result<Option<fs::Metadata>> {
     match path.symlink_metadata() {
         Ok(about) => Ok(Some(about)),

@@ -12,7 +12,7 @@ use crate::binding::{
     job::span,
 };
 
-/// Time that the commands of a skill have together where nobody says another.
+/// The default time for all commands of a skill together.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The name of the frontmatter in messages.
@@ -39,7 +39,7 @@ pub(super) struct SkillCard {
     pub(super) text: String,
 }
 
-/// A mistake in a card, and how to mend it.
+/// A mistake in a card, and its remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CardMistake {
     pub(super) message: String,
@@ -75,7 +75,7 @@ struct CardKeys {
 }
 
 impl SkillCard {
-    /// Reads a card. Its paths must stay below `workspace`, and apart from `state`, where backups are kept.
+    /// Reads a card. Its paths must stay below `workspace`, and apart from `state`, the folder of the backups.
     ///
     /// # Errors
     /// All its mistakes.

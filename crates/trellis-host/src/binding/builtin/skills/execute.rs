@@ -1,4 +1,4 @@
-//! `skills.execute` and `skills.restore`: backup, check, run, verify, and the way back (world 11.11, 11.12).
+//! `skills.execute` and `skills.restore`: backup, check, run, verify, and restoration (world 11.11, 11.12).
 //!
 //! Commands run as those of `process` do. Files are copied and restored on a thread that holds the lock of the workspace itself, so that a call that
 //! goes away cannot leave half of it behind.
@@ -46,14 +46,14 @@ impl SkillOperation {
     }
 }
 
-/// Carries skills out, and takes back what they did.
+/// Carries skills out, and restores the files that they changed.
 #[derive(Debug)]
 pub(in crate::binding::builtin) struct SkillRunner {
     operation: SkillOperation,
     library: SkillLibrary,
 }
 
-/// A skill that did not do what was asked: a success of the tool with `ok: false`.
+/// A skill that failed: a success of the tool with `ok: false`.
 struct SkillFailure {
     code: &'static str,
     stage: Option<&'static str>,
@@ -85,7 +85,7 @@ impl SkillRunner {
         Some(Self { operation, library: SkillLibrary::new(config, reader, site)? })
     }
 
-    /// Carries a call out; its arguments are held to the contract already.
+    /// Carries a call out; its arguments were checked against the contract.
     pub(in crate::binding::builtin) async fn carry_out(&self, job: &Job<'_>, args: &Mapping) -> Result<Value, ToolError> {
         match self.operation {
             SkillOperation::Execute => self.execute(job, args).await,
@@ -176,7 +176,7 @@ impl SkillRunner {
             journal.recover()?;
             let mut paths = Vec::new();
             for path in declared {
-                // What the skill before it left may lead elsewhere.
+                // Links that the skill before it left may lead elsewhere.
                 let below = paths::resolve(&workspace, &state, &path);
                 paths.extend(below.map_err(|why| final_error("store", format!("`backup` names `{path}`, which {why}")))?);
             }
@@ -185,7 +185,7 @@ impl SkillRunner {
         .await
     }
 
-    /// Runs the commands, and records what came of it, or restores.
+    /// Runs the commands, and records the result, or restores.
     async fn carry_through(
         &self,
         job: &Job<'_>,
@@ -205,7 +205,7 @@ impl SkillRunner {
                     let result = success(summary, began, Some(&backup));
                     match run.finish(RunState::Done, Some(result.clone())) {
                         Ok(()) => return Ok(result),
-                        // Nobody could know later that it is done.
+                        // A later attempt could not know that it is done.
                         Err(error) => Err(error),
                     }
                 }
@@ -266,7 +266,7 @@ impl SkillRunner {
                 Err(error) => return Err(SkillFailure { code, stage: Some(stage), summary: error.message }),
             }
         }
-        // It is kept on the disk, where no secret belongs.
+        // It is stored on the disk, where no secret belongs.
         Ok(job.mask.text(&summary).into_owned())
     }
 
@@ -285,7 +285,7 @@ impl SkillRunner {
         }
     }
 
-    /// `skills.restore`: undoes what a call did, if that is not undone.
+    /// `skills.restore`: undoes a call, unless it is undone already.
     async fn undo(&self, job: &Job<'_>, args: &Mapping) -> Result<Value, ToolError> {
         let Some(backup) = args.get("backup").and_then(Value::as_str).map(str::to_owned) else {
             return Ok(Value::map([("restored", Value::Bool(false))]));
@@ -306,7 +306,7 @@ impl SkillRunner {
     }
 }
 
-/// Does work on a thread that may block and holds the lock until it is done, whether or not somebody waits for it.
+/// Does work on a thread that may block and holds the lock until it is done, even if the caller is gone.
 async fn held<T: Send + 'static>(
     lock: &Arc<WorkspaceLock>,
     work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,

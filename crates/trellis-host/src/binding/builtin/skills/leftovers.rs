@@ -1,4 +1,4 @@
-//! Processes of a run whose host was killed: they lost nobody but their parent, and would go on to write into the workspace.
+//! Processes of a run whose host was killed: they lost nothing but their parent, and would continue to write into the workspace.
 //!
 //! Each command of a run has the folder of its backup in its environment. Linux shows the environment of processes; elsewhere nothing is found.
 

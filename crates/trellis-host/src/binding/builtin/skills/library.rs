@@ -58,7 +58,7 @@ impl SkillLibrary {
         self.listing.folder()
     }
 
-    /// Tells whether a skill may not be carried out: blocked wins over allowed.
+    /// Returns whether a skill may not be carried out: blocked wins over allowed.
     pub(super) fn is_blocked(&self, id: &str) -> bool {
         self.block.is_match(id) || self.allow.as_ref().is_some_and(|allow| !allow.is_match(id))
     }
@@ -83,7 +83,7 @@ impl SkillLibrary {
         }))
     }
 
-    /// Reads the card at a path that is listed; nothing where it went away.
+    /// Reads the card at a listed path; `None` if it has vanished.
     pub(super) fn read(&self, path: &str) -> Result<Option<Result<SkillCard, Vec<CardMistake>>>, ToolError> {
         let Some(source) = Document::source(self.folder(), path)? else { return Ok(None) };
         let id = path.strip_suffix(".md").unwrap_or(path);

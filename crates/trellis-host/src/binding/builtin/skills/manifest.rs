@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! manifest.json   the state, and the result once there is one
-//! saved.json      what was at the declared paths
+//! saved.json      the values at the declared paths
 //! copies/0 …      the bytes of files
 //! ```
 //!
-//! **Invariant:** a manifest is there as a whole before a command runs, and changes as a whole.
+//! **Invariant:** a manifest exists as a whole before a command runs, and changes as a whole.
 
 use std::{
     fs::{self, File},
@@ -62,7 +62,7 @@ pub(super) struct RunManifest {
     pub(super) result: Option<Value>,
 }
 
-/// The runs in one workspace, as they are on the disk. Whoever changes them holds the lock of the workspace.
+/// The runs in one workspace, as they are on the disk. Writers hold the lock of the workspace.
 #[derive(Clone, Debug)]
 pub(super) struct RunJournal {
     home: PathBuf,
@@ -176,7 +176,7 @@ impl RunJournal {
         Ok(found)
     }
 
-    /// Reads the run in a folder; nothing where there is none, or it is one of another workspace.
+    /// Reads the run in a folder; `None` if there is none, or it is one of another workspace.
     fn read(&self, folder: PathBuf) -> Result<Option<RecordedRun>, ToolError> {
         let path = folder.join(MANIFEST);
         let manifest: RunManifest = match fs::read(&path) {
@@ -218,7 +218,7 @@ impl RecordedRun {
     /// Records a state. Once it is restored, the copies are not needed again.
     ///
     /// # Errors
-    /// The manifest cannot be written; it is what it was.
+    /// The manifest cannot be written; it is unchanged.
     pub(super) fn finish(&mut self, state: RunState, result: Option<Value>) -> Result<(), ToolError> {
         let manifest = RunManifest { state, result: result.or(self.manifest.result.take()), ..self.manifest.clone() };
         let (path, draft) = (self.folder.join(MANIFEST), self.folder.join(format!("{MANIFEST}{DRAFT}")));
@@ -265,7 +265,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     path.into()
 }
 
-/// The name of a key's folder: what could be taken for a path is encoded, and a long key is told apart by its hash.
+/// Returns the name of a key's folder: characters that could form a path are encoded, and a long key is distinguished by its hash.
 fn name_of(key: &str) -> String {
     let spell = |byte: u8| match byte {
         b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' => char::from(byte).to_string(),

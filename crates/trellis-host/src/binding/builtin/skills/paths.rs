@@ -5,11 +5,11 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// Finds what a declared path means below a workspace: the links that it leads through, and at the end the path itself, links resolved. The workspace
-/// has to be there for links to be followed.
+/// Resolves a declared path below a workspace: the links that it leads through, and at the end the path itself, links resolved. The workspace has to
+/// exist for links to be followed.
 ///
 /// # Errors
-/// The end of a sentence that begins with the path: it leaves the workspace, or has part in `state`, where backups are kept.
+/// The end of a sentence that begins with the path: it leaves the workspace, or overlaps `state`, the folder of the backups.
 pub(super) fn resolve(workspace: &Path, state: &Path, declared: &str) -> Result<Vec<PathBuf>, String> {
     if declared.is_empty() || declared.contains('\0') {
         return Err("is no path".to_owned());
@@ -36,7 +36,7 @@ pub(super) fn resolve(workspace: &Path, state: &Path, declared: &str) -> Result<
     }
     let state = fs::canonicalize(state).unwrap_or_else(|_| state.to_owned());
     if here.starts_with(&state) || state.starts_with(&here) {
-        return Err(format!("has part in `{}`, where backups are kept", state.display()));
+        return Err(format!("has part in `{}`, where backups are stored", state.display()));
     }
     found.push(here);
     Ok(found.iter().map(|path| path.strip_prefix(&root).unwrap_or(path).to_owned()).collect())

@@ -11,7 +11,7 @@ use trellis_core::ToolError;
 
 use super::super::store_error;
 
-/// Time between two looks at a lock that somebody else has.
+/// Time between two attempts at a lock that another caller holds.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The right to change a workspace, until it is dropped.
@@ -49,7 +49,7 @@ impl WorkspaceLock {
 
 impl Drop for WorkspaceLock {
     fn drop(&mut self) {
-        // Where it cannot be unlocked, closing the file does.
+        // If it cannot be unlocked, closing the file unlocks it.
         let _ = self.file.unlock();
     }
 }

@@ -61,7 +61,7 @@ fn backups_do_not_copy_themselves() {
         card::SkillCard::parse("x", &card, folder.path(), &folder.path().join(".trellis")).map_err(|found| found[0].message.clone())
     };
     for path in [".", ".trellis", ".trellis/skills"] {
-        assert!(parse(path).unwrap_err().contains("where backups are kept"), "{path}");
+        assert!(parse(path).unwrap_err().contains("where backups are stored"), "{path}");
     }
     assert!(parse("logs").is_ok());
 }
