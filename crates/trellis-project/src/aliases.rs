@@ -1,6 +1,6 @@
-//! Files that stand in a graph under several paths, because links lead to them: what is wrong with their text is one mistake.
+//! Files that a graph contains under several paths, because links lead to them: a mistake in their text is one mistake.
 //!
-//! Each path is a node of its own. So what is wrong with where a node stands is said of each.
+//! Each path is a node of its own, so a finding about the node itself (its name or kind) is reported at each path.
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +15,7 @@ use trellis_core::{
     span::Span,
 };
 
-/// Says once what is wrong with a text that stands under several paths, at the file itself where it is among them.
+/// Reports each mistake in a text with several paths once, at the file itself where it is among them.
 pub(crate) fn dedup_aliased(root: &Path, documents: &[Arc<Document>], compiled: &mut Compiled) {
     let text = |path: &FilePath| {
         let at = documents.binary_search_by(|document| document.path.cmp(path)).ok()?;
@@ -73,7 +73,7 @@ struct RealPaths<'r> {
 }
 
 impl RealPaths<'_> {
-    /// Without links; a file that has vanished is where its path says.
+    /// Returns the real path, with links resolved; that of a vanished file is its written path.
     fn real(&mut self, path: &FilePath) -> PathBuf {
         let look = || {
             let written = self.root.join(&**path);

@@ -11,18 +11,19 @@ use crate::{
     GraphLoader, LoadError,
     loader::{FILE_LIMIT, is_graph_file},
     root::Root,
-    walk::{Listing, walk},
+    walk::{ENTRY_LIMIT, Listing, walk},
 };
 
 /// The files below a folder, or a single file as a graph of its own (language 1.1).
 ///
 /// Hidden files and folders and those that a `.gitignore` names are left out. Links inside the root are followed, links that leave it are refused,
-/// links that close a loop are passed over. Pipes, sockets and devices are never opened. A single file is taken whatever its name begins with.
+/// links that form a loop are skipped. Pipes, sockets and devices are never opened. A single file is accepted with any first letter of its name.
 #[derive(Debug)]
 pub struct Directory {
     root: Root,
     only: Option<FilePath>,
     limit: u64,
+    entries: usize,
 }
 
 impl Directory {
@@ -38,7 +39,7 @@ impl Directory {
         };
         let real = fs::canonicalize(path).map_err(unreadable)?;
         if fs::metadata(&real).map_err(unreadable)?.is_dir() {
-            return Ok(Self { root: Root::new(path.to_owned(), real), only: None, limit: FILE_LIMIT });
+            return Ok(Self { root: Root::new(path.to_owned(), real), only: None, limit: FILE_LIMIT, entries: ENTRY_LIMIT });
         }
         Self::single(path)
     }
@@ -56,13 +57,19 @@ impl Directory {
         let given = path.parent().map_or_else(PathBuf::new, Path::to_owned);
         let folder = if given.as_os_str().is_empty() { Path::new(".") } else { &given };
         let real = fs::canonicalize(folder).map_err(unreadable)?;
-        Ok(Self { root: Root::new(given, real), only: Some(name.into()), limit: FILE_LIMIT })
+        Ok(Self { root: Root::new(given, real), only: Some(name.into()), limit: FILE_LIMIT, entries: ENTRY_LIMIT })
     }
 
-    /// The same graph with another bound for the bytes of one file.
+    /// Returns the loader with another bound for the bytes of one file.
     #[must_use]
     pub fn with_limit(self, bytes: u64) -> Self {
         Self { limit: bytes, ..self }
+    }
+
+    /// Returns this graph with another bound for the number of files and folders that are listed.
+    #[must_use]
+    pub fn with_entries(self, entries: usize) -> Self {
+        Self { entries, ..self }
     }
 
     /// The folder that paths of the graph are below: absolute, without links.
@@ -78,10 +85,10 @@ impl Directory {
     fn walk_to(&self, depth: usize) -> Result<Listing, LoadError> {
         #[cfg(target_os = "linux")]
         self.root.reopen();
-        walk(&self.root, depth)
+        walk(&self.root, depth, self.entries)
     }
 
-    /// The files of the graph, and whether each is found under one path only, whatever links there are.
+    /// Returns the files of the graph, and whether each is found under one path only, with all links considered.
     pub(crate) fn list_and_tell_links(&self) -> Result<(Vec<FilePath>, bool), LoadError> {
         match self.only {
             Some(_) => Ok((self.list_files()?, false)),
@@ -94,7 +101,7 @@ impl Directory {
     pub(crate) fn spread(&self) -> Result<(Vec<PathBuf>, Vec<PathBuf>), LoadError> {
         match self.only {
             Some(_) => Ok((Vec::new(), Vec::new())),
-            None => walk(&self.root, usize::MAX).map(|found| (found.folders, found.links)),
+            None => walk(&self.root, usize::MAX, self.entries).map(|found| (found.folders, found.links)),
         }
     }
 }

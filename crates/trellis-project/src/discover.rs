@@ -21,24 +21,38 @@ pub enum Found {
     Collection(Vec<PathBuf>),
 }
 
-/// Returns the path to look at when nobody said: `graphs/` when it exists, else the current folder.
+impl Found {
+    /// Returns the graphs at `path`, as [`discover`] does, with at most `entries` files and folders.
+    ///
+    /// # Errors
+    /// As [`discover`], or there are more.
+    pub fn within(path: impl AsRef<Path>, entries: usize) -> Result<Self, LoadError> {
+        let path = path.as_ref();
+        found_in(path, &Directory::new(path)?.with_entries(entries))
+    }
+}
+
+/// Returns the default path: `graphs/` if it exists, else the current folder.
 pub fn default_path() -> PathBuf {
     let graphs = Path::new("graphs");
     if graphs.is_dir() { graphs.to_owned() } else { PathBuf::from(".") }
 }
 
-/// Says what `path` holds. A folder with a `start` or a `trellis.yaml` is a graph, and so is one that holds none; graphs are not looked for inside
-/// graphs, in folders that begin with `_`, or more than four levels down.
+/// Returns the graphs at `path`. A folder with a `start` or a `trellis.yaml` is a graph, and so is one without any graph; graphs are not searched
+/// for inside graphs, in folders that begin with `_`, or more than four levels down.
 ///
 /// # Errors
 /// There is nothing at `path`, or it cannot be listed.
 pub fn discover(path: impl AsRef<Path>) -> Result<Found, LoadError> {
     let path = path.as_ref();
-    let directory = Directory::new(path)?;
+    found_in(path, &Directory::new(path)?)
+}
+
+fn found_in(path: &Path, directory: &Directory) -> Result<Found, LoadError> {
     if directory.is_file() {
         return Ok(Found::Graph(path.to_owned()));
     }
-    // Most paths are graphs: what lies deeper is not looked at for nothing.
+    // Most paths are graphs: then deeper folders need not be listed.
     if directory.list_to(0)?.iter().any(|file| marks_graph(file)) {
         return Ok(Found::Graph(path.to_owned()));
     }
@@ -53,13 +67,13 @@ pub fn discover(path: impl AsRef<Path>) -> Result<Found, LoadError> {
             outermost.push(root);
         }
     }
-    if outermost.is_empty() || has_other_start(&directory, &files) {
+    if outermost.is_empty() || has_other_start(directory, &files) {
         return Ok(Found::Graph(path.to_owned()));
     }
     Ok(Found::Collection(outermost.into_iter().map(|root| path.join(root)).collect()))
 }
 
-/// Returns whether a file makes its folder a graph: its project file, or its `start` (in any case: the compiler says what is wrong with `Start.md`).
+/// Returns whether a file makes its folder a graph: its project file, or its `start` (in any case: the compiler reports `Start.md`).
 fn marks_graph(path: &str) -> bool {
     let name = file_name(path);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);

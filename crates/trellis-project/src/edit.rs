@@ -15,7 +15,7 @@ impl Project {
     /// Gives files another text, or takes them out where it is `None`. Only these files are parsed, and those whose template dialect they
     /// decide. Returns the files that are not as they were, sorted. Paths that no file of a graph has are left out.
     ///
-    /// The loader is not told: a later [`Project::reload`] says what it holds, so an editor gives its texts to an [`crate::Overlay`] too.
+    /// The loader does not see the edits, and a later [`Project::reload`] returns to its texts, so an editor gives them to an [`crate::Overlay`] too.
     pub fn edit(&mut self, edits: &[(FilePath, Option<&str>)]) -> Vec<FilePath> {
         let mut changed = Vec::new();
         // Project files first, since they name the dialect of others.

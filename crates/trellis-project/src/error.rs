@@ -48,7 +48,7 @@ pub enum LoadError {
     /// A name that no target could ever spell.
     #[error("the name of `{}` is not UTF-8", path.display())]
     NotUtf8 {
-        /// The path, with `\u{fffd}` for what is no text.
+        /// The path, with `\u{fffd}` in place of bytes that are no text.
         path: PathBuf,
     },
     /// A folder, pipe, socket or device where a file should be; it is not opened.

@@ -1,7 +1,7 @@
-//! Mending a graph: the safe changes that findings offer, made in memory.
+//! Fixing a graph: the safe changes that findings offer, made in memory.
 //!
-//! In: a graph on disk. Out: the files as they would be, what was changed in them, and what is left. It goes round by round, since one change can
-//! bring to light what another hid.
+//! In: a graph on disk. Out: the files with their fixes, the fixes that were applied, and the findings that are left. It works in rounds, since
+//! one change can reveal a finding that another hid.
 //!
 //! **Invariant:** a change that makes a file unreadable is not made, and nothing is written.
 
@@ -22,12 +22,12 @@ use trellis_core::{
     },
 };
 
-/// Rounds after which it is enough: each makes at least one change, and what one change brings to light is seldom deep.
+/// The largest number of rounds: each makes at least one change, and changes seldom reveal findings for many rounds.
 const ROUNDS: usize = 100;
 
 const PROJECT_FILE: &str = "trellis.yaml";
 
-/// A graph that is mended in memory.
+/// A graph whose findings are fixed in memory.
 #[derive(Debug)]
 pub struct Fixer {
     root: PathBuf,
@@ -43,7 +43,7 @@ pub struct Fixer {
 pub struct AppliedFix {
     /// The file.
     pub path: FilePath,
-    /// The place of the finding when it was mended.
+    /// The place of the finding when it was fixed.
     pub at: LineColumn,
     /// The code of the finding.
     pub code: Code,
@@ -64,7 +64,7 @@ impl Fixer {
         let compiled = project.compile();
         let mut mending = Self { root, overlay, project, compiled, done: Vec::new() };
         let mut refused = BTreeSet::new();
-        // What could not be read may be just what a name means.
+        // A name may refer to a file that could not be read.
         let rounds = if mending.project.problems().is_empty() { ROUNDS } else { 0 };
         if rounds > 0 {
             mending.name_dialect()?;
@@ -149,7 +149,7 @@ impl Fixer {
         Ok(!changed.is_empty())
     }
 
-    /// The paths under which a file stands in the graph, among those of equal text: links lead to it from the others.
+    /// The paths of a file in the graph, among those of equal text: links lead to it from the others.
     fn paths_of(&self, path: &FilePath, alike: &[&FilePath]) -> Vec<FilePath> {
         let links = alike.iter().filter(|other| ***other != *path && real(&self.root, other) == real(&self.root, path));
         links.map(|other| FilePath::clone(other)).chain([path.clone()]).collect()

@@ -1,6 +1,7 @@
 //! Formatting every file of a graph, on threads.
 //!
-//! **Invariant:** a file is read, formatted and handed over by the same thread, one at a time: what is handed over is what was just read.
+//! **Invariant:** a file is read, formatted and handed over by the same thread, one at a time: the text that is handed over is the one that
+//! was just read.
 
 use trellis_core::{
     diagnostic::FilePath,
@@ -12,7 +13,7 @@ use crate::{
     threads::{FILES, on_threads},
 };
 
-/// A file, and what came of it.
+/// A file, and the result for it.
 type Taken<T> = (FilePath, Result<T, LoadError>);
 
 /// Formats each file that `loader` lists and hands the result to `take`; sorted by path. Files that vanished meanwhile are left out.

@@ -1,5 +1,5 @@
-//! Graphs on their way into the compiler: a [`GraphLoader`] lists and reads files, a [`Project`] parses them on threads and compiles them. A
-//! [`Watch`] says when files change, and a [`Live`] graph is loaded again then.
+//! Graphs from their source to the compiler: a [`GraphLoader`] lists and reads files, a [`Project`] parses them on threads and compiles
+//! them. A [`Watch`] reports changed files, and a [`Live`] graph is then loaded again.
 //!
 //! ```text
 //! folder, file or memory ──GraphLoader──▶ Source ──parse──▶ Document ──┐
@@ -7,14 +7,14 @@
 //!                        trellis.yaml: the dialect of its folder ──────┘
 //! ```
 //!
-//! Errors here are the world's ([`LoadError`]); what authors did wrong comes out of [`Project::compile`] as diagnostics.
+//! Errors here are the world's ([`LoadError`]); mistakes of authors come out of [`Project::compile`] as diagnostics.
 //!
 //! **Invariant:** nothing reaches the compiler but through a [`GraphLoader`]; nothing here knows sessions, tools or async.
 //!
 //! # Features
 //!
-//! `watching` (on unless switched off) adds [`Watch`] and [`Live::next`], which hear of saved files from the system; without it a host tells a
-//! [`Live`] graph when to look. `schemars` (off unless switched on) adds `wire::schema`, the JSON Schema of findings.
+//! `watching` (on by default) adds [`Watch`] and [`Live::next`], to which the system reports saved files; without it a host decides when a
+//! [`Live`] graph looks for changes. `schemars` (off by default) adds `wire::schema`, the JSON Schema of findings.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -36,6 +36,7 @@ mod parse;
 mod project;
 mod refactor;
 mod root;
+pub mod sheet;
 mod snapshot;
 mod threads;
 mod unread;

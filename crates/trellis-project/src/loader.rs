@@ -13,19 +13,20 @@ use crate::LoadError;
 /// Bytes of a file above which it is not read (language A.2): 1 MiB.
 pub const FILE_LIMIT: u64 = 1 << 20;
 
-/// The only way in which a graph reaches the compiler.
+/// The port through which every graph reaches the compiler.
 ///
-/// A loader knows files, by their paths below the graph's root, with `/` on every platform. What nodes they hold follows from them.
+/// A loader knows files, by their paths below the graph's root, with `/` on every platform. Their nodes follow from them.
 pub trait GraphLoader: Send + Sync {
     /// Every file that may belong to the graph (nodes, libraries, pages, project files), sorted, each once.
     ///
-    /// What stands in the way of a whole folder, or could be a file but is refused, is listed too: [`GraphLoader::read_file`] then says why.
+    /// An entry that blocks a whole folder, or that could be a file but is refused, is listed too: [`GraphLoader::read_file`] then returns
+    /// the reason.
     ///
     /// # Errors
     /// The graph as a whole cannot be listed. A graph that cannot be listed is never taken for an empty one.
     fn list_files(&self) -> Result<Vec<FilePath>, LoadError>;
 
-    /// Reads one file. A file above the loader's limit is not read: its source says how large it is.
+    /// Reads one file. A file above the loader's limit is not read: its source has its size.
     ///
     /// # Errors
     /// [`LoadError::NotFound`] where the graph holds no such file, or holds it no longer; otherwise why it cannot be read.
@@ -49,7 +50,7 @@ pub trait GraphLoader: Send + Sync {
         found.map(|(_, source)| source).ok_or_else(|| LoadError::NoNode { id: id.clone() })
     }
 
-    /// Returns whether somebody named a single file as the graph: a Markdown file without frontmatter is a node then, and no page (language 1.1).
+    /// Returns whether a single file was named as the graph: a Markdown file without frontmatter is a node then, and no page (language 1.1).
     fn is_file(&self) -> bool {
         false
     }
@@ -82,7 +83,7 @@ pub(crate) fn is_hidden(name: &str) -> bool {
     name.starts_with('.')
 }
 
-/// Returns whether `path` stays below the root and names nothing hidden, whatever lies on the disk.
+/// Returns whether `path` stays below the root and names nothing hidden, independent of the disk.
 pub(crate) fn is_below_root(path: &str) -> bool {
     let is_name = |name: &str| !name.is_empty() && !is_hidden(name);
     // `..` and `/` at the beginning are no names. Elsewhere there are drives, and other strokes.

@@ -1,4 +1,4 @@
-//! A graph in memory: for tests, generated graphs and hosts that keep their graphs elsewhere.
+//! A graph in memory: for tests, generated graphs and hosts that store their graphs elsewhere.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -9,7 +9,7 @@ use crate::{
     loader::{FILE_LIMIT, is_below_root, is_graph_file},
 };
 
-/// Files by path. Files that could not belong to a graph may be put in; they are never listed.
+/// Files by path. Files that could not belong to a graph may be added; they are never listed.
 #[derive(Clone, Debug)]
 pub struct Memory {
     files: BTreeMap<FilePath, Arc<[u8]>>,
@@ -22,7 +22,7 @@ impl Memory {
         Self { files: BTreeMap::new(), limit: FILE_LIMIT }
     }
 
-    /// The same graph with another bound for the bytes of one file.
+    /// Returns the loader with another bound for the bytes of one file.
     #[must_use]
     pub fn with_limit(self, bytes: u64) -> Self {
         Self { limit: bytes, ..self }
@@ -33,7 +33,7 @@ impl Memory {
         self.files.insert(path.into(), bytes.into());
     }
 
-    /// Takes a file out, if it is there.
+    /// Removes a file, if it exists.
     pub fn remove(&mut self, path: &str) {
         self.files.remove(path);
     }

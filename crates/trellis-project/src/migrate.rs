@@ -44,7 +44,7 @@ pub struct Migration {
     pub files: Vec<Edited>,
     /// The changes in them, with their reasons, by place.
     pub done: Vec<Done>,
-    /// The points that are left to decide, beside the findings of `compiled`.
+    /// The open decisions, beside the findings of `compiled`.
     pub left: Vec<Undecided>,
     /// The graph as it is then.
     pub project: Project,
@@ -57,7 +57,7 @@ pub struct Migration {
 pub struct Done {
     /// The file.
     pub path: FilePath,
-    /// The place in the text that the file had; nothing for a new file.
+    /// The place in the text that the file had; `None` for a new file.
     pub at: Option<LineColumn>,
     /// The change, and its reason.
     pub what: String,
@@ -119,7 +119,7 @@ struct Run {
     project: Project,
     compiled: Compiled,
     to: Option<Dialect>,
-    /// The changes of each file, round by round: places are told of the file as it was.
+    /// The changes of each file, round by round: places refer to the original file.
     past: BTreeMap<FilePath, Vec<Past>>,
     done: Vec<Done>,
     left: Vec<Undecided>,
@@ -141,7 +141,7 @@ struct Past {
 type Place = FilePath;
 
 impl Run {
-    /// Makes what can be made at once; whether that changed anything.
+    /// Applies all changes that are possible at once; returns whether there were any.
     fn round(&mut self) -> Result<bool, LoadError> {
         self.left.clear();
         let documents = self.project.documents().to_vec();
@@ -155,7 +155,7 @@ impl Run {
         let mut changed = false;
         for document in &documents {
             let place = self.place(document);
-            // A page by itself has no project file that could bind anything.
+            // A single page has no project file that could bind anything.
             let of_place = commands.entry(place.clone()).or_default();
             if place.is_none() {
                 of_place.unknown.clear();
@@ -170,7 +170,7 @@ impl Run {
         }
         changed |= self.settle(&settings);
         if changed {
-            // What comes next reads the files as they are now.
+            // The following steps read the files as they are now.
             self.is_go = true;
             self.again()?;
             return Ok(true);
@@ -251,7 +251,7 @@ impl Run {
             let has_go = named.is_none_or(|named| named == Dialect::Jinja) && files.iter().any(|file| core::has_go(file));
             let from = named.unwrap_or_default();
             let to = match self.to {
-                // A page by itself names no dialect: its templates are Jinja.
+                // A single page names no dialect: its templates are Jinja.
                 _ if place.is_none() && (has_go || self.to.is_some()) => Dialect::Jinja,
                 Some(to) => to,
                 None if has_go => Dialect::Go,
@@ -266,7 +266,7 @@ impl Run {
             let is_whole = converted.iter().all(|file| file.left.is_empty());
             let set = match is_whole {
                 true => (from != to).then_some(to),
-                // What is written in Go's dialect has to be read so; the rest is reported.
+                // A text in Go's dialect has to be read so; the rest is reported.
                 false => (has_go && place.is_some()).then_some(Dialect::Go),
             };
             for (file, migrated) in files.iter().zip(converted) {
@@ -317,7 +317,7 @@ impl Run {
         found.filter_map(tool).collect()
     }
 
-    /// Returns the place of the settings of a file's graph; nothing for a page by itself.
+    /// Returns the place of the settings of a file's graph; `None` for a single page.
     fn place(&self, document: &Document) -> Option<Place> {
         match &document.content {
             Content::Nodes(_, project) if self.is_file() || project.templates.is_some() => return Some(document.path.clone()),

@@ -1,6 +1,6 @@
-//! A graph as it was when it was first read, with edits on top that nobody has written yet.
+//! A graph as it was when it was first read, with edits on top that are not written yet.
 //!
-//! **Invariant:** a file is read once, until its text is taken back: what is said about it, and what replaces it, speaks of the same bytes.
+//! **Invariant:** a file is read once, until its edit is withdrawn: findings and replacements refer to the same bytes.
 
 use std::{
     collections::BTreeMap,
@@ -44,8 +44,8 @@ impl Overlay {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives a file another text; one that is not there is listed from then on. `None` takes its text back: the file is what the graph
-    /// below says, and it is listed and read again.
+    /// Replaces the text of a file; a new path is listed from then on. `None` withdraws the edit: the file is listed and read from the
+    /// graph below again.
     pub fn put(&self, path: &FilePath, text: Option<&str>) {
         let mut state = self.state();
         match text {

@@ -1,6 +1,6 @@
-//! One file's document, and what it was parsed from.
+//! The document of one file, and the source that it was parsed from.
 //!
-//! **Invariant:** a file whose bytes and dialect did not change keeps its document.
+//! **Invariant:** a file with the same bytes and dialect retains its document.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use trellis_core::{Dialect, Document, Source, diagnostic::FilePath, syntax::docu
 
 use crate::{GraphLoader, LoadError};
 
-/// A document and what it was parsed from.
+/// A document and the source that it was parsed from.
 #[derive(Clone, Debug)]
 pub(crate) struct Parsed {
     pub(crate) document: Arc<Document>,
@@ -25,7 +25,7 @@ enum Origin {
     Other(Arc<[u8]>),
     /// A file of this size, which was too large.
     TooLarge(u64),
-    /// Nothing: the file could not be read.
+    /// No source: the file could not be read.
     Nothing,
 }
 
@@ -60,7 +60,7 @@ impl Parsed {
         }
     }
 
-    /// The same file as it is now.
+    /// Reads the file again.
     pub(crate) fn again(&self, loader: &dyn GraphLoader, path: &FilePath) -> Result<Self, LoadError> {
         parse(loader, path, self.dialect, Some(self))
     }
@@ -78,7 +78,7 @@ impl Parsed {
 }
 
 impl Parsed {
-    /// Parses a source, unless `known` is what it would come to.
+    /// Parses a source, unless `known` was parsed from the same one.
     pub(crate) fn of(source: Source, dialect: Dialect, is_graph: bool, known: Option<&Self>) -> Self {
         match known {
             Some(known) if known.is_of(&source, dialect) => known.clone(),
@@ -92,9 +92,9 @@ impl Parsed {
     }
 }
 
-/// Reads and parses one file, unless `known` is what it would come to.
+/// Reads and parses one file, unless `known` was parsed from the same source.
 pub(crate) fn parse(loader: &dyn GraphLoader, path: &FilePath, dialect: Dialect, known: Option<&Parsed>) -> Result<Parsed, LoadError> {
-    // The path that was listed is kept anyway; one is enough.
+    // The path of the listing is stored anyway; one copy is enough.
     let source = Source { path: FilePath::clone(path), ..loader.read_file(path)? };
     Ok(Parsed::of(source, dialect, loader.is_file(), known))
 }

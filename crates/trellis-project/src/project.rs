@@ -1,6 +1,6 @@
 //! A project: the documents of one graph, and how they came about.
 //!
-//! **Invariant:** what is shown is one listing: a failed reload leaves the project as it was.
+//! **Invariant:** all documents are of one listing: a failed reload leaves the project as it was.
 
 use std::{
     collections::BTreeMap,
@@ -66,13 +66,13 @@ impl Project {
         Ok(Self { loader: Box::new(loader), root: None, documents: documents(&files), files, problems })
     }
 
-    /// The same graph, whose files stand below this folder, absolute: a loader that is no [`Directory`] does not say so.
+    /// Returns the graph with its files below this absolute folder: a loader that is no [`Directory`] does not say so.
     #[must_use]
     pub fn below(self, root: PathBuf) -> Self {
         Self { root: Some(root), ..self }
     }
 
-    /// The folder that the graph's paths are below, absolute; nothing for a graph that is not on disk.
+    /// Returns the absolute folder of the graph's paths; `None` for a graph that is not on disk.
     pub fn root(&self) -> Option<&Path> {
         self.root.as_deref()
     }
@@ -92,7 +92,7 @@ impl Project {
         self.readable(compile_with(&self.documents, both))
     }
 
-    /// Compiles the graph as it is now, with what `compiler` knows of how it was. The result is the one of [`Project::compile`].
+    /// Compiles the graph as it is now, reusing the earlier results in `compiler`. The result is the one of [`Project::compile`].
     pub fn recompile(&self, compiler: &mut Compiler) -> Compiled {
         self.readable(compiler.compile_with(&self.documents, both))
     }
@@ -102,7 +102,7 @@ impl Project {
         Unread::of(&self.problems).apply(self.root.as_deref(), &self.documents, compiled)
     }
 
-    /// Lists and reads the graph again; only what changed is parsed. Returns the files that were added, changed or removed, sorted.
+    /// Lists and reads the graph again; only changed files are parsed. Returns the files that were added, changed or removed, sorted.
     ///
     /// # Errors
     /// As [`Project::open`]; the project stays as it was.
@@ -149,7 +149,7 @@ pub(crate) fn documents(files: &Files) -> Vec<Arc<Document>> {
     files.values().map(|file| Arc::clone(&file.document)).collect()
 }
 
-/// Lists, reads and parses a graph; what is in `known` and did not change is taken from there.
+/// Lists, reads and parses a graph; unchanged files are taken from `known`.
 fn load(loader: &dyn GraphLoader, known: &Files) -> Result<(Files, Vec<LoadError>), LoadError> {
     let (project_files, others): (Vec<_>, Vec<_>) = loader.list_files()?.into_iter().partition(|path| file_name(path) == PROJECT_FILE);
     let read = |path: &FilePath, dialect| parse(loader, path, dialect, known.get(path));
@@ -167,7 +167,7 @@ fn load(loader: &dyn GraphLoader, known: &Files) -> Result<(Files, Vec<LoadError
             Err(error) => problems.push((path, error)),
         }
     }
-    // A file that vanished is as if it had not been listed, unless it is there again (an editor that saves by replacing) or the root is gone.
+    // A vanished file is treated as if it had not been listed, unless it exists again (an editor that saves by replacing) or the root is gone.
     if !missing.is_empty() {
         let listed = loader.list_files()?;
         for path in missing.into_iter().filter(|path| listed.binary_search(path).is_ok()) {
@@ -183,7 +183,7 @@ fn load(loader: &dyn GraphLoader, known: &Files) -> Result<(Files, Vec<LoadError
     Ok((files.into_iter().collect(), problems.into_iter().map(|(_, error)| error).collect()))
 }
 
-/// The dialect of each folder that has a project file: it holds for the folders below it too, down to the next project file.
+/// The dialect of each folder with a project file: it applies to the folders below it too, down to the next project file.
 struct Dialects(BTreeMap<String, Dialect>);
 
 impl Dialects {
@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn what_is_done_at_the_same_time_comes_to_the_same() {
-        // With `sav_to` nobody knows what the node sets: then of `town` nothing is said.
+        // With `sav_to` the variable that the node sets is unknown, so no finding is about `town`.
         for save_to in ["save_to: town", "save_to: city", "sav_to: town"] {
             let mut text = format!("nodes:\n  start: {{ input_type: text, {save_to}, to: n0 }}\n");
             (0..1_100).for_each(|at| text.push_str(&format!("  n{at}: {{ to: n{} }}\n", at + 1)));

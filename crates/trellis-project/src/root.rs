@@ -1,6 +1,6 @@
 //! The root folder of a graph, and reading files below it.
 //!
-//! **Invariant:** no file outside the root becomes a source, whatever links lie on the way; nothing but regular files is read.
+//! **Invariant:** no file outside the root becomes a source, also through links on its path; only regular files are read.
 
 use std::{
     fs::{self, File},
@@ -21,7 +21,7 @@ use crate::{
 /// A root folder.
 #[derive(Debug)]
 pub(crate) struct Root {
-    /// As it was given: what errors show.
+    /// The path as given, for errors.
     given: PathBuf,
     /// Absolute, without links.
     real: PathBuf,
@@ -54,7 +54,7 @@ impl Root {
         if !is_below_root(path) || path.contains('\0') {
             return Err(LoadError::NotFound { path: self.shown(path) });
         }
-        // The quick way opens what lies below the root and nothing else; whatever it refuses is looked at closely.
+        // The fast path opens only files below the root; the slow one decides about the files that it rejects.
         let unreadable = |cause| LoadError::Unreadable { path: self.shown(path), cause };
         if is_graph_file(path)
             && let Some(file) = self.open_below(path)
@@ -69,7 +69,7 @@ impl Root {
     #[cfg(target_os = "linux")]
     fn open_below(&self, path: &str) -> Option<File> {
         use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
-        // A statement of its own, so that the lock is free again when the root is opened anew.
+        // A statement of its own, so that the lock is free when the root is opened again.
         let handle = self.handle.read().ok()?.clone();
         let handle = handle.or_else(|| self.reopen())?;
         // Without `NONBLOCK` opening a pipe that took the place of a file would wait for a writer.
@@ -82,7 +82,7 @@ impl Root {
         None
     }
 
-    /// Opens the root anew: since the last listing another folder may have taken its name.
+    /// Opens the root again: since the last listing another folder may have taken its name.
     #[cfg(target_os = "linux")]
     pub(crate) fn reopen(&self) -> Option<Arc<OwnedFd>> {
         use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -92,7 +92,7 @@ impl Root {
         handle
     }
 
-    /// Reads a file after following all links by hand, and says what is wrong with it.
+    /// Reads a file after following all links step by step, and returns the reason if it fails.
     fn read_closely(&self, path: &str, limit: u64) -> Result<Bytes, LoadError> {
         let target = self.follow(path)?;
         if target.starts_with(&self.real) {
@@ -140,18 +140,18 @@ impl Root {
         let shown = self.shown(path);
         match fs::read_link(full) {
             Ok(target) => LoadError::Dangling { path: shown, target },
-            // The listing shows a name that is no text with this character in place of what it cannot show.
+            // The listing replaces bytes of a name that are no text by this character.
             Err(_) if path.contains(char::REPLACEMENT_CHARACTER) => LoadError::NotUtf8 { path: shown },
             Err(_) => LoadError::NotFound { path: shown },
         }
     }
 }
 
-/// Bytes that are read at once of a file of which nothing is known.
+/// Bytes of the first read of a file of unknown size.
 #[cfg(unix)]
 const SMALL: usize = 4096;
 
-/// Reads an open file to its end, unless it is larger than `limit`; nothing where it is no regular file.
+/// Reads an open file to its end, unless it is larger than `limit`; `None` if it is no regular file.
 pub(crate) fn read_file(mut file: File, limit: u64) -> io::Result<Option<Bytes>> {
     if let Some(bytes) = read_small(&file, limit) {
         return Ok(Some(bytes));
@@ -187,8 +187,8 @@ pub(crate) fn read_file(mut file: File, limit: u64) -> io::Result<Option<Bytes>>
     Ok(Some(Bytes::Read(Arc::from(&bytes[..filled]))))
 }
 
-/// Most nodes are small: a read that leaves room has met the end, and nothing else has to be asked for. Only what has places can be read at one,
-/// which no pipe, socket or folder has; where nothing comes, it may be no file either.
+/// Reads a small file with one call, as most nodes are: a read that leaves room has met the end. Only regular files can be read at an offset,
+/// which excludes pipes, sockets and folders; an empty result may come from something that is no file.
 #[cfg(unix)]
 fn read_small(file: &File, limit: u64) -> Option<Bytes> {
     let mut small = [0; SMALL];

@@ -9,7 +9,7 @@ use trellis_core::{Compiled, Document, compile::Compiler};
 
 use crate::{Project, threads::both, unread::Unread};
 
-/// The documents of a [`Project`] at one moment. It compiles to what the project came to then, whatever is edited meanwhile.
+/// The documents of a [`Project`] at one moment. It compiles to the same result as the project at that moment, despite later edits.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     root: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! Threads: folders are looked into and files read and parsed on them, and compiling does on them what it can do at the same time.
+//! Work on several threads: folders are listed, files read and parsed, and the independent parts of a compilation carried out.
 //!
 //! **Invariant:** the result does not depend on the number of threads.
 

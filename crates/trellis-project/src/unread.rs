@@ -1,4 +1,4 @@
-//! The part of a graph that could not be read, and what must not be claimed because of it.
+//! The unread part of a graph, and the findings that must not be claimed because of it.
 
 use std::{path::Path, sync::Arc};
 
@@ -11,7 +11,7 @@ use crate::{LoadError, aliases};
 pub(crate) enum Unread {
     Nothing,
     Files,
-    /// A folder, so that nobody knows which files there are.
+    /// A folder, so that the list of files is incomplete.
     Folders,
 }
 
@@ -25,7 +25,7 @@ impl Unread {
         }
     }
 
-    /// Takes away what must not be claimed while a part of the graph is unread: the program, and that names are unknown.
+    /// Removes results that must not be claimed while a part of the graph is unread: the program, and findings about unknown names.
     pub(crate) fn apply(self, root: Option<&Path>, documents: &[Arc<Document>], mut compiled: Compiled) -> Compiled {
         if let Some(root) = root {
             aliases::dedup_aliased(root, documents, &mut compiled);
@@ -33,7 +33,7 @@ impl Unread {
         if self != Self::Nothing {
             compiled.program = None;
         }
-        // What stands in a folder that could not be listed may be just what a name means.
+        // A name may refer to a file in a folder that could not be listed.
         if self == Self::Folders {
             let lacks = [Code::UnknownTarget, Code::UnknownModule, Code::MissingToolLibrary, Code::UnknownTool, Code::UnreachableNode];
             compiled.diagnostics.retain(|found| !lacks.contains(&found.code));

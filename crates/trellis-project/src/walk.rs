@@ -1,6 +1,6 @@
 //! Listing the files below a root.
 //!
-//! Entries come with their kind, so that no file is looked at twice; only links cost more. Folders of one depth are looked into at the same time.
+//! Entries come with their kind, so that no file is examined twice; only links cost more. Folders of one depth are listed at the same time.
 //!
 //! **Invariant:** a walk ends: a link into a folder that the walk is in is not followed, and the number of entries is bounded.
 
@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// Files and folders that one graph may have.
-const ENTRY_LIMIT: usize = 1_000_000;
+pub(crate) const ENTRY_LIMIT: usize = 1_000_000;
 
 /// Folders that a thread takes at once.
 const FOLDERS: usize = 4;
@@ -60,13 +60,13 @@ pub(crate) struct Listing {
     pub(crate) files: Vec<FilePath>,
     /// The folders that were looked into: absolute, without links; the root is one.
     pub(crate) folders: Vec<PathBuf>,
-    /// The links that lead, or may come to lead, to files of the graph; as they stand in the folders that hold them.
+    /// The links that lead, or may later lead, to files of the graph, by their paths in their folders.
     pub(crate) links: Vec<PathBuf>,
 }
 
-/// Lists the files below `root` that may belong to a graph, in folders up to `depth` levels down.
-pub(crate) fn walk(root: &Root, depth: usize) -> Result<Listing, LoadError> {
-    let walk = Walk { root, depth, entries: AtomicUsize::new(0) };
+/// Lists the files below `root` that may belong to a graph, in folders up to `depth` levels down; `limit` files and folders at most.
+pub(crate) fn walk(root: &Root, depth: usize, limit: usize) -> Result<Listing, LoadError> {
+    let walk = Walk { root, depth, limit, entries: AtomicUsize::new(0) };
     let real = Arc::new(Real { path: root.real().to_owned(), parent: None });
     let mut found = Listing::default();
     let mut level = vec![Folder { path: String::new(), depth: 0, real, ignored: Ignored::above(root.real())? }];
@@ -86,7 +86,8 @@ pub(crate) fn walk(root: &Root, depth: usize) -> Result<Listing, LoadError> {
                     return Err(LoadError::NotFound { path: root.shown("") });
                 }
                 Err(Stop::Folder(cause)) if folder.path.is_empty() => return Err(LoadError::Unreadable { path: root.shown(""), cause }),
-                // A folder that vanished is as if it had never been listed; one that cannot be read is listed, so that reading it says why.
+                // A vanished folder is treated as if it had never been listed; one that cannot be read is listed, so that reading it
+                // returns the reason.
                 Err(Stop::Folder(cause)) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
                 Err(Stop::Folder(_)) => found.files.push(folder.path.into()),
             }
@@ -102,6 +103,7 @@ pub(crate) fn walk(root: &Root, depth: usize) -> Result<Listing, LoadError> {
 struct Walk<'r> {
     root: &'r Root,
     depth: usize,
+    limit: usize,
     /// The number of entries that were met so far.
     entries: AtomicUsize,
 }
@@ -128,8 +130,8 @@ impl Walk<'_> {
         let mut named = Vec::new();
         for entry in fs::read_dir(&folder.real.path).map_err(Stop::Folder)? {
             let entry = entry.map_err(Stop::Folder)?;
-            if self.entries.fetch_add(1, Ordering::Relaxed) >= ENTRY_LIMIT {
-                return Err(Stop::Graph(LoadError::TooMany { path: self.root.shown(""), limit: ENTRY_LIMIT }));
+            if self.entries.fetch_add(1, Ordering::Relaxed) >= self.limit {
+                return Err(Stop::Graph(LoadError::TooMany { path: self.root.shown(""), limit: self.limit }));
             }
             named.push((entry.file_name(), entry.file_type().ok()));
         }
@@ -182,11 +184,11 @@ impl Walk<'_> {
         }
     }
 
-    /// Follows a link to the entry that it stands for.
+    /// Follows a link to its target.
     fn follow(&self, folder: &Folder, link: PathBuf, name: &str, links: &mut Vec<PathBuf>) -> Kind {
         let target = fs::canonicalize(&link);
         let is_outside = target.as_ref().is_ok_and(|target| !target.starts_with(self.root.real()));
-        // What is none of the graph's may become so when something else stands where it leads.
+        // A link to something else may lead to a file of the graph when its target is replaced.
         if !is_outside || is_graph_file(name) {
             links.push(link);
         }
@@ -218,8 +220,8 @@ enum Kind {
     File,
     /// With its real place, where a link leads there.
     Folder(Option<PathBuf>),
-    /// Listed, so that reading it says why it is not read.
+    /// Listed, so that reading it returns the reason of the refusal.
     Refused,
-    /// Nothing: pipes, sockets, devices, links that close a loop.
+    /// Neither: pipes, sockets, devices, links that form a loop.
     Other,
 }

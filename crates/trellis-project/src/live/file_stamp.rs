@@ -1,4 +1,4 @@
-//! The marks that tell a file that changed from one that did not, without reading it: its size, times and identity.
+//! The stamp of a file: its size, times and identity, which detect a change without reading the file.
 //!
 //! **Invariant:** a stamp that is trusted was taken when the file had been left alone for so long that a later write must change its times.
 
@@ -25,7 +25,7 @@ pub(super) struct Stamp {
 struct System {
     device: u64,
     inode: u64,
-    /// The time at which anything about it changed; nobody can set this one.
+    /// The time of the last change of content or metadata; nobody can set this one.
     changed: (i64, i64),
     mode: u32,
 }
@@ -45,12 +45,12 @@ impl Stamp {
         self.size
     }
 
-    /// Returns its rights: who may read, write and run it.
+    /// Returns its access rights.
     pub(super) fn mode(&self) -> u32 {
         mode(&self.system)
     }
 
-    /// Returns whether a write after this moment must show in the next stamp. A time in the future never settles: then only the bytes tell.
+    /// Returns whether a write after this moment must show in the next stamp. A time in the future never settles: then only the bytes show a change.
     pub(super) fn is_settled(&self, now: SystemTime) -> bool {
         let old = |time: SystemTime| now.duration_since(time).is_ok_and(|age| age > COARSEST);
         old(self.modified) && changed(&self.system).is_none_or(old)

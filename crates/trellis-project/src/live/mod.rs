@@ -1,9 +1,9 @@
 //! A graph that is edited while it is used (language C.2).
 //!
-//! [`Live`] looks at its graph when it is told to, usually by a watch (feature `watching`). It parses again what changed, compiles, and says what
-//! came of it. A program that is sound takes the place of the last one; one that is not leaves it where it is.
+//! [`Live`] looks for changes on request, usually after a watch (feature `watching`) reported some. It parses the changed files again, compiles,
+//! and returns the result. A sound program replaces the last one; an unsound one leaves it in place.
 //!
-//! **Invariant:** the program is always one that compiled as a whole; what did not change, byte for byte, is no edit.
+//! **Invariant:** the program is always one that compiled as a whole; a file with the same bytes is no edit.
 
 mod file_stamp;
 mod read_cache;
@@ -27,7 +27,7 @@ pub use self::waiting::Waited;
 use self::{read_cache::Remembered, scripts::Scripts};
 use crate::{Extent, LoadError, Project};
 
-/// The time beyond a watch that a writer may take who has emptied a file, or taken it away, before that is taken for what they meant.
+/// The grace period, beyond that of the watch, for a writer that has emptied or removed a file, before this counts as the edit itself.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// One graph, through its edits.
@@ -42,7 +42,7 @@ pub struct Live {
     gone: Option<String>,
 }
 
-/// The graph as it stood at one moment.
+/// The graph at one moment.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Version {
@@ -54,7 +54,7 @@ pub struct Version {
     pub diagnostics: Vec<Diagnostic>,
     /// The number of nodes.
     pub nodes: usize,
-    /// The reads that go into values of which nothing is known.
+    /// The unchecked reads.
     pub unchecked: Vec<trellis_core::compile::UncheckedRead>,
     /// Every file, parsed, sorted by path.
     pub documents: Vec<Arc<Document>>,
@@ -75,7 +75,7 @@ struct Good {
 pub struct Edit {
     /// The files of the graph that were added, changed or removed, sorted.
     pub changed: Vec<FilePath>,
-    /// Other files that calls run, and that changed: absolute, sorted. The program is the same, what a call does is not.
+    /// Changed scripts and other files that calls run: absolute, sorted. The program is the same; the effect of a call is not.
     pub scripts: Vec<PathBuf>,
     /// The graph as it is now; where it is gone, as it was.
     pub version: Arc<Version>,
@@ -93,7 +93,7 @@ pub enum Status {
     },
     /// It is not.
     Broken {
-        /// The time at which the last version that was sound was loaded, if there was one: it goes on.
+        /// The time at which the last sound version was loaded, if there was one: its program stays in use.
         since: Option<SystemTime>,
     },
     /// There is nothing at its path, or it cannot be listed. It is looked for until it is back.
@@ -106,7 +106,7 @@ pub enum Status {
 }
 
 impl Live {
-    /// Loads and compiles the graph at `path`. Make the watch first: what is saved in between is then seen.
+    /// Loads and compiles the graph at `path`. Create the watch first, so that it sees a save in between.
     ///
     /// # Errors
     /// As [`Project::open`].
@@ -127,7 +127,7 @@ impl Live {
         self.loader.root()
     }
 
-    /// The graph as it was looked at last.
+    /// Returns the graph as of the last look.
     pub fn version(&self) -> &Arc<Version> {
         &self.version
     }
@@ -137,19 +137,19 @@ impl Live {
         self.good.as_ref().map(|good| &good.program)
     }
 
-    /// Files besides the graph's own whose edits are noticed: the scripts that its bindings run. A watch is told of them by `Watch::also`.
+    /// Files outside the graph whose edits are noticed: the scripts that its bindings run. `Watch::also` adds them to a watch.
     pub fn scripts(&self) -> impl Iterator<Item = &Path> {
         self.scripts.files()
     }
 
-    /// Looks at the graph again; nothing where nothing changed.
+    /// Looks for changes; `None` if there are none.
     ///
-    /// A writer who has emptied a file or taken it away, and so broken the graph, is given a moment to finish.
+    /// A writer that has emptied or removed a file, and so broken the graph, is given a moment to finish.
     pub fn look(&mut self) -> Option<Edit> {
         self.look_at(&Extent::Anything)
     }
 
-    /// Looks again at what an [`Extent`] names, else as [`Live::look`]. The extents of all wakes before this one must have been looked at.
+    /// Looks for changes as [`Live::look`] does, but only in an [`Extent`]. The extents of all wakes before this one must have been looked at.
     pub fn look_at(&mut self, extent: &Extent) -> Option<Edit> {
         let (before, was_sound, was_gone) = (Arc::clone(&self.version), self.is_sound(), self.gone.clone());
         self.load(extent);
@@ -176,7 +176,7 @@ impl Live {
         }
     }
 
-    /// Loads again, and compiles where that may come to something else.
+    /// Loads the graph again, and compiles it where the result may differ.
     fn load(&mut self, extent: &Extent) {
         if let Extent::Files(files) = extent
             && self.gone.is_none()
@@ -211,7 +211,7 @@ impl Live {
         self.good = self.version.good().or(self.good.take());
     }
 
-    /// Returns whether the graph may be broken because somebody is still writing: a file that was there is gone, or is empty now.
+    /// Returns whether the graph may be broken because a save is unfinished: an earlier file is gone, or is empty now.
     fn may_be_half_done(&self, before: &Version) -> bool {
         let is_half = |document: &Arc<Document>| find(&self.version.documents, &document.path).is_none_or(|now| now.text.is_empty());
         self.gone.is_some() || before.documents.iter().filter(|document| !document.text.is_empty()).any(is_half)
@@ -244,7 +244,7 @@ fn differences(before: &[Arc<Document>], now: &[Arc<Document>]) -> Vec<FilePath>
     }
 }
 
-/// Returns whether two documents of one path were made of the same bytes. What is no text says nothing about its bytes.
+/// Returns whether two documents of one path were parsed from the same bytes. A file that is no text never counts as the same.
 fn is_same(one: &Document, other: &Document) -> bool {
     let is_text = |document: &Document| !matches!(document.content, Content::Broken) || !document.text.is_empty();
     one.text == other.text && is_text(one) && is_text(other)

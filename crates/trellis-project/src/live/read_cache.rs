@@ -1,9 +1,9 @@
 //! A folder whose files are read again only when they may have changed.
 //!
-//! A graph that is watched is loaded at many saves. Reading thousands of files each time would cost more than the save may take, and would raise
-//! as many events as a watcher can queue.
+//! A watched graph is loaded at many saves. Reading thousands of files each time would cost more than the save may take, and would raise as many
+//! events as a watcher can queue.
 //!
-//! **Invariant:** what comes out is what reading would give: a file whose stamp is not settled is read.
+//! **Invariant:** each text equals that of a fresh read: a file whose stamp is not settled is read.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,13 +17,13 @@ use trellis_core::{Document, Source, diagnostic::FilePath, syntax::document::Byt
 use super::file_stamp::Stamp;
 use crate::{Directory, GraphLoader, LoadError};
 
-/// A loader over a path that may come to mean another folder.
+/// A loader over a path that may lead to another folder later.
 #[derive(Clone)]
 pub(super) struct Remembered(Arc<Mutex<Inner>>);
 
 struct Inner {
     directory: Arc<Directory>,
-    /// True if the files that were listed last stand where their paths say, and under no other.
+    /// True if each file of the last listing is at the path that names it, and has no other path.
     is_plain: bool,
     files: BTreeMap<FilePath, (Stamp, Arc<[u8]>)>,
 }
@@ -33,7 +33,7 @@ impl Remembered {
         Ok(Self(Arc::new(Mutex::new(Inner { directory: Arc::new(Directory::new(path)?), is_plain: false, files: BTreeMap::new() }))))
     }
 
-    /// Looks at `path` anew: what it leads to may have been replaced.
+    /// Opens `path` again, since its target may have been replaced.
     pub(super) fn renew(&self, path: &Path) -> Result<(), LoadError> {
         let directory = Arc::new(Directory::new(path)?);
         self.with(|inner| inner.directory = directory);
@@ -45,14 +45,14 @@ impl Remembered {
         self.with(|inner| inner.directory.root().to_owned())
     }
 
-    /// The paths of the graph at which these files stand; those elsewhere have none. Nothing where files of the graph have other paths too.
+    /// The paths of these files in the graph, without files elsewhere. `None` if files of the graph have other paths too.
     pub(super) fn paths_of(&self, files: &BTreeSet<PathBuf>) -> Option<Vec<FilePath>> {
         let (root, is_plain) = self.with(|inner| (inner.directory.root().to_owned(), inner.is_plain));
         let below = files.iter().filter_map(|file| file.strip_prefix(&root).ok());
         below.map(|path| path.to_str().map(FilePath::from)).collect::<Option<_>>().filter(|_| is_plain)
     }
 
-    /// Keeps the texts of these documents once, as [`Remembered::share`] does for all.
+    /// Shares the texts of these documents, as [`Remembered::share`] does for all.
     pub(super) fn share_some(&self, documents: &[Arc<Document>]) {
         self.with(|inner| {
             for document in documents {
@@ -63,7 +63,7 @@ impl Remembered {
         });
     }
 
-    /// Forgets files that are gone, and keeps each text once: as its document has it.
+    /// Drops removed files, and shares the text of each other file with its document.
     pub(super) fn share(&self, documents: &[Arc<Document>]) {
         self.with(|inner| {
             let mut files = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Files that a graph's bindings run: an edit of one changes nothing that is compiled, but what the next call does.
+//! Scripts that a graph's bindings run: an edit of one changes nothing that is compiled, but the effect of the next call.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,10 +22,10 @@ use super::file_stamp::Stamp;
 /// Bytes of a script above which only its stamp is compared.
 const READ: u64 = 1 << 20;
 
-/// The scripts of one graph, as they were when they were last looked at.
+/// The scripts of one graph, as of the last look.
 #[derive(Default)]
 pub(super) struct Scripts {
-    /// Nothing where there is no such file.
+    /// `None` for a file that does not exist.
     files: BTreeMap<PathBuf, Option<Seen>>,
 }
 
@@ -41,7 +41,7 @@ impl Scripts {
         self.files.keys().map(PathBuf::as_path)
     }
 
-    /// Looks again at what `documents` name now; gives what changed among the files that were named before, sorted.
+    /// Looks at the files that `documents` name now; returns the changed ones among those that were named before, sorted.
     pub(super) fn look(&mut self, documents: &[Arc<Document>], root: &Path) -> Vec<PathBuf> {
         let mut changed = Vec::new();
         let mut files = BTreeMap::new();
@@ -84,7 +84,7 @@ fn is_same(known: Option<&Seen>, now: Option<&Seen>) -> bool {
     }
 }
 
-/// The files that `process:` names (its command, where that is a path, and what among its arguments can be a file of the project), prompts, and
+/// Returns the files that `process:` names (its command, if that is a path, and arguments that can be files of the project), prompts, and
 /// replies of models.
 fn named(documents: &[Arc<Document>], root: &Path) -> BTreeSet<PathBuf> {
     let mut files = BTreeSet::new();
@@ -102,7 +102,7 @@ fn of_binding(binding: &BindingSyntax, folder: &Path, root: &Path, files: &mut B
     of_command(&binding.config.values, folder, root, files);
 }
 
-/// The files of `models`: replies, and what commands name.
+/// Adds the files of `models`: replies, and those of commands.
 fn of_models(config: &HostConfig, folder: &Path, root: &Path, files: &mut BTreeSet<PathBuf>) {
     let providers = config.at(&["models", "providers"]).and_then(Value::as_map);
     for provider in providers.into_iter().flat_map(Mapping::values).filter_map(Value::as_map) {
@@ -116,7 +116,7 @@ fn of_command(config: &Mapping, folder: &Path, root: &Path, files: &mut BTreeSet
     let mut words = words.iter().filter_map(Value::as_str);
     files.extend(words.next().filter(|command| command.contains('/')).map(|command| plain(&folder.join(command))));
     let cwd = config.get("cwd").and_then(Value::as_str).map_or_else(|| folder.to_owned(), |cwd| folder.join(cwd));
-    // Most arguments are none; one that looks like a file counts before it exists, so that its coming is noticed.
+    // Most arguments are no files; one with the form of a file counts before it exists, so that its creation is noticed.
     for argument in words.filter(|word| !word.starts_with('-') && word.rsplit('/').next().is_some_and(|name| name.contains('.'))) {
         let path = plain(&cwd.join(argument));
         if path.starts_with(root) && path != root && !path.is_dir() {

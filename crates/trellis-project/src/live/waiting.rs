@@ -8,9 +8,9 @@ use crate::{Wake, Watch};
 /// The outcome of waiting for an edit.
 #[derive(Clone, Debug)]
 pub enum Waited {
-    /// Somebody saved something.
+    /// A file was saved.
     Edit(Edit),
-    /// Nothing happened in that time.
+    /// The time is over, and no file changed.
     Elapsed,
     /// The watch was closed.
     Closed,

@@ -1,10 +1,10 @@
 //! Reasons why a watch falls back to looking.
 
-/// The reason why the system does not watch folders; they are then looked at now and then.
+/// The reason why the system does not watch folders; they are then polled.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WatchError {
-    /// It watches as many as it may.
+    /// It watches the largest number that it may.
     #[error("the system watches no more folders: the limit `fs.inotify.max_user_watches` is reached")]
     TooMany,
     /// It cannot begin to.

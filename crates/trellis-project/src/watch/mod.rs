@@ -1,10 +1,10 @@
 //! Waiting until files below some paths change.
 //!
-//! In: paths of graphs and collections, and single files. Out: [`Wake`]s, one for a burst of saves, and for each its [`Extent`]. What changed is for
-//! the one who looks to say: events of file systems are hints, come late, twice or not at all.
+//! In: paths of graphs and collections, and single files. Out: [`Wake`]s, one for a burst of saves, and for each its [`Extent`]. The caller
+//! determines the actual changes: events of file systems are hints, come late, twice or not at all.
 //!
-//! **Invariant:** a folder is watched before it is looked into; a folder that takes the place of a watched one is watched anew; what the system
-//! cannot watch is looked at now and then.
+//! **Invariant:** a folder is watched before it is listed; a folder that replaces a watched one is watched in its place; folders that the
+//! system cannot watch are polled.
 
 mod error;
 mod scope;
@@ -30,12 +30,12 @@ use crate::Extent;
 
 /// The time in which nothing more may happen before a burst of saves is over: longer than editors pause between the steps of one.
 const QUIET: Duration = Duration::from_millis(40);
-/// The time for which a burst may keep everybody waiting.
+/// The longest burst: after it a waiting caller is woken.
 const BURST: Duration = Duration::from_secs(1);
-/// The time between two looks for a root: what happens to the folders above it raises no event.
+/// The time between two looks for a root: changes of the folders above it raise no event.
 const HEARTBEAT: Duration = Duration::from_secs(1);
 const HEARTBEAT_WITHOUT_ROOT: Duration = Duration::from_millis(200);
-/// The time between two looks at everything where the system does not watch; and how many times longer than a look the pause is, at least.
+/// The time between two looks at everything where the system does not watch; and the least ratio of a pause to the duration of a look.
 const POLL: Duration = Duration::from_millis(500);
 const POLL_SHARE: u32 = 20;
 /// The number of times that new folders may turn up while others are being watched.
@@ -54,7 +54,7 @@ pub struct Watch {
     trouble: Option<WatchError>,
     /// The time of the last wake: the time since then was spent looking.
     woke: Option<Instant>,
-    /// The time to look without being told.
+    /// The time of the next look without an event.
     due: Instant,
 }
 
@@ -63,9 +63,9 @@ pub struct Watch {
 pub enum Wake {
     /// Something may have changed: look.
     Changed,
-    /// Nothing happened in that time.
+    /// The time is over without a change.
     Elapsed,
-    /// Somebody closed the watch.
+    /// The watch was closed.
     Closed,
 }
 
@@ -94,7 +94,8 @@ struct Identity {
 impl Watch {
     /// Watches the graphs and collections at `paths`: folders with all that counts below them, and single files. They need not exist yet.
     ///
-    /// Where the system cannot watch, [`Watch::trouble`] says why, and everything is looked at twice a second, or less often where that takes long.
+    /// Where the system cannot watch, [`Watch::trouble`] has the reason, and everything is polled twice a second, or less often where a look takes
+    /// long.
     pub fn new<P: Into<PathBuf>>(paths: impl IntoIterator<Item = P>) -> Self {
         let mut watch = Self::polling(paths);
         watch.begin();
@@ -102,7 +103,7 @@ impl Watch {
         watch
     }
 
-    /// The same without the system's help: for folders whose changes it does not tell, as of a network or a virtual machine.
+    /// Watches by polling, without the system's help: for folders whose changes the system does not report, as on a network or in a virtual machine.
     pub fn polling<P: Into<PathBuf>>(paths: impl IntoIterator<Item = P>) -> Self {
         let roots: Vec<PathBuf> = paths.into_iter().map(Into::into).collect();
         let identity = roots.iter().map(|root| Identity::of(root)).collect();
@@ -124,7 +125,7 @@ impl Watch {
         let files = files.into_iter().map(Path::to_owned).collect();
         if self.files != files {
             self.files = files;
-            // What was saved before the watch began would be missed.
+            // A save before the watch began would be missed.
             self.bell.ring(Concern::Folder);
         }
     }
@@ -134,7 +135,7 @@ impl Watch {
         self.trouble.as_ref()
     }
 
-    /// Returns the extent of the last wake. Only who has looked after each wake before can leave out what it does not name.
+    /// Returns the extent of the last wake. A caller that skips files outside of it must have looked after each wake before.
     pub fn extent(&self) -> &Extent {
         &self.extent
     }
@@ -170,21 +171,21 @@ impl Watch {
         wake
     }
 
-    /// Waits for the end of a burst, and watches what must be watched after it.
+    /// Waits for the end of a burst, and then updates the watched folders.
     fn settle(&mut self) -> Wake {
         let Some(Burst { concern, extent, .. }) = self.bell.settle(QUIET, BURST) else { return Wake::Closed };
         self.extent = extent;
         match concern {
             Concern::File => {}
             Concern::Folder => self.extend(),
-            // A new beginning would have to wait until whoever writes so much pauses.
+            // A new watch would have to wait until the writer of so many events pauses.
             Concern::Lost if !self.means.is_replaced() => self.extend(),
             Concern::Lost | Concern::Replaced => self.begin(),
         }
         Wake::Changed
     }
 
-    /// Looks again without being told after a while: longer, the longer looking takes.
+    /// Schedules the next look without an event: the longer a look takes, the later.
     fn rest(&mut self, looking: Duration) {
         let rest = match self.means {
             Means::Polling => POLL.max(looking * POLL_SHARE),
@@ -251,7 +252,8 @@ impl Watch {
     }
 }
 
-/// Returns whether one folder cannot be watched, because it is gone or closed to us: what is above it tells when that changes.
+/// Returns whether the error is about one folder that cannot be watched, because it is gone or access to it is denied: the folder above
+/// reports when that changes.
 fn is_of_folder(error: &notify::Error) -> bool {
     use std::io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
     match &error.kind {
@@ -272,7 +274,7 @@ impl Means {
 }
 
 impl Closer {
-    /// Ends the wait that goes on, and every later one.
+    /// Ends the current wait, and every later one.
     pub fn close(&self) {
         self.0.close();
     }

@@ -2,7 +2,7 @@
 //!
 //! In: paths as they were given. Out: the folders to watch, and a verdict on each event.
 //!
-//! **Invariant:** a scope is exact for folders and generous for files: what it lets through costs a look, what it holds back is lost.
+//! **Invariant:** a scope is exact for folders and generous for files: an event too many costs a look, a filtered event is lost.
 
 use std::{
     collections::BTreeSet,
@@ -23,7 +23,7 @@ pub(super) const EACH_FOLDER: bool = cfg!(any(target_os = "linux", target_os = "
 
 /// Returns the extent of an event at `path`.
 fn extent_of(concern: Concern, path: &Path) -> Extent {
-    // Elsewhere than where each folder is watched by itself, systems put events together.
+    // Where folders are not watched one by one, systems merge events.
     if concern == Concern::File && EACH_FOLDER { Extent::Files(BTreeSet::from([path.to_owned()])) } else { Extent::Anything }
 }
 
@@ -34,7 +34,8 @@ pub(super) struct Scope {
     roots: BTreeSet<PathBuf>,
     /// Folders of which everything counts.
     folders: BTreeSet<PathBuf>,
-    /// Single files, folders and links that count, wherever they are. The system tells the events of a folder under one name: that without links.
+    /// Single files, folders and links that count, wherever they are. The system reports the events of a folder under one name: the one without
+    /// links.
     named: BTreeSet<PathBuf>,
     /// The folders that hold those, where not everything in them counts.
     beside: BTreeSet<PathBuf>,
@@ -45,7 +46,7 @@ pub(super) struct Scope {
 pub(super) enum Concern {
     /// A file changed.
     File,
-    /// A folder or a link came, went or moved: what is watched must be thought over.
+    /// A folder or a link was created, removed or moved: the set of watched folders must be computed again.
     Folder,
     /// Events were lost.
     Lost,
@@ -93,7 +94,7 @@ impl Scope {
         trees.iter().map(|folder| (folder.clone(), !EACH_FOLDER)).chain(single).collect()
     }
 
-    /// Returns how much an event concerns what is watched, and which files it is about; nothing if it does not.
+    /// Returns the concern of an event for this scope, and the files that it is about; `None` if it has none.
     pub(super) fn concern(&self, event: &Event) -> Option<(Concern, Extent)> {
         if event.need_rescan() {
             return Some((Concern::Lost, Extent::Anything));
@@ -126,7 +127,7 @@ impl Scope {
         concern_of(path, kind)
     }
 
-    /// Returns whether nothing on the way from a root to this folder is hidden.
+    /// Returns whether no folder from a root down to this one is hidden.
     fn is_below_root(&self, folder: &Path) -> bool {
         let below = |root: &PathBuf| {
             folder.strip_prefix(root).is_ok_and(|rest| rest.iter().all(|name| !loader::is_hidden(&name.to_string_lossy())))
@@ -135,17 +136,17 @@ impl Scope {
     }
 }
 
-/// Returns the concern of an entry of a watched folder for a graph. What editors put beside the file that they save is nothing.
+/// Returns the concern of an entry of a watched folder for a graph. Auxiliary files that editors create beside a saved file have none.
 fn concern_of(path: &Path, kind: EventKind) -> Option<Concern> {
     let name = path.file_name()?.to_string_lossy();
-    // Where a repository begins, the rules above it end.
+    // The rules of folders above a repository do not apply inside it.
     if name == ignored::FILE_NAME || name == ignored::REPOSITORY {
         return Some(Concern::Folder);
     }
     let is_hidden = loader::is_hidden(&name) || name.ends_with('~');
     let is_known = loader::is_graph_file(&name) && !is_hidden;
     match fs::symlink_metadata(path) {
-        // A hidden link may be what others lead through.
+        // Other paths may lead through a hidden link.
         Ok(about) if about.is_symlink() => Some(Concern::Folder),
         Ok(about) if about.is_dir() => (!is_hidden).then_some(Concern::Folder),
         Ok(_) => is_known.then_some(Concern::File),
@@ -154,7 +155,7 @@ fn concern_of(path: &Path, kind: EventKind) -> Option<Concern> {
         Err(_) => match kind {
             EventKind::Create(CreateKind::File) | EventKind::Remove(RemoveKind::File) | EventKind::Access(_) => None,
             EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Metadata(_)) => None,
-            // A folder that counted was known, or is about to be: its coming was told before, its new place is told behind.
+            // A folder that counted was known, or is about to be: its creation was reported before, its new place is reported next.
             EventKind::Modify(ModifyKind::Name(RenameMode::From | RenameMode::Both)) if EACH_FOLDER => None,
             _ => Some(Concern::Folder),
         },

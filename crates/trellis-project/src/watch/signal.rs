@@ -1,6 +1,6 @@
-//! The place where the system's thread says that something happened, and where the one who watches waits for it.
+//! The channel between the system's thread, which reports events, and the caller that waits for them.
 //!
-//! **Invariant:** however much happens while nobody waits, it takes no room.
+//! **Invariant:** events without a waiting caller take up no room, however many there are.
 
 use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
@@ -25,7 +25,7 @@ struct State {
     closed: bool,
 }
 
-/// The events since somebody looked.
+/// The events since the last look.
 #[derive(Clone, Debug)]
 pub(super) struct Burst {
     pub(super) concern: Concern,
@@ -44,7 +44,7 @@ pub(super) enum Heard {
 impl ChangeSignal {
     /// Takes an event, or the news that some were lost.
     pub(super) fn event(&self, event: &notify::Result<notify::Event>) {
-        // A statement of its own, so that the lock is free while the file is looked at.
+        // A statement of its own, so that the lock is free while the file is examined.
         let scope = Arc::clone(&self.lock().scope);
         let concern = event.as_ref().map_or(Some((Concern::Lost, Extent::Anything)), |event| scope.concern(event));
         if let Some((concern, extent)) = concern {
@@ -52,7 +52,7 @@ impl ChangeSignal {
         }
     }
 
-    /// Says that anything may have changed.
+    /// Reports that anything may have changed.
     pub(super) fn ring(&self, concern: Concern) {
         self.stir(concern, Extent::Anything);
     }
@@ -67,7 +67,7 @@ impl ChangeSignal {
             Some(since) => Burst { concern: since.concern.max(concern), extent: since.extent.and(extent), last: now, ..since },
         });
         drop(state);
-        // Whoever waits for the end of a burst looks by the clock; only the first event wakes somebody.
+        // A caller that waits for the end of a burst looks by the clock; only the first event wakes one.
         if is_first {
             self.rung.notify_all();
         }
@@ -94,8 +94,8 @@ impl ChangeSignal {
         }
     }
 
-    /// Waits until nothing more has happened for `quiet`, or `most` has passed since the first; takes what
-    /// happened. Nothing where it is closed, or nothing happened.
+    /// Waits until there was no event for `quiet`, or `most` has passed since the first; takes the events. `None` if it is closed, or there
+    /// was no event.
     pub(super) fn settle(&self, quiet: Duration, most: Duration) -> Option<Burst> {
         loop {
             let left = {

@@ -10,7 +10,7 @@ use std::{
 /// Links that are followed; a path with more leads round in a circle.
 const HOPS: usize = 40;
 
-/// The links on the way of an absolute path, and its end: that, or the first name that is missing. Each is in a folder without links.
+/// The links along an absolute path, and its end: that, or the first name that is missing. Each is in a folder without links.
 pub(super) fn trail(path: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut here = PathBuf::new();

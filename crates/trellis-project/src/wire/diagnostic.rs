@@ -14,7 +14,7 @@ pub struct Diagnostic {
     pub code: String,
     /// The severity.
     pub severity: Severity,
-    /// One short line that stands alone.
+    /// One short line that can be read alone.
     pub message: String,
     /// The file, below the root of the graph; null for a finding about the whole graph.
     pub path: Option<String>,
@@ -160,6 +160,6 @@ pub struct TextEdit {
     pub path: String,
     /// The bytes that are replaced.
     pub span: Span,
-    /// The text that stands there then.
+    /// The replacement text.
     pub text: String,
 }

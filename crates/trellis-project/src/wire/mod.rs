@@ -1,14 +1,15 @@
-//! Findings on the wire: the serde types of what `check --format json` prints (`docs/reference/cli.md`), for every program that tells them on.
+//! Findings on the wire: the serde types of the output of `check --format json` (`docs/reference/cli.md`), for every program that passes them on.
 //!
 //! ```text
 //! Diagnostic + Places ──▶ wire::Diagnostic ─┬─▶ wire::Report     `check --format json`
 //! Witness ──▶ wire::Witness                 └─▶ `RELOAD` of JSON Lines
 //! ```
 //!
-//! With the feature `schemars`, [`schema`] is the JSON Schema of a [`Report`], of [`VERSION`]. A version may gain keys and codes: a client ignores those
-//! that it does not know. Whatever else changes is another version. So the types are `#[non_exhaustive]`, and are made by constructors and conversions.
+//! With the feature `schemars`, [`schema`] is the JSON Schema of a [`Report`], of [`VERSION`]. A version may gain keys and codes: a client ignores
+//! those that it does not know. Any other change is another version. So the types are `#[non_exhaustive]`, and are made by constructors and
+//! conversions.
 //!
-//! **Invariant:** no other module writes one of these shapes by hand; each type reads what it writes.
+//! **Invariant:** no other module writes one of these shapes by hand; each type reads its own output.
 
 mod diagnostic;
 mod places;
@@ -26,5 +27,5 @@ pub use self::{
     witness::{Input, Moment, Outcome, Start, ToolError, Violation, Witness},
 };
 
-/// The version of these shapes, which stands in the `$id` of their schema.
+/// The version of these shapes, which is part of the `$id` of their schema.
 pub const VERSION: u32 = 1;

@@ -30,7 +30,7 @@ pub struct Region {
 }
 
 impl<'d> Places<'d> {
-    /// The places of a graph whose paths stand below `below`: empty, or a folder with a `/` at its end.
+    /// The places of a graph whose paths are below `below`: empty, or a folder with a `/` at its end.
     pub fn new(documents: &'d [Arc<Document>], below: &'d str) -> Self {
         let lines = |document: &'d Arc<Document>| Lines { text: &document.text, index: OnceCell::new() };
         Self { below, files: documents.iter().map(|document| (&*document.path, lines(document))).collect() }

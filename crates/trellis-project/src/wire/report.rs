@@ -27,7 +27,7 @@ impl Report {
         Self { diagnostics, summary, changed: None, problems: None }
     }
 
-    /// The same of a check that stays open: with the files that were saved since the last report, and what could not be read.
+    /// Adds the news of a check that stays open: the files that were saved since the last report, and those that could not be read.
     #[must_use]
     pub fn with_news(self, changed: &[String], problems: &[String]) -> Self {
         Self { changed: Some(changed.to_vec()), problems: Some(problems.to_vec()), ..self }
@@ -41,7 +41,7 @@ impl Report {
 pub struct Summary {
     /// The nodes of all graphs.
     pub nodes: usize,
-    /// The reads of values of which nothing is known.
+    /// The number of unchecked reads.
     pub unchecked: usize,
     /// The findings that are errors.
     pub errors: usize,

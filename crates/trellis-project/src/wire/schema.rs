@@ -18,7 +18,7 @@ pub fn schema() -> Value {
     })
 }
 
-/// The definitions of a finding, `diagnostic` and what it needs, for schemas that refer to it.
+/// The definition of a finding, `diagnostic`, and those it refers to, for schemas that use it.
 pub fn definitions() -> Map<String, Value> {
     defined::<Diagnostic>()
 }

@@ -1,11 +1,11 @@
-//! A session that meets what a finding says.
+//! A session that demonstrates a finding.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use trellis_core::{Mapping, NodeId, SessionId, SignalName, ToolOutcome, Value, engine, id::CallId, witness};
 
-/// A session that meets what a finding says: how it begins, what is handed in, and what goes wrong at its end.
+/// A session that demonstrates a finding: its start, its inputs, and the violation at its end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "witness"))]
 #[non_exhaustive]
@@ -95,7 +95,7 @@ pub enum Input {
     },
     /// A signal.
     Signal(SignalName),
-    /// Nothing: a node that passes through, a sleep that is over, an empty input.
+    /// No value: a node that passes through, an elapsed sleep, an empty input.
     Pass,
 }
 
@@ -176,7 +176,7 @@ impl From<&engine::ToolError> for ToolError {
     }
 }
 
-/// A value that stands under its key, null included.
+/// Reads a value that is present under its key, null included.
 fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
@@ -201,7 +201,7 @@ pub enum Violation {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         missing: bool,
     },
-    /// The session makes a call, or keeps one for a rollback, whose arguments do not fit.
+    /// The session makes a call, or stores one for a rollback, whose arguments do not fit.
     #[non_exhaustive]
     Call {
         /// The node that makes it.

@@ -1,0 +1,34 @@
+//! The sheets of a graph on disk.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The folder of sheets at the root of a graph.
+pub const TESTS: &str = "_tests";
+
+/// Files below a folder, sorted; names with `_` are left out.
+pub fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+        for entry in entries.filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"_")) {
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                Ok(_) => files.push(entry.path()),
+                Err(_) => {}
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+/// The sheets of the graph in a folder, sorted.
+pub fn sheets_of(root: &Path) -> Vec<PathBuf> {
+    let mut files = files_below(&root.join(TESTS));
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    files
+}

@@ -1,0 +1,280 @@
+//! Names in sheets that a rename changes: in lines of authors and of the program, in stand-ins, and in the paths of file blocks.
+//!
+//! **Invariant:** a name changes only where the line has a name there; what a body prints and what a file block holds stay as they are.
+
+use std::{collections::BTreeSet, ops::Range, path::Path, sync::Arc};
+
+use trellis_core::{Document, diagnostic::FilePath, query::GraphChange, syntax::document::Content};
+
+use super::{Block, BlockKind, Item, files::sheets_of, items};
+
+/// A name before a rename and after it.
+type Names = (String, String);
+
+/// The names that a rename changes, as the sheets of one graph write them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SheetNames {
+    node: Option<Names>,
+    tool: Option<Names>,
+    files: Vec<Names>,
+    /// The arguments of calls that hold the ids of nodes.
+    id_args: BTreeSet<String>,
+}
+
+impl SheetNames {
+    /// The names of a change for the sheets of the graph whose folder is `root`; `None` if they name nothing of it.
+    pub fn of(change: &GraphChange, documents: &[Arc<Document>], root: &str) -> Option<Self> {
+        let below = |name: &str| match root {
+            "" => Some(name.to_owned()),
+            root => name.strip_prefix(root)?.strip_prefix('/').map(str::to_owned),
+        };
+        let both = |old: &str, new: &str| Some((below(old)?, below(new)?));
+        let names = Self {
+            node: change.node.as_ref().and_then(|(old, new)| both(old.as_str(), new.as_str())),
+            tool: change.tool.as_ref().map(|(old, new)| (old.to_string(), new.to_string())),
+            files: change.files.iter().filter_map(|file| both(&file.from, &file.to)).collect(),
+            id_args: documents.iter().flat_map(|document| id_args(&document.text)).collect(),
+        };
+        (names.node.is_some() || names.tool.is_some()).then_some(names)
+    }
+
+    /// What changes in the text of a sheet, in order; nothing where it cannot be read.
+    pub fn edits(&self, text: &str) -> Vec<(Range<usize>, String)> {
+        let mut edits = Vec::new();
+        for item in items(text).unwrap_or_default() {
+            let Item::Block(block) = item else { continue };
+            match block.info.first().and_then(|word| BlockKind::named(word)) {
+                Some(BlockKind::Transcript) => lines(text, &block, |line| self.transcript_line(line), &mut edits),
+                Some(BlockKind::Tools) => lines(text, &block, |line| self.double(line), &mut edits),
+                Some(_) => {}
+                None => self.path(text, &block, &mut edits),
+            }
+        }
+        edits.sort_by_key(|(range, _)| range.start);
+        edits.dedup();
+        edits
+    }
+
+    /// The path behind the fence of a file block.
+    fn path(&self, text: &str, block: &Block, edits: &mut Vec<(Range<usize>, String)>) {
+        let fence = text[..block.range.start].trim_end_matches(['\n', '\r']);
+        let start = fence.rfind('\n').map_or(0, |at| at + 1);
+        for (old, new) in self.files.iter().filter(|(old, _)| block.info.get(1) == Some(old)) {
+            if let Some(at) = fence[start..].rfind(&**old) {
+                edits.push((start + at..start + at + old.len(), new.clone()));
+            }
+        }
+    }
+
+    fn transcript_line(&self, line: &str) -> Vec<(Range<usize>, String)> {
+        let mut found = LineEdits { line, edits: Vec::new() };
+        match line.chars().next() {
+            Some('$') => found.word_behind("$ at ", self.node.as_ref()),
+            Some('!') => {
+                found.word(called(line), self.tool.as_ref());
+                found.between("(graph ", ")", self.node.as_ref());
+                found.offered(self.tool.as_ref());
+                self.values(&mut found);
+            }
+            Some('*' | '-' | '~') => {
+                for names in [&self.node, &self.tool] {
+                    found.between("`", "`", names.as_ref());
+                }
+                for end in [":", " ", ""] {
+                    found.between(" at ", end, self.node.as_ref());
+                }
+                for lead in ["~ undone ", "~ could not undo ", "- not answered: "] {
+                    found.word_behind(lead, self.tool.as_ref());
+                }
+            }
+            Some('<') => self.values(&mut found),
+            _ => {}
+        }
+        found.edits
+    }
+
+    /// A line of a block `tools`.
+    fn double(&self, line: &str) -> Vec<(Range<usize>, String)> {
+        let mut found = LineEdits { line, edits: Vec::new() };
+        found.word_behind("graph:", self.node.as_ref());
+        found.word(line.len() - line.trim_start().len(), self.tool.as_ref());
+        self.values(&mut found);
+        found.edits
+    }
+
+    /// Names in JSON: of the calls that a model asks for, and of nodes where arguments hold them.
+    fn values(&self, found: &mut LineEdits<'_>) {
+        for lead in ["\"name\":\"", "\"name\": \""] {
+            found.between(lead, "\"", self.tool.as_ref());
+        }
+        for key in &self.id_args {
+            for lead in [format!("\"{key}\":\""), format!("\"{key}\": \"")] {
+                found.between(&lead, "\"", self.node.as_ref());
+            }
+        }
+    }
+}
+
+/// The arguments of a file that are the id of the node: `node: "{{ sys.node }}"`.
+fn id_args(text: &str) -> impl Iterator<Item = String> {
+    text.match_indices("sys.node").filter_map(|(at, _)| {
+        let before = text[..at].trim_end_matches([' ', '{', '"', '\'']).strip_suffix(':')?;
+        let key = before.rsplit([' ', '\n', '{', ',']).next()?.trim_matches(['"', '\'']);
+        (!key.is_empty()).then(|| key.to_owned())
+    })
+}
+
+/// A sheet that names what a change renames.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RenamedSheet {
+    /// Its path below the root of the graph.
+    pub path: FilePath,
+    /// Its text before the change.
+    pub text: String,
+    /// The places that change, in order, with their new texts.
+    pub edits: Vec<(Range<usize>, String)>,
+}
+
+impl RenamedSheet {
+    /// Returns its text after the change.
+    pub fn changed(&self) -> String {
+        let mut text = self.text.clone();
+        self.edits.iter().rev().for_each(|(range, new)| text.replace_range(range.clone(), new));
+        text
+    }
+}
+
+/// Returns the sheets of the graph at `root`, and of those inside it, that name what a change renames. `text` reads a sheet.
+pub fn renamed_sheets(
+    root: &Path,
+    documents: &[Arc<Document>],
+    change: &GraphChange,
+    text: impl Fn(&Path) -> Option<String>,
+) -> Vec<RenamedSheet> {
+    let projects = documents.iter().filter(|document| matches!(document.content, Content::Project(_)));
+    let inner = projects.filter_map(|document| document.path.rsplit_once('/').map(|(folder, _)| folder));
+    let roots: BTreeSet<&str> = inner.chain([""]).collect();
+    let mut renamed = Vec::new();
+    for folder in roots {
+        let Some(names) = SheetNames::of(change, documents, folder) else { continue };
+        for sheet in sheets_of(&root.join(folder)) {
+            let (Some(text), Ok(below)) = (text(&sheet), sheet.strip_prefix(root)) else { continue };
+            let edits = names.edits(&text);
+            if !edits.is_empty() {
+                renamed.push(RenamedSheet { path: below.display().to_string().replace('\\', "/").into(), text, edits });
+            }
+        }
+    }
+    renamed
+}
+
+/// The edits of the lines of a block.
+fn lines(text: &str, block: &Block, of: impl Fn(&str) -> Vec<(Range<usize>, String)>, edits: &mut Vec<(Range<usize>, String)>) {
+    let mut start = block.range.start;
+    for line in text[block.range.clone()].split_inclusive('\n') {
+        let found = of(line.trim_end_matches(['\n', '\r']));
+        edits.extend(found.into_iter().map(|(range, new)| (start + range.start..start + range.end, new)));
+        start += line.len();
+    }
+}
+
+/// Where the name of a call stands: behind `!`, the number of a child, and the name of a part.
+fn called(line: &str) -> usize {
+    let numbered = line.starts_with("![").then(|| line.find(']')).flatten().map_or(1, |at| at + 1);
+    let start = numbered + line[numbered..].len() - line[numbered..].trim_start().len();
+    let word = line[start..].split(' ').next().unwrap_or_default();
+    if word.ends_with(':') { start + word.len() + 1 } else { start }
+}
+
+/// The edits of one line.
+struct LineEdits<'l> {
+    line: &'l str,
+    edits: Vec<(Range<usize>, String)>,
+}
+
+impl LineEdits<'_> {
+    /// The word at a place, if it is the name.
+    fn word(&mut self, at: usize, names: Option<&Names>) {
+        let Some((old, new)) = names else { return };
+        let word = self.line.get(at..).and_then(|rest| rest.split(' ').next());
+        if word == Some(old) {
+            self.edits.push((at..at + old.len(), new.clone()));
+        }
+    }
+
+    /// The word behind what a line begins with.
+    fn word_behind(&mut self, lead: &str, names: Option<&Names>) {
+        if self.line.starts_with(lead) {
+            self.word(lead.len(), names);
+        }
+    }
+
+    /// The name wherever it stands between two texts; an empty one is the end of the line.
+    fn between(&mut self, lead: &str, end: &str, names: Option<&Names>) {
+        let Some((old, new)) = names else { return };
+        let (line, mut from) = (self.line, 0);
+        while let Some(at) = line[from..].find(lead) {
+            let start = from + at + lead.len();
+            let behind = line[start..].strip_prefix(&**old);
+            if behind.is_some_and(|behind| if end.is_empty() { behind.is_empty() } else { behind.starts_with(end) }) {
+                self.edits.push((start..start + old.len(), new.clone()));
+            }
+            from = start;
+        }
+    }
+
+    /// The name among the tools that a call offers.
+    fn offered(&mut self, names: Option<&Names>) {
+        let Some(start) = self.line.find(", offered ").map(|at| at + ", offered ".len()) else { return };
+        let mut at = start;
+        for word in self.line[start..].split(',').next().unwrap_or_default().split(' ') {
+            let names = names.filter(|(old, _)| old == word);
+            self.edits.extend(names.map(|(_, new)| (at..at + word.len(), new.clone())));
+            at += word.len() + 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn renamed(text: &str, names: &SheetNames) -> String {
+        let mut out = text.to_owned();
+        names.edits(text).into_iter().rev().for_each(|(range, new)| out.replace_range(range, &new));
+        out
+    }
+
+    fn names(old: &str, new: &str) -> Names {
+        (old.to_owned(), new.to_owned())
+    }
+
+    #[test]
+    fn a_node_changes_where_a_line_has_its_name() {
+        let node = SheetNames {
+            node: Some(names("pay", "cash")),
+            files: vec![names("pay.md", "cash.md")],
+            id_args: id_args("args: { node: \"{{ sys.node }}\" }\n{{ sys.node }}").collect(),
+            ..SheetNames::default()
+        };
+        let sheet = "# pay\n```markdown pay.md\nto: pay\n```\n```tools\ngraph:pay {\"node\": \"pay\", \"at\": \"pay\"} null\npay null\n```\n\
+            ```transcript\n$ at pay\n> pay\n| pay `pay`\n! pay {\"node\":\"pay\"} (graph pay)\n*[2] end failed fail at pay: `pay` leads to `fail`\n\
+            * end failed x at payment\n* end failed x at pay\n```\n";
+        let expected = "# pay\n```markdown cash.md\nto: pay\n```\n```tools\ngraph:cash {\"node\": \"cash\", \"at\": \"pay\"} null\npay null\n```\n\
+            ```transcript\n$ at cash\n> pay\n| pay `pay`\n! pay {\"node\":\"cash\"} (graph cash)\n*[2] end failed fail at cash: `cash` leads to `fail`\n\
+            * end failed x at payment\n* end failed x at cash\n```\n";
+        assert_eq!(renamed(sheet, &node), expected);
+    }
+
+    #[test]
+    fn a_tool_changes_in_calls_stand_ins_and_what_models_ask_for() {
+        let tool = SheetNames { tool: Some(names("look", "find")), ..SheetNames::default() };
+        let sheet = "```tools\nlook {\"calls\": [{\"name\": \"look\", \"args\": {\"look\": \"look\"}}]}\nlooks null\n```\n\
+            ```transcript\n> look\n| look\n! look {}\n![2] look {} (timeout 5s)\n! each {} (each, offered see look, items [{\"name\":\"look\"}])\n\
+            !   0: look {} #2\n< {\"name\":\"look\"}\n- not answered: look {}\n~ undone look\n* end failed tool-error at look: `a`: `look` failed\n```\n";
+        let expected = "```tools\nfind {\"calls\": [{\"name\": \"find\", \"args\": {\"look\": \"look\"}}]}\nlooks null\n```\n\
+            ```transcript\n> look\n| look\n! find {}\n![2] find {} (timeout 5s)\n! each {} (each, offered see find, items [{\"name\":\"find\"}])\n\
+            !   0: find {} #2\n< {\"name\":\"find\"}\n- not answered: find {}\n~ undone find\n* end failed tool-error at look: `a`: `find` failed\n```\n";
+        assert_eq!(renamed(sheet, &tool), expected);
+    }
+}
