@@ -1,0 +1,297 @@
+//! Coverage of cases: items come from the edge list and the nodes, counts from the steps.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::Arc,
+};
+
+use trellis_core::{
+    Event, NodeId, Program, State, ToolOutcome, ToolResult,
+    engine::Step,
+    program::{Call, Callee, Guard, Node, NodeIndex, OutEdge, Outcome, PointIndex, Provenance, Reason, Role, Target},
+    span::LineIndex,
+    state::{CallKind, CallRole, PendingCall},
+};
+
+use crate::wire::{Coverage, Item};
+
+/// The number of times that each item was passed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    nodes: BTreeMap<NodeId, u64>,
+    /// By the place of the edge in the edge list.
+    edges: BTreeMap<u32, u64>,
+    options: BTreeMap<(NodeId, usize), u64>,
+    retries: BTreeMap<NodeId, u64>,
+    undos: BTreeMap<(NodeId, bool), u64>,
+    /// Branches by their names, items of a list by their tools; whether they succeeded.
+    parts: BTreeMap<(NodeId, String, bool), u64>,
+}
+
+impl Counts {
+    /// Counts the items that a step passed, from the state before it.
+    pub(crate) fn take(&mut self, program: &Program, before: &State, step: &Step) {
+        for event in &step.events {
+            match event {
+                Event::Entered(node) => *self.nodes.entry(node.clone()).or_default() += 1,
+                Event::Undone { ok, .. } => {
+                    let undo = before.pending_tool_call.as_ref().filter(|call| matches!(call.role, CallRole::Undo(_)));
+                    undo.into_iter().for_each(|undo| *self.undos.entry((undo.node.clone(), *ok)).or_default() += 1);
+                }
+                _ => {}
+            }
+        }
+        for taken in &step.took {
+            *self.edges.entry(taken.edge).or_default() += 1;
+        }
+        let Some(first) = step.took.first() else { return };
+        let answers = program.out_edges(first.point).any(|way| way.index == first.edge && is_answer(&way.reply.on));
+        let node = program.node(program.point(first.point).node);
+        let (Role::Listen(listen), true, Some(answer)) = (&node.role, answers, &step.state.system_context.ans) else { return };
+        if let Some(chosen) = listen.options.iter().position(|choice| choice.value == *answer) {
+            *self.options.entry((node.id.clone(), chosen)).or_default() += 1;
+        }
+    }
+
+    /// Counts another attempt of a call.
+    pub(crate) fn retried(&mut self, node: &NodeId) {
+        *self.retries.entry(node.clone()).or_default() += 1;
+    }
+
+    /// Counts the parts that a step settled: the one whose result came, and those that were left. `open` are the calls before it and after it.
+    pub(crate) fn settled(&mut self, before: &State, open: [&[Arc<PendingCall>]; 2], result: &ToolResult) {
+        let [open, still] = open;
+        let is_each = before.pending_tool_call.as_ref().is_some_and(|whole| matches!(whole.kind, CallKind::Each { .. }));
+        let name = |call: &PendingCall| call.part.as_ref().map(|of| of.part.to_string());
+        for call in open.iter().filter(|call| call.role == CallRole::Do) {
+            let Some(part) = name(call) else { continue };
+            // One that is open under its name is tried again, or was not touched.
+            if still.iter().any(|other| other.node == call.node && name(other).as_ref() == Some(&part)) {
+                continue;
+            }
+            let ok = call.id == result.id && matches!(result.outcome, ToolOutcome::Success(_));
+            let label = if is_each { call.name.to_string() } else { part };
+            *self.parts.entry((call.node.clone(), label, ok)).or_default() += 1;
+        }
+    }
+
+    /// Adds the counts of another case of the same graph.
+    pub fn add(&mut self, other: &Self) {
+        fn sum<K: Ord + Clone>(to: &mut BTreeMap<K, u64>, from: &BTreeMap<K, u64>) {
+            from.iter().for_each(|(key, count)| *to.entry(key.clone()).or_default() += count);
+        }
+        sum(&mut self.nodes, &other.nodes);
+        sum(&mut self.edges, &other.edges);
+        sum(&mut self.options, &other.options);
+        sum(&mut self.retries, &other.retries);
+        sum(&mut self.undos, &other.undos);
+        sum(&mut self.parts, &other.parts);
+    }
+}
+
+fn is_answer(on: &Outcome) -> bool {
+    matches!(on, Outcome::Answer | Outcome::Chosen(_))
+}
+
+/// Returns every item of a graph with its count; nodes without incoming edges are left out. `root` is the folder of the graph inside another
+/// one, whose names it then has; empty if it is the outermost.
+pub fn coverage(program: &Program, counts: &Counts, root: &str) -> Coverage {
+    let below = if root.is_empty() { String::new() } else { format!("{root}/") };
+    let mut items = Items { program, counts, below, lines: BTreeMap::new(), found: Vec::new() };
+    for index in reachable(program) {
+        items.node(program.node(index));
+    }
+    let mut coverage = Coverage { items: items.found, ..Coverage::default() };
+    coverage.items.sort_by(|one, other| (&one.path, one.line).cmp(&(&other.path, other.line)));
+    coverage.summarise();
+    coverage
+}
+
+impl Coverage {
+    /// Adds the items of a graph that lies inside another one: those that are known from there count on.
+    pub fn merge(&mut self, inner: Self) {
+        let key = |item: &Item| (item.path.clone(), item.line, item.kind.clone(), item.node.clone(), item.what.clone());
+        // Items can look alike: the first of one graph is the first of the other.
+        let mut known: BTreeMap<_, VecDeque<usize>> = BTreeMap::new();
+        for (at, item) in self.items.iter().enumerate() {
+            known.entry(key(item)).or_default().push_back(at);
+        }
+        for item in inner.items {
+            match known.get_mut(&key(&item)).and_then(VecDeque::pop_front) {
+                Some(at) => self.items[at].count += item.count,
+                None => self.items.push(item),
+            }
+        }
+    }
+
+    /// Counts the items of each kind; those that follow from the rules alone are a kind of their own.
+    pub fn summarise(&mut self) {
+        self.summary = ["edge", "guard", "implied", "node", "option", "part", "retry", "undo"].map(|kind| (kind.to_owned(), [0, 0])).into();
+        for item in &self.items {
+            let kind = if item.implied { "implied" } else { &*item.kind };
+            let entry = self.summary.entry(kind.to_owned()).or_default();
+            entry[0] += usize::from(item.count > 0);
+            entry[1] += 1;
+        }
+    }
+}
+
+/// The nodes that the edge list leads to, called graphs included.
+fn reachable(program: &Program) -> BTreeSet<NodeIndex> {
+    let mut seen = BTreeSet::from([program.entry().index]);
+    let mut open = vec![program.entry().index];
+    while let Some(index) = open.pop() {
+        let node = program.node(index);
+        let mut next: Vec<NodeIndex> = Vec::new();
+        let target = |target: &Target| match target {
+            Target::Point(point) | Target::Proceed(point) => Some(program.point(*point).node),
+            _ => None,
+        };
+        next.extend(points(node).flat_map(|point| program.out_edges(point)).filter_map(|way| target(&way.edge.to)));
+        next.extend(program.edges_after_rollback(node.graph).filter_map(|way| target(&way.edge.to)));
+        if let Role::Act(call) = &node.role {
+            next.extend(callees(call));
+        }
+        next.retain(|index| seen.insert(*index));
+        open.extend(next);
+    }
+    seen
+}
+
+/// The entries of the graphs that a call can begin.
+fn callees(call: &Call) -> Vec<NodeIndex> {
+    match &call.callee {
+        Callee::Graph(node) => vec![*node],
+        Callee::Parallel(branches, _) => branches.iter().flat_map(|(_, branch)| callees(branch)).collect(),
+        Callee::Tool(_) | Callee::Each(..) => Vec::new(),
+    }
+}
+
+/// The names of the branches of a call, or of the tools that its items may call.
+fn parts(call: &Call) -> Vec<String> {
+    match &call.callee {
+        Callee::Parallel(branches, _) => branches.iter().map(|(name, _)| name.to_string()).collect(),
+        Callee::Each(..) => call.offered.iter().map(|tool| tool.name.to_string()).collect(),
+        Callee::Tool(_) | Callee::Graph(_) => Vec::new(),
+    }
+}
+
+fn points(node: &Node) -> impl Iterator<Item = PointIndex> {
+    node.gate.into_iter().chain([node.body])
+}
+
+/// Items in the making.
+struct Items<'p> {
+    program: &'p Program,
+    counts: &'p Counts,
+    /// The prefix of each path and id.
+    below: String,
+    lines: BTreeMap<u32, LineIndex<'p>>,
+    found: Vec<Item>,
+}
+
+impl<'p> Items<'p> {
+    fn node(&mut self, node: &'p Node) {
+        let place = (node.document, node.span.start);
+        let entered = self.counts.nodes.get(&node.id).copied().unwrap_or_default();
+        self.add(node, place, "node", self.id(node), None, entered, false);
+        for point in points(node) {
+            let ways: Vec<OutEdge<'p>> = self.program.out_edges(point).collect();
+            for (at, way) in ways.iter().enumerate() {
+                self.way(node, way, &ways[at + 1..]);
+            }
+        }
+        if let Role::Listen(listen) = &node.role {
+            for (at, choice) in listen.options.iter().enumerate() {
+                let count = self.counts.options.get(&(node.id.clone(), at)).copied().unwrap_or_default();
+                self.add(node, place, "option", choice.value.to_string(), None, count, false);
+            }
+        }
+        let Role::Act(call) = &node.role else { return };
+        let has_retry = points(node).flat_map(|point| self.program.out_edges(point)).any(|way| way.edge.to == Target::Again);
+        if has_retry {
+            let count = self.counts.retries.get(&node.id).copied().unwrap_or_default();
+            self.add(node, place, "retry", "another attempt".to_owned(), None, count, false);
+        }
+        for part in parts(call) {
+            for (ok, what) in [(true, "succeeded"), (false, "failed, denied or left")] {
+                let count = self.counts.parts.get(&(node.id.clone(), part.clone(), ok)).copied().unwrap_or_default();
+                self.add(node, place, "part", format!("{part}: {what}"), None, count, false);
+            }
+        }
+        if call.undo.is_some() {
+            for (ok, what) in [(true, "undone"), (false, "undo given up")] {
+                let count = self.counts.undos.get(&(node.id.clone(), ok)).copied().unwrap_or_default();
+                self.add(node, place, "undo", what.to_owned(), None, count, false);
+            }
+        }
+    }
+
+    /// Adds an edge, and both sides of its condition; `behind` are the edges that are tried after it.
+    fn way(&mut self, node: &'p Node, way: &OutEdge<'p>, behind: &[OutEdge<'p>]) {
+        // Another attempt is an item of its own.
+        if way.edge.to == Target::Again {
+            return;
+        }
+        let count = |way: &OutEdge<'_>| self.counts.edges.get(&way.index).copied().unwrap_or_default();
+        let (outcome, taken) = (outcome(&way.reply.on), count(way));
+        let later = behind.iter().filter(|other| std::ptr::eq(other.reply, way.reply)).map(count).sum();
+        let place = way.edge.origin.map_or((node.document, node.span.start), |origin| (origin.document, origin.span.start));
+        let to = self.target(&way.edge.to);
+        let implied = way.edge.origin.is_none();
+        self.add(node, place, "edge", format!("{outcome} → {to}"), Some(outcome), taken, implied);
+        let is_condition = !matches!(way.edge.when, Guard::Always | Guard::Attempts(_)) && !matches!(way.edge.why, Provenance::Option(_));
+        if is_condition && !implied {
+            self.add(node, place, "guard", format!("→ {to}: held"), None, taken, false);
+            self.add(node, place, "guard", format!("→ {to}: did not hold"), None, later, false);
+        }
+    }
+
+    fn id(&self, node: &Node) -> String {
+        format!("{}{}", self.below, node.id)
+    }
+
+    fn target(&self, target: &Target) -> String {
+        match target {
+            Target::Point(point) | Target::Proceed(point) => self.id(self.program.node(self.program.point(*point).node)),
+            Target::Again => "again".to_owned(),
+            Target::Rollback => "rollback".to_owned(),
+            Target::End(Reason::Finished) => "end finished".to_owned(),
+            Target::End(Reason::Failed(failure)) => format!("end failed {}", failure.as_str()),
+            Target::End(Reason::Denied) => "end denied".to_owned(),
+            Target::End(Reason::RolledBack) => "end rolled_back".to_owned(),
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "they are the fields of an item")]
+    fn add(&mut self, node: &Node, (document, at): (u32, u32), kind: &str, what: String, outcome: Option<&str>, count: u64, implied: bool) {
+        let Some(file) = self.program.documents().get(document as usize) else { return };
+        let line = self.lines.entry(document).or_insert_with(|| LineIndex::new(&file.text)).locate(at).line;
+        self.found.push(Item {
+            path: format!("{}{}", self.below, file.path),
+            line,
+            kind: kind.to_owned(),
+            node: self.id(node),
+            what,
+            outcome: outcome.map(str::to_owned),
+            count,
+            implied,
+        });
+    }
+}
+
+/// An outcome by its name.
+fn outcome(on: &Outcome) -> &'static str {
+    match on {
+        Outcome::Pass => "pass",
+        Outcome::Answer | Outcome::Chosen(_) => "answer",
+        Outcome::Invalid => "invalid",
+        Outcome::Success => "success",
+        Outcome::Error => "error",
+        Outcome::Timeout => "timeout",
+        Outcome::Denied => "denied",
+        Outcome::Signal(_) | Outcome::AnySignal => "signal",
+        Outcome::Exhausted => "exhausted",
+        Outcome::Unwound => "unwound",
+    }
+}

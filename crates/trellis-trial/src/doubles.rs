@@ -1,0 +1,147 @@
+//! Doubles of tools: a line of a block `tools` gives the outcome of a call.
+
+use trellis_core::{Mapping, ToolOutcome, Value, transcript::read};
+use trellis_project::sheet::Expected;
+
+/// One line of a block.
+#[derive(Clone, Debug)]
+pub(crate) struct Double {
+    /// The line of the sheet, from 1.
+    pub(crate) line: usize,
+    /// The tool, or `graph:NODE`.
+    pub(crate) name: String,
+    /// Arguments that the call must have; `None` if any will do.
+    args: Option<Mapping>,
+    /// The outcome of the call.
+    pub(crate) outcome: ToolOutcome,
+    /// `?`: it need not be used.
+    pub(crate) is_optional: bool,
+    /// The number of headings between its block and the case: 0 for the case's own block.
+    pub(crate) distance: usize,
+    /// The number of calls that it answered.
+    pub(crate) used: usize,
+}
+
+/// The doubles of a case, those of the nearest heading first; an error comes with its line.
+pub(crate) fn read_blocks(headings: &[Vec<Expected>]) -> Result<Vec<Double>, (usize, String)> {
+    let mut doubles = Vec::new();
+    for (distance, blocks) in headings.iter().enumerate() {
+        let lines = blocks.iter().flat_map(|block| block.text.lines().enumerate().map(|(at, text)| (block.line + 1 + at, text)));
+        for (line, text) in lines.filter(|(_, text)| !text.trim().is_empty() && !text.starts_with('#')) {
+            doubles.push(read_line(text, line, distance).map_err(|error| (line, error))?);
+        }
+    }
+    Ok(doubles)
+}
+
+/// Returns the doubles of a case, followed by those of the case that it replays. A line of both has been used as often as the replay used
+/// it; other doubles of the replayed case may stay unused.
+pub(crate) fn before(mut own: Vec<Double>, replayed: Vec<Double>) -> Vec<Double> {
+    let behind = own.iter().map(|double| double.distance).max().unwrap_or_default() + 1;
+    for mut double in replayed {
+        match own.iter_mut().find(|known| known.line == double.line) {
+            Some(known) => known.used = double.used,
+            None => {
+                double.distance += behind;
+                double.is_optional = true;
+                own.push(double);
+            }
+        }
+    }
+    own
+}
+
+/// Reads `NAME [{args}] OUTCOME [?]`.
+fn read_line(text: &str, line: usize, distance: usize) -> Result<Double, String> {
+    let text = text.trim();
+    let (text, is_optional) = text.strip_suffix(" ?").map_or((text, false), |text| (text.trim_end(), true));
+    let (name, rest) =
+        text.split_once(' ').ok_or_else(|| format!("`{text}` has no outcome: write `{text} null` for one that returns nothing"))?;
+    let rest = rest.trim_start();
+    let (args, outcome) = match arguments(rest) {
+        Some((args, outcome)) => (Some(args), outcome),
+        None => (None, rest),
+    };
+    let outcome = read::outcome(outcome)?;
+    Ok(Double { line, name: name.to_owned(), args, outcome, is_optional, distance, used: 0 })
+}
+
+/// Splits a mapping of arguments from the outcome that follows it.
+fn arguments(text: &str) -> Option<(Mapping, &str)> {
+    if !text.starts_with('{') {
+        return None;
+    }
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<serde_json::Value>();
+    values.next()?.ok()?;
+    let (args, outcome) = text.split_at(values.byte_offset());
+    let outcome = outcome.trim_start();
+    let Ok(Value::Map(args)) = Value::from_json(args) else { return None };
+    (!outcome.is_empty()).then_some((args, outcome))
+}
+
+/// Returns the double that answers a call: nearest block first, then the most particular, then the next unused; the last of its kind answers
+/// all further calls.
+pub(crate) fn answering<'d>(doubles: &'d mut [Double], name: &str, args: &Mapping) -> Option<&'d mut Double> {
+    let args = Value::Map(args.clone());
+    let rank = |double: &Double| {
+        let given = double.args.clone().map(Value::Map);
+        let particular = given.as_ref().map_or(Some(0), |given| equal_parts(given, &args))?;
+        (double.name == name).then_some((double.distance, std::cmp::Reverse(particular)))
+    };
+    let best = doubles.iter().filter_map(rank).min()?;
+    let kind: Vec<usize> = (0..doubles.len()).filter(|&at| rank(&doubles[at]) == Some(best)).collect();
+    let at = kind.iter().copied().find(|&at| doubles[at].used == 0).or(kind.last().copied())?;
+    doubles[at].used += 1;
+    Some(&mut doubles[at])
+}
+
+/// Returns the number of leaves of `given` that `args` has with the same value; `None` if one differs or is missing.
+fn equal_parts(given: &Value, args: &Value) -> Option<usize> {
+    match (given, args) {
+        (Value::Map(given), Value::Map(args)) => {
+            given.iter().map(|(key, value)| equal_parts(value, args.get(key)?)).try_fold(1, |sum, parts| Some(sum + parts?))
+        }
+        _ => (given == args).then_some(1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn doubles(text: &str) -> Vec<Double> {
+        text.lines().enumerate().map(|(at, line)| read_line(line, at, 0).unwrap()).collect()
+    }
+
+    fn answered(doubles: &mut [Double], args: &str) -> usize {
+        let Ok(Value::Map(args)) = Value::from_json(args) else { panic!("{args}") };
+        answering(doubles, "a", &args).unwrap().line
+    }
+
+    #[test]
+    fn the_most_particular_line_answers_then_the_next_and_the_last_goes_on() {
+        let mut found = doubles("a 1\na 2\na {\"x\": {\"y\": 1}} 3\na {\"x\": {\"y\": 1}, \"z\": 2} ! no\nb null ?");
+        assert_eq!(answered(&mut found, "{}"), 0);
+        assert_eq!(answered(&mut found, "{\"x\":{\"y\":2}}"), 1);
+        assert_eq!(answered(&mut found, "{}"), 1, "the last of its kind goes on");
+        assert_eq!(answered(&mut found, "{\"x\":{\"y\":1,\"w\":1}}"), 2);
+        assert_eq!(answered(&mut found, "{\"x\":{\"y\":1},\"z\":2}"), 3);
+        assert!(found[4].is_optional && !found[3].is_optional);
+    }
+
+    #[test]
+    fn a_replayed_case_stands_behind_and_what_it_used_stays_used() {
+        let mut replayed = doubles("a 1\na 2");
+        assert_eq!(answered(&mut replayed, "{}"), 0);
+        replayed[1].line = 9;
+        let both = before(doubles("a 1"), replayed);
+        assert_eq!(both.iter().map(|double| (double.line, double.used, double.distance)).collect::<Vec<_>>(), [(0, 1, 0), (9, 0, 1)]);
+        assert!(both[1].is_optional && !both[0].is_optional);
+    }
+
+    #[test]
+    fn of_two_json_values_the_first_is_the_arguments() {
+        assert!(matches!(&doubles("a {\"id\": 1}")[0], Double { args: None, outcome: ToolOutcome::Success(Value::Map(_)), .. }));
+        assert!(read_line("a", 1, 0).is_err() && read_line("a {", 1, 0).is_err());
+    }
+}

@@ -1,0 +1,30 @@
+//! Bounds of a case.
+
+use std::time::Instant;
+
+/// The bounds of the duration of a case.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Steps of all its sessions.
+    pub steps: u64,
+    /// The deadline.
+    pub until: Option<Instant>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { steps: 10_000, until: None }
+    }
+}
+
+impl Limits {
+    /// The limit that was reached, if one was.
+    pub(crate) fn reached(&self, steps: u64) -> Option<String> {
+        let is_late = self.until.is_some_and(|until| Instant::now() > until);
+        if steps >= self.steps {
+            Some(format!("it took more than {} steps", self.steps))
+        } else {
+            is_late.then(|| "it took longer than `--timeout` allows".to_owned())
+        }
+    }
+}

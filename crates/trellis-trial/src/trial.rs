@@ -1,0 +1,248 @@
+//! One case played, and its blocks compared.
+
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
+
+use trellis_core::{
+    Compiled, NodeId, Program,
+    diagnostic::{Diagnostic, Severity},
+    span::LineIndex,
+    transcript::AuthorLine,
+    transcript::read::read,
+};
+use trellis_project::sheet::{
+    BlockKind, Case, Expected, Sheet,
+    findings::{self, Texts},
+};
+
+use crate::{
+    beside::Beside,
+    compare::{is_expectation, mismatch},
+    coverage::Counts,
+    doubles::read_blocks,
+    limits::Limits,
+    player::{Player, Printed},
+    update::{Update, written},
+    wire::{At, Difference, Outcome},
+};
+
+/// Lines shown around a difference.
+const AROUND: usize = 3;
+
+/// The result of a case.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// The outcome: passed, failed or updated.
+    pub outcome: Outcome,
+    /// The first difference.
+    pub difference: Option<Difference>,
+    /// The items that it passed; empty if it changed the graph.
+    pub counts: Counts,
+    /// The new texts of its blocks, if it is to be updated.
+    pub edits: Vec<(Range<usize>, String)>,
+    /// Lines of inherited doubles that it used.
+    pub(crate) used: Vec<usize>,
+}
+
+/// A graph as a case plays it.
+pub(crate) struct Graph<'g> {
+    pub(crate) compiled: &'g Compiled,
+    pub(crate) texts: &'g Texts,
+}
+
+/// A case on trial.
+pub(crate) struct Trial<'t> {
+    pub(crate) sheet: &'t Sheet,
+    pub(crate) case: &'t Case,
+    pub(crate) graph: Graph<'t>,
+    pub(crate) beside: &'t dyn Beside,
+    pub(crate) limits: &'t Limits,
+    pub(crate) update: Option<Update>,
+    /// True if a block without a program line fails, since nobody is there to look at it.
+    pub(crate) is_ci: bool,
+}
+
+impl Trial<'_> {
+    pub(crate) fn play(&self) -> Verdict {
+        let mut verdict =
+            Verdict { outcome: Outcome::Passed, difference: None, counts: Counts::default(), edits: Vec::new(), used: Vec::new() };
+        self.findings(&mut verdict);
+        for block in self.case.of(BlockKind::Transcript) {
+            match &self.graph.compiled.program {
+                Some(program) => self.transcript(block, program, &mut verdict),
+                None if verdict.difference.is_none() => {
+                    verdict.fail(self.said(block.line, "the graph has errors, so that nothing can be played"));
+                }
+                None => {}
+            }
+        }
+        if self.case.changes_graph {
+            verdict.counts = Counts::default();
+        }
+        if verdict.difference.is_some() {
+            verdict.outcome = Outcome::Failed;
+        } else if !verdict.edits.is_empty() {
+            verdict.outcome = Outcome::Updated;
+        }
+        verdict
+    }
+
+    fn said(&self, line: usize, message: &str) -> Difference {
+        Difference { line, message: Some(message.to_owned()), ..Difference::default() }
+    }
+
+    /// The end of a line of a block: that of its fence.
+    fn ending(&self, block: &Expected) -> &'static str {
+        if self.sheet.text[..block.range.start].ends_with("\r\n") { "\r\n" } else { "\n" }
+    }
+
+    /// The findings of a graph that the case made, or that a block is about.
+    fn findings(&self, verdict: &mut Verdict) {
+        let found = &self.graph.compiled.diagnostics;
+        let mut is_told = false;
+        for block in &self.case.expected {
+            let got = match block.kind {
+                BlockKind::Diagnostics => findings::print(found, self.graph.texts),
+                BlockKind::Finds => findings::places(found, self.graph.texts),
+                BlockKind::Transcript => continue,
+                _ => {
+                    verdict.fail(self.said(block.line, "such a block is none of `trellis test`: transcript, diagnostics, finds, tools"));
+                    continue;
+                }
+            };
+            is_told = true;
+            let (expected, got): (Vec<_>, Vec<_>) = (block.text.lines().collect(), got.lines().collect());
+            if got == expected {
+                continue;
+            }
+            // An empty block expects nothing: it is not an unfilled one.
+            if self.update == Some(Update::All) {
+                let ending = self.ending(block);
+                verdict.edits.push((block.range.clone(), got.iter().map(|line| format!("{line}{ending}")).collect()));
+                continue;
+            }
+            let at = expected.iter().zip(&got).take_while(|(one, other)| one == other).count();
+            verdict.fail(shown(block.line, &expected, &got, at, at));
+        }
+        let errors: Vec<Diagnostic> = found.iter().filter(|found| found.severity == Severity::Error).cloned().collect();
+        if !is_told && self.case.changes_graph && !errors.is_empty() {
+            let got = findings::print(&errors, self.graph.texts);
+            let got = got.lines().map(str::to_owned).collect();
+            verdict.fail(Difference { got, ..self.said(self.case.line, "the graph of this case has errors") });
+        }
+    }
+
+    /// Plays a transcript and compares it.
+    fn transcript(&self, block: &Expected, program: &Arc<Program>, verdict: &mut Verdict) {
+        let mut player = match self.player(block, program) {
+            Ok(player) => player,
+            Err((line, message)) => return verdict.fail(self.said(line, &message)),
+        };
+        let expected: Vec<&str> = block.text.lines().collect();
+        expected.iter().filter(|line| !is_expectation(line)).for_each(|line| player.take(line));
+        player.finish();
+        verdict.counts.add(&player.counts);
+        verdict.used.extend(player.doubles.iter().filter(|double| double.used > 0).map(|double| double.line));
+        if let Some(slip) = player.slips.first() {
+            return verdict.fail(self.said(block.line, slip));
+        }
+        // Line breaks of Windows in the sheet are also those of the graph beside it, so they are not marked.
+        let mark = if self.ending(block) == "\r\n" { "␍" } else { "" };
+        let got: Vec<&str> = player.lines.iter().map(|line| line.text.strip_suffix(mark).unwrap_or(&line.text)).collect();
+        let is_new = !expected.iter().any(|line| is_expectation(line));
+        let found = mismatch(&expected, &got);
+        let rewrites = player.stopped.is_none() && (self.update == Some(Update::All) || (self.update == Some(Update::New) && is_new));
+        match found {
+            Some(_) if rewrites => verdict.edits.push((block.range.clone(), written(&expected, &got, self.ending(block)))),
+            // An unfilled block waits for `--update=new`.
+            Some(_) if is_new && !self.is_ci && player.stopped.is_none() && self.update.is_none() => {
+                verdict.fail(self.said(block.line, "this block says nothing yet: `trellis test --update=new` fills it"));
+            }
+            Some(at) => {
+                let mut difference = shown(block.line, &expected, &got, at.expected, at.got);
+                difference.not_played = expected.iter().skip(at.expected).filter(|line| !is_expectation(line)).count();
+                self.locate(&mut difference, player.lines.get(at.got).or(player.lines.last()), program);
+                verdict.fail(difference);
+            }
+            None => {}
+        }
+        if let Some(stopped) = &player.stopped {
+            verdict.fail(self.said(block.line, stopped.trim_start_matches("- ")));
+        }
+        if let Some(unused) = player.doubles.iter().find(|double| double.distance == 0 && double.used == 0 && !double.is_optional) {
+            verdict.fail(self.said(unused.line, &format!("unused double: `{}`", unused.name)));
+        }
+    }
+
+    /// Returns a player at the begin of the transcript: after the cases that it comes after.
+    fn player(&self, block: &Expected, program: &Arc<Program>) -> Result<Player<'_>, (usize, String)> {
+        let mut chain = vec![(self.case, block)];
+        while let Some((case, block)) = chain.last()
+            && let Some(title) = after(block)
+        {
+            let line = block.line;
+            let next = self.sheet.cases.iter().find(|other| other.title.rsplit(" › ").next() == Some(&title) || other.title == title);
+            let next = next.ok_or_else(|| (line, format!("no case of this sheet is named `{title}`")))?;
+            if chain.iter().any(|(case, _)| case.line == next.line) {
+                return Err((line, format!("`$ after {title}` leads back to the case itself")));
+            }
+            if next.changes_graph && next.line != case.line && !self.case.changes_graph {
+                return Err((line, format!("`{title}` has files of its own: give them above both cases")));
+            }
+            let before = next.of(BlockKind::Transcript).next().ok_or_else(|| (line, format!("`{title}` has no transcript")))?;
+            chain.push((next, before));
+        }
+        // The first of them begins the session; each of the others takes it as the one before it left it.
+        chain.reverse();
+        let mut player = Player::new(Arc::clone(program), read_blocks(&chain[0].0.doubles)?, self.beside, self.limits);
+        for (at, (_, block)) in chain.iter().enumerate().take(chain.len() - 1) {
+            block.text.lines().filter(|line| !is_expectation(line)).for_each(|line| player.take(line));
+            player.go_on_with(read_blocks(&chain[at + 1].0.doubles)?);
+        }
+        Ok(player)
+    }
+
+    /// Adds the node at which a line was printed.
+    fn locate(&self, difference: &mut Difference, line: Option<&Printed>, program: &Program) {
+        let Some(node) = line.and_then(|line| line.node.as_ref()) else { return };
+        difference.node = Some(node.to_string());
+        difference.at = place(program, node);
+    }
+}
+
+impl Verdict {
+    /// The first thing that is wrong counts.
+    fn fail(&mut self, difference: Difference) {
+        self.difference.get_or_insert(difference);
+    }
+}
+
+/// The case that a transcript comes after.
+fn after(block: &Expected) -> Option<String> {
+    block.text.lines().filter(|line| !is_expectation(line)).find_map(|line| match read(line) {
+        Ok(AuthorLine::Begin(what, title)) if what == "after" => Some(title),
+        _ => None,
+    })
+}
+
+/// Returns the place of a node.
+pub(crate) fn place(program: &Program, node: &NodeId) -> Option<At> {
+    let node = program.node(program.find(node)?);
+    let document = program.documents().get(node.document as usize)?;
+    Some(At::new(&*document.path, LineIndex::new(&document.text).locate(node.span.start).line))
+}
+
+/// A difference with the lines around it.
+fn shown(block: usize, expected: &[&str], got: &[&str], at: usize, to: usize) -> Difference {
+    let around = |lines: &[&str], at: usize| {
+        let (from, to) = (at.saturating_sub(AROUND), (at + AROUND + 1).min(lines.len()));
+        lines.get(from..to).into_iter().flatten().map(|line| (*line).to_owned()).collect()
+    };
+    Difference { line: block + 1 + at, expected: around(expected, at), got: around(got, to), ..Difference::default() }
+}
+
+/// Inherited doubles of a sheet that no case used, by line.
+pub(crate) fn unused(sheet: &Sheet, used: &[usize]) -> BTreeMap<usize, String> {
+    let doubles = sheet.cases.iter().filter_map(|case| read_blocks(&case.doubles).ok()).flatten();
+    let unused = doubles.filter(|double| double.distance > 0 && !double.is_optional && !used.contains(&double.line));
+    unused.map(|double| (double.line, double.name)).collect()
+}

@@ -1,0 +1,152 @@
+//! Rewriting of blocks: lines that still match retain their bytes, wildcards included.
+//!
+//! **Invariant:** a written block matches the actual lines, and is at least as specific as before.
+
+use std::{borrow::Cow, collections::BTreeMap, ops::Range};
+
+use trellis_project::sheet::{BlockKind, Sheet};
+
+use crate::compare::{ANY_TEXT, ESCAPED, differs, fits, is_any, segment};
+
+/// The blocks that are rewritten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Update {
+    /// Those that hold no program line.
+    New,
+    /// Those too whose lines differ.
+    All,
+}
+
+/// Returns the text of a sheet with these blocks rewritten. A line that names a double by its line names the new line of that double.
+pub fn rewritten(sheet: &Sheet, edits: Vec<(Range<usize>, String)>) -> String {
+    let line_of = |at: usize| sheet.text[..at].matches('\n').count() + 1;
+    let lengths = edits.iter().map(|(range, new)| (line_of(range.start), sheet.text[range.clone()].lines().count(), new.lines().count()));
+    let lengths: Vec<(usize, usize, usize)> = lengths.collect();
+    let moved = |line: usize| {
+        let before = lengths.iter().filter(|(first, ..)| *first < line);
+        let (removed, added) = before.fold((0, 0), |(removed, added), (_, old, new)| (removed + old, added + new));
+        (line + added).saturating_sub(removed)
+    };
+    let tools = sheet.cases.iter().flat_map(|case| case.doubles.iter().flatten());
+    let lines = tools.flat_map(|block| (1..=block.text.lines().count()).map(|at| block.line + at));
+    let moves: BTreeMap<usize, usize> = lines.map(|line| (line, moved(line))).filter(|(old, new)| old != new).collect();
+    let mut edits: BTreeMap<usize, (Range<usize>, String)> = edits.into_iter().map(|edit| (edit.0.start, edit)).collect();
+    if !moves.is_empty() {
+        for block in sheet.cases.iter().flat_map(|case| case.of(BlockKind::Transcript)) {
+            let edit = edits.entry(block.range.start).or_insert_with(|| (block.range.clone(), block.text.clone()));
+            edit.1 = edit.1.split_inclusive('\n').map(|line| renumbered(line, &moves)).collect();
+        }
+    }
+    let mut text = sheet.text.clone();
+    edits.into_values().rev().for_each(|(range, new)| text.replace_range(range, &new));
+    text
+}
+
+/// Returns the line of a call with the new line of its double.
+fn renumbered<'l>(line: &'l str, moves: &BTreeMap<usize, usize>) -> Cow<'l, str> {
+    let bare = line.trim_end_matches(['\n', '\r']);
+    let named = bare.starts_with('!').then(|| bare.strip_suffix(')')?.rsplit_once(" (double ")).flatten();
+    match named.and_then(|(call, number)| Some((call, moves.get(&number.parse().ok()?)?))) {
+        Some((call, now)) => format!("{call} (double {now}){}", &line[bare.len()..]).into(),
+        None => line.into(),
+    }
+}
+
+/// Returns the text of a block after the actual lines, with this at the end of each line.
+pub(crate) fn written(expected: &[&str], got: &[&str], ending: &str) -> String {
+    let mut lines: Vec<Cow<'_, str>> = Vec::new();
+    let (mut at, mut to) = (0, 0);
+    loop {
+        let (end, got_end) = (segment(expected, at), segment(got, to));
+        let (old, new) = (&expected[at..end], &got[to..got_end]);
+        let merged = merged(old, new);
+        // Lines that stayed can end a `...` too early: then it does not stay.
+        let is_fit = differs(&merged.iter().map(|line| &**line).collect::<Vec<_>>(), new).is_none();
+        lines.extend(if is_fit { merged } else { new.iter().map(|line| escaped(line)).collect() });
+        match (expected.get(end), got.get(got_end)) {
+            (Some(author), _) => lines.push((*author).into()),
+            (None, Some(author)) => lines.push((*author).into()),
+            (None, None) => break,
+        }
+        (at, to) = ((end + 1).min(expected.len()), (got_end + 1).min(got.len()));
+    }
+    lines.into_iter().map(|line| format!("{line}{ending}")).collect()
+}
+
+/// Returns a printed line in the form of a block: text with the form of a wildcard is escaped.
+fn escaped(line: &str) -> Cow<'_, str> {
+    if line.contains(ANY_TEXT) { line.replace(ANY_TEXT, ESCAPED).into() } else { line.into() }
+}
+
+/// The lines between two author lines: by longest common subsequence, those that fit stay as they are.
+fn merged<'l>(expected: &[&'l str], got: &[&'l str]) -> Vec<Cow<'l, str>> {
+    let plain: Vec<usize> = (0..expected.len()).filter(|&at| !is_any(expected[at])).collect();
+    // Longest common subsequences of the remaining lines of both.
+    let mut longest = vec![vec![0_usize; got.len() + 1]; plain.len() + 1];
+    for (at, &line) in plain.iter().enumerate().rev() {
+        for to in (0..got.len()).rev() {
+            longest[at][to] =
+                if fits(expected[line], got[to]) { longest[at + 1][to + 1] + 1 } else { longest[at + 1][to].max(longest[at][to + 1]) };
+        }
+    }
+    let mut pairs = Vec::new();
+    let (mut at, mut to) = (0, 0);
+    while at < plain.len() && to < got.len() {
+        if fits(expected[plain[at]], got[to]) {
+            pairs.push((plain[at], to));
+            (at, to) = (at + 1, to + 1);
+        } else if longest[at + 1][to] >= longest[at][to + 1] {
+            at += 1;
+        } else {
+            to += 1;
+        }
+    }
+    let mut lines: Vec<Cow<'l, str>> = Vec::new();
+    let mut next = 0;
+    for (at, to) in pairs {
+        // A `...` stays while the line behind it does.
+        if at > 0 && is_any(expected[at - 1]) {
+            lines.push(expected[at - 1].into());
+        } else {
+            lines.extend(got[next..to].iter().map(|line| escaped(line)));
+        }
+        lines.push(expected[at].into());
+        next = to + 1;
+    }
+    match expected.last() {
+        // The last one matches all lines after the ones that stayed.
+        Some(last) if is_any(last) && (next > 0 || expected.len() == 1) => lines.push((*last).into()),
+        _ => lines.extend(got[next..].iter().map(|line| escaped(line))),
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::mismatch;
+
+    fn update(expected: &str, got: &str) -> String {
+        written(&expected.lines().collect::<Vec<_>>(), &got.lines().collect::<Vec<_>>(), "\n")
+    }
+
+    #[test]
+    fn what_fits_keeps_its_bytes_and_wildcards_stay_with_the_line_behind_them() {
+        assert_eq!(update("> x", "| a\n> x\n| b"), "| a\n> x\n| b\n");
+        assert_eq!(update("| a [..]\n| old\n> x", "| a 1\n| new\n> x\n* end"), "| a [..]\n| new\n> x\n* end\n");
+        assert_eq!(update("...\n| b\n> x", "| 1\n| 2\n| b\n| c\n> x"), "...\n| b\n| c\n> x\n");
+        assert_eq!(update("...\n| gone\n> x", "| 1\n> x"), "| 1\n> x\n");
+        assert_eq!(update("...\n> x\n| a", "| 1\n> x\n| b"), "...\n> x\n| b\n");
+    }
+
+    #[test]
+    fn what_is_written_fits_and_makes_no_wildcard() {
+        assert_eq!(update("| a\n> x", "| [..] a\n> x"), "| \\[..] a\n> x\n");
+        assert_eq!(update("", "| \\[..]"), "| \\\\[..]\n");
+        // The first `| b` would end the `...`.
+        for (expected, got) in [("...\n| b\n| c", "| b\n| 1\n| b\n| c"), ("...\n| b\n...\n| b", "| b\n| c"), ("", "| \\[..]\n| [..]")] {
+            let (new, got) = (update(expected, got), got.lines().collect::<Vec<_>>());
+            assert_eq!(mismatch(&new.lines().collect::<Vec<_>>(), &got), None, "{new}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Renames: after every node and every tool of a graph got another name, its sheets pass as before.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use trellis_core::{
+    program::Program,
+    query::{GraphChange, RenameRefusal, SymbolIndex},
+};
+use trellis_project::{Project, refactored, sheet::renamed_sheets};
+use trellis_trial::{Options, wire::Outcome};
+
+use crate::{copied, graphs, open, suites};
+
+/// Makes a change of the graph in a folder, its sheets included.
+fn change(folder: &Path, of: impl Fn(&SymbolIndex) -> Result<GraphChange, RenameRefusal>) -> Result<(), RenameRefusal> {
+    let project = Project::open(folder).unwrap();
+    let mut index = SymbolIndex::default();
+    index.update(project.documents());
+    let change = of(&index)?;
+    let after = refactored(project.documents(), &change)?;
+    let sheets = renamed_sheets(folder, project.documents(), &change, |path| fs::read_to_string(path).ok());
+    change.files.iter().for_each(|file| fs::remove_file(folder.join(&*file.from)).unwrap());
+    let changed: BTreeSet<_> = change.edits.iter().map(|edit| &edit.place.path).chain(change.files.iter().map(|file| &file.to)).collect();
+    let files = after.iter().filter(|(path, _)| changed.contains(path));
+    files.for_each(|(path, text)| fs::write(folder.join(&**path), text).unwrap());
+    sheets.iter().for_each(|sheet| fs::write(folder.join(&*sheet.path), sheet.changed()).unwrap());
+    Ok(())
+}
+
+/// Plays the sheets of the graph in a folder.
+fn expect_passed(folder: &Path, what: &str) {
+    for suite in suites(folder) {
+        for (_, case, verdict, _) in suite.play(&Options::default()) {
+            assert_eq!(verdict.outcome, Outcome::Passed, "{what}: {} {:#?}", case.title, verdict.difference);
+        }
+    }
+}
+
+/// Changes each of the names by the function, to names that nobody has; the number of those that changed.
+fn rename_all(folder: &Path, names: &[String], rename: impl Fn(&SymbolIndex, &str, &str) -> Result<GraphChange, RenameRefusal>) -> usize {
+    for (at, name) in names.iter().enumerate() {
+        let new = format!("renamed{at}");
+        change(folder, |index| rename(index, name, &new)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+    names.len()
+}
+
+#[test]
+fn sheets_pass_after_every_node_and_every_tool_was_renamed() {
+    let mut renamed = 0;
+    for graph in graphs() {
+        let copy = copied(&graph);
+        let name = graph.display();
+        let program: std::sync::Arc<Program> = open(copy.path()).compiled.program.unwrap();
+        // A `start` is renamed with its folder, which no command does.
+        let nodes: Vec<_> = program.nodes().iter().filter(|node| !node.id.is_start()).map(|node| node.id.to_string()).collect();
+        renamed += rename_all(copy.path(), &nodes, |index, old, new| index.rename_node(&old.into(), new));
+        expect_passed(copy.path(), &format!("the nodes of {name}"));
+        let tools: BTreeSet<String> = program.graphs().iter().flat_map(|graph| graph.bindings.keys()).map(ToString::to_string).collect();
+        let tools: Vec<String> = tools.into_iter().collect();
+        renamed += rename_all(copy.path(), &tools, SymbolIndex::rename_tool);
+        expect_passed(copy.path(), &format!("the tools of {name}"));
+    }
+    assert!(renamed > 150, "{renamed} names");
+}
