@@ -1,6 +1,6 @@
-//! The hub: who hears what happens. Each session that somebody listens to has a queue; so has the server as a whole, with a ring of what was told.
+//! The hub: it sends events to listeners. Each session with a listener has a queue; so has the server as a whole, with a ring of past events.
 //!
-//! **Invariant:** nobody who tells waits for one who listens: who does not keep up loses the place.
+//! **Invariant:** no sender waits for a listener: one that does not keep up loses its place.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -11,36 +11,38 @@ use tokio::sync::broadcast;
 use trellis_core::{SessionId, ToolOutcome};
 use trellis_host::{SendError, SessionEvent, Turn, journal::Entry, wire};
 
-/// What waits for one who listens to a session.
+/// The bound of the queue of a listener to a session.
 const QUEUE: usize = 256;
-/// What was told of the server, and can be told again.
+/// The number of server events that can be sent again.
 const RING: usize = 4096;
 
-/// What happened in a session.
+/// An event of a session.
 #[derive(Clone, Debug)]
 pub(crate) enum SessionNews {
     /// Records were stored.
     Recorded,
     /// A line, and the child that it is about.
     Line(Arc<wire::SessionEvent>, Option<SessionId>),
-    /// Somebody else is needed, or it ended.
+    /// A client is needed, or it ended.
     Turn(Arc<Turn>),
-    /// It could not go on.
+    /// It could not continue.
     Failed(SendError),
-    /// It was taken out.
+    /// It was removed.
     Removed,
 }
 
-/// What happened in the server.
+/// An event of the server.
 #[derive(Clone, Debug)]
 pub(crate) enum ServerNews {
     /// Files of a graph were read; whether another program runs.
     Graph { graph: Arc<str>, is_reload: bool },
     /// A session moved.
     Moved { graph: Arc<str>, session: SessionId },
-    /// Somebody is asked about a call, or decided.
+    /// A call waits for a decision, or was decided.
     Approval { graph: Arc<str>, session: SessionId, child: Option<SessionId>, call: Arc<str>, state: &'static str },
-    /// A session was taken out.
+    /// A call was given up, or its letter settled.
+    Letter { graph: Arc<str>, session: SessionId, letter: Arc<str>, state: &'static str },
+    /// A session was removed.
     Removed { graph: Arc<str>, session: SessionId },
     /// The server stops.
     Closed,
@@ -48,13 +50,13 @@ pub(crate) enum ServerNews {
 
 type SessionKey = (Arc<str>, SessionId);
 
-/// Who hears what.
+/// The queues of all listeners.
 #[derive(Debug)]
 pub(crate) struct Hub {
     sessions: Mutex<BTreeMap<SessionKey, broadcast::Sender<SessionNews>>>,
     ring: Mutex<Ring>,
     server: broadcast::Sender<(u64, ServerNews)>,
-    /// Tells this run of the server from others.
+    /// Distinguishes this run of the server from others.
     pub(crate) boot: String,
 }
 
@@ -64,9 +66,9 @@ struct Ring {
     news: VecDeque<(u64, ServerNews)>,
 }
 
-/// What was told since a number, and what is told from now on.
+/// The server events since a number, and all later ones.
 pub(crate) struct ServerFeed {
-    /// Whether all of it is still known.
+    /// True if the ring still has all of them.
     pub(crate) is_whole: bool,
     pub(crate) past: Vec<(u64, ServerNews)>,
     pub(crate) news: broadcast::Receiver<(u64, ServerNews)>,
@@ -75,7 +77,7 @@ pub(crate) struct ServerFeed {
 impl Hub {
     pub(crate) fn new() -> Self {
         let mut bytes = [0; 4];
-        // Without randomness the time tells runs apart.
+        // Without randomness the time distinguishes runs.
         if getrandom::fill(&mut bytes).is_err() {
             bytes.copy_from_slice(&crate::served::now().to_le_bytes()[..4]);
         }
@@ -90,9 +92,9 @@ impl Hub {
         sessions.entry((Arc::clone(graph), id.clone())).or_insert_with(|| broadcast::channel(QUEUE).0).subscribe()
     }
 
-    /// Listens to the server; `since` is a number that was told before.
+    /// Listens to the server; `since` is the number of an earlier event.
     pub(crate) fn feed(&self, since: Option<u64>) -> ServerFeed {
-        // Nothing is told between the two.
+        // No event is sent between the two.
         let ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
         let news = self.server.subscribe();
         let Some(since) = since else { return ServerFeed { is_whole: true, past: Vec::new(), news } };
@@ -102,7 +104,7 @@ impl Hub {
         ServerFeed { is_whole, past, news }
     }
 
-    /// Tells everybody who listens to the server.
+    /// Sends an event to every listener of the server.
     pub(crate) fn publish(&self, news: ServerNews) {
         let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
         let number = ring.next;
@@ -111,29 +113,37 @@ impl Hub {
             ring.news.pop_front();
         }
         ring.news.push_back((number, news.clone()));
-        // Nobody may listen.
+        // There may be no listener.
         let _ = self.server.send((number, news));
     }
 
-    /// Tells those who listen to a session.
+    /// Sends an event to the listeners of a session.
     pub(crate) fn tell(&self, graph: &Arc<str>, id: &SessionId, news: SessionNews) {
         let sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         if sessions.is_empty() {
             return;
         }
         if let Some(sender) = sessions.get(&(Arc::clone(graph), id.clone())) {
-            // Nobody may listen any more.
+            // There may be no listener any more.
             let _ = sender.send(news);
         }
     }
 
-    /// Tells what an observer of sessions sees.
+    /// Reports the settlement of a dead letter.
+    pub(crate) fn letter(&self, graph: &Arc<str>, id: &SessionId, letter: &str, state: &'static str) {
+        self.publish(ServerNews::Letter { graph: Arc::clone(graph), session: id.clone(), letter: letter.into(), state });
+    }
+
+    /// Sends the events that an observer of sessions sees.
     pub(crate) fn observe(&self, graph: &Arc<str>, id: &SessionId, event: &SessionEvent) {
         match event {
             SessionEvent::Recorded(records) => {
                 self.tell(graph, id, SessionNews::Recorded);
                 self.publish(ServerNews::Moved { graph: Arc::clone(graph), session: id.clone() });
                 for record in records.iter() {
+                    if let Entry::Dead { letter } = &record.entry {
+                        self.letter(graph, id, letter.key.as_str(), "dead");
+                    }
                     let decided = match &record.entry {
                         Entry::Approve { key } => Some((Arc::from(key.as_str()), "approved")),
                         Entry::Result { result } => match &result.outcome {
@@ -159,7 +169,7 @@ impl Hub {
         }
     }
 
-    /// Tells where a session came to, or why it did not go on.
+    /// Sends the turn of a session, or the reason why it did not continue.
     pub(crate) fn turn(&self, graph: &Arc<str>, id: &SessionId, turn: Result<Turn, SendError>) {
         match turn {
             Ok(turn) => {
@@ -176,7 +186,7 @@ impl Hub {
         }
     }
 
-    /// Tells everybody that the server stops.
+    /// Reports to every listener that the server stops.
     pub(crate) fn close(&self) {
         self.publish(ServerNews::Closed);
     }

@@ -1,27 +1,32 @@
-//! Graphs over HTTP: sessions, approvals, time travel, findings and events (`docs/serve.md`).
+//! Graphs over HTTP (`docs/serve.md`) and MCP (`docs/mcp.md`): sessions, approvals, time travel, findings, events, and tools of models.
 //!
 //! ```text
-//! paths ──▶ Served ──▶ Server ──serve(listener, stop)──▶ requests ─▶ gate ─▶ http ─▶ act ─▶ Sessions, history
+//! paths ──▶ Served ──▶ Server ──serve(listener, stop)──▶ requests ─▶ gate ─▶ http, mcp ─▶ act ─▶ Sessions, history
 //!              │                                                                      └─▶ hub ─▶ events
 //!              └─ each save: another program under the sessions of its graph
 //! ```
 //!
-//! In come requests whose bodies are lines of JSON Lines, out go turns and problems. A request never decides: it is one verb of `act`, and what comes
-//! of that is the host's.
+//! In come requests whose bodies are lines of JSON Lines, out go turns and problems. A request never decides: it is one verb of `act`, whose result
+//! comes from the host.
 //!
-//! **Invariant:** what is acknowledged is stored; a request that goes away stops nothing; nothing is written into the folder of a graph but `.trellis/`.
+//! **Invariant:** an acknowledged step is stored; a request that goes away stops nothing; nothing is written into the folder of a graph but
+//! `.trellis/`.
 
 mod act;
 mod gate;
 mod http;
 mod hub;
+mod layouts;
 mod live;
+pub mod mcp;
 mod redaction;
 mod served;
 mod server;
 mod settings;
 mod trouble;
 
+#[cfg(feature = "tls")]
+pub use self::settings::BadCertificate;
 pub use self::{
     gate::{BadTokens, HostNames, LogLine, Right, Rights, Tokens},
     http::openapi,

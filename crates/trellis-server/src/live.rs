@@ -20,7 +20,7 @@ const WAITING: usize = 4;
 pub(crate) async fn begin(graph: &Arc<ServedGraph>, watch: bool) -> Result<(), BadGraph> {
     if !watch {
         let (version, assembled) = read(graph)?;
-        // What is wrong with the graph stands among its findings.
+        // Mistakes in the graph are among its findings.
         drop(graph.take(&version, assembled).await);
         return Ok(());
     }

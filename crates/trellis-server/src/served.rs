@@ -1,6 +1,6 @@
 //! The graphs of a server by name, each with its program, its sessions and its store.
 //!
-//! **Invariant:** a graph keeps the last program that could be run; one that never had one answers `no-program`.
+//! **Invariant:** a graph retains the last program that could be run; one that never had one answers `no-program`.
 
 use std::{
     collections::BTreeMap,
@@ -25,18 +25,19 @@ use trellis_project::Version;
 
 use crate::{
     hub::{Hub, ServerNews},
+    layouts::Layouts,
     redaction::Redactions,
     trouble::{Code, Trouble},
 };
 
 type Watching = dyn Fn(Sessions) -> Sessions + Send + Sync;
 
-/// Where a graph comes from, and how it is run.
+/// The source of a graph, and the terms on which it runs.
 #[derive(Clone)]
 pub struct GraphSource {
     /// Its folder or file.
     pub path: PathBuf,
-    /// How it is run.
+    /// The terms on which it runs.
     pub assembly: Assembly,
     /// Its store, and the name that it has there.
     pub kept: OpenStore,
@@ -49,7 +50,7 @@ impl GraphSource {
         Self { path: path.into(), assembly, kept, over: Arc::new(|sessions| sessions) }
     }
 
-    /// The same; `over` adds observers and interceptors to its sessions.
+    /// Sets `over`, which adds observers and interceptors to its sessions.
     #[must_use]
     pub fn over(self, over: impl Fn(Sessions) -> Sessions + Send + Sync + 'static) -> Self {
         Self { over: Arc::new(over), ..self }
@@ -98,13 +99,14 @@ pub(crate) struct ServedGraph {
     pub(crate) name: Arc<str>,
     pub(crate) source: GraphSource,
     pub(crate) redactions: Redactions,
+    pub(crate) layouts: Layouts,
     hub: Arc<Hub>,
     now: RwLock<GraphVersion>,
     /// Held while a version is taken up, so that they come one after the other.
     taking: tokio::sync::Mutex<()>,
 }
 
-/// A graph as it stands now.
+/// The current version of a graph.
 #[derive(Clone, Default)]
 pub(crate) struct GraphVersion {
     /// The sessions, once there was a program that could be run.
@@ -117,16 +119,16 @@ pub(crate) struct GraphVersion {
     pub(crate) documents: Arc<Vec<Arc<Document>>>,
     pub(crate) nodes: usize,
     pub(crate) unchecked: usize,
-    /// Why files could not be read.
+    /// The reasons why files could not be read.
     pub(crate) problems: Vec<String>,
-    /// Whether the newest version runs.
+    /// True if the newest version runs.
     pub(crate) is_sound: bool,
-    /// When the version was loaded that runs; when the newest was, where none does.
+    /// The time at which the running version was loaded; if none runs, the newest.
     pub(crate) since: u64,
 }
 
 impl Served {
-    /// Loads graphs and begins to go on with what their stores have. Each is watched from then on, if `watch` says so.
+    /// Loads graphs and begins to resume the sessions in their stores. Each is watched from then on if `watch` is true.
     ///
     /// # Errors
     /// There is no graph at a path, two have one name, or a function does not belong to any.
@@ -146,6 +148,7 @@ impl Served {
             let graph = Arc::new(ServedGraph {
                 name: Arc::clone(&name),
                 redactions: Redactions::default(),
+                layouts: Layouts::default(),
                 source,
                 hub: Arc::clone(&hub),
                 now: RwLock::default(),
@@ -165,6 +168,11 @@ impl Served {
     /// The names of the graphs whose files have mistakes.
     pub fn broken(&self) -> impl Iterator<Item = &str> {
         self.graphs.values().filter(|graph| !graph.now().is_sound).map(|graph| &*graph.name)
+    }
+
+    /// Returns the counts and times of the sessions, in the format of Prometheus.
+    pub fn metrics(&self) -> String {
+        self.metrics.render()
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<ServedGraph>> {
@@ -233,7 +241,7 @@ impl Served {
 }
 
 impl ServedGraph {
-    /// The graph as it stands now.
+    /// Returns the current version of the graph.
     pub(crate) fn now(&self) -> GraphVersion {
         self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -258,7 +266,7 @@ impl ServedGraph {
         &*self.source.kept.store
     }
 
-    /// Whether it has a session, in memory or in its store.
+    /// Returns whether it has a session, in memory or in its store.
     async fn has(&self, id: &SessionId) -> Result<bool, Trouble> {
         if self.now().sessions.is_some_and(|sessions| sessions.look(id, |_| ()).is_some()) {
             return Ok(true);
@@ -270,12 +278,14 @@ impl ServedGraph {
         Ok(stored.into_iter().flatten().any(|stored| stored.head.graph == self.name))
     }
 
-    /// Takes up a version of the files: its sessions go on with it, if it can be run.
+    /// Takes a version of the files: its sessions continue with it, if it can be run.
     ///
     /// # Errors
     /// A hook objects, or a function does not belong to the graph.
     pub(crate) async fn take(self: &Arc<Self>, version: &Version, assembled: Assembled) -> Result<(), Trouble> {
         let _taking = self.taking.lock().await;
+        // Before anything of it runs.
+        self.redactions.learn_graph(&version.documents);
         let mut findings = [version.diagnostics.clone(), assembled.findings].concat();
         findings.sort_by(|one, other| one.order().cmp(&other.order()));
         let mut now = self.now();
@@ -296,7 +306,6 @@ impl ServedGraph {
         now.documents = Arc::new(version.documents.clone());
         (now.nodes, now.unchecked) = (version.nodes, version.unchecked.len());
         now.problems.clone_from(&version.problems);
-        self.redactions.learn_graph(&now.documents);
         if now.is_sound && vetoed.is_none() {
             now.program.clone_from(&version.program);
         }
@@ -309,13 +318,19 @@ impl ServedGraph {
         }
     }
 
-    /// The sessions of its first program, and the task that goes on with them.
+    /// Returns the sessions of its first program, and starts the task that resumes them.
     fn begin(self: &Arc<Self>, runnable: Runnable) -> Result<Arc<Sessions>, Trouble> {
         let sessions = self.source.assembly.sessions(runnable, Some(&self.source.kept));
         let sessions = sessions.map_err(|error| Trouble::new(Code::Internal, Code::Internal.title()).logged(error.to_string()))?;
         let sessions = Arc::new((self.source.over)(sessions));
-        let (hub, name) = (Arc::clone(&self.hub), Arc::clone(&self.name));
-        sessions.observe(move |id, event| hub.observe(&name, id, event));
+        self.redactions.watch(&sessions);
+        let (hub, name, graph) = (Arc::clone(&self.hub), Arc::clone(&self.name), Arc::downgrade(self));
+        sessions.observe(move |id, event| {
+            if let Some(graph) = graph.upgrade() {
+                graph.redactions.observe(id, event);
+            }
+            hub.observe(&name, id, event);
+        });
         let (driven, graph): (_, Weak<Self>) = (Arc::clone(&sessions), Arc::downgrade(self));
         tokio::spawn(async move {
             let told = |driven: Driven<'_>| {

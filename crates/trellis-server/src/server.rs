@@ -8,6 +8,7 @@ use tokio::net::TcpListener;
 use crate::{
     gate::{self, Tokens},
     http::{self, App},
+    mcp,
     served::Served,
     settings::Settings,
 };
@@ -42,10 +43,10 @@ impl Server {
         Self { app: Arc::new(App::new(served, settings)) }
     }
 
-    /// Its routes with all gates, for an axum application of others. What only [`Server::serve`] has: the bound of connections, the time that headers
-    /// may take, and the end, which [`Server::stop`] is then.
+    /// Returns its routes with all gates, for another axum application. Only [`Server::serve`] has the bound of connections, the time limit of
+    /// headers, and the end, which [`Server::stop`] replaces.
     pub fn router(&self) -> Router {
-        http::router(&self.app)
+        http::router(&self.app, mcp::routes(&self.app))
     }
 
     /// The tokens that it takes.
@@ -53,12 +54,22 @@ impl Server {
         &self.app.settings.tokens
     }
 
-    /// Serves until `stop`. Then nothing new is taken, streams end, turns have the grace period, and what still runs stays pending.
+    /// Serves until `stop`. Then it refuses new requests, streams end, turns have the grace period, and running work stays pending.
     pub async fn serve(&self, listener: TcpListener, stop: impl Future<Output = ()>) {
-        gate::accept(&self.app, self.router(), listener, stop).await;
+        self.serve_all(vec![listener], stop).await;
     }
 
-    /// Ends what [`Server::serve`] ends, for one who serves the routes.
+    /// As [`Server::serve`], at several addresses.
+    pub async fn serve_all(&self, listeners: Vec<TcpListener>, stop: impl Future<Output = ()>) {
+        gate::accept(&self.app, self.router(), listeners, stop).await;
+    }
+
+    /// Returns the answer of `/metrics`.
+    pub fn metrics(&self) -> String {
+        self.app.measured()
+    }
+
+    /// Ends the work that [`Server::serve`] would end, for an application that serves the routes.
     pub async fn stop(&self) {
         self.app.served.stop(self.app.settings.bounds.grace).await;
     }

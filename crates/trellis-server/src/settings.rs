@@ -1,8 +1,11 @@
-//! Settings of a server: who may use it, under which names, and how much at once.
+//! Settings of a server: its users, its names, and its bounds.
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use crate::gate::{HostNames, LogLine, Tokens};
+use crate::{
+    gate::{HostNames, LogLine, Tokens},
+    mcp::McpSettings,
+};
 
 type Log = dyn Fn(&LogLine) + Send + Sync;
 
@@ -14,36 +17,101 @@ pub struct Settings {
     pub tokens: Tokens,
     /// The names under which it answers.
     pub names: HostNames,
-    /// How much it takes at once.
+    /// The bounds of concurrent work.
     pub bounds: Bounds,
+    /// The settings of MCP.
+    pub mcp: McpSettings,
     /// Networks of proxies, whose `X-Forwarded-For` counts.
     pub proxies: Vec<Network>,
     pub(crate) log: Option<Arc<Log>>,
+    #[cfg(feature = "tls")]
+    pub(crate) tls: Option<tokio_rustls::TlsAcceptor>,
 }
 
 impl Settings {
     /// A server with these tokens and names, and the usual bounds.
     pub fn new(tokens: Tokens, names: HostNames) -> Self {
-        Self { tokens, names, bounds: Bounds::default(), proxies: Vec::new(), log: None }
+        Self {
+            tokens,
+            names,
+            bounds: Bounds::default(),
+            mcp: McpSettings::default(),
+            proxies: Vec::new(),
+            log: None,
+            #[cfg(feature = "tls")]
+            tls: None,
+        }
     }
 
-    /// The same with other bounds.
+    /// Sets other bounds.
     #[must_use]
     pub fn bounds(self, bounds: Bounds) -> Self {
         Self { bounds, ..self }
     }
 
-    /// The same behind proxies of these networks.
+    /// Sets other settings of MCP.
+    #[must_use]
+    pub fn mcp(self, mcp: McpSettings) -> Self {
+        Self { mcp, ..self }
+    }
+
+    /// Trusts proxies of these networks.
     #[must_use]
     pub fn proxies(self, proxies: Vec<Network>) -> Self {
         Self { proxies, ..self }
     }
 
-    /// The same; `log` gets a line for each request.
+    /// Serves over TLS, with the certificates and the key of these files in PEM.
+    ///
+    /// # Errors
+    /// A file cannot be read, or the key is not that of the certificate.
+    #[cfg(feature = "tls")]
+    pub fn tls(self, certificates: &std::path::Path, key: &std::path::Path) -> Result<Self, BadCertificate> {
+        use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _};
+        let unread = |path: &std::path::Path| {
+            let file = path.display().to_string();
+            move |error: rustls::pki_types::pem::Error| BadCertificate::File { file, message: error.to_string() }
+        };
+        let chain = CertificateDer::pem_file_iter(certificates).map_err(unread(certificates))?;
+        let chain = chain.collect::<Result<Vec<_>, _>>().map_err(unread(certificates))?;
+        let key = PrivateKeyDer::from_pem_file(key).map_err(unread(key))?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = rustls::ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+        let config = config.with_no_client_auth().with_single_cert(chain, key)?;
+        Ok(Self { tls: Some(Arc::new(config).into()), ..self })
+    }
+
+    /// Returns whether clients speak TLS with the server itself.
+    pub(crate) fn is_tls(&self) -> bool {
+        #[cfg(feature = "tls")]
+        return self.tls.is_some();
+        #[cfg(not(feature = "tls"))]
+        false
+    }
+
+    /// Adds a log, which receives a line for each request.
     #[must_use]
     pub fn log(self, log: impl Fn(&LogLine) + Send + Sync + 'static) -> Self {
         Self { log: Some(Arc::new(log)), ..self }
     }
+}
+
+/// A certificate that cannot be used.
+#[cfg(feature = "tls")]
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadCertificate {
+    /// A file cannot be read, or is no PEM.
+    #[error("{file}: {message}")]
+    File {
+        /// The file.
+        file: String,
+        /// The description of the mistake.
+        message: String,
+    },
+    /// The certificates and the key do not make a server.
+    #[error("the certificate cannot be used: {0}")]
+    Unfit(#[from] rustls::Error),
 }
 
 impl fmt::Debug for Settings {
@@ -52,7 +120,7 @@ impl fmt::Debug for Settings {
     }
 }
 
-/// How much a server takes at once. An error names the bound that was met.
+/// The bounds of concurrent work. An error names the bound that was met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Bounds {
@@ -62,19 +130,25 @@ pub struct Bounds {
     pub headers: usize,
     /// Bytes of all headers of a request.
     pub header_bytes: usize,
-    /// Time in which the headers of a request must be there.
+    /// Time limit for the headers of a request.
     pub header_time: Duration,
     /// Bytes of a body.
     pub body: usize,
-    /// Time in which a body must be there.
+    /// Time limit for a body.
     pub body_time: Duration,
+    /// The time within which a client must take some of the waiting data.
+    pub patience: Duration,
     /// Streams of a token.
     pub streams: usize,
-    /// Requests of a token in a second, with bursts of twice as many; none where it does not count.
+    /// Sessions of older revisions of MCP.
+    pub mcp_sessions: usize,
+    /// Bytes of a body of MCP.
+    pub mcp_body: usize,
+    /// Requests of a token per second, with bursts of twice that number; `None` without a limit.
     pub requests_a_second: Option<u32>,
     /// Wrong tokens from an address in a minute.
     pub failures_a_minute: u32,
-    /// Time that turns have to come to their stops when the server ends.
+    /// The time for turns to come to their stops when the server ends.
     pub grace: Duration,
 }
 
@@ -87,7 +161,10 @@ impl Default for Bounds {
             header_time: Duration::from_secs(10),
             body: 2 << 20,
             body_time: Duration::from_secs(30),
+            patience: Duration::from_secs(75),
             streams: 64,
+            mcp_sessions: 256,
+            mcp_body: 4 << 20,
             requests_a_second: None,
             failures_a_minute: 10,
             grace: Duration::from_secs(10),
@@ -103,14 +180,14 @@ pub struct Network {
 }
 
 impl Network {
-    /// Whether an address belongs to it.
+    /// Returns whether an address belongs to the network. An address of IPv4 equals its form in IPv6 (`::ffff:10.0.0.1`).
     pub fn contains(&self, address: std::net::IpAddr) -> bool {
         use std::net::IpAddr::{V4, V6};
         let is_same = |one: u128, other: u128, bits: u32| {
             let rest = bits - u32::from(self.prefix);
             rest == bits || one >> rest == other >> rest
         };
-        match (self.address, address) {
+        match (self.address, address.to_canonical()) {
             (V4(one), V4(other)) => is_same(u32::from(one).into(), u32::from(other).into(), 32),
             (V6(one), V6(other)) => is_same(one.into(), other.into(), 128),
             (V4(_), V6(_)) | (V6(_), V4(_)) => false,
@@ -127,7 +204,12 @@ impl std::str::FromStr for Network {
         let address: std::net::IpAddr = address.parse().map_err(|_| bad())?;
         let longest = if address.is_ipv4() { 32 } else { 128 };
         let prefix = if prefix.is_empty() { longest } else { prefix.parse().map_err(|_| bad())? };
-        if prefix > longest { Err(bad()) } else { Ok(Self { address, prefix }) }
+        match address.to_canonical() {
+            _ if prefix > longest => Err(bad()),
+            // A network of IPv4 in IPv6.
+            address @ std::net::IpAddr::V4(_) if longest == 128 && prefix >= 96 => Ok(Self { address, prefix: prefix - 96 }),
+            _ => Ok(Self { address, prefix }),
+        }
     }
 }
 
@@ -142,6 +224,8 @@ mod tests {
             address.parse().is_ok_and(|address| network.contains(address))
         };
         assert!(has("10.0.0.0/8", "10.9.9.9") && !has("10.0.0.0/8", "11.0.0.1") && has("0.0.0.0/0", "1.2.3.4"));
+        assert!(has("10.0.0.0/8", "::ffff:10.9.9.9") && !has("10.0.0.0/8", "::ffff:11.0.0.1"));
+        assert!(has("::ffff:10.0.0.0/104", "10.9.9.9") && !has("::ffff:10.0.0.0/104", "11.0.0.1"));
         assert!(has("::1", "::1") && !has("::1", "::2") && !has("10.0.0.0/8", "::1"));
         assert!("10.0.0.0/33".parse::<Network>().is_err() && "ten".parse::<Network>().is_err());
     }

@@ -15,28 +15,28 @@ use trellis_host::{
     wire,
 };
 
-/// Why a request was not done.
+/// The reason why a request failed.
 #[derive(Clone, Debug)]
 pub struct Trouble(Box<TroubleParts>);
 
-/// What there is to say about trouble.
+/// The parts of trouble.
 #[derive(Clone, Debug)]
 pub struct TroubleParts {
     /// The stable code.
     pub code: Code,
-    /// What is wrong, for people.
+    /// The description of the trouble, for people.
     pub detail: String,
-    /// What is wrong in the request, place by place.
+    /// The mistakes in the request, place by place.
     pub errors: Vec<Misfit>,
-    /// What would be accepted, as a line of JSON Lines.
+    /// The accepted input, as a line of JSON Lines.
     pub expected: Option<serde_json::Value>,
-    /// Where the session is now.
+    /// The current turn of the session.
     pub current: Option<Box<wire::Turn>>,
-    /// What else programs may want to know, by key.
+    /// Further values for programs, by key.
     pub more: serde_json::Map<String, serde_json::Value>,
     /// Seconds after which it is worth another try.
     pub retry_after: Option<u64>,
-    /// What only the log of the server may say.
+    /// The details that only the log of the server may show.
     pub log: Option<String>,
 }
 
@@ -59,7 +59,7 @@ impl DerefMut for Trouble {
 pub struct Misfit {
     /// The place, as a JSON pointer.
     pub pointer: String,
-    /// What is wrong.
+    /// The description of the mistake.
     pub message: String,
 }
 
@@ -86,7 +86,7 @@ macro_rules! codes {
                 match self { $($(Self::$name => $status,)+)+ }
             }
 
-            /// What it means, in one line.
+            /// Returns its meaning, in one line.
             pub fn title(self) -> &'static str {
                 match self { $($(Self::$name => $title,)+)+ }
             }
@@ -104,6 +104,7 @@ codes! {
     401 { Unauthenticated "unauthenticated" "a token is needed" }
     403 {
         Forbidden "forbidden" "the token does not have this right",
+        ApprovalNeedsAPerson "approval-needs-a-person" "a person decides about this call",
         BadOrigin "bad-origin" "pages from elsewhere cannot use this server",
     }
     404 {
@@ -112,6 +113,7 @@ codes! {
         UnknownGraph "unknown-graph" "there is no such graph",
         UnknownNode "unknown-node" "the graph has no such node",
         UnknownRecord "unknown-record" "the session has no such record",
+        UnknownLetter "unknown-letter" "there is no such dead letter",
         UnknownCode "unknown-code" "nothing has this code",
     }
     405 { Method "method" "the route does not take this method" }
@@ -182,7 +184,7 @@ impl Code {
 }
 
 impl Trouble {
-    /// Trouble of a kind, with what is wrong.
+    /// Creates trouble of a kind, with its description.
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
         let more = serde_json::Map::new();
         let retry_after = match code {
@@ -198,7 +200,7 @@ impl Trouble {
         Self::new(Code::BadRequest, message).at(pointer)
     }
 
-    /// The same about a place in the request.
+    /// Adds the place in the request.
     #[must_use]
     pub fn at(mut self, pointer: impl Into<String>) -> Self {
         let message = self.detail.clone();
@@ -206,21 +208,21 @@ impl Trouble {
         self
     }
 
-    /// The same with where the session is now.
+    /// Adds the current turn of the session.
     #[must_use]
     pub fn current(mut self, turn: wire::Turn) -> Self {
         self.current = Some(Box::new(turn));
         self
     }
 
-    /// The same with something else for programs.
+    /// Adds another value for programs.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<serde_json::Value>) -> Self {
         self.more.insert(key.to_owned(), value.into());
         self
     }
 
-    /// The same with what only the log may say.
+    /// Adds details that only the log may show.
     #[must_use]
     pub fn logged(mut self, log: impl Into<String>) -> Self {
         self.log = Some(log.into());
@@ -262,7 +264,7 @@ impl From<SendError> for Trouble {
             SendError::Store(error) => error.into(),
             SendError::Stopping => of(Code::Stopping),
             SendError::Stopped => of(Code::Stopped),
-            // A panic is told in the log, and to nobody else.
+            // Only the log has a panic.
             SendError::Panicked(_) => Self::new(Code::Internal, Code::Internal.title()).logged(detail),
             // A kind of error that this version of the server does not know.
             _ => Self::new(Code::Internal, Code::Internal.title()).logged(detail),
@@ -290,7 +292,7 @@ impl From<NavigateError> for Trouble {
 }
 
 impl Trouble {
-    /// The same with what would be accepted.
+    /// Adds the accepted input.
     fn expecting(mut self, expected: &trellis_core::engine::Expected) -> Self {
         let line = match expected {
             trellis_core::engine::Expected::Input(request) => {
@@ -349,6 +351,7 @@ impl From<HistoryError> for Trouble {
                 Undecided::Other { .. } | Undecided::Several(_) => Code::CallChanged,
                 _ => Code::NotHeld,
             }),
+            HistoryError::NoLetter { .. } => of(Code::UnknownLetter),
             HistoryError::Store(error) => error.into(),
             _ => Self::new(Code::Internal, Code::Internal.title()).logged(detail),
         }

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+#[path = "main/bounds.rs"]
+mod bounds;
 #[path = "main/busy.rs"]
 mod busy;
 #[path = "main/codes.rs"]
@@ -10,9 +12,22 @@ mod codes;
 mod events;
 #[path = "main/gates.rs"]
 mod gates;
+#[path = "main/gone.rs"]
+mod gone;
 #[path = "main/graphs.rs"]
 mod graphs;
+#[path = "main/hidden.rs"]
+mod hidden;
+#[path = "main/mcp.rs"]
+mod mcp;
+#[path = "main/refusals.rs"]
+mod refusals;
+#[path = "main/secrets.rs"]
+mod secrets;
 #[path = "main/stand.rs"]
 mod stand;
+#[cfg(feature = "tls")]
+#[path = "main/tls.rs"]
+mod tls;
 #[path = "main/walk.rs"]
 mod walk;

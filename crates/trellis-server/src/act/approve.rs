@@ -19,7 +19,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(crate) struct Decision {
     pub(crate) yes: bool,
-    /// Why not.
+    /// The reason of a denial.
     pub(crate) because: Option<String>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) async fn approvals(served: &Served, graph: Option<&str>) -> Result<Ve
 /// Decides about the call whose id or key was seen.
 ///
 /// # Errors
-/// Another call waits, or none does; somebody else decided before.
+/// Another call waits, or none does; a decision was made before.
 pub(crate) async fn decide(target: Target, call: &str, decision: Decision, request: RequestKey, wait: Duration) -> Result<Walked, Trouble> {
     let engine = target.graph.engine()?;
     let operator = Operator::new(target.graph.store(), &engine, &target.graph.name, Clock::system()).request(request.clone());
@@ -53,11 +53,10 @@ pub(crate) async fn decide(target: Target, call: &str, decision: Decision, reque
         return Ok(repeated);
     }
     let held = operator.held(&target.id, Some(call)).await.map_err(|error| undecided(error, &target))?;
-    // What is in memory is decided there; so is what a denial with a reason leads to, where nothing of it runs.
+    // A session in memory is decided about there; a denial with a reason continues a session without running calls.
     let id: CallId = held.call.id.clone();
     if let Some(because) = decision.because.filter(|_| !decision.yes) {
-        operator.deny(&target.id, Some(id.as_str()), Some(because)).await.map_err(|error| undecided(error, &target))?;
-        return super::send::resume(target, wait).await;
+        return denied(target, id, because, request, wait).await;
     }
     let sent = Reply::Approve { call: Some(id), yes: decision.yes };
     let news = target.listen();
@@ -70,7 +69,7 @@ pub(crate) async fn decide(target: Target, call: &str, decision: Decision, reque
     });
     let (turn, is_repeated) = match taken(done.await?) {
         Ok(taken) => taken,
-        // Somebody else decided in between.
+        // Another decision was made in between.
         Err(trouble) if trouble.code == Code::WrongKind => {
             operator.held(&target.id, Some(call)).await.map_err(|error| undecided(error, &target))?;
             return Err(trouble);
@@ -79,6 +78,22 @@ pub(crate) async fn decide(target: Target, call: &str, decision: Decision, reque
     };
     let turn = target.settled(turn, news, until).await?;
     Ok(Walked { target, turn, is_repeated })
+}
+
+/// Denies a call with a reason, and resumes its session.
+async fn denied(target: Target, call: CallId, because: String, request: RequestKey, wait: Duration) -> Result<Walked, Trouble> {
+    let (news, until) = (target.listen(), tokio::time::Instant::now() + wait);
+    let (engine, telling) = (target.graph.engine()?, target.clone());
+    let done = target.in_task(async move {
+        let operator = Operator::new(telling.graph.store(), &engine, &telling.graph.name, Clock::system()).request(request);
+        operator.deny(&telling.id, Some(call.as_str()), Some(because)).await.map_err(|error| undecided(error, &telling))?;
+        let turn = telling.sessions.resume(&telling.id).await?;
+        telling.told(&turn);
+        Ok::<_, Trouble>(turn)
+    });
+    let turn = done.await??;
+    let turn = target.settled(turn, news, until).await?;
+    Ok(Walked { target, turn, is_repeated: false })
 }
 
 /// The turn of now, where the request was taken before.
@@ -93,7 +108,7 @@ async fn repeated(target: &Target, operator: &Operator<'_>, request: &RequestKey
     }
 }
 
-/// Why nothing was decided, with what waits now.
+/// Returns the reason why nothing was decided, with the calls that wait now.
 fn undecided(error: HistoryError, target: &Target) -> Trouble {
     let now = match &error {
         HistoryError::Undecided(_, Undecided::Other { now, .. }) => Some(now.clone()),

@@ -1,6 +1,7 @@
-//! Where a session was after a record: its state, what its node said, and what the record changed.
+//! A session after one of its records: its state, the text of its node, and the changes that the record made.
 
 use serde::Serialize;
+use serde_json::{Value as Json, json};
 use trellis_core::{Mapping, SessionId, State, Value};
 use trellis_host::{
     history::{History, RecordWalk, state_at as state_of},
@@ -8,33 +9,34 @@ use trellis_host::{
 };
 
 use crate::{
+    redaction,
     served::ServedGraph,
     trouble::{Code, Trouble},
 };
 
 /// A session after a record.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct StateAt {
+struct StateAt {
     /// The record.
     seq: u64,
-    /// When it was made, in milliseconds since 1970.
+    /// The time of the record, in milliseconds since 1970.
     at: u64,
-    /// What was handed in.
+    /// The kind of the input.
     kind: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<String>,
     to: String,
     /// The whole state behind it.
     state: State,
-    /// What the node said that was entered, as the graph has it now.
+    /// The text of the entered node, as the graph has it now.
     #[serde(skip_serializing_if = "Option::is_none")]
     said: Option<String>,
-    /// What it changed in the context.
+    /// The changes of the context.
     changed: Vec<ContextChange>,
     /// The call that was pending before it.
     #[serde(skip_serializing_if = "Option::is_none")]
     call: Option<trellis_host::wire::Call>,
-    /// Whether the graph is still the one that said it.
+    /// True if the graph is still the one that rendered it.
     is_same_graph: bool,
 }
 
@@ -49,11 +51,11 @@ struct ContextChange {
     after: Option<Value>,
 }
 
-/// Where a session was after record `seq`.
+/// Returns the session after record `seq`, without secrets.
 ///
 /// # Errors
-/// There is no such session or record, or what leads there is not all there.
-pub(crate) async fn state_at(graph: &ServedGraph, id: &SessionId, seq: u64) -> Result<StateAt, Trouble> {
+/// There is no such session or record, or records before it are missing.
+pub(crate) async fn state_at(graph: &ServedGraph, id: &SessionId, seq: u64) -> Result<Json, Trouble> {
     let store = graph.store();
     let stored = store.load(std::slice::from_ref(id)).await?.pop().flatten();
     let stored = stored.ok_or_else(|| trellis_host::SendError::Unknown(id.clone()))?;
@@ -64,10 +66,6 @@ pub(crate) async fn state_at(graph: &ServedGraph, id: &SessionId, seq: u64) -> R
     state_of(store, &stored, seq).await?;
     let mut history = History::since(store, id, seq).await?;
     history.records.retain(|record| record.seq == seq);
-    let mut redactor = graph.redactions.fresh();
-    if let Some(redactor) = &mut redactor {
-        redactor.learn(&History::open(store, id).await?);
-    }
     let record = history.records.first().cloned().ok_or_else(|| Trouble::new(Code::Lost, format!("record {seq} cannot be read")))?;
     let engine = graph.engine().ok();
     let mut walk = RecordWalk::new(engine.as_ref(), before.clone().map(|state| (seq, state)));
@@ -77,14 +75,15 @@ pub(crate) async fn state_at(graph: &ServedGraph, id: &SessionId, seq: u64) -> R
     let old = before.as_ref().map(|state| state.context.to_mapping());
     let mut changed = Vec::new();
     compare("", old.as_ref().unwrap_or(&empty), &state.context.to_mapping(), &mut changed);
-    // What is secret in it was learned from all records.
+    // Its secrets are learned from all records.
+    let redactor = graph.redactions.learned(store, id).await?;
     let state = match &redactor {
         Some(redactor) => {
-            redactor.state(&state).ok_or_else(|| Trouble::new(Code::Lost, "the state cannot be shown without its secrets"))?
+            redactor.state_after(seq, &state).ok_or_else(|| Trouble::new(Code::Lost, "the state cannot be shown without its secrets"))?
         }
         None => state,
     };
-    let whole = StateAt {
+    let mut json = json!(StateAt {
         seq,
         at: record.at,
         kind: kind(&record),
@@ -95,15 +94,13 @@ pub(crate) async fn state_at(graph: &ServedGraph, id: &SessionId, seq: u64) -> R
         changed,
         call: walked.call.map(|call| trellis_host::wire::Call::from(&*call)),
         is_same_graph: walked.is_same_graph,
-    };
-    Ok(whole)
-}
-
-impl StateAt {
-    /// The same as JSON.
-    pub(crate) fn to_json(&self) -> serde_json::Value {
-        serde_json::to_value(self).unwrap_or_default()
+    });
+    if let Some(redactor) = &redactor {
+        let parts = ["said", "changed", "call"];
+        let parts = json.as_object_mut().into_iter().flatten().filter(|(key, _)| parts.contains(&&***key));
+        parts.for_each(|(_, part)| redaction::hide(&redactor.at(seq), part));
     }
+    Ok(json)
 }
 
 fn kind(record: &Record) -> String {
@@ -111,7 +108,7 @@ fn kind(record: &Record) -> String {
     entry["kind"].as_str().unwrap_or_default().to_owned()
 }
 
-/// What differs between two mappings, path by path; a list differs as a whole.
+/// Adds the differences between two mappings, path by path; a list differs as a whole.
 fn compare(below: &str, old: &Mapping, new: &Mapping, changed: &mut Vec<ContextChange>) {
     let path = |key: &str| if below.is_empty() { key.to_owned() } else { format!("{below}.{key}") };
     for (key, after) in new.iter() {

@@ -1,4 +1,4 @@
-//! The engine alone, for those who keep the state themselves: no tool, no store, no clock.
+//! The engine alone, for clients that store the state themselves: no tool, no store, no clock.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::{
     trouble::{Code, Trouble},
 };
 
-/// A state, and what is handed in there.
+/// A state, and the input to it.
 #[derive(Clone, Debug)]
 pub(crate) struct EngineInput {
     pub(crate) state: State,
@@ -22,7 +22,7 @@ pub(crate) struct EngineInput {
     pub(crate) answers: Answers,
 }
 
-/// Begins a session that nobody keeps.
+/// Starts a session that is not stored.
 ///
 /// # Errors
 /// The start is refused.
@@ -32,7 +32,7 @@ pub(crate) fn engine_start(graph: &ServedGraph, start: Start, answers: Answers) 
     step(engine.start(start)?)
 }
 
-/// What a state says and asks.
+/// Renders a state: its text and its next action.
 ///
 /// # Errors
 /// The state does not fit the graph, or its node cannot be rendered.

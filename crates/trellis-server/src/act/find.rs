@@ -1,4 +1,4 @@
-//! A node of a graph: its text, its ways, and what is known of the context there.
+//! A node of a graph: its text, its transitions, and the possible types of the context there.
 
 use serde::Serialize;
 use trellis_core::{NodeId, context_types::ContextTypes, draw, span::LineIndex};
@@ -25,16 +25,16 @@ pub(crate) struct GraphNode {
     diagnostics: Vec<Diagnostic>,
 }
 
-/// What is known of a key of the context at a node.
+/// The possible types of a key of the context at a node.
 #[derive(Clone, Debug, Serialize)]
 struct ContextKey {
     key: String,
-    /// Whether it is set on every way.
+    /// True if it is set on every path.
     certain: bool,
     kind: String,
 }
 
-/// A node of the program that runs; its source is what that was compiled from.
+/// Returns a node of the running program; its source is the text that was compiled.
 ///
 /// # Errors
 /// There is none.

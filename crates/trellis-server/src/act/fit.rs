@@ -1,26 +1,26 @@
-//! Stored sessions against the graph as it is: what `session check` says.
+//! Stored sessions against the current graph: the result of `session check`.
 
 use serde::Serialize;
 use trellis_host::history::{Check, EditVerdict};
 
 use crate::{served::ServedGraph, trouble::Trouble};
 
-/// What the graph as it is means for a session.
+/// The fit of a stored session to the current graph.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Fit {
     session: String,
     node: String,
-    /// What becomes of it.
+    /// The verdict about the session.
     verdict: String,
-    /// Whether it goes on by itself, or has ended.
+    /// True if it continues unchanged, or has ended.
     is_fine: bool,
     /// Keys that it lacks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     keys: Vec<String>,
-    /// Where it goes on.
+    /// The node where it continues.
     #[serde(skip_serializing_if = "Option::is_none")]
     to: Option<String>,
-    /// Why it cannot go on.
+    /// The reason why it cannot continue.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
 }

@@ -11,12 +11,12 @@ use crate::{
     trouble::Trouble,
 };
 
-/// Heads that one page looks at, at most.
+/// Maximum number of heads that one page reads.
 const MAX_LOOKED_AT: usize = 10_000;
-/// Heads that are asked of a store at once.
+/// The number of heads that are read from a store at once.
 const PER_QUERY: usize = 512;
 
-/// Which sessions to list.
+/// The sessions to list.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HeadQuery {
     pub(crate) graph: Option<String>,
@@ -31,7 +31,7 @@ pub(crate) struct HeadQuery {
     pub(crate) after: Option<(u64, String, String)>,
 }
 
-/// What a session is doing.
+/// The status of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StandingFilter {
     /// It has not ended.
@@ -53,7 +53,7 @@ pub(crate) struct HeadView {
     node: String,
     standing: &'static str,
     due: Option<u64>,
-    /// Whether the program was not edited since.
+    /// True if the program was not edited since.
     fits: bool,
 }
 
@@ -74,7 +74,7 @@ fn head_view(graph: &ServedGraph, head: Head) -> HeadView {
     }
 }
 
-/// A page of heads, and the place behind it; nothing where it is the last page.
+/// A page of heads, and the place behind it; `None` if it is the last page.
 pub(crate) type HeadPage = (Vec<HeadView>, Option<(u64, String, String)>);
 
 /// Lists sessions of one graph, or of all. A page may be short and have a next one.
@@ -116,7 +116,7 @@ pub(crate) async fn list(served: &Served, query: HeadQuery) -> Result<HeadPage, 
     }
 }
 
-/// How many sessions of a graph have not ended, among those that moved last.
+/// Returns the number of open sessions of a graph, among those that moved last.
 ///
 /// # Errors
 /// The store fails.
@@ -132,7 +132,7 @@ pub(crate) async fn count_open(graph: &Arc<ServedGraph>) -> Result<usize, Troubl
     }
 }
 
-/// The heads of some sessions that are there.
+/// Returns the heads of those sessions that exist.
 ///
 /// # Errors
 /// The store fails.

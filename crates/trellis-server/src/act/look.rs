@@ -1,13 +1,15 @@
-//! Looks at a session; nothing goes on.
+//! Looks at a session without advancing it.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
+use trellis_core::NodeId;
 
 use super::{Target, Walked};
 use crate::{hub::SessionNews, trouble::Trouble};
 
-/// Where a session is. With `seen`, the number of a turn that the client has, it waits until there is another one; nothing where there is none in time.
+/// Returns the current turn of a session. With `seen`, the number of a turn that the client has, it waits for another one; `None` if there is none in
+/// time.
 ///
 /// # Errors
 /// There is no such session, or it cannot be read.
@@ -20,7 +22,7 @@ pub(crate) async fn look(target: Target, seen: Option<u64>, wait: Duration) -> R
             return Ok(Some(Walked { target, turn, is_repeated: false }));
         }
         loop {
-            // What another process does shows in the store only.
+            // Steps of another process show in the store only.
             let next = until.min(Instant::now() + LOOK_EVERY);
             match tokio::time::timeout_at(next, news.recv()).await {
                 Ok(Ok(SessionNews::Line(..))) => {}
@@ -31,5 +33,10 @@ pub(crate) async fn look(target: Target, seen: Option<u64>, wait: Duration) -> R
     }
 }
 
-/// How often the store is asked what another process did, while somebody waits.
+/// The number of the record that comes next and the node, of a session that is in memory.
+pub(crate) fn step(target: &Target) -> Option<(u64, NodeId)> {
+    target.sessions.look(&target.id, |session| (session.journal().next_seq(), session.state().current_node_id.clone()))
+}
+
+/// The interval at which the store is read for steps of other processes while a client waits.
 const LOOK_EVERY: Duration = Duration::from_secs(1);

@@ -1,9 +1,10 @@
-//! Acts: what a door can ask for, one verb a file. A request goes in, an outcome or trouble comes out.
+//! Acts: the requests that a door can make, one verb per file. A request goes in, an outcome or trouble comes out.
 //!
 //! **Invariant:** no act knows a protocol; every door uses these.
 
 mod approve;
 mod at;
+mod dead;
 mod engine;
 mod find;
 mod fit;
@@ -16,6 +17,7 @@ mod relocate;
 mod remove;
 mod replay;
 mod search;
+mod secrets;
 mod send;
 mod start;
 mod target;
@@ -23,19 +25,21 @@ mod target;
 pub(crate) use self::{
     approve::{Decision, approvals, decide},
     at::state_at,
+    dead::{drop_letter, letter, letters, retry},
     engine::{EngineInput, engine_navigate, engine_render, engine_signal, engine_start},
     find::node,
     fit::fit,
     list::{HeadQuery, StandingFilter, count_open, heads, list},
-    look::look,
+    look::{look, step},
     pause::pause,
     ready::ready,
-    records::{RecordQuery, has_records, records, rows_since},
+    records::{RecordQuery, RecordRow, has_records, records, rows_since},
     relocate::{Relocation, fork, relocate},
     remove::remove,
     replay::{export, path, replay},
     search::search,
+    secrets::secrets,
     send::{Answer, resume, send},
-    start::{Beginning, start},
+    start::{Beginning, new_name, start},
     target::{Target, Walked},
 };

@@ -1,4 +1,4 @@
-//! Stops what a session is doing here, until it is resumed.
+//! Pauses a session: stops its work in this process until it is resumed.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub(crate) async fn pause(target: Target) -> Result<Walked, Trouble> {
                 }
             }
         };
-        // One that only sleeps has nothing to tell.
+        // A session that only sleeps reports no stop.
         if seen.stop.is_running() {
             drop(tokio::time::timeout(PATIENCE, stopped).await);
         }

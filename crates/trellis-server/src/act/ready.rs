@@ -1,4 +1,4 @@
-//! Tells whether every graph can be walked.
+//! Checks that every graph can be run.
 
 use trellis_host::store::{Query, Which};
 
@@ -7,7 +7,7 @@ use crate::{
     trouble::{Code, Trouble},
 };
 
-/// Whether every graph has a program and a store that answers.
+/// Checks that every graph has a program and a store that responds.
 ///
 /// # Errors
 /// One has not, or the server stops.

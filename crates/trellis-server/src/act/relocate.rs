@@ -1,9 +1,13 @@
-//! Puts a session elsewhere, or sets its context: one record each, made where the client saw the session.
+//! Moves a session, or sets its context: one record each, made where the client saw the session.
 
 use std::sync::Arc;
 
 use trellis_core::{NodeId, SessionId, Value, path::KeyPath};
-use trellis_host::{Clock, SendError, history::Operator, journal::RequestKey};
+use trellis_host::{
+    Clock, SendError,
+    history::{HistoryError, Operator, Put},
+    journal::RequestKey,
+};
 
 use super::{Target, Walked};
 use crate::{
@@ -11,7 +15,7 @@ use crate::{
     trouble::{Code, Trouble},
 };
 
-/// Where to.
+/// The change: another node or step, or new values.
 #[derive(Clone, Debug)]
 pub(crate) enum Relocation {
     /// To where it was after this record.
@@ -22,10 +26,20 @@ pub(crate) enum Relocation {
     Context(Vec<(KeyPath, Value)>),
 }
 
-/// Puts a session elsewhere that goes on with record `expected`. What runs here is stopped first.
+impl Relocation {
+    async fn carry_out(&self, operator: &Operator<'_>, id: &SessionId) -> Result<Put, HistoryError> {
+        match self {
+            Self::Back(to) => operator.back(id, *to).await,
+            Self::Node(node) => operator.goto(id, node).await,
+            Self::Context(assignments) => operator.set(id, assignments).await,
+        }
+    }
+}
+
+/// Moves a session whose next record is `expected`. Its work in this process is stopped first.
 ///
 /// # Errors
-/// It went on meanwhile, or cannot stand there.
+/// It advanced meanwhile, or cannot be at that place.
 pub(crate) async fn relocate(target: Target, expected: u64, to: Relocation, request: RequestKey) -> Result<Walked, Trouble> {
     let engine = target.graph.engine()?;
     let operator = Operator::new(target.graph.store(), &engine, &target.graph.name, Clock::system()).request(request.clone());
@@ -39,19 +53,20 @@ pub(crate) async fn relocate(target: Target, expected: u64, to: Relocation, requ
     }
     let seen = target.sessions.view(&target.id).await?;
     if seen.seq != expected {
-        let detail = format!("session `{}` goes on with record {}, not {expected}", target.id, seen.seq);
+        let detail = format!("session `{}` continues with record {}, not {expected}", target.id, seen.seq);
         return Err(Trouble::new(Code::Conflict, detail).current((&seen).into()));
     }
-    // What runs is stopped; where it stood at a call, that call is left.
+    // A refused move stops nothing.
+    let rehearsal = Operator::new(target.graph.store(), &engine, &target.graph.name, Clock::system()).rehearsal();
+    to.carry_out(&rehearsal, &target.id).await?;
+    // Running work is stopped; a pending call is left.
+    let was_paused = target.sessions.is_paused(&target.id);
     drop(target.sessions.pause(&target.id));
-    let put = match to {
-        Relocation::Back(to) => operator.back(&target.id, to).await,
-        Relocation::Node(node) => operator.goto(&target.id, &node).await,
-        Relocation::Context(assignments) => operator.set(&target.id, &assignments).await,
-    };
-    if let Err(error) = put {
-        // It goes on from where it was.
-        drop(target.sessions.resume(&target.id).await);
+    if let Err(error) = to.carry_out(&operator, &target.id).await {
+        // It resumes from its previous place, unless it had been paused.
+        if !was_paused {
+            drop(target.sessions.resume(&target.id).await);
+        }
         let trouble = Trouble::from(error);
         let is_conflict = trouble.code == Code::Conflict;
         return Err(if is_conflict { trouble.current((&target.sessions.view(&target.id).await?).into()) } else { trouble });
@@ -65,7 +80,7 @@ pub(crate) async fn relocate(target: Target, expected: u64, to: Relocation, requ
 /// A new session from where another one was after a record.
 ///
 /// # Errors
-/// There is no such record, or nothing can stand there.
+/// There is no such record, or no session can be at that place.
 pub(crate) async fn fork(
     served: &Served,
     target: Target,
@@ -89,7 +104,7 @@ pub(crate) async fn fork(
     let forked = Target::of(served, Arc::clone(&target.graph), new.clone())?;
     let is_repeated = match operator.fork(&target.id, at, &new).await {
         Ok(_) => false,
-        Err(trellis_host::history::HistoryError::Exists(_)) if request.key.is_some() => match operator.taken(&new, &request).await? {
+        Err(HistoryError::Exists(_)) if request.key.is_some() => match operator.taken(&new, &request).await? {
             Some(taken) if taken.digest == request.digest => true,
             Some(_) => return Err(SendError::KeyReused(new).into()),
             None => return Err(SendError::Exists(new).into()),

@@ -8,27 +8,32 @@ use crate::{
     trouble::{Code, Trouble},
 };
 
-/// Removes a session that goes on with record `expected`; one that has not ended only if `open` says so.
+/// Removes a session whose next record is `expected`; an open one only if `open` is true.
 ///
 /// # Errors
-/// It went on meanwhile, has not ended, or something of it runs here.
+/// It advanced meanwhile, has not ended, or has running work here.
 pub(crate) async fn remove(target: Target, expected: u64, open: bool) -> Result<(), Trouble> {
+    target.in_task(taken_out(target.clone(), expected, open)).await?
+}
+
+/// Removes it, and notifies every listener.
+async fn taken_out(target: Target, expected: u64, open: bool) -> Result<(), Trouble> {
     let turn = target.sessions.view(&target.id).await?;
     if turn.seq != expected {
-        let detail = format!("session `{}` went on meanwhile; nothing was removed", target.id);
+        let detail = format!("session `{}` advanced meanwhile; nothing was removed", target.id);
         return Err(Trouble::new(Code::Conflict, detail).current((&turn).into()));
     }
     if !turn.standing.has_ended() && !open {
         return Err(Trouble::new(Code::NotEnded, format!("session `{}` has not ended; `?open=true` removes it nevertheless", target.id)));
     }
     if turn.stop.needs_nobody() && !target.sessions.is_paused(&target.id) {
-        return Err(Trouble::new(Code::InProgress, format!("session `{}` goes on by itself here: pause it first", target.id)));
+        return Err(Trouble::new(Code::InProgress, format!("session `{}` advances by itself here: pause it first", target.id)));
     }
     match target.graph.source.kept.store.remove(&target.id, Removal::Session { expected }).await {
         Ok(()) => {}
         Err(StoreError::Conflict { .. }) => {
             let now = target.sessions.view(&target.id).await?;
-            let detail = format!("session `{}` went on meanwhile; nothing was removed", target.id);
+            let detail = format!("session `{}` advanced meanwhile; nothing was removed", target.id);
             return Err(Trouble::new(Code::Conflict, detail).current((&now).into()));
         }
         Err(error) => return Err(error.into()),

@@ -18,7 +18,7 @@ pub(crate) async fn path(graph: &ServedGraph, id: &SessionId) -> Result<Json, Tr
     let history = History::open(graph.store(), id).await?;
     let first = history.records.first().map_or(0, |record| record.seq);
     let hops = hops(&program, &history);
-    let hops: Vec<_> = hops.iter().map(|hop| json!({ "from": hop.from, "to": hop.to, "on": hop.on })).collect();
+    let hops: Vec<_> = hops.iter().map(|hop| json!({ "seq": hop.seq, "from": hop.from, "to": hop.to, "on": hop.on })).collect();
     Ok(json!({ "hops": hops, "first": first }))
 }
 
@@ -35,11 +35,9 @@ pub(crate) async fn replay(graph: &ServedGraph, id: &SessionId) -> Result<Json, 
             "same": true, "records": done.records, "left_out": done.left_out, "redacted": done.redacted, "unchecked": done.unchecked,
         })),
         Err(divergence) => {
-            let message = match graph.redactions.fresh() {
-                Some(mut redactor) => {
-                    redactor.learn(&history);
-                    redactor.text(&divergence.message)
-                }
+            let message = match graph.redactions.learned(graph.store(), id).await? {
+                // It may be about anything of the first record and later.
+                Some(redactor) => redactor.at(0).text(&divergence.message),
                 None => divergence.message.clone(),
             };
             let (path, line) = divergence.at.as_ref().map(|(path, at)| (path, at.line)).unzip();
@@ -52,13 +50,10 @@ pub(crate) async fn replay(graph: &ServedGraph, id: &SessionId) -> Result<Json, 
 /// The transcript of a session.
 ///
 /// # Errors
-/// As [`path`]; or nothing of it can be told.
+/// As for [`path`]; or the session cannot be printed.
 pub(crate) async fn export(graph: &ServedGraph, id: &SessionId) -> Result<String, Trouble> {
     let engine = graph.engine()?;
-    let mut history = History::open(graph.store(), id).await?;
-    if let Some(mut redactor) = graph.redactions.fresh() {
-        redactor.hide(&mut history);
-    }
+    let history = graph.redactions.history(graph.store(), id, 0).await?;
     let told = transcript(&engine, &history, None)?;
     Ok(told.sheet(&id.to_string(), engine.inspect().documents(), &[]))
 }

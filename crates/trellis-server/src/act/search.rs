@@ -1,4 +1,4 @@
-//! Nodes by what stands in them: ids first, then texts.
+//! Search in nodes: matching ids first, then matching texts.
 
 use serde::Serialize;
 use trellis_core::span::LineIndex;
@@ -17,11 +17,11 @@ pub(crate) struct Match {
     path: String,
     line: usize,
     excerpt: String,
-    /// Where it stands in the excerpt, in characters.
+    /// The places of the words in the excerpt, in characters.
     spans: Vec<(usize, usize)>,
 }
 
-/// The nodes in which `words` stand, whatever their case; at most `limit`.
+/// Returns the nodes that contain `words`, in any case; at most `limit`.
 ///
 /// # Errors
 /// The graph never had a program.
@@ -58,7 +58,7 @@ pub(crate) fn search(graph: &ServedGraph, words: &str, limit: usize) -> Result<V
     Ok(by_id)
 }
 
-/// Where words stand first, in bytes. Only ASCII letters match in either case.
+/// Returns the first place of the words, in bytes. Only ASCII letters match in either case.
 fn position(text: &str, words: &str) -> Option<(usize, usize)> {
     let lower = text.to_ascii_lowercase();
     let at = lower.find(&words.to_ascii_lowercase())?;

@@ -1,4 +1,4 @@
-//! Answers a session, or goes on with it.
+//! Answers a session, or resumes it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -26,7 +26,7 @@ pub(crate) async fn send(target: Target, answer: Answer, request: RequestKey, wa
     let is_for_a_question = matches!(answer.reply, Reply::Input { .. } | Reply::Context { .. } | Reply::Keep { .. });
     let news = target.listen();
     if is_for_a_question && seen.stop.needs_nobody() && !target.sessions.is_paused(&target.id) {
-        // Nothing is asked yet, and what will be asked is not known.
+        // Nothing is asked yet, and the next question is unknown.
         return Ok(Walked { target, turn: seen, is_repeated: false });
     }
     let sent = Sent::from(answer.reply);
@@ -42,10 +42,10 @@ pub(crate) async fn send(target: Target, answer: Answer, request: RequestKey, wa
     Ok(Walked { target, turn, is_repeated })
 }
 
-/// Goes on with a session that was paused, and waits for the next stop.
+/// Resumes a paused session, and waits for the next stop.
 ///
 /// # Errors
-/// There is no such session, or it cannot go on.
+/// There is no such session, or it cannot continue.
 pub(crate) async fn resume(target: Target, wait: Duration) -> Result<Walked, Trouble> {
     let until = Instant::now() + wait;
     let news = target.listen();

@@ -9,7 +9,7 @@ use trellis_host::{SendError, journal::RequestKey, store::check_name};
 use super::{Target, Walked, target::taken};
 use crate::{served::Served, trouble::Trouble};
 
-/// What a session begins with.
+/// The start of a session.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Beginning {
     pub(crate) graph: Option<String>,
@@ -28,7 +28,7 @@ pub(crate) async fn start(served: &Served, beginning: Beginning, request: Reques
     let graph = Arc::clone(served.graph(beginning.graph.as_deref())?);
     let id = match beginning.id {
         Some(id) => id,
-        None => name(&request)?,
+        None => new_name(&request)?,
     };
     check_name(&id).map_err(SendError::from)?;
     let target = Target::of(served, graph, SessionId::from(&*id))?;
@@ -49,7 +49,10 @@ pub(crate) async fn start(served: &Served, beginning: Beginning, request: Reques
 }
 
 /// A name that no other session has; the same one for the same request.
-fn name(request: &RequestKey) -> Result<String, Trouble> {
+///
+/// # Errors
+/// The system has no randomness.
+pub(crate) fn new_name(request: &RequestKey) -> Result<String, Trouble> {
     if let Some(key) = &request.key {
         let by = request.by.as_deref().unwrap_or_default();
         return Ok(format!("s-{}", &crate::gate::digest(&[by.as_bytes(), key.as_bytes()])[..20]));

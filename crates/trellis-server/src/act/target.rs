@@ -1,4 +1,4 @@
-//! The session that a request is about, and what walking it came to.
+//! The session of a request, and the result of advancing it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,7 +16,7 @@ use crate::{
     trouble::{Code, Trouble},
 };
 
-/// The time in which a session takes what it is sent.
+/// The time within which a session must accept an input.
 const TAKING: Duration = Duration::from_secs(20);
 
 /// A session of a graph that is served.
@@ -28,12 +28,12 @@ pub(crate) struct Target {
     pub(crate) hub: Arc<Hub>,
 }
 
-/// What walking a session came to.
+/// The result of advancing a session.
 #[derive(Clone, Debug)]
 pub(crate) struct Walked {
     pub(crate) target: Target,
     pub(crate) turn: Turn,
-    /// Whether the request was taken before, and nothing was done now.
+    /// True if the request was taken before, and nothing was done now.
     pub(crate) is_repeated: bool,
 }
 
@@ -49,7 +49,7 @@ impl Target {
         Self::of(served, graph, id)
     }
 
-    /// The session of this name of a graph, whether it is there or not.
+    /// Returns the session of this name of a graph, whether it exists or not.
     ///
     /// # Errors
     /// The graph never had a program.
@@ -62,22 +62,21 @@ impl Target {
         self.hub.listen(&self.graph.name, &self.id)
     }
 
-    /// Tells those who listen where it came to.
+    /// Reports the turn to listeners, if it has come to a stop.
     pub(crate) fn told(&self, turn: &Turn) {
         if !turn.stop.needs_nobody() {
             self.hub.turn(&self.graph.name, &self.id, Ok(turn.clone()));
         }
     }
 
-    /// Does something with the session in a task of the server, which goes on when nobody waits any more. What was done is stored then, so it is waited
-    /// for, whatever the client waits for: it is soon done, unless a call that runs holds the session.
+    /// Works on the session in a task of the server, which continues when the client is gone. The result is stored by then, so the request waits for
+    /// it beyond the client's own bound: it is done soon, unless a running call holds the session.
     ///
     /// # Errors
     /// It takes long, and whether it will be done is not known.
     pub(crate) async fn in_task<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> Result<T, Trouble> {
-        let task = tokio::spawn(work);
-        match tokio::time::timeout(TAKING, task).await {
-            Ok(done) => done.map_err(|error: JoinError| Trouble::new(Code::Internal, Code::Internal.title()).logged(error.to_string())),
+        match tokio::time::timeout(TAKING, in_task(work)).await {
+            Ok(done) => done,
             Err(_) => {
                 let detail = format!("session `{}` is busy, and takes this up when it can; ask where it stands", self.id);
                 Err(Trouble::new(Code::InProgress, detail).retry_after(1))
@@ -85,7 +84,7 @@ impl Target {
         }
     }
 
-    /// Waits until somebody else is needed; from a turn at which the session works by itself, or sleeps.
+    /// Waits until a client is needed, from a turn at which the session works by itself, or sleeps.
     pub(crate) async fn settled(&self, turn: Turn, mut news: Receiver<SessionNews>, until: Instant) -> Result<Turn, Trouble> {
         if !turn.stop.needs_nobody() {
             return Ok(turn);
@@ -97,7 +96,7 @@ impl Target {
                 Ok(Ok(SessionNews::Failed(error))) => return Err(error.into()),
                 Ok(Ok(SessionNews::Removed)) => return Err(SendError::Unknown(self.id.clone()).into()),
                 Ok(Ok(_)) => {}
-                // What was missed may have been the turn.
+                // The missed event may have been the turn.
                 Ok(Err(RecvError::Lagged(_))) => {
                     let seen = self.seen(turn.clone()).await;
                     if !seen.stop.needs_nobody() {
@@ -109,7 +108,7 @@ impl Target {
         }
     }
 
-    /// Where it is now, after a turn.
+    /// Returns the current turn, joined with the one before.
     async fn seen(&self, turn: Turn) -> Turn {
         match self.sessions.view(&self.id).await {
             Ok(seen) => joined(turn, &seen),
@@ -118,7 +117,7 @@ impl Target {
     }
 }
 
-/// A turn, with what the one before it had to say.
+/// Returns a turn, with the texts and events of the one before it.
 fn joined(before: Turn, next: &Turn) -> Turn {
     let mut turn = next.clone();
     let is_new = turn.said.iter().all(|said| !before.said.contains(said));
@@ -132,7 +131,18 @@ fn joined(before: Turn, next: &Turn) -> Turn {
     turn
 }
 
-/// Why a request was not taken; where it was taken before, that it was.
+/// Works in a task of the server, which continues when the client is gone.
+///
+/// # Errors
+/// It panicked.
+pub(super) fn in_task<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> impl Future<Output = Result<T, Trouble>> {
+    // Advancing a session is a large future, so it is moved off the stack of the caller.
+    let task = tokio::spawn(work);
+    let internal = |error: JoinError| Trouble::new(Code::Internal, Code::Internal.title()).logged(error.to_string());
+    async move { task.await.map_err(internal) }
+}
+
+/// Returns the turn and whether the request had been taken before, or the reason why it was refused.
 pub(crate) fn taken(turn: Result<Turn, SendError>) -> Result<(Turn, bool), Trouble> {
     match turn {
         Ok(turn) => Ok((turn, false)),

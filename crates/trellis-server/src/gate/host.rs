@@ -20,25 +20,37 @@ impl HostNames {
         Self { names: ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}")).into(), origins: Vec::new() }
     }
 
-    /// The same and a name more, such as `flows.example.org` or `flows.example.org:8443`.
+    /// Adds a name, such as `flows.example.org` or `flows.example.org:8443`.
     #[must_use]
     pub fn and(mut self, name: &str) -> Self {
         self.names.push(name.to_ascii_lowercase());
         self
     }
 
-    /// The same; pages of this origin, such as `https://app.example.org`, may use the server.
+    /// Allows pages of this origin, such as `https://app.example.org`, to use the server.
     #[must_use]
     pub fn allow_origin(mut self, origin: &str) -> Self {
         self.origins.push(origin.trim_end_matches('/').to_ascii_lowercase());
         self
     }
 
-    /// The origin of a page that may read the answer, if the request comes from one that is not of this server.
+    /// The names, each with its port.
+    pub(crate) fn hosts(&self) -> Vec<String> {
+        self.names.clone()
+    }
+
+    /// The origins of all pages that may use the server.
+    pub(crate) fn pages(&self) -> Vec<String> {
+        let own = self.names.iter().flat_map(|name| [format!("http://{name}"), format!("https://{name}")]);
+        own.chain(self.origins.iter().cloned()).collect()
+    }
+
+    /// The origin of a page that may read the answer, if the request comes from one that is not of this server. `is_opened` is a browser that opens
+    /// the studio, which links from elsewhere may lead to.
     ///
     /// # Errors
     /// The server is not known by that name, or the page is none of ours.
-    pub(super) fn admit(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<String>, Trouble> {
+    pub(super) fn admit(&self, uri: &Uri, headers: &HeaderMap, is_opened: bool) -> Result<Option<String>, Trouble> {
         let mut hosts = headers.get_all(header::HOST).iter();
         let host = match (hosts.next(), hosts.next()) {
             (Some(host), None) => host.to_str().ok(),
@@ -51,10 +63,10 @@ impl HostNames {
         if !self.names.contains(&host) || target.is_some_and(|target| target != host) {
             return Err(Trouble::new(Code::BadHost, "this server is not known by that name; `--host NAME` adds one"));
         }
-        self.admit_page(headers)
+        self.admit_page(headers, is_opened)
     }
 
-    fn admit_page(&self, headers: &HeaderMap) -> Result<Option<String>, Trouble> {
+    fn admit_page(&self, headers: &HeaderMap, is_opened: bool) -> Result<Option<String>, Trouble> {
         let refused = || Trouble::new(Code::BadOrigin, "pages from elsewhere cannot use this server; `--allow-origin` names one that may");
         let mut given = None;
         for origin in headers.get_all(header::ORIGIN) {
@@ -67,7 +79,7 @@ impl HostNames {
             given = Some(origin).filter(|_| !is_own);
         }
         let is_foreign = headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site");
-        if is_foreign && given.is_none() {
+        if is_foreign && !is_opened && given.is_none() {
             return Err(refused());
         }
         Ok(given)
@@ -86,7 +98,7 @@ mod tests {
         for (name, value) in pairs {
             headers.append(*name, HeaderValue::from_static(value));
         }
-        names.admit(&Uri::from_static("/api/graphs"), &headers).map_err(|trouble| trouble.code)
+        names.admit(&Uri::from_static("/api/graphs"), &headers, false).map_err(|trouble| trouble.code)
     }
 
     /// DNS rebinding and pages from elsewhere.

@@ -1,4 +1,4 @@
-//! What the log says of a request: never a body, an argument, a token or a query.
+//! Log lines of requests: never with a body, an argument, a token or a query.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -18,7 +18,7 @@ pub struct LogLine {
     pub took: Duration,
     /// The label of its token.
     pub label: Option<Arc<str>>,
-    /// What only the log may say, of an error.
+    /// The details of an error that only the log may show.
     pub trouble: Option<Arc<str>>,
 }
 

@@ -1,4 +1,4 @@
-//! Counts and times of requests, as Prometheus reads them. Labels are templates of routes and known methods, never what a client sends.
+//! Counts and times of requests, in the format of Prometheus. Labels are templates of routes and known methods, never text of a client.
 
 use std::{
     collections::BTreeMap,
@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-/// Upper bounds of the times that are told apart, in seconds.
+/// Upper bounds of the time buckets, in seconds.
 const BUCKETS: [f64; 9] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
 
 /// The route, the method and the status of a request.

@@ -1,4 +1,4 @@
-//! Gates: what a request passes before a route sees it.
+//! Gates: the checks that a request passes before a route sees it.
 //!
 //! ```text
 //! listen ─▶ headers ─▶ host, origin ─▶ token ─▶ rate ─▶ route: right, media type, body
@@ -6,6 +6,7 @@
 //!
 //! **Invariant:** nothing outside of this module reads a token.
 
+mod cors;
 mod host;
 mod listen;
 mod log;
@@ -13,6 +14,7 @@ mod metrics;
 mod pass;
 mod rate;
 mod rights;
+mod socket;
 mod token;
 
 pub use self::{

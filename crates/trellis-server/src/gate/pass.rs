@@ -1,4 +1,4 @@
-//! The gates that every request passes, and what every answer has.
+//! The gates that every request passes, and the headers that every answer has.
 
 use std::{
     any::Any,
@@ -16,9 +16,9 @@ use axum::{
 };
 use futures_util::FutureExt as _;
 
-use super::{log::LogLine, token::Caller};
+use super::{cors, log::LogLine, token::Caller};
 use crate::{
-    http::{App, Logged, OPEN, Problem},
+    http::{App, Logged, Problem, is_open, is_page},
     trouble::{Code, Trouble},
 };
 
@@ -26,11 +26,14 @@ use crate::{
 const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; \
                    form-action 'none'; frame-ancestors 'none'";
 
+/// The header by which browsers use nothing but TLS for a year, where the server speaks it.
+const HSTS: &str = "max-age=31536000";
+
 /// The address that a connection comes from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
-/// Lets a request pass to its route, or says why not.
+/// Lets a request pass to its route, or answers with the reason of the refusal.
 pub(crate) async fn pass(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let began = Instant::now();
     let id: Arc<str> = app.request_id().into();
@@ -39,7 +42,8 @@ pub(crate) async fn pass(State(app): State<Arc<App>>, mut request: Request, next
     let (mut label, mut origin) = (None, None);
     let is_api = request.uri().path().starts_with("/api");
     let mut response = match admitted(&app, &mut request, &mut label, &mut origin) {
-        Ok(()) => match AssertUnwindSafe(next.run(request)).catch_unwind().await {
+        Ok(Some(response)) => response,
+        Ok(None) => match AssertUnwindSafe(next.run(request)).catch_unwind().await {
             Ok(response) => response,
             Err(panic) => Problem(Trouble::new(Code::Internal, Code::Internal.title()).logged(told(&*panic))).into_response(),
         },
@@ -50,6 +54,9 @@ pub(crate) async fn pass(State(app): State<Arc<App>>, mut request: Request, next
         response = Problem(Trouble::new(Code::Internal, Code::Internal.title()).with("id", &*id)).into_response();
     }
     dress(response.headers_mut(), is_api, origin.as_deref());
+    if app.settings.is_tls() {
+        response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static(HSTS));
+    }
     let (status, took) = (response.status().as_u16(), began.elapsed());
     app.metrics.count(&route, method, status, took);
     if let Some(log) = &app.settings.log {
@@ -58,8 +65,13 @@ pub(crate) async fn pass(State(app): State<Arc<App>>, mut request: Request, next
     response
 }
 
-/// What a request must have before a route sees it.
-fn admitted(app: &App, request: &mut Request, label: &mut Option<Arc<str>>, origin: &mut Option<String>) -> Result<(), Trouble> {
+/// Checks a request before a route sees it. Some requests are answered here.
+fn admitted(
+    app: &App,
+    request: &mut Request,
+    label: &mut Option<Arc<str>>,
+    origin: &mut Option<String>,
+) -> Result<Option<Response>, Trouble> {
     let bounds = &app.settings.bounds;
     let headers = request.headers();
     let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
@@ -72,9 +84,19 @@ fn admitted(app: &App, request: &mut Request, label: &mut Option<Arc<str>>, orig
         );
         return Err(Trouble::new(Code::HeadersTooLarge, detail));
     }
-    *origin = app.settings.names.admit(request.uri(), headers)?;
-    if request.extensions().get::<MatchedPath>().is_some_and(|path| path.as_str() == OPEN) {
-        return Ok(());
+    let route = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
+    // A link from elsewhere may open the page, which does nothing by being opened.
+    let is_opened =
+        is_page(route) && request.method() == Method::GET && headers.get("sec-fetch-mode").is_some_and(|mode| mode == "navigate");
+    *origin = app.settings.names.admit(request.uri(), headers, is_opened)?;
+    if origin.is_some()
+        && let Some(response) = cors::preflight(request)
+    {
+        return Ok(Some(response));
+    }
+    // Clients of MCP look there for a description of how to get a token, and there is none.
+    if request.uri().path().starts_with("/.well-known/") || is_open(route) {
+        return Ok(None);
     }
     let address = address(app, request);
     app.rates.admit_address(address, bounds)?;
@@ -82,7 +104,7 @@ fn admitted(app: &App, request: &mut Request, label: &mut Option<Arc<str>>, orig
     *label = Some(Arc::clone(&caller.label));
     app.rates.admit_request(&caller.label, bounds)?;
     request.extensions_mut().insert(caller);
-    Ok(())
+    Ok(None)
 }
 
 fn caller(app: &App, headers: &HeaderMap, address: IpAddr) -> Result<Caller, Trouble> {
@@ -100,13 +122,21 @@ fn caller(app: &App, headers: &HeaderMap, address: IpAddr) -> Result<Caller, Tro
 
 /// The address that a request comes from; behind a proxy, the one that it names.
 fn address(app: &App, request: &Request) -> IpAddr {
-    let peer = request.extensions().get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip());
+    // One that listens to both kinds of addresses sees those of IPv4 in those of IPv6.
+    let peer = request.extensions().get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip().to_canonical());
     if !app.settings.proxies.iter().any(|network| network.contains(peer)) {
         return peer;
     }
-    let named = request.headers().get("x-forwarded-for").and_then(|value| value.to_str().ok());
-    // The last one was added by the proxy that is believed.
-    named.and_then(|named| named.rsplit(',').next()).and_then(|last| last.trim().parse().ok()).unwrap_or(peer)
+    // The last one of the last line was added by the trusted proxy; a client can forge those before it.
+    let lines = request.headers().get_all("x-forwarded-for");
+    let named = lines.iter().next_back().and_then(|line| line.to_str().ok()).and_then(|line| line.rsplit(',').next());
+    named.and_then(|named| forwarded(named.trim())).unwrap_or(peer)
+}
+
+/// An address as proxies write it: with a port, or without.
+fn forwarded(text: &str) -> Option<IpAddr> {
+    let with_port = || text.parse().ok().map(|address: SocketAddr| address.ip());
+    text.parse().ok().or_else(with_port).map(|address: IpAddr| address.to_canonical())
 }
 
 /// The headers of every answer.
@@ -119,15 +149,14 @@ fn dress(headers: &mut HeaderMap, is_api: bool, origin: Option<&str>) {
         (header::HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     ];
     for (name, value) in fixed {
-        headers.insert(name, HeaderValue::from_static(value));
+        // A picture names its own style sheet.
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
     if is_api || !headers.contains_key(header::CACHE_CONTROL) {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
-    if let Some(origin) = origin.and_then(|origin| HeaderValue::from_str(origin).ok()) {
-        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        headers.append(header::VARY, HeaderValue::from_static("origin"));
-        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("etag, location, idempotency-replayed"));
+    if let Some(origin) = origin {
+        cors::open(headers, origin);
     }
 }
 
@@ -144,7 +173,7 @@ fn known(method: &Method) -> &'static str {
     }
 }
 
-/// What a panic says.
+/// Returns the message of a panic.
 fn told(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     format!("panicked: {}", text.unwrap_or("without words"))

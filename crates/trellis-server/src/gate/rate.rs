@@ -1,4 +1,4 @@
-//! How often: failures of tokens from an address, requests of a token, streams of a token.
+//! Rate limits: failures of tokens from an address, requests of a token, streams of a token.
 
 use std::{
     collections::BTreeMap,
@@ -57,7 +57,7 @@ impl RateLimits {
         failures.entry(address).or_insert_with(|| (Instant::now(), 0)).1 += 1;
     }
 
-    /// Counts a request of a token: so many a second, with bursts of twice as many.
+    /// Counts a request of a token, up to a rate per second, with bursts of twice that number.
     pub(super) fn admit_request(&self, label: &Arc<str>, bounds: &Bounds) -> Result<(), Trouble> {
         let Some(rate) = bounds.requests_a_second else { return Ok(()) };
         let rate = f64::from(rate);
@@ -79,7 +79,7 @@ impl RateLimits {
     /// A seat for one more stream of a token.
     ///
     /// # Errors
-    /// It has as many as it may.
+    /// It has the largest number of streams.
     pub(crate) fn stream(&self, label: &Arc<str>, bounds: &Bounds) -> Result<StreamSeat, Trouble> {
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         let open = streams.entry(Arc::clone(label)).or_default();
@@ -91,7 +91,7 @@ impl RateLimits {
         Ok(StreamSeat { streams: Arc::clone(&self.streams), label: Arc::clone(label) })
     }
 
-    /// How many streams are open.
+    /// Returns the number of open streams.
     pub(crate) fn streams(&self) -> usize {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner).values().sum()
     }

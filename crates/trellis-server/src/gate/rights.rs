@@ -6,13 +6,13 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Right {
-    /// See graphs, sessions and what happens.
+    /// See graphs, sessions and events.
     Read,
     /// Begin sessions and answer them.
     Walk,
     /// Decide whether a call may run.
     Approve,
-    /// Put sessions elsewhere, set their context, remove them, reload graphs.
+    /// Move sessions, set their context, remove them, reload graphs.
     Operate,
     /// Read metrics.
     Metrics,
@@ -45,7 +45,7 @@ impl fmt::Display for Right {
     }
 }
 
-/// What a token may do.
+/// The set of rights of a token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rights(u8);
 
@@ -55,7 +55,7 @@ impl Rights {
         Right::ALL.into_iter().collect()
     }
 
-    /// Whether this is among them.
+    /// Returns whether the set contains this right.
     pub fn has(self, right: Right) -> bool {
         self.0 & (1 << right as u8) != 0
     }

@@ -1,4 +1,4 @@
-//! Tokens: who a request is from, and what it may do. Only digests are kept; they are compared in constant time.
+//! Tokens: the sender of a request, and its rights. Only digests are stored; they are compared in constant time.
 
 use std::{
     fmt, fs,
@@ -14,10 +14,10 @@ use super::rights::{Right, Rights};
 /// The shortest token that a person may choose.
 const MIN_TOKEN: usize = 32;
 
-/// Who a request is from.
+/// The sender of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Caller {
-    /// What it may do.
+    /// Its rights.
     pub(crate) rights: Rights,
     /// The token, as people call it.
     pub(crate) label: Arc<str>,
@@ -28,7 +28,7 @@ pub(crate) struct Caller {
 pub struct Tokens(Arc<Source>);
 
 enum Source {
-    /// Nobody needs one.
+    /// No token is needed.
     Open,
     /// One token with every right.
     One(KnownToken),
@@ -55,7 +55,7 @@ pub enum BadTokens {
     Unreadable {
         /// The file.
         path: String,
-        /// Why.
+        /// The cause.
         error: std::io::Error,
     },
     /// Others may read the file.
@@ -68,7 +68,7 @@ pub enum BadTokens {
         path: String,
         /// Its line, from 1.
         line: usize,
-        /// What is wrong.
+        /// The description of the mistake.
         why: String,
     },
     /// The system has no randomness.
@@ -88,7 +88,7 @@ impl Tokens {
         Ok((token.clone(), Self::known(&token)))
     }
 
-    /// One token with every right, which somebody chose.
+    /// Creates one token with every right, of a given text.
     ///
     /// # Errors
     /// It is too short.
@@ -103,7 +103,7 @@ impl Tokens {
         Self(Arc::new(Source::One(KnownToken { digest: sha256(token), rights: Rights::all(), label: "local".into() })))
     }
 
-    /// No token is needed: everybody who reaches the server may do everything.
+    /// Requires no token: everybody who reaches the server may do everything.
     pub fn none() -> Self {
         Self(Arc::new(Source::Open))
     }
@@ -129,7 +129,7 @@ impl Tokens {
         Ok(())
     }
 
-    /// Who has this token; without one, only where none is needed.
+    /// Returns the owner of this token; without a token, anyone if none is needed.
     pub(super) fn caller(&self, token: Option<&str>) -> Option<Caller> {
         let known = match &*self.0 {
             Source::Open => return Some(Caller { rights: Rights::all(), label: "anyone".into() }),
@@ -137,7 +137,7 @@ impl Tokens {
             Source::File(_, known) => known.read().unwrap_or_else(PoisonError::into_inner).clone(),
         };
         let digest = sha256(token?);
-        // All are compared, so that the time tells nothing about which is near.
+        // All are compared, so that the time does not reveal a near match.
         let mut found = u32::MAX;
         for (at, known) in (0_u32..).zip(&known) {
             let is_it: Choice = known.digest.ct_eq(&digest);
@@ -214,7 +214,7 @@ impl fmt::Debug for Tokens {
 mod tests {
     use super::*;
 
-    /// Every right is given by name, and nothing but the digest is kept.
+    /// Every right is given by name, and only the digest is stored.
     #[test]
     fn a_line_gives_rights_to_a_digest() {
         let line = format!("{} read,walk ana", hex(&sha256("t")));

@@ -1,4 +1,4 @@
-//! Answers: turns, lists and objects as JSON, with what is secret taken out.
+//! Answers: turns, lists and objects as JSON, without secrets.
 
 use axum::{
     http::{HeaderValue, StatusCode, header},
@@ -46,10 +46,10 @@ impl Ask {
         self.json(StatusCode::OK, json!({ "items": items, "next": next }))
     }
 
-    /// Where a session stands: 202 while it goes on by itself, else `status`.
+    /// Answers with a turn: 202 while the session runs without a client, else `status`.
     ///
     /// # Errors
-    /// What is secret of it is not known.
+    /// The secrets of the session are unknown.
     pub(super) async fn turn(&self, status: StatusCode, walked: Walked) -> Answered {
         let Walked { target, turn, is_repeated } = walked;
         let json = turn_json(&target.graph, &turn, self.caller.rights.has(Right::Walk), self.flag("html").unwrap_or(false)).await?;
@@ -75,40 +75,46 @@ impl Ask {
         Ok(response)
     }
 
-    /// Why a request about a session was not done; what is secret there is not told.
-    pub(super) async fn refused(&self, target: &Target, mut trouble: Trouble) -> Problem {
-        let mut current = trouble.current.take().map(|turn| turn.told(target.graph.name.clone(), crate::served::now()));
-        let mut json = current.as_ref().map(|turn| serde_json::to_value(turn).unwrap_or_default());
-        let mut detail = Json::from(trouble.detail.as_str());
-        let mut errors: Json = trouble.errors.iter().map(|misfit| Json::from(misfit.message.as_str())).collect();
-        let hidden = {
-            let mut parts = vec![&mut detail, &mut errors];
-            parts.extend(json.iter_mut().flat_map(|json| parts_of(json, None)));
-            target.graph.redactions.hide(target.graph.store(), &target.id, &mut parts).await
-        };
-        if let Some(expected) = &mut trouble.expected
-            && let Ok(turn) = target.sessions.view(&target.id).await
-        {
-            expected["payload"]["seq"] = turn.asked.into();
-        }
-        if hidden.is_err() {
-            // Nobody can tell what may be told.
-            (detail, current) = (Json::from(trouble.code.title()), None);
-        }
-        trouble.detail = detail.as_str().unwrap_or_default().to_owned();
-        for (misfit, message) in trouble.errors.iter_mut().zip(errors.as_array().into_iter().flatten()) {
-            misfit.message = message.as_str().unwrap_or_default().to_owned();
-        }
-        trouble.current = current.zip(json).and_then(|(_, json)| serde_json::from_value::<wire::Turn>(json).ok()).map(Box::new);
-        Problem(trouble)
+    /// Returns the reason why a request about a session was refused, without the secrets of the session.
+    pub(super) async fn refused(&self, target: &Target, trouble: Trouble) -> Problem {
+        Problem(refused(target, trouble).await)
     }
+}
+
+/// Returns the reason why a request about a session was refused, without the secrets of the session.
+pub(crate) async fn refused(target: &Target, mut trouble: Trouble) -> Trouble {
+    let mut current = trouble.current.take().map(|turn| turn.told(target.graph.name.clone(), crate::served::now()));
+    let mut json = current.as_ref().map(|turn| serde_json::to_value(turn).unwrap_or_default());
+    let mut detail = Json::from(trouble.detail.as_str());
+    let mut errors: Json = trouble.errors.iter().map(|misfit| Json::from(misfit.message.as_str())).collect();
+    let hidden = {
+        let mut parts = vec![&mut detail, &mut errors];
+        parts.extend(&mut trouble.expected);
+        parts.extend(json.iter_mut().flat_map(|json| parts_of(json, None)));
+        target.graph.redactions.hide(target.graph.store(), &target.id, &mut parts).await
+    };
+    if let Some(expected) = &mut trouble.expected
+        && let Ok(turn) = target.sessions.view(&target.id).await
+    {
+        expected["payload"]["seq"] = turn.asked.into();
+    }
+    if hidden.is_err() {
+        // Its secrets are unknown, so only the title is safe.
+        (detail, current, trouble.expected) = (Json::from(trouble.code.title()), None, None);
+    }
+    trouble.detail = detail.as_str().unwrap_or_default().to_owned();
+    for (misfit, message) in trouble.errors.iter_mut().zip(errors.as_array().into_iter().flatten()) {
+        misfit.message = message.as_str().unwrap_or_default().to_owned();
+    }
+    trouble.current = current.zip(json).and_then(|(_, json)| serde_json::from_value::<wire::Turn>(json).ok()).map(Box::new);
+    trouble
 }
 
 /// The JSON of a turn. `is_whole` shows the arguments of a call that the client carries out.
 ///
 /// # Errors
-/// What is secret of it is not known.
-pub(super) async fn turn_json(graph: &ServedGraph, turn: &Turn, is_whole: bool, with_html: bool) -> Result<Json, Trouble> {
+/// The secrets of the session are unknown.
+pub(crate) async fn turn_json(graph: &ServedGraph, turn: &Turn, is_whole: bool, with_html: bool) -> Result<Json, Trouble> {
     let id: &SessionId = &turn.session;
     let told = wire::Turn::from(turn).told(graph.name.clone(), crate::served::now());
     let mut json = serde_json::to_value(told).unwrap_or_default();
@@ -162,7 +168,7 @@ fn texts(json: &mut Json) {
 mod tests {
     use super::*;
 
-    /// Integers are exact, as texts where a client says so.
+    /// Integers are exact, as texts on request of the client.
     #[test]
     fn large_integers_become_texts() {
         let mut json = json!({ "a": [9_007_199_254_740_992_u64, 9_007_199_254_740_991_u64], "b": i64::MIN, "c": 0.5 });

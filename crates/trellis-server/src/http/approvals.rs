@@ -1,7 +1,7 @@
 //! Routes of approvals.
 
 use axum::http::StatusCode;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use trellis_host::wire::Call;
 
 use super::{
@@ -11,24 +11,34 @@ use super::{
 };
 use crate::{
     act::{self, Decision},
+    served::Served,
     trouble::Trouble,
 };
 
 pub(super) async fn list(ask: Ask) -> Answered {
+    let items = held(&ask.app.served, ask.query("graph")).await?;
+    Ok(ask.list(items, None))
+}
+
+/// Returns the calls that wait for an approval, of one graph or of all, without secrets.
+///
+/// # Errors
+/// There is no such graph, or a store fails.
+pub(crate) async fn held(served: &Served, graph: Option<&str>) -> Result<Vec<Json>, Trouble> {
     let mut items = Vec::new();
-    for (graph, held) in act::approvals(&ask.app.served, ask.query("graph")).await? {
+    for (graph, held) in act::approvals(served, graph).await? {
         let mut call = json!(Call::from(&*held.call));
-        graph.redactions.hide(graph.store(), &held.session, &mut [&mut call]).await.map_err(Trouble::from)?;
-        let why = held.call.approve.as_ref().and_then(|approval| approval.ask.clone());
+        let mut ask = json!(held.call.approve.as_ref().and_then(|approval| approval.ask.clone()));
+        graph.redactions.hide(graph.store(), &held.session, &mut [&mut call, &mut ask]).await.map_err(Trouble::from)?;
         let mut item = json!({
-            "session": held.session, "graph": graph.name, "call": call, "ask": why, "asked": held.asked, "due": held.due,
+            "session": held.session, "graph": graph.name, "call": call, "ask": ask, "asked": held.asked, "due": held.due,
         });
         if let Some(child) = held.child {
             item["child"] = child.as_str().into();
         }
         items.push(item);
     }
-    Ok(ask.list(items, None))
+    Ok(items)
 }
 
 pub(super) async fn decide(ask: Ask) -> Answered {

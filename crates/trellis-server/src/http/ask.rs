@@ -1,4 +1,4 @@
-//! A request that passed the gates: who asks, for what, and with which body.
+//! A request that passed the gates: its sender, its parameters and its body.
 
 use std::{collections::BTreeMap, str::FromStr, sync::Arc, time::Duration};
 
@@ -68,9 +68,14 @@ impl FromRequest<Arc<App>> for Ask {
         let pairs = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri).map_err(|error| bad(error.to_string()))?.0;
         let mut query = BTreeMap::new();
         for (name, value) in pairs {
-            if !route.query.iter().any(|known| known.name == name) && name != "integers" {
+            let parameter = route.query.iter().find(|known| known.name == name);
+            if parameter.is_none() && name != "integers" {
                 let known: Vec<_> = route.query.iter().map(|known| known.name).collect();
                 return Err(unknown("parameter", &name, &known).into());
+            }
+            // Before anything is done: what an answer looks like is asked for only then.
+            if parameter.is_some_and(|known| known.kind == "boolean") && !["", "true", "false"].contains(&&*value) {
+                return Err(bad(format!("`{name}` is true or false, not `{value}`")));
             }
             if query.insert(name.clone(), value).is_some() {
                 return Err(bad(format!("`{name}` is given twice")));
@@ -94,16 +99,7 @@ impl FromRequest<Arc<App>> for Ask {
 /// Reads a body of JSON within its bounds.
 async fn read(app: &App, headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
     let bounds = &app.settings.bounds;
-    let collected = tokio::time::timeout(bounds.body_time, Limited::new(body, bounds.body).collect()).await;
-    let too_slow = format!("the body was not there within {} s", bounds.body_time.as_secs());
-    let bytes = match collected.map_err(|_| Trouble::new(Code::TooSlow, too_slow))? {
-        Ok(collected) => collected.to_bytes(),
-        Err(error) if error.is::<LengthLimitError>() => {
-            let detail = format!("the body is larger than {} bytes", bounds.body);
-            return Err(Trouble::new(Code::TooLarge, detail).with("limit", bounds.body).into());
-        }
-        Err(_) => return Err(Trouble::new(Code::BadRequest, "the body broke off").into()),
-    };
+    let bytes = collected(body, bounds.body, bounds.body_time).await?;
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     let is_nothing = bytes.is_empty() && kind.is_empty();
@@ -111,6 +107,21 @@ async fn read(app: &App, headers: &HeaderMap, body: Body) -> Result<Bytes, Probl
         return Err(Trouble::new(Code::MediaType, "send the body with `Content-Type: application/json`").into());
     }
     Ok(bytes)
+}
+
+/// Reads a body of at most `limit` bytes, within a time.
+///
+/// # Errors
+/// It is larger, too slow, or broke off.
+pub(crate) async fn collected(body: Body, limit: usize, time: Duration) -> Result<Bytes, Trouble> {
+    let too_slow = |_| Trouble::new(Code::TooSlow, format!("the body was not there within {} s", time.as_secs()));
+    match tokio::time::timeout(time, Limited::new(body, limit).collect()).await.map_err(too_slow)? {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => {
+            Err(Trouble::new(Code::TooLarge, format!("the body is larger than {limit} bytes")).with("limit", limit))
+        }
+        Err(_) => Err(Trouble::new(Code::BadRequest, "the body broke off")),
+    }
 }
 
 fn admit(caller: &Caller, right: Right) -> Result<(), Trouble> {
@@ -122,7 +133,7 @@ fn admit(caller: &Caller, right: Right) -> Result<(), Trouble> {
 }
 
 impl Ask {
-    /// Lets only those pass who have this right, too.
+    /// Checks that the sender has this right, too.
     ///
     /// # Errors
     /// The token does not have it.
@@ -149,6 +160,11 @@ impl Ask {
         self.query.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
+    /// Returns the items of a parameter, separated by commas; `None` if it is absent, no item if it is empty.
+    pub(super) fn query_list(&self, name: &str) -> Option<impl Iterator<Item = &str>> {
+        self.query.get(name).map(|value| value.split(',').filter(|item| !item.is_empty()))
+    }
+
     /// A parameter that is a number, `true` or `false`, or something else that can be read.
     ///
     /// # Errors
@@ -158,7 +174,7 @@ impl Ask {
         self.query(name).map(read).transpose()
     }
 
-    /// Whether a parameter is `true`.
+    /// Returns whether a parameter is `true`.
     ///
     /// # Errors
     /// It is neither that nor `false`.
@@ -166,7 +182,7 @@ impl Ask {
         Ok(self.query_as(name, "true or false")?.unwrap_or(false))
     }
 
-    /// How many items a page has.
+    /// Returns the number of items of a page.
     ///
     /// # Errors
     /// It is no number from 1 to 500.
@@ -179,7 +195,7 @@ impl Ask {
         }
     }
 
-    /// Whether integers that JavaScript cannot hold are sent as texts.
+    /// Returns whether integers beyond the range of JavaScript are sent as texts.
     pub(super) fn wants_texts(&self) -> bool {
         self.query("integers") == Some("text")
     }
@@ -216,7 +232,7 @@ impl Ask {
         self.tag(header::IF_MATCH)
     }
 
-    /// The number in `If-Match`, which must be there.
+    /// Returns the number in `If-Match`, which is required.
     ///
     /// # Errors
     /// It is not.
@@ -239,7 +255,7 @@ impl Ask {
         number.map(Some).ok_or_else(|| Trouble::new(Code::BadRequest, format!("`{name}` is the `ETag` of a turn, such as \"3\"")))
     }
 
-    /// How long the request waits, and whether it says so.
+    /// Returns how long the request waits, and whether it says so.
     ///
     /// # Errors
     /// It is no number of seconds.
@@ -256,7 +272,7 @@ impl Ask {
         Ok((Duration::from_secs(seconds.min(MAX_WAIT)), true))
     }
 
-    /// Who asks, and the name of the request. `is_secret` says that its body is none that a digest may be kept of.
+    /// Returns the sender and the name of the request. `is_secret`: no digest of its body may be stored.
     ///
     /// # Errors
     /// The name is none.

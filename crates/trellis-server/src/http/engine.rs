@@ -1,4 +1,4 @@
-//! Routes of the engine alone, for those who keep the state, and the seed's own paths.
+//! Routes of the engine alone, for clients that store the state, and the paths of Go Trellis.
 
 use axum::http::StatusCode;
 use serde::de::DeserializeOwned;
@@ -57,7 +57,7 @@ pub(super) async fn signal(ask: Ask) -> Answered {
     Ok(ask.json(StatusCode::OK, act::engine_signal(graph(&ask)?, state, &signal)?))
 }
 
-/// What a stored session says and asks; without one, a bare start.
+/// Renders a stored session; without one, a new start.
 pub(super) async fn view(ask: Ask) -> Answered {
     let Some(session) = ask.query("session") else {
         let begun = act::engine_start(graph(&ask)?, Start::default(), Answers::new())?;
@@ -80,7 +80,7 @@ fn answers(fields: &Fields) -> Result<Answers, Trouble> {
     Ok(read("answers", fields.value("answers"))?.unwrap_or_default())
 }
 
-/// A value as what it should be.
+/// Reads a value of a body as a type.
 fn read<T: DeserializeOwned>(key: &str, value: Option<&Value>) -> Result<Option<T>, Trouble> {
     let read = |value: &Value| {
         serde_json::from_str(&value.to_json()).map_err(|error| {

@@ -19,23 +19,21 @@ use crate::{
 
 /// Events that wait for a client which reads slowly.
 const WAITING: usize = 64;
-/// How long a client may take to read before its place is taken.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// Sessions that are streamed beside the server's events.
 const MAX_SESSIONS: usize = 16;
 
 /// The end of a stream: its client is gone.
 pub(super) struct Gone;
 
-/// The writing end of a stream.
+/// The writing end of a stream, and how long its client may take nothing.
 #[derive(Clone, Debug)]
-pub(super) struct EventSink(mpsc::Sender<Bytes>);
+pub(super) struct EventSink(mpsc::Sender<Bytes>, Duration);
 
 impl EventSink {
     /// Sends an event.
     ///
     /// # Errors
-    /// Nobody reads any more.
+    /// The client has closed the stream.
     pub(super) async fn send(&self, event: &str, id: Option<&str>, data: &Json) -> Result<(), Gone> {
         let mut text = String::new();
         if let Some(id) = id {
@@ -45,16 +43,16 @@ impl EventSink {
         self.text(text).await
     }
 
-    /// Sends a comment, which tells that the stream lives.
+    /// Sends a comment as a heartbeat.
     ///
     /// # Errors
-    /// Nobody reads any more.
+    /// The client has closed the stream.
     pub(super) async fn beat(&self) -> Result<(), Gone> {
         self.text(": \n\n".to_owned()).await
     }
 
     async fn text(&self, text: String) -> Result<(), Gone> {
-        match self.0.send_timeout(text.into(), PATIENCE).await {
+        match self.0.send_timeout(text.into(), self.1).await {
             Ok(()) => Ok(()),
             Err(SendTimeoutError::Timeout(_) | SendTimeoutError::Closed(_)) => Err(Gone),
         }
@@ -72,7 +70,7 @@ pub(super) async fn session(ask: Ask) -> Answered {
     let seat = ask.app.rates.stream(&ask.caller.label, &ask.app.settings.bounds)?;
     let follower = Follower { target, is_whole: ask.caller.rights.has(Right::Walk), with_html: ask.flag("html")?, of: None };
     let feed = ask.app.served.hub.feed(None);
-    Ok(stream(seat, |sink| async move { follower.run(&sink, since, feed).await }))
+    Ok(stream(seat, ask.app.settings.bounds.patience, |sink| async move { follower.run(&sink, since, feed).await }))
 }
 
 pub(super) async fn server(ask: Ask) -> Answered {
@@ -93,7 +91,7 @@ pub(super) async fn server(ask: Ask) -> Answered {
     let since = ask.headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
     let seat = ask.app.rates.stream(&ask.caller.label, &ask.app.settings.bounds)?;
     let (app, is_seed) = (ask.app.clone(), ask.route.is_alias);
-    Ok(stream(seat, move |sink| async move {
+    Ok(stream(seat, app.settings.bounds.patience, move |sink| async move {
         let followed = followers.into_iter().map(|follower| {
             let (sink, feed) = (sink.clone(), app.served.hub.feed(None));
             async move { follower.run(&sink, None, feed).await }
@@ -104,22 +102,21 @@ pub(super) async fn server(ask: Ask) -> Answered {
     }))
 }
 
-/// An answer that goes on while `run` sends events.
-fn stream<F: Future<Output = ()> + Send + 'static>(seat: StreamSeat, run: impl FnOnce(EventSink) -> F) -> Response {
+/// Returns an answer that lasts while `run` sends events. It holds its seat for as long as its connection lasts, also when no event is sent any more.
+fn stream<F: Future<Output = ()> + Send + 'static>(seat: StreamSeat, patience: Duration, run: impl FnOnce(EventSink) -> F) -> Response {
     let (sender, receiver) = mpsc::channel::<Bytes>(WAITING);
-    // Who has the other end of a closed stream does not see this.
+    // The client of a closed stream does not see this.
     let _ = sender.try_send(Bytes::from_static(b"retry: 1000\n\n"));
-    let running = run(EventSink(sender.clone()));
+    let running = run(EventSink(sender.clone(), patience));
     tokio::spawn(async move {
         tokio::select! {
             () = running => {}
             () = sender.closed() => {}
         }
-        drop(seat);
     });
-    let events = futures_util::stream::unfold(receiver, |mut receiver| async move {
+    let events = futures_util::stream::unfold((receiver, seat), |(mut receiver, seat)| async move {
         let bytes = receiver.recv().await?;
-        Some((Ok::<_, Infallible>(bytes), receiver))
+        Some((Ok::<_, Infallible>(bytes), (receiver, seat)))
     });
     let mut response = Body::from_stream(events).into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));

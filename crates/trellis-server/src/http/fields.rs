@@ -6,14 +6,14 @@ use crate::trouble::{Code, Trouble};
 
 /// The keys of a body.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Fields(Mapping);
+pub(crate) struct Fields(Mapping);
 
 impl Fields {
     /// Reads a body; one that is empty has no keys.
     ///
     /// # Errors
     /// It is no JSON, or no object.
-    pub(super) fn read(body: &[u8]) -> Result<Value, Trouble> {
+    pub(crate) fn read(body: &[u8]) -> Result<Value, Trouble> {
         if body.iter().all(u8::is_ascii_whitespace) {
             return Ok(Value::Map(Mapping::new()));
         }
@@ -25,7 +25,7 @@ impl Fields {
     ///
     /// # Errors
     /// It is none, or has others.
-    pub(super) fn of(body: Value, known: &[&str]) -> Result<Self, Trouble> {
+    pub(crate) fn of(body: Value, known: &[&str]) -> Result<Self, Trouble> {
         let fields = match body {
             Value::Map(fields) => fields,
             other => return Err(Trouble::request("", format!("the body is an object, not {}", other.kind()))),
@@ -36,7 +36,7 @@ impl Fields {
         Ok(Self(fields))
     }
 
-    pub(super) fn text(&self, key: &str) -> Result<Option<String>, Trouble> {
+    pub(crate) fn text(&self, key: &str) -> Result<Option<String>, Trouble> {
         match self.0.get(key) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::Text(text)) => Ok(Some(text.to_string())),
@@ -44,14 +44,14 @@ impl Fields {
         }
     }
 
-    pub(super) fn number(&self, key: &str) -> Result<Option<u64>, Trouble> {
+    pub(crate) fn number(&self, key: &str) -> Result<Option<u64>, Trouble> {
         match self.0.get(key) {
             None | Some(Value::Null) => Ok(None),
             Some(value) => value.as_u64().map(Some).ok_or_else(|| wrong(key, "a number from 0", value)),
         }
     }
 
-    pub(super) fn mapping(&self, key: &str) -> Result<Option<Mapping>, Trouble> {
+    pub(crate) fn mapping(&self, key: &str) -> Result<Option<Mapping>, Trouble> {
         match self.0.get(key) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::Map(entries)) => Ok(Some(entries.clone())),
@@ -60,21 +60,21 @@ impl Fields {
     }
 
     /// A value, null included.
-    pub(super) fn value(&self, key: &str) -> Option<&Value> {
+    pub(crate) fn value(&self, key: &str) -> Option<&Value> {
         self.0.get(key)
     }
 
-    /// What must be there.
+    /// Returns a required value.
     ///
     /// # Errors
     /// It is not.
-    pub(super) fn needed<T>(key: &str, value: Option<T>) -> Result<T, Trouble> {
+    pub(crate) fn needed<T>(key: &str, value: Option<T>) -> Result<T, Trouble> {
         value.ok_or_else(|| Trouble::request(format!("/{key}"), format!("`{key}` is missing")))
     }
 }
 
 /// Something that nothing here is called.
-pub(super) fn unknown(what: &str, name: &str, known: &[&str]) -> Trouble {
+pub(crate) fn unknown(what: &str, name: &str, known: &[&str]) -> Trouble {
     let help = did_you_mean(name, known.iter().copied()).unwrap_or_else(|| match known {
         [] => format!("there is no {what} here"),
         known => format!("there is {}", known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),

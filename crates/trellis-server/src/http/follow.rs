@@ -1,6 +1,6 @@
-//! What happens in one session, in order: its records, its lines, its turns.
+//! The events of one session, in order: its records, its lines, its turns.
 //!
-//! **Invariant:** each record comes once and in order; whatever it leads to comes behind it.
+//! **Invariant:** each record comes once and in order; everything that follows from it comes after it.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tokio::{
     time::{Instant, MissedTickBehavior},
 };
 use trellis_core::SessionId;
-use trellis_host::{Turn, history::Redactor, wire};
+use trellis_host::{Turn, wire};
 
 use super::{
     answer::turn_json,
@@ -22,24 +22,24 @@ use crate::{
     trouble::Trouble,
 };
 
-/// How often the client hears that the stream lives.
+/// The interval of heartbeats.
 const BEAT: Duration = Duration::from_secs(15);
-/// How often the store is asked what other processes did.
+/// The interval at which the store is read for steps of other processes.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long pieces of texts are gathered.
+/// The time for which pieces of text are gathered.
 const GATHER: Duration = Duration::from_millis(50);
 
-/// One who follows a session.
+/// A client that follows a session.
 pub(super) struct Follower {
     pub(super) target: Target,
-    /// Whether the arguments of calls that the client carries out are shown whole.
+    /// True if the arguments of calls that the client carries out are shown whole.
     pub(super) is_whole: bool,
     pub(super) with_html: bool,
-    /// The session that stands in each event, where several share a stream.
+    /// The session that each event names, where several share a stream.
     pub(super) of: Option<SessionId>,
 }
 
-/// How a stream goes on.
+/// The continuation of a stream.
 enum Onward {
     On,
     End,
@@ -55,15 +55,14 @@ struct Gathered {
 impl Follower {
     /// Sends events until the client is gone, the session is removed, or the server stops.
     pub(super) async fn run(self, sink: &EventSink, since: Option<u64>, feed: ServerFeed) {
-        // Whoever is gone hears nothing.
+        // A client that is gone receives nothing.
         let _ = self.follow(sink, since, feed).await;
     }
 
     async fn follow(&self, sink: &EventSink, since: Option<u64>, mut feed: ServerFeed) -> Result<(), Gone> {
         // Before anything is read, so that nothing is missed in between.
         let mut news = self.target.listen();
-        let mut redactor = self.target.graph.redactions.fresh();
-        let Ok(mut next) = self.begin(sink, since, redactor.as_mut()).await? else { return Ok(()) };
+        let Ok(mut next) = self.begin(sink, since).await? else { return Ok(()) };
         let mut told = None;
         self.turn_of_now(sink, &mut told).await?;
         let (mut gathered, mut beat, mut look) = (Gathered::default(), interval(BEAT), interval(LOOK));
@@ -71,22 +70,22 @@ impl Follower {
             let onward = tokio::select! {
                 heard = news.recv() => match heard {
                     Ok(SessionNews::Recorded) => {
-                        self.records(sink, &mut next, redactor.as_mut()).await?;
+                        self.records(sink, &mut next).await?;
                         Onward::On
                     }
                     Ok(SessionNews::Line(line, child)) => {
-                        self.line(sink, (&line, child.as_ref()), &mut gathered, redactor.as_ref()).await?;
+                        self.line(sink, (&line, child.as_ref()), &mut gathered).await?;
                         Onward::On
                     }
                     Ok(SessionNews::Turn(turn)) => {
-                        self.flush(sink, &mut gathered, redactor.as_ref()).await?;
-                        self.records(sink, &mut next, redactor.as_mut()).await?;
+                        self.flush(sink, &mut gathered).await?;
+                        self.records(sink, &mut next).await?;
                         self.turn(sink, &turn, &mut told).await?;
                         Onward::On
                     }
                     Ok(SessionNews::Failed(error)) => {
                         let line = wire::SessionEvent::Error(wire::Refusal::new(error.line_code(), &error.to_string()));
-                        self.line(sink, (&line, None), &mut gathered, redactor.as_ref()).await?;
+                        self.line(sink, (&line, None), &mut gathered).await?;
                         Onward::On
                     }
                     Ok(SessionNews::Removed) => self.end(sink, "removed", next).await?,
@@ -99,7 +98,7 @@ impl Follower {
                 },
                 _ = look.tick() => {
                     if act::has_records(&self.target.graph, &self.target.id, next).await {
-                        self.records(sink, &mut next, redactor.as_mut()).await?;
+                        self.records(sink, &mut next).await?;
                         self.turn_of_now(sink, &mut told).await?;
                     }
                     Onward::On
@@ -109,7 +108,7 @@ impl Follower {
                     Onward::On
                 },
                 () = gathered.ready() => {
-                    self.flush(sink, &mut gathered, redactor.as_ref()).await?;
+                    self.flush(sink, &mut gathered).await?;
                     Onward::On
                 },
             };
@@ -119,9 +118,9 @@ impl Follower {
         }
     }
 
-    /// Sends the records since a number, or says that they are not there. Returns the number that comes next.
-    async fn begin(&self, sink: &EventSink, since: Option<u64>, redactor: Option<&mut Redactor>) -> Result<Result<u64, ()>, Gone> {
-        let rows = match act::rows_since(&self.target.graph, &self.target.id, 0, redactor).await {
+    /// Sends the records since a number, or an error if they are missing. Returns the number of the next one.
+    async fn begin(&self, sink: &EventSink, since: Option<u64>) -> Result<Result<u64, ()>, Gone> {
+        let rows = match act::rows_since(&self.target.graph, &self.target.id, 0).await {
             Ok(rows) => rows,
             Err(trouble) => return self.broken(sink, &trouble).await.map(|()| Err(())),
         };
@@ -140,9 +139,9 @@ impl Follower {
     }
 
     /// Sends the records that were stored since.
-    async fn records(&self, sink: &EventSink, next: &mut u64, redactor: Option<&mut Redactor>) -> Result<(), Gone> {
+    async fn records(&self, sink: &EventSink, next: &mut u64) -> Result<(), Gone> {
         // A store that does not answer is asked again.
-        let Ok(rows) = act::rows_since(&self.target.graph, &self.target.id, *next, redactor).await else { return Ok(()) };
+        let Ok(rows) = act::rows_since(&self.target.graph, &self.target.id, *next).await else { return Ok(()) };
         for row in rows {
             self.send(sink, "record", Some(row.seq), row.json).await?;
             *next = row.seq + 1;
@@ -155,41 +154,31 @@ impl Follower {
         sink: &EventSink,
         (line, child): (&wire::SessionEvent, Option<&SessionId>),
         gathered: &mut Gathered,
-        redactor: Option<&Redactor>,
     ) -> Result<(), Gone> {
         if gathered.take(line, child) {
             return Ok(());
         }
-        self.flush(sink, gathered, redactor).await?;
-        self.send_line(sink, line, child, redactor).await
+        self.flush(sink, gathered).await?;
+        self.send_line(sink, line, child).await
     }
 
-    async fn flush(&self, sink: &EventSink, gathered: &mut Gathered, redactor: Option<&Redactor>) -> Result<(), Gone> {
+    async fn flush(&self, sink: &EventSink, gathered: &mut Gathered) -> Result<(), Gone> {
         gathered.due = None;
         for (line, child) in std::mem::take(&mut gathered.lines) {
-            self.send_line(sink, &line, child.as_ref(), redactor).await?;
+            self.send_line(sink, &line, child.as_ref()).await?;
         }
         Ok(())
     }
 
-    async fn send_line(
-        &self,
-        sink: &EventSink,
-        line: &wire::SessionEvent,
-        child: Option<&SessionId>,
-        redactor: Option<&Redactor>,
-    ) -> Result<(), Gone> {
+    async fn send_line(&self, sink: &EventSink, line: &wire::SessionEvent, child: Option<&SessionId>) -> Result<(), Gone> {
         let mut json = serde_json::to_value(wire::Line { line, child }).unwrap_or_default();
-        if redactor.is_some() {
-            let hidden = self.target.graph.redactions.hide(self.target.graph.store(), &self.target.id, &mut [&mut json]).await;
-            if hidden.is_err() {
-                return Ok(());
-            }
+        match self.target.graph.redactions.hide(self.target.graph.store(), &self.target.id, &mut [&mut json]).await {
+            Ok(()) => self.send(sink, "line", None, json).await,
+            Err(_) => Ok(()),
         }
-        self.send(sink, "line", None, json).await
     }
 
-    /// Sends where the session stands, if somebody is needed there.
+    /// Sends the current turn of the session, if it needs a client.
     async fn turn_of_now(&self, sink: &EventSink, told: &mut Option<u64>) -> Result<(), Gone> {
         match self.target.sessions.view(&self.target.id).await {
             Ok(turn) if !turn.stop.needs_nobody() => self.turn(sink, &turn, told).await,
@@ -197,7 +186,7 @@ impl Follower {
         }
     }
 
-    /// Sends a turn, unless that was told with nothing new in between.
+    /// Sends a turn, unless it was sent with nothing new in between.
     async fn turn(&self, sink: &EventSink, turn: &Turn, told: &mut Option<u64>) -> Result<(), Gone> {
         if told.replace(turn.seq) == Some(turn.seq) {
             return Ok(());
@@ -250,7 +239,7 @@ impl Gathered {
         true
     }
 
-    /// Waits until what was gathered is due; for ever where nothing was.
+    /// Waits until the gathered text is due; for ever if there is none.
     async fn ready(&self) {
         match self.due {
             Some(due) => tokio::time::sleep_until(due).await,

@@ -1,13 +1,15 @@
-//! Routes of graphs: what they are, and what is wrong with them.
+//! Routes of graphs: their descriptions and findings.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use axum::{
     http::{StatusCode, header},
     response::IntoResponse as _,
 };
 use serde_json::{Value as Json, json};
-use trellis_core::draw;
 use trellis_project::wire::{Diagnostic, Places, Report, Summary};
 
 use super::{answer::Answered, ask::Ask, html};
@@ -47,33 +49,9 @@ pub(super) fn numbers(findings: &[trellis_core::Diagnostic]) -> (usize, usize) {
     (errors, findings.len() - errors)
 }
 
-fn named(ask: &Ask) -> Result<&Arc<ServedGraph>, Trouble> {
+pub(super) fn named(ask: &Ask) -> Result<&Arc<ServedGraph>, Trouble> {
     let name = ask.param("graph");
     ask.app.served.graph(Some(name).filter(|name| !name.is_empty()))
-}
-
-pub(super) async fn graph(ask: Ask) -> Answered {
-    let graph = named(&ask)?;
-    let (program, now) = (graph.program()?, graph.now());
-    let format = match ask.query("format") {
-        None | Some("json") => {
-            let mut json: Json = serde_json::from_str(&draw::draw(&program, draw::Format::Json)).unwrap_or_default();
-            let mut modules = BTreeMap::<String, Vec<Json>>::new();
-            for node in draw::Drawing::new(&program).spots.iter().filter(|spot| spot.at.is_some()) {
-                modules.entry(node.module.to_owned()).or_default().push(node.id.as_str().into());
-            }
-            let modules: Vec<_> = modules.into_iter().map(|(id, nodes)| json!({ "id": id, "nodes": nodes })).collect();
-            json["name"] = (&*graph.name).into();
-            json["program"] = (&**program.fingerprint()).into();
-            json["status"] = status(now.is_sound).into();
-            json["modules"] = modules.into();
-            return Ok(ask.tagged(program.fingerprint(), json));
-        }
-        Some("mermaid") => draw::Format::Mermaid,
-        Some("dot") => draw::Format::Dot,
-        Some(other) => return Err(super::fields::unknown("format", other, &["json", "mermaid", "dot"]).into()),
-    };
-    Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], draw::draw(&program, format)).into_response())
 }
 
 pub(super) async fn node(ask: Ask) -> Answered {
@@ -97,7 +75,7 @@ pub(super) async fn diagnostics(ask: Ask) -> Answered {
 }
 
 /// The findings of a graph, as `check --format json` has them, with its status.
-pub(super) fn report(graph: &ServedGraph) -> Json {
+pub(crate) fn report(graph: &ServedGraph) -> Json {
     let now = graph.now();
     let places = Places::new(&now.documents, "");
     let found = now.findings.iter().map(|found| Diagnostic::new(found, &places)).collect();
@@ -106,7 +84,16 @@ pub(super) fn report(graph: &ServedGraph) -> Json {
     let mut json = json!(report);
     json["status"] = status(now.is_sound).into();
     json["since"] = now.since.into();
+    json["sources"] = sources(&now.findings, &now.documents);
     json
+}
+
+/// Returns the texts of the files that findings are about, by path: a client that shows an excerpt needs them as they were checked.
+fn sources(findings: &[trellis_core::Diagnostic], documents: &[Arc<trellis_core::Document>]) -> Json {
+    let places = findings.iter().flat_map(|found| found.place.iter().chain(found.labels.iter().map(|label| &label.place)));
+    let paths: BTreeSet<&str> = places.map(|place| &*place.path).collect();
+    let texts = documents.iter().filter(|document| paths.contains(&*document.path));
+    texts.map(|document| (document.path.to_string(), Json::from(&*document.text))).collect::<serde_json::Map<_, _>>().into()
 }
 
 pub(super) async fn search(ask: Ask) -> Answered {

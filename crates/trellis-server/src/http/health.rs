@@ -1,4 +1,4 @@
-//! Routes around: whether the server lives, is ready, how much it does, and what it offers.
+//! Routes about the server itself: liveness, readiness, metrics, and its API.
 
 use axum::{
     http::{StatusCode, header},
@@ -18,10 +18,8 @@ pub(super) async fn ready(ask: Ask) -> Answered {
 }
 
 pub(super) async fn metrics(ask: Ask) -> Answered {
-    let own = ask.app.metrics.render(ask.app.rates.streams());
-    // One text ends with `# EOF`.
-    let text = format!("{own}{}", ask.app.served.metrics.render());
-    Ok(([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text).into_response())
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    Ok(([(header::CONTENT_TYPE, kind)], ask.app.measured()).into_response())
 }
 
 pub(super) async fn openapi(ask: Ask) -> Answered {

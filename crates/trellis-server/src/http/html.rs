@@ -1,11 +1,11 @@
-//! Texts as HTML that can run nothing, whoever wrote them.
+//! Texts as HTML that can run nothing, for untrusted authors.
 
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd, html::push_html};
 
 /// Schemes that a link may have.
 const SCHEMES: [&str; 3] = ["http", "https", "mailto"];
 
-/// Markdown as safe HTML: what is HTML in it is a text, links lead to the web or below, images are data, and no attribute comes from the text.
+/// Returns Markdown as safe HTML: HTML in it becomes text, links lead to the web or below, images are data, and no attribute comes from the text.
 pub(super) fn of(text: &str) -> String {
     let parser = Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS);
     let mut is_open = Vec::new();
@@ -33,7 +33,7 @@ pub(super) fn of(text: &str) -> String {
     html
 }
 
-/// Whether an address leads to the web, to a mailbox, or to somewhere below.
+/// Returns whether an address leads to the web, to a mailbox, or to a place below.
 fn is_link(address: &str) -> bool {
     let address: String = address.chars().filter(|char| !char.is_ascii_control() && !char.is_whitespace()).collect();
     if address.starts_with("//") {
@@ -64,7 +64,7 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Whatever a graph, a tool, a person or a model says is a text.
+    /// Texts of graphs, tools, persons and models are all shown as text.
     #[test]
     fn nothing_that_was_said_can_run() {
         for text in [

@@ -1,15 +1,18 @@
-//! HTTP: requests become acts, what comes of them becomes turns and problems.
+//! HTTP: requests become acts, and their results become turns and problems.
 //!
 //! ```text
 //! Route ──▶ Ask { caller, path, query, headers, body } ──▶ act ──▶ Turn, list or Problem
 //!    └────▶ openapi.json
 //! ```
 //!
-//! **Invariant:** no route knows a kind of node, an order of storing, a timeout or a way; each stands in [`routes::routes`] with its right and its codes.
+//! **Invariant:** no route knows a kind of node, an order of storing, a timeout or an edge; each is listed in [`routes::routes`] with its right and
+//! its codes.
 
 mod answer;
 mod approvals;
 mod ask;
+mod dead;
+mod drawing;
 mod engine;
 mod events;
 mod fields;
@@ -20,8 +23,10 @@ mod html;
 mod openapi;
 mod problem;
 mod routes;
+mod secrets;
 mod server_events;
 mod sessions;
+mod studio;
 mod time;
 
 use std::{
@@ -34,10 +39,23 @@ use std::{
 };
 
 use axum::{Extension, Router, middleware};
+use tower_http::compression::{
+    CompressionLayer, Predicate as _,
+    predicate::{NotForContentType, SizeAbove},
+};
 
 pub use self::openapi::openapi;
-pub(crate) use self::problem::{Logged, Problem};
 use self::routes::routes;
+pub(crate) use self::{
+    answer::{refused, turn_json},
+    approvals::held,
+    ask::collected,
+    fields::{Fields, unknown},
+    graphs::report,
+    problem::{Logged, Problem},
+    sessions::{cursor, cursor_text},
+    studio::is_page,
+};
 use crate::{
     gate::{self, HttpMetrics, RateLimits},
     served::Served,
@@ -45,12 +63,20 @@ use crate::{
     trouble::{Code, Trouble},
 };
 
-/// The route that needs no token.
-pub(crate) const OPEN: &str = "/healthz";
+/// The route of the API that needs no token.
+const OPEN: &str = "/healthz";
 
-/// What all requests share.
+/// Returns whether a route needs no token.
+pub(crate) fn is_open(path: &str) -> bool {
+    path == OPEN || is_page(path)
+}
+
+/// Bytes of an answer that is not worth compressing.
+const SMALL: u16 = 1024;
+
+/// The state that all requests share.
 pub(crate) struct App {
-    pub(crate) served: Served,
+    pub(crate) served: Arc<Served>,
     pub(crate) settings: Settings,
     pub(crate) rates: RateLimits,
     pub(crate) metrics: HttpMetrics,
@@ -62,13 +88,19 @@ pub(crate) struct App {
 impl App {
     pub(crate) fn new(served: Served, settings: Settings) -> Self {
         Self {
-            served,
+            served: Arc::new(served),
             settings,
             rates: RateLimits::default(),
             metrics: HttpMetrics::default(),
             flying: Mutex::default(),
             requests: AtomicU64::new(0),
         }
+    }
+
+    /// Returns the counts and times of the server, in the format of Prometheus.
+    pub(crate) fn measured(&self) -> String {
+        // One text ends with `# EOF`.
+        format!("{}{}", self.metrics.render(self.rates.streams()), self.served.metrics())
     }
 
     /// A name for one request.
@@ -83,14 +115,17 @@ impl fmt::Debug for App {
     }
 }
 
-/// The routes, behind all gates.
-pub(crate) fn router(app: &Arc<App>) -> Router {
+/// The routes, and those of other doors, behind all gates.
+pub(crate) fn router(app: &Arc<App>, others: Router<Arc<App>>) -> Router {
     let is_alone = app.served.only().is_some();
     let routes = routes().filter(|route| is_alone || !route.is_alias);
     let router = routes.fold(Router::new(), |router, route| router.route(route.path, (route.handler)().layer(Extension(route))));
-    router
+    studio::add(router)
+        .merge(others)
         .fallback(async || Problem(Trouble::new(Code::UnknownRoute, "there is no such route; `/api/openapi.json` lists them")))
         .method_not_allowed_fallback(async || Problem(Trouble::new(Code::Method, "the route does not take this method")))
         .layer(middleware::from_fn_with_state(Arc::clone(app), gate::pass))
+        // Streams are not compressed: an event must not wait for the next one.
+        .layer(CompressionLayer::new().compress_when(SizeAbove::new(SMALL).and(NotForContentType::SSE)))
         .with_state(Arc::clone(app))
 }

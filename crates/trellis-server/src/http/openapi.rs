@@ -1,4 +1,4 @@
-//! OpenAPI 3.1 of all routes, made of their table and of the schemas of JSON Lines and `check`.
+//! OpenAPI 3.1 of all routes, generated from their table and from the schemas of JSON Lines and `check`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -98,18 +98,17 @@ fn header(name: &str) -> &'static str {
 fn responses(route: &Route) -> Map<String, Json> {
     let mut responses = Map::new();
     for (status, schema) in route.answers {
-        let mut response = json!({ "description": told(*status) });
-        match *schema {
-            "" => {}
-            "turn" => {
-                response["content"] = json!({ "application/json": { "schema": { "$ref": "#/components/schemas/turn" } } });
-                response["headers"] = json!({ "ETag": { "description": "The number of the turn.", "schema": { "type": "string" } } });
-            }
-            kind if kind.contains('/') => response["content"] = json!({ kind: { "schema": { "type": "string" } } }),
-            "object" => response["content"] = json!({ "application/json": { "schema": { "type": "object" } } }),
-            name => response["content"] = json!({ "application/json": { "schema": { "$ref": format!("#/components/schemas/{name}") } } }),
+        let response = responses.entry(status.to_string()).or_insert_with(|| json!({ "description": told(*status) }));
+        let (kind, form) = match *schema {
+            "" => continue,
+            kind if kind.contains('/') => (kind, json!({ "type": "string" })),
+            "object" => ("application/json", json!({ "type": "object" })),
+            name => ("application/json", json!({ "$ref": format!("#/components/schemas/{name}") })),
+        };
+        response["content"][kind] = json!({ "schema": form });
+        if *schema == "turn" {
+            response["headers"] = json!({ "ETag": { "description": "The number of the turn.", "schema": { "type": "string" } } });
         }
-        responses.insert(status.to_string(), response);
     }
     for (status, codes) in problems(route) {
         let codes = codes.iter().map(|code| format!("`{}`", code.as_str())).collect::<Vec<_>>().join(", ");
@@ -136,14 +135,14 @@ fn told(status: u16) -> &'static str {
     match status {
         200 => "It was done.",
         201 => "It was begun.",
-        202 => "It goes on by itself.",
+        202 => "It continues by itself.",
         204 => "It is gone.",
         304 => "Nothing is new.",
         _ => "It was done.",
     }
 }
 
-/// The schemas of JSON Lines and `check` as they stand, and those of HTTP alone.
+/// Returns the schemas of JSON Lines and `check` unchanged, and those of HTTP alone.
 fn schemas() -> Json {
     let lines = trellis_host::wire::schema(&trellis_project::wire::definitions());
     let mut schemas = lines["$defs"].as_object().cloned().unwrap_or_default();
@@ -184,6 +183,9 @@ fn schemas() -> Json {
         ("head", head()),
         ("head_list", list(json!({ "$ref": "#/components/schemas/head" }))),
         ("approval_list", list(object.clone())),
+        ("retried_letter", object.clone()),
+        ("dead_letter_list", list(json!({ "$ref": "#/components/schemas/dead_letter" }))),
+        ("secret_list", list(secret())),
         ("graph_list", list(object.clone())),
         (
             "record_list",
@@ -212,6 +214,19 @@ fn head() -> Json {
     })
 }
 
+fn secret() -> Json {
+    json!({
+        "type": "object",
+        "required": ["graph", "name", "set", "is_named", "is_missing"],
+        "properties": {
+            "graph": { "type": "string" }, "name": { "type": "string" },
+            "set": { "type": ["integer", "null"], "description": "The moment at which its value was stored." },
+            "is_named": { "type": "boolean", "description": "Whether a file of the graph names it." },
+            "is_missing": { "type": "boolean", "description": "Whether it is named and not known here." },
+        },
+    })
+}
+
 fn problem() -> Json {
     let codes: Vec<_> = Code::ALL.iter().map(|code| code.as_str()).collect();
     json!({
@@ -230,7 +245,7 @@ fn problem() -> Json {
     })
 }
 
-/// Leads references to the place where the schemas stand now.
+/// Points references to the new place of the schemas.
 fn rewrite(json: &mut Json) {
     match json {
         Json::Object(entries) => {

@@ -10,11 +10,11 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::trouble::{Code, Trouble, TroubleParts};
 
-/// Why a request was not done, as an answer.
+/// Trouble as an answer.
 #[derive(Debug)]
 pub(crate) struct Problem(pub(crate) Trouble);
 
-/// What only the log says of an answer.
+/// The details of an answer that only the log shows.
 #[derive(Clone, Debug)]
 pub(crate) struct Logged(pub(crate) Arc<str>);
 
@@ -48,7 +48,7 @@ impl Problem {
         Json::Object(problem)
     }
 
-    /// The answer with an object that was made of the trouble.
+    /// Returns the answer with an object that describes the trouble.
     pub(crate) fn answer(trouble: &Trouble, json: &Json) -> Response {
         let status = StatusCode::from_u16(trouble.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = (status, [(header::CONTENT_TYPE, "application/problem+json")], json.to_string()).into_response();

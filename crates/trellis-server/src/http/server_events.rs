@@ -1,4 +1,4 @@
-//! What happens in the server: graphs, sessions that moved, approvals, removals.
+//! The events of the server: graphs, sessions that moved, approvals, removals.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,15 +20,15 @@ use crate::{
     hub::{ServerFeed, ServerNews},
 };
 
-/// How often the client hears that the stream lives.
+/// The interval of heartbeats.
 const BEAT: Duration = Duration::from_secs(15);
-/// How long moves of sessions are gathered.
+/// The time for which moves of sessions are gathered.
 const GATHER: Duration = Duration::from_millis(100);
 
 /// Sends events until the client is gone or the server stops. Those of `/events` of the seed have `reload` among them.
 pub(super) async fn run(app: &App, sink: &EventSink, since: Option<&str>, graph: Option<&str>, is_seed: bool) {
     let mut stream = ServerStream { app, sink, graph, is_seed, moved: BTreeMap::new(), due: None, last: None };
-    // Whoever is gone hears nothing.
+    // A client that is gone receives nothing.
     let _ = stream.follow(since).await;
 }
 
@@ -117,6 +117,13 @@ impl ServerStream<'_> {
                 }
                 self.sink.send("approval", Some(&id), &data).await
             }
+            ServerNews::Letter { graph, session, letter, state } => {
+                if is_other(&graph) {
+                    return Ok(());
+                }
+                let data = json!({ "graph": graph, "session": session, "letter": letter, "state": state });
+                self.sink.send("dead", Some(&id), &data).await
+            }
             ServerNews::Removed { graph, session } => {
                 if is_other(&graph) {
                     return Ok(());
@@ -128,14 +135,14 @@ impl ServerStream<'_> {
         }
     }
 
-    /// Tells the heads of the sessions that moved.
+    /// Sends the heads of the sessions that moved.
     async fn flush(&mut self) -> Result<(), Gone> {
         self.due = None;
         let id = self.last.take().map(|number| format!("{}-{number}", self.app.served.hub.boot));
         for (graph, moved) in std::mem::take(&mut self.moved) {
             let Ok(served) = self.app.served.graph(Some(&graph)) else { continue };
             let ids: Vec<_> = moved.into_iter().collect();
-            // A store that does not answer has nothing to tell.
+            // A store that does not respond is read again later.
             let Ok(heads) = act::heads(served, &ids).await else { continue };
             for head in heads {
                 self.sink.send("session", id.as_deref(), &json!(head)).await?;

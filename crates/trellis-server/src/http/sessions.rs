@@ -1,4 +1,4 @@
-//! Routes of sessions: begun, listed, looked at, answered, paused, resumed and removed.
+//! Routes of sessions: begun, listed, shown, answered, paused, resumed and removed.
 
 use axum::{http::StatusCode, response::IntoResponse as _};
 use serde_json::json;
@@ -24,7 +24,7 @@ pub(super) async fn start(ask: Ask) -> Answered {
     if beginning.at.is_some() {
         ask.admit(Right::Operate)?;
     }
-    let is_secret = ask.app.served.graph(beginning.graph.as_deref())?.redactions.fresh().is_some();
+    let is_secret = ask.app.served.graph(beginning.graph.as_deref())?.redactions.is_needed();
     let request = ask.request(is_secret)?;
     let _flight = ask.fly(&request)?;
     let walked = act::start(&ask.app.served, beginning, request, ask.wait()?.0).await?;
@@ -55,11 +55,19 @@ pub(super) async fn list(ask: Ask) -> Answered {
     };
     let (items, next) = act::list(&ask.app.served, query).await?;
     let items = items.into_iter().map(|head| json!(head)).collect();
-    Ok(ask.list(items, next.map(|(at, graph, id)| format!("{at}.{}.{id}", hex(&graph)))))
+    Ok(ask.list(items, next.as_ref().map(cursor_text)))
+}
+
+/// A cursor of a list of sessions.
+pub(crate) fn cursor_text((at, graph, id): &(u64, String, String)) -> String {
+    format!("{at}.{}.{id}", hex(graph))
 }
 
 /// Reads a cursor.
-fn cursor(text: &str) -> Result<(u64, String, String), Trouble> {
+///
+/// # Errors
+/// It is none.
+pub(crate) fn cursor(text: &str) -> Result<(u64, String, String), Trouble> {
     let parts = text.split_once('.').and_then(|(at, rest)| Some((at.parse().ok()?, rest.split_once('.')?)));
     let read = parts.and_then(|(at, (graph, id))| Some((at, unhex(graph)?, id.to_owned())));
     read.ok_or_else(|| Trouble::new(Code::BadCursor, "`after` is the `next` of the page before"))
@@ -92,7 +100,7 @@ pub(super) async fn send(ask: Ask) -> Answered {
     }
     let target = ask.target().await?;
     let answer = Answer { reply, expected: ask.if_match()? };
-    let request = ask.request(target.graph.redactions.fresh().is_some())?;
+    let request = ask.request(target.graph.redactions.is_needed())?;
     let _flight = ask.fly(&request)?;
     match act::send(target.clone(), answer, request, ask.wait()?.0).await {
         Ok(walked) => ask.turn(StatusCode::OK, walked).await,
@@ -102,6 +110,7 @@ pub(super) async fn send(ask: Ask) -> Answered {
 
 pub(super) async fn pause(ask: Ask) -> Answered {
     ask.fields(&[])?;
+    ask.wait()?;
     let walked = act::pause(ask.target().await?).await?;
     ask.turn(StatusCode::OK, walked).await
 }

@@ -1,4 +1,6 @@
-//! Routes of a session's past: its records, the state after each, its path; and what puts it elsewhere.
+//! Routes of a session's past: its records, the state after each, its path; and its moves.
+
+use std::sync::Arc;
 
 use axum::{
     http::{StatusCode, header},
@@ -7,7 +9,7 @@ use axum::{
 use serde_json::json;
 use trellis_core::{NodeId, path::KeyPath};
 
-use super::{answer::Answered, ask::Ask, fields::Fields};
+use super::{answer::Answered, ask::Ask, fields::Fields, html};
 use crate::{
     act::{self, RecordQuery, Relocation, Target},
     trouble::{Code, Trouble},
@@ -25,12 +27,12 @@ pub(super) async fn records(ask: Ask) -> Answered {
 
 pub(super) async fn at(ask: Ask) -> Answered {
     let target = ask.target().await?;
-    let at = act::state_at(&target.graph, &target.id, ask.param_number("seq")?).await?;
-    let mut json = at.to_json();
-    let mut parts: Vec<_> =
-        json.as_object_mut().into_iter().flatten().filter(|(key, _)| ["said", "changed", "call"].contains(&&***key)).collect();
-    let mut parts: Vec<_> = parts.iter_mut().map(|(_, value)| &mut **value).collect();
-    target.graph.redactions.hide(target.graph.store(), &target.id, &mut parts).await.map_err(Trouble::from)?;
+    let mut json = act::state_at(&target.graph, &target.id, ask.param_number("seq")?).await?;
+    if ask.flag("html")?
+        && let Some(said) = json["said"].as_str()
+    {
+        json["html"] = html::of(said).into();
+    }
     Ok(ask.json(StatusCode::OK, json))
 }
 
@@ -76,8 +78,9 @@ pub(super) async fn set(ask: Ask) -> Answered {
 
 async fn relocated(ask: Ask, to: Relocation) -> Answered {
     let expected = ask.if_match_needed()?;
+    ask.wait()?;
     let target = ask.target().await?;
-    let request = ask.request(target.graph.redactions.fresh().is_some())?;
+    let request = ask.request(target.graph.redactions.is_needed())?;
     let _flight = ask.fly(&request)?;
     let moved = tokio::spawn(act::relocate(target.clone(), expected, to, request)).await;
     match moved.map_err(broken)? {
@@ -89,10 +92,13 @@ async fn relocated(ask: Ask, to: Relocation) -> Answered {
 pub(super) async fn fork(ask: Ask) -> Answered {
     let fields = ask.fields(&["at", "id"])?;
     let (at, id) = (fields.number("at")?, fields.text("id")?);
+    ask.wait()?;
     let target: Target = ask.target().await?;
-    let request = ask.request(target.graph.redactions.fresh().is_some())?;
+    let request = ask.request(target.graph.redactions.is_needed())?;
     let _flight = ask.fly(&request)?;
-    match act::fork(&ask.app.served, target.clone(), at, id, request).await {
+    let (served, from) = (Arc::clone(&ask.app.served), target.clone());
+    let forked = tokio::spawn(async move { act::fork(&served, from, at, id, request).await }).await;
+    match forked.map_err(broken)? {
         Ok(walked) if walked.is_repeated => ask.turn(StatusCode::OK, walked).await,
         Ok(walked) => ask.turn(StatusCode::CREATED, walked).await,
         Err(trouble) => Err(ask.refused(&target, trouble).await),

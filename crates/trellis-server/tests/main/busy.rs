@@ -86,6 +86,70 @@ async fn a_pause_holds_and_a_turn_has_all_that_happened() {
     assert_eq!((said, happened), (vec!["Baking.\n", "Done.\n"], vec!["RENDER_CONTENT", "CALL_TOOL", "TOOL_RESULT", "RENDER_CONTENT"]));
 }
 
+static TRIED: AtomicUsize = AtomicUsize::new(0);
+
+fn tried(bindings: Bindings) -> Bindings {
+    bindings.function_async("bake", |_, _| async {
+        TRIED.fetch_add(1, Ordering::SeqCst);
+        std::future::pending::<()>().await;
+        Ok(Value::Null)
+    })
+}
+
+async fn until_tried(times: usize) {
+    while TRIED.load(Ordering::SeqCst) < times {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+// doors 1.3: what is refused changes nothing: a call that runs goes on, and what is paused stays so
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_move_stops_and_starts_nothing() {
+    let stand = Stand::on(OVEN, Terms { functions: tried, ..Terms::default() }).await;
+    stand.post("/api/sessions", json!({ "id": "ana" })).await;
+    let running = stand.with("POST", "/api/sessions/ana/turns", &[("prefer", "wait=0")], Some(&json!({ "input": "plum" }))).await;
+    until_tried(1).await;
+    let seen = format!("\"{}\"", running.seq());
+    let refused = async || {
+        let moved = stand.with("POST", "/api/sessions/ana/goto", &[("if-match", &seen)], Some(&json!({ "node": "bkae" }))).await;
+        assert_eq!((moved.status, moved.code()), (404, "unknown-node".to_owned()), "{moved:?}");
+        let headers = [("if-match", &*seen), ("prefer", "wait=soon")];
+        let junk = stand.with("POST", "/api/sessions/ana/goto", &headers, Some(&json!({ "node": "end" }))).await;
+        assert_eq!((junk.status, junk.code()), (400, "bad-request".to_owned()), "{junk:?}");
+    };
+    refused().await;
+    assert_eq!(stand.post("/api/sessions/ana/pause", json!({})).await.seq(), running.seq());
+    refused().await;
+    stand.with("POST", "/api/sessions/ana/resume", &[("prefer", "wait=0")], Some(&json!({}))).await;
+    until_tried(2).await;
+    assert_eq!(TRIED.load(Ordering::SeqCst), 2, "once at the start, once when it was resumed");
+}
+
+static BEGUN: Notify = Notify::const_new();
+
+fn begun(bindings: Bindings) -> Bindings {
+    bindings.function_async("bake", |_, _| async {
+        BEGUN.notify_one();
+        std::future::pending::<()>().await;
+        Ok(Value::Null)
+    })
+}
+
+/// Who waits for a stop is told where the session stands when somebody pauses it before there is one (1.3).
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_is_told_of_a_pause() {
+    let stand = Stand::on(OVEN, Terms { functions: begun, ..Terms::default() }).await;
+    stand.post("/api/sessions", json!({ "id": "ana" })).await;
+    let input = json!({ "input": "plum" });
+    let waiting = stand.with("POST", "/api/sessions/ana/turns", &[("prefer", "wait=30")], Some(&input));
+    let pausing = async {
+        BEGUN.notified().await;
+        stand.post("/api/sessions/ana/pause", json!({})).await
+    };
+    let (waited, paused) = tokio::join!(waiting, pausing);
+    assert_eq!((waited.status, waited.stop(), waited.seq()), (202, "RUNNING".to_owned(), paused.seq()), "{waited:?}");
+}
+
 static ANSWERED: Notify = Notify::const_new();
 
 fn gated(bindings: Bindings) -> Bindings {

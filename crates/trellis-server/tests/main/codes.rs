@@ -8,10 +8,11 @@ use trellis_server::Code;
 use crate::stand::{SHOP, Stand, TOKEN};
 
 /// Codes that other tests meet, or that no request here can bring about, with the reason.
-const ELSEWHERE: [(Code, &str); 36] = [
+const ELSEWHERE: [(Code, &str); 37] = [
     (Code::Unauthenticated, "gates"),
     (Code::Forbidden, "gates"),
     (Code::BadOrigin, "gates"),
+    (Code::ApprovalNeedsAPerson, "mcp"),
     (Code::BadHost, "gates"),
     (Code::TooSlow, "gates"),
     (Code::TooLarge, "gates"),
@@ -28,23 +29,23 @@ const ELSEWHERE: [(Code, &str); 36] = [
     (Code::Conflict, "walk"),
     (Code::KeyReused, "walk"),
     (Code::InProgress, "busy"),
-    (Code::Ambiguous, "two graphs with stores of their own"),
-    (Code::Vetoed, "a hook of an embedder"),
-    (Code::Unfit, "an edit that strands a stored session"),
-    (Code::ReservedName, "an edit that asks for keys"),
-    (Code::RollingBack, "an undo that waits for its client"),
+    (Code::Ambiguous, "refusals"),
+    (Code::Vetoed, "refusals"),
+    (Code::Unfit, "refusals"),
+    (Code::ReservedName, "refusals"),
+    (Code::RollingBack, "refusals"),
     (Code::Expired, "the driver denies before anybody is late"),
     (Code::TooLate, "the driver goes on before anybody is late"),
-    (Code::Lost, "a store that was damaged"),
-    (Code::Pruned, "records that were taken out"),
-    (Code::Stopped, "a pause that meets a request"),
-    (Code::Stopping, "the listener is gone before"),
-    (Code::StoreUnavailable, "a store that breaks"),
-    (Code::StoreUnwritable, "a store that breaks"),
-    (Code::Internal, "a bug"),
-    (Code::Refused, "a bug of the engine"),
-    (Code::Render, "a template that fails although it was proved not to"),
-    (Code::PassThrough, "a loop that nothing ends"),
+    (Code::Lost, "refusals"),
+    (Code::Pruned, "`serve` of the program"),
+    (Code::Stopped, "who waits gets 202 where somebody pauses: busy"),
+    (Code::Stopping, "refusals"),
+    (Code::StoreUnavailable, "refusals"),
+    (Code::StoreUnwritable, "refusals"),
+    (Code::Internal, "refusals"),
+    (Code::Refused, "walk"),
+    (Code::Render, "refusals"),
+    (Code::PassThrough, "refusals"),
 ];
 
 const MORE: &[(&str, &str)] = &[
@@ -81,7 +82,7 @@ async fn every_code_is_met() {
     let mut stranger = ruled.clone();
     (stranger["version"], stranger["program"]) = (99.into(), "another".into());
     let seen = [("if-match", "\"2\"")];
-    let requests: [RequestCase<'_>; 29] = [
+    let requests: [RequestCase<'_>; 30] = [
         ("GET", "/api/sessions?limit=0", &[], none.clone(), Code::BadRequest),
         ("POST", "/api/sessions", &[], json!({ "grpah": "shop" }), Code::BadRequest),
         ("POST", "/api/sessions", &[], json!({ "id": "a b" }), Code::BadName),
@@ -92,6 +93,7 @@ async fn every_code_is_met() {
         ("POST", "/api/sessions", &[], json!({ "at": "nowhere" }), Code::UnknownNode),
         ("GET", "/api/sessions/ana/at/99", &[], none.clone(), Code::UnknownRecord),
         ("GET", "/api/explain/nothing", &[], none.clone(), Code::UnknownCode),
+        ("GET", "/api/dead-letters/nothing", &[], none.clone(), Code::UnknownLetter),
         ("PUT", "/api/sessions", &[], none.clone(), Code::Method),
         ("GET", "/api/explain/ended", &[("accept", "image/png")], none.clone(), Code::NotAcceptable),
         ("POST", turns, &[], json!({ "predicate": { "id": "p", "value": true } }), Code::WrongKind),

@@ -4,8 +4,11 @@ use std::{fs, os::unix::fs::PermissionsExt as _, time::Duration};
 
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use trellis_server::{Bounds, Tokens};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+};
+use trellis_server::{Bounds, Settings, Tokens};
 
 use crate::stand::{SHOP, Stand, TOKEN, Terms};
 
@@ -170,5 +173,63 @@ async fn no_path_leads_out_of_the_graph() {
         let answer = stand.get(path).await;
         assert!((400..=404).contains(&answer.status), "{path}: {answer:?}");
         assert!(!answer.text.contains(&*stand.folder.path().to_string_lossy()), "{answer:?}");
+    }
+}
+
+/// What a proxy adds names the client, whatever the client sent before; also where addresses of IPv4 come in those of IPv6.
+#[tokio::test]
+async fn wrong_tokens_are_counted_for_the_address_that_the_proxy_adds() {
+    let mut places = vec!["127.0.0.1:0"];
+    // Some machines have no IPv6.
+    places.extend(TcpListener::bind("[::]:0").await.is_ok().then_some("[::]:0"));
+    for listen in places {
+        let settings = |settings: Settings| settings.proxies(vec!["127.0.0.0/8".parse().unwrap()]);
+        let mut terms = Terms { settings, listen, ..Terms::default() };
+        terms.bounds.failures_a_minute = 2;
+        let stand = Stand::on(SHOP, terms).await;
+        let guess = async |sent: &str, added: &str| {
+            let headers = [("authorization", "Bearer wrong"), ("x-forwarded-for", sent), ("x-forwarded-for", added)];
+            stand.with("GET", "/api/graphs", &headers, None).await.status
+        };
+        // A line of its own, a list, and an address with its port.
+        assert_eq!(guess("198.51.100.1", "203.0.113.9").await, 401, "{listen}");
+        assert_eq!(guess("198.51.100.2", "198.51.100.3, 203.0.113.9:4711").await, 401, "{listen}");
+        assert_eq!(guess("198.51.100.4", "::ffff:203.0.113.9").await, 429, "{listen}");
+        assert_eq!(guess("203.0.113.9", "198.51.100.7").await, 401, "nobody shuts another one out, {listen}");
+        assert_eq!(stand.with("GET", "/api/graphs", &[("x-forwarded-for", "198.51.100.8")], None).await.status, 200, "{listen}");
+    }
+}
+
+/// What a browser asks before it sends the request of a page that may use the server, and what that page may read.
+#[tokio::test]
+async fn a_page_that_is_allowed_can_use_the_server() {
+    let settings = |mut settings: Settings| {
+        settings.names = settings.names.allow_origin("https://app.example");
+        settings
+    };
+    let stand = Stand::on(SHOP, Terms { settings, ..Terms::default() }).await;
+    let asked = |origin, method| {
+        let names = "authorization, content-type,If-Match, x-own,mcp-session-id, mcp-param-a";
+        let wanted = [("access-control-request-method", method), ("access-control-request-headers", names)];
+        [("authorization", ""), ("sec-fetch-site", "cross-site"), ("origin", origin)].into_iter().chain(wanted).collect::<Vec<_>>()
+    };
+    for path in ["/api/sessions/ana/context", "/mcp", "/api/nowhere"] {
+        let answer = stand.with("OPTIONS", path, &asked("https://app.example", "PATCH"), None).await;
+        let headers = &answer.headers;
+        assert_eq!((answer.status, &*headers["access-control-allow-origin"]), (204, "https://app.example"), "{path}");
+        assert_eq!(headers["access-control-allow-methods"], "GET, POST, PATCH, DELETE");
+        assert_eq!(headers["access-control-allow-headers"], "authorization, content-type, if-match, mcp-session-id, mcp-param-a");
+        assert!(headers["content-security-policy"].starts_with("default-src 'none'"));
+    }
+    for (origin, method, status) in [("https://evil.example", "POST", 403), ("https://app.example", "", 401)] {
+        let answer = stand.with("OPTIONS", "/api/sessions", &asked(origin, method), None).await;
+        assert_eq!((answer.status, answer.headers.get("access-control-allow-methods")), (status, None), "{origin} {method}");
+    }
+    let page = [("origin", "https://app.example"), ("sec-fetch-site", "cross-site")];
+    let begun = stand.with("POST", "/api/sessions", &page, Some(&json!({ "id": "ana" }))).await;
+    assert_eq!((begun.status, &*begun.headers["access-control-allow-origin"]), (201, "https://app.example"));
+    let told: Vec<_> = begun.headers["access-control-expose-headers"].split(", ").collect();
+    for name in ["etag", "location", "retry-after", "mcp-session-id", "idempotency-replayed", "preference-applied", "allow"] {
+        assert!(told.contains(&name), "{name}: {told:?}");
     }
 }

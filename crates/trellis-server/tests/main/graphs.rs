@@ -3,8 +3,9 @@
 use std::fs;
 
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::stand::{SHOP, Stand, Terms, write};
+use crate::stand::{SHOP, Stand, TOKEN, Terms, write};
 
 #[tokio::test]
 async fn a_graph_shows_its_nodes_and_its_findings() {
@@ -38,6 +39,65 @@ async fn a_graph_shows_its_nodes_and_its_findings() {
     assert!(page.text.starts_with("# unknown-target") && page.headers["content-type"].starts_with("text/markdown"));
     let html = stand.with("GET", "/api/explain/conflict", &[("accept", "text/html")], None).await;
     assert!(html.text.starts_with("<h1>conflict</h1>"));
+}
+
+/// Places for everything, the same in the picture; a picture may have its own style sheet and nothing else (5.4, 9.4).
+#[tokio::test]
+async fn a_graph_is_laid_out_and_drawn() {
+    let inner = [("shop/extra/start.md", "---\ninput_type: text\nto: left\n---\nMore?\n"), ("shop/left.md", "---\nto: extra\n---\n")];
+    let more = [("shop/extra/left.md", "---\n---\nYou left.\n")];
+    let stand = Stand::new(&[SHOP, &inner, &more].concat()).await;
+    let plain = stand.get("/api/graphs/shop").await.json();
+    assert_eq!(plain["layout"], Value::Null);
+    let open = stand.get("/api/graphs/shop?layout=down").await.json();
+    let layout = &open["layout"];
+    assert_eq!((&layout["direction"], &layout["collapsed"]), (&json!("down"), &json!([])));
+    let node = layout["nodes"].as_array().unwrap().iter().find(|node| node["id"] == "extra/start").unwrap();
+    let module = &layout["modules"][0];
+    assert_eq!((&node["width"], &node["height"], &module["id"], &module["nodes"]), (&json!(160), &json!(44), &json!("extra"), &json!(2)));
+    assert!(node["x"].as_i64() > module["x"].as_i64() && node["y"].as_i64() > module["y"].as_i64(), "{layout}");
+    let edges = open["edges"].as_array().unwrap();
+    for edge in layout["edges"].as_array().unwrap() {
+        for at in edge["edges"].as_array().unwrap() {
+            let of = &edges[usize::try_from(at.as_u64().unwrap()).unwrap()];
+            assert_eq!((&of["from"], &of["to"]), (&edge["from"], &edge["to"]));
+        }
+    }
+    let shut = stand.get("/api/graphs/shop?layout=right&collapsed=extra").await.json();
+    assert_eq!((&shut["layout"]["collapsed"], &shut["layout"]["modules"][0]["collapsed"]), (&json!(["extra"]), &json!(true)));
+    assert_eq!(stand.get("/api/graphs/shop?layout=right&collapsed=extra&expanded=extra").await.json()["layout"]["collapsed"], json!([]));
+    assert_eq!(stand.get("/api/graphs/shop?layout=up").await.code(), "bad-request");
+    let svg = stand.get("/graph?format=svg").await;
+    assert_eq!((svg.status, &*svg.headers["content-type"]), (200, "image/svg+xml"));
+    assert!(svg.text.starts_with("<svg") && svg.text.contains("calls ship"), "{}", svg.text);
+    assert!(svg.headers["content-security-policy"].starts_with("default-src 'none'; style-src 'sha256-"), "{:?}", svg.headers);
+}
+
+/// Large answers are compressed for those who take it, and streams never are.
+#[tokio::test]
+async fn answers_are_compressed() {
+    let stand = Stand::new(SHOP).await;
+    let gzip = [("accept-encoding", "gzip")];
+    let head = |path: &str| {
+        let port = stand.port;
+        format!("GET {path} HTTP/1.1\r\nhost: localhost:{port}\r\nauthorization: Bearer {TOKEN}\r\naccept-encoding: gzip\r\n\r\n")
+    };
+    let mut stream = stand.connect().await;
+    stream.write_all(head("/api/graphs/shop").as_bytes()).await.unwrap();
+    assert!(first(&mut stream).await.contains("content-encoding: gzip"));
+    let mut stream = stand.connect().await;
+    stream.write_all(head("/api/events").as_bytes()).await.unwrap();
+    let begun = first(&mut stream).await;
+    assert!(begun.contains("text/event-stream") && !begun.contains("content-encoding"), "{begun}");
+    let small = stand.with("GET", "/readyz", &gzip, None).await;
+    assert!(!small.headers.contains_key("content-encoding"), "{small:?}");
+}
+
+/// The beginning of an answer.
+async fn first(stream: &mut tokio::net::TcpStream) -> String {
+    let mut bytes = vec![0; 4096];
+    let length = stream.read(&mut bytes).await.unwrap();
+    String::from_utf8_lossy(&bytes[..length]).into_owned()
 }
 
 #[tokio::test]

@@ -17,8 +17,10 @@ use tokio::{
     task::JoinHandle,
 };
 use trellis_host::{
-    Bindings, Policy,
+    Bindings, Policy, Secrets, Sessions,
     assembly::{Assembly, StoreSettings},
+    binding::Host,
+    store::SessionStore,
 };
 use trellis_server::{Bounds, GraphSource, HostNames, Served, Server, Settings, Tokens, openapi};
 
@@ -41,6 +43,7 @@ pub(crate) const SHOP: &[(&str, &str)] = &[
 pub(crate) struct Stand {
     pub(crate) folder: Arc<tempfile::TempDir>,
     pub(crate) port: u16,
+    pub(crate) server: Server,
     end: Option<oneshot::Sender<()>>,
     served: JoinHandle<()>,
 }
@@ -51,13 +54,39 @@ pub(crate) struct Terms {
     pub(crate) bounds: Bounds,
     pub(crate) functions: fn(Bindings) -> Bindings,
     pub(crate) watch: bool,
+    /// What is put over the store of each graph.
+    pub(crate) store: fn(Arc<dyn SessionStore>) -> Arc<dyn SessionStore>,
+    /// What is put over its sessions.
+    pub(crate) over: fn(Sessions) -> Sessions,
+    /// The secrets of its graphs.
+    pub(crate) secrets: fn() -> Secrets,
+    /// Whether each graph has a store of its own.
+    pub(crate) stores: bool,
+    /// Other settings than the tokens and the bounds.
+    pub(crate) settings: fn(Settings) -> Settings,
+    /// Where it listens.
+    pub(crate) listen: &'static str,
+    /// Whether the routes stand in an application of others.
+    pub(crate) is_mounted: bool,
 }
 
 impl Default for Terms {
     fn default() -> Self {
         let mut bounds = Bounds::default();
         bounds.grace = Duration::from_secs(2);
-        Self { tokens: Tokens::chosen(TOKEN).unwrap(), bounds, functions: |bindings| bindings, watch: false }
+        Self {
+            tokens: Tokens::chosen(TOKEN).unwrap(),
+            bounds,
+            functions: |bindings| bindings,
+            watch: false,
+            store: |store| store,
+            over: |sessions| sessions,
+            secrets: Secrets::default,
+            stores: false,
+            settings: |settings| settings,
+            listen: "127.0.0.1:0",
+            is_mounted: false,
+        }
     }
 }
 
@@ -115,21 +144,33 @@ impl Stand {
         let policy = Policy::new().detached(true);
         let mut sources = Vec::new();
         for path in graphs.into_iter().filter(|path| !path.ends_with("kept")) {
-            let address = format!("files:{}", folder.path().join("kept").display());
-            fs::create_dir_all(folder.path().join("kept")).unwrap();
-            let kept = StoreSettings::of(&path, &[]).address_or_default(Some(address)).open().await.unwrap();
-            sources.push(GraphSource::new(path, Assembly::new().policy(policy).functions(terms.functions), kept));
+            let name = path.file_name().unwrap_or_default();
+            let place = if terms.stores { folder.path().join("kept").join(name) } else { folder.path().join("kept") };
+            let address = format!("files:{}", place.display());
+            fs::create_dir_all(&place).unwrap();
+            let mut kept = StoreSettings::of(&path, &[]).address_or_default(Some(address)).open().await.unwrap();
+            kept.store = (terms.store)(kept.store);
+            let assembly = Assembly::new().host(Host::new().secrets((terms.secrets)())).policy(policy).functions(terms.functions);
+            let source = GraphSource::new(path, assembly, kept);
+            sources.push(source.over(terms.over));
         }
         let served = Served::open(sources, terms.watch).await.unwrap();
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = TcpListener::bind(terms.listen).await.unwrap();
         let address = listener.local_addr().unwrap();
-        let server = Server::new(served, Settings::new(terms.tokens, HostNames::local(address)).bounds(terms.bounds));
+        let settings = Settings::new(terms.tokens, HostNames::local(address)).bounds(terms.bounds);
+        let server = Server::new(served, (terms.settings)(settings));
         let (end, ended) = oneshot::channel::<()>();
+        let serving = server.clone();
         let served = tokio::spawn(async move {
             let ended = async { drop(ended.await) };
-            server.serve(listener, ended).await;
+            if terms.is_mounted {
+                let others = axum::Router::new().route("/hello", axum::routing::get(async || "hello"));
+                drop(axum::serve(listener, others.merge(serving.router())).with_graceful_shutdown(ended).await);
+            } else {
+                serving.serve(listener, ended).await;
+            }
         });
-        Self { folder, port: address.port(), end: Some(end), served }
+        Self { folder, port: address.port(), server, end: Some(end), served }
     }
 
     /// Ends as a signal makes it end.

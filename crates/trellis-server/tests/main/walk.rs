@@ -140,6 +140,30 @@ async fn a_call_is_approved_by_who_may_and_only_the_one_that_was_seen() {
     assert_eq!(stand.get("/api/approvals").await.json()["items"], json!([]));
 }
 
+/// A call that was given up is listed, made again under its key, and dropped (world 11.7).
+#[tokio::test]
+async fn a_dead_letter_is_made_again_and_dropped() {
+    let files =
+        [("shop/start.md", "---\ntools: [{name: ship}]\ndo: {name: ship, args: {n: 2}}\nto: end\n---\n"), ("shop/end.md", "Shipped.\n")];
+    let stand = Stand::new(&files).await;
+    let call = stand.post("/api/sessions", json!({ "id": "ana" })).await.json()["stop"]["payload"]["id"].clone();
+    let failed = json!({ "tool_result": { "id": call, "error": "the line is down" } });
+    assert_eq!(stand.post("/api/sessions/ana/turns", failed).await.stop(), "END");
+    let listed = stand.get("/api/dead-letters").await.json();
+    let letter = &listed["items"][0];
+    assert_eq!(
+        (&letter["tool"], &letter["args"], &letter["error"]["message"]),
+        (&json!("ship"), &json!({ "n": 2 }), &json!("the line is down"))
+    );
+    let path = format!("/api/dead-letters/{}", letter["key"].as_str().unwrap());
+    assert_eq!(stand.get(&path).await.json(), *letter);
+    let retried = stand.post(&format!("{path}/retry"), json!({})).await;
+    assert_eq!((retried.status, retried.code()), (409, "refused".to_owned()), "nothing here carries it out");
+    assert_eq!(stand.with("DELETE", &path, &[], None).await.status, 204);
+    assert_eq!(stand.with("DELETE", &path, &[], None).await.code(), "unknown-letter");
+    assert_eq!(stand.get("/api/dead-letters").await.json()["items"], json!([]));
+}
+
 /// What is typed where a graph asks for a secret is shown by no route, and stands in no digest.
 #[tokio::test]
 async fn what_is_secret_is_shown_nowhere() {

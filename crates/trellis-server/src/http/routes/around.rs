@@ -2,12 +2,24 @@
 
 use axum::routing::{get, post};
 
-use super::{GRAPH, HTML, LIMIT, OF_GRAPH, PROGRAM, REFUSAL, Route, SESSION, STORE, USUAL, parameter};
+use super::{GRAPH, HTML, LIMIT, OF_GRAPH, PROGRAM, Parameter, REFUSAL, Route, SESSION, STORE, USUAL, parameter};
 use crate::{
     gate::Right,
-    http::{engine, events, graphs, health},
+    http::{drawing, engine, events, graphs, health},
     trouble::Code,
 };
+
+/// Parameters of a drawn graph.
+const DRAWN: &[Parameter] = &[
+    parameter("format", "string", "`json`, `mermaid`, `dot` or `svg`."),
+    parameter("layout", "string", "`down` or `right` adds places for everything, read in that direction; for `json` and `svg`."),
+    parameter(
+        "collapsed",
+        "string",
+        "The modules that are one box each, with commas between; all of them if nothing is said and the graph has more than 400 nodes.",
+    ),
+    parameter("expanded", "string", "Modules that are not collapsed all the same, with commas between."),
+];
 
 pub(super) static ROUTES: &[Route] = &[
     Route {
@@ -23,17 +35,17 @@ pub(super) static ROUTES: &[Route] = &[
         id: "get_graph",
         path: "/api/graphs/{graph}",
         summary: "Shows a graph: its nodes, and every edge that can be taken.",
-        query: &[parameter("format", "string", "`json`, `mermaid` or `dot`.")],
+        query: DRAWN,
         headers: &["If-None-Match"],
-        answers: &[(200, "object"), (304, "")],
+        answers: &[(200, "object"), (200, "image/svg+xml"), (200, "text/plain"), (304, "")],
         codes: &[OF_GRAPH, PROGRAM],
-        handler: || get(graphs::graph),
+        handler: || get(drawing::graph),
         ..USUAL
     },
     Route {
         id: "get_node",
         path: "/api/graphs/{graph}/nodes/{*node}",
-        summary: "Shows a node: its text, its ways, and what is known of the context there.",
+        summary: "Shows a node: its text, its transitions, and what is known of the context there.",
         codes: &[&[Code::UnknownNode], OF_GRAPH, PROGRAM],
         handler: || get(graphs::node),
         ..USUAL
@@ -80,7 +92,7 @@ pub(super) static ROUTES: &[Route] = &[
         id: "explain",
         path: "/api/explain/{code}",
         summary: "Explains the code of a finding or a problem.",
-        answers: &[(200, "text/markdown")],
+        answers: &[(200, "text/markdown"), (200, "text/html")],
         codes: &[&[Code::UnknownCode, Code::NotAcceptable]],
         handler: || get(graphs::explain),
         ..USUAL
@@ -168,7 +180,7 @@ pub(super) static ROUTES: &[Route] = &[
         path: "/metrics",
         right: Some(Right::Metrics),
         summary: "Shows counts and times, as Prometheus reads them.",
-        answers: &[(200, "text/plain")],
+        answers: &[(200, "application/openmetrics-text")],
         handler: || get(health::metrics),
         ..USUAL
     },
@@ -213,12 +225,12 @@ pub(super) static ROUTES: &[Route] = &[
         id: "seed_graph",
         path: "/graph",
         summary: "Shows the only graph.",
-        query: &[parameter("format", "string", "`json`, `mermaid` or `dot`.")],
+        query: DRAWN,
         headers: &["If-None-Match"],
-        answers: &[(200, "object"), (304, "")],
+        answers: &[(200, "object"), (200, "image/svg+xml"), (200, "text/plain"), (304, "")],
         codes: &[PROGRAM],
         is_alias: true,
-        handler: || get(graphs::graph),
+        handler: || get(drawing::graph),
         ..USUAL
     },
     Route {

@@ -4,7 +4,8 @@ use axum::routing::get;
 
 use super::{AFTER, GRAPH, HTML, LIMIT, OF_GRAPH, PROGRAM, Route, SESSION, STORE, USUAL, parameter};
 use crate::{
-    http::{approvals, events, sessions, time},
+    gate::Right,
+    http::{approvals, dead, events, secrets, sessions, time},
     trouble::Code,
 };
 
@@ -31,7 +32,7 @@ pub(super) static ROUTES: &[Route] = &[
     Route {
         id: "get_session",
         path: "/api/sessions/{id}",
-        summary: "Shows where a session stands; nothing goes on.",
+        summary: "Shows where a session stands; nothing advances.",
         query: &[GRAPH, HTML],
         headers: &["If-None-Match", "Prefer"],
         answers: &[(200, "turn"), (202, "turn"), (304, "")],
@@ -58,7 +59,7 @@ pub(super) static ROUTES: &[Route] = &[
         id: "get_state_at",
         path: "/api/sessions/{id}/at/{seq}",
         summary: "Shows a session as it was after a record.",
-        query: &[GRAPH],
+        query: &[GRAPH, HTML],
         codes: &[&[Code::UnknownRecord, Code::Pruned], SESSION, PROGRAM, STORE],
         handler: || get(time::at),
         ..USUAL
@@ -110,6 +111,39 @@ pub(super) static ROUTES: &[Route] = &[
         answers: &[(200, "approval_list")],
         codes: &[OF_GRAPH, STORE],
         handler: || get(approvals::list),
+        ..USUAL
+    },
+    Route {
+        id: "list_dead_letters",
+        path: "/api/dead-letters",
+        right: Some(Right::Operate),
+        summary: "Lists the calls that were given up.",
+        query: &[GRAPH],
+        answers: &[(200, "dead_letter_list")],
+        codes: &[OF_GRAPH, STORE],
+        handler: || get(dead::list),
+        ..USUAL
+    },
+    Route {
+        id: "get_dead_letter",
+        path: "/api/dead-letters/{letter}",
+        right: Some(Right::Operate),
+        summary: "Shows a call that was given up.",
+        query: &[GRAPH],
+        answers: &[(200, "dead_letter")],
+        codes: &[&[Code::UnknownLetter], OF_GRAPH, STORE],
+        handler: || get(dead::show),
+        ..USUAL
+    },
+    Route {
+        id: "list_secrets",
+        path: "/api/secrets",
+        right: Some(Right::Operate),
+        summary: "Lists the secrets of the graphs by name: when they were set, and which are named and missing. No value is told.",
+        query: &[GRAPH],
+        answers: &[(200, "secret_list")],
+        codes: &[OF_GRAPH, &[Code::StoreUnavailable]],
+        handler: || get(secrets::list),
         ..USUAL
     },
 ];

@@ -1,4 +1,4 @@
-//! The table of routes: each with its right, what it takes, what it answers, and its codes. The router and `openapi.json` are made of it.
+//! The table of routes: each with its right, its parameters, its answers, and its codes. The router and `openapi.json` are generated from it.
 
 mod around;
 mod looks;
@@ -17,13 +17,13 @@ pub(in crate::http) struct Route {
     pub(in crate::http) id: &'static str,
     pub(in crate::http) method: &'static str,
     pub(in crate::http) path: &'static str,
-    /// The right that it takes; nothing where none is needed.
+    /// The right that it requires; `None` for a public one.
     pub(in crate::http) right: Option<Right>,
     pub(in crate::http) summary: &'static str,
     pub(in crate::http) query: &'static [Parameter],
-    /// The headers that it looks at.
+    /// The headers that it reads.
     pub(in crate::http) headers: &'static [&'static str],
-    /// The schema of the body, by name; nothing where it has none.
+    /// The schema of the body, by name; `None` if it has none.
     pub(in crate::http) takes: Option<&'static str>,
     /// A body that can be sent.
     pub(in crate::http) example: &'static str,
@@ -31,7 +31,7 @@ pub(in crate::http) struct Route {
     pub(in crate::http) answers: &'static [(u16, &'static str)],
     /// The codes of problems that are its own.
     pub(in crate::http) codes: &'static [&'static [Code]],
-    /// Whether it is there only where one graph is served.
+    /// True if it exists only where one graph is served.
     pub(in crate::http) is_alias: bool,
     pub(in crate::http) handler: fn() -> Methods,
 }
@@ -60,7 +60,7 @@ const AFTER: Parameter = parameter("after", "string", "The `next` of the page be
 const HTML: Parameter = parameter("html", "boolean", "Whether texts come as safe HTML besides.");
 
 /// Codes of every route of a session.
-const SESSION: &[Code] = &[Code::UnknownSession, Code::BadName, Code::Ambiguous, Code::UnknownGraph];
+const SESSION: &[Code] = &[Code::UnknownSession, Code::BadName, Code::Ambiguous, Code::UnknownGraph, Code::Unfit, Code::Render];
 /// Codes of every route that needs a program.
 const PROGRAM: &[Code] = &[Code::NoProgram];
 /// Codes of every route that reads a store.
@@ -68,7 +68,7 @@ const STORE: &[Code] = &[Code::StoreUnavailable, Code::Lost, Code::OtherGraph];
 /// Codes of every route that walks.
 const WALK: &[Code] =
     &[Code::StoreUnwritable, Code::Stopping, Code::PassThrough, Code::Render, Code::Refused, Code::Unfit, Code::Stopped, Code::Conflict];
-/// Codes of what an engine refuses.
+/// Codes of refusals by an engine.
 const REFUSAL: &[Code] = &[
     Code::Ended,
     Code::WrongKind,
@@ -97,7 +97,7 @@ pub(in crate::http) fn routes() -> impl Iterator<Item = &'static Route> {
     [walks::ROUTES, looks::ROUTES, around::ROUTES].into_iter().flatten()
 }
 
-/// A route of which most is usual.
+/// A route with the usual values.
 const USUAL: Route = Route {
     id: "",
     method: "GET",

@@ -5,7 +5,7 @@ use axum::routing::{delete, patch, post};
 use super::{ANSWERED, GRAPH, HTML, NAMED, OF_GRAPH, PROGRAM, PUT, REFUSAL, Route, SENT, SESSION, STORE, TIME, USUAL, WALK, parameter};
 use crate::{
     gate::Right,
-    http::{approvals, sessions, time},
+    http::{approvals, dead, sessions, time},
     trouble::Code,
 };
 
@@ -165,6 +165,31 @@ pub(super) static ROUTES: &[Route] = &[
         answers: &[(200, "turn"), (202, "turn")],
         codes: &[&[Code::CallChanged, Code::ApprovedAlready, Code::Expired, Code::NotHeld], SESSION, PROGRAM, STORE, WALK, REFUSAL, NAMED],
         handler: || post(approvals::decide),
+        ..USUAL
+    },
+    Route {
+        id: "retry_dead_letter",
+        method: "POST",
+        path: "/api/dead-letters/{letter}/retry",
+        right: Some(Right::Operate),
+        summary: "Makes the call of a dead letter again, under its key; a success settles it.",
+        query: &[GRAPH],
+        takes: Some("nothing"),
+        answers: &[(200, "retried_letter")],
+        codes: &[&[Code::UnknownLetter, Code::InProgress, Code::Refused, Code::Stopping, Code::StoreUnwritable], OF_GRAPH, PROGRAM, STORE],
+        handler: || post(dead::retry),
+        ..USUAL
+    },
+    Route {
+        id: "drop_dead_letter",
+        method: "DELETE",
+        path: "/api/dead-letters/{letter}",
+        right: Some(Right::Operate),
+        summary: "Settles a dead letter without a call.",
+        query: &[GRAPH],
+        answers: &[(204, "")],
+        codes: &[&[Code::UnknownLetter, Code::Conflict, Code::StoreUnwritable], OF_GRAPH, PROGRAM, STORE],
+        handler: || delete(dead::remove),
         ..USUAL
     },
 ];

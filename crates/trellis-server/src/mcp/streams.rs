@@ -1,0 +1,151 @@
+//! Streamable HTTP at `/mcp`, behind the gates: sessions of older revisions belong to the token that opened them.
+
+use std::{
+    fmt,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::Request,
+    http::{HeaderMap, Method, header},
+    response::{IntoResponse as _, Response},
+    routing::any,
+};
+use http_body_util::BodyExt as _;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde::{Deserialize, de::IgnoredAny};
+
+use super::{McpDoor, McpHandler, admit, opened::OpenSessions};
+use crate::{
+    gate::{Caller, Right},
+    http::{App, Problem, collected},
+    hub::ServerNews,
+    trouble::{Code, Trouble},
+};
+
+/// The route.
+const ROUTE: &str = "/mcp";
+/// The time after which an unused session ends.
+const IDLE: Duration = Duration::from_secs(30 * 60);
+
+/// The state of the route.
+struct McpStreams {
+    app: Arc<App>,
+    sessions: Arc<OpenSessions>,
+    service: StreamableHttpService<McpHandler, OpenSessions>,
+    is_watched: AtomicBool,
+}
+
+/// The route, for the router of a server.
+pub(crate) fn routes(app: &Arc<App>) -> Router<Arc<App>> {
+    let door = McpDoor { served: Arc::clone(&app.served), settings: app.settings.mcp.clone(), local: None };
+    let handler = McpHandler::new(Arc::new(door));
+    let (names, bounds) = (&app.settings.names, &app.settings.bounds);
+    let sessions = Arc::new(OpenSessions::new(bounds.mcp_sessions, IDLE));
+    let config = StreamableHttpServerConfig::default()
+        .with_allowed_hosts(names.hosts())
+        .with_allowed_origins(names.pages())
+        .with_max_request_body_bytes(bounds.mcp_body);
+    let service = StreamableHttpService::new(move || Ok(handler.anew()), Arc::clone(&sessions), config);
+    let streams = Arc::new(McpStreams { app: Arc::clone(app), sessions, service, is_watched: AtomicBool::new(false) });
+    let answer = async move |request: Request| streams.answer(request).await;
+    Router::new().route(ROUTE, any(async move |request| answer(request).await.unwrap_or_else(|trouble| Problem(trouble).into_response())))
+}
+
+impl McpStreams {
+    /// Answers a request.
+    ///
+    /// # Errors
+    /// The token may not, the body is none that is taken, or there are too many streams or sessions.
+    async fn answer(&self, request: Request) -> Result<Response, Trouble> {
+        self.watch();
+        let caller = request.extensions().get::<Caller>().cloned();
+        let caller = caller.ok_or_else(|| Trouble::new(Code::Internal, Code::Internal.title()).logged("a route without gates"))?;
+        self.admit(&caller, request.headers()).await?;
+        let bounds = &self.app.settings.bounds;
+        let (parts, body) = request.into_parts();
+        let body = collected(body, bounds.mcp_body, bounds.body_time).await?;
+        // Before anything begins that would have to be stopped.
+        let seat = may_stream(&parts.method, &body).then(|| self.app.rates.stream(&caller.label, bounds)).transpose()?;
+        let handled = self.handled(Request::from_parts(parts, Body::from(body)));
+        let Some(response) = self.sessions.serve(caller.label, handled).await else {
+            let detail = format!("{} sessions of MCP are open, which is the bound", bounds.mcp_sessions);
+            return Err(Trouble::new(Code::TooMany, detail).retry_after(60));
+        };
+        let is_stream = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream");
+        // The stream has its seat for as long as a client can read it.
+        let seat = seat.filter(|_| is_stream);
+        let seated = move |frame| {
+            let _ = &seat;
+            frame
+        };
+        Ok(response.map(|body| Body::new(body.map_frame(seated))))
+    }
+
+    /// Returns the answer of the library. Its large future is created here, so that it does not lie on the stack of the caller.
+    fn handled(&self, request: Request) -> Pin<Box<dyn Future<Output = Response> + Send + '_>> {
+        Box::pin(async { self.service.handle(request).await.map(Body::new) })
+    }
+
+    /// Lets a request to its session.
+    ///
+    /// # Errors
+    /// The token may neither read nor walk, or the session is another one's.
+    async fn admit(&self, caller: &Caller, headers: &HeaderMap) -> Result<(), Trouble> {
+        if !caller.rights.has(Right::Walk) {
+            admit(caller, Right::Read)?;
+        }
+        let id = headers.get("mcp-session-id").and_then(|id| id.to_str().ok());
+        let owner = match id {
+            Some(id) => self.sessions.owner(id).await,
+            None => None,
+        };
+        match owner {
+            Some(owner) if owner != caller.label => Err(Trouble::new(Code::Forbidden, "another token opened this session of MCP")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends all streams when the server ends.
+    fn watch(&self) {
+        if self.is_watched.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (mut news, end) = (self.app.served.hub.feed(None).news, self.service.config.cancellation_token.clone());
+        tokio::spawn(async move {
+            loop {
+                match news.recv().await {
+                    Ok((_, ServerNews::Closed)) | Err(tokio::sync::broadcast::error::RecvError::Closed) => return end.cancel(),
+                    Ok(_) | Err(_) => {}
+                }
+            }
+        });
+    }
+}
+
+/// The parts of a message that distinguish a request from a notification and a response.
+#[derive(Deserialize)]
+struct Envelope {
+    method: Option<IgnoredAny>,
+    id: Option<IgnoredAny>,
+}
+
+/// Returns whether an answer may be a stream. Notifications and responses never have one: a client whose streams are all open must be able to answer
+/// the questions in them. An unreadable message counts as a request.
+fn may_stream(method: &Method, body: &[u8]) -> bool {
+    let is_request = || serde_json::from_slice::<Envelope>(body).map_or(true, |message| message.method.is_some() && message.id.is_some());
+    *method == Method::GET || *method == Method::POST && is_request()
+}
+
+impl fmt::Debug for McpStreams {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("McpStreams")
+    }
+}

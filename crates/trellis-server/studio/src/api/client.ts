@@ -1,0 +1,119 @@
+/** Requests to the API, and the problems that it answers with. */
+
+import { isRefused, token } from "../state/token";
+import { lost } from "../state/connection";
+import type { Json, JsonObject, Turn } from "./types";
+
+/** Why a request was not done: a problem of the server, or no answer at all (`status` 0). */
+export class Problem extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly title: string;
+  readonly detail: string;
+  /** Parts of the request that were wrong, by JSON pointer. */
+  readonly errors: { pointer: string; message: string }[];
+  /** The turn of now, where the request came too late. */
+  readonly current: Turn | null;
+
+  constructor(status: number, body: Partial<Pick<Problem, "code" | "title" | "detail" | "errors" | "current">>) {
+    super(body.detail ?? body.title ?? `status ${status}`);
+    this.status = status;
+    this.code = body.code ?? (status === 0 ? "offline" : "unknown");
+    this.title = body.title ?? "The server answered with an error";
+    this.detail = body.detail ?? "";
+    this.errors = body.errors ?? [];
+    this.current = body.current ?? null;
+  }
+}
+
+/** Any error as a problem. */
+export function problemOf(error: unknown): Problem {
+  return error instanceof Problem ? error : new Problem(0, { title: "The page met an error", detail: String(error), code: "page" });
+}
+
+export interface Request {
+  method?: "GET" | "POST" | "PATCH" | "DELETE";
+  query?: Record<string, string | number | boolean | undefined>;
+  body?: JsonObject;
+  /** The number that the session must still have. */
+  ifMatch?: number;
+  ifNoneMatch?: string;
+  /** The name of the request: sent twice, it is done once. */
+  key?: string;
+  /** Seconds to wait for the next stop. */
+  wait?: number;
+  signal?: AbortSignal;
+  /** The last event of a stream that was heard. */
+  since?: string;
+}
+
+/** The address of a route, below whatever prefix the page has. */
+export function address(path: string, query: Request["query"] = {}): string {
+  const url = new URL(path, new URL("./", document.baseURI));
+  for (const [key, value] of Object.entries(query)) {
+    if (value !== undefined) url.searchParams.set(key, String(value));
+  }
+  return url.href;
+}
+
+/** The headers of a request. */
+export function headersOf(request: Request): Headers {
+  const headers = new Headers();
+  if (token.peek() !== null) headers.set("Authorization", `Bearer ${token.peek()}`);
+  if (request.body !== undefined) headers.set("Content-Type", "application/json");
+  if (request.ifMatch !== undefined) headers.set("If-Match", `"${request.ifMatch}"`);
+  if (request.ifNoneMatch !== undefined) headers.set("If-None-Match", request.ifNoneMatch);
+  if (request.key !== undefined) headers.set("Idempotency-Key", request.key);
+  if (request.since !== undefined) headers.set("Last-Event-ID", request.since);
+  if (request.wait !== undefined) headers.set("Prefer", `wait=${request.wait}`);
+  return headers;
+}
+
+/** Sends a request as it stands; any answer that is no success is a `Problem`. */
+export async function send(path: string, request: Request = {}): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(address(path, request.query), {
+      method: request.method ?? "GET",
+      headers: headersOf(request),
+      cache: "no-store",
+      ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+      ...(request.signal === undefined ? {} : { signal: request.signal }),
+    });
+  } catch (error) {
+    if (request.signal?.aborted) throw error;
+    lost(1000);
+    throw new Problem(0, { title: "The server does not answer", detail: "It may have been stopped. The page tries again by itself." });
+  }
+  if (response.ok || response.status === 304) return response;
+  const body: unknown = await response.json().catch(() => ({}));
+  const problem = new Problem(response.status, isObject(body) ? body : {});
+  if (problem.status === 401) isRefused.value = true;
+  throw problem;
+}
+
+/** Sends a request whose answer is JSON. The caller names the shape that the route has. */
+export async function request<Shape>(path: string, request: Request = {}): Promise<Shape> {
+  const response = await send(path, request);
+  const body: Shape = await response.json();
+  return body;
+}
+
+/** A fresh name for a request. */
+export function requestKey(): string {
+  return crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(16)).join("-");
+}
+
+/** A name as part of a path. */
+export function part(name: string): string {
+  return encodeURIComponent(name);
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Whether a value of JSON is a mapping. */
+export function isMapping(value: Json | undefined): value is JsonObject {
+  return isObject(value);
+}

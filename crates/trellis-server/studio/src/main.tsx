@@ -1,0 +1,20 @@
+/** The studio begins: the token, the address, the stream, the page. */
+
+import { render } from "preact";
+
+import { startLive } from "./api/live";
+import { App } from "./app";
+import { listenForPalette } from "./shell/keys";
+import { followGraphs } from "./state/graphs";
+import { followAddress } from "./state/route";
+import { takeTokenOfAddress } from "./state/token";
+import "./style/index.css";
+
+takeTokenOfAddress();
+followAddress();
+followGraphs();
+startLive();
+listenForPalette();
+
+const root = document.getElementById("studio");
+if (root) render(<App />, root);

@@ -1,0 +1,53 @@
+/** Bars that say what is wrong with the connection, and the page that asks for a token. */
+
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+
+import { tryAgain } from "../api/live";
+import { connection } from "../state/connection";
+import { isRefused, takeToken, token } from "../state/token";
+import { clock } from "../ui/time";
+
+/** Says that the server does not answer, and when it is asked again. */
+export function ConnectionBar(): JSX.Element | null {
+  const now = connection.value;
+  if (now.state === "connected") return null;
+  const left = Math.max(1, Math.ceil((now.retryAt - clock.value) / 1000));
+  return (
+    <div class="bar bar-lost" role="status">
+      <span>Connection lost, trying again in {left} s. What you see is from before; what you typed stays.</span>
+      <button type="button" class="button" onClick={tryAgain}>
+        Try now
+      </button>
+    </div>
+  );
+}
+
+/** Asks for the token, and says where it is. */
+export function TokenPage(): JSX.Element {
+  const typed = useSignal("");
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    const text = typed.value.trim();
+    const fragment = text.includes("#") ? text.slice(text.indexOf("#") + 1) : text;
+    if (fragment !== "") takeToken(fragment);
+  };
+  return (
+    <main class="token-page">
+      <form class="card token-card" onSubmit={submit}>
+        <h1>This server wants its token</h1>
+        <p>
+          {isRefused.value && token.value !== null ? "The token of this page is not known there, perhaps because the server began anew. " : ""}
+          Where <code>trellis serve</code> runs, it printed an address. The token stands behind its <code>#</code>. Open that address, or paste it here.
+        </p>
+        <label class="field">
+          <span>Token or address</span>
+          <input type="password" autocomplete="off" autofocus value={typed} onInput={(event) => (typed.value = event.currentTarget.value)} />
+        </label>
+        <button type="submit" class="button primary">
+          Open the studio
+        </button>
+      </form>
+    </main>
+  );
+}

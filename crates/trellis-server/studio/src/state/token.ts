@@ -1,0 +1,33 @@
+/** The token of the server: taken out of the address at once, kept as long as it lives. */
+
+import { signal } from "@preact/signals";
+
+const KEY = "trellis-token";
+/** A token that the server made for one run; any other outlives it, so that a closed tab forgets it. */
+const RANDOM = /^[0-9a-f]{64}$/;
+
+/** The token that requests carry. */
+export const token = signal<string | null>(null);
+
+/** Whether the server refused the token, or wants one. */
+export const isRefused = signal(false);
+
+/** Takes a token that somebody gave. */
+export function takeToken(given: string): void {
+  const [kept, other] = RANDOM.test(given) ? [localStorage, sessionStorage] : [sessionStorage, localStorage];
+  kept.setItem(KEY, given);
+  other.removeItem(KEY);
+  token.value = given;
+  isRefused.value = false;
+}
+
+/** Takes the token out of an address such as `/#3f9c…`, or the one that was kept. */
+export function takeTokenOfAddress(): void {
+  const fragment = location.hash.slice(1);
+  if (fragment !== "" && !fragment.startsWith("/")) {
+    history.replaceState(null, "", "#/");
+    takeToken(decodeURIComponent(fragment));
+  } else {
+    token.value = sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY);
+  }
+}

@@ -1,0 +1,159 @@
+/** Here: a talk with the graph. What nodes said, what was answered, and the question of now. */
+
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import { pause, resume } from "../../api/routes";
+import type { Said, Turn } from "../../api/types";
+import { isField } from "../../ui/keys";
+import { Html } from "../../ui/html";
+import { Countdown } from "../../ui/time";
+import { draftOf } from "./drafts";
+import { Refusal } from "./refusal";
+import { StopView } from "./stop";
+import type { Exchange, WalkedSession } from "./use-session";
+
+function SaidBy({ said }: { said: Said[] }): JSX.Element {
+  return (
+    <>
+      {said.map((text, at) => (
+        <article class="said-by" key={at}>
+          <p class="said-node">
+            {text.child && <span>{text.child} · </span>}
+            {text.node}
+          </p>
+          {text.html === undefined ? <p>{text.text}</p> : <Html class="said" html={text.html} />}
+        </article>
+      ))}
+    </>
+  );
+}
+
+function Before({ log }: { log: Exchange[] }): JSX.Element {
+  return (
+    <>
+      {log.map((exchange) => (
+        <div class="exchange" key={exchange.seq}>
+          <SaidBy said={exchange.said} />
+          {exchange.answer !== null && exchange.answer !== "" && <p class="answer">{exchange.answer}</p>}
+        </div>
+      ))}
+    </>
+  );
+}
+
+function Budget({ budget }: { budget: NonNullable<Turn["budget"]> }): JSX.Element {
+  const parts = [
+    budget.calls && { name: "calls", ...budget.calls },
+    budget.tokens && { name: "tokens", ...budget.tokens },
+  ].filter((part) => part !== undefined);
+  return (
+    <p class="budget dim">
+      {parts.map((part) => (
+        <span key={part.name}>
+          <meter value={part.used} max={part.max} aria-label={`${part.name} used`} /> {part.used} of {part.max} {part.name}
+        </span>
+      ))}
+    </p>
+  );
+}
+
+/** Why calls were held, as policies told it. */
+function notesOf(turn: Turn): string[] {
+  return turn.happened.flatMap(({ type, payload }) => {
+    const isPolicy = type === "POLICY" && typeof payload === "object" && payload !== null && !Array.isArray(payload);
+    return isPolicy && Array.isArray(payload.notes) ? payload.notes.filter((note) => typeof note === "string") : [];
+  });
+}
+
+export function Here({ session, walked }: { session: string; walked: WalkedSession & { turn: Turn } }): JSX.Element {
+  const { turn, log, progress, isSending, refusal, send, decide, take } = walked;
+  const scroll = useRef<HTMLDivElement>(null);
+  const ask = useRef<HTMLDivElement>(null);
+  const skew = turn.now - Date.now();
+
+  // The newest is in sight, and the question has the focus, unless somebody types elsewhere.
+  useEffect(() => {
+    scroll.current?.scrollTo({ top: scroll.current.scrollHeight });
+    const active = document.activeElement;
+    const isFree = active === document.body || active === null || ask.current?.contains(active) || !isField(active);
+    if (isFree && document.querySelector("dialog[open]") === null) ask.current?.querySelector<HTMLElement>("[data-ask]")?.focus({ preventScroll: true });
+  }, [turn.seq, turn.stop.type]);
+
+  const reply: typeof send = async (body, words) => {
+    const isTaken = await send(body, words);
+    if (isTaken && "input" in body) draftOf(session, body.to ?? turn.child ?? "").value = "";
+    return isTaken;
+  };
+  // The server does not tell that a session is paused, so the page knows it of those that it paused itself.
+  const [pausedAt, setPausedAt] = useState<number | null>(null);
+  const halt = {
+    isHalted: pausedAt === turn.seq,
+    stop: () =>
+      void pause(session).then((paused) => {
+        setPausedAt(paused.seq);
+        take(paused);
+      }),
+    goOn: () => {
+      setPausedAt(null);
+      void resume(session).then(take);
+    },
+  };
+  const others = turn.others ?? [];
+  return (
+    <section class="here" aria-label="Here">
+      <div class="here-scroll" ref={scroll} tabIndex={0} role="region" aria-label="What was said">
+        <Before log={log} />
+        <SaidBy said={turn.said} />
+      </div>
+      <div class="here-ask" ref={ask}>
+        {turn.due !== null && turn.stop.type !== "SLEEPING" && (
+          <p class="due dim">
+            {turn.stop.type === "APPROVAL" ? "expires in" : "waits for"} <Countdown due={turn.due} skew={skew} />
+          </p>
+        )}
+        {refusal && <Refusal refusal={refusal} seq={turn.seq} />}
+        <StopView
+          key={`${turn.child ?? ""} ${turn.stop.type}`}
+          session={session}
+          child={turn.child}
+          stop={turn.stop}
+          isFirst
+          isSending={isSending}
+          skew={skew}
+          progress={progress}
+          notes={notesOf(turn)}
+          send={(body, words) => void reply(body, words)}
+          decide={(call, decision, because) => void decide(call, decision, because)}
+          halt={halt}
+        />
+        {turn.budget && <Budget budget={turn.budget} />}
+        {others.length > 0 && (
+          <section class="others">
+            <h2 class="minor">Also waits</h2>
+            {others.map((other) => (
+              <details key={`${other.child ?? ""} ${other.stop.type} ${other.node}`}>
+                <summary>
+                  {other.child ?? session} · <code>{other.node}</code>
+                </summary>
+                <StopView
+                  session={session}
+                  child={other.child}
+                  stop={other.stop}
+                  isFirst={false}
+                  isSending={isSending}
+                  skew={skew}
+                  progress={progress}
+                  notes={[]}
+                  send={(body, words) => void reply(body, words)}
+                  decide={(call, decision, because) => void decide(call, decision, because)}
+                  halt={halt}
+                />
+              </details>
+            ))}
+          </section>
+        )}
+      </div>
+    </section>
+  );
+}

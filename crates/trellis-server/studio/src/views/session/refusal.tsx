@@ -1,0 +1,32 @@
+/** Why an answer was not taken, and what would be. */
+
+import type { JSX } from "preact";
+
+import { Ticked } from "../../ui/ticked";
+import type { WalkedSession } from "./use-session";
+
+export function Refusal({ refusal, seq }: { refusal: NonNullable<WalkedSession["refusal"]>; seq: number }): JSX.Element {
+  const { problem } = refusal;
+  const isAnew = problem.status === 412;
+  return (
+    <div class="refusal" role="alert">
+      <p class="failed-title">{isAnew ? "Asked anew" : problem.title}</p>
+      <p>
+        <Ticked
+          text={
+            isAnew ? `The session went on meanwhile: record ${seq} comes next. What you typed stays, look whether it still fits.` : problem.detail
+          }
+        />
+      </p>
+      {problem.errors.length > 0 && (
+        <ul>
+          {problem.errors.map((error) => (
+            <li key={error.pointer + error.message}>
+              {error.pointer !== "" && <code>{error.pointer}</code>} {error.message}
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,159 @@
+/** A session as it goes: where it stands, what was said meanwhile, what its running calls tell. */
+
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import { type Problem, problemOf, requestKey } from "../../api/client";
+import { onLive, watchSession } from "../../api/live";
+import { decide as decideCall, getTurn, reply as sendReply } from "../../api/routes";
+import type { Reply, Said, Turn } from "../../api/types";
+import { announce } from "../../shell/overlays";
+import { graphOfSession } from "../../state/graphs";
+import { useResource } from "../../state/resource";
+import { brief } from "../../ui/value";
+
+/** What was said before, and what somebody answered. */
+export interface Exchange {
+  seq: number;
+  said: Said[];
+  answer: string | null;
+}
+
+export interface WalkedSession {
+  turn: Turn | null;
+  problem: Problem | null;
+  refresh: () => void;
+  take: (turn: Turn) => void;
+  /** What this page saw before the turn of now. */
+  log: Exchange[];
+  /** What running calls write. */
+  progress: Map<string, string>;
+  isSending: boolean;
+  /** Why the last reply was refused, and the question that it was meant for. */
+  refusal: { problem: Problem; seq: number } | null;
+  /** Sends a reply; says whether it was taken. `answer` is what the log shows. */
+  send: (body: Reply, answer: string) => Promise<boolean>;
+  /** Decides about a held call. */
+  decide: (call: string, decision: "approve" | "deny", because?: string) => Promise<boolean>;
+}
+
+/** The number of the question that a turn asks, for answers that belong to exactly that. */
+function isQuestion(body: Reply): boolean {
+  return "input" in body || "context" in body || "keep" in body;
+}
+
+function textOf(turn: Turn): string {
+  const said = turn.said.map(({ text }) => text).join(" ");
+  if (turn.stop.type === "APPROVAL") return `${said} An approval is needed: ${turn.stop.payload.name}`;
+  if (turn.stop.type === "END") return `${said} The session ${turn.stop.payload.reason.replaceAll("_", " ")}`;
+  return said;
+}
+
+export function useSession(id: string): WalkedSession {
+  // An edit of the graph may change what is asked, without a record.
+  const resource = useResource(id, () => getTurn(id), ({ event, data }) =>
+    event === "graph" ? data.graph === graphOfSession.peek() : data.session === id && ["turn", "session", "removed"].includes(event),
+  );
+  const [shown, setShown] = useState<{ turn: Turn; log: Exchange[] } | null>(null);
+  const [progress, setProgress] = useState<Map<string, string>>(new Map());
+  const [isSending, setSending] = useState(false);
+  const [refusal, setRefusal] = useState<WalkedSession["refusal"]>(null);
+  const answer = useRef<string | null>(null);
+  const key = useRef<{ body: string; key: string } | null>(null);
+  const { data } = resource;
+
+  // A turn that comes after another one puts that into the log.
+  useEffect(() => {
+    if (data === null) return;
+    setShown((before) => {
+      if (before === null || before.turn.session !== id) return { turn: data, log: [] };
+      const old = before.turn;
+      if (data.seq < old.seq && answer.current === null) return before;
+      if (data.seq === old.seq) {
+        // What an answer led through is only said once; looking again has the last of it, or what an edit made of that.
+        const isEdited = data.program !== old.program || data.said.at(-1)?.text !== old.said.at(-1)?.text;
+        if (isEdited) return { ...before, turn: data };
+        const said = old.said.length > data.said.length ? old.said : data.said;
+        return { ...before, turn: { ...data, said } };
+      }
+      announce(textOf(data), data.stop.type === "APPROVAL" || (data.stop.type === "END" && data.stop.payload.reason !== "finished"));
+      const exchange = { seq: old.seq, said: old.said, answer: answer.current };
+      answer.current = null;
+      return { turn: data, log: [...before.log, exchange].slice(-200) };
+    });
+    graphOfSession.value = data.graph;
+  }, [data]);
+
+  useEffect(() => {
+    setRefusal(null);
+    setProgress(new Map());
+  }, [id]);
+
+  const isKnown = data !== null;
+  useEffect(() => (isKnown ? watchSession(id) : undefined), [id, isKnown]);
+  useEffect(
+    () =>
+      onLive(({ event, data: line }) => {
+        if (event !== "line" || line.session !== id || typeof line.payload !== "object" || line.payload === null || Array.isArray(line.payload)) return;
+        const { id: call, text, reset } = line.payload;
+        if (typeof call !== "string" || typeof text !== "string") return;
+        const glue = line.type === "PROGRESS" ? "\n" : "";
+        setProgress((before) => new Map(before).set(call, `${reset === true ? "" : (before.get(call) ?? "")}${text}${glue}`.slice(-8000)));
+      }),
+    [id],
+  );
+
+  /** Does something that ends in a turn; `words` is what the log shows of it. */
+  const deliver = async (perform: () => Promise<Turn>, words: string, seq: number): Promise<boolean> => {
+    setSending(true);
+    setRefusal(null);
+    answer.current = words;
+    try {
+      resource.take(await perform());
+      key.current = null;
+      return true;
+    } catch (error) {
+      answer.current = null;
+      const problem = problemOf(error);
+      if (problem.status !== 0) key.current = null;
+      setRefusal({ problem, seq });
+      if (problem.status === 412 || problem.status === 409) resource.refresh();
+      return false;
+    } finally {
+      setSending(false);
+    }
+  };
+  const send = async (body: Reply, words: string): Promise<boolean> => {
+    const turn = shown?.turn;
+    if (!turn) return false;
+    // The same reply, sent again after a lost answer, is done once.
+    const text = JSON.stringify([turn.seq, body]);
+    if (key.current?.body !== text) key.current = { body: text, key: requestKey() };
+    const name = key.current.key;
+    return deliver(() => sendReply(id, body, isQuestion(body) ? turn.seq : undefined, name), words, turn.seq);
+  };
+  const decide = (call: string, decision: "approve" | "deny", because?: string): Promise<boolean> =>
+    deliver(() => decideCall(id, call, decision, because), `${decision === "approve" ? "Approved" : "Denied"}${because ? `: ${because}` : ""}`, shown?.turn.seq ?? 0);
+
+  const isCurrent = shown !== null && shown.turn.session === id;
+  return {
+    turn: isCurrent ? shown.turn : null,
+    problem: resource.problem,
+    refresh: resource.refresh,
+    take: (turn) => {
+      // Time went back or aside: what was said belongs to another course.
+      setShown({ turn, log: [] });
+      resource.take(turn);
+    },
+    log: isCurrent ? shown.log : [],
+    progress,
+    isSending,
+    refusal,
+    send,
+    decide,
+  };
+}
+
+/** A reply in few words, for the log. */
+export function wordsOf(value: Parameters<typeof brief>[0]): string {
+  return brief(value, 400);
+}

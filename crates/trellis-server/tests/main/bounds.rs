@@ -1,0 +1,176 @@
+//! What one client can hold: connections, streams, sessions of MCP.
+
+use std::{fmt::Write as _, fs, time::Duration};
+
+use axum::{body::Body, http::Request};
+use http_body_util::BodyExt as _;
+use hyper::service::Service as _;
+use hyper_util::service::TowerToHyperService;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    time::timeout,
+};
+use trellis_server::{Bounds, Tokens};
+
+use crate::stand::{Answer, SHOP, Stand, TOKEN, Terms};
+
+/// What hangs fails after this.
+const LONG: Duration = Duration::from_secs(60);
+/// The revision without sessions.
+const STATELESS: &str = "2026-07-28";
+
+fn bounded(set: impl FnOnce(&mut Bounds)) -> Terms {
+    let mut terms = Terms::default();
+    (terms.bounds.grace, terms.bounds.header_time) = (Duration::ZERO, 10 * LONG);
+    set(&mut terms.bounds);
+    terms
+}
+
+/// A request of which only the status is read; the connection stays.
+async fn begun(stand: &Stand, request: &str) -> (TcpStream, String) {
+    let mut stream = stand.connect().await;
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut status = [0; 12];
+    stream.read_exact(&mut status).await.unwrap();
+    (stream, String::from_utf8_lossy(&status[9..]).into_owned())
+}
+
+// Rules 9.5, 9.10
+#[tokio::test]
+async fn the_end_is_heard_while_every_connection_is_held() {
+    let stand = Stand::on(SHOP, bounded(|bounds| bounds.connections = 1)).await;
+    let (held, status) = begun(&stand, &format!("GET /healthz HTTP/1.1\r\nhost: localhost:{}\r\n\r\n", stand.port)).await;
+    assert_eq!(status, "200");
+    timeout(LONG, stand.stop()).await.expect("the server ends");
+    drop(held);
+}
+
+// Rule 9.5
+#[tokio::test]
+async fn who_takes_nothing_loses_the_connection() {
+    let set = |bounds: &mut Bounds| (bounds.connections, bounds.patience) = (1, Duration::from_millis(100));
+    let stand = Stand::on(SHOP, bounded(set)).await;
+    let mut greedy = stand.connect().await;
+    let page = format!("GET /studio.js HTTP/1.1\r\nhost: localhost:{}\r\n\r\n", stand.port);
+    // More than the system keeps for a client.
+    greedy.write_all(page.repeat(500).as_bytes()).await.unwrap();
+    let others = timeout(LONG, stand.get("/api/graphs")).await.expect("others are served");
+    assert_eq!(others.status, 200);
+    let mut taken = Vec::new();
+    drop(greedy.read_to_end(&mut taken).await);
+    let answers = String::from_utf8_lossy(&taken).matches("HTTP/1.1 200").count();
+    assert!((1..500).contains(&answers), "{answers}");
+}
+
+/// A stream whose events are over still has its connection.
+#[tokio::test]
+async fn a_stream_has_its_seat_for_as_long_as_somebody_can_read_it() {
+    let stand = Stand::on(SHOP, bounded(|bounds| bounds.streams = 1)).await;
+    let seq = stand.counting("ana").await.seq();
+    stand.counting("bea").await;
+    let host = format!("localhost:{}", stand.port);
+    let request = Request::get("/api/sessions/ana/events").header("host", &host).header("authorization", format!("Bearer {TOKEN}"));
+    let service = TowerToHyperService::new(stand.server.router());
+    let mut events = service.call(request.body(Body::empty()).unwrap()).await.unwrap().into_body();
+    stand.with("DELETE", "/api/sessions/ana?open=true", &[("if-match", &format!("\"{seq}\""))], None).await;
+    let mut told = String::new();
+    while !told.contains("event: removed") {
+        told += &String::from_utf8_lossy(&events.frame().await.unwrap().unwrap().into_data().unwrap());
+    }
+    let another = format!("GET /api/sessions/bea/events HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {TOKEN}\r\n\r\n");
+    assert_eq!(begun(&stand, &another).await.1, "429");
+    drop(events);
+    assert_eq!(begun(&stand, &another).await.1, "200");
+}
+
+/// A message to `/mcp` in a session, or in none.
+async fn send(stand: &Stand, headers: &[(&str, &str)], message: Value) -> Answer {
+    let mut all = vec![("accept", "application/json, text/event-stream")];
+    all.extend(headers);
+    timeout(LONG, stand.with("POST", "/mcp", &all, Some(&message))).await.expect("it is answered")
+}
+
+async fn initialize(stand: &Stand, headers: &[(&str, &str)], revision: &str) -> Answer {
+    let params = json!({ "protocolVersion": revision, "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } });
+    send(stand, headers, json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params })).await
+}
+
+fn listing() -> Value {
+    json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {} })
+}
+
+// Rule 3.1
+#[tokio::test]
+async fn sessions_of_mcp_are_bounded_whatever_a_request_says_and_however_many_come_at_once() {
+    let stand = Stand::on(SHOP, bounded(|bounds| bounds.mcp_sessions = 2)).await;
+    let newest = [("mcp-protocol-version", STATELESS)];
+    let first = initialize(&stand, &newest, STATELESS).await;
+    assert_eq!(first.status, 200, "{first:?}");
+    let rest = tokio::join!(
+        initialize(&stand, &newest, STATELESS),
+        initialize(&stand, &[], "2025-06-18"),
+        initialize(&stand, &newest, STATELESS),
+        initialize(&stand, &[], STATELESS)
+    );
+    let mut statuses = [rest.0.status, rest.1.status, rest.2.status, rest.3.status];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 429, 429, 429]);
+    let refused = initialize(&stand, &newest, STATELESS).await;
+    assert_eq!((refused.code(), refused.headers.contains_key("retry-after")), ("too-many".to_owned(), true), "{refused:?}");
+    // One that ends makes room for another.
+    let ended = stand.with("DELETE", "/mcp", &[("mcp-session-id", &first.headers["mcp-session-id"])], None).await;
+    assert_eq!(ended.status, 202, "{ended:?}");
+    assert_eq!(initialize(&stand, &[], "2025-06-18").await.status, 200);
+}
+
+// Rules 3.1, 9.3
+#[tokio::test]
+async fn mcp_is_for_tokens_that_may_read_or_walk_and_a_session_is_of_one_token() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let mut text = String::new();
+    for right in ["read", "walk", "approve", "operate", "metrics"] {
+        let digest: String = Sha256::digest(right).iter().map(|byte| format!("{byte:02x}")).collect();
+        writeln!(text, "{digest} {right} only-{right}").unwrap();
+    }
+    fs::write(file.path(), text).unwrap();
+    let stand = Stand::on(SHOP, Terms { tokens: Tokens::of_file(file.path()).unwrap(), ..Terms::default() }).await;
+    for right in ["approve", "operate", "metrics"] {
+        let refused = initialize(&stand, &[("authorization", &format!("Bearer {right}"))], "2025-06-18").await;
+        assert_eq!((refused.status, refused.code()), (403, "forbidden".to_owned()), "{right}");
+    }
+    let opened = initialize(&stand, &[("authorization", "Bearer walk")], "2025-06-18").await;
+    let session = ("mcp-session-id", &*opened.headers["mcp-session-id"]);
+    let theirs = send(&stand, &[("authorization", "Bearer read"), session], listing()).await;
+    assert_eq!((theirs.status, theirs.code()), (403, "forbidden".to_owned()));
+}
+
+// Rule 9.5
+#[tokio::test]
+async fn streams_and_bodies_of_mcp_are_bounded_as_all_are() {
+    let set = |bounds: &mut Bounds| {
+        (bounds.streams, bounds.mcp_body, bounds.body_time) = (1, 1000, Duration::from_millis(200));
+    };
+    let stand = Stand::on(SHOP, bounded(set)).await;
+    let opened = initialize(&stand, &[], "2025-06-18").await;
+    let session = ("mcp-session-id", &*opened.headers["mcp-session-id"]);
+    let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    assert_eq!(send(&stand, &[session], initialized.clone()).await.status, 202);
+    assert_eq!(send(&stand, &[session], listing()).await.status, 200, "one that is over has left its seat");
+    let head = format!("host: localhost:{}\r\nauthorization: Bearer {TOKEN}\r\n{}: {}\r\n", stand.port, session.0, session.1);
+    let (stream, status) = begun(&stand, &format!("GET /mcp HTTP/1.1\r\n{head}accept: text/event-stream\r\n\r\n")).await;
+    assert_eq!(status, "200");
+    let refused = send(&stand, &[session], listing()).await;
+    assert_eq!((refused.status, refused.code()), (429, "too-many".to_owned()));
+    assert_eq!(send(&stand, &[session], initialized).await.status, 202, "what is no request needs no stream");
+    drop(stream);
+    while send(&stand, &[session], listing()).await.status == 429 {}
+
+    let large = send(&stand, &[session], json!({ "id": 3, "method": "x".repeat(1000) })).await;
+    assert_eq!((large.status, large.code(), &large.json()["limit"]), (413, "too-large".to_owned(), &json!(1000)));
+    let half = "connection: close\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{";
+    let slow = timeout(LONG, stand.raw(&format!("POST /mcp HTTP/1.1\r\n{head}{half}"))).await.expect("it is answered");
+    assert_eq!((slow.status, slow.code()), (408, "too-slow".to_owned()));
+}
