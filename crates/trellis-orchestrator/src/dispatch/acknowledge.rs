@@ -1,0 +1,66 @@
+//! Signs that a message was read and that somebody is at work (orchestrator 3.9).
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use trellis_core::SessionId;
+
+use super::Dispatcher;
+use crate::{
+    config::Provider,
+    inbound::Group,
+    message::{ChatPlace, now},
+    queue::QueueError,
+};
+
+/// The time after which providers take the sign away that an answer is being written.
+const RENEWED: Duration = Duration::from_secs(4);
+
+/// The time for which a chat is shown that, in milliseconds: an hour.
+const LONGEST: u64 = 3_600_000;
+
+impl Dispatcher {
+    /// Shows a chat that a group was read, and that it is being answered. Nothing waits for that, and where it fails, nothing is lost.
+    pub(super) fn acknowledge(&self, group: &Group) {
+        let Some(channel) = self.channels.get(&group.place().provider).map(Arc::clone) else { return };
+        let (place, last) = (group.place().clone(), group.rows[group.rows.len() - 1].message.id.clone());
+        tokio::spawn(async move {
+            drop(channel.react(&place, &last).await);
+            drop(channel.set_typing(&place).await);
+        });
+    }
+
+    /// Shows chats that an answer is being written, as long as that is so; forever.
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub async fn keep_typing(&self) -> Result<(), QueueError> {
+        loop {
+            tokio::time::sleep(RENEWED).await;
+            for place in self.working().await? {
+                if let Some(channel) = self.channels.get(&place.provider).map(Arc::clone) {
+                    tokio::spawn(async move { drop(channel.set_typing(&place).await) });
+                }
+            }
+        }
+    }
+
+    /// The chats over a network in which a session is at work, rather than waiting for somebody.
+    async fn working(&self) -> Result<BTreeSet<ChatPlace>, QueueError> {
+        let mut runs = BTreeSet::new();
+        // What has been held or asked for long is not at work; looking at each of these is.
+        let since = now().saturating_sub(LONGEST);
+        for row in self.hands.queue.taken().await?.into_iter().filter(|row| row.stored >= since) {
+            if Provider::named(&row.message.place.provider).is_none() {
+                continue;
+            }
+            runs.extend(row.run.map(|run| (run, row.message.place)));
+        }
+        let mut working = BTreeSet::new();
+        for (run, place) in runs {
+            if self.sessions.view(&SessionId::new(run)).await.is_ok_and(|turn| turn.stop.needs_nobody()) {
+                working.insert(place);
+            }
+        }
+        Ok(working)
+    }
+}

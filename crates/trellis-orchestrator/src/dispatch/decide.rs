@@ -1,0 +1,166 @@
+//! Decisions about calls that are held (orchestrator 3.6).
+//!
+//! **Invariant:** a word without an id decides about a call only if its chat was asked about the call before the word came. Every other word stays
+//! conversation, whatever is asked later. One decision about a call is carried out at a time, and nothing else waits for it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use trellis_core::{SessionId, SignalName, engine::Call, id::CallId};
+use trellis_host::{Reply, SendError};
+
+use super::Dispatcher;
+use crate::{
+    approvals::{ask_key, held, is_meant, short_id},
+    inbound::{Answer, Decision, Group},
+    message::ChatPlace,
+    queue::{QuestionState, QueueError, is_later},
+};
+
+/// What a text is that may decide about a call.
+pub(super) enum Ruling {
+    /// Conversation.
+    Talk,
+    /// That is not known yet: what it answers is being asked.
+    Later,
+    /// A decision that is to be carried out.
+    Carry(Box<Carrying>),
+    /// A decision that is dealt with, or is being carried out.
+    Done,
+}
+
+/// A decision that is being carried out.
+pub(super) struct Carrying {
+    session: SessionId,
+    call: Call,
+    decision: Decision,
+}
+
+/// The decisions that are being carried out: their calls, and the numbers of the messages. Clones share them.
+#[derive(Clone, Default)]
+pub(super) struct Underway(Arc<Mutex<BTreeMap<CallId, i64>>>);
+
+impl Underway {
+    fn begin(&self, call: &CallId, row: i64) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(call.clone(), row);
+    }
+
+    fn end(&self, call: &CallId) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(call);
+    }
+
+    /// Whether a decision about a call is being carried out.
+    fn has(&self, call: &CallId) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains_key(call)
+    }
+
+    /// Whether the decision of a message is being carried out.
+    fn has_row(&self, row: i64) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).values().any(|known| *known == row)
+    }
+
+    /// Whether none is being carried out.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+}
+
+impl Dispatcher {
+    /// Takes a text as a decision about a call that is held in its chat, if that is what it is.
+    pub(super) async fn decide(&self, group: &Group, answer: &Answer) -> Result<Ruling, QueueError> {
+        let (place, language, row) = (group.place(), self.hands.settings.language, group.rows[0].n);
+        if self.underway.has_row(row) {
+            return Ok(Ruling::Done);
+        }
+        let mut meant = Vec::new();
+        for (session, call) in self.held_in(place).await? {
+            match &answer.id {
+                // The end of the decision before has everything looked at again.
+                Some(typed) if is_meant(&call.id, typed) && self.underway.has(&call.id) => return Ok(Ruling::Done),
+                Some(typed) if is_meant(&call.id, typed) => meant.push((session, call)),
+                Some(_) => {}
+                None if self.underway.has(&call.id) => {}
+                None => match self.hands.queue.question(&ask_key(&call.id)).await? {
+                    QuestionState::Underway { heard } if heard < row => return Ok(Ruling::Later),
+                    // The provider knows better than this program in which order two messages were said.
+                    QuestionState::Seen { heard, receipt } if heard < row && is_later(&group.rows[0].message.id, &receipt) => {
+                        meant.push((session, call));
+                    }
+                    _ => {}
+                },
+            }
+        }
+        let said = match &meant[..] {
+            [] => return Ok(Ruling::Talk),
+            _ if !self.hands.settings.may_approve(&group.rows[0].message) => language.text("approval_refused").to_owned(),
+            [(session, call)] => {
+                self.underway.begin(&call.id, row);
+                let (session, call) = (session.clone(), call.clone());
+                return Ok(Ruling::Carry(Box::new(Carrying { session, call, decision: answer.decision })));
+            }
+            several => {
+                let calls: Vec<String> = several.iter().map(|(_, call)| format!("`{}` {}", call.name, short_id(&call.id))).collect();
+                language.fill("approval_which", &[("calls", &calls.join(", ")), ("id", &short_id(&several[0].1.id))])
+            }
+        };
+        self.post(place, format!("decided:{}", group.session()), said).await?;
+        self.hands.queue.settle(group.numbers()).await?;
+        Ok(Ruling::Done)
+    }
+
+    /// The calls that are held in a chat and thread, with their sessions.
+    async fn held_in(&self, place: &ChatPlace) -> Result<Vec<(SessionId, Call)>, QueueError> {
+        let rows = self.hands.queue.taken().await?.into_iter().filter(|row| row.message.place == *place);
+        let runs: BTreeSet<String> = rows.filter_map(|row| row.run).collect();
+        let mut calls = Vec::new();
+        for run in runs {
+            let id = SessionId::new(run);
+            if let Some(turn) = self.seen(&id).await? {
+                calls.extend(held(&turn).into_iter().map(|call| (id.clone(), call)));
+            }
+        }
+        Ok(calls)
+    }
+
+    /// Carries the decision of a message out, and says so: once the session takes it, which may be after a call of it that runs.
+    pub(super) async fn carry_out(self, carrying: Box<Carrying>, group: Group) -> Result<(), QueueError> {
+        let Carrying { session, call, decision } = *carrying;
+        // Where the program is about to end, it is carried out after the next start.
+        let Some(said) = self.carried(&session, &call, decision).await? else { return Ok(()) };
+        self.post(group.place(), format!("decided:{}", group.session()), said).await?;
+        self.hands.queue.settle(group.numbers()).await?;
+        self.underway.end(&call.id);
+        self.wake.notify_one();
+        Ok(())
+    }
+
+    /// Carries a decision out: what is said about it.
+    async fn carried(&self, session: &SessionId, call: &Call, decision: Decision) -> Result<Option<String>, QueueError> {
+        let reply = |yes| Reply::Approve { call: Some(call.id.clone()), yes };
+        let (name, taken) = match decision {
+            Decision::Approve => ("approval_done", self.sessions.send(session, reply(true)).await.map(Some)),
+            Decision::Deny => ("approval_denied", self.sessions.send(session, reply(false)).await.map(Some)),
+            Decision::Defer => ("approval_deferred", Ok(None)),
+            Decision::Cancel => {
+                // A signal that the session takes leaves the call: nobody need deny it.
+                let interrupt = SignalName::new(SignalName::INTERRUPT);
+                ("approval_cancelled", self.sessions.signal(session, &interrupt).await.map(|()| None))
+            }
+        };
+        let name = match taken {
+            Ok(turn) => {
+                if let Some(turn) = turn {
+                    self.turned(&turn).await?;
+                }
+                name
+            }
+            Err(SendError::Stopping) => return Ok(None),
+            // It was not decided, and can be once more.
+            Err(error @ SendError::Store(_)) => return Ok(Some(error.to_string())),
+            Err(_) => "approval_gone",
+        };
+        Ok(Some(self.hands.settings.language.fill(name, &[("tool", &call.name), ("id", &short_id(&call.id))])))
+    }
+}

@@ -1,0 +1,87 @@
+//! Messages that belong together are answered together (orchestrator 3.4).
+
+use std::time::Duration;
+
+use super::MAX_GROUP;
+use crate::{message::ChatPlace, queue::InboundRow, words::Kind};
+
+/// Messages that are answered together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The kind of all of them; only conversation has more than one.
+    pub kind: Kind,
+    /// The messages, oldest first.
+    pub rows: Vec<InboundRow>,
+}
+
+impl Group {
+    /// Where it was said.
+    pub fn place(&self) -> &ChatPlace {
+        &self.rows[0].message.place
+    }
+
+    /// The name of the session that it begins.
+    pub fn session(&self) -> String {
+        self.rows[0].message.session()
+    }
+
+    /// Everything that was said, a message a line.
+    pub fn text(&self) -> String {
+        let texts: Vec<&str> = self.rows.iter().map(|row| &*row.message.text).collect();
+        texts.join("\n")
+    }
+
+    /// Whether it is work beside the conversation, which neither ends nor continues what somebody says.
+    fn is_work(&self) -> bool {
+        matches!(self.kind, Kind::Work(_))
+    }
+
+    /// The numbers of its rows.
+    pub fn numbers(&self) -> Vec<i64> {
+        self.rows.iter().map(|row| row.n).collect()
+    }
+}
+
+/// Groups messages that wait, in order of arrival: those that are complete, and when the next one is, in milliseconds since 1970. `window` says how long
+/// a channel collects.
+pub fn grouped(rows: Vec<InboundRow>, now: u64, window: impl Fn(&str) -> Duration) -> (Vec<Group>, Option<u64>) {
+    let mut groups: Vec<Group> = Vec::new();
+    for row in rows {
+        let kind = row.kind();
+        let open = groups.iter_mut().rev().find(|group| group.place() == &row.message.place && !group.is_work());
+        match open.filter(|group| kind == Kind::Talk && takes(group, &row, &window)) {
+            Some(group) => group.rows.push(row),
+            None => groups.push(Group { kind, rows: vec![row] }),
+        }
+    }
+    let mut due = None::<u64>;
+    let last_of = |groups: &[Group], place: &ChatPlace| groups.iter().rposition(|group| group.place() == place && !group.is_work());
+    let waits: Vec<bool> = (0..groups.len())
+        .map(|at| {
+            let group = &groups[at];
+            let ends = end(group, &window);
+            // What something else follows, or what is full, grows no more.
+            let is_open = group.kind == Kind::Talk && group.rows.len() < MAX_GROUP && last_of(&groups, group.place()) == Some(at);
+            let is_waiting = is_open && ends > now;
+            if is_waiting {
+                due = Some(due.map_or(ends, |due| due.min(ends)));
+            }
+            is_waiting
+        })
+        .collect();
+    let complete = groups.into_iter().zip(waits).filter(|(_, waits)| !waits).map(|(group, _)| group).collect();
+    (complete, due)
+}
+
+fn takes(group: &Group, row: &InboundRow, window: &impl Fn(&str) -> Duration) -> bool {
+    group.kind == Kind::Talk
+        && group.rows.len() < MAX_GROUP
+        && group.rows[0].message.sender == row.message.sender
+        && row.stored <= end(group, window)
+}
+
+/// When a group is complete.
+fn end(group: &Group, window: &impl Fn(&str) -> Duration) -> u64 {
+    let wait = window(&group.place().provider).as_millis();
+    group.rows[0].stored.saturating_add(u64::try_from(wait).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,153 @@
+//! What the agent does without being asked: the heartbeat, the nights in which the memory is made shorter, and order among decisions (orchestrator 5.4,
+//! 5.5, 8.2).
+//!
+//! **Invariant:** each is named by its moment, so that it happens once; of each kind one is under way.
+
+use std::collections::BTreeMap;
+
+use jiff::{Span, Timestamp, tz::TimeZone};
+use trellis_core::{Mapping, Value};
+
+use super::UpError;
+use crate::{
+    message::{ChatPlace, Outgoing, Work},
+    schedule::CronExpression,
+    seal::sha256,
+    tools::Hands,
+    workspace::HeartbeatError,
+};
+
+/// The name of the setting that has the last moments, as JSON.
+const MOMENTS: &str = "moments";
+/// When the memory is made shorter.
+const NIGHTLY: &str = "0 3 * * *";
+/// Milliseconds between two looks at decisions.
+const HOUR: i64 = 3_600_000;
+
+/// Something that happens again and again, and the name under which its last moment is kept.
+#[derive(Clone, Copy)]
+enum Rhythm {
+    Heartbeat { every: i64 },
+    Night,
+    Decisions,
+}
+
+impl Rhythm {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Heartbeat { .. } => "heartbeat",
+            Self::Night => "night",
+            Self::Decisions => "decisions",
+        }
+    }
+
+    /// The first moment behind another.
+    fn next(self, after: Timestamp) -> Timestamp {
+        let in_time = |millis: i64| after.checked_add(Span::new().milliseconds(millis)).ok();
+        let next = match self {
+            Self::Heartbeat { every } => in_time(every),
+            Self::Decisions => in_time(HOUR),
+            Self::Night => CronExpression::parse(NIGHTLY).ok().and_then(|nightly| nightly.next(after, &TimeZone::system())),
+        };
+        next.unwrap_or(Timestamp::MAX)
+    }
+}
+
+/// Does what is due, and returns when the next is. What was missed comes once.
+pub(super) async fn do_due(
+    hands: &Hands,
+    now: Timestamp,
+    wake: impl Fn(),
+    log: &(dyn Fn(&str) + Send + Sync),
+) -> Result<Timestamp, UpError> {
+    let heartbeat = hands.settings.heartbeat.as_ref().map(|heartbeat| Rhythm::Heartbeat { every: heartbeat.every });
+    let known = hands.queue.setting("", "", MOMENTS).await?.unwrap_or_default();
+    let known: BTreeMap<String, i64> = serde_json::from_str(&known).unwrap_or_default();
+    let (mut soonest, mut moments) = (Timestamp::MAX, BTreeMap::new());
+    for rhythm in heartbeat.into_iter().chain([Rhythm::Night, Rhythm::Decisions]) {
+        let last = known.get(rhythm.name()).and_then(|last| Timestamp::from_millisecond(*last).ok());
+        // A clock that was set back does not stop it.
+        let Some(last) = last.filter(|last| *last <= now) else {
+            moments.insert(rhythm.name(), now.as_millisecond());
+            soonest = soonest.min(rhythm.next(now));
+            continue;
+        };
+        let due = rhythm.next(last);
+        if due > now {
+            soonest = soonest.min(due);
+            continue;
+        }
+        match rhythm {
+            Rhythm::Heartbeat { .. } => beat(hands, now, log).await?,
+            Rhythm::Night => consolidate(hands, now, log).await?,
+            Rhythm::Decisions => {
+                if let Err(error) = hands.decisions.tidy() {
+                    log(&error.to_string());
+                }
+            }
+        }
+        moments.insert(rhythm.name(), now.as_millisecond());
+        soonest = soonest.min(rhythm.next(now));
+    }
+    if !moments.is_empty() {
+        let mut all = known;
+        all.extend(moments.into_iter().map(|(name, moment)| (name.to_owned(), moment)));
+        let all = serde_json::to_string(&all).map_err(|error| UpError::Drive(error.to_string()))?;
+        hands.queue.set("", "", MOMENTS, &all).await?;
+        wake();
+    }
+    Ok(soonest)
+}
+
+/// Begins a session with what stands open, if anything does.
+async fn beat(hands: &Hands, now: Timestamp, log: &(dyn Fn(&str) + Send + Sync)) -> Result<(), UpError> {
+    let Some(heartbeat) = &hands.settings.heartbeat else { return Ok(()) };
+    let (language, place) = (hands.settings.language, &heartbeat.place);
+    let items = match hands.workspace.heartbeat_items() {
+        Ok(items) => items,
+        Err(error) => {
+            let why = error.to_string();
+            log(&why);
+            if let HeartbeatError::TooLarge { .. } = error {
+                // Said once for each size that it has.
+                let key = format!("heartbeat:{}", &sha256(&why)[..16]);
+                hands
+                    .outbox
+                    .post(Outgoing { place: place.clone(), text: language.fill("heartbeat_failed", &[("why", &why)]), key })
+                    .await?;
+            }
+            return Ok(());
+        }
+    };
+    if items.is_empty() {
+        return Ok(());
+    }
+    let (sealer, of) = (hands.sealer.clone(), place.clone());
+    let sealing = tokio::task::spawn_blocking(move || sealer.seal(&of.provider, &of.chat, &items.join("\n"), None));
+    let items = sealing.await.map_err(|error| UpError::Drive(error.to_string()))?;
+    let text = Value::text(language.fill("heartbeat_prompt", &[("items", &items)]));
+    begin(hands, Work::Heartbeat, place, [("text", text)], now).await
+}
+
+/// Begins a session that makes the memory shorter, if there is anything to put into it.
+async fn consolidate(hands: &Hands, now: Timestamp, log: &(dyn Fn(&str) + Send + Sync)) -> Result<(), UpError> {
+    match hands.memory.old_days(now.to_zoned(TimeZone::system()).date(), 0) {
+        Ok(old) if old.is_empty() => return Ok(()),
+        Ok(_) => {}
+        Err(error) => log(&format!("the memory cannot be read: {error}")),
+    }
+    let place =
+        hands.settings.heartbeat.as_ref().map_or_else(|| ChatPlace::new("terminal", "terminal"), |heartbeat| heartbeat.place.clone());
+    begin(hands, Work::Consolidate, &place, [("tell", Value::Bool(false))], now).await
+}
+
+/// Begins a work, unless one of its kind is under way.
+async fn begin(hands: &Hands, work: Work, place: &ChatPlace, context: [(&str, Value); 1], now: Timestamp) -> Result<(), UpError> {
+    let at = u64::try_from(now.as_millisecond()).unwrap_or_default();
+    let message = work.message(&at.to_string(), place.clone(), Mapping::from_iter(context), at);
+    hands.queue.store_work(message, 1, at).await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

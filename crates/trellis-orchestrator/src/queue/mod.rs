@@ -1,0 +1,186 @@
+//! The queue of a workspace, `runtime/queue.db`: messages that came in, cursors of channels, messages that go out (orchestrator 9).
+//!
+//! ```text
+//! inbound   new ──group──▶ taken (run) ──session ended──▶ done
+//! outbox    queued ──▶ sending ──▶ sent        sending ──▶ queued (again) ──▶ dead
+//! ```
+//!
+//! **Invariant:** what was stored is found again after a crash in a state from which it goes on; one key makes one row.
+
+mod inbound;
+mod outbox;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use rusqlite::Connection;
+
+pub use self::{
+    inbound::{InboundRow, Stored},
+    outbox::{OutboxRow, QuestionState, RowState, is_later},
+};
+
+/// The newest form of the tables.
+const VERSION: i64 = FORMS.len() as i64;
+
+/// What makes each form of the tables out of the one before, from none on.
+const FORMS: [&str; 2] = [
+    TABLES,
+    "
+-- The last message that had come in when a message began to be sent: what was said up to there is no answer to it.
+alter table outbox add column heard integer;
+update outbox set heard = (select coalesce(max(n), 0) from inbound) where state = 'sent';
+-- The question of its session that a message answers.
+alter table inbound add column asked integer;
+-- Whether a message is conversation; of those that were there before, each is looked at.
+alter table inbound add column talk integer not null default 0;
+",
+];
+
+const TABLES: &str = "
+create table inbound (
+  n integer primary key,
+  key text not null unique,
+  provider text not null, chat text not null, thread text not null default '',
+  id text not null, sender text not null, sender_name text not null, text text not null,
+  at integer not null, stored integer not null,
+  state text not null check (state in ('new', 'taken', 'done')),
+  run text
+);
+create index inbound_open on inbound (state, n) where state != 'done';
+create index inbound_run on inbound (run) where run is not null;
+create table cursors (channel text primary key, cursor text not null) without rowid;
+create table outbox (
+  n integer primary key autoincrement,
+  key text not null unique,
+  provider text not null, chat text not null, thread text not null default '',
+  text text not null,
+  state text not null check (state in ('queued', 'sending', 'sent', 'dead', 'dropped')),
+  attempts integer not null default 0, due integer not null, queued integer not null, sent integer,
+  receipt text, code text, error text
+);
+create index outbox_open on outbox (state, n) where state in ('queued', 'sending');
+create table settings (provider text not null, chat text not null, name text not null, value text not null, primary key (provider, chat, name)) without rowid;
+";
+
+/// The queue failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum QueueError {
+    /// SQLite says why.
+    #[error("the queue `{file}` fails: {source}")]
+    Sqlite {
+        /// The file.
+        file: String,
+        /// The reason.
+        source: rusqlite::Error,
+    },
+    /// A newer program wrote it.
+    #[error("the queue `{file}` was written by a newer program (form {found}, this one knows {VERSION}): it is left as it is")]
+    Newer {
+        /// The file.
+        file: String,
+        /// Its form.
+        found: i64,
+    },
+    /// The work was broken off.
+    #[error("the work on the queue was broken off: {0}")]
+    Gone(String),
+}
+
+/// The queue of a workspace. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Queue {
+    file: PathBuf,
+    connection: Arc<Mutex<Connection>>,
+}
+
+impl Queue {
+    /// Opens the queue, or makes it.
+    ///
+    /// # Errors
+    /// The file cannot be used, or a newer program wrote it.
+    pub fn open(file: &Path) -> Result<Self, QueueError> {
+        let fails = |source| QueueError::Sqlite { file: file.display().to_string(), source };
+        let mut connection = Connection::open(file).map_err(fails)?;
+        let found = made(&mut connection).map_err(fails)?;
+        if found > VERSION {
+            return Err(QueueError::Newer { file: file.display().to_string(), found });
+        }
+        Ok(Self { file: file.to_owned(), connection: Arc::new(Mutex::new(connection)) })
+    }
+
+    /// Does something with the tables, in one transaction, where it may wait for a disk.
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&rusqlite::Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, QueueError> {
+        let (connection, file) = (Arc::clone(&self.connection), self.file.display().to_string());
+        let done = tokio::task::spawn_blocking(move || {
+            let mut connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
+            let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+            let result = work(&transaction)?;
+            transaction.commit()?;
+            Ok(result)
+        });
+        match done.await {
+            Ok(result) => result.map_err(|source| QueueError::Sqlite { file, source }),
+            Err(error) => Err(QueueError::Gone(error.to_string())),
+        }
+    }
+
+    /// The cursor of a channel, as it was stored with the last messages.
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub async fn cursor(&self, channel: &str) -> Result<Option<String>, QueueError> {
+        let channel = channel.to_owned();
+        self.run(move |tables| first(tables, "select cursor from cursors where channel = ?1", [channel])).await
+    }
+
+    /// A setting of a chat, such as how it gets answers.
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub async fn setting(&self, provider: &str, chat: &str, name: &'static str) -> Result<Option<String>, QueueError> {
+        let (provider, chat) = (provider.to_owned(), chat.to_owned());
+        let query = "select value from settings where provider = ?1 and chat = ?2 and name = ?3";
+        self.run(move |tables| first(tables, query, (provider, chat, name))).await
+    }
+
+    /// Sets a setting of a chat.
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub async fn set(&self, provider: &str, chat: &str, name: &'static str, value: &str) -> Result<(), QueueError> {
+        let (provider, chat, value) = (provider.to_owned(), chat.to_owned(), value.to_owned());
+        let command = "insert into settings values (?1, ?2, ?3, ?4) on conflict do update set value = excluded.value";
+        self.run(move |tables| tables.execute(command, (provider, chat, name, value)).map(drop)).await
+    }
+}
+
+/// Makes the tables where there are none; returns the form of those that are there.
+fn made(connection: &mut Connection) -> rusqlite::Result<i64> {
+    connection.busy_timeout(std::time::Duration::from_secs(10))?;
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    // What a channel was told is stored cannot be read from it again.
+    connection.pragma_update(None, "synchronous", "full")?;
+    let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    let found: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    for form in FORMS.iter().skip(usize::try_from(found).unwrap_or(usize::MAX)) {
+        transaction.execute_batch(form)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
+    }
+    transaction.commit()?;
+    Ok(found.max(VERSION))
+}
+
+fn first(tables: &rusqlite::Transaction<'_>, query: &str, values: impl rusqlite::Params) -> rusqlite::Result<Option<String>> {
+    use rusqlite::OptionalExtension as _;
+    tables.query_row(query, values, |row| row.get(0)).optional()
+}
+
+#[cfg(test)]
+mod tests;

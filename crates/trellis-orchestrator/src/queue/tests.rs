@@ -1,0 +1,217 @@
+//! The queue as a crash leaves it, and as a second start finds it (orchestrator 9).
+
+use super::*;
+use crate::message::{ChatPlace, Incoming, Outgoing};
+
+fn open() -> (tempfile::TempDir, Queue) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let queue = Queue::open(&folder.path().join("queue.db")).expect("a queue");
+    (folder, queue)
+}
+
+fn incoming(id: &str, text: &str, at: u64) -> Incoming {
+    let (sender, place) = ("ana".to_owned(), ChatPlace::new("slack", "C1"));
+    Incoming { place, id: id.to_owned(), sender: sender.clone(), sender_name: sender, text: text.to_owned(), at }
+}
+
+fn outgoing(chat: &str, key: &str) -> Outgoing {
+    Outgoing { place: ChatPlace::new("slack", chat), text: key.to_owned(), key: key.to_owned() }
+}
+
+// orchestrator 3.2: each message once; 9: the cursor stands with the messages
+#[tokio::test]
+async fn a_message_that_is_read_twice_is_stored_once() {
+    let (folder, queue) = open();
+    let batch = vec![incoming("1", "hello", 10), incoming("2", "you", 20)];
+    let stored = queue.store("slack", batch.clone(), Some("2".to_owned()), 30).await.expect("stored");
+    assert_eq!(stored, Stored { new: 2, known: 0 });
+    drop(queue);
+    let queue = Queue::open(&folder.path().join("queue.db")).expect("again");
+    assert_eq!(queue.cursor("slack").await.expect("a cursor").as_deref(), Some("2"));
+    let stored = queue.store("slack", [batch, vec![incoming("3", "!", 30)]].concat(), None, 40).await.expect("stored");
+    assert_eq!(stored, Stored { new: 1, known: 2 });
+    let waiting = queue.waiting().await.expect("rows");
+    assert_eq!(waiting.iter().map(|row| &*row.message.text).collect::<Vec<_>>(), ["hello", "you", "!"]);
+    assert_eq!(queue.cursor("telegram").await.expect("none"), None);
+}
+
+// orchestrator 9: a row is taken by one session, and done with it
+#[tokio::test]
+async fn a_message_belongs_to_one_session() {
+    let (_folder, queue) = open();
+    queue.store("slack", vec![incoming("1", "hello", 10)], None, 10).await.expect("stored");
+    let n = queue.waiting().await.expect("rows")[0].n;
+    queue.take(vec![n], "chat-a", None).await.expect("taken");
+    queue.take(vec![n], "chat-b", None).await.expect("no harm");
+    assert!(queue.waiting().await.expect("rows").is_empty());
+    assert_eq!(queue.taken().await.expect("rows")[0].run.as_deref(), Some("chat-a"));
+    assert!(queue.end_run("chat-a").await.expect("ended"));
+    assert!(!queue.end_run("chat-a").await.expect("was ended before"));
+    assert_eq!(queue.of_run("chat-a").await.expect("a row").expect("still known").message.id, "1");
+    // orchestrator 9.2: 30 days later it is forgotten
+    assert_eq!(queue.forget(10 + 29 * 24 * 3_600_000).await.expect("kept"), 0);
+    assert_eq!(queue.forget(11 + 30 * 24 * 3_600_000).await.expect("forgotten"), 1);
+}
+
+// what is said much hides no command, no decision and no other chat; what is no decision after all makes room for those behind it
+#[tokio::test]
+async fn each_chat_is_looked_at() {
+    let (_folder, queue) = open();
+    let many = |text: &'static str| (0..2001).map(move |id| incoming(&format!("{text}-{id}"), text, 10));
+    queue.store("slack", many("a line of a log").collect(), None, 10).await.expect("stored");
+    queue.store("slack", vec![incoming("s", "/stop", 11)], None, 11).await.expect("stored");
+    queue.store("slack", many("ok").collect(), None, 12).await.expect("stored");
+    queue.store("slack", vec![incoming("y", "yes ab12cd34", 13)], None, 13).await.expect("stored");
+    let elsewhere = Incoming { place: ChatPlace::new("slack", "C2"), ..incoming("e", "hello", 14) };
+    queue.store("slack", vec![elsewhere], None, 14).await.expect("stored");
+    let rows = queue.waiting().await.expect("rows");
+    assert!(rows.len() < 1000 && rows.is_sorted_by_key(|row| row.n), "{}", rows.len());
+    let has = |rows: &[InboundRow], id: &str| rows.iter().any(|row| row.message.id == id);
+    assert!(has(&rows, "s") && has(&rows, "e") && !has(&rows, "y"));
+    let words = async || {
+        let rows = queue.waiting().await.expect("rows").into_iter().filter(|row| row.message.text == "ok" && !row.is_talk);
+        rows.map(|row| row.n).collect::<Vec<_>>()
+    };
+    let mut looks = 0;
+    while let words = words().await
+        && !words.is_empty()
+    {
+        queue.are_talk(words).await.expect("noted");
+        looks += 1;
+    }
+    assert!(looks > 1 && has(&queue.waiting().await.expect("rows"), "y"));
+}
+
+#[tokio::test]
+async fn what_somebody_said_before_is_theirs_and_recent() {
+    let (_folder, queue) = open();
+    queue.store("slack", vec![incoming("1", "my password is", 1000)], None, 1000).await.expect("stored");
+    let later = incoming("2", "hunter2", 2000);
+    assert_eq!(queue.said_before(&later, 500).await.expect("asked").as_deref(), Some("my password is"));
+    assert_eq!(queue.said_before(&later, 1500).await.expect("asked"), None);
+    let other = Incoming { sender: "eve".to_owned(), ..later };
+    assert_eq!(queue.said_before(&other, 500).await.expect("asked"), None);
+}
+
+// orchestrator 7.1: one key, one row; 7.2: order within a chat, and no chat waits for another
+#[tokio::test]
+async fn the_outbox_keeps_the_order_of_each_chat() {
+    let (_folder, queue) = open();
+    let first = queue.post(outgoing("C1", "a"), 1).await.expect("posted");
+    assert_eq!(queue.post(outgoing("C1", "a"), 2).await.expect("posted"), first);
+    queue.post(outgoing("C1", "b"), 3).await.expect("posted");
+    queue.post(outgoing("C2", "c"), 4).await.expect("posted");
+    let keys = async |now| queue.sendable(now).await.expect("rows").into_iter().map(|row| row.message.key).collect::<Vec<_>>();
+    assert_eq!(keys(10).await, ["a", "c"]);
+    queue.begin_sending(first).await.expect("begun");
+    assert_eq!(keys(10).await, ["c"]);
+    queue.unsent(first, "http-503", "later", Some(100)).await.expect("put back");
+    assert_eq!(keys(10).await, ["c"], "what comes behind a row that waits, waits");
+    assert_eq!(queue.next_due().await.expect("a time"), Some(4), "nor is it looked at before");
+    assert_eq!(keys(100).await, ["a", "c"]);
+    queue.sent(first, "ts", 101).await.expect("sent");
+    assert_eq!(keys(100).await, ["b", "c"]);
+    assert!(!queue.is_flushed().await.expect("asked"));
+    let row = queue.posted("a").await.expect("a row").expect("it is there");
+    assert_eq!((row.state, row.attempts, row.error), (RowState::Sent, 1, None));
+    assert_eq!(queue.forget_sent(102 + 7 * 24 * 3_600_000).await.expect("forgotten"), 1);
+}
+
+// orchestrator 9, row "after sending, before the acknowledgement is stored": sent again, marked, once
+#[tokio::test]
+async fn what_may_have_been_sent_is_marked() {
+    let (folder, queue) = open();
+    let n = queue.post(outgoing("C1", "hello"), 1).await.expect("posted");
+    queue.begin_sending(n).await.expect("begun");
+    drop(queue);
+    for _ in 0..2 {
+        let queue = Queue::open(&folder.path().join("queue.db")).expect("again");
+        queue.recover("(again) ").await.expect("recovered");
+        let rows = queue.sendable(10).await.expect("rows");
+        assert_eq!(rows[0].message.text, "(again) hello");
+        queue.begin_sending(n).await.expect("begun");
+    }
+}
+
+// orchestrator 3.6: all of a question is seen, and what came before it is known
+#[tokio::test]
+async fn a_question_is_seen_when_all_of_it_is_sent() {
+    let (_folder, queue) = open();
+    assert_eq!(queue.question("ask:c1").await.expect("none"), QuestionState::Unseen);
+    queue.store("slack", vec![incoming("1", "ok", 10)], None, 10).await.expect("stored");
+    let mut rows = Vec::new();
+    for key in ["ask:c1:1", "ask:c1", "ask:c10"] {
+        rows.push(queue.post(outgoing("C1", key), 1).await.expect("posted"));
+    }
+    let mut seen = Vec::new();
+    for n in &rows[..2] {
+        queue.begin_sending(*n).await.expect("begun");
+        seen.push(queue.question("ask:c1").await.expect("asked"));
+        queue.sent(*n, "ts", 11).await.expect("sent");
+        seen.push(queue.question("ask:c1").await.expect("asked"));
+        queue.store("slack", vec![incoming(&format!("yes-{n}"), "yes", 20)], None, 20).await.expect("stored");
+    }
+    let expected = [
+        QuestionState::Unseen,
+        QuestionState::Unseen,
+        QuestionState::Underway { heard: 2 },
+        QuestionState::Seen { heard: 2, receipt: "ts".into() },
+    ];
+    assert_eq!(seen, expected);
+    queue.unsent(rows[0], "blocked", "no", None).await.expect("noted");
+    assert_eq!(queue.question("ask:c1").await.expect("asked"), QuestionState::Unseen);
+}
+
+// orchestrator 9.1: what the program before wrote goes on; a question of then counts as answered by nothing that had come in
+#[tokio::test]
+async fn a_queue_of_an_older_program_is_brought_up() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("queue.db");
+    let connection = Connection::open(&file).expect("open");
+    connection.execute_batch(TABLES).expect("made");
+    let rows = "insert into inbound values (7, 'k', 'slack', 'C1', '', '1', 'ana', 'ana', 'ok', 1, 1, 'new', null);
+                insert into outbox (key, provider, chat, text, state, due, queued) values ('ask:c1', 'slack', 'C1', '?', 'sent', 1, 1);";
+    connection.execute_batch(rows).expect("written");
+    connection.pragma_update(None, "user_version", 1).expect("set");
+    drop(connection);
+    for _ in 0..2 {
+        let queue = Queue::open(&file).expect("a queue");
+        assert_eq!(queue.waiting().await.expect("rows")[0].n, 7);
+        assert_eq!(queue.question("ask:c1").await.expect("asked"), QuestionState::Seen { heard: 7, receipt: String::new() });
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_sent_is_dead_with_its_reason() {
+    let (_folder, queue) = open();
+    let n = queue.post(outgoing("C1", "hello"), 1).await.expect("posted");
+    queue.begin_sending(n).await.expect("begun");
+    queue.unsent(n, "channel_not_found", "no such chat", None).await.expect("noted");
+    let dead = queue.in_state(RowState::Dead).await.expect("rows");
+    assert_eq!(dead[0].error, Some(("channel_not_found".to_owned(), "no such chat".to_owned())));
+    assert!(queue.is_flushed().await.expect("asked"));
+}
+
+// orchestrator 9.1: a newer form is refused, untouched
+#[test]
+fn a_queue_of_a_newer_program_is_left_as_it_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("queue.db");
+    drop(Queue::open(&file).expect("a queue"));
+    let connection = Connection::open(&file).expect("open");
+    connection.pragma_update(None, "user_version", 99).expect("set");
+    drop(connection);
+    let error = Queue::open(&file).expect_err("refused");
+    assert!(error.to_string().contains("newer program (form 99"), "{error}");
+    std::fs::write(&file, "this is no database, and longer than a header of one would be").expect("written");
+    assert!(matches!(Queue::open(&file), Err(QueueError::Sqlite { .. })));
+}
+
+#[tokio::test]
+async fn settings_belong_to_a_chat() {
+    let (_folder, queue) = open();
+    queue.set("slack", "C1", "render", "plain").await.expect("set");
+    queue.set("slack", "C1", "render", "markdown").await.expect("set");
+    assert_eq!(queue.setting("slack", "C1", "render").await.expect("read").as_deref(), Some("markdown"));
+    assert_eq!(queue.setting("slack", "C2", "render").await.expect("read"), None);
+}

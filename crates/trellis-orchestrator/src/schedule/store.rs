@@ -1,0 +1,193 @@
+//! The jobs of a workspace: `runtime/cron/cron-store.json` (orchestrator 9).
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use jiff::{Timestamp, tz::TimeZone};
+use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
+
+use super::{CronExpression, Schedule, zone};
+use crate::{
+    message::{ChatPlace, Incoming},
+    workspace::{ObjectFileError, read_object, write_object},
+};
+
+/// The newest form of the file.
+const VERSION: u32 = 1;
+/// Jobs at most.
+const MAX_JOBS: usize = 200;
+/// The sender of what a job says.
+pub(crate) const SENDER: &str = "cron";
+
+/// The jobs failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JobsError {
+    /// The file cannot be used.
+    #[error(transparent)]
+    File(#[from] ObjectFileError),
+    /// There are too many.
+    #[error("there are {MAX_JOBS} jobs already: remove one")]
+    TooMany,
+}
+
+/// Something that happens by itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// Its id.
+    pub id: String,
+    /// When it happens, as somebody wrote it: `at …`, `every …` or `cron …`.
+    pub when: String,
+    /// The zone of its calendar.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tz: Option<String>,
+    /// What is said to the agent then.
+    pub prompt: String,
+    /// The chat.
+    #[serde(flatten)]
+    pub place: ChatPlace,
+    /// Whether it happens; else it is paused.
+    pub enabled: bool,
+    /// When it was made, in milliseconds since 1970.
+    pub created_at: i64,
+    /// When it happens next, in milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_at: Option<i64>,
+    /// When it happened last, in milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_at: Option<i64>,
+    /// How often it happened.
+    pub runs: u64,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+struct Contents {
+    version: u32,
+    jobs: Vec<Job>,
+}
+
+/// The jobs of a workspace. Clones share them.
+#[derive(Clone, Debug)]
+pub struct Jobs {
+    file: PathBuf,
+    jobs: Arc<Mutex<Vec<Job>>>,
+    /// Told when the next run may be sooner.
+    pub changed: Arc<Notify>,
+}
+
+impl Jobs {
+    /// Opens the jobs in a file. A file that cannot be understood is moved aside, as the warning says.
+    ///
+    /// # Errors
+    /// The file cannot be read, or a newer program wrote it.
+    pub fn open(file: &Path) -> Result<(Self, Option<String>), JobsError> {
+        let (contents, warning) = read_object::<Contents>(file, VERSION)?;
+        Ok((Self { file: file.to_owned(), jobs: Arc::new(Mutex::new(contents.jobs)), changed: Arc::default() }, warning))
+    }
+
+    /// All jobs.
+    pub fn list(&self) -> Vec<Job> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Adds a job.
+    ///
+    /// # Errors
+    /// There are too many, or the file cannot be written.
+    pub fn add(&self, job: Job) -> Result<(), JobsError> {
+        self.change(|jobs| {
+            if jobs.len() >= MAX_JOBS {
+                return Err(JobsError::TooMany);
+            }
+            jobs.push(job);
+            Ok(())
+        })
+    }
+
+    /// Changes the job of an id; whether there is one. It goes where `change` says so.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn update(&self, id: &str, mut change: impl FnMut(&mut Job) -> bool) -> Result<bool, JobsError> {
+        self.change(|jobs| {
+            let mut is_there = false;
+            jobs.retain_mut(|job| {
+                let is_meant = job.id == id;
+                is_there |= is_meant;
+                !is_meant || change(job)
+            });
+            Ok(is_there)
+        })
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Vec<Job>) -> Result<T, JobsError>) -> Result<T, JobsError> {
+        let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changed = jobs.clone();
+        let done = change(&mut changed)?;
+        let contents = Contents { version: VERSION, jobs: changed };
+        write_object(&self.file, &contents)?;
+        *jobs = contents.jobs;
+        self.changed.notify_one();
+        Ok(done)
+    }
+
+    /// What is due at a moment: each as a message of its chat. What was missed comes once.
+    pub fn due(&self, now: Timestamp) -> Vec<(Job, Incoming)> {
+        let is_due = |job: &Job| job.enabled && job.next_at.is_some_and(|next| next <= now.as_millisecond());
+        let due = self.list().into_iter().filter(is_due);
+        due.map(|job| {
+            let moment = job.next_at.unwrap_or_default();
+            let message = job.message(moment);
+            (job, message)
+        })
+        .collect()
+    }
+
+    /// Notes that a job happened, and when it happens next. One that is over goes.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn happened(&self, id: &str, now: Timestamp) -> Result<(), JobsError> {
+        let done = self.update(id, |job| {
+            job.runs += 1;
+            job.last_at = job.next_at.or(Some(now.as_millisecond()));
+            job.next_at = job.schedule().and_then(|schedule| schedule.next(now)).map(Timestamp::as_millisecond);
+            job.next_at.is_some()
+        });
+        done.map(drop)
+    }
+
+    /// When the next job is due.
+    pub fn next(&self) -> Option<Timestamp> {
+        let next = self.list().into_iter().filter(|job| job.enabled).filter_map(|job| job.next_at).min()?;
+        Timestamp::from_millisecond(next).ok()
+    }
+}
+
+impl Job {
+    /// When it happens.
+    pub fn schedule(&self) -> Option<Schedule> {
+        let zone = self.tz.as_deref().map_or_else(|| Some(TimeZone::system()), |name| zone(name).ok())?;
+        let from = Timestamp::from_millisecond(self.created_at).ok()?;
+        match self.when.split_once(' ')? {
+            ("at", moment) => Schedule::at(moment, &zone).ok(),
+            ("every", interval) => Schedule::every(interval, from).ok(),
+            (_, expression) => Some(Schedule::Cron { expression: CronExpression::parse(expression).ok()?, zone }),
+        }
+    }
+
+    /// What it says at a moment, as a message of its chat.
+    pub fn message(&self, moment: i64) -> Incoming {
+        Incoming {
+            place: self.place.clone(),
+            id: format!("cron-{}-{moment}", self.id),
+            sender: SENDER.to_owned(),
+            sender_name: SENDER.to_owned(),
+            text: self.prompt.clone(),
+            at: u64::try_from(moment).unwrap_or_default(),
+        }
+    }
+}

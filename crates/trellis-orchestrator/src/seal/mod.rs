@@ -1,0 +1,127 @@
+//! Sealing: secrets that people paste into a chat are put into the vault before anything else sees them (orchestrator 3.3).
+//!
+//! ```text
+//! text ──find──▶ [Finding { kind, range }] ──Sealer──▶ "my key is {{secret:inbound.terminal.c….token.v…}}"
+//! ```
+//!
+//! **Invariant:** of a text that was sealed, no byte of a secret that was found is left; where the vault fails, `[redacted:kind]` stands there.
+
+mod context;
+mod find;
+mod known;
+mod numbers;
+
+use std::{fmt, sync::Arc};
+
+use sha2::{Digest as _, Sha256};
+use trellis_host::secrets::Vault;
+
+pub use self::find::{Finding, find};
+
+/// The kind of a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SecretKind {
+    /// A word that opens something.
+    Password,
+    /// A key of a service, by its form.
+    Token,
+    /// The number of a payment card.
+    Card,
+    /// The number of a bank account.
+    Account,
+    /// A private key.
+    PrivateKey,
+    /// Another value that is said to be secret.
+    Secret,
+}
+
+impl SecretKind {
+    /// Its name in keys.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Password => "password",
+            Self::Token => "token",
+            Self::Card => "card",
+            Self::Account => "account",
+            Self::PrivateKey => "private_key",
+            Self::Secret => "secret",
+        }
+    }
+
+    /// Whether values of this kind can be found from a bare hash by trying: all that no machine made, and codes of a few digits.
+    fn is_guessable(self) -> bool {
+        !matches!(self, Self::Token | Self::PrivateKey)
+    }
+}
+
+/// Seals texts into a vault.
+#[derive(Clone)]
+pub struct Sealer(Arc<Vault>);
+
+impl Sealer {
+    /// A sealer into this vault.
+    pub fn new(vault: Arc<Vault>) -> Self {
+        Self(vault)
+    }
+
+    /// The text with each secret in it replaced by its reference; `before` is what the same person said just before. The work waits for a disk.
+    pub fn seal(&self, provider: &str, chat: &str, text: &str, before: Option<&str>) -> String {
+        let findings = find(text, before);
+        let (mut sealed, mut end) = (String::with_capacity(text.len()), 0);
+        for Finding { kind, range } in findings {
+            sealed += &text[end..range.start];
+            sealed += &self.reference(provider, chat, kind, &text[range.clone()]);
+            end = range.end;
+        }
+        sealed + &text[end..]
+    }
+
+    /// The reference to a value that is kept in the vault from now on.
+    pub fn reference(&self, provider: &str, chat: &str, kind: SecretKind, value: &str) -> String {
+        let kept = self.key(provider, chat, kind, value).and_then(|key| {
+            // The same value has the same key: it need not be written again.
+            match self.0.get(&key) {
+                Ok(Some(known)) if known.as_str() == value => {}
+                _ => self.0.set(&key, value)?,
+            }
+            Ok(key)
+        });
+        kept.map_or_else(|_| format!("[redacted:{}]", kind.as_str()), |key| format!("{{{{secret:{key}}}}}"))
+    }
+
+    /// `inbound.<provider>.c<chat>.<kind>.v<value>`.
+    fn key(&self, provider: &str, chat: &str, kind: SecretKind, value: &str) -> Result<String, trellis_host::secrets::VaultError> {
+        let of_value = if kind.is_guessable() { self.0.fingerprint(value)? } else { sha256(value) };
+        Ok(format!("{}{}.v{}", chat_prefix(provider, chat), kind.as_str(), &of_value[..16]))
+    }
+}
+
+/// The beginning of the keys of everything that was sealed in a chat.
+pub fn chat_prefix(provider: &str, chat: &str) -> String {
+    format!("inbound.{provider}.c{}.", &sha256(chat)[..10])
+}
+
+/// The SHA-256 of a text, in hexadecimal.
+pub fn sha256(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The names that a text refers to as `{{secret:NAME}}`, in order, each once.
+pub fn references(text: &str) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for (_, name) in find::references(text) {
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}
+
+impl fmt::Debug for Sealer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Sealer").field(&self.0.file()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

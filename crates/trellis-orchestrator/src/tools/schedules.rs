@@ -1,0 +1,146 @@
+//! `/cron`, and the tool of that name: what happens by itself (orchestrator 3.7, 8.1).
+
+use std::sync::Arc;
+
+use jiff::{Timestamp, tz::TimeZone};
+use trellis_core::{Mapping, ToolError, Value};
+use trellis_host::{Bindings, CallContext};
+
+use super::{Hands, Returned, aside, function, stored, text, typed::Typed};
+use crate::{
+    message::{ChatPlace, now},
+    schedule::{BadSchedule, Job, Schedule, zone},
+    seal::sha256,
+    texts::Language,
+};
+
+pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
+    function(bindings, hands, "cron", plan)
+}
+
+/// Schedules what a model asks for. The policy holds such a call until somebody approves it.
+async fn plan(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned {
+    let place = hands.place(&context.session).await?;
+    aside(move || {
+        // The call is made again after a crash, and means the same job then.
+        let id = sha256(&context.idempotency_key.to_string())[..6].to_owned();
+        if let Some(known) = hands.jobs.list().into_iter().find(|job| job.id == id) {
+            return Ok(Value::map([("job", Value::text(line(&known)))]));
+        }
+        let when = text(&args, "when").trim();
+        let is_named = ["at ", "every "].iter().any(|word| when.starts_with(word));
+        let when = if is_named { when.to_owned() } else { format!("cron {when}") };
+        let prompt = hands.sealer.seal(&place.provider, &place.chat, text(&args, "text"), None);
+        let zone = args.get("tz").and_then(Value::as_str);
+        let bad = |bad: BadSchedule| ToolError::coded("schedule", bad.to_string()).finally();
+        let job = Job { id, ..job(when, zone, &prompt, &place, Timestamp::now()).map_err(bad)? };
+        let line = line(&job);
+        hands.jobs.add(job).map_err(stored)?;
+        Ok(Value::map([("job", Value::text(line))]))
+    })
+    .await
+}
+
+pub(super) async fn cron(hands: Arc<Hands>, typed: Typed) -> Result<String, ToolError> {
+    if let ["run", id] = typed.args()[..]
+        && let Some(job) = hands.jobs.list().into_iter().find(|job| job.id == id)
+    {
+        // Besides its times, which stay as they are. The end of this command has the message looked at.
+        let message = job.message(Timestamp::now().as_millisecond());
+        hands.queue.store("schedules", vec![message], None, now()).await.map_err(stored)?;
+        return Ok(hands.settings.language.fill("cron_done", &[("id", id)]));
+    }
+    aside(move || hands.schedule(&typed)).await
+}
+
+impl Hands {
+    fn schedule(&self, typed: &Typed) -> Result<String, ToolError> {
+        let (language, jobs) = (self.settings.language, &self.jobs);
+        let usage = || language.text("cron_usage").to_owned();
+        match typed.args()[..] {
+            ["ls"] => Ok(list(language, &jobs.list())),
+            ["add", ref words @ ..] => match made(words, &typed.place, Timestamp::now()) {
+                None => Ok(usage()),
+                Some(Err(bad)) => Ok(bad.to_string()),
+                Some(Ok(job)) => {
+                    let line = line(&job);
+                    match jobs.add(job) {
+                        Ok(()) => Ok(language.fill("cron_added", &[("job", &line)])),
+                        Err(error) => Err(stored(error)),
+                    }
+                }
+            },
+            [verb @ ("rm" | "pause" | "resume"), id] => {
+                let now = Timestamp::now();
+                let is_there = jobs.update(id, |job| {
+                    match verb {
+                        "rm" => return false,
+                        "pause" => job.enabled = false,
+                        _ => {
+                            job.enabled = true;
+                            // What was missed meanwhile was not wanted.
+                            let next = job.schedule().and_then(|schedule| schedule.next(now));
+                            job.next_at = next.map(Timestamp::as_millisecond).or(job.next_at);
+                        }
+                    }
+                    true
+                });
+                let text = if is_there.map_err(stored)? { "cron_done" } else { "cron_unknown" };
+                Ok(language.fill(text, &[("id", id)]))
+            }
+            ["run", id] => Ok(language.fill("cron_unknown", &[("id", id)])),
+            _ => Ok(usage()),
+        }
+    }
+}
+
+/// The job that words describe; nothing where they have another form.
+fn made(words: &[&str], place: &ChatPlace, now: Timestamp) -> Option<Result<Job, BadSchedule>> {
+    let tz = words.iter().find_map(|word| word.strip_prefix("tz="));
+    let words: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with("tz=")).collect();
+    let (when, prompt) = match words[..] {
+        ["at", moment, prompt] => (format!("at {moment}"), prompt),
+        ["every", interval, prompt] => (format!("every {interval}"), prompt),
+        [expression, prompt] => (format!("cron {expression}"), prompt),
+        _ => return None,
+    };
+    Some(job(when, tz, prompt, place, now))
+}
+
+fn job(when: String, tz: Option<&str>, prompt: &str, place: &ChatPlace, now: Timestamp) -> Result<Job, BadSchedule> {
+    let named = tz.map_or_else(|| Ok(TimeZone::system()), zone)?;
+    let schedule = match when.split_once(' ') {
+        Some(("at", moment)) => Schedule::at(moment, &named)?,
+        Some(("every", interval)) => Schedule::every(interval, now)?,
+        _ => Schedule::cron(when.trim_start_matches("cron "), named)?,
+    };
+    let next = schedule.next(now).ok_or_else(|| BadSchedule::Never(when.clone()))?;
+    let id = sha256(&format!("{when}\0{prompt}\0{}", now.as_nanosecond()))[..6].to_owned();
+    Ok(Job {
+        id,
+        when,
+        tz: tz.map(str::to_owned),
+        prompt: prompt.to_owned(),
+        place: place.clone(),
+        enabled: true,
+        created_at: now.as_millisecond(),
+        next_at: Some(next.as_millisecond()),
+        last_at: None,
+        runs: 0,
+    })
+}
+
+fn list(language: Language, jobs: &[Job]) -> String {
+    match jobs.len() {
+        0 => language.text("cron_empty").to_owned(),
+        _ => jobs.iter().map(|job| format!("- {}", line(job))).collect::<Vec<_>>().join("\n"),
+    }
+}
+
+/// A job in one line: id, when, next run, what it says.
+fn line(job: &Job) -> String {
+    let named = job.tz.as_deref().and_then(|name| zone(name).ok()).unwrap_or_else(TimeZone::system);
+    let next = job.next_at.filter(|_| job.enabled).and_then(|next| Timestamp::from_millisecond(next).ok());
+    let next = next.map_or_else(|| "–".to_owned(), |next| next.to_zoned(named).strftime("%Y-%m-%d %H:%M %Z").to_string());
+    format!("`{}` `{}` → {next}: {}", job.id, job.when, job.prompt)
+}

@@ -1,0 +1,89 @@
+//! The memory: `memory/MEMORY.md` and a file for each day, which people edit too (orchestrator 5.4).
+
+use std::{fs, io, path::PathBuf};
+
+use jiff::{Zoned, civil::Date};
+use unicode_normalization::UnicodeNormalization as _;
+
+use super::{Workspace, append_line};
+
+/// Lines that a search returns.
+const MAX_FOUND: usize = 20;
+
+/// The memory of a workspace.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    pub(super) folder: PathBuf,
+    /// The list of the days that went into the long memory.
+    pub(super) taken: PathBuf,
+}
+
+impl Memory {
+    /// The memory of this workspace.
+    pub fn of(workspace: &Workspace) -> Self {
+        Self { folder: workspace.path("memory"), taken: workspace.path("runtime/consolidated.json") }
+    }
+
+    /// What is known for long.
+    ///
+    /// # Errors
+    /// The file is there and cannot be read.
+    pub fn long(&self) -> io::Result<String> {
+        self.read("MEMORY.md")
+    }
+
+    /// What was written down on a day.
+    ///
+    /// # Errors
+    /// As [`Memory::long`].
+    pub fn day(&self, day: Date) -> io::Result<String> {
+        self.read(&format!("{day}.md"))
+    }
+
+    /// Writes `- HH:MM text` into the file of the day. Line breaks become blanks: it is one line.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn append(&self, text: &str, now: &Zoned) -> io::Result<()> {
+        let text: Vec<&str> = text.split_whitespace().collect();
+        append_line(&self.folder.join(format!("{}.md", now.date())), &format!("- {} {}", now.strftime("%H:%M"), text.join(" ")))
+    }
+
+    /// The lines that have all words of a query, or else those that have most of them, with their files; the newest days first.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn search(&self, query: &str) -> io::Result<Vec<(String, String)>> {
+        let words: Vec<String> = folded(query).split_whitespace().map(str::to_owned).collect();
+        let mut files: Vec<String> =
+            fs::read_dir(&self.folder)?.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        files.retain(|name| name.ends_with(".md"));
+        files.sort_unstable_by(|one, other| other.cmp(one));
+        let mut found = Vec::new();
+        for file in files {
+            for line in self.read(&file)?.lines().rev().filter(|line| !line.trim().is_empty()) {
+                let text = folded(line);
+                let hits = words.iter().filter(|word| text.contains(&***word)).count();
+                if hits > 0 {
+                    found.push((words.len() - hits, file.clone(), line.trim().to_owned()));
+                }
+            }
+        }
+        found.sort_by_key(|(missing, ..)| *missing);
+        Ok(found.into_iter().take(MAX_FOUND).map(|(_, file, line)| (file, line)).collect())
+    }
+
+    fn read(&self, name: &str) -> io::Result<String> {
+        match fs::read(self.folder.join(name)) {
+            // People write these files with programs of all kinds.
+            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// A text as it is compared: letters of one form, in lower case.
+pub(super) fn folded(text: &str) -> String {
+    text.nfkc().collect::<String>().to_lowercase()
+}

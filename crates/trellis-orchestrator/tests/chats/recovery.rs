@@ -1,0 +1,162 @@
+//! What dies is taken up again (orchestrator 9, the table).
+
+use std::fs;
+
+use crate::world::World;
+
+const RUNS: &str = "
+- when: { matches: '^run ' }
+  reply: { tool_calls: [{ name: shell, args: { command: \"{{ last.content | replace('run ', '') }}\" } }] }
+- when: { contains: tool_call_id }
+  reply: { content: done }
+- when: { matches: '\"status\":0' }
+  reply: { content: done }
+- reply: { content: 'you said {{ last.content }}' }
+";
+
+// a held call is held after a restart, asked for once, and runs once
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_held_call_waits_over_a_restart() {
+    let world = World::new(RUNS);
+    let mut chat = world.chat().await;
+    chat.ask("run echo x >> log").await;
+    assert_eq!(chat.kill().await.len(), 1);
+    let mut chat = world.chat().await;
+    assert_eq!(chat.ask("yes").await, "`shell` runs.");
+    assert_eq!(chat.hear().await, "done");
+    assert_eq!(chat.leave().await.len(), 2);
+    assert_eq!(fs::read_to_string(world.at("files/log")).expect("it ran"), "x\n");
+}
+
+// a session that this graph cannot go on with stops no chat: it is told, once, and what waits behind it is answered
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_of_another_graph_leaves_its_chat() {
+    let world = World::new(RUNS);
+    let mut chat = world.chat().await;
+    chat.ask("run touch gone").await;
+    chat.stop().await;
+    let file = world.graph().join("trellis.yaml");
+    let text = fs::read_to_string(&file).expect("read").replace("name: orchestrator\n", "name: mine\n");
+    fs::write(&file, text).expect("written");
+    let mut chat = world.chat().await;
+    let told = chat.ask("hello").await;
+    assert!(told.contains("cannot go on") && told.contains("walks the graph `orchestrator`"), "{told}");
+    assert_eq!(chat.hear().await, "you said hello");
+    assert_eq!(chat.ask("/status").await, "Nothing runs in this chat.");
+    assert_eq!(chat.leave().await.len(), 3);
+    // Nothing is told twice.
+    assert_eq!(world.chat().await.leave().await, [""; 0]);
+}
+
+// after the store, before the run starts: grouped anew, started under the same name
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_that_was_stored_is_answered_after_a_restart() {
+    let world = World::new(RUNS);
+    {
+        let orchestrator = world.opened().await;
+        let place = trellis_orchestrator::message::ChatPlace::new("terminal", "terminal");
+        let message = |id: &str| trellis_orchestrator::message::Incoming {
+            place: place.clone(),
+            id: id.to_owned(),
+            sender: "ana".to_owned(),
+            sender_name: "Ana".to_owned(),
+            text: format!("message {id}"),
+            at: 1,
+        };
+        let queue = &orchestrator.hands().queue;
+        // One was stored only, another was taken and its session never began.
+        queue.store("terminal", vec![message("a")], None, 1).await.expect("stored");
+        let n = queue.waiting().await.expect("rows")[0].n;
+        queue.take(vec![n], &message("a").session(), None).await.expect("taken");
+        queue.store("terminal", vec![message("b")], None, 1).await.expect("stored");
+    }
+    let mut chat = world.chat().await;
+    assert_eq!(chat.hear().await, "you said message a");
+    assert_eq!(chat.hear().await, "you said message b");
+    assert_eq!(chat.leave().await.len(), 2);
+}
+
+// between the taking of an answer and its handing over: it is handed over once
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_was_taken_reaches_its_question() {
+    let world = World::new(RUNS);
+    let node = |name: &str, text: &str| fs::write(world.graph().join(name), text).expect("written");
+    let start = fs::read_to_string(world.graph().join("start.md")).expect("read");
+    node("start.md", &start.replace("  - to: agent_loop", "  - { condition: text == \"order\", to: kind }\n  - to: agent_loop"));
+    node("kind.md", "---\ninput_type: text\nsave_to: kind\nto: count\n---\nWhich kind?\n");
+    node("count.md", "---\ninput_type: text\nsave_to: count\nto: ordered\n---\nHow many?\n");
+    node("ordered.md", "---\ndo: { name: message, args: { text: \"{{ count }} of {{ kind }}\" } }\nto: over\n---\n");
+    node("over.md", "---\noutput: { status: completed }\n---\n");
+    let mut chat = world.chat().await;
+    assert_eq!(chat.ask("order").await, "Which kind?");
+    chat.stop().await;
+    world.store(&["tea"]).await;
+    {
+        let orchestrator = world.opened().await;
+        let queue = &orchestrator.hands().queue;
+        let run = queue.taken().await.expect("rows")[0].run.clone().expect("a session");
+        let turn = orchestrator.sessions().view(&run.as_str().into()).await.expect("it waits");
+        let n = queue.waiting().await.expect("rows")[0].n;
+        queue.take(vec![n], &run, Some(turn.asked)).await.expect("taken");
+    }
+    let mut chat = world.chat().await;
+    assert_eq!(chat.hear().await, "How many?");
+    chat.stop().await;
+    // What it was answered is not answered again.
+    let mut chat = world.chat().await;
+    assert_eq!(chat.ask("two").await, "two of tea");
+    chat.leave().await;
+}
+
+// after sending, before the acknowledgement is stored: sent again, marked
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_may_have_arrived_comes_again_with_a_mark() {
+    let world = World::new(RUNS);
+    {
+        let orchestrator = world.opened().await;
+        let place = trellis_orchestrator::message::ChatPlace::new("terminal", "terminal");
+        let message = trellis_orchestrator::message::Outgoing { place, text: "hello".to_owned(), key: "k".to_owned() };
+        let n = orchestrator.hands().queue.post(message, 1).await.expect("posted");
+        orchestrator.hands().queue.begin_sending(n).await.expect("begun");
+    }
+    let mut chat = world.chat().await;
+    assert_eq!(chat.hear().await, "(again) hello");
+    chat.leave().await;
+}
+
+// kills at many moments: every message is answered, none twice without a mark
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_lost_however_often_it_dies() {
+    let world = World::new("[{ reply: { content: 'you said {{ last.content }}' } }]");
+    let mut heard: Vec<String> = Vec::new();
+    for round in 0..12_u64 {
+        let mut chat = world.chat().await;
+        chat.say(&format!("number {round}."));
+        tokio::time::sleep(std::time::Duration::from_millis(round * 17)).await;
+        // Whatever was read is stored; what was only said into the air is not the program's.
+        heard.extend(chat.kill().await);
+    }
+    heard.extend(world.chat().await.leave().await);
+    let stored = fs::metadata(world.at("runtime/queue.db")).expect("a queue").len();
+    assert!(stored > 0);
+    let queue = trellis_orchestrator::queue::Queue::open(&world.at("runtime/queue.db")).expect("a queue");
+    assert!(queue.waiting().await.expect("rows").is_empty() && queue.taken().await.expect("rows").is_empty());
+    for round in 0..12 {
+        let answers: Vec<&String> = heard.iter().filter(|text| text.contains(&format!("number {round}."))).collect();
+        let unmarked = answers.iter().filter(|text| !text.starts_with("(again)")).count();
+        assert!(unmarked <= 1, "{answers:?}");
+    }
+    let last = heard.iter().filter(|text| text.contains("number 11.")).count();
+    assert!(last >= 1, "the last round had time enough: {heard:?}");
+}
+
+// orchestrator 1.2: two processes on one workspace
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_one_is_refused() {
+    let world = World::new("");
+    let chat = world.chat().await;
+    let refused = world.open().await.expect_err("refused").to_string();
+    assert!(refused.contains("is in use by process"), "{refused}");
+    chat.stop().await;
+    world.open().await.expect("free again");
+}
