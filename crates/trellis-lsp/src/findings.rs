@@ -14,12 +14,20 @@ use trellis_core::{
 use crate::{
     client::Client,
     graph::Graph,
+    linker::GraphNumber,
     wire::{self, DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag, Location, PublishDiagnosticsParams},
 };
 
-/// The lists that a client has.
+/// A list that a client has.
+struct Sent {
+    graph: GraphNumber,
+    version: Option<i32>,
+    diagnostics: Vec<wire::Diagnostic>,
+}
+
+/// The lists that a client has, by address.
 #[derive(Default)]
-pub(crate) struct Published(BTreeMap<String, (Option<i32>, Vec<wire::Diagnostic>)>);
+pub(crate) struct Published(BTreeMap<String, Sent>);
 
 impl Published {
     /// Returns the message with the list of a file, unless the client has it.
@@ -30,14 +38,14 @@ impl Published {
         let version = open.map(|open| open.version);
         let (uri, is_open) = (graph.uri(path), open.is_some());
         match self.0.get(&uri.0) {
-            Some((before, list)) if *before == version && *list == diagnostics => return None,
+            Some(sent) if sent.version == version && sent.diagnostics == diagnostics => return None,
             None if diagnostics.is_empty() && !is_open => return None,
             _ => {}
         }
         if diagnostics.is_empty() && !is_open {
             self.0.remove(&uri.0);
         } else {
-            self.0.insert(uri.0.clone(), (version, diagnostics.clone()));
+            self.0.insert(uri.0.clone(), Sent { graph: graph.number, version, diagnostics: diagnostics.clone() });
         }
         let version = version.filter(|_| client.versions);
         Some(Notification::new("textDocument/publishDiagnostics".into(), PublishDiagnosticsParams { uri, version, diagnostics }))
@@ -45,8 +53,7 @@ impl Published {
 
     /// Returns the messages that take back the lists of a graph.
     pub(crate) fn taken_back(&mut self, graph: &Graph) -> Vec<Notification> {
-        let prefix = crate::uri::of_path(&graph.root).0;
-        let gone: Vec<String> = self.0.keys().filter(|uri| uri.starts_with(&prefix)).cloned().collect();
+        let gone: Vec<String> = self.0.iter().filter(|(_, sent)| sent.graph == graph.number).map(|(uri, _)| uri.clone()).collect();
         let empty = |uri: String| {
             self.0.remove(&uri);
             let params = PublishDiagnosticsParams { uri: wire::Uri(uri), version: None, diagnostics: Vec::new() };

@@ -39,6 +39,8 @@ pub(crate) struct Graph {
     pub(crate) root: PathBuf,
     overlay: Overlay,
     project: Project,
+    /// Whether something is to be read again.
+    is_forgotten: bool,
     /// Counts the edits.
     pub(crate) generation: u64,
     /// The generation that the linking thread works on.
@@ -59,9 +61,9 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
-    /// Loads the graph in a folder.
-    pub(crate) fn load(number: GraphNumber, root: &Path) -> Result<Self, LoadError> {
-        let directory = Directory::new(root)?;
+    /// Loads the graph in a folder of at most so many files and folders.
+    pub(crate) fn load(number: GraphNumber, root: &Path, entries: usize) -> Result<Self, LoadError> {
+        let directory = Directory::new(root)?.with_entries(entries);
         let below = directory.root().to_owned();
         let overlay = Overlay::new(directory);
         let project = Project::with_loader(overlay.clone())?.below(below);
@@ -71,6 +73,7 @@ impl Graph {
             root: root.to_owned(),
             overlay,
             project,
+            is_forgotten: false,
             generation: 1,
             linking: None,
             link: None,
@@ -196,36 +199,30 @@ impl Graph {
     /// Closes a file: from now on it is what the disk says.
     pub(crate) fn closed(&mut self, path: &FilePath) {
         self.open.remove(path);
-        self.read_again(path);
+        self.forget(path);
         self.stale.insert(path.clone());
     }
 
-    /// Reads a file again that no client has open.
-    pub(crate) fn read_again(&mut self, path: &FilePath) {
-        if self.open.contains_key(path) {
-            return;
-        }
-        let before = self.document(path).map(|document| Arc::clone(&document.text));
-        self.overlay.put(path, None);
-        if self.project.reload().is_err() {
-            return;
-        }
-        let after = self.document(path).map(|document| Arc::clone(&document.text));
-        if before != after {
-            self.generation += 1;
-            self.since.remove(path);
-            self.renewed.insert(path.clone(), self.generation);
-            self.texts.remove(path);
-            self.stale.insert(path.clone());
+    /// Takes back what was read of a file that no client has open, and of what files there are: [`Graph::read`] reads them again.
+    pub(crate) fn forget(&mut self, path: &FilePath) {
+        if !self.open.contains_key(path) {
+            self.overlay.put(path, None);
+            self.is_forgotten = true;
         }
     }
 
-    /// Lists the graph and reads all files again that no client has open.
-    pub(crate) fn reload(&mut self) {
+    /// Takes back what was read of all files that no client has open.
+    pub(crate) fn forget_all(&mut self) {
         for path in self.documents().iter().map(|document| FilePath::clone(&document.path)).collect::<Vec<_>>() {
-            if !self.open.contains_key(&path) {
-                self.overlay.put(&path, None);
-            }
+            self.forget(&path);
+        }
+        self.is_forgotten = true;
+    }
+
+    /// Lists the graph and reads again what was taken back, however often that was.
+    pub(crate) fn read(&mut self) {
+        if !std::mem::take(&mut self.is_forgotten) {
+            return;
         }
         let Ok(changed) = self.project.reload() else { return };
         if changed.is_empty() {

@@ -15,10 +15,13 @@ mod client;
 mod findings;
 mod graph;
 mod linker;
+mod parent;
 mod requests;
 mod server;
+mod sheets;
 mod state;
 mod text;
+mod transport;
 mod uri;
 mod wire;
 mod workspace;
@@ -39,7 +42,7 @@ pub type LateFindings = fn(&[Arc<Document>]) -> Vec<Diagnostic>;
 /// # Errors
 /// The client breaks the protocol, or a stream fails.
 pub fn serve_stdio(late: LateFindings) -> Result<(), ServeError> {
-    let (connection, threads) = Connection::stdio();
+    let (connection, threads) = transport::stdio().map_err(ServeError::Stream)?;
     let served = serve(&connection, late);
     drop(connection);
     match served {

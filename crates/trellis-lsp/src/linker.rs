@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use crossbeam_channel::{Receiver, Sender, unbounded};
+use crossbeam_channel::{Receiver, Sender, never, unbounded};
 use trellis_core::{
     Diagnostic, Document, Program,
     compile::{Compiler, Draft},
@@ -46,6 +46,8 @@ pub(crate) enum Linked {
 pub(crate) struct Linker {
     jobs: Sender<Job>,
     pub(crate) linked: Receiver<Linked>,
+    /// Whether the thread broke off: nothing is linked any more.
+    pub(crate) is_gone: bool,
 }
 
 impl Linker {
@@ -54,7 +56,12 @@ impl Linker {
         let (jobs, queue) = unbounded();
         let (done, linked) = unbounded();
         std::thread::Builder::new().name("trellis-link".into()).spawn(move || run(&queue, &done, late, strict))?;
-        Ok(Self { jobs, linked })
+        Ok(Self { jobs, linked, is_gone: false })
+    }
+
+    /// Notes that the thread is gone.
+    pub(crate) fn lost(&mut self) {
+        (self.linked, self.is_gone) = (never(), true);
     }
 
     /// Hands over a job. A thread that is gone leaves the last link as it was.

@@ -7,13 +7,12 @@ pub(crate) use gen_lsp_types::{
     DidChangeTextDocumentParams, DidChangeWatchedFilesParams, DidChangeWatchedFilesRegistrationOptions, DidChangeWorkspaceFoldersParams,
     DidCloseTextDocumentParams, DidOpenTextDocumentParams, DocumentFormattingParams, DocumentFormattingProvider, DocumentHighlight,
     DocumentHighlightKind, DocumentHighlightParams, DocumentHighlightProvider, DocumentSymbol, DocumentSymbolParams,
-    DocumentSymbolProvider, Documentation, FileChangeType, FileSystemWatcher, FoldingRange, FoldingRangeKind, FoldingRangeParams,
-    FoldingRangeProvider, GlobPattern, Hover, HoverParams, HoverProvider, InitializeResult, InsertTextFormat, Location, MarkupContent,
-    MarkupKind, Message, Position, PositionEncodingKind, PublishDiagnosticsParams, Range, ReferenceParams, ReferencesProvider,
-    Registration, RegistrationParams, RenameOptions, RenameParams, RenameProvider, Save, SaveOptions, ServerCapabilities, ServerInfo,
-    SymbolKind, TextDocumentContentChangeEvent, TextDocumentPositionParams, TextDocumentSync, TextDocumentSyncKind,
-    TextDocumentSyncOptions, TextEdit, Uri, WorkspaceFolder, WorkspaceFoldersServerCapabilities, WorkspaceOptions, WorkspaceSymbolParams,
-    WorkspaceSymbolProvider,
+    DocumentSymbolProvider, Documentation, FileSystemWatcher, FoldingRange, FoldingRangeKind, FoldingRangeParams, FoldingRangeProvider,
+    GlobPattern, Hover, HoverParams, HoverProvider, InitializeResult, InsertTextFormat, Location, MarkupContent, MarkupKind, Message,
+    Position, PositionEncodingKind, PublishDiagnosticsParams, Range, ReferenceParams, ReferencesProvider, Registration, RegistrationParams,
+    RenameOptions, RenameParams, RenameProvider, Save, SaveOptions, ServerCapabilities, ServerInfo, SymbolKind,
+    TextDocumentContentChangeEvent, TextDocumentPositionParams, TextDocumentSync, TextDocumentSyncKind, TextDocumentSyncOptions, TextEdit,
+    Uri, WorkspaceFolder, WorkspaceFoldersServerCapabilities, WorkspaceOptions, WorkspaceSymbolParams, WorkspaceSymbolProvider,
 };
 
 /// A text of Markdown.

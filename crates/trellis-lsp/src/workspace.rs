@@ -3,12 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use trellis_core::diagnostic::FilePath;
-use trellis_project::{Found, discover};
+use trellis_project::{Found, LoadError};
 
 use crate::{
     graph::{Graph, marks_graph},
     linker::GraphNumber,
 };
+
+/// Files and folders that are listed of one folder: a home folder, or the root of a disk, is no graph that somebody writes.
+pub(crate) const ENTRIES: usize = 100_000;
 
 /// The folders of a client, and the graphs in them.
 #[derive(Default)]
@@ -19,28 +22,44 @@ pub(crate) struct Workspace {
     named: Vec<PathBuf>,
     pub(crate) graphs: Vec<Graph>,
     next: GraphNumber,
+    entries: usize,
+    /// Reasons why folders are not served, that nobody was told yet.
+    pub(crate) problems: Vec<String>,
 }
 
 impl Workspace {
-    pub(crate) fn new(folders: Vec<PathBuf>, named: Vec<PathBuf>) -> Self {
-        let mut workspace = Self { folders: outermost(folders), named, ..Self::default() };
-        let roots = if workspace.named.is_empty() {
-            workspace.folders.iter().flat_map(|folder| graphs_below(folder)).collect()
-        } else {
-            outermost(workspace.named.clone())
-        };
+    /// Loads the graphs in some folders, or those that are named, of at most so many files and folders each.
+    pub(crate) fn new(folders: Vec<PathBuf>, named: Vec<PathBuf>, entries: usize) -> Self {
+        let mut workspace = Self { folders: outermost(folders), named, entries, ..Self::default() };
+        let roots = if workspace.named.is_empty() { workspace.roots() } else { outermost(workspace.named.clone()) };
         roots.iter().for_each(|root| workspace.load(root));
         workspace
     }
 
     /// Loads the graph in a folder, if it is one.
     fn load(&mut self, root: &Path) {
-        if let Ok(graph) = Graph::load(self.next, root)
-            && graph.is_graph()
-        {
-            self.next += 1;
-            self.graphs.push(graph);
+        match Graph::load(self.next, root, self.entries) {
+            Ok(graph) if graph.is_graph() => {
+                self.next += 1;
+                self.graphs.push(graph);
+            }
+            Ok(_) => {}
+            Err(error) => self.problems.push(unserved(&error)),
         }
+    }
+
+    /// Returns the roots of the graphs in the folders.
+    fn roots(&mut self) -> Vec<PathBuf> {
+        let mut roots = Vec::new();
+        for folder in &self.folders {
+            match Found::within(folder, self.entries) {
+                Ok(Found::Graph(root)) => roots.push(root),
+                Ok(Found::Collection(found)) => roots.extend(found),
+                Err(LoadError::NotFound { .. }) => {}
+                Err(error) => self.problems.push(unserved(&error)),
+            }
+        }
+        roots
     }
 
     /// Returns the index of the graph that a file belongs to, and its path there. A file that makes its folder a graph, saved or not, adds
@@ -48,6 +67,12 @@ impl Workspace {
     pub(crate) fn graph_of(&mut self, file: &Path) -> Option<(usize, FilePath)> {
         if let Some(known) = self.known(file) {
             return Some(known);
+        }
+        if let Some((index, path)) = self.above(file) {
+            // It is new on the disk, or none of the graph's: then it belongs to no other one either.
+            self.graphs[index].forget(&path);
+            self.graphs[index].read();
+            return self.known(file);
         }
         if !self.named.is_empty() {
             return None;
@@ -63,7 +88,7 @@ impl Workspace {
             true => return None,
             false => topmost(folder, name)?,
         };
-        let graph = Graph::load(self.next, &root).ok()?;
+        let graph = Graph::load(self.next, &root, self.entries).map_err(|error| self.problems.push(unserved(&error))).ok()?;
         if !graph.is_graph() && !marks_graph(name) {
             return None;
         }
@@ -74,9 +99,17 @@ impl Workspace {
 
     /// Returns the graph that is served and holds a file.
     pub(crate) fn known(&self, file: &Path) -> Option<(usize, FilePath)> {
-        let holds = |graph: &Graph| graph.path_of(file);
-        let (index, path) = self.graphs.iter().enumerate().find_map(|(index, graph)| Some((index, holds(graph)?)))?;
-        self.graphs[index].would_hold(&path).then_some((index, path))
+        self.above(file).filter(|(index, path)| self.graphs[*index].would_hold(path))
+    }
+
+    /// Returns the graph that is served and whose folder a file lies in, whether or not it holds the file.
+    pub(crate) fn above(&self, file: &Path) -> Option<(usize, FilePath)> {
+        self.graphs.iter().enumerate().find_map(|(index, graph)| Some((index, graph.path_of(file)?)))
+    }
+
+    /// Reads again what was saved since.
+    pub(crate) fn read(&mut self) {
+        self.graphs.iter_mut().for_each(Graph::read);
     }
 
     /// Returns a graph by its number.
@@ -93,7 +126,7 @@ impl Workspace {
         if !self.named.is_empty() {
             return Vec::new();
         }
-        let roots: Vec<PathBuf> = self.folders.iter().flat_map(|folder| graphs_below(folder)).collect();
+        let roots = self.roots();
         let (kept, gone) = std::mem::take(&mut self.graphs)
             .into_iter()
             .partition(|graph: &Graph| graph.open.keys().next().is_some() || roots.contains(&graph.root));
@@ -107,13 +140,11 @@ impl Workspace {
     }
 }
 
-/// Returns the roots of the graphs in a folder of the workspace.
-fn graphs_below(folder: &Path) -> Vec<PathBuf> {
-    match discover(folder) {
-        Ok(Found::Graph(root)) => vec![root],
-        Ok(Found::Collection(roots)) => roots,
-        Err(_) => Vec::new(),
-    }
+/// Says that a folder is not served.
+fn unserved(error: &LoadError) -> String {
+    let help =
+        if matches!(error, LoadError::TooMany { .. }) { ": open the folder of a graph, or name it in the setting `roots`" } else { "" };
+    format!("{error}, so it is not served{help}")
 }
 
 /// Leaves out folders that lie in another one.
@@ -137,4 +168,22 @@ fn topmost(folder: &Path, name: &str) -> Option<PathBuf> {
     }
     let above = folder.ancestors().skip(1).take_while(|above| folder_marks_graph(above));
     Some(above.last().unwrap_or(folder).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_of_too_many_files_is_not_served_and_somebody_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["start.md", "a.md", "b.md"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        let served = Workspace::new(vec![folder.path().to_owned()], Vec::new(), 3);
+        assert_eq!((served.graphs.len(), served.problems.len()), (1, 0));
+        let mut refused = Workspace::new(vec![folder.path().to_owned()], Vec::new(), 2);
+        assert!(refused.graphs.is_empty() && refused.problems[0].contains("holds more than 2 files and folders, so it is not served"));
+        assert!(refused.graph_of(&folder.path().join("start.md")).is_none() && refused.problems.len() == 2);
+    }
 }

@@ -6,5 +6,7 @@ mod client;
 mod findings;
 #[path = "main/requests.rs"]
 mod requests;
+#[path = "main/trouble.rs"]
+mod trouble;
 #[path = "main/typing.rs"]
 mod typing;

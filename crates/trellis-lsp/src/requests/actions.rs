@@ -29,7 +29,7 @@ pub(super) fn actions(state: &mut ServerState, params: &CodeActionParams) -> Opt
     let mut actions = Vec::new();
     for found in found {
         let Some(fix) = &found.fix else { continue };
-        let Some(edit) = workspace_edit(graph, &fix.edits, &[], &client) else { continue };
+        let Some(edit) = workspace_edit(graph, &fix.edits, &[], Vec::new(), &client) else { continue };
         let finding = diagnostic(graph, &path, &found, &client);
         actions.push(json!({ "title": fix.title, "kind": "quickfix", "isPreferred": true, "diagnostics": [finding], "edit": edit }));
     }

@@ -82,7 +82,7 @@ fn of_symbol(place: &mut RequestPlace<'_>) -> Option<(String, Span)> {
     Some((text, one.span))
 }
 
-/// Returns the first lines of a node and its ways in numbers.
+/// Returns the first lines of a node and the number of its transitions.
 pub(super) fn about_node(graph: &mut Graph, node: &NodeEntry) -> String {
     let mut text = format!("**node** `{}` in `{}`\n", node.id, node.path);
     if let Some(document) = graph.document(&node.path) {
@@ -96,14 +96,14 @@ pub(super) fn about_node(graph: &mut Graph, node: &NodeEntry) -> String {
         && let Some(index) = program.find(&node.id)
     {
         let known = program.node(index);
-        let into = program.ways_to(index).count();
-        let out = program.ways(known.body).count();
+        let into = program.in_edges(index).count();
+        let out = program.out_edges(known.body).count();
         let role = match &known.role {
             Role::Act(_) => "calls a tool or a graph",
             Role::Listen(_) => "waits for an answer",
             Role::Pass => "passes on",
         };
-        let _ = writeln!(text, "\n{role}; {into} ways in, {out} out");
+        let _ = writeln!(text, "\n{role}; {into} transitions in, {out} out");
     }
     text
 }

@@ -4,16 +4,20 @@
 
 mod notifications;
 mod start;
+mod waiting;
 
-use std::fmt;
+use std::{collections::BTreeSet, fmt};
 
 use crossbeam_channel::{Receiver, never, select};
-use lsp_server::{Connection, ErrorCode, Message, ProtocolError, Request, Response};
+use lsp_server::{Connection, ErrorCode, Message, Notification, ProtocolError, Request, RequestId, Response};
+use serde_json::json;
 
+use self::waiting::Queue;
 use crate::{
     LateFindings,
     findings::Published,
     linker::{Job, Linked, Linker},
+    parent::Parent,
     requests::{self, Refusal},
     state::ServerState,
 };
@@ -59,6 +63,13 @@ pub fn serve(connection: &Connection, late: LateFindings) -> Result<(), ServeErr
     server.run()
 }
 
+/// What is said when nothing is linked any more.
+const BROKEN: &str = "checking this graph broke off: findings stay as they are until the server is started again";
+
+/// The kinds of `window/showMessage`.
+const WARNING: u8 = 2;
+const INFO: u8 = 3;
+
 /// A server with its client.
 struct Server<'c> {
     connection: &'c Connection,
@@ -67,8 +78,11 @@ struct Server<'c> {
     linker: Linker,
     /// Rings when files changed, where the client does not say so.
     saves: Receiver<()>,
-    /// Requests that wait for the link of the newest text.
-    waiting: Vec<Request>,
+    /// The process of the client.
+    parent: Parent,
+    waiting: Queue,
+    /// What a person was told.
+    said: BTreeSet<String>,
     is_shut_down: bool,
 }
 
@@ -83,19 +97,25 @@ impl Server<'_> {
     fn run(&mut self) -> Result<(), ServeError> {
         self.settle();
         loop {
-            let linked = self.linker.linked.clone();
+            let (linked, timer) = (self.linker.linked.clone(), self.waiting.timer());
             let flow = select! {
                 recv(self.connection.receiver) -> message => match message {
                     Ok(message) => self.take(message),
                     Err(_) => return Err(ServeError::Left),
                 },
                 recv(linked) -> linked => {
-                    linked.into_iter().for_each(|linked| self.linked(linked));
+                    match linked {
+                        Ok(linked) => self.linked(linked),
+                        Err(_) => self.lost(),
+                    }
                     Flow::On
                 }
+                // What waited too long is refused where all is settled.
+                recv(timer) -> _ => Flow::On,
+                recv(self.parent.gone) -> _ => return Err(ServeError::Left),
                 recv(self.saves) -> rang => {
                     if rang.is_ok() {
-                        self.state.workspace.graphs.iter_mut().for_each(crate::graph::Graph::reload);
+                        self.state.workspace.graphs.iter_mut().for_each(crate::graph::Graph::forget_all);
                     } else {
                         self.saves = never();
                     }
@@ -114,6 +134,10 @@ impl Server<'_> {
     }
 
     fn take(&mut self, message: Message) -> Flow {
+        // Of many files that are saved or closed, all are read at once.
+        if !notifications::is_of_disk(&message) {
+            self.state.workspace.read();
+        }
         match message {
             Message::Request(request) => self.request(request),
             Message::Notification(notification) if notification.method == "exit" => return Flow::Exit,
@@ -130,28 +154,42 @@ impl Server<'_> {
         }
         if request.method == "shutdown" {
             self.is_shut_down = true;
-            self.waiting.clear();
+            let waiting = self.waiting.take_all();
+            self.refuse(waiting, ErrorCode::RequestCanceled, "the server was shut down");
             return self.send(Response::new_ok(request.id, serde_json::Value::Null));
         }
-        self.answer(request, false);
+        match self.response(&request) {
+            Some(response) => self.send(response),
+            None => self.waiting.add(&mut self.state, request),
+        }
     }
 
-    /// Answers a request, or keeps it until the newest text is linked.
-    fn answer(&mut self, request: Request, is_last: bool) {
-        let response = match requests::answer(&mut self.state, &request) {
-            Ok(value) => Response::new_ok(request.id, value),
-            Err(Refusal::NotLinked) if !is_last => return self.waiting.push(request),
-            Err(Refusal::NotLinked) => {
-                Response::new_err(request.id, ErrorCode::ContentModified as i32, "the text changed meanwhile".into())
-            }
-            Err(Refusal::Unknown) => {
-                let message = format!("`{}` is not offered", request.method);
-                Response::new_err(request.id, ErrorCode::MethodNotFound as i32, message)
-            }
-            Err(Refusal::BadParams(message)) => Response::new_err(request.id, ErrorCode::InvalidParams as i32, message),
-            Err(Refusal::Refused(message)) => Response::new_err(request.id, ErrorCode::RequestFailed as i32, message),
+    /// Answers a request; `None` if it must wait until the newest text is linked.
+    fn response(&mut self, request: &Request) -> Option<Response> {
+        let (code, message) = match requests::answer(&mut self.state, request) {
+            Ok(value) => return Some(Response::new_ok(request.id.clone(), value)),
+            Err(Refusal::NotLinked) if !self.linker.is_gone => return None,
+            Err(Refusal::NotLinked) => (ErrorCode::RequestFailed, BROKEN.into()),
+            Err(Refusal::Unknown) => (ErrorCode::MethodNotFound, format!("`{}` is not offered", request.method)),
+            Err(Refusal::BadParams(message)) => (ErrorCode::InvalidParams, message),
+            Err(Refusal::Refused(message)) => (ErrorCode::RequestFailed, message),
         };
-        self.send(response);
+        Some(Response::new_err(request.id.clone(), code as i32, message))
+    }
+
+    fn refuse(&self, requests: Vec<RequestId>, code: ErrorCode, message: &str) {
+        requests.into_iter().for_each(|id| self.send(Response::new_err(id, code as i32, message.to_owned())));
+    }
+
+    /// Warns a person, once.
+    fn say(&mut self, message: String) {
+        if self.said.insert(message.clone()) {
+            self.show(WARNING, &message);
+        }
+    }
+
+    fn show(&self, kind: u8, message: &str) {
+        self.send(Notification::new("window/showMessage".into(), json!({ "type": kind, "message": message })));
     }
 
     /// Takes what the linking thread found.
@@ -168,12 +206,32 @@ impl Server<'_> {
                 }
             }
         }
-        let waiting = std::mem::take(&mut self.waiting);
-        waiting.into_iter().for_each(|request| self.answer(request, false));
+        self.refuse_outdated();
+        let mut waiting = std::mem::take(&mut self.waiting);
+        waiting.ask_again(|request| self.response(request).map(|response| self.send(response)).is_some());
+        self.waiting = waiting;
+    }
+
+    /// The linking thread broke off: nothing that waits for it comes.
+    fn lost(&mut self) {
+        self.linker.lost();
+        let waiting = self.waiting.take_all();
+        self.refuse(waiting, ErrorCode::RequestFailed, BROKEN);
+        self.say(BROKEN.into());
+    }
+
+    /// Refuses what waited too long, or is about a text that is another one now.
+    fn refuse_outdated(&mut self) {
+        let outdated = self.waiting.outdated(&mut self.state);
+        self.refuse(outdated, ErrorCode::ContentModified, "the text changed meanwhile");
     }
 
     /// Publishes the lists that are not as their client has them, and hands over what is to be linked.
     fn settle(&mut self) {
+        self.state.workspace.read();
+        self.refuse_outdated();
+        std::mem::take(&mut self.state.workspace.problems).into_iter().for_each(|problem| self.say(problem));
+        std::mem::take(&mut self.state.notes).iter().for_each(|note| self.show(INFO, note));
         let mut messages = Vec::new();
         for graph in &mut self.state.workspace.graphs {
             for path in std::mem::take(&mut graph.stale) {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use lsp_server::Notification;
+use lsp_server::{ErrorCode, Message, Notification};
 use serde::de::DeserializeOwned;
 use trellis_core::diagnostic::FilePath;
 
@@ -10,10 +10,13 @@ use super::Server;
 use crate::{
     carry::Replaced,
     graph::{Graph, OpenFile},
+    sheets::{OpenSheet, is_sheet},
+    text::Text,
+    transport::REFUSED,
     uri,
     wire::{
         DidChangeTextDocumentParams, DidChangeWatchedFilesParams, DidChangeWorkspaceFoldersParams, DidCloseTextDocumentParams,
-        DidOpenTextDocumentParams, FileChangeType, TextDocumentContentChangeEvent, Uri,
+        DidOpenTextDocumentParams, TextDocumentContentChangeEvent, Uri,
     },
 };
 
@@ -22,13 +25,17 @@ impl Server<'_> {
     pub(super) fn notified(&mut self, notification: Notification) {
         match notification.method.as_str() {
             "textDocument/didOpen" => drop(params(notification).map(|params| self.opened(params))),
-            "textDocument/didChange" => drop(params(notification).map(|params| self.changed(params))),
+            "textDocument/didChange" => self.changed(notification),
             "textDocument/didClose" => drop(params(notification).map(|params| self.closed(&params))),
             "workspace/didChangeWatchedFiles" => drop(params(notification).map(|params| self.saved(&params))),
             "workspace/didChangeWorkspaceFolders" => drop(params(notification).map(|params| self.refolded(&params))),
             "$/cancelRequest" => {
                 let id = notification.params.get("id").cloned();
                 self.cancelled(id.and_then(|id| serde_json::from_value(id).ok()));
+            }
+            REFUSED => {
+                let message = notification.params.get("message").and_then(|message| message.as_str()).unwrap_or_default();
+                self.out_of_step(&notification, message);
             }
             _ => {}
         }
@@ -37,31 +44,82 @@ impl Server<'_> {
     fn opened(&mut self, params: DidOpenTextDocumentParams) {
         let file = params.text_document;
         let Some(path) = uri::to_path(&file.uri) else { return };
+        // A sheet is a file of the graph like others, though none of its nodes.
+        if is_sheet(&path) {
+            self.state.sheets.insert(path.clone(), OpenSheet { version: file.version, text: Text::new(file.text.clone()) });
+        }
         let Some((graph, path)) = self.state.workspace.graph_of(&path) else { return };
         self.state.workspace.graphs[graph].opened(&path, OpenFile { uri: file.uri, version: file.version }, &file.text);
     }
 
-    fn changed(&mut self, params: DidChangeTextDocumentParams) {
-        let uri = &params.text_document.text_document_identifier.uri;
+    fn changed(&mut self, notification: Notification) {
+        match serde_json::from_value(notification.params.clone()).map_err(|error| error.to_string()).and_then(|params| self.edited(&params))
+        {
+            Ok(()) => {}
+            Err(error) => self.out_of_step(&notification, &error),
+        }
+    }
+
+    /// Takes the edits of an open file.
+    ///
+    /// # Errors
+    /// They are none of the text that is here.
+    fn edited(&mut self, params: &DidChangeTextDocumentParams) -> Result<(), String> {
+        let document = &params.text_document;
         let encoding = self.state.encoding();
-        let Some((graph, path)) = self.open(uri) else { return };
-        let Some(mut text) = graph.text(&path).cloned() else { return };
+        if let Some(path) = uri::to_path(&document.text_document_identifier.uri)
+            && let Some(sheet) = self.state.sheets.get_mut(&path)
+            && !sheet.edited(params, encoding)
+        {
+            // What the editor has there is not known any more: the disk counts until it is opened again.
+            self.state.sheets.remove(&path);
+        }
+        let Some((graph, path)) = self.open(&document.text_document_identifier.uri) else { return Ok(()) };
+        let before = graph.open.get(&path).map_or(i32::MIN, |open| open.version);
+        if document.version <= before {
+            return Err(format!("version {} came after version {before}", document.version));
+        }
+        let Some(mut text) = graph.text(&path).cloned() else { return Ok(()) };
         let mut replaced: Vec<Replaced> = Vec::new();
         for change in &params.content_changes {
             let (range, new) = match change {
                 TextDocumentContentChangeEvent::TextDocumentContentChangePartial(change) => (Some(change.range), &change.text),
                 TextDocumentContentChangeEvent::TextDocumentContentChangeWholeDocument(change) => (None, &change.text),
             };
+            if range.is_some_and(|range| (range.end.line, range.end.character) < (range.start.line, range.start.character)) {
+                return Err("a range ends before it begins".to_owned());
+            }
             let edit = text.replace(range, new, encoding);
             // Nothing in place of nothing touches no span.
             if edit.start != edit.end || edit.length > 0 {
                 replaced.push(edit);
             }
         }
-        graph.changed(&path, params.text_document.version, text, replaced);
+        graph.changed(&path, document.version, text, replaced);
+        Ok(())
+    }
+
+    /// Takes an open file from the disk until it is opened again: what the client has there is not known any more.
+    fn out_of_step(&mut self, notification: &Notification, why: &str) {
+        let uri = notification.params.pointer("/textDocument/uri").and_then(|uri| uri.as_str());
+        let Some(uri) = uri.map(|uri| Uri(uri.to_owned())) else { return };
+        let found = self.open(&uri).map(|(graph, path)| {
+            graph.closed(&path);
+            path
+        });
+        let name = match (&found, notification.method.as_str()) {
+            (Some(path), _) => path.to_string(),
+            // An edit of a file that nobody opened here changes nothing.
+            (None, REFUSED) => uri.0,
+            (None, _) => return,
+        };
+        self.say(format!("`{name}` is read from disk until it is opened again: {why}"));
     }
 
     fn closed(&mut self, params: &DidCloseTextDocumentParams) {
+        if let Some(path) = uri::to_path(&params.text_document.uri) {
+            self.state.sheets.remove(&path);
+        }
         if let Some((graph, path)) = self.open(&params.text_document.uri) {
             graph.closed(&path);
         }
@@ -75,25 +133,24 @@ impl Server<'_> {
         found.find_map(|(path, graph)| graph.open.contains_key(&path).then_some((graph, path)))
     }
 
-    /// Reads saved files again; folders and ignore files change more than they name.
+    /// Marks saved files to be read again, and graphs to be listed. Folders and ignore files change more than they name.
     fn saved(&mut self, params: &DidChangeWatchedFilesParams) {
-        let mut whole = Vec::new();
-        for event in &params.changes {
-            let Some(file) = uri::to_path(&event.uri) else { continue };
-            let is_one = event.kind == FileChangeType::Changed && !file.ends_with(".gitignore");
-            match self.state.workspace.known(&file).filter(|_| is_one) {
-                Some((graph, path)) => self.state.workspace.graphs[graph].read_again(&path),
-                None => whole.push(file),
-            }
-        }
+        let files: Vec<PathBuf> = params.changes.iter().filter_map(|event| uri::to_path(&event.uri)).collect();
         for graph in &mut self.state.workspace.graphs {
-            if whole.iter().any(|file| file.starts_with(&graph.root) || graph.root.starts_with(file)) {
-                graph.reload();
+            for file in &files {
+                let path = graph.path_of(file);
+                match path.filter(|path| trellis_project::is_graph_file(path)) {
+                    Some(path) => graph.forget(&path),
+                    None if file.starts_with(&graph.root) || graph.root.starts_with(file) => graph.forget_all(),
+                    None => {}
+                }
             }
         }
         // A folder may have become a graph.
-        for file in whole.iter().filter(|file| file.is_file()) {
-            self.state.workspace.graph_of(file);
+        for file in files.iter().filter(|file| file.is_file()) {
+            if self.state.workspace.above(file).is_none() {
+                self.state.workspace.graph_of(file);
+            }
         }
     }
 
@@ -106,14 +163,16 @@ impl Server<'_> {
 
     /// Refuses a request that still waits.
     fn cancelled(&mut self, id: Option<lsp_server::RequestId>) {
-        let Some(id) = id else { return };
-        let waiting = self.waiting.len();
-        self.waiting.retain(|request| request.id != id);
-        if self.waiting.len() < waiting {
-            let code = lsp_server::ErrorCode::RequestCanceled as i32;
-            self.send(lsp_server::Response::new_err(id, code, "cancelled".into()));
+        if let Some(id) = id.and_then(|id| self.waiting.take(&id)) {
+            self.refuse(vec![id], ErrorCode::RequestCanceled, "cancelled");
         }
     }
+}
+
+/// Returns true for a message that says no more than that the disk counts: what it is about is read when somebody asks.
+pub(super) fn is_of_disk(message: &Message) -> bool {
+    let methods = ["workspace/didChangeWatchedFiles", "textDocument/didClose"];
+    matches!(message, Message::Notification(notification) if methods.contains(&notification.method.as_str()))
 }
 
 /// Returns the parameters of a notification, if they are as the protocol says.

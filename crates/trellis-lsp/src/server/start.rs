@@ -1,18 +1,22 @@
 //! The beginning: what the client can do, what the server offers, and the graphs of the workspace.
 
-use std::path::PathBuf;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
 
 use crossbeam_channel::{Receiver, bounded, never};
 use lsp_server::{Connection, Message, Request};
 use serde_json::Value as Json;
 use trellis_project::{Wake, Watch};
 
-use super::{ServeError, Server};
+use super::{ServeError, Server, waiting::Queue};
 use crate::{
     LateFindings,
     client::{Client, Settings, folders},
     findings::Published,
     linker::Linker,
+    parent::Parent,
     requests,
     state::ServerState,
     text::Encoding,
@@ -21,7 +25,7 @@ use crate::{
         RegistrationParams, Save, SaveOptions, ServerInfo, TextDocumentSync, TextDocumentSyncKind, TextDocumentSyncOptions,
         WorkspaceFoldersServerCapabilities, WorkspaceOptions,
     },
-    workspace::Workspace,
+    workspace::{ENTRIES, Workspace},
 };
 
 /// Shakes hands; `None` if the client left again.
@@ -32,6 +36,9 @@ pub(super) fn start<'c>(connection: &'c Connection, late: LateFindings) -> Resul
         // `exit` before `initialize` is no mistake of the protocol.
         Err(error) => return if error.to_string().contains("\"exit\"") { Ok(None) } else { Err(ServeError::Protocol(error)) },
     };
+    // Before the answer: from then on the client may die.
+    let process = params.get("processId").and_then(Json::as_u64).and_then(|number| u32::try_from(number).ok());
+    let parent = Parent::watch(process).map_err(ServeError::Stream)?;
     let client = Client::of(&params);
     let folders = folders(&params);
     let settings = Settings::of(params.get("initializationOptions").unwrap_or(&Json::Null), folders.first());
@@ -50,10 +57,10 @@ pub(super) fn start<'c>(connection: &'c Connection, late: LateFindings) -> Resul
     if client.watching {
         register(connection);
     }
-    let workspace = Workspace::new(folders, settings.roots);
-    let (published, waiting) = (Published::default(), Vec::new());
-    let state = ServerState { client, workspace };
-    Ok(Some(Server { connection, state, published, linker, saves, waiting, is_shut_down: false }))
+    let workspace = Workspace::new(folders, settings.roots, ENTRIES);
+    let (published, waiting, said) = (Published::default(), Queue::default(), BTreeSet::new());
+    let state = ServerState { client, workspace, sheets: BTreeMap::new(), notes: Vec::new() };
+    Ok(Some(Server { connection, state, published, linker, saves, parent, waiting, said, is_shut_down: false }))
 }
 
 fn capabilities(client: &Client) -> crate::wire::ServerCapabilities {

@@ -10,7 +10,7 @@ use std::{
 
 use lsp_server::{Connection, Message, Notification, Request, Response};
 use serde_json::{Value as Json, json};
-use trellis_lsp::{ServeError, serve};
+use trellis_lsp::{LateFindings, ServeError, serve};
 
 /// A wait that no test should need to sit out.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -41,6 +41,8 @@ pub(crate) struct Client {
     pub(crate) folder: tempfile::TempDir,
     /// The lists of each file, in order.
     pub(crate) lists: BTreeMap<String, Vec<List>>,
+    /// What a person was told.
+    pub(crate) said: Vec<String>,
     pub(crate) initialized: Json,
     next: AtomicI32,
 }
@@ -69,29 +71,33 @@ impl Client {
     }
 
     pub(crate) fn with(files: &[(&str, &str)], capabilities: Json, options: Json) -> Self {
+        Self::started(files, |_| Vec::new(), json!({ "capabilities": capabilities, "initializationOptions": options }))
+    }
+
+    /// With what is found after each link, and other parameters of `initialize`.
+    pub(crate) fn started(files: &[(&str, &str)], late: LateFindings, params: Json) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         for (path, text) in files {
             write(&folder.path().join(path), text);
         }
         let root = std::fs::canonicalize(folder.path()).expect("it is there");
-        Self::in_folders(folder, &[root], capabilities, options)
+        Self::in_folders(folder, &[root], late, params)
     }
 
-    fn in_folders(folder: tempfile::TempDir, roots: &[PathBuf], capabilities: Json, options: Json) -> Self {
+    fn in_folders(folder: tempfile::TempDir, roots: &[PathBuf], late: LateFindings, mut params: Json) -> Self {
         let (own, other) = Connection::memory();
-        let server = std::thread::spawn(move || serve(&other, |_| Vec::new()));
+        let server = std::thread::spawn(move || serve(&other, late));
         let mut client = Self {
             connection: own,
             server: Some(server),
             folder,
             lists: BTreeMap::new(),
+            said: Vec::new(),
             initialized: Json::Null,
             next: AtomicI32::new(1),
         };
         let folders: Vec<Json> = roots.iter().map(|root| json!({ "uri": uri(root), "name": "graph" })).collect();
-        let params = json!({
-            "processId": null, "rootUri": null, "capabilities": capabilities, "workspaceFolders": folders, "initializationOptions": options
-        });
+        params["workspaceFolders"] = folders.into();
         client.initialized = client.request("initialize", params).expect("the server begins");
         client.notify("initialized", json!({}));
         client
@@ -108,8 +114,19 @@ impl Client {
 
     /// Asks, and waits for the answer; lists that come meanwhile are taken.
     pub(crate) fn request(&mut self, method: &str, params: Json) -> Result<Json, (i32, String)> {
+        let id = self.ask(method, params);
+        self.answer(id)
+    }
+
+    /// Asks, and does not wait.
+    pub(crate) fn ask(&self, method: &str, params: Json) -> i32 {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let _ = self.connection.sender.send(Request::new(id.into(), method.to_owned(), params).into());
+        id
+    }
+
+    /// Waits for an answer.
+    pub(crate) fn answer(&mut self, id: i32) -> Result<Json, (i32, String)> {
         loop {
             let message = self.connection.receiver.recv_timeout(PATIENCE).expect("the server answers");
             if let Some(Response { id: of, response_result }) = self.take(message)
@@ -130,6 +147,9 @@ impl Client {
                 };
                 let uri = note.params["uri"].as_str().unwrap_or_default().to_owned();
                 self.lists.entry(uri).or_default().push(list);
+            }
+            Message::Notification(note) if note.method == "window/showMessage" => {
+                self.said.push(note.params["message"].as_str().unwrap_or_default().to_owned());
             }
             Message::Notification(_) => {}
             Message::Request(request) => {

@@ -99,7 +99,7 @@ fn hover_says_what_stands_there() {
     let target = loop {
         let hover = client.request("textDocument/hover", place.clone()).unwrap();
         let text = hover["contents"]["value"].as_str().unwrap_or_default().to_owned();
-        if text.contains("ways in") {
+        if text.contains("transitions in") {
             break text;
         }
         std::thread::sleep(std::time::Duration::from_millis(10));
@@ -196,6 +196,29 @@ fn a_node_is_renamed_with_its_file() {
     let (_, reason) =
         rename(&mut client, "orders/start.md", 5, &ORDERS.replace("to: find", "to: fi‸nd"), "rollback").expect_err("reserved");
     assert!(reason.contains("meaning of its own"), "{reason}");
+    client.leave().expect("it ends well");
+}
+
+#[test]
+fn a_rename_changes_sheets_as_they_stand_in_the_editor() {
+    let mut client = shop();
+    let sheet = client.folder.path().join("_tests/t.md");
+    std::fs::create_dir_all(sheet.parent().expect("it has one")).expect("it can be made");
+    std::fs::write(&sheet, "```transcript\n$ at orders/find\n```\n").expect("it can be written");
+    let marked = ORDERS.replace("to: find", "to: fi‸nd");
+    let of_sheet = |client: &mut Client, version| {
+        let edit = rename(client, "orders/start.md", version, &marked, "search").expect("it can be");
+        let changes = edit["documentChanges"].as_array().cloned().unwrap_or_default();
+        changes.into_iter().find(|change| change["textDocument"]["uri"] == client.uri("_tests/t.md")).expect("the sheet changes")
+    };
+    let change = of_sheet(&mut client, 2);
+    let edits =
+        json!([{ "range": { "start": { "line": 1, "character": 5 }, "end": { "line": 1, "character": 16 } }, "newText": "orders/search" }]);
+    assert_eq!((&change["edits"], &change["textDocument"]["version"]), (&edits, &Json::Null));
+    // The text that nobody saved counts.
+    client.open("_tests/t.md", "# T\n\n```transcript\n$ at orders/find\n```\n");
+    let change = of_sheet(&mut client, 3);
+    assert_eq!((&change["edits"][0]["range"]["start"]["line"], change["textDocument"]["version"].is_i64()), (&json!(3), true));
     client.leave().expect("it ends well");
 }
 

@@ -1,0 +1,44 @@
+//! Sheets of tests that are open. They are no nodes, but a rename changes them too, and then the text of the editor counts.
+
+use std::path::Path;
+
+use trellis_project::sheet::TESTS;
+
+use crate::{
+    text::{Encoding, Text},
+    wire::{DidChangeTextDocumentParams, TextDocumentContentChangeEvent},
+};
+
+/// A sheet as the editor has it.
+#[derive(Debug)]
+pub(crate) struct OpenSheet {
+    pub(crate) version: i32,
+    pub(crate) text: Text,
+}
+
+impl OpenSheet {
+    /// Takes edits; whether they are some of the text that is here.
+    pub(crate) fn edited(&mut self, params: &DidChangeTextDocumentParams, encoding: Encoding) -> bool {
+        if params.text_document.version <= self.version {
+            return false;
+        }
+        self.version = params.text_document.version;
+        for change in &params.content_changes {
+            let (range, new) = match change {
+                TextDocumentContentChangeEvent::TextDocumentContentChangePartial(change) => (Some(change.range), &change.text),
+                TextDocumentContentChangeEvent::TextDocumentContentChangeWholeDocument(change) => (None, &change.text),
+            };
+            if range.is_some_and(|range| (range.end.line, range.end.character) < (range.start.line, range.start.character)) {
+                return false;
+            }
+            self.text.replace(range, new, encoding);
+        }
+        true
+    }
+}
+
+/// Returns whether a file is a sheet, by its path alone.
+pub(crate) fn is_sheet(path: &Path) -> bool {
+    let in_tests = path.components().any(|part| part.as_os_str() == TESTS);
+    in_tests && path.extension().is_some_and(|extension| extension == "md")
+}
