@@ -4,7 +4,9 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::{
     Exit,
-    commands::{Check, Completions, Explain, Fmt, Graph, Lsp, Man, Migrate, New, Rename, Run, Schema, Secret, Serve, Session},
+    commands::{
+        Check, Completions, Explain, Fmt, Graph, Lsp, Man, Mcp, Migrate, New, Rename, Run, Schema, Secret, Serve, Session, Test, UpArgs,
+    },
 };
 
 /// Runs, checks and draws graphs of Markdown files.
@@ -22,7 +24,10 @@ Examples:
   trellis new hello                   create a graph
   trellis run graphs/tour             run a graph
   trellis serve graphs/tour           serve a graph over HTTP
+  trellis mcp graphs/tour             serve a graph to a model, over MCP
+  trellis up graphs/orchestrator      chat with an agent
   trellis check                       check the graphs here for mistakes
+  trellis test graphs/tour            play the tests of a graph
   trellis explain unknown-target      explain a code, and how to fix it
   trellis session ls                  list the stored sessions
   trellis secret set crm              store a secret for the tools of a graph
@@ -36,7 +41,10 @@ Exit codes: 0 success; 1 the graph has mistakes, or the session failed;
 pub(crate) enum Command {
     Run(Run),
     Serve(Serve),
+    Mcp(Mcp),
+    Up(UpArgs),
     Check(Check),
+    Test(Test),
     Explain(Explain),
     Graph(Graph),
     Session(Session),
@@ -60,6 +68,8 @@ impl Args {
         match self.command {
             Command::Run(run) => run.run(),
             Command::Serve(serve) => serve.run(),
+            Command::Mcp(mcp) => mcp.run(),
+            Command::Up(up) => up.run(),
             Command::Check(check) => check.run(),
             Command::Explain(explain) => explain.run(),
             Command::Graph(graph) => graph.run(),
@@ -70,6 +80,7 @@ impl Args {
             Command::Migrate(migrate) => migrate.run(),
             Command::Schema(schema) => schema.run(),
             Command::Lsp(lsp) => lsp.run(),
+            Command::Test(test) => test.run(),
             Command::Rename(rename) => rename.run(),
             Command::Completions(completions) => completions.run(Self::command()),
             Command::Man(man) => man.run(Self::command()),

@@ -1,6 +1,7 @@
 //! From a graph that was loaded to one that can be run in a terminal or over JSON Lines.
 
 use std::{
+    env,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -19,6 +20,9 @@ use crate::{
     report::Checked,
     store_config::secrets,
 };
+
+/// The bound for inputs, in bytes (language A.1).
+const MAX_INPUT: &str = "TRELLIS_MAX_INPUT_SIZE";
 
 /// The one who runs graphs here, and how.
 #[derive(Clone, Copy, Debug)]
@@ -108,4 +112,12 @@ impl RunMode {
         let sessions = self.terms().sessions(ready, kept);
         sessions.unwrap_or_else(|error| unreachable!("nothing here is a function: {error}"))
     }
+}
+
+/// The bound that the environment sets, if it does.
+pub(crate) fn max_input() -> anyhow::Result<Option<u64>> {
+    let Some(text) = env::var_os(MAX_INPUT) else { return Ok(None) };
+    let bytes = text.to_str().and_then(|text| text.parse().ok()).filter(|&bytes| bytes > 0);
+    let Some(bytes) = bytes else { bail!("{MAX_INPUT} is a number of bytes above 0, not `{}`", text.to_string_lossy()) };
+    Ok(Some(bytes))
 }

@@ -81,10 +81,10 @@ impl Tally {
     fn line(&self) -> String {
         if self.turns + self.stuck == 0 {
             let hint = if io::stdout().is_terminal() { "; `trellis session ls` shows what waits for somebody" } else { "" };
-            return format!("no session goes on by itself now{hint}\n");
+            return format!("no session can resume by itself now{hint}\n");
         }
-        let stuck = if self.stuck == 0 { String::new() } else { format!(", {} could not go on", self.stuck) };
-        format!("{} went on, {} of them ended{stuck}\n", self.turns, self.ended)
+        let stuck = if self.stuck == 0 { String::new() } else { format!(", {} could not resume", self.stuck) };
+        format!("{} resumed, {} of them ended{stuck}\n", self.turns, self.ended)
     }
 }
 

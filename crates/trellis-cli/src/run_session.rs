@@ -121,7 +121,7 @@ impl SessionRun {
             Ok(outcome) => {
                 if let (Some(id), Reason::EndOfInput | Reason::Interrupted) = (waiting, outcome.reason) {
                     let gap = if id.as_str().starts_with('-') { '=' } else { ' ' };
-                    terminal::print_error(&format!("go on with `--session{gap}{id}`\n"));
+                    terminal::print_error(&format!("resume with `--session{gap}{id}`\n"));
                 }
                 Ok(outcome)
             }
@@ -158,7 +158,7 @@ async fn taken_up(kept: &OpenStore, start: &Start, terms: RunMode) -> anyhow::Re
 
 fn exists(id: &SessionId) -> anyhow::Error {
     anyhow::anyhow!(
-        "there is a session `{id}` already\nleave out `--context`, `--at` and `--locale` to go on with it, or see `trellis session set` and `trellis session goto`"
+        "there is a session `{id}` already\nleave out `--context`, `--at` and `--locale` to resume it, or see `trellis session set` and `trellis session goto`"
     )
 }
 

@@ -76,7 +76,7 @@ pub(crate) async fn open_if_it_can_be(settings: &StoreSettings) -> anyhow::Resul
             Ok(Some(kept))
         }
         Err(error) if settings.is_default() && settings.key_file().is_none() => {
-            terminal::print_error(&format!("warning: the session is not kept: {error}\n"));
+            terminal::print_error(&format!("warning: the session is not stored: {error}\n"));
             Ok(None)
         }
         Err(error) => Err(error.into()),

@@ -4,17 +4,10 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use trellis_core::{
-    Code, Diagnostic, Document, Program,
-    diagnostic::Place,
-    syntax::{
-        document::Content,
-        node::{CallSyntax, CalleeSyntax, NodeSyntax},
-    },
-};
+use trellis_core::{Code, Diagnostic, Program, diagnostic::Place};
 use trellis_host::{
     Secrets,
-    secrets::{is_name, variable},
+    secrets::{is_name, named_in, variable},
 };
 
 /// One finding for each name: where it stands first, with its other places as labels; sorted.
@@ -45,7 +38,7 @@ fn same_variable(names: &BTreeMap<Arc<str>, Vec<Place>>) -> impl Iterator<Item =
     by_variable.into_iter().filter(|(_, named)| named.len() > 1).filter_map(|(variable, named)| {
         let list = named.iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(" and ");
         let places: Vec<Place> = named.iter().map(|(_, place)| (*place).clone()).collect();
-        let message = format!("the secrets {list} come to one variable, `{variable}`");
+        let message = format!("the secrets {list} share one variable, `{variable}`");
         Some(finding(&places, message, "the other one")?.help("give them names that differ in letters or digits"))
     })
 }
@@ -54,32 +47,4 @@ fn finding(places: &[Place], message: String, label: &'static str) -> Option<Dia
     let (first, others) = places.split_first()?;
     let found = Diagnostic::new(Code::UnboundTool, &first.path, first.span, message);
     Some(others.iter().fold(found, |found, place| found.label(&place.path, place.span, label)))
-}
-
-/// The secrets that the calls and bindings of a file name.
-fn named_in(document: &Document) -> Vec<(Arc<str>, Place)> {
-    let (nodes, project): (&[NodeSyntax], _) = match &document.content {
-        Content::Node(node) => (std::slice::from_ref(node), None),
-        Content::Nodes(nodes, project) => (nodes, Some(project)),
-        Content::Project(project) => (&[], Some(project)),
-        Content::Library(_) | Content::Broken => (&[], None),
-    };
-    let of_nodes = nodes.iter().flat_map(|node| {
-        let before = node.defaults.as_ref().and_then(|defaults| defaults.before_each.as_deref());
-        node.call.as_deref().into_iter().chain(node.undo.as_deref()).chain(before)
-    });
-    let mut open: Vec<&CallSyntax> = of_nodes.chain(project.and_then(|project| project.defaults.before_each.as_deref())).collect();
-    let mut found = Vec::new();
-    while let Some(call) = open.pop() {
-        if let CalleeSyntax::Parallel(branches, _) = &call.callee {
-            open.extend(branches.iter().map(|(_, call)| call));
-        }
-        let named = call.args.iter().flat_map(|args| args.value.secrets());
-        found.extend(named.map(|(name, span)| (name.into(), Place::new(&document.path, span))));
-    }
-    let bindings = project.into_iter().flat_map(|project| &project.bindings);
-    let shapes = bindings.flat_map(|binding| binding.config.shapes.values());
-    let named = shapes.flat_map(|shape| shape.value.secrets());
-    found.extend(named.map(|(name, span)| (name.into(), Place::new(&document.path, span))));
-    found
 }

@@ -4,12 +4,16 @@
 
 #[path = "main/approve.rs"]
 mod approve;
+#[path = "main/author.rs"]
+mod author;
 #[path = "main/builtins.rs"]
 mod builtins;
 #[path = "main/check.rs"]
 mod check;
 #[path = "main/collector.rs"]
 mod collector;
+#[path = "main/dead.rs"]
+mod dead;
 #[path = "main/deep.rs"]
 mod deep;
 #[path = "main/documents.rs"]
@@ -32,10 +36,14 @@ mod http;
 mod kept;
 #[path = "main/lsp.rs"]
 mod lsp;
+#[path = "main/mcp.rs"]
+mod mcp;
 #[path = "main/mending.rs"]
 mod mending;
 #[path = "main/migrate.rs"]
 mod migrate;
+#[path = "main/neovim.rs"]
+mod neovim;
 #[path = "main/new.rs"]
 mod new;
 #[path = "main/open.rs"]
@@ -44,10 +52,14 @@ mod open;
 mod policy;
 #[path = "main/rename.rs"]
 mod rename;
+#[path = "main/routes.rs"]
+mod routes;
 #[path = "main/run.rs"]
 mod run;
 #[path = "main/sandbox.rs"]
 mod sandbox;
+#[path = "main/scenarios/mod.rs"]
+mod scenarios;
 #[path = "main/seal.rs"]
 mod seal;
 #[path = "main/secrets.rs"]
@@ -65,12 +77,22 @@ mod session;
 mod skills;
 #[path = "main/steering.rs"]
 mod steering;
+#[path = "main/studio.rs"]
+mod studio;
 #[path = "main/terminal.rs"]
 mod terminal;
+#[path = "main/testing.rs"]
+mod testing;
+#[path = "main/up.rs"]
+mod up;
+#[path = "main/up_remote.rs"]
+mod up_remote;
 #[path = "main/usage.rs"]
 mod usage;
 #[path = "main/vault.rs"]
 mod vault;
+#[path = "main/vscode.rs"]
+mod vscode;
 #[path = "main/watch.rs"]
 mod watch;
 #[path = "main/wire.rs"]

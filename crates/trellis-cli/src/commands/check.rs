@@ -171,7 +171,7 @@ impl Check {
         let mut said = String::new();
         let (mut count, mut is_written) = (0, true);
         for place in self.places()? {
-            let progress = Progress::begin("mending");
+            let progress = Progress::begin("fixing");
             progress.at(&place.path.to_string_lossy());
             let mending = Fixer::begin(&place.path)?;
             drop(progress);
@@ -180,7 +180,7 @@ impl Check {
             }
             if !mending.problems().is_empty() {
                 outcome.whole = false;
-                terminal::print_error("note: nothing is mended: what could not be read may be just what a name means\n");
+                terminal::print_error("note: nothing is fixed: what could not be read may be just what a name means\n");
             }
             let mut made: Vec<&AppliedFix> = mending.done().iter().collect();
             if self.dry_run {

@@ -4,6 +4,7 @@ use clap::{Command, ValueHint, builder::PossibleValuesParser};
 use clap_complete::Shell;
 use trellis_core::Code;
 
+use super::explain::LANGUAGE;
 use crate::{Exit, terminal};
 
 /// Prints a completion script for a shell
@@ -36,7 +37,7 @@ impl Completions {
         let mut script = String::from_utf8(script)?;
         if self.shell == Shell::Fish {
             // What stands at a place of its own is left to us there.
-            let codes = Code::ALL.iter().map(|code| code.as_str()).collect::<Vec<_>>().join(" ");
+            let codes = explained().collect::<Vec<_>>().join(" ");
             script += &format!("complete -c trellis -n \"__fish_trellis_using_subcommand explain\" -f -a \"{codes}\"\n");
         }
         terminal::print(&script)?;
@@ -44,9 +45,14 @@ impl Completions {
     }
 }
 
+/// The values that `explain` takes.
+fn explained() -> impl Iterator<Item = &'static str> {
+    Code::ALL.iter().map(|code| code.as_str()).chain([LANGUAGE])
+}
+
 /// The commands, with what shells can know of values that are free when they are parsed.
 fn known(program: Command) -> Command {
-    let codes = PossibleValuesParser::new(Code::ALL.iter().map(|code| code.as_str()));
+    let codes = PossibleValuesParser::new(explained());
     let denied = PossibleValuesParser::new(Code::ALL.iter().map(|code| code.as_str()).chain(["warnings"]));
     let program = program.mut_subcommand("explain", |explain| explain.mut_arg("code", |code| code.value_parser(codes)));
     let program = program.mut_subcommand("check", |check| check.mut_arg("deny", |deny| deny.value_parser(denied)));

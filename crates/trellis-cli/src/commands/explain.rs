@@ -1,4 +1,4 @@
-//! `trellis explain CODE`: the page of a diagnostic code; without a code, all of them.
+//! `trellis explain CODE`: the page of a diagnostic code; without a code, all of them. `trellis explain language`: the language in short.
 
 use std::fmt::Write as _;
 
@@ -16,11 +16,15 @@ use crate::{
 #[command(after_help = "\
 Examples:
   trellis explain                     all codes, by family
-  trellis explain unknown-target      its meaning, an example, and how to fix it")]
+  trellis explain unknown-target      its meaning, an example, and how to fix it
+  trellis explain language            the whole language in short, for programs that write graphs")]
 pub(crate) struct Explain {
-    /// The code in brackets after `error` or `warning`
+    /// The code in brackets after `error` or `warning`, or `language`
     code: Option<String>,
 }
+
+/// The name of the page that is about no code.
+pub(crate) const LANGUAGE: &str = "language";
 
 impl Explain {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
@@ -35,6 +39,9 @@ impl Explain {
 }
 
 fn page(name: &str) -> anyhow::Result<&'static str> {
+    if name == LANGUAGE {
+        return Ok(include_str!("../../llms.txt"));
+    }
     // As it stands on the terminal: `error[unknown-target]`.
     let bare = name.rsplit_once('[').map_or(name, |(_, code)| code.trim_end_matches([']', ':']));
     if let Some(code) = Code::named(&bare.to_ascii_lowercase()) {

@@ -26,6 +26,7 @@ use crate::{
 #[command(after_help = "\
 Examples:
   trellis graph graphs/tour > tour.mmd
+  trellis graph graphs/tour --format svg > tour.svg
   trellis graph graphs/tour --format dot | dot -Tsvg > tour.svg
   trellis graph graphs/tour --session run-19f    with the path of a session, in order and with counts
   trellis graph graphs/tour --format json | jq '.edges[] | select(.outcome == \"error\")'")]
@@ -51,6 +52,8 @@ enum DrawingFormat {
     Dot,
     /// Nodes and edges, with their places in the files
     Json,
+    /// A picture
+    Svg,
 }
 
 /// The history of a kept session.
@@ -75,6 +78,7 @@ impl Graph {
             DrawingFormat::Mermaid => draw::Format::Mermaid,
             DrawingFormat::Dot => draw::Format::Dot,
             DrawingFormat::Json => draw::Format::Json,
+            DrawingFormat::Svg => draw::Format::Svg,
         };
         let Some(session) = &self.session else {
             terminal::print(&draw::draw(program, format))?;

@@ -1,6 +1,6 @@
-//! `trellis rename`: gives a node or a key another name, everywhere, if the graph stays the same but for it.
+//! `trellis rename`: gives a node, a key or a tool another name, everywhere, if the graph stays the same but for it.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::ValueEnum;
@@ -10,7 +10,7 @@ use trellis_core::{
     query::{GraphChange, SymbolIndex},
     value::Key,
 };
-use trellis_project::{Project, refactored};
+use trellis_project::{Project, refactored, sheet::renamed_sheets};
 
 use crate::{
     Exit,
@@ -21,21 +21,22 @@ use crate::{
     terminal,
 };
 
-/// Gives a node or a key another name, everywhere
+/// Gives a node, a key or a tool another name, everywhere
 ///
 /// The graph must stay the same but for the name: it is compiled before and after, and the first difference is named. All files are
-/// written, or none.
+/// written, or none. Sheets in `_tests` change along.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   trellis rename node orders/find search    the file moves, targets and links change
   trellis rename key name person            wherever it is written, read and given
+  trellis rename tool book reserve          its binding, its calls, rules of the policy
   trellis rename key name person --graph identity --dry-run")]
 pub(crate) struct Rename {
     /// The thing that gets another name
     #[arg(value_enum)]
     what: Renamed,
-    /// Its name: the id of a node, or a key
+    /// Its name: the id of a node, a key, or the name of a tool
     old: String,
     /// Its new name; of a node the last part, since its folder stays
     new: String,
@@ -56,6 +57,8 @@ enum Renamed {
     Node,
     /// A context key, of one graph
     Key,
+    /// A tool; what carries it out stays the same
+    Tool,
 }
 
 impl Rename {
@@ -69,12 +72,16 @@ impl Rename {
         index.update(project.documents());
         let change = self.change(&index)?;
         let after = refactored(project.documents(), &change)?;
-        let files = Files::of(&project, &change, after);
+        let root = project.root().context("the graph has no folder")?;
+        let mut files = Files::of(&project, &change, after);
+        for sheet in renamed_sheets(root, project.documents(), &change, |path| fs::read_to_string(path).ok()) {
+            let after = sheet.changed();
+            files.edited.push((sheet.path, sheet.text, after));
+        }
         if self.dry_run {
             terminal::print(&files.shown(&place))?;
             return Ok(Exit::Fine);
         }
-        let root = project.root().context("the graph has no folder")?;
         files.write(root)?;
         let mut said = format!("{} files changed\n", files.edited.len() + files.moved.len());
         change.notes.iter().for_each(|note| said.push_str(&format!("note: {note}\n")));
@@ -83,8 +90,10 @@ impl Rename {
     }
 
     fn change(&self, index: &SymbolIndex) -> anyhow::Result<GraphChange> {
-        if self.what == Renamed::Node {
-            return Ok(index.rename_node(&NodeId::from(self.old.as_str()), &self.new)?);
+        match self.what {
+            Renamed::Node => return Ok(index.rename_node(&NodeId::from(self.old.as_str()), &self.new)?),
+            Renamed::Tool => return Ok(index.rename_tool(&self.old, &self.new)?),
+            Renamed::Key => {}
         }
         let graph = match &self.graph {
             None => 0,
@@ -156,12 +165,12 @@ impl Files {
             let (old, new) = (root.join(&**from), root.join(&**to));
             create(&new, after.as_bytes()).with_context(|| format!("nothing is changed: `{to}`"))?;
             let made = new.clone();
-            undo.push(Box::new(move || drop(std::fs::remove_file(&made))));
+            undo.push(Box::new(move || drop(fs::remove_file(&made))));
             // What somebody saved meanwhile is not thrown away.
-            if std::fs::read(&old).ok().as_deref() != Some(before.as_bytes()) {
+            if fs::read(&old).ok().as_deref() != Some(before.as_bytes()) {
                 bail!("nothing is changed: `{from}` was changed meanwhile");
             }
-            std::fs::remove_file(&old).with_context(|| format!("nothing is changed: `{from}`"))?;
+            fs::remove_file(&old).with_context(|| format!("nothing is changed: `{from}`"))?;
             undo.push(Box::new(move || drop(create(&old, before.as_bytes()))));
         }
         Ok(())

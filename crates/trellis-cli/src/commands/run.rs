@@ -1,7 +1,6 @@
 //! `trellis run [PATH]`: walks a graph, in text or in JSON Lines.
 
 use std::{
-    env,
     hash::{BuildHasher, Hasher, RandomState},
     io::{self, IsTerminal},
     path::PathBuf,
@@ -20,7 +19,7 @@ use trellis_host::{
 
 use crate::{
     Exit,
-    assemble::{Loaded, RunMode},
+    assemble::{Loaded, RunMode, max_input},
     console::Tty,
     context,
     observability::Observers,
@@ -36,9 +35,6 @@ use crate::{
     terminal::{self, Width},
     watch::{Following, Reload},
 };
-
-/// The bound for inputs, in bytes (language A.1).
-const MAX_INPUT: &str = "TRELLIS_MAX_INPUT_SIZE";
 
 /// Runs a graph, in text or in JSON Lines
 #[derive(Debug, clap::Args)]
@@ -210,14 +206,6 @@ fn warn(checked: Checked) {
 enum Begun {
     Ready(Box<Runnable>, Option<mpsc::Receiver<Reload>>),
     Refused(Exit),
-}
-
-/// The bound that the environment sets, if it does.
-pub(crate) fn max_input() -> anyhow::Result<Option<u64>> {
-    let Some(text) = env::var_os(MAX_INPUT) else { return Ok(None) };
-    let bytes = text.to_str().and_then(|text| text.parse().ok()).filter(|&bytes| bytes > 0);
-    let Some(bytes) = bytes else { bail!("{MAX_INPUT} is a number of bytes above 0, not `{}`", text.to_string_lossy()) };
-    Ok(Some(bytes))
 }
 
 /// A name that no other session has: the keys of its calls must not be those of another.

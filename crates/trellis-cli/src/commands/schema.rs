@@ -1,4 +1,4 @@
-//! `trellis schema [KIND]`: what editors need to know of the keys of a file.
+//! `trellis schema [KIND]`: the keys of a file, for editors; the shapes of what the program prints, for other programs.
 
 use clap::ValueEnum;
 use trellis_core::syntax::vocabulary::{self, FileKind};
@@ -7,13 +7,15 @@ use crate::{Exit, terminal};
 
 /// Prints the JSON Schema of a kind of file, for editors
 ///
-/// With the schema, a YAML language server completes keys, shows their meaning and marks mistakes. The schema is of draft 7.
+/// With the schema, a YAML language server completes keys, shows their meaning and marks mistakes. The schema is of draft 7. That of
+/// `test`, for programs that read results, is of draft 2020-12.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   trellis schema > node.schema.json
   trellis schema project > project.schema.json
   trellis schema openapi > openapi.json
+  trellis schema test > test.schema.json
 
 For one file, as its first line, with the path from the file to the schema:
   # yaml-language-server: $schema=../node.schema.json
@@ -41,22 +43,25 @@ enum SchemaFile {
     Tools,
     /// The OpenAPI document of `trellis serve`
     Openapi,
+    /// `orchestrator.yaml`, the settings of a workspace of `trellis up`
+    Orchestrator,
+    /// A line that `trellis test --format json` prints
+    Test,
 }
 
 impl Schema {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let kind = match self.kind {
-            SchemaFile::Node => FileKind::Node,
-            SchemaFile::Graph => FileKind::Graph,
-            SchemaFile::Project => FileKind::Project,
-            SchemaFile::Library => FileKind::Library,
-            SchemaFile::Tools => FileKind::Tools,
-            SchemaFile::Openapi => {
-                terminal::print(&format!("{:#}\n", trellis_server::openapi()))?;
-                return Ok(Exit::Fine);
-            }
+        let schema = match self.kind {
+            SchemaFile::Node => vocabulary::schema(FileKind::Node),
+            SchemaFile::Graph => vocabulary::schema(FileKind::Graph),
+            SchemaFile::Project => vocabulary::schema(FileKind::Project),
+            SchemaFile::Library => vocabulary::schema(FileKind::Library),
+            SchemaFile::Tools => vocabulary::schema(FileKind::Tools),
+            SchemaFile::Openapi => trellis_server::openapi(),
+            SchemaFile::Orchestrator => trellis_orchestrator::config::schema(),
+            SchemaFile::Test => trellis_trial::wire::schema(),
         };
-        terminal::print(&format!("{:#}\n", vocabulary::schema(kind)))?;
+        terminal::print(&format!("{schema:#}\n"))?;
         Ok(Exit::Fine)
     }
 }

@@ -2,8 +2,8 @@
 
 use std::{
     env, fs,
-    io::Write as _,
-    net::{IpAddr, Ipv4Addr, SocketAddr},
+    io::{self, Write as _},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     path::{Path, PathBuf},
     process,
 };
@@ -14,18 +14,14 @@ use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
 };
-use trellis_host::{Policy, Unbound, assembly::Assembly, binding::Host};
-use trellis_project::Project;
-use trellis_server::{GraphSource, HostNames, Network, Served, Server, Settings, Tokens};
+use trellis_server::{HostNames, Network, Server, Settings, Tokens};
 
 use crate::{
     Exit,
-    commands::run::max_input,
-    observability::Observers,
-    open::{self, DEFAULT_PATH, Place},
-    recording::Taped,
-    report::printable,
-    store_config::{StoreArgs, secrets, warn},
+    browser::LeadingPage,
+    ending::ended,
+    open::Place,
+    serving::{ApprovalChoice, ServingArgs},
     terminal,
 };
 
@@ -36,15 +32,16 @@ const PORTS: u16 = 100;
 /// The token that outlives a restart.
 const TOKEN: &str = "TRELLIS_TOKEN";
 
-/// Serves graphs over HTTP
+/// Serves graphs over HTTP and to a browser
 ///
-/// It prints one line: the address, and behind `#` the token that every request must send as `Authorization: Bearer TOKEN`. Sessions are kept where
-/// `trellis run` keeps them.
+/// It prints one line: the address, and behind `#` the token that every request must send as `Authorization: Bearer TOKEN`. A browser at that address
+/// shows the studio. Sessions are stored where `trellis run` stores them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   trellis serve graphs/tour           serve a graph
   trellis serve                       serve every graph here
+  trellis serve --open                and open the studio in the browser
   trellis serve graphs --port 8080 --no-watch
   TRELLIS_TOKEN=… trellis serve       with a token that stays the same
   trellis serve --listen 0.0.0.0 --host flows.example.org --token-file tokens --behind-proxy 10.0.0.0/8
@@ -55,12 +52,12 @@ and what still runs stays pending.
 
 Exit codes: 0 ended; 2 wrong usage, or the program failed.")]
 pub(crate) struct Serve {
-    #[arg(value_name = "PATH", help = DEFAULT_PATH)]
-    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    graphs: ServingArgs,
     /// The port [default: 7317, or the next one that is free]
     #[arg(long, value_name = "N")]
     port: Option<u16>,
-    /// The address to listen at, where it is not this machine alone; with `--host`, `--token-file` and `--behind-proxy`
+    /// The address to listen at, where it is not this machine alone; with `--host`, `--token-file` and `--tls` or `--behind-proxy`
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<IpAddr>,
     /// A name that the server is known by, beside those of this machine; may be repeated
@@ -72,45 +69,31 @@ pub(crate) struct Serve {
     /// Proxies of this network add TLS, and their `X-Forwarded-For` counts; may be repeated
     #[arg(long, value_name = "CIDR")]
     behind_proxy: Vec<Network>,
+    /// Speak TLS, with the certificates and the key of these files (PEM)
+    #[arg(long, num_args = 2, value_names = ["CERT", "KEY"])]
+    tls: Vec<PathBuf>,
     /// Take the tokens of this file
     #[arg(long, value_name = "FILE", conflicts_with = "no_token")]
     token_file: Option<PathBuf>,
     /// Need no token: everybody on this machine may do everything
     #[arg(long)]
     no_token: bool,
-    /// Approve every call that needs an approval
+    /// Open the studio in the browser
     #[arg(long)]
-    yes: bool,
-    /// Read the graphs again only when they are told to
-    #[arg(long)]
-    no_watch: bool,
-    /// Record the results of calls in this file
-    #[arg(long, value_name = "FILE")]
-    record: Option<PathBuf>,
-    /// Answer calls from a recording instead of carrying them out
-    #[arg(long, value_name = "FILE")]
-    replay_tools: Option<PathBuf>,
+    open: bool,
     /// Print a line for each request to standard error
     #[arg(long)]
     log: bool,
     /// Connections at the same time
     #[arg(long, value_name = "N", default_value_t = 1024)]
     connections: usize,
-    #[command(flatten)]
-    store: StoreArgs,
 }
 
 impl Serve {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         let is_local = self.listen.is_none_or(|address| address.is_loopback());
         self.admit(is_local)?;
-        let mut places = Vec::new();
-        if self.paths.is_empty() {
-            places = open::places(None)?;
-        }
-        for path in &self.paths {
-            places.extend(open::places(Some(path))?);
-        }
+        let places = self.graphs.places()?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the host cannot start")?;
         let served = runtime.block_on(self.serve(&places, is_local));
         runtime.shutdown_background();
@@ -122,10 +105,13 @@ impl Serve {
         if is_local {
             return Ok(());
         }
-        if self.no_token || self.yes {
+        if self.no_token || self.graphs.yes {
             bail!(
                 "`--no-token` and `--yes` are for this machine alone; leave `--listen` out, or give tokens of their own with `--token-file`"
             );
+        }
+        if self.graphs.mcp_approve == ApprovalChoice::Call {
+            bail!("`--mcp-approve call` is for this machine alone; leave `--listen` out, or take `form` or `never`");
         }
         if self.token_file.is_none() {
             bail!("others can reach this address: add `--token-file FILE`");
@@ -133,44 +119,46 @@ impl Serve {
         if self.host.is_empty() {
             bail!("others can reach this address: add `--host NAME`, the name that they know it by");
         }
-        if self.behind_proxy.is_empty() {
-            bail!("others can reach this address: add `--behind-proxy CIDR`, the network of a proxy that has the certificate");
+        if self.behind_proxy.is_empty() && self.tls.is_empty() {
+            bail!(
+                "others can reach this address: add `--tls CERT KEY`, or `--behind-proxy CIDR`, the network of a proxy that has the certificate"
+            );
         }
         Ok(())
     }
 
     async fn serve(&self, places: &[Place], is_local: bool) -> anyhow::Result<()> {
-        let taped = Taped::open(self.record.as_deref(), self.replay_tools.as_deref())?;
-        let recorder = taped.recorder.clone();
-        let (sources, hosts, seeing) = self.sources(places, taped).await?;
-        let served = Served::open(sources, !self.no_watch).await?;
-        let listener = self.bind().await?;
-        let address = listener.local_addr()?;
+        let (served, serving) = self.graphs.open(places).await?;
+        let listeners = self.bind().await?;
+        let address = listeners[0].local_addr()?;
         let (token, tokens) = self.tokens()?;
         let names = self.host.iter().fold(HostNames::local(address), |names, name| names.and(name));
         let names = self.allow_origin.iter().fold(names, |names, origin| names.allow_origin(origin));
         let mut settings = Settings::new(tokens, names).proxies(self.behind_proxy.clone());
         settings.bounds.connections = self.connections;
         settings.bounds.requests_a_second = if is_local { None } else { Some(100) };
+        if let [certificates, key] = &self.tls[..] {
+            settings = settings.tls(certificates, key)?;
+        }
         if self.log {
             settings = settings.log(|line| terminal::print_error(&format!("{line}\n")));
         }
         let graphs: Vec<_> = served.names().map(str::to_owned).collect();
-        for broken in served.broken() {
-            terminal::print_error(&format!("warning: `{}` has mistakes; `trellis check` shows them\n", printable(broken)));
-        }
         if self.no_token {
             terminal::print_error("warning: everybody on this machine may use the server without a token\n");
         }
-        if self.yes {
-            terminal::print_error("warning: every call is approved\n");
-        }
-        let server = Server::new(served, settings);
         let shown = if address.ip().is_unspecified() { SocketAddr::new(Ipv4Addr::LOCALHOST.into(), address.port()) } else { address };
+        let scheme = if self.tls.is_empty() { "http" } else { "https" };
+        let place = format!("{scheme}://{shown}");
+        settings.mcp.approvals = self.graphs.mcp_approve.into();
+        settings.mcp.pages = Some(place.clone());
+        let server = Server::new(served, settings);
         let fragment = token.as_deref().map(|token| format!("#{token}")).unwrap_or_default();
         // Before the address: who reads it finds the file.
-        let _told = Announcement::write(self.paths.first().map(PathBuf::as_path), shown, token.as_deref(), &graphs);
-        terminal::print(&format!("http://{shown}/{fragment}\n"))?;
+        let _told = Announcement::write(self.graphs.first_path(), (&place, shown.port()), token.as_deref(), &graphs);
+        let location = format!("{place}/{fragment}");
+        terminal::print(&format!("{location}\n"))?;
+        let _leading = if self.open { self.lead(shown.port(), &location) } else { None };
         let reloading = server.clone();
         tokio::spawn(async move {
             let Ok(mut hung_up) = signal(SignalKind::hangup()) else { return };
@@ -180,40 +168,18 @@ impl Serve {
                 }
             }
         });
-        server.serve(listener, ended()).await;
-        for host in hosts {
-            host.close().await;
-        }
-        for seeing in seeing {
-            seeing.finish()?;
-        }
-        if let Some(recorder) = recorder {
-            recorder.finish()?;
-        }
-        Ok(())
+        serving.until(server.serve_all(listeners, ended()), || server.metrics()).await
     }
 
-    /// The graphs with their stores, what their bindings share, and who else sees their sessions.
-    async fn sources(&self, places: &[Place], taped: Taped) -> anyhow::Result<(Vec<GraphSource>, Vec<Host>, Vec<Observers>)> {
-        let policy = Policy::new().approve_all(self.yes).unbound(Unbound::Elsewhere).detached(true);
-        let taped = std::sync::Arc::new(taped);
-        let (mut sources, mut hosts, mut seeing) = (Vec::new(), Vec::new(), Vec::new());
-        for place in places {
-            let project = Project::open(&place.path)?;
-            let keep = self.store.of(place, project.documents());
-            let kept = keep.open().await?;
-            warn(&keep).await;
-            let host = Host::new().secrets(secrets(place.folder()));
-            let assembly = Assembly::new().policy(policy).max_input(max_input()?).host(host.clone());
-            let (observers, taped) = (Observers::new(keep.graph(), None)?, std::sync::Arc::clone(&taped));
-            hosts.push(host);
-            seeing.push(observers.clone());
-            sources.push(GraphSource::new(&place.path, assembly, kept).over(move |sessions| taped.over(observers.over(sessions))));
-        }
-        Ok((sources, hosts, seeing))
+    /// Opens the browser; where that cannot be, the printed address is opened by hand.
+    fn lead(&self, port: u16, location: &str) -> Option<LeadingPage> {
+        let path = Announcement::folder(self.graphs.first_path()).join(format!("open-{port}.html"));
+        let opened = private(&path).and_then(|file| LeadingPage::open(file, &path, location));
+        let warn = |error| terminal::print_error(&format!("warning: no browser was opened ({error}); open the address above\n"));
+        opened.map_err(warn).ok()
     }
 
-    async fn bind(&self) -> anyhow::Result<TcpListener> {
+    async fn bind(&self) -> anyhow::Result<Vec<TcpListener>> {
         let address = self.listen.unwrap_or(Ipv4Addr::LOCALHOST.into());
         let ports = match self.port {
             Some(port) => port..=port,
@@ -221,12 +187,26 @@ impl Serve {
         };
         let mut refused = None;
         for port in ports {
-            match TcpListener::bind(SocketAddr::new(address, port)).await {
-                Ok(listener) => return Ok(listener),
+            match self.bind_at(SocketAddr::new(address, port)).await {
+                Ok(listeners) => return Ok(listeners),
                 Err(error) => refused = Some(anyhow::Error::from(error).context(format!("nobody can listen at {address}:{port}"))),
             }
         }
         Err(refused.unwrap_or_else(|| anyhow::anyhow!("there is no port")))
+    }
+
+    /// Listens at an address; of this machine's own, at both, since `localhost` may be either.
+    async fn bind_at(&self, address: SocketAddr) -> io::Result<Vec<TcpListener>> {
+        let first = TcpListener::bind(address).await?;
+        if self.listen.is_some() {
+            return Ok(vec![first]);
+        }
+        match TcpListener::bind((Ipv6Addr::LOCALHOST, first.local_addr()?.port())).await {
+            Ok(second) => Ok(vec![first, second]),
+            // Another program would be `localhost` to some.
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(error),
+            Err(_) => Ok(vec![first]),
+        }
     }
 
     /// The tokens, and the one that is printed.
@@ -250,35 +230,23 @@ impl Serve {
     }
 }
 
-/// Waits for the first signal that ends the server; a second one ends it at once.
-async fn ended() {
-    let signals = [SignalKind::interrupt(), SignalKind::terminate()].map(signal);
-    let mut raised: Vec<_> = signals.into_iter().flatten().collect();
-    let (sender, mut heard) = tokio::sync::mpsc::channel::<()>(2);
-    for mut signal in raised.drain(..) {
-        let sender = sender.clone();
-        tokio::spawn(async move { while signal.recv().await.is_some() && sender.send(()).await.is_ok() {} });
-    }
-    heard.recv().await;
-    tokio::spawn(async move {
-        if heard.recv().await.is_some() {
-            process::exit(130);
-        }
-    });
-}
-
 /// A file that tells programs of the same user where the server is; it goes when the server does.
 struct Announcement(Option<PathBuf>);
 
 impl Announcement {
-    fn write(path: Option<&Path>, address: SocketAddr, token: Option<&str>, graphs: &[String]) -> Self {
+    /// The folder that it is in.
+    fn folder(path: Option<&Path>) -> PathBuf {
         let root = path.map_or_else(
             || PathBuf::from("."),
             |path| if path.is_file() { path.parent().unwrap_or(path).to_owned() } else { path.to_owned() },
         );
-        let folder = root.join(".trellis");
-        let file = folder.join(format!("serve-{}.json", address.port()));
-        let text = json!({ "address": format!("http://{address}"), "token": token, "pid": process::id(), "graphs": graphs });
+        root.join(".trellis")
+    }
+
+    fn write(path: Option<&Path>, (address, port): (&str, u16), token: Option<&str>, graphs: &[String]) -> Self {
+        let folder = Self::folder(path);
+        let file = folder.join(format!("serve-{port}.json"));
+        let text = json!({ "address": address, "token": token, "pid": process::id(), "graphs": graphs });
         // Who cannot read it is told the address by hand.
         let written = fs::create_dir_all(&folder).and_then(|()| {
             let ignored = folder.join(".gitignore");
@@ -295,7 +263,7 @@ impl Announcement {
 }
 
 /// A file that nobody else can read.
-fn private(path: &Path) -> std::io::Result<fs::File> {
+fn private(path: &Path) -> io::Result<fs::File> {
     use std::os::unix::fs::OpenOptionsExt as _;
     // One that was left behind may have other permissions.
     let _ = fs::remove_file(path);

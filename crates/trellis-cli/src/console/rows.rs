@@ -127,7 +127,7 @@ pub(super) fn streamed(text: &str, below: Frame, window: Window) -> Frame {
 
 /// A sleep: how long it still takes.
 pub(super) fn sleeping(left: Duration, window: Window) -> Frame {
-    busy(window.look.pick("◷", "."), &format!("going on in {}", spoken(left)), "  Ctrl-C interrupts", window)
+    busy(window.look.pick("◷", "."), &format!("resuming in {}", spoken(left)), "  Ctrl-C interrupts", window)
 }
 
 fn busy(mark: &str, text: &str, hint: &str, window: Window) -> Frame {

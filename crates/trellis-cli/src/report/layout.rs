@@ -22,7 +22,7 @@ const MARGIN: usize = 7;
 /// Columns below which what is to be seen stands below its place.
 const MIN_SEEN_COLUMNS: usize = 20;
 /// The text behind the mark where a way follows and nothing else is said.
-const THIS_WAY: &str = "when you come this way:";
+const THIS_WAY: &str = "on this path:";
 
 /// Draws the diagnostics of one graph.
 #[derive(Debug)]

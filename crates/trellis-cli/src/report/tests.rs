@@ -32,18 +32,18 @@ fn a_finding_looks_as_the_design_shows_it() {
     let human = "---\nto: bye\n---\nA person takes over order {{ order_id }}.\n";
     let start = "---\noptions:\n  - text: Talk to a person\n";
     let found =
-        Diagnostic::new(Code::TypeMismatch, &path("human.md"), at(human, "order_id"), "`order_id` is not set on every way to `human`")
-            .label(&path("human.md"), at(human, "order_id"), "missing when you come this way:")
+        Diagnostic::new(Code::TypeMismatch, &path("human.md"), at(human, "order_id"), "`order_id` is not set on every path to `human`")
+            .label(&path("human.md"), at(human, "order_id"), "missing on this path:")
             .step(&path("start.md"), at(start, "text"), "option \"Talk to a person\" → human")
-            .label(&path("orders/start.md"), Span::at(0), "sets `order_id`, on other ways")
+            .label(&path("orders/start.md"), Span::at(0), "sets `order_id`, on other paths")
             .help("{{ order_id | default(\"–\") }}, or ask for it before `human`");
     let text = plain(&[graph(&[("human.md", human), ("start.md", start), ("orders/start.md", "")], vec![found])]);
-    let expected = r#"error[type-mismatch]: `order_id` is not set on every way to `human`
+    let expected = r#"error[type-mismatch]: `order_id` is not set on every path to `human`
   graphs/human.md:4:30
  4 | A person takes over order {{ order_id }}.
-   |                              ^^^^^^^^ missing when you come this way:
+   |                              ^^^^^^^^ missing on this path:
   1  graphs/start.md:3:5         option "Talk to a person" → human
-  ·  graphs/orders/start.md:1:1  sets `order_id`, on other ways
+  ·  graphs/orders/start.md:1:1  sets `order_id`, on other paths
 help: {{ order_id | default("–") }}, or ask for it before `human`
 
 "#;
@@ -64,12 +64,12 @@ fn a_finding_takes_few_lines_however_many_places_it_names() {
 /// A way of so many steps, and two places beside it.
 fn long_way(steps: usize) -> (String, Vec<Diagnostic>) {
     let text = "---\nto: bye\n---\nA person takes over order {{ order_id }} of a customer who has waited for long.\n".to_owned();
-    let message = "`order_id` is not set on every way to `human`, whatever the customer says";
+    let message = "`order_id` is not set on every path to `human`, whatever the customer says";
     let mut found = Diagnostic::new(Code::MaybeUndefined, &path("human.md"), at(&text, "order_id"), message);
     for step in 1..=steps {
         found = found.step(&path("orders/find/start.md"), Span::at(step), format!("option \"Talk to person {step}\" → orders/step{step}"));
     }
-    found = found.label(&path("orders/find/start.md"), Span::at(9), "sets `order_id`, on other ways");
+    found = found.label(&path("orders/find/start.md"), Span::at(9), "sets `order_id`, on other paths");
     let help = "guard it, `{{ order_id | default(\"…\") }}`, or set it before\nsecond";
     (text, vec![found.help(help)])
 }
@@ -82,12 +82,12 @@ fn a_long_way_is_cut_in_its_middle() {
     assert_eq!(
         lines,
         [
-            "   |                              ^^^^^^^^ when you come this way:",
+            "   |                              ^^^^^^^^ on this path:",
             "  1  graphs/orders/find/start.md:1:2   option \"Talk to person 1\" → orders/step1",
             "  2  graphs/orders/find/start.md:1:3   option \"Talk to person 2\" → orders/step2",
             "  ·  … 17 more hops",
             " 20  graphs/orders/find/start.md:1:21  option \"Talk to person 20\" → orders/step20",
-            "  ·  graphs/orders/find/start.md:1:10  sets `order_id`, on other ways",
+            "  ·  graphs/orders/find/start.md:1:10  sets `order_id`, on other paths",
         ]
     );
     for steps in 0..12 {

@@ -25,7 +25,7 @@ fn millis(time: SystemTime) -> u64 {
 }
 
 /// Says why the system does not help to watch, if it does not.
-fn warn_of_polling(trouble: Option<&WatchError>) {
+pub(crate) fn warn_of_polling(trouble: Option<&WatchError>) {
     if let Some(trouble) = trouble {
         let (why, help) = (printable(&trouble.to_string()).into_owned(), trouble.help());
         terminal::print_error(&format!("warning: {why}; files are looked at twice a second instead\nhelp: {help}\n"));
@@ -33,7 +33,7 @@ fn warn_of_polling(trouble: Option<&WatchError>) {
 }
 
 /// Ends a wait when somebody presses Ctrl-C; the second time ends the program, whatever it does.
-fn close_on_interrupt(closer: Closer) -> anyhow::Result<()> {
+pub(crate) fn close_on_interrupt(closer: Closer) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     thread::Builder::new().name("interrupts".to_owned()).spawn(move || {
         runtime.block_on(async {

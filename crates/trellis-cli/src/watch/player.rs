@@ -167,7 +167,7 @@ impl<C: Console> Player<C> {
     /// Goes on where a session ended, if the newest program has anything new there; says so.
     async fn go_on(&mut self, ended: &Ended, told: Option<String>) -> io::Result<Option<Next>> {
         let node = ended.goes_on_at(self.ready.engine.inspect()).filter(|_| !self.terms.no_input);
-        let moved = node.as_ref().map(|node| format!("going on at `{node}`"));
+        let moved = node.as_ref().map(|node| format!("continuing at `{node}`"));
         let said = moved.into_iter().chain(told).collect::<Vec<_>>().join("; ");
         let healed = std::mem::take(&mut self.broken);
         self.console.note(Note::Reload(&Reloaded::Sound { healed, moved: (!said.is_empty()).then_some(&said) })).await?;
@@ -228,7 +228,7 @@ impl Ended {
 
     fn hint(&self, program: &Program) -> String {
         match self.node(program) {
-            Some(node) if self.shown.is_some() => format!("Edit `{node}` to go on there.\n"),
+            Some(node) if self.shown.is_some() => format!("Edit `{node}` to continue there.\n"),
             Some(node) => format!("Save a file to try `{node}` again.\n"),
             None => "Watching for edits.\n".to_owned(),
         }

@@ -151,7 +151,7 @@ impl Following {
             return terminal::print(&format!("{line}\n"));
         }
         let path = printable(&self.place.path.to_string_lossy()).into_owned();
-        terminal::print_error(&format!("{}waiting for `{path}` to be mended; Ctrl-C ends it\n", findings.text));
+        terminal::print_error(&format!("{}waiting for `{path}` to be fixed; Ctrl-C ends it\n", findings.text));
         Ok(())
     }
 }

@@ -50,7 +50,7 @@ fn an_approved_call_is_made_once_when_sessions_are_woken() {
     assert_eq!(ran.err, "`trellis run --all`, or `trellis run --session ana`, makes the call\n");
     let woken = crate::sandbox::finish(waking(&sandbox));
     assert_eq!(woken.code, Some(0), "{woken:?}");
-    assert_eq!(woken.out, "ana: finished at `end`\n1 went on, 1 of them ended\n");
+    assert_eq!(woken.out, "ana: finished at `end`\n1 resumed, 1 of them ended\n");
     let made = std::fs::read_to_string(sandbox.path().join("made")).unwrap();
     assert_eq!(made, "{\"key\":\"hunter2\",\"total\":12}\n");
     let shown = fine(&sandbox, &["show", "ana"]);
@@ -103,7 +103,7 @@ fn a_decision_can_name_the_call_that_was_seen() {
     assert!(wire["call"]["expires"].as_u64() > wire["call"]["asked"].as_u64());
     assert_eq!(
         refused(&sandbox, &["approve", "ana"]),
-        "error: session `ana`: the call of `charge` was approved already\n  `trellis run --all`, or `trellis run --session ana`, goes on with it\n"
+        "error: session `ana`: the call of `charge` was approved already\n  `trellis run --all`, or `trellis run --session ana`, resumes it\n"
     );
     assert_eq!(fine(&sandbox, &["approve"]), "no call waits for an approval\n");
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::sandbox::Sandbox;
 
 /// Every command, as words.
-const COMMANDS: [&str; 34] = [
+const COMMANDS: [&str; 42] = [
     "run",
     "check",
     "explain",
@@ -27,6 +27,11 @@ const COMMANDS: [&str; 34] = [
     "session set",
     "session approve",
     "session deny",
+    "session dead",
+    "session dead ls",
+    "session dead show",
+    "session dead retry",
+    "session dead drop",
     "session check",
     "session export",
     "session rm",
@@ -42,6 +47,9 @@ const COMMANDS: [&str; 34] = [
     "fmt",
     "migrate",
     "serve",
+    "mcp",
+    "up",
+    "test",
     "rename",
     "lsp",
     "schema",
@@ -54,7 +62,7 @@ fn options(command: &str) -> BTreeSet<String> {
     let args: Vec<&str> = command.split(' ').chain(["--help"]).collect();
     let help = Sandbox::new(&[]).trellis(&args).out;
     let lines = help.lines().filter(|line| line.trim_start().starts_with('-'));
-    let options = lines.flat_map(|line| line.split([' ', ',', '='])).filter(|word| word.starts_with("--") && word.len() > 2);
+    let options = lines.flat_map(|line| line.split([' ', ',', '=', '['])).filter(|word| word.starts_with("--") && word.len() > 2);
     options.map(ToOwned::to_owned).collect()
 }
 
@@ -65,6 +73,32 @@ fn every_command_is_known_here() {
     let listed: BTreeSet<&str> = listed.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
     let known: BTreeSet<&str> = COMMANDS.into_iter().filter(|command| !command.contains(' ')).chain(["help"]).collect();
     assert_eq!(listed, known);
+}
+
+/// The language in short is what `explain language` prints, and programs that follow it or `AGENTS.md` meet no command and no option that is not there.
+#[test]
+fn pages_for_agents_name_commands_that_are_there() {
+    let sandbox = Sandbox::new(&[]);
+    let language = sandbox.trellis(&["explain", "language"]).out;
+    assert_eq!(language, fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/llms.txt")).unwrap());
+    assert_eq!(sandbox.trellis(&["new", "--agents"]).code, Some(0));
+    let page = fs::read_to_string(sandbox.path().join("AGENTS.md")).unwrap();
+    let mut named = 0;
+    for line in language.split(['\n', '`']).chain(page.split(['\n', '`'])).filter_map(|line| line.strip_prefix("trellis ")) {
+        let words: Vec<&str> = line.split('#').next().unwrap().split_whitespace().collect();
+        let begins = |command: &&str| words.join(" ").starts_with(&format!("{command} ")) || words.join(" ") == *command;
+        let longest = COMMANDS.into_iter().filter(begins).max_by_key(|command| command.len());
+        let Some(command) = longest else {
+            assert_eq!(words, ["COMMAND", "--help"], "`trellis {line}` is no command");
+            continue;
+        };
+        let known = options(command);
+        for option in words.iter().filter(|word| word.starts_with("--")) {
+            assert!(known.contains(option.split('=').next().unwrap()), "`trellis {line}`: no {option}");
+        }
+        named += 1;
+    }
+    assert!(named > 15, "{named} commands");
 }
 
 #[test]

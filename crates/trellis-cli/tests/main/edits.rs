@@ -80,7 +80,7 @@ fn a_session_goes_through_ten_edits() {
     sandbox.write("start.md", START.replace("shop/start", "bye").as_bytes());
     sandbox.write("bye.md", b"Bye, {{ name }}.\n");
     let moved = open.json_until(|line| is(line, "RELOAD") && line["payload"]["moved"].is_string());
-    assert_eq!(moved["payload"]["moved"], "`shop/wish` is gone; going on at `start`");
+    assert_eq!(moved["payload"]["moved"], "`shop/wish` is gone; continuing at `start`");
     assert_eq!(next(&open, "RENDER_CONTENT"), "Who are you?\n");
 
     // 6: a new file in a new folder.
@@ -115,7 +115,7 @@ fn a_session_goes_through_ten_edits() {
 
     // 10: the session has ended; an edit of where it did goes on there, and calls nothing again.
     sandbox.write("bye.md", BYE.replace("Bye", "Good bye").as_bytes());
-    assert_eq!(sound(&open), "going on at `bye`");
+    assert_eq!(sound(&open), "continuing at `bye`");
     assert_eq!(next(&open, "RENDER_CONTENT"), "Good bye, Bob.\n");
     assert_eq!(next(&open, "END")["reason"], "finished");
     sandbox.write("start.md", START.as_bytes());
@@ -182,7 +182,7 @@ fn a_failure_is_tried_again_with_the_next_edit() {
     let end = next(&open, "END");
     assert_eq!((&end["reason"], &end["node"]), (&json!("failed"), &json!("shop/pack")));
     sandbox.write("bin/pack.sh", b"#!/bin/sh\necho '\"a box\"'\n");
-    assert_eq!(sound(&open), "going on at `shop/pack`; `bin/pack.sh` changed");
+    assert_eq!(sound(&open), "continuing at `shop/pack`; `bin/pack.sh` changed");
     assert_eq!(next(&open, "TOOL_RESULT")["result"], "a box");
     assert_eq!(next(&open, "RENDER_CONTENT"), "Bye, Ada.\n");
     assert_eq!(next(&open, "END")["reason"], "finished");

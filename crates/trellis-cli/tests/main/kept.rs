@@ -15,7 +15,7 @@ fn a_session_goes_on_in_another_run() {
         let run = |input: &str| sandbox.trellis_with(&[&["run", ".", "--session", "ana"], store].concat(), input);
         let begun = run("Ana\n");
         assert_eq!(begun.code, Some(1), "{}", begun.err);
-        assert!(begun.out.contains("And your city, Ana?") && begun.err.contains("go on with `--session ana`"), "{begun:?}");
+        assert!(begun.out.contains("And your city, Ana?") && begun.err.contains("resume with `--session ana`"), "{begun:?}");
         let over = run("Recife\n");
         assert_eq!(over.code, Some(0), "{}", over.err);
         assert!(!over.out.contains("Your name?") && over.out.contains("Ana of Recife."), "{}", over.out);
@@ -130,7 +130,7 @@ fn a_store_that_cannot_be_used_says_so() {
     sandbox.write(".trellis", b"in the way");
     let ran = sandbox.trellis_with(&["run", "."], "Ana\nRecife\n");
     assert_eq!(ran.code, Some(0));
-    assert!(ran.err.contains("warning: the session is not kept"), "{}", ran.err);
+    assert!(ran.err.contains("warning: the session is not stored"), "{}", ran.err);
 }
 
 #[test]
@@ -156,18 +156,18 @@ fn a_name_that_no_session_can_have_and_a_second_start_are_refused() {
 fn a_run_takes_whole_names_and_says_which_others_begin_so() {
     let sandbox = Sandbox::new(ASKS);
     let run = |name: &str, args: &[&str]| sandbox.trellis_with(&[&["run", ".", name], args].concat(), "Ana\n");
-    assert_eq!(run("--session=order-10", &[]).err, "go on with `--session order-10`\n");
+    assert_eq!(run("--session=order-10", &[]).err, "resume with `--session order-10`\n");
     let new = run("--session=order-1", &[]);
     assert!(new.out.contains("Your name?"), "{new:?}");
     assert_eq!(
         new.err,
-        "`order-1` is a new session: there is `order-10`, but `--session` takes whole names\ngo on with `--session order-1`\n"
+        "`order-1` is a new session: there is `order-10`, but `--session` takes whole names\nresume with `--session order-1`\n"
     );
     // It is there now, and goes on.
     assert_eq!(run("--session=order-1", &[]).err, "");
     assert_eq!(run("--session=order", &["--json"]).err, "");
     // What is offered can be typed.
-    assert_eq!(run("--session=-x", &[]).err, "go on with `--session=-x`\n");
+    assert_eq!(run("--session=-x", &[]).err, "resume with `--session=-x`\n");
     assert_eq!(run("--session=gone", &["--store", "memory"]).err, "");
 }
 
@@ -183,8 +183,8 @@ fn sessions_whose_time_has_come_go_on_by_themselves() {
     std::thread::sleep(std::time::Duration::from_millis(300));
     let ran = sandbox.trellis(&["run", ".", "--all"]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
-    assert!(ran.out.contains("s7: finished at `late`\n") && ran.out.ends_with("20 went on, 20 of them ended\n"), "{}", ran.out);
-    assert_eq!(sandbox.trellis(&["run", ".", "--all"]).out, "no session goes on by itself now\n");
+    assert!(ran.out.contains("s7: finished at `late`\n") && ran.out.ends_with("20 resumed, 20 of them ended\n"), "{}", ran.out);
+    assert_eq!(sandbox.trellis(&["run", ".", "--all"]).out, "no session can resume by itself now\n");
 }
 
 #[test]
@@ -279,5 +279,5 @@ fn a_run_of_all_leaves_what_is_not_due_for_later() {
     let _ = child.kill();
     let ran = crate::sandbox::finish(child);
     assert!(is_over, "it waits for an hour");
-    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "no session goes on by itself now\n"));
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "no session can resume by itself now\n"));
 }

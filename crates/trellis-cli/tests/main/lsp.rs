@@ -2,18 +2,17 @@
 
 use std::{
     io::Write as _,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Stdio},
 };
+
+use trellis_tests::peers::peer;
 
 use crate::sandbox::{SOUND, Sandbox};
 
 #[test]
 fn editors_see_findings_complete_follow_and_rename() {
-    let peers = std::env::var("TRELLIS_TEST_PEERS").map(PathBuf::from);
-    let peers = peers.unwrap_or_else(|_| PathBuf::from(std::env::var("HOME").unwrap()).join(".cache/trellis-tests"));
-    let python = peers.join("pytest-lsp-1.0.1/bin/python");
-    assert!(python.exists(), "`{}` is not installed; `. .ci/setup` installs it", python.display());
+    let python = peer("pytest-lsp-1.0.1/bin/python");
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(python);
@@ -64,6 +63,14 @@ fn a_session_ends_as_its_client_says() {
     // Before `initialize` nothing is answered.
     let (_, out) = talk(&[r#"{"jsonrpc":"2.0","id":7,"method":"textDocument/hover","params":{}}"#, exit]);
     assert!(out.contains("-32002"), "{out}");
+}
+
+#[test]
+fn a_message_that_is_too_large_is_refused_and_the_session_goes_on() {
+    let large = format!(r#"{{"jsonrpc":"2.0","id":9,"method":"textDocument/hover","params":{{"text":"{}"}}}}"#, "x".repeat(17 << 20));
+    let shutdown = r#"{"jsonrpc":"2.0","id":2,"method":"shutdown"}"#;
+    let (code, out) = talk(&[INITIALIZE, INITIALIZED, &large, shutdown, r#"{"jsonrpc":"2.0","method":"exit"}"#]);
+    assert!(code == Some(0) && out.contains("\"id\":9,\"error\"") && out.contains("the limit is 16777216"), "{out}");
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn beside_a_file_that_cannot_be_read_nothing_is_mended() {
     std::os::unix::fs::symlink("nowhere.md", sandbox.path().join("other.md")).unwrap();
     let ran = sandbox.trellis(&["check", "--fix"]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
-    assert!(ran.err.ends_with("note: nothing is mended: what could not be read may be just what a name means\n"), "{}", ran.err);
+    assert!(ran.err.ends_with("note: nothing is fixed: what could not be read may be just what a name means\n"), "{}", ran.err);
     assert_eq!(read(&sandbox, "start.md"), "---\nto: by\n---\nHi.\n");
 }
 
@@ -177,7 +177,7 @@ fn in_a_folder_that_may_not_be_written_or_beside_a_file_that_may_not_be_read_not
     let unread = sandbox.trellis_as_nobody(&["check", "--fix", "g"]);
     may("g/bye.md", 0o644);
     assert_eq!(unread.code, Some(2), "{unread:?}");
-    assert!(unread.err.contains("`g/bye.md` cannot be read") && unread.err.contains("nothing is mended"), "{unread:?}");
+    assert!(unread.err.contains("`g/bye.md` cannot be read") && unread.err.contains("nothing is fixed"), "{unread:?}");
     assert_eq!(read(&sandbox, "g/start.md"), WRONG);
     assert_eq!(fs::read_dir(sandbox.path().join("g")).unwrap().count(), 2, "nothing lies beside them");
 }

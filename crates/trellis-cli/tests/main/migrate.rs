@@ -42,7 +42,7 @@ changed ask.md:12:5  `to_node_id` is `to`
 changed ask.md:12:17  `order.json` is `order`: targets are ids, which have no extension
 changed ask.md:14:9  `end.md` is `end`: targets are ids, which have no extension
 changed ask.md:15:5  an empty `condition` is none
-changed end.md:2:1  a node without a way out ends the session: no `type: sink`
+changed end.md:2:1  a node without transitions ends the session: no `type: sink`
 changed end.md:3:1  Go Trellis says the body and does not read this: it is a comment now
 changed order.json:2:10  `order.json` is `order`: ids have no extension
 changed order.json:3:10  calls get their ids by themselves
@@ -98,7 +98,7 @@ fn a_dry_run_shows_the_difference_and_writes_nothing() {
 +++ trellis.yaml
 @@ -0,0 +1 @@
 +templates: go
-would change bye.md:2:1  a node without a way out ends the session: no `type: sink`
+would change bye.md:2:1  a node without transitions ends the session: no `type: sink`
 would change start.md:2:1  `next` is `to`
 would change trellis.yaml  `templates: go`: the dialect of these templates
 

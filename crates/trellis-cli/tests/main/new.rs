@@ -1,4 +1,4 @@
-//! `trellis new`: every template is a graph that checks clean, is formatted and runs to its end; nothing is overwritten.
+//! `trellis new`: every template is a graph that checks clean, is formatted, passes its tests and runs to its end; nothing is overwritten.
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
@@ -29,6 +29,8 @@ fn each_template_is_a_graph_in_which_nothing_is_wrong() {
         assert!(ran.code == Some(0) && ran.out.ends_with(" nodes, no problems\n"), "{template}: {}", ran.out);
         let ran = sandbox.trellis(&["fmt", "--check", "a/b c"]);
         assert!(ran.code == Some(0) && ran.out.ends_with(" files, all formatted\n"), "{template}: {}", ran.out);
+        let ran = sandbox.trellis(&["test", "a/b c"]);
+        assert!(ran.code == Some(0) && ran.out.lines().count() > 2 && ran.out.ends_with(" passed\n"), "{template}: {ran:?}");
         let replayed: &[&str] = if is_whole { &[] } else { &["--replay-tools", "a/b c/calls.jsonl"] };
         let ran = sandbox.trellis_with(&[&["run", "a/b c"][..], replayed].concat(), input);
         assert_eq!((ran.code, ran.out.trim_end().lines().last()), (Some(0), Some(last)), "{template}: {ran:?}");
@@ -94,6 +96,36 @@ fn what_is_there_is_not_touched() {
     assert_eq!(fs::read_dir(sandbox.path().join("full")).unwrap().count(), 1);
     assert_eq!(sandbox.trellis(&["new", "git"]).code, Some(0), "hidden files are no graph");
     assert_eq!(sandbox.trellis(&["new", "git"]).code, Some(2));
+}
+
+/// A page for coding agents: alone in a folder that is there, with a template in a new one; never over another (issue 22).
+#[test]
+fn a_page_for_agents_is_added_and_never_overwritten() {
+    let sandbox = Sandbox::new(SOUND);
+    let read = |path: &str| fs::read_to_string(sandbox.path().join(path)).unwrap();
+    let ran = sandbox.trellis(&["new", "--agents"]);
+    assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (Some(0), "made AGENTS.md\n", ""));
+    assert_eq!(sandbox.trellis(&["check"]).out, "2 nodes, no problems\n", "it is a page");
+    let page = read("AGENTS.md");
+    assert!(page.contains("trellis mcp --author") && page.contains("trellis explain language"), "{page}");
+    sandbox.write("AGENTS.md", b"mine");
+    for path in [&[][..], &["."]] {
+        let ran = sandbox.trellis(&[&["new", "--agents"], path].concat());
+        assert!(ran.code == Some(2) && ran.err.starts_with("error: there is a `AGENTS.md` already, and it stays as it is\n"), "{ran:?}");
+    }
+    assert_eq!(read("AGENTS.md"), "mine");
+    sandbox.write("graphs/x.txt", b"");
+    let ran = sandbox.trellis(&["new", "graphs", "--agents"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "made graphs/AGENTS.md\n"));
+    let ran = sandbox.trellis(&["new", "graphs", "--agents", "--template", "form"]);
+    assert!(ran.code == Some(2) && ran.err.contains("`graphs` is not empty"), "{ran:?}");
+    let ran = sandbox.trellis(&["new", "trip", "--agents", "--template", "tool"]);
+    assert!(ran.code == Some(0) && ran.out.ends_with(", AGENTS.md\nwalk it with `trellis run trip`\n"), "{ran:?}");
+    assert!(sandbox.trellis(&["check", "trip", "--deny", "warnings"]).out.ends_with(" nodes, no problems\n"));
+    assert_eq!((read("trip/AGENTS.md"), read("graphs/AGENTS.md")), (page.clone(), page));
+    let ran = sandbox.trellis(&["new", "hello", "--agents"]);
+    assert!(ran.code == Some(0) && ran.out.starts_with("made hello: start.md, "), "{ran:?}");
+    assert_eq!(sandbox.trellis(&["new", "start.md", "--agents"]).code, Some(2), "a file is no folder");
 }
 
 #[test]

@@ -40,6 +40,26 @@ fn a_refusal_and_a_dry_run_write_nothing() {
     }
 }
 
+#[test]
+fn sheets_change_along_and_pass() {
+    let sandbox = Sandbox::new(&SHOP);
+    sandbox.write("trellis.yaml", b"bindings: { book: { process: [book] } }\n");
+    sandbox.write("greet.md", b"---\ndo: book\non_error: bye\nto: bye\n---\nHello {{ name }}\n");
+    let sheet = "# T\n\n## from `bye`\n\n```transcript\n$ at bye\n$ context {\"name\":\"bye\"}\n| Bye, bye\n* end finished\n```\n\n\
+        ## a call\n\n```tools\nbook null\n```\n\n```transcript\n...\n> book\n| Hello book\n! book {} [..]\n...\n```\n";
+    sandbox.write("_tests/t.md", sheet.as_bytes());
+    assert_eq!(sandbox.trellis(&["test", "."]).code, Some(0));
+    let ran = sandbox.trellis(&["rename", "node", "bye", "farewell", ".", "--dry-run"]);
+    assert!(ran.out.contains("+$ at farewell"), "{ran:?}");
+    let ran = sandbox.trellis(&["rename", "node", "bye", "farewell", "."]);
+    assert_eq!((ran.code, &*ran.out), (Some(0), "3 files changed\n"), "{ran:?}");
+    let ran = sandbox.trellis(&["rename", "tool", "book", "reserve", "."]);
+    assert!(ran.code == Some(0) && ran.out.starts_with("3 files changed\nnote: functions of hosts"), "{ran:?}");
+    let expected = sheet.replace("$ at bye", "$ at farewell").replace("book null", "reserve null").replace("! book", "! reserve");
+    assert_eq!(std::fs::read_to_string(sandbox.path().join("_tests/t.md")).unwrap(), expected);
+    assert_eq!(sandbox.trellis(&["test", "."]).code, Some(0));
+}
+
 #[cfg(unix)]
 #[test]
 fn where_one_file_cannot_be_written_all_keep_their_texts() {

@@ -50,6 +50,7 @@ impl Sandbox {
         let mut command = Command::new(program);
         command.args(args).current_dir(self.path());
         for name in [
+            "CI",
             "NO_COLOR",
             "CLICOLOR",
             "CLICOLOR_FORCE",

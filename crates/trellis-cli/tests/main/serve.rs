@@ -23,13 +23,13 @@ const TOOL: &[(&str, &str)] = &[
 ];
 
 /// A server that has said where it is.
-struct Serving {
+pub(crate) struct Serving {
     open: Open,
     address: String,
 }
 
 impl Serving {
-    fn start(sandbox: &Sandbox, args: &[&str]) -> Self {
+    pub(crate) fn start(sandbox: &Sandbox, args: &[&str]) -> Self {
         let mut command = sandbox.command(&[&["serve"], args].concat());
         command.env("TRELLIS_TOKEN", TOKEN);
         let open = Open::start(command);
@@ -37,6 +37,15 @@ impl Serving {
         let (address, token) = line.split_once("/#").unwrap_or_else(|| panic!("no token: {line}"));
         assert_eq!(token, TOKEN);
         Self { open, address: address.to_owned() }
+    }
+
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// The token that it takes.
+    pub(crate) fn token(&self) -> &'static str {
+        TOKEN
     }
 
     fn port(&self) -> &str {
@@ -50,7 +59,7 @@ impl Serving {
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{line}: {error}: {text}"))
     }
 
-    fn post(&self, path: &str, body: &str, more: &str) -> Value {
+    pub(crate) fn post(&self, path: &str, body: &str, more: &str) -> Value {
         let head = "curl -s -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json'";
         self.shell(&format!("{head} {more} -d '{body}' $URL{path}"))
     }
@@ -92,6 +101,27 @@ fn the_lines_of_the_page_walk_a_session() {
     assert!(!told.exists());
 }
 
+/// `localhost` is both addresses of the machine, and the metrics are in the file when the server has ended.
+#[test]
+fn both_addresses_are_served_and_metrics_written() {
+    let sandbox = Sandbox::new(TOOL);
+    let mut serving = Serving::start(&sandbox, &[".", "--metrics", "counts"]);
+    let port = serving.port().to_owned();
+    if std::net::TcpListener::bind("[::1]:0").is_ok() {
+        let other = serving.shell(&format!("curl -s -H \"Authorization: Bearer $TOKEN\" 'http://[::1]:{port}/api/graphs'"));
+        assert_eq!(other["items"][0]["name"], "oven");
+    }
+    let named = serving.shell(&format!("curl -s -H \"Authorization: Bearer $TOKEN\" http://localhost:{port}/api/graphs"));
+    assert_eq!(named["items"][0]["name"], "oven");
+    serving.signal("-TERM");
+    assert_eq!(serving.open.code(), Some(0));
+    let counts = fs::read_to_string(sandbox.path().join("counts")).unwrap();
+    assert!(
+        counts.contains("trellis_http_requests_total{route=\"/api/graphs\"") && counts.contains("trellis_sessions_started_total"),
+        "{counts}"
+    );
+}
+
 /// After a kill the next start goes on by itself: the call that was pending is made again.
 #[test]
 fn a_killed_server_goes_on_where_it_was() {
@@ -119,6 +149,20 @@ fn a_killed_server_goes_on_where_it_was() {
     assert_eq!(serving.open.code(), Some(0));
 }
 
+/// Records that were taken out are told apart from those that cannot be read (1.3).
+#[test]
+fn records_that_were_taken_out_are_told() {
+    let sandbox = Sandbox::new(TOOL);
+    sandbox.trellis_with(&["run", ".", "--session", "ana", "--no-input"], "");
+    for args in [&["back", "ana", "--to", "0"][..], &["back", "ana", "--to", "0"], &["prune", "--keep-records", "1"]] {
+        let ran = sandbox.trellis(&[&["session"], args].concat());
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+    }
+    let serving = Serving::start(&sandbox, &["."]);
+    let pruned = serving.get("/api/sessions/ana/at/0", "");
+    assert_eq!((pruned["status"].as_u64(), pruned["code"].as_str()), (Some(410), Some("pruned")), "{pruned}");
+}
+
 #[test]
 fn a_server_that_others_reach_says_what_it_needs() {
     let sandbox = Sandbox::new(TOOL);
@@ -126,7 +170,8 @@ fn a_server_that_others_reach_says_what_it_needs() {
         (&["--listen", "0.0.0.0"][..], "`--token-file FILE`"),
         (&["--listen", "0.0.0.0", "--no-token"], "`--no-token`"),
         (&["--listen", "0.0.0.0", "--token-file", "t"], "`--host NAME`"),
-        (&["--listen", "0.0.0.0", "--token-file", "t", "--host", "x"], "`--behind-proxy CIDR`"),
+        (&["--listen", "0.0.0.0", "--token-file", "t", "--host", "x"], "`--tls CERT KEY`, or `--behind-proxy CIDR`"),
+        (&["--tls", "missing", "missing"], "missing"),
         (&["--token-file", "missing"], "`missing` cannot be read"),
         (&["--behind-proxy", "x"], "a network is an address"),
         (&["nowhere"], "nowhere"),

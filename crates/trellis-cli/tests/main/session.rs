@@ -83,7 +83,7 @@ fn a_timeline_tells_who_said_what_and_what_changed() {
         })
         .skip(2)
         .collect();
-    let expected = "#0 began at `start`\n    │ How many days?\n#1 answer: 5 → `book`\n    days: 5\n    calls `book` {\"days\":5}\n    │ Looking.\n#2 `book` came to {\"id\":7} → `keep`\n    room: {\"id\":7}\n    │ Keep room 7 for 5 days?\n#3 answer: yes → `end`\n    │ See you.\n#4 finished, output 7\n";
+    let expected = "#0 began at `start`\n    │ How many days?\n#1 answer: 5 → `book`\n    days: 5\n    calls `book` {\"days\":5}\n    │ Looking.\n#2 `book` returned {\"id\":7} → `keep`\n    room: {\"id\":7}\n    │ Keep room 7 for 5 days?\n#3 answer: yes → `end`\n    │ See you.\n#4 finished, output 7\n";
     assert_eq!(bare, expected);
     let records = fine(&sandbox, &["show", "bob", "--json"]);
     assert_eq!(
@@ -195,18 +195,18 @@ fn a_replay_on_an_edited_graph_names_node_file_and_line() {
     assert_eq!((&wire["same"], &wire["record"], &wire["path"], &wire["line"]), (&false.into(), &3.into(), &"keep.md".into(), &1.into()));
     sandbox.write("keep.md", b"---\nto: nowhere\n---\n");
     let error = refused(&sandbox, &["replay", "bob"]);
-    assert!(error.contains("nothing can go on with it\n  `trellis check` shows "), "{error}");
+    assert!(error.contains("no session can continue on it\n  `trellis check` shows "), "{error}");
 }
 
 #[test]
 fn an_edited_graph_says_what_it_means_for_each_session() {
     let sandbox = kept();
-    assert_eq!(fine(&sandbox, &["check"]), "2 sessions: 1 go on, 1 have ended\n");
+    assert_eq!(fine(&sandbox, &["check"]), "2 sessions: 1 continue, 1 have ended\n");
     std::fs::remove_file(sandbox.path().join("keep.md")).unwrap();
     sandbox.write("confirm.md", b"---\nwas: [keep]\ninput_type: confirm\non_denied: rollback\nto: end\n---\nKeep it?\n");
     sandbox.write("book.md", STAY[2].1.replace("to: keep", "to: confirm").as_bytes());
     let out = fine(&sandbox, &["check"]);
-    assert_eq!(out, "ana  goes on at `confirm`, as `keep` is called now\n2 sessions: 1 go on elsewhere, 1 have ended\n");
+    assert_eq!(out, "ana  continues at `confirm`, as `keep` is called now\n2 sessions: 1 continue elsewhere, 1 have ended\n");
     let wire = json(&fine(&sandbox, &["check", "--apply", "--format", "json"]));
     let ana = wire["sessions"].as_array().unwrap().iter().find(|session| session["id"] == "ana").unwrap();
     assert_eq!(
@@ -214,7 +214,7 @@ fn an_edited_graph_says_what_it_means_for_each_session() {
         (&"elsewhere".into(), &"confirm".into(), &"renamed".into(), &true.into())
     );
     assert_eq!((&wire["summary"]["applied"], &wire["summary"]["stopped"]), (&1.into(), &0.into()));
-    assert_eq!(fine(&sandbox, &["check"]), "2 sessions: 1 go on, 1 have ended\n");
+    assert_eq!(fine(&sandbox, &["check"]), "2 sessions: 1 continue, 1 have ended\n");
 
     sandbox.write("start.md", b"---\ninput_type: int\nsave_to: days\nset: { who: Ann }\nto: book\n---\nHow many days?\n");
     sandbox.write("confirm.md", b"---\nwas: [keep]\ninput_type: confirm\non_denied: end\nto: end\n---\nKeep it?\n");
@@ -226,7 +226,7 @@ fn an_edited_graph_says_what_it_means_for_each_session() {
     assert!(["`start.md` 2", "`confirm.md` 2", "`end.md` 2"].iter().all(|file| line.contains(file)), "{line}");
     assert!(ran.out.contains("\n  trellis session set ana who=…\n"), "{}", ran.out);
     fine(&sandbox, &["set", "ana", "who=Ana"]);
-    assert_eq!(fine(&sandbox, &["check"]), "2 sessions: 1 go on, 1 have ended\n");
+    assert_eq!(fine(&sandbox, &["check"]), "2 sessions: 1 continue, 1 have ended\n");
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn a_check_that_checked_nothing_does_not_pass() {
     let run = |name: &str| sandbox.trellis_with(&[&["run", ".", "--session", name][..], &store].concat(), "3\n");
     assert_eq!((run("ana").code, run("bob").code), (Some(1), Some(1)));
     let check = |args: &[&str]| session(&sandbox, &[&["check"], args, &store[..]].concat());
-    assert_eq!(check(&[]).out, "2 sessions: 2 go on\n");
+    assert_eq!(check(&[]).out, "2 sessions: 2 continue\n");
 
     // A graph under another name does not find its sessions.
     sandbox.write("trellis.yaml", STAY[0].1.replace("name: stay", "name: hotel").as_bytes());
@@ -255,7 +255,7 @@ fn a_check_that_checked_nothing_does_not_pass() {
     let ran = check(&[]);
     assert_eq!(ran.code, Some(1));
     let line = "bob  `kept/bob.jsonl` was written by a newer version of trellis (format 7; this one reads up to 1)\n";
-    assert_eq!(ran.out, format!("{line}3 sessions: 1 go on, 1 cannot be read, 1 are of another graph (`hotel` 1)\n"));
+    assert_eq!(ran.out, format!("{line}3 sessions: 1 continue, 1 cannot be read, 1 are of another graph (`hotel` 1)\n"));
     let wire = json(&check(&["--json"]).out);
     let bob = wire["sessions"].as_array().unwrap().iter().find(|session| session["id"] == "bob").unwrap();
     assert_eq!((&bob["verdict"], &bob["status"], &bob["fine"]), (&"unreadable".into(), &"unreadable".into(), &false.into()));
@@ -269,7 +269,7 @@ fn a_check_that_checked_nothing_does_not_pass() {
     assert!(ran.code == Some(2) && ran.err.contains("`--force` takes it out all the same"), "{}", ran.err);
     let ran = session(&sandbox, &[&["rm", "bob", "--force"], &store[..]].concat());
     assert_eq!((ran.code, ran.out.as_str()), (Some(0), "bob was taken out\n"), "{}", ran.err);
-    assert_eq!(check(&[]).out, "2 sessions: 1 go on, 1 are of another graph (`hotel` 1)\n");
+    assert_eq!(check(&[]).out, "2 sessions: 1 continue, 1 are of another graph (`hotel` 1)\n");
 }
 
 #[test]
@@ -366,7 +366,7 @@ fn a_store_of_several_graphs_needs_no_graph_to_be_listed() {
     assert!(one.contains("\nb ") && !one.contains("\na "), "{one}");
     assert_eq!(
         fine(&sandbox, &["check", "--store", "files:kept", "--graph", "b"]),
-        "2 sessions: 1 go on, 1 are of another graph (`a` 1)\n"
+        "2 sessions: 1 continue, 1 are of another graph (`a` 1)\n"
     );
     assert!(fine(&sandbox, &["show", "a", "--store", "files:kept"]).contains("began at `start`"));
     assert_eq!(refused(&sandbox, &["back", "a", "--to", "0", "--store", "files:kept"]), "error: which graph? `--graph PATH` names it\n");

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use trellis_core::syntax::document::Bytes;
 use trellis_tests::{
-    harness::Sheet,
+    harness::case::read_sheet,
     screen::{Stage, run_sheets},
 };
 
@@ -22,7 +22,7 @@ fn every_session_looks_as_its_sheet_says() {
 
 #[test]
 fn the_tutorial_begins_with_what_new_makes() {
-    let sheet = Sheet::read(&repository().join("docs/tutorial.md")).unwrap();
+    let sheet = read_sheet(&repository().join("docs/tutorial.md")).unwrap();
     let sandbox = Sandbox::new(&[]);
     assert_eq!(sandbox.trellis(&["new", "table"]).code, Some(0));
     for file in &sheet.cases[0].files {

@@ -133,7 +133,7 @@ fn check_host_names_unknown_secrets_and_those_of_one_variable() {
     let found: Vec<&str> = json["diagnostics"].as_array().unwrap().iter().map(|found| found["message"].as_str().unwrap()).collect();
     assert_eq!(found.len(), 2, "{found:?}");
     assert!(
-        found.iter().any(|found| found.starts_with("the secrets `api-key` and `api.key` come to one variable, `TRELLIS_SECRET_API_KEY`"))
+        found.iter().any(|found| found.starts_with("the secrets `api-key` and `api.key` share one variable, `TRELLIS_SECRET_API_KEY`"))
     );
     assert!(found.iter().any(|found| found.starts_with("`Bad/Name` is no name of a secret")), "{found:?}");
     let ran = sandbox.trellis(&["check", "--host", "."]);

@@ -35,6 +35,12 @@ pub(super) fn make(path: &Path, files: &[NewFile]) -> anyhow::Result<()> {
     }
 }
 
+/// Returns whether there is a folder that holds more than hidden files.
+pub(super) fn holds_files(path: &Path) -> bool {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    entries.into_iter().any(|entry| !entry.file_name().to_string_lossy().starts_with('.'))
+}
+
 fn unreadable(path: &Path) -> String {
     format!("`{}` cannot be read", path.display())
 }

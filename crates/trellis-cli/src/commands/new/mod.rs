@@ -1,7 +1,9 @@
-//! `trellis new PATH`, `trellis new node ID`: beginnings, from templates; `trellis new tools`: a library, from a server.
+//! `trellis new PATH`, `trellis new node ID`: beginnings, from templates; `trellis new tools`: a library, from a server; `trellis new --agents`: a page
+//! for coding agents.
 //!
 //! **Invariant:** nothing that is there is overwritten; what cannot be made as a whole is not made.
 
+mod agents;
 mod folder;
 mod node;
 mod templates;
@@ -30,19 +32,24 @@ Examples:
   trellis new booking --template tool      one with scripts, an approval and a rollback
   trellis new orders --template api        one that calls a service over HTTP
   trellis new --list                       list the templates
+  trellis new --agents                     add a page for coding agents, `AGENTS.md`, to the folder here
+  trellis new hello --agents               create a graph with such a page
   trellis new node orders/refund --type tool --to again --graph graphs/support
   trellis new tools --server files         a library of the tools that a server has
 
-Exit codes: 0 created; 2 the folder is not empty, or is not writable."
+Exit codes: 0 created; 2 the folder is not empty, the file exists, or it is not writable."
 )]
 pub(crate) struct New {
     #[command(subcommand)]
     what: Option<What>,
     /// The folder to create
     path: Option<PathBuf>,
-    /// The template of the graph
-    #[arg(long, value_name = "NAME", default_value = PROJECTS[0].name, value_parser = PROJECTS.map(|project| project.name))]
-    template: String,
+    /// The template of the graph [default: blank]
+    #[arg(long, value_name = "NAME", value_parser = PROJECTS.map(|project| project.name))]
+    template: Option<String>,
+    /// Add `AGENTS.md`, which tells coding agents how to work on the graph; without a template also to a folder that has files
+    #[arg(long)]
+    agents: bool,
     /// List the templates
     #[arg(long)]
     list: bool,
@@ -64,15 +71,19 @@ impl New {
                 terminal::print(&PROJECTS.iter().map(|project| format!("{:8} {}\n", project.name, project.about)).collect::<String>())?;
                 Ok(Exit::Fine)
             }
-            (None, Some(path)) => make(&path, &self.template),
+            (None, path) if self.agents => agents::make(path.as_deref(), self.template.as_deref()),
+            (None, Some(path)) => make(&path, self.template.as_deref(), None),
             (None, None) => bail!("there is no folder to make\nname one: `trellis new hello`"),
         }
     }
 }
 
-fn make(path: &Path, template: &str) -> anyhow::Result<Exit> {
+/// Makes a graph from a template, the first one where none is named, with a file besides.
+fn make(path: &Path, template: Option<&str>, besides: Option<NewFile>) -> anyhow::Result<Exit> {
+    let template = template.unwrap_or(PROJECTS[0].name);
     let Some(project) = PROJECTS.iter().find(|project| project.name == template) else { bail!("there is no template `{template}`") };
-    let files = files(project, &name_of(path)?);
+    let mut files = files(project, &name_of(path)?);
+    files.extend(besides);
     folder::make(path, &files)?;
     let names = files.iter().map(|file| file.path).collect::<Vec<_>>().join(", ");
     let shown = path.display().to_string();

@@ -20,23 +20,23 @@ macro_rules! project {
 
 /// The graphs, the simplest first.
 pub(super) const PROJECTS: [Project; 5] = [
-    project!("blank", "a question, an answer, an end", "start.md" "hello.md" "bye.md" "trellis.yaml" "README.md"),
-    project!("form", "typed answers, reviewed before they are taken", "start.md" "people.md" "meal.md" "review.md" "done.md" "left.md" "trellis.yaml" "README.md"),
+    project!("blank", "a question, an answer, an end", "start.md" "hello.md" "bye.md" "_tests/hello.md" "trellis.yaml" "README.md"),
+    project!("form", "typed answers, reviewed before they are taken", "start.md" "people.md" "meal.md" "review.md" "done.md" "left.md" "_tests/table.md" "trellis.yaml" "README.md"),
     project!(
         "tool",
         "calls of scripts, an approval, a rollback",
-        "start.md" "price.md" "book.md" "send.md" "done.md" "declined.md" "sorry.md" "bin/price" "bin/book" "bin/cancel" "bin/send" "trellis.yaml" "README.md"
+        "start.md" "price.md" "book.md" "send.md" "done.md" "declined.md" "sorry.md" "bin/price" "bin/book" "bin/cancel" "bin/send" "_tests/trip.md" "trellis.yaml" "README.md"
     ),
     project!(
         "api",
         "calls of a service over HTTP, with a key, tried from a recording",
-        "start.md" "find.md" "reason.md" "send.md" "done.md" "unknown.md" "sorry.md" "calls.jsonl" "trellis.yaml" "README.md"
+        "start.md" "find.md" "reason.md" "send.md" "done.md" "unknown.md" "sorry.md" "calls.jsonl" "_tests/returns.md" "trellis.yaml" "README.md"
     ),
     project!(
         "agent",
         "a model that calls tools, with an approval; runs without a model too",
         "start.md" "think.md" "act.md" "ask_first.md" "answer.md" "bye.md" "tired.md" "sorry.md" "_prompts/assistant.md" "_model.yaml" "bin/find" "bin/order"
-        "trellis.yaml" "README.md"
+        "_tests/lamps.md" "trellis.yaml" "README.md"
     ),
 ];
 

@@ -49,7 +49,7 @@ impl SecretSet {
             terminal::print_error(&format!("note: `{own}` is set, and counts before the vault\n"));
         }
         for other in before.iter().filter(|entry| *entry.name != *self.name && variable(&entry.name) == own) {
-            terminal::print_error(&format!("note: `{}` and `{}` come to one variable, `{own}`\n", other.name, self.name));
+            terminal::print_error(&format!("note: `{}` and `{}` share one variable, `{own}`\n", other.name, self.name));
         }
         Ok(Exit::Fine)
     }

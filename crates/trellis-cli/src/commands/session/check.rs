@@ -123,7 +123,7 @@ impl SessionCheck {
                     text += &told;
                     text += match applied {
                         Some(true) => "  moved\n",
-                        Some(false) => "  went on meanwhile; look again\n",
+                        Some(false) => "  advanced meanwhile; look again\n",
                         None => "\n",
                     };
                 }
@@ -142,7 +142,7 @@ impl SessionCheck {
         let (style, what, remedy) = match &checked.verdict {
             EditVerdict::Ended | EditVerdict::OtherGraph => return String::new(),
             EditVerdict::GoesOn if !self.all => return String::new(),
-            EditVerdict::GoesOn => (Style::new(), format!("goes on at `{node}`"), None),
+            EditVerdict::GoesOn => (Style::new(), format!("continues at `{node}`"), None),
             EditVerdict::Elsewhere { to, why } => (Style::new(), elsewhere(&node, to.as_str(), *why), None),
             EditVerdict::Lacks { keys } => {
                 let listed = keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
@@ -158,7 +158,7 @@ impl SessionCheck {
                 (asks, what, Some(format!("trellis session goto {id} {node}")))
             }
             EditVerdict::Stuck { why, .. } => {
-                (bad, format!("cannot go on: {}{since}", printable(why)), Some(format!("trellis session goto {id} NODE")))
+                (bad, format!("cannot continue: {}{since}", printable(why)), Some(format!("trellis session goto {id} NODE")))
             }
             EditVerdict::Unreadable { error } if head.standing == SessionStatus::Unreadable => {
                 let is_lost = matches!(error, StoreError::Corrupt { .. });
@@ -184,8 +184,8 @@ fn since(checked: &Checked, engine: &Engine, edits: &Edits) -> String {
 
 fn elsewhere(from: &str, to: &str, why: Moved) -> String {
     match why {
-        Moved::Renamed => format!("goes on at `{to}`, as `{from}` is called now"),
-        Moved::Vanished => format!("goes on at `{to}`, since `{from}` is gone"),
+        Moved::Renamed => format!("continues at `{to}`, as `{from}` is called now"),
+        Moved::Vanished => format!("continues at `{to}`, since `{from}` is gone"),
         Moved::Again => format!("enters `{to}` anew, since it does something else now"),
     }
 }
@@ -251,12 +251,12 @@ impl VerdictTally {
     fn line(&self) -> String {
         let all: usize = self.counts.values().sum();
         let words = [
-            ("goes_on", "go on"),
-            ("elsewhere", "go on elsewhere"),
+            ("goes_on", "continue"),
+            ("elsewhere", "continue elsewhere"),
             ("ended", "have ended"),
             ("lacks_keys", "lack keys"),
             ("call_changed", "have a call that changed"),
-            ("stuck", "cannot go on"),
+            ("stuck", "cannot continue"),
             ("unreadable", "cannot be read"),
             ("other_graph", "are of another graph"),
         ];

@@ -154,7 +154,7 @@ impl SessionCommand {
             (None, Some(opened)) => {
                 let errors = opened.compiled.diagnostics.iter().filter(|found| found.is_error()).count();
                 let (what, them) = if errors == 1 { ("an error", "it") } else { ("errors", "them") };
-                bail!("the graph has {what}: nothing can go on with it\n`trellis check` shows {them}")
+                bail!("the graph has {what}: no session can continue on it\n`trellis check` shows {them}")
             }
             (None, None) => bail!("which graph? `--graph PATH` names it"),
         }
@@ -207,9 +207,9 @@ pub(crate) fn told(error: HistoryError, id: &SessionId) -> anyhow::Error {
         HistoryError::Refused(NotEntered::Ended) => format!("name a record before its end: `trellis session show {id}` lists them"),
         HistoryError::Refused(NotEntered::RollingBack) => "let it finish, or name a record before the rollback".to_owned(),
         HistoryError::Undecided(_, Undecided::Approved(_)) => {
-            format!("`trellis run --all`, or `trellis run --session {id}`, goes on with it")
+            format!("`trellis run --all`, or `trellis run --session {id}`, resumes it")
         }
-        HistoryError::Undecided(_, Undecided::Expired(_)) => "`trellis run --all` goes on with it: the call is denied".to_owned(),
+        HistoryError::Undecided(_, Undecided::Expired(_)) => "`trellis run --all` resumes it: the call is denied".to_owned(),
         HistoryError::Undecided(_, Undecided::NotHeld(_)) => "`trellis session approve` lists the calls that wait".to_owned(),
         HistoryError::Undecided(_, Undecided::Other { .. }) => format!("`trellis session approve {id} --dry-run` shows it"),
         HistoryError::Undecided(_, Undecided::Unknown(_)) => {

@@ -4,6 +4,7 @@ mod approve;
 mod back;
 mod check;
 mod context;
+mod dead;
 mod deny;
 mod edits;
 mod export;
@@ -38,6 +39,7 @@ Examples:
   trellis session show run-19f                show a session step by step
   trellis session fork run-19f --at 12        start a new session from record 12
   trellis session approve                     list the calls that wait for an approval
+  trellis session dead ls                     list the calls that were given up
   trellis session check                       list the sessions that the edited graph stops
   trellis session export run-19f > case.md    write a session as a test
 
@@ -65,6 +67,7 @@ enum SessionSubcommand {
     Set(set::Set),
     Approve(approve::Approve),
     Deny(deny::Deny),
+    Dead(dead::Dead),
     Check(check::SessionCheck),
     Export(export::Export),
     Rm(rm::Rm),
@@ -84,6 +87,7 @@ impl Session {
             SessionSubcommand::Set(command) => command.run(),
             SessionSubcommand::Approve(command) => command.run(),
             SessionSubcommand::Deny(command) => command.run(),
+            SessionSubcommand::Dead(command) => command.run(),
             SessionSubcommand::Check(command) => command.run(),
             SessionSubcommand::Export(command) => command.run(),
             SessionSubcommand::Rm(command) => command.run(),

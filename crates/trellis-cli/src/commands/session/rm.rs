@@ -63,7 +63,7 @@ impl Rm {
                 taken => taken,
             };
             match taken {
-                Err(StoreError::Conflict { .. }) => bail!("session `{id}` went on meanwhile; it was not taken out"),
+                Err(StoreError::Conflict { .. }) => bail!("session `{id}` advanced meanwhile; it was not taken out"),
                 taken => taken?,
             }
             terminal::print(&format!("{id} was taken out\n"))?;

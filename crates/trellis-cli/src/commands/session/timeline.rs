@@ -7,7 +7,7 @@ use trellis_core::{Event, Input, SessionId, ToolOutcome, Value, engine::ToolErro
 use trellis_host::{
     Entry, Record,
     history::{RecordWalk, WalkedRecord},
-    journal::{Destination, Needs},
+    journal::{DeadLetter, DeathCause, Destination, Needs, Settlement},
 };
 
 use super::format_time::date_time;
@@ -139,7 +139,7 @@ fn what(record: &Record, moment: &WalkedRecord) -> String {
         Entry::Reload { .. } if record.from.as_ref() == Some(&record.to) => "the graph was edited".to_owned(),
         Entry::Reload { .. } => {
             let from = record.from.as_ref().map(ToString::to_string).unwrap_or_default();
-            format!("the graph was edited: from `{from}` it goes on at `{}`", record.to)
+            format!("the graph was edited: from `{from}` it continues at `{}`", record.to)
         }
         Entry::Blocked { needs: Needs::Keys { missing, .. } } => {
             format!("asks for {}", missing.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", "))
@@ -149,6 +149,9 @@ fn what(record: &Record, moment: &WalkedRecord) -> String {
         Entry::Move { to: Destination::Node(node), .. } => format!("put at `{node}`"),
         Entry::Approve { .. } => format!("{tool} was approved"),
         Entry::Policy { decided, .. } => format!("the policy decides {} about {tool}: {}", decided.decision, decided.reason()),
+        Entry::Dead { letter } => format!("`{}` is a dead letter: {}", letter.tool, died(letter)),
+        Entry::Settled { key, how: Settlement::Retried } => format!("the dead letter {key} was made again and succeeded"),
+        Entry::Settled { key, how: Settlement::Dropped } => format!("the dead letter {key} was dropped"),
         Entry::End { ended } => {
             let message = ended.message.as_ref().map(|message| format!(": {message}")).unwrap_or_default();
             let output = ended.output.as_ref().map(|output| format!(", output {}", output.to_json())).unwrap_or_default();
@@ -157,9 +160,18 @@ fn what(record: &Record, moment: &WalkedRecord) -> String {
     }
 }
 
-fn outcome(outcome: &ToolOutcome) -> String {
+/// Describes why a call was given up.
+pub(super) fn died(letter: &DeadLetter) -> String {
+    match letter.cause {
+        DeathCause::Ended => format!("it {} and ended the session", outcome(&letter.outcome)),
+        DeathCause::Undo => format!("it was to undo what `{}` did, and {}", letter.node, outcome(&letter.outcome)),
+        DeathCause::Late => format!("after the end it {}", outcome(&letter.outcome)),
+    }
+}
+
+pub(super) fn outcome(outcome: &ToolOutcome) -> String {
     match outcome {
-        ToolOutcome::Success(value) => format!("came to {}", value.to_json()),
+        ToolOutcome::Success(value) => format!("returned {}", value.to_json()),
         ToolOutcome::Error(error) if error.kind == ToolErrorKind::Timeout => format!("took too long: {}", error.message),
         ToolOutcome::Error(error) => format!("failed: {}", error.message),
         ToolOutcome::Denied(None) => "was denied".to_owned(),

@@ -1,16 +1,20 @@
-//! `graphs/atod` with a language model over HTTP: `@copilotkit/aimock`, which `.ci/setup` installs.
+//! `graphs/atod` and `graphs/chancellor` with a language model over HTTP: `@copilotkit/aimock`, which `.ci/setup` installs.
 
 use std::{
     io::{Read as _, Write as _},
     net::{TcpListener, TcpStream},
-    path::PathBuf,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
+use trellis_tests::peers::peer;
 
-use super::{Flow, Played, atod::answer};
+use super::{
+    Flow, Played,
+    atod::answer,
+    chancellor::{SURE, court},
+};
 
 /// A server that runs; it ends with this.
 struct Peer {
@@ -21,10 +25,7 @@ struct Peer {
 
 impl Peer {
     fn start(fixtures: &Value) -> Self {
-        let peers = std::env::var("TRELLIS_TEST_PEERS").map(PathBuf::from);
-        let peers = peers.unwrap_or_else(|_| PathBuf::from(std::env::var("HOME").unwrap()).join(".cache/trellis-tests"));
-        let program = peers.join("aimock-1.43.0/node_modules/.bin/llmock");
-        assert!(program.exists(), "`{}` is not installed; `. .ci/setup` installs it", program.display());
+        let program = peer("aimock-1.43.0/node_modules/.bin/llmock");
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("fixtures.json");
         std::fs::write(&file, json!({ "fixtures": fixtures }).to_string()).unwrap();
@@ -34,7 +35,7 @@ impl Peer {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         // The Node.js that was installed for the tests, where the system's is too old.
         let path = std::env::var("PATH").unwrap_or_default();
-        let child = command.env("PATH", format!("{}:{path}", peers.join("mcp").display())).spawn().unwrap();
+        let child = command.env("PATH", format!("{}:{path}", peer("mcp").display())).spawn().unwrap();
         let began = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             assert!(began.elapsed() < Duration::from_secs(60), "the server does not listen");
@@ -44,10 +45,14 @@ impl Peer {
     }
 
     fn turn(&self, flow: &Flow, text: &str) -> Played {
+        self.play(flow, &json!({ "session_id": " s1 ", "text": text }))
+    }
+
+    /// Plays a flow whose models are this server.
+    fn play(&self, flow: &Flow, context: &Value) -> Played {
         let base = format!("{}/v1", self.origin);
         let variables = [("OPENAI_BASE_URL", base.as_str()), ("TRELLIS_SECRET_OPENAI", "none"), ("OPENAI_MODEL", "gpt-4o")];
-        let context = json!({ "session_id": " s1 ", "text": text });
-        flow.play_in(&["--store", "memory"], Some(&context), &variables, &[])
+        flow.play_in(&["--store", "memory"], Some(context), &variables, &[])
     }
 
     /// Returns the requests that it got, in order.
@@ -121,4 +126,19 @@ fn an_endpoint_that_fails_fails_the_turn() {
     assert_eq!((played.code, codes), (Some(1), vec!["http-500", "http-500"]), "{played:#?}");
     assert!(!flow.path().join(".trellis/values.db").exists(), "nothing is saved");
     assert_eq!(peer.requests().len(), 2);
+}
+
+/// World D, S1: "each pillar: a heuristic, then a model if one is set up, blended 0.6 / 0.4".
+#[test]
+fn pillars_with_an_endpoint() {
+    let score = |question: &str, score: f64| json!({ "match": { "userMessage": question }, "response": { "content": json!({ "score": score }).to_string() } });
+    let peer = Peer::start(&json!([score("How sound", 0.95), score("How safe", 0.45), score("How clear", 0.4)]));
+    let flow = court(SURE);
+    let played = peer.play(&flow, &json!({ "command": "note buy lamps" }));
+    assert_eq!(peer.requests().len(), 3, "{played:#?}");
+    let held = played.of_type("APPROVAL").next().unwrap_or_else(|| panic!("{played:#?}"));
+    assert_eq!(held["name"], "skills.execute", "below the bound the commander is asked");
+    let mut blended: Vec<&Value> = played.results("blend").into_iter().map(|result| &result["result"]["score"]).collect();
+    blended.sort_by_key(|score| score.to_string());
+    assert_eq!(blended, [&json!(0.7), &json!(0.75), &json!(0.95)]);
 }

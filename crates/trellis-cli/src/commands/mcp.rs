@@ -1,0 +1,85 @@
+//! `trellis mcp [PATH…]`: graphs as tools of a model, over standard input and output.
+
+use std::{path::PathBuf, sync::Arc};
+
+use anyhow::Context as _;
+use clap::ValueEnum;
+use trellis_server::mcp::{McpSettings, serve_author, serve_stdio};
+
+use crate::{Exit, author::author_tools, open, serving::ServingArgs};
+
+/// Serves graphs to a model over MCP
+///
+/// A client of the Model Context Protocol starts this program and speaks to it over standard input and output. Each graph is a tool. Sessions are
+/// stored where `trellis run` stores them.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  trellis mcp graphs/tour             serve a graph
+  trellis mcp                         serve every graph here
+  trellis mcp graphs --mcp-approve never
+  trellis mcp --author graphs         check, explain and walk graphs, for programs that write them
+
+In the configuration of a client:
+  {\"mcpServers\": {\"flows\": {\"command\": \"trellis\", \"args\": [\"mcp\", \"/path/to/graphs\"]}}}
+
+It ends when standard input ends; sessions stay stored. Warnings go to standard error.
+
+Exit codes: 0 ended; 2 wrong usage, or the program failed.")]
+pub(crate) struct Mcp {
+    #[command(flatten)]
+    graphs: ServingArgs,
+    /// Tools that are offered
+    #[arg(long, value_name = "WHICH", value_enum, default_value_t = ToolChoice::All)]
+    tools: ToolChoice,
+    /// Offer tools that check, explain, draw and walk graphs, for programs that write them; the graphs themselves are no tools, and nothing is called
+    #[arg(long, conflicts_with_all = ["tools", "mcp_approve", "yes", "record", "replay_tools", "metrics", "store"])]
+    author: bool,
+}
+
+/// A choice of tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ToolChoice {
+    /// Flows, and what walks and lists sessions.
+    All,
+    /// Flows, and what resumes them.
+    Flows,
+}
+
+impl Mcp {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        if self.author {
+            return self.author();
+        }
+        let places = self.graphs.places()?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the host cannot start")?;
+        let served = runtime.block_on(self.serve(&places));
+        // Reading standard input cannot be given up.
+        runtime.shutdown_background();
+        served.map(|()| Exit::Fine)
+    }
+
+    fn author(&self) -> anyhow::Result<Exit> {
+        let root = match &self.graphs.paths[..] {
+            [] => PathBuf::from("."),
+            [root] => root.clone(),
+            _ => anyhow::bail!("`--author` takes one folder; graphs below it are named by each tool"),
+        };
+        let root = root.canonicalize().with_context(|| root.display().to_string())?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the host cannot start")?;
+        let ended = runtime.block_on(serve_author(author_tools(&root)));
+        runtime.shutdown_background();
+        ended?;
+        Ok(Exit::Fine)
+    }
+
+    async fn serve(&self, places: &[open::Place]) -> anyhow::Result<()> {
+        let (served, serving) = self.graphs.open(places).await?;
+        let served = Arc::new(served);
+        let mut settings = McpSettings::default();
+        settings.approvals = self.graphs.mcp_approve.into();
+        settings.only_flows = self.tools == ToolChoice::Flows;
+        serving.until(serve_stdio(Arc::clone(&served), settings), || served.metrics()).await??;
+        Ok(())
+    }
+}

@@ -1,0 +1,335 @@
+//! Suites opened, played and written.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    thread,
+};
+
+use anyhow::{Context as _, bail};
+use trellis_core::Diagnostic;
+use trellis_project::{
+    default_path,
+    sheet::{Case as SheetCase, Sheet},
+};
+use trellis_trial::{
+    Counts, Options, Suite, Update, Verdict, coverage, junit, lcov, rewritten,
+    wire::{Case, Coverage, Difference, Line, Outcome, Summary},
+};
+
+use super::{CoverageReport, PlayedCase, ResultFormat, Test, is_ci, review, show};
+use crate::{
+    Exit,
+    atomic_write::replace,
+    open::{self, Place},
+    report::printable,
+    terminal,
+};
+
+/// The outcome of playing.
+struct Played {
+    cases: Vec<Case>,
+    summary: Summary,
+    /// True if a graph has errors.
+    has_errors: bool,
+    /// True if a sheet could not be read or written.
+    is_broken: bool,
+    /// True if a sheet was not written because it changed meanwhile.
+    is_unwritten: bool,
+    /// True if the reviewer quit.
+    has_quit: bool,
+    /// Texts of the graphs, for the margins of `lines`.
+    coverage: Coverage,
+}
+
+/// A suite that is tested.
+pub(super) struct Tested {
+    /// The prefix of its paths: its folder below the path that is tested.
+    prefix: String,
+    /// Of a graph inside another one, its folder there; empty for one that was found by itself.
+    root: String,
+    pub(super) suite: Suite,
+}
+
+/// Plays what was asked for and reports it.
+pub(super) fn run(test: &Test) -> anyhow::Result<Exit> {
+    let suites = suites(test.path.as_deref())?;
+    expect_cases(test, &suites)?;
+    play_all(test, &suites)
+}
+
+/// Refuses to play nothing.
+///
+/// # Errors
+/// There is no case, or none for a filter.
+pub(super) fn expect_cases(test: &Test, suites: &[Tested]) -> anyhow::Result<()> {
+    if suites.iter().all(|tested| tested.suite.chosen(&[]).is_empty() && tested.suite.errors.is_empty()) {
+        bail!("there are no tests\nwrite a sheet `_tests/NAME.md` in the folder of the graph; `trellis test --help` says more");
+    }
+    for filter in &test.filters {
+        if suites.iter().all(|tested| tested.suite.chosen(std::slice::from_ref(filter)).is_empty()) {
+            bail!("no case has `{}` in its sheet, heading or title\n`trellis test --list` shows them", printable(filter));
+        }
+    }
+    Ok(())
+}
+
+/// Plays suites and reports them.
+pub(super) fn play_all(test: &Test, suites: &[Tested]) -> anyhow::Result<Exit> {
+    let mut played = Played {
+        cases: Vec::new(),
+        summary: Summary::default(),
+        has_errors: false,
+        is_broken: false,
+        is_unwritten: false,
+        has_quit: false,
+        coverage: Coverage::default(),
+    };
+    for tested in suites {
+        let stops = test.fail_fast && played.summary.failed + played.summary.errors > 0;
+        play(test, tested, stops, &mut played)?;
+    }
+    finish(test, suites, played)
+}
+
+/// The suites of all graphs at a path; graphs inside others are played along.
+pub(super) fn suites(path: Option<&Path>) -> anyhow::Result<Vec<Tested>> {
+    if let Some(sheet) = path.filter(|path| path.is_file() && is_sheet(path)) {
+        let graph = sheet.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == "_tests")).and_then(Path::parent);
+        let graph = graph.or(sheet.parent()).filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut suite = Suite::open(graph)?;
+        suite.read(sheet.to_owned());
+        suite.sheets.retain(|known| known.path == sheet);
+        suite.errors.retain(|error| error.path == sheet);
+        return Ok(vec![Tested { prefix: String::new(), root: String::new(), suite }]);
+    }
+    let mut suites = Vec::new();
+    for Place { path, below } in open::places(path)? {
+        let suite = Suite::open(&path)?;
+        let inner: Vec<String> = match &suite.compiled.program {
+            Some(program) => program.graphs().iter().map(|graph| graph.root.to_string()).filter(|root| !root.is_empty()).collect(),
+            None => Vec::new(),
+        };
+        suites.push(Tested { prefix: below.clone(), root: String::new(), suite });
+        for root in inner {
+            let suite = Suite::open(&path.join(&root))?;
+            suites.push(Tested { prefix: format!("{below}{root}/"), root, suite });
+        }
+    }
+    Ok(suites)
+}
+
+/// Returns whether a named file is a sheet, not a graph of one file.
+fn is_sheet(path: &Path) -> bool {
+    let in_tests = path.components().any(|part| part.as_os_str() == "_tests");
+    in_tests && path.extension().is_some_and(|extension| extension == "md")
+}
+
+fn play(test: &Test, tested: &Tested, stops: bool, played: &mut Played) -> anyhow::Result<()> {
+    let Tested { prefix, suite, .. } = tested;
+    for error in &suite.errors {
+        let path = shown(prefix, suite, &error.path);
+        let mut case = Case::new(path.clone(), path, error.line, Outcome::Error);
+        let mut difference = Difference::default();
+        (difference.line, difference.message) = (error.line, Some(error.message.clone()));
+        case.difference = Some(difference);
+        played.is_broken = true;
+        report(test, case, played)?;
+    }
+    if suite.compiled.diagnostics.iter().any(Diagnostic::is_error) {
+        played.has_errors = true;
+        let found = suite.compiled.diagnostics.iter().filter(|found| found.is_error()).count();
+        terminal::print_error(&format!("the graph `{}` has {found} errors: `trellis check` shows them\n", suite.root().display()));
+    }
+    let chosen = suite.chosen(&test.filters);
+    if test.list || stops {
+        let outcome = if test.list { Outcome::Listed } else { Outcome::Skipped };
+        return chosen.into_iter().try_for_each(|(sheet, case)| report(test, case_of(prefix, suite, sheet, case, outcome), played));
+    }
+    let mut options = Options::default();
+    options.filters.clone_from(&test.filters);
+    options.jobs = test.jobs.map_or_else(|| thread::available_parallelism().map_or(1, usize::from), usize::from);
+    options.timeout = test.timeout;
+    options.update = if test.review { Some(Update::All) } else { test.update.map(Into::into) };
+    options.is_ci = is_ci();
+    options.fail_fast = test.fail_fast;
+    let mut verdicts = suite.play(&options);
+    verdicts.iter_mut().filter(|(.., verdict, _)| verdict.outcome != Outcome::Updated).for_each(|(.., verdict, _)| verdict.edits.clear());
+    if test.review {
+        played.has_quit = review::decide(&mut verdicts, |sheet| shown(prefix, suite, &sheet.path), played.has_quit)?;
+    }
+    let unwritten = write(suite, prefix, &verdicts, played)?;
+    let mut counts = Counts::default();
+    let reached: BTreeSet<(&Path, usize)> = verdicts.iter().map(|(sheet, case, ..)| (&*sheet.path, case.line)).collect();
+    for (sheet, case, verdict, took) in &verdicts {
+        counts.add(&verdict.counts);
+        let is_unwritten = !verdict.edits.is_empty() && unwritten.contains(&sheet.path);
+        let outcome = if is_unwritten { Outcome::Failed } else { verdict.outcome };
+        let mut line = case_of(prefix, suite, sheet, case, outcome);
+        line.ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        line.difference.clone_from(&verdict.difference);
+        report(test, line, played)?;
+    }
+    for (sheet, case) in chosen.iter().filter(|(sheet, case)| !reached.contains(&(&*sheet.path, case.line))) {
+        report(test, case_of(prefix, suite, sheet, case, Outcome::Skipped), played)?;
+    }
+    for sheet in &suite.sheets {
+        unused(test, prefix, suite, sheet, &verdicts, played)?;
+    }
+    cover(tested, &counts, played);
+    Ok(())
+}
+
+/// Inherited stand-ins that no case of a sheet used, once all of them were played.
+fn unused(test: &Test, prefix: &str, suite: &Suite, sheet: &Sheet, verdicts: &[PlayedCase<'_>], played: &mut Played) -> anyhow::Result<()> {
+    let of_sheet: Vec<&Verdict> = verdicts.iter().filter(|(of, ..)| of.path == sheet.path).map(|(_, _, verdict, _)| verdict).collect();
+    if of_sheet.len() < sheet.cases.len() {
+        return Ok(());
+    }
+    for (line, name) in suite.unused(sheet, &of_sheet) {
+        let path = shown(prefix, suite, &sheet.path);
+        let mut case = Case::new(format!("{path} › unused double"), path, line, Outcome::Failed);
+        let mut difference = Difference::default();
+        (difference.line, difference.message) = (line, Some(format!("unused double: `{name}`")));
+        case.difference = Some(difference);
+        report(test, case, played)?;
+    }
+    Ok(())
+}
+
+/// Adds the items of a graph. Those of a called graph are counted with its caller, and with its own sheets.
+fn cover(tested: &Tested, counts: &Counts, played: &mut Played) {
+    let Some(program) = &tested.suite.compiled.program else { return };
+    let mut found = coverage(program, counts, &tested.root);
+    let outer = match &*tested.root {
+        "" => &tested.prefix,
+        root => tested.prefix.strip_suffix('/').and_then(|prefix| prefix.strip_suffix(root)).unwrap_or_default(),
+    };
+    found.items.iter_mut().for_each(|item| item.path = format!("{outer}{}", item.path));
+    if tested.root.is_empty() {
+        played.coverage.items.extend(found.items);
+    } else {
+        played.coverage.merge(found);
+    }
+}
+
+/// Writes the sheets of updated cases; the sheets that changed meanwhile are returned.
+fn write(suite: &Suite, prefix: &str, verdicts: &[PlayedCase<'_>], played: &mut Played) -> anyhow::Result<BTreeSet<PathBuf>> {
+    let mut unwritten = BTreeSet::new();
+    for sheet in &suite.sheets {
+        let updated = verdicts.iter().filter(|(of, ..)| of.path == sheet.path);
+        let edits: Vec<_> = updated.flat_map(|(_, _, verdict, _)| verdict.edits.iter().cloned()).collect();
+        if edits.is_empty() {
+            continue;
+        }
+        let text = rewritten(sheet, edits);
+        if let Err(error) = replace(&sheet.path, sheet.text.as_bytes(), text.as_bytes()) {
+            terminal::print_error(&format!("`{}` is not written: {error}\n", shown(prefix, suite, &sheet.path)));
+            unwritten.insert(sheet.path.clone());
+            played.is_unwritten = true;
+        }
+    }
+    Ok(unwritten)
+}
+
+fn report(test: &Test, case: Case, played: &mut Played) -> anyhow::Result<()> {
+    played.summary.count(case.outcome);
+    match test.format {
+        ResultFormat::Json => terminal::print(&format!("{}\n", serde_json::to_string(&Line::Case(case.clone()))?))?,
+        ResultFormat::Human => terminal::print(&show::case(&case))?,
+    }
+    played.cases.push(case);
+    Ok(())
+}
+
+fn case_of(prefix: &str, suite: &Suite, sheet: &Sheet, case: &SheetCase, outcome: Outcome) -> Case {
+    let id = format!("{prefix}{}", suite.id(sheet, case));
+    Case::new(id, shown(prefix, suite, &sheet.path), case.line, outcome)
+}
+
+/// The path of a sheet below the path that is tested.
+fn shown(prefix: &str, suite: &Suite, path: &Path) -> String {
+    let below = path.strip_prefix(suite.root()).unwrap_or(path);
+    format!("{prefix}{}", below.display().to_string().replace('\\', "/"))
+}
+
+/// Reports what all of it came to.
+fn finish(test: &Test, suites: &[Tested], mut played: Played) -> anyhow::Result<Exit> {
+    played.coverage.summarise();
+    if let Some(path) = &test.junit {
+        fs::write(path, junit(&played.cases)).with_context(|| format!("cannot write `{}`", path.display()))?;
+    }
+    let mut lacks = Vec::new();
+    for floor in &test.fail_under {
+        let [hit, all] = played.coverage.summary.get(&floor.kind).copied().unwrap_or_default();
+        if hit * 100 < floor.percent * all {
+            lacks.push(format!("{} of {all} items of kind `{}` are passed: less than {} %", hit, floor.kind, floor.percent));
+        }
+    }
+    if test.format == ResultFormat::Human && !test.list {
+        terminal::print(&show::summary(&played.summary))?;
+    }
+    for how in test.coverage.iter().filter(|_| !test.list) {
+        match how {
+            CoverageReport::Summary if test.format == ResultFormat::Human => terminal::print(&show::coverage(&played.coverage))?,
+            CoverageReport::Lines if test.format == ResultFormat::Human => terminal::print(&lines(suites, &played.coverage))?,
+            CoverageReport::Summary | CoverageReport::Lines => {}
+            CoverageReport::Lcov(path) => {
+                fs::write(path, lcov(&played.coverage, &below(test, suites)))
+                    .with_context(|| format!("cannot write `{}`", path.display()))?;
+            }
+            CoverageReport::Json(path) => {
+                let text = format!("{:#}\n", serde_json::to_value(&played.coverage)?);
+                fs::write(path, text).with_context(|| format!("cannot write `{}`", path.display()))?;
+            }
+        }
+    }
+    lacks.iter().for_each(|lack| terminal::print_error(&format!("{lack}\n")));
+    let summary = &mut played.summary;
+    summary.coverage = (!test.coverage.is_empty()).then_some(played.coverage);
+    if test.format == ResultFormat::Json {
+        terminal::print(&format!("{}\n", serde_json::to_string(&Line::Summary(summary.clone()))?))?;
+    }
+    Ok(if played.is_broken {
+        Exit::Usage
+    } else if summary.failed > 0 || played.has_errors || played.is_unwritten || !lacks.is_empty() {
+        Exit::Failed
+    } else {
+        Exit::Fine
+    })
+}
+
+/// Returns the prefix of the paths of items, relative to the current folder.
+fn below(test: &Test, suites: &[Tested]) -> String {
+    let folder = match &test.path {
+        None => default_path(),
+        Some(path) if path.is_dir() => path.clone(),
+        // A sheet, or a graph of one file: the folder of its graph.
+        Some(_) => suites.first().map(|tested| tested.suite.root().to_owned()).unwrap_or_default(),
+    };
+    let shown = folder.display().to_string().replace('\\', "/");
+    let shown = shown.trim_end_matches('/');
+    match shown.strip_prefix("./").unwrap_or(shown) {
+        "." => String::new(),
+        "" if folder.is_absolute() => "/".to_owned(),
+        "" => String::new(),
+        shown => format!("{shown}/"),
+    }
+}
+
+/// The files with the counts of their lines in the margin.
+fn lines(suites: &[Tested], coverage: &Coverage) -> String {
+    let mut out = String::new();
+    let mut seen = BTreeSet::new();
+    for Tested { prefix, suite, .. } in suites {
+        for document in suite.compiled.program.iter().flat_map(|program| program.documents().iter()) {
+            let path = format!("{prefix}{}", document.path);
+            let items: Vec<_> = coverage.items.iter().filter(|item| item.path == path).collect();
+            if !items.is_empty() && seen.insert(path.clone()) {
+                out.push_str(&show::lines(&path, &document.text, &items));
+            }
+        }
+    }
+    out
+}

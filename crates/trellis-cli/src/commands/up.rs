@@ -1,0 +1,176 @@
+//! `trellis up [PATH]`: a graph as an agent that people chat with.
+
+use std::{
+    env, io,
+    io::IsTerminal as _,
+    os::unix::process::CommandExt as _,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
+};
+
+use anyhow::{Context as _, bail};
+use tokio::io::BufReader;
+use trellis_core::Document;
+use trellis_host::Secrets;
+use trellis_orchestrator::{
+    Found, Orchestrator, Up, UpError,
+    channel::{Channel, Rendering, Terminal, TerminalIo},
+    check, config, settings,
+    workspace::{Workspace, variables},
+};
+
+use crate::{
+    Exit,
+    ending::ended,
+    markdown,
+    open::{self, DEFAULT_PATH},
+    report::{self, Checked},
+    terminal::{self, Look, Width},
+};
+
+/// Chats with people, each message a session of a graph
+///
+/// The chat is in this terminal: a line is a message, `/help` lists the commands. Everything that happens is stored in the workspace: after a
+/// restart, interrupted work resumes.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  trellis up graphs/orchestrator
+  trellis up graphs/orchestrator --workspace ~/agent
+  TRELLIS_MODEL_BASE_URL=http://localhost:11434/v1 TRELLIS_MODEL=llama3.2 trellis up graphs/orchestrator
+  echo 'Hello' | trellis up graphs/orchestrator --channel terminal
+  trellis up graphs/orchestrator --channel slack --check
+
+Exit codes: 0 ended; 1 --check found something; 2 wrong usage, mistakes in the settings, or the program failed.")]
+pub(crate) struct UpArgs {
+    #[arg(value_name = "PATH", help = DEFAULT_PATH)]
+    path: Option<PathBuf>,
+    /// The folder with settings, memory, files and everything that is stored; it is made where it is missing
+    #[arg(long, value_name = "DIR", default_value = "workspace")]
+    workspace: PathBuf,
+    /// Use this channel only; may be repeated. `terminal` reads standard input, also where that is no terminal
+    #[arg(long, value_name = "NAME", value_parser = ["terminal", "slack", "telegram", "discord"])]
+    channel: Vec<String>,
+    /// Check settings, vault, queue, graph and tokens of channels, and start nothing
+    #[arg(long)]
+    check: bool,
+}
+
+impl UpArgs {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        let place = open::only(self.path.as_deref(), "up")?;
+        let workspace = Workspace::open(&self.workspace, place.folder())?;
+        with_variables_of(&workspace)?;
+        let mut settings = match settings(&workspace) {
+            Ok(settings) => settings,
+            Err(error) => return refused(error, &workspace, self.check),
+        };
+        if self.check {
+            return checked(&place.path, &workspace);
+        }
+        let is_named = |name: &str| self.channel.iter().any(|named| named == name);
+        settings.remote.retain(|remote| self.channel.is_empty() || is_named(remote.provider.as_str()));
+        for name in self.channel.iter().filter(|name| *name != "terminal") {
+            if !settings.remote.iter().any(|remote| remote.provider.as_str() == name) {
+                bail!("channel `{name}` is not set up\nwrite it under `channels` in `{}`", workspace.path(config::FILE).display());
+            }
+        }
+        let mut channels = channels(is_named("terminal") || self.channel.is_empty() && settings.terminal && io::stdin().is_terminal());
+        if channels.is_empty() && settings.remote.is_empty() {
+            bail!("there is no channel: standard input is no terminal\nread it all the same with `--channel terminal`");
+        }
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the host cannot start")?;
+        let up = Up { graph: place.path.clone(), workspace, settings, secrets: Secrets::from_env() };
+        let ran = runtime.block_on(async {
+            let orchestrator = Orchestrator::open(up).await?;
+            channels.extend(orchestrator.remote_channels()?);
+            terminal::print_error(&format!("graph      {}\n", place.path.display()));
+            terminal::print_error(&format!("workspace  {}\n", self.workspace.display()));
+            for channel in &channels {
+                terminal::print_error(&format!("channel    {}; `/help` lists the commands\n", channel.name()));
+            }
+            orchestrator.run(channels, ended(), |line| terminal::print_error(&format!("warning: {}\n", harmless(line)))).await
+        });
+        // A thread may still wait for a line that nobody will type.
+        runtime.shutdown_background();
+        ran?;
+        Ok(Exit::Fine)
+    }
+}
+
+/// Says what is in the way, and starts nothing.
+fn checked(graph: &Path, workspace: &Workspace) -> anyhow::Result<Exit> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the host cannot start")?;
+    let Found { obstacles, warnings } = runtime.block_on(check(graph, workspace, Secrets::from_env()))?;
+    for warning in &warnings {
+        terminal::print_error(&format!("warning: {}\n", harmless(warning)));
+    }
+    for obstacle in &obstacles {
+        terminal::print_error(&format!("error: {}\n", harmless(obstacle)));
+    }
+    if obstacles.is_empty() {
+        terminal::print("nothing is in the way\n")?;
+    }
+    Ok(if obstacles.is_empty() { Exit::Fine } else { Exit::Failed })
+}
+
+/// The channels of this process.
+fn channels(terminal: bool) -> Vec<Arc<dyn Channel>> {
+    let write = |text: &str, rendering: Rendering| {
+        let text = match rendering {
+            Rendering::Markdown if terminal::is_styled() => terminal::adapted(markdown::drawn(text, terminal::width(), Look::of_stdout())),
+            _ => harmless(text.trim_end()),
+        };
+        terminal::print(&format!("{}\n\n", text.trim_end())).map_err(io::Error::other)
+    };
+    let io = || TerminalIo { reader: Box::new(BufReader::new(tokio::io::stdin())), write: Box::new(write) };
+    terminal.then(|| Arc::new(Terminal::new(io())) as Arc<dyn Channel>).into_iter().collect()
+}
+
+/// A text that the terminal shows and does not obey: a reply can neither write over what stands above it nor set anything.
+fn harmless(text: &str) -> String {
+    text.replace(|char: char| char.is_ascii_control() && !matches!(char, '\n' | '\t'), "\u{fffd}")
+}
+
+/// Starts this program again with the variables of `.env` that are not set: whatever looks at the environment sees them, and what is set wins.
+fn with_variables_of(workspace: &Workspace) -> anyhow::Result<()> {
+    let Some(text) = workspace.text(".env")? else { return Ok(()) };
+    let (variables, bad) = variables(&text);
+    for bad in bad {
+        terminal::print_error(&format!("warning: `{}`: {bad}\n", workspace.path(".env").display()));
+    }
+    let mut unset: Vec<(String, String)> = variables.into_iter().filter(|(name, _)| env::var_os(name).is_none()).collect();
+    if unset.is_empty() {
+        return Ok(());
+    }
+    // Of a name that stands there twice the last one counts.
+    unset.dedup_by(|later, earlier| {
+        later.0 == earlier.0 && {
+            earlier.1.clone_from(&later.1);
+            true
+        }
+    });
+    let program = env::current_exe().context("the program cannot be started again with the variables of `.env`")?;
+    let error = Command::new(program).args(env::args_os().skip(1)).envs(unset).exec();
+    Err(error).context("the program cannot be started again with the variables of `.env`")
+}
+
+/// Shows the mistakes of the settings.
+fn refused(error: UpError, workspace: &Workspace, is_check: bool) -> anyhow::Result<Exit> {
+    let UpError::Settings { text, found, .. } = error else { return Err(error.into()) };
+    let checked = Checked {
+        shown_below: shown(workspace.folder()),
+        below: String::new(),
+        documents: vec![Arc::new(Document::broken(config::FILE, text))],
+        diagnostics: found,
+        nodes: 0,
+        unchecked: Vec::new(),
+    };
+    terminal::print_error(&report::human(&[checked], Width::of(&io::stderr())));
+    Ok(if is_check { Exit::Failed } else { Exit::Usage })
+}
+
+fn shown(folder: &Path) -> String {
+    format!("{}/", folder.display().to_string().trim_end_matches('/'))
+}

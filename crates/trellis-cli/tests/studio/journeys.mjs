@@ -1,0 +1,407 @@
+/** What people do in the studio, in a real browser. `node journeys.mjs [NAME…]` runs all of it, or what is named. */
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+
+import { HOSTILE, KINDS, LONG, large, SHOP } from "./graphs.mjs";
+import { accessible, asked, folderOf, launch, newContext, Server, tabTo, TOKEN, visit } from "./harness.mjs";
+
+const menu = (folder) => path.join(folder, "tour/menu.md");
+
+const JOURNEYS = {
+  /** By keyboard alone: a new session, a name, a choice, the end. */
+  async "walks the tour to its end"({ browser, server }) {
+    const page = await visit(browser, server, "/g/tour");
+    await page.getByRole("heading", { name: "Graph tour" }).waitFor({ state: "attached" });
+    await page.keyboard.press("n");
+    await page.getByRole("textbox", { name: "Name" }).fill("walker");
+    await page.keyboard.press("Enter");
+    await asked(page, "What is your name?");
+    await page.keyboard.type("Ada");
+    await page.keyboard.press("Enter");
+    await asked(page, "Where to, Ada?");
+    await page.keyboard.press("6");
+    await page.locator(".ended").getByText("finished").waitFor();
+    const { standing } = await server.api("GET", "sessions/walker");
+    assert.equal(standing, "finished");
+    assert.deepEqual(page.complaints, []);
+  },
+
+  async "answers every kind of question"({ browser, server }) {
+    await server.session("kinds", "kinds");
+    const page = await visit(browser, server, "/s/kinds");
+    await asked(page, "Which colour?");
+    await page.keyboard.press("2");
+    await asked(page, "Is green what you want?");
+    await page.keyboard.press("1");
+    await asked(page, "How many?");
+    // A refusal stands under the field, and what was typed stays.
+    await page.keyboard.type("seven");
+    await page.keyboard.press("Enter");
+    await page.locator(".refusal").waitFor();
+    assert.equal(await page.getByRole("textbox", { name: "A whole number" }).inputValue(), "seven");
+    await page.getByRole("textbox", { name: "A whole number" }).fill("7");
+    await page.keyboard.press("Enter");
+    await asked(page, "Which shape?");
+    const shape = page.getByRole("textbox", { name: "Your answer, as JSON" });
+    await shape.fill('{"width": 0}');
+    await page.getByText("/width: must be at least 1").waitFor();
+    await shape.fill('{"width": 3}');
+    await page.keyboard.press("Control+Enter");
+    await asked(page, "The password?");
+    await page.getByLabel("Your answer, which is not shown").fill("tr3llis-secret");
+    await page.keyboard.press("Enter");
+    await page.locator(".ended").getByText("finished").waitFor();
+    const kept = await page.evaluate(() => document.documentElement.outerHTML + JSON.stringify({ ...localStorage, ...sessionStorage }));
+    assert.ok(!kept.includes("tr3llis-secret"));
+    assert.deepEqual(page.complaints, []);
+  },
+
+  /** Of two who decide, the first counts; the second is told. */
+  async "approves and denies in two browsers at once"({ browser, server }) {
+    await server.session("shop", "ship", ["3"]);
+    const [one, other] = await Promise.all([visit(browser, server, "/approvals"), visit(browser, server, "/s/ship")]);
+    await other.getByText("Ship 3?").waitFor();
+    await one.locator(".held-card").waitFor();
+    // Both at once: neither waits until the other's decision has reached it.
+    await Promise.all([
+      one.evaluate(() => document.querySelectorAll(".decision-button")[0].click()),
+      other.evaluate(() => document.querySelectorAll(".decision-button")[1].click()),
+    ]);
+    await one.getByText("Nothing waits for a decision").waitFor();
+    const { items } = await server.api("GET", "sessions/ship/records");
+    const decisions = items.filter(({ kind, result }) => kind === "approve" || result?.outcome?.denied !== undefined);
+    assert.equal(decisions.length, 1, JSON.stringify(items));
+    // The approved call is nobody's here: it shows as one to carry out; the denied one led on.
+    await other.locator(".decision-button").first().waitFor({ state: "detached" });
+  },
+
+  async "carries out a call that has no binding"({ browser, server }) {
+    await server.session("shop", "carry", ["2"]);
+    const page = await visit(browser, server, "/s/carry");
+    await page.getByText("Ship 2?").waitFor();
+    // Twice, so that nobody hits it by chance.
+    await page.locator("h1").click();
+    await page.keyboard.press("a");
+    await page.getByText("Press A again to approve.").waitFor();
+    await page.keyboard.press("a");
+    await page.getByRole("textbox", { name: "The result" }).fill('{"parcel": 12}');
+    await page.getByRole("button", { name: "Give the result" }).click();
+    await page.locator(".ended").getByText("finished").waitFor();
+    const { stop } = await server.api("GET", "sessions/carry");
+    assert.deepEqual(stop.payload.output, { parcel: 12 });
+  },
+
+  async "goes through time, back, and aside"({ browser, server }) {
+    await server.session("kinds", "timely", ["red", true]);
+    const page = await visit(browser, server, "/s/timely");
+    await asked(page, "How many?");
+    await page.locator("h1").click();
+    await page.keyboard.press("[");
+    await page.getByText("You look at record 1 of 2").waitFor();
+    await page.locator(".change").getByText("colour").waitFor();
+    await page.getByRole("button", { name: "Fork here" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Fork" }).click();
+    await page.waitForFunction(() => /#\/s\/timely-/.test(location.hash));
+    await asked(page, "Is red what you want?");
+    await page.evaluate(() => {
+      location.hash = "/s/timely/@0";
+    });
+    await page.getByText("You look at record 0 of 2").waitFor();
+    await page.getByRole("button", { name: "Go back to here" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Go back" }).click();
+    await page.getByText("Went back to record 0: record 3.").waitFor();
+    await asked(page, "Which colour?");
+    await page.getByRole("button", { name: "Undo" }).click();
+    await asked(page, "How many?");
+    await page.getByRole("button", { name: "Set" }).click();
+    await page.getByLabel("Path, with dots").fill("colour");
+    await page.getByLabel("Value, as JSON or as a text").fill("blue");
+    await page.getByRole("dialog").getByRole("button", { name: "Set the context" }).click();
+    await page.locator(".change").getByText("blue").waitFor();
+    const { items } = await server.api("GET", "sessions/timely/records");
+    assert.deepEqual(items.map(({ kind }) => kind), ["start", "input", "input", "move", "move", "context"]);
+    assert.deepEqual(page.complaints, []);
+  },
+
+  /** Time by keyboard alone: a record back, a fork of it, and the way home. */
+  async "forks and returns without a pointer"({ browser, server }) {
+    await server.session("kinds", "keys", ["red", true]);
+    const page = await visit(browser, server, "/s/keys");
+    await asked(page, "How many?");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("[");
+    await page.getByText("You look at record 1 of 2").waitFor();
+    await tabTo(page, "Fork here");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    await tabTo(page, "Fork");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => /#\/s\/keys-/.test(location.hash));
+    await asked(page, "Is red what you want?");
+    await page.keyboard.press("1");
+    await asked(page, "How many?");
+    assert.deepEqual(page.complaints, []);
+  },
+
+  /** By keyboard alone, on a telephone: what waits is found, approved, and gone. */
+  async "decides without a pointer, on a narrow page"({ browser, server }) {
+    await server.session("shop", "narrow", ["4"]);
+    const page = await visit(browser, server, "/approvals", { width: 390, height: 844, colorScheme: "dark" });
+    await page.locator(".held-card").first().waitFor();
+    await tabTo(page, /narrow/);
+    await page.keyboard.press("Enter");
+    await page.getByText("Ship 4?").waitFor();
+    await tabTo(page, /Deny/);
+    await page.keyboard.press("Enter");
+    await page.locator(".decision-button").first().waitFor({ state: "detached" });
+    const { items } = await server.api("GET", "sessions/narrow/records");
+    assert.ok(items.some(({ result }) => result?.outcome?.denied !== undefined), JSON.stringify(items));
+  },
+
+  /** A fork is removed under the eyes of somebody who looks at it. */
+  async "says that a session is gone"({ browser, server }) {
+    const { seq } = await server.session("kinds", "doomed", ["red"]);
+    const page = await visit(browser, server, "/s/doomed");
+    await asked(page, "Is red what you want?");
+    assert.equal(await server.api("DELETE", "sessions/doomed?open=true", undefined, { "If-Match": `"${seq}"` }), null);
+    await page.getByText(/no session/i).first().waitFor();
+    assert.deepEqual(page.complaints, []);
+  },
+
+  /** A mistake is saved and mended while an answer is typed; the answer stays. */
+  async "sees a mistake as it is saved, and its mending"({ browser, server, folder }) {
+    await server.session("tour", "typing");
+    const page = await visit(browser, server, "/s/typing");
+    await asked(page, "What is your name?");
+    await page.keyboard.type("Ad");
+    const text = fs.readFileSync(menu(folder), "utf8");
+    fs.writeFileSync(menu(folder), text.replace("jump_to: words", "jump_to: wrods"));
+    await page.locator(".pill").getByText("broken").waitFor();
+    assert.equal(await page.getByRole("textbox", { name: "Your answer" }).inputValue(), "Ad");
+    await page.locator(".pill").click();
+    await page.locator(".finding.is-chosen .source").waitFor();
+    await page.locator(".finding-message").getByText("wrods").first().waitFor();
+    fs.writeFileSync(menu(folder), text);
+    await page.getByText("Nothing is wrong").waitFor();
+    await page.goBack();
+    await asked(page, "What is your name?");
+    const field = page.getByRole("textbox", { name: "Your answer" });
+    assert.equal(await field.inputValue(), "Ad");
+    await field.press("End");
+    await page.keyboard.type("a");
+    await page.keyboard.press("Enter");
+    await asked(page, "Where to, Ada?");
+  },
+
+  /** The graph is edited so that the next node reads what this session never wrote. */
+  async "asks for what an edit needs"({ browser, server, folder }) {
+    await server.session("kinds", "needy", ["red"]);
+    const page = await visit(browser, server, "/s/needy");
+    await asked(page, "Is red what you want?");
+    const files = ["start.md", "many.md"].map((name) => path.join(folder, "kinds", name));
+    const texts = files.map((file) => fs.readFileSync(file, "utf8"));
+    fs.writeFileSync(files[0], texts[0].replace("to: sure", "set: {shade: dark}\nto: sure"));
+    fs.writeFileSync(files[1], texts[1].replace("How many?", "How many {{ shade }} ones?"));
+    while (!(await server.api("GET", "graphs/kinds/nodes/many")).source.includes("shade")) await page.waitForTimeout(50);
+    await page.keyboard.press("1");
+    await page.getByText("needs what this session does not have").waitFor();
+    await page.getByLabel("shade").fill("pale");
+    await page.keyboard.press("Enter");
+    await asked(page, "How many pale ones?");
+    fs.writeFileSync(files[1], texts[1]);
+    fs.writeFileSync(files[0], texts[0]);
+    assert.deepEqual(page.complaints, []);
+  },
+
+  async "outlives the server"({ browser, folder }) {
+    const server = await new Server(folder).start();
+    await server.session("tour", "lost");
+    const page = await visit(browser, server, "/s/lost");
+    await asked(page, "What is your name?");
+    await page.keyboard.type("Ada");
+    await server.kill();
+    await page.getByText("Connection lost").waitFor();
+    await page.locator(".here-scroll").getByText("What is your name?").waitFor();
+    await server.start();
+    await page.getByText("Connection lost").waitFor({ state: "detached" });
+    assert.equal(await page.getByRole("textbox", { name: "Your answer" }).inputValue(), "Ada");
+    await page.getByRole("textbox", { name: "Your answer" }).press("Enter");
+    await asked(page, "Where to, Ada?");
+    await server.kill();
+  },
+
+  async "keeps what was typed where another tab answered"({ browser, server }) {
+    await server.session("kinds", "twice", ["red", true]);
+    const [one, other] = await Promise.all([visit(browser, server, "/s/twice"), visit(browser, server, "/s/twice")]);
+    await asked(one, "How many?");
+    await asked(other, "How many?");
+    await other.getByRole("textbox").last().fill("8");
+    // The other one hears nothing of it, and sends what it has.
+    await other.route("**/api/events**", (route) => route.abort());
+    await one.getByRole("textbox").last().fill("7");
+    await one.keyboard.press("Enter");
+    await asked(one, "Which shape?");
+    await asked(other, "Which shape?");
+    const { items } = await server.api("GET", "sessions/twice/records");
+    assert.equal(items.length, 4);
+  },
+
+  /** Seven tabs of one browser share one stream; the next tab takes over from one that is closed. */
+  async "shows one session in seven tabs"({ browser, server }) {
+    await server.session("tour", "seven");
+    const context = await newContext(browser);
+    const pages = [];
+    for (let tab = 0; tab < 7; tab += 1) pages.push(await visit(browser, server, "/s/seven", { context }));
+    for (const page of pages) await asked(page, "What is your name?");
+    await pages[0].close();
+    await server.api("POST", "sessions/seven/turns", { input: "Ada" });
+    for (const page of pages.slice(1)) await asked(page, "Where to, Ada?");
+    await context.close();
+  },
+
+  async "runs nothing that a graph says"({ browser, server }) {
+    await server.session("hostile", "hostile");
+    const page = await visit(browser, server, "/s/hostile");
+    await asked(page, "Hostile");
+    for (const link of await page.locator(".here-scroll a").all()) assert.doesNotMatch((await link.getAttribute("href")) ?? "", /script/);
+    await page.keyboard.press("1");
+    await page.locator(".ended").waitFor();
+    await page.evaluate(() => {
+      location.hash = "/g/hostile?node=start";
+    });
+    await page.locator(".sheet").getByText("alert").or(page.locator(".sheet .prose")).first().waitFor();
+    assert.equal(await page.evaluate(() => window.tricked), undefined);
+    assert.deepEqual(page.complaints, []);
+  },
+
+  async "asks for the token, and takes it out of the address"({ browser, server }) {
+    const context = await newContext(browser);
+    const page = await context.newPage();
+    await page.goto(`${server.address}/`);
+    await page.getByRole("heading", { name: "This server wants its token" }).waitFor();
+    await page.getByLabel("Token or address").fill(`${server.address}/#${TOKEN}`);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Graphs", exact: true }).waitFor();
+    await page.goto("about:blank");
+    await page.goto(`${server.address}/#${TOKEN}`);
+    await page.getByRole("heading", { name: "Graphs", exact: true }).waitFor();
+    assert.ok(!page.url().includes(TOKEN));
+    await context.close();
+  },
+
+  /** A page from elsewhere may lead here, and can do nothing here. */
+  async "opens by a link, and obeys no other page"({ browser, server }) {
+    const before = (await server.api("GET", "sessions")).items.length;
+    const page = await (await newContext(browser)).newPage();
+    await page.route("http://elsewhere.example/**", (route) => route.fulfill({ contentType: "text/html", body: `<a href="${server.address}/#${TOKEN}">studio</a>` }));
+    await page.goto("http://elsewhere.example/");
+    const status = await page.evaluate(
+      ([address, token]) =>
+        fetch(`${address}/api/sessions`, { method: "POST", mode: "no-cors", headers: { "Content-Type": "text/plain" }, body: '{"graph":"tour"}' + token.slice(64) }).then(
+          (response) => response.type,
+          () => "refused",
+        ),
+      [server.address, TOKEN],
+    );
+    assert.ok(["opaque", "refused"].includes(status));
+    assert.equal((await server.api("GET", "sessions")).items.length, before);
+    await page.getByRole("link", { name: "studio" }).click();
+    await page.getByRole("heading", { name: "Graphs", exact: true }).waitFor();
+  },
+
+  async "finds by a few letters"({ browser, server }) {
+    const page = await visit(browser, server, "/g/tour");
+    await page.locator(".node").first().waitFor();
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("bridgge");
+    await page.getByRole("option", { name: "tools/bridge" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.locator(".sheet").getByRole("heading", { name: "tools/bridge" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator(".sheet").waitFor({ state: "detached" });
+    await page.keyboard.press("g");
+    await page.keyboard.press("s");
+    await page.getByRole("heading", { name: "Sessions", exact: true }).waitFor();
+  },
+
+  async "draws a thousand nodes folded, and opens them"({ browser, server }) {
+    const page = await visit(browser, server, "/g/large");
+    await page.locator(".module-folded").first().waitFor();
+    await page.getByRole("searchbox", { name: "Filter nodes" }).fill("m7/n12");
+    await page.locator(".outline-node").first().click();
+    await page.locator(".node-selected").waitFor();
+    await page.locator(".sheet").getByRole("heading", { name: "m7/n12" }).waitFor();
+    assert.deepEqual(page.complaints, []);
+  },
+
+  async "scrolls through ten thousand records"({ browser, server }) {
+    const { seq } = await server.session("long", "long");
+    assert.ok(seq > 10_000, String(seq));
+    const page = await visit(browser, server, "/s/long");
+    await page.locator(".record").last().waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator("h1").click();
+    await page.keyboard.press("Home");
+    await page.getByText("You look at record 0").waitFor();
+    await page.getByRole("button", { name: /^Record 5 / }).waitFor();
+    assert.ok((await page.locator(".record").count()) < 80);
+    await page.keyboard.press("End");
+    await page.getByRole("button", { name: new RegExp(`^Record ${seq - 1} `) }).waitFor();
+  },
+
+  /** Each view, wide and narrow, light and dark, against axe. */
+  async "is accessible"({ browser, server, folder }) {
+    await server.session("tour", "open", ["Ada"]);
+    await server.session("shop", "held", ["3"]);
+    const text = fs.readFileSync(path.join(folder, "kinds/done.md"), "utf8");
+    fs.writeFileSync(path.join(folder, "kinds/done.md"), text.replace("many", "mnay"));
+    const views = ["/", "/g/tour", "/g/tour?node=menu", "/g/kinds/problems", "/sessions", "/approvals", "/s/open", "/s/open/@1", "/s/held", "/s/open/answer"];
+    const wrong = [];
+    for (const [width, colorScheme] of [[1440, "light"], [1440, "dark"], [390, "light"], [390, "dark"]]) {
+      const page = await visit(browser, server, "/", { width, height: width === 390 ? 844 : 900, colorScheme });
+      for (const view of views) {
+        await page.evaluate((to) => {
+          location.hash = to;
+        }, view);
+        await page.locator("main h1").first().waitFor({ state: "attached" });
+        await page.waitForTimeout(400);
+        wrong.push(...(await accessible(page, `${view} at ${width} ${colorScheme}`)));
+        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        if (overflow > 0) wrong.push(`${view} at ${width} is ${overflow} pixels too wide`);
+      }
+      await page.keyboard.press("?");
+      wrong.push(...(await accessible(page, `keys at ${width} ${colorScheme}`)));
+      await page.context().close();
+    }
+    fs.writeFileSync(path.join(folder, "kinds/done.md"), text);
+    assert.equal(wrong.join("\n"), "");
+  },
+};
+
+const wanted = process.argv.slice(2);
+const names = Object.keys(JOURNEYS).filter((name) => wanted.length === 0 || wanted.some((word) => name.includes(word)));
+assert.ok(names.length > 0, "no journey has such a name");
+const folder = folderOf(["tour"], { ...KINDS, ...SHOP, ...HOSTILE, ...LONG, ...large(1000) });
+const server = await new Server(folder).start();
+const browser = await launch();
+let failures = 0;
+for (const name of names) {
+  const began = Date.now();
+  try {
+    await JOURNEYS[name]({ browser, server, folder });
+    console.log(`ok      ${name} (${Date.now() - began} ms)`);
+  } catch (error) {
+    failures += 1;
+    console.log(`FAILED  ${name}\n${error.stack}`);
+    const open = browser.contexts().flatMap((context) => context.pages()).at(-1);
+    if (process.env.TRELLIS_SHOTS && open) await open.screenshot({ path: path.join(process.env.TRELLIS_SHOTS, `failed-${failures}.png`) });
+  }
+  for (const context of browser.contexts()) await context.close();
+}
+await browser.close();
+await server.kill();
+fs.rmSync(folder, { recursive: true, force: true });
+console.log(`${names.length - failures} of ${names.length} journeys`);
+process.exit(failures === 0 ? 0 : 1);
