@@ -1,0 +1,180 @@
+/** Trellis in VS Code: the language server, the drawing, tests, and commands that run the program `trellis`. */
+
+import { isAbsolute, join, relative, sep } from "node:path";
+import * as vscode from "vscode";
+import { LanguageClient, type LanguageClientOptions } from "vscode-languageclient/node";
+import { Graphs } from "./graphs.ts";
+import { counted, countsIn } from "./results.ts";
+import { openStudio } from "./studio.ts";
+import { Sheets } from "./testing.ts";
+import { GraphViews } from "./view.ts";
+
+/** Files of graphs keep their languages: which of them it serves is the server's choice. */
+const SELECTOR = ["markdown", "yaml", "json"].flatMap((language) => [
+  { scheme: "file", language },
+  { scheme: "untitled", language },
+]);
+
+/** The settings that the server reads when it starts. */
+const SERVER_SETTINGS = ["trellis.path", "trellis.roots", "trellis.strict"];
+
+let client: LanguageClient | undefined;
+
+/** Starts the language server, in the place of one that runs. */
+async function restart(graphs: Graphs): Promise<void> {
+  const before = client;
+  client = undefined;
+  await before?.dispose().catch((error: unknown) => graphs.log.warn(String(error)));
+  const command = await graphs.find();
+  if (command === undefined) return;
+  const settings = vscode.workspace.getConfiguration("trellis");
+  const roots = settings.get<string[]>("roots", []);
+  const options: LanguageClientOptions = {
+    documentSelector: SELECTOR,
+    outputChannel: graphs.log,
+    initializationOptions: { ...(roots.length > 0 && { roots }), strict: settings.get<boolean>("strict", false) },
+  };
+  client = new LanguageClient("trellis", "Trellis", { command, args: ["lsp"] }, options);
+  await client.start().catch((error: unknown) => vscode.window.showErrorMessage(`The language server did not start: ${String(error)}`));
+}
+
+/** Shows the counts of the graph that is worked on, after each save. */
+class Counter implements vscode.Disposable {
+  private readonly item = vscode.window.createStatusBarItem("trellis.counts", vscode.StatusBarAlignment.Left, 10);
+  private readonly subscriptions: vscode.Disposable[];
+  private asked = 0;
+
+  constructor(private readonly graphs: Graphs) {
+    this.item.name = "Trellis";
+    this.item.command = "trellis.graph";
+    const count = () => void this.count();
+    this.subscriptions = [this.item, vscode.workspace.onDidSaveTextDocument(count), vscode.window.onDidChangeActiveTextEditor(count)];
+  }
+
+  /** Counts the graph of the active editor. */
+  async count(): Promise<void> {
+    const uri = vscode.window.activeTextEditor?.document.uri;
+    const root = uri && this.graphs.of(uri);
+    await vscode.commands.executeCommand("setContext", "trellis.inGraph", root !== undefined);
+    if (root === undefined || this.graphs.program === undefined) {
+      this.item.hide();
+      return;
+    }
+    this.asked += 1;
+    const asked = this.asked;
+    const counts = await this.graphs.ask(["check", "--format", "json", "."], root).then(
+      ({ stdout }) => countsIn(stdout),
+      () => undefined,
+    );
+    // The newest question is the one that is answered.
+    if (asked !== this.asked || counts === undefined) return;
+    this.item.text = `$(type-hierarchy) ${counted(counts)}`;
+    this.item.tooltip = `${vscode.workspace.asRelativePath(root)}: open the graph`;
+    this.item.show();
+  }
+
+  dispose(): void {
+    for (const subscription of this.subscriptions) subscription.dispose();
+  }
+}
+
+/** Returns the code of the finding at the cursor. */
+function codeHere(): string | undefined {
+  const editor = vscode.window.activeTextEditor;
+  if (editor === undefined) return undefined;
+  const found = vscode.languages.getDiagnostics(editor.document.uri).filter(({ source }) => source === "trellis");
+  const here = found.find(({ range }) => range.contains(editor.selection.active)) ?? found.find(({ range }) => range.start.line === editor.selection.active.line);
+  const code = here?.code;
+  return typeof code === "object" ? String(code.value) : code?.toString();
+}
+
+/** The pages of codes, as documents that nobody saves. */
+class Explanations implements vscode.TextDocumentContentProvider {
+  static readonly scheme = "trellis-explain";
+
+  constructor(private readonly graphs: Graphs) {}
+
+  async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
+    const code = uri.path.replace(/^\//, "").replace(/\.md$/, "");
+    const { stdout, stderr } = await this.graphs.ask(["explain", code], ".");
+    return stdout || stderr;
+  }
+
+  async show(code: string | undefined): Promise<void> {
+    const chosen = code ?? codeHere() ?? (await vscode.window.showInputBox({ prompt: "The code of a finding, such as `unknown-target`" }));
+    if (!chosen) return;
+    const uri = vscode.Uri.from({ scheme: Explanations.scheme, path: `/${chosen}.md` });
+    await vscode.commands.executeCommand("markdown.showPreviewToSide", uri);
+  }
+}
+
+/** Creates a node below the folder of the active file. */
+async function newNode(graphs: Graphs): Promise<void> {
+  const root = await graphs.current();
+  if (root === undefined) return;
+  const file = vscode.window.activeTextEditor?.document.uri;
+  const folder = file && graphs.of(file) === root ? relative(root, join(file.fsPath, "..")).split(sep).join("/") : "";
+  const id = await vscode.window.showInputBox({ prompt: "The id of the node, its path without an ending", value: folder === "" ? "" : `${folder}/` });
+  if (!id) return;
+  const ended = await graphs.ask(["new", "node", id, "--graph", "."], root);
+  if (ended.code !== 0) {
+    void vscode.window.showErrorMessage(ended.stderr);
+    return;
+  }
+  await vscode.window.showTextDocument(vscode.Uri.file(join(root, `${id}.md`)));
+}
+
+/** Plays a graph in a terminal, from its start or from a node; each save is taken up. */
+async function play(graphs: Graphs, from: "start" | "here"): Promise<void> {
+  const root = await graphs.current();
+  if (root === undefined) return;
+  const file = vscode.window.activeTextEditor?.document.uri.fsPath;
+  const path = file && relative(root, file).split(sep).join("/");
+  const isNode = path !== undefined && !path.startsWith("..") && !isAbsolute(path);
+  const at = from === "here" && isNode ? ["--at", path.replace(/\.(md|ya?ml|json)$/, "")] : [];
+  graphs.inTerminal("Trellis", root, ["run", "--watch", ...at, "."]);
+}
+
+export async function activate(context: vscode.ExtensionContext): Promise<void> {
+  const log = vscode.window.createOutputChannel("Trellis", { log: true });
+  const graphs = new Graphs(log);
+  const views = new GraphViews(graphs);
+  const counter = new Counter(graphs);
+  const explanations = new Explanations(graphs);
+  const sheets = new Sheets(graphs);
+  const withRoot = (act: (root: string) => void | Promise<void>) => async () => {
+    const root = await graphs.current();
+    if (root !== undefined) await act(root);
+  };
+  const again = async () => {
+    await restart(graphs);
+    await Promise.all([counter.count(), sheets.list()]);
+  };
+  const commands: [string, (...args: never[]) => unknown][] = [
+    ["trellis.check", withRoot((root) => graphs.inTerminal("Trellis check", root, ["check", "--watch", "."]))],
+    ["trellis.explain", (code?: string) => explanations.show(typeof code === "string" ? code : undefined)],
+    ["trellis.newNode", () => newNode(graphs)],
+    ["trellis.graph", withRoot((root) => views.open(root))],
+    ["trellis.play", () => play(graphs, "start")],
+    ["trellis.playHere", () => play(graphs, "here")],
+    ["trellis.studio", withRoot((root) => openStudio(graphs, root))],
+    ["trellis.accept", (item?: vscode.TestItem | { test?: vscode.TestItem }) => sheets.accept(item && "test" in item ? item.test : (item as vscode.TestItem))],
+    ["trellis.restart", again],
+  ];
+  context.subscriptions.push(
+    log,
+    views,
+    counter,
+    sheets,
+    vscode.workspace.registerTextDocumentContentProvider(Explanations.scheme, explanations),
+    ...commands.map(([name, act]) => vscode.commands.registerCommand(name, act)),
+    vscode.workspace.onDidChangeConfiguration((changed) => {
+      if (SERVER_SETTINGS.some((setting) => changed.affectsConfiguration(setting))) void again();
+    }),
+  );
+  await again();
+}
+
+export async function deactivate(): Promise<void> {
+  await client?.dispose();
+}

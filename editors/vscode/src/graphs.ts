@@ -1,0 +1,79 @@
+/** The graph of what is open, with the extension's ways to ask the program about it. */
+
+import { existsSync } from "node:fs";
+import * as vscode from "vscode";
+import { type Ended, FLOOR, findProgram, isOlder, run, versionIn } from "./program.ts";
+import { graphOf } from "./roots.ts";
+
+/** The program and the graphs of the window. */
+export class Graphs {
+  /** The path of the program, once it was found. */
+  program: string | undefined;
+  readonly log: vscode.LogOutputChannel;
+
+  constructor(log: vscode.LogOutputChannel) {
+    this.log = log;
+  }
+
+  /** Finds the program, and tells people how to get it, or a newer one, if that is needed. */
+  async find(): Promise<string | undefined> {
+    const setting = vscode.workspace.getConfiguration("trellis").get<string>("path", "");
+    this.program = await findProgram(setting, process.env.PATH ?? "");
+    if (this.program === undefined) {
+      const where = setting === "" ? "It is not on the PATH of this editor." : `The setting \`trellis.path\` leads to no program: ${setting}`;
+      this.complain(`The program \`trellis\` was not found. ${where}`);
+      return undefined;
+    }
+    const { stdout } = await this.ask(["--version"], ".").catch(() => ({ stdout: "" }));
+    const version = versionIn(stdout);
+    if (version === undefined || isOlder(version, FLOOR)) {
+      this.complain(`\`${this.program}\` is ${version ?? "no trellis"}; this extension needs ${FLOOR} or newer.`);
+      this.program = undefined;
+    }
+    return this.program;
+  }
+
+  private complain(message: string): void {
+    const settings = "Open Settings";
+    void vscode.window.showErrorMessage(message, settings).then((chosen) => {
+      if (chosen === settings) void vscode.commands.executeCommand("workbench.action.openSettings", "trellis.path");
+    });
+  }
+
+  /** Runs the program to its end. */
+  ask(args: string[], cwd: string, signal?: AbortSignal): Promise<Ended> {
+    if (this.program === undefined) return Promise.reject(new Error("the program `trellis` was not found"));
+    this.log.debug(`trellis ${args.join(" ")}`);
+    return run(this.program, args, cwd, signal);
+  }
+
+  /** Returns the folder of the graph that a file belongs to. */
+  of(uri: vscode.Uri): string | undefined {
+    if (uri.scheme !== "file") return undefined;
+    const folder = vscode.workspace.getWorkspaceFolder(uri)?.uri.fsPath;
+    return graphOf(uri.fsPath, folder, existsSync);
+  }
+
+  /** Returns the folder of the graph that is worked on: that of the active editor, else of any open one, else one that is chosen. */
+  async current(): Promise<string | undefined> {
+    const editors = [vscode.window.activeTextEditor, ...vscode.window.visibleTextEditors];
+    for (const editor of editors) {
+      const found = editor && this.of(editor.document.uri);
+      if (found !== undefined) return found;
+    }
+    const marks = await vscode.workspace.findFiles("**/{trellis.yaml,start.md,start.yaml}", "**/{node_modules,.git,_tests}/**", 200);
+    const found = [...new Set(marks.map((mark) => this.of(mark)).filter((folder) => folder !== undefined))].sort();
+    if (found.length <= 1) {
+      if (found.length === 0) void vscode.window.showInformationMessage("There is no graph here. A folder with a `start.md` is one.");
+      return found[0];
+    }
+    const items = found.map((folder) => ({ label: vscode.workspace.asRelativePath(folder), folder }));
+    return (await vscode.window.showQuickPick(items, { placeHolder: "Which graph?" }))?.folder;
+  }
+
+  /** Runs a command of the program in a terminal, in the folder of a graph. */
+  inTerminal(name: string, folder: string, args: string[]): void {
+    if (this.program === undefined) return;
+    vscode.window.createTerminal({ name, cwd: folder, shellPath: this.program, shellArgs: args }).show();
+  }
+}

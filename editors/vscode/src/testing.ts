@@ -1,0 +1,191 @@
+/** Sheets of `_tests` in the view of tests: played by `trellis test`, with coverage, differences and *accept*. */
+
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as vscode from "vscode";
+import type { Graphs } from "./graphs.ts";
+import { coverageIn } from "./lcov.ts";
+import { type Case, caseIn, partsOf } from "./results.ts";
+import { graphOfSheet } from "./roots.ts";
+
+/** The sheets of a graph. */
+const SHEETS = "**/_tests/**/*.md";
+
+/** The controller of the tests. */
+export class Sheets implements vscode.Disposable {
+  private readonly controller = vscode.tests.createTestController("trellis", "Trellis");
+  private readonly subscriptions: vscode.Disposable[] = [];
+  /** The case of each item, by the id of the item. */
+  private readonly cases = new Map<string, { root: string; id: string }>();
+  private readonly covered = new WeakMap<vscode.FileCoverage, vscode.StatementCoverage[]>();
+  private listing: NodeJS.Timeout | undefined;
+
+  constructor(private readonly graphs: Graphs) {
+    const { controller } = this;
+    controller.refreshHandler = () => this.list();
+    controller.resolveHandler = (item) => (item === undefined ? this.list() : undefined);
+    const plays = (covers: boolean) => (request: vscode.TestRunRequest, token: vscode.CancellationToken) => this.play(request, token, covers);
+    controller.createRunProfile("Play", vscode.TestRunProfileKind.Run, plays(false), true, undefined, true);
+    const coverage = controller.createRunProfile("Play with Coverage", vscode.TestRunProfileKind.Coverage, plays(true));
+    coverage.loadDetailedCoverage = async (_run, file) => this.covered.get(file) ?? [];
+    const watcher = vscode.workspace.createFileSystemWatcher(SHEETS);
+    const soon = () => this.listSoon();
+    this.subscriptions.push(controller, watcher, watcher.onDidCreate(soon), watcher.onDidChange(soon), watcher.onDidDelete(soon));
+  }
+
+  private listSoon(): void {
+    clearTimeout(this.listing);
+    this.listing = setTimeout(() => void this.list(), 200);
+  }
+
+  /** Lists the cases of all sheets. */
+  async list(): Promise<void> {
+    const sheets = await vscode.workspace.findFiles(SHEETS, "**/{node_modules,.git}/**");
+    const roots = [...new Set(sheets.map((sheet) => graphOfSheet(sheet.fsPath)).filter((root) => root !== undefined))].sort();
+    this.cases.clear();
+    const found = await Promise.all(roots.map((root) => this.graph(root)));
+    this.controller.items.replace(found);
+  }
+
+  private async graph(root: string): Promise<vscode.TestItem> {
+    const item = this.controller.createTestItem(root, vscode.workspace.asRelativePath(root), vscode.Uri.file(root));
+    const listed = await this.graphs.ask(["test", ".", "--list", "--format", "json"], root).catch((error: unknown) => String(error));
+    if (typeof listed === "string" || listed.code > 1) {
+      item.error = typeof listed === "string" ? listed : listed.stderr;
+      return item;
+    }
+    for (const line of listed.stdout.split("\n")) {
+      const found = caseIn(line);
+      if (found !== undefined) this.place(item, root, found);
+    }
+    return item;
+  }
+
+  /** Puts a case below its sheet and its headings. */
+  private place(graph: vscode.TestItem, root: string, { id, path, line }: Case): void {
+    const uri = vscode.Uri.file(join(root, path));
+    let above = graph;
+    const parts = partsOf(id);
+    for (const [at, label] of parts.entries()) {
+      const name = `${root} › ${parts.slice(0, at + 1).join(" › ")}`;
+      let item = above.children.get(name);
+      if (item === undefined) {
+        item = this.controller.createTestItem(name, label, uri);
+        above.children.add(item);
+      }
+      above = item;
+    }
+    above.range = new vscode.Range(line - 1, 0, line - 1, 0);
+    this.cases.set(above.id, { root, id });
+  }
+
+  /** Returns the items of cases at and below an item. */
+  private *below(item: vscode.TestItem): Generator<vscode.TestItem> {
+    if (this.cases.has(item.id)) yield item;
+    for (const [, child] of item.children) yield* this.below(child);
+  }
+
+  private async play(request: vscode.TestRunRequest, token: vscode.CancellationToken, covers: boolean): Promise<void> {
+    await this.playOnce(request, token, covers);
+    if (!request.continuous) return;
+    const saves = vscode.workspace.onDidSaveTextDocument((document) => {
+      if (this.graphs.of(document.uri) !== undefined) void this.playOnce(request, token, covers);
+    });
+    token.onCancellationRequested(() => saves.dispose());
+  }
+
+  private async playOnce(request: vscode.TestRunRequest, token: vscode.CancellationToken, covers: boolean): Promise<void> {
+    await vscode.workspace.saveAll(false);
+    const chosen = request.include ?? [...this.controller.items].map(([, item]) => item);
+    const left = new Set((request.exclude ?? []).flatMap((item) => [...this.below(item)].map(({ id }) => id)));
+    const items = chosen.flatMap((item) => [...this.below(item)]).filter((item) => !left.has(item.id));
+    const run = this.controller.createTestRun(request);
+    for (const item of items) run.enqueued(item);
+    const byRoot = new Map<string, vscode.TestItem[]>();
+    for (const item of items) {
+      const { root } = this.cases.get(item.id)!;
+      byRoot.set(root, [...(byRoot.get(root) ?? []), item]);
+    }
+    for (const [root, of] of byRoot) {
+      if (token.isCancellationRequested) break;
+      await this.playGraph(run, root, of, token, covers).catch((error: unknown) => {
+        for (const item of of) run.errored(item, new vscode.TestMessage(String(error)));
+      });
+    }
+    run.end();
+  }
+
+  private async playGraph(run: vscode.TestRun, root: string, items: vscode.TestItem[], token: vscode.CancellationToken, covers: boolean) {
+    const ids = items.map((item) => this.cases.get(item.id)!.id);
+    const whole = [...this.cases.values()].filter((found) => found.root === root).length === ids.length;
+    const folder = covers ? await mkdtemp(join(tmpdir(), "trellis-")) : undefined;
+    const stopped = new AbortController();
+    const stops = token.onCancellationRequested(() => stopped.abort());
+    try {
+      const report = folder && join(folder, "lcov.info");
+      const args = ["test", ".", ...(whole ? [] : ids), "--format", "json", ...(report ? [`--coverage=lcov:${report}`] : [])];
+      for (const item of items) run.started(item);
+      const ended = await this.graphs.ask(args, root, stopped.signal);
+      const played = new Map(ended.stdout.split("\n").map(caseIn).filter((found) => found !== undefined).map((found) => [found.id, found]));
+      for (const [at, item] of items.entries()) this.report(run, item, played.get(ids[at]!), ended.stderr);
+      if (report !== undefined) await this.cover(run, root, report);
+    } finally {
+      stops.dispose();
+      if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+    }
+  }
+
+  private report(run: vscode.TestRun, item: vscode.TestItem, played: Case | undefined, stderr: string): void {
+    if (played === undefined) {
+      run.errored(item, new vscode.TestMessage(stderr || "the case was not played"));
+      return;
+    }
+    switch (played.outcome) {
+      case "passed":
+      case "updated":
+        run.passed(item, played.ms);
+        break;
+      case "skipped":
+        run.skipped(item);
+        break;
+      default: {
+        const message = this.message(item, played);
+        if (played.outcome === "failed") run.failed(item, message, played.ms);
+        else run.errored(item, message, played.ms);
+      }
+    }
+  }
+
+  private message(item: vscode.TestItem, { difference, message }: Case): vscode.TestMessage {
+    if (difference === null) return new vscode.TestMessage(message ?? "it failed");
+    const where = difference.node === null ? "" : ` at \`${difference.node}\``;
+    const found = vscode.TestMessage.diff(`Something else came out${where}`, difference.expected.join("\n"), difference.got.join("\n"));
+    if (item.uri !== undefined) found.location = new vscode.Location(item.uri, new vscode.Position(Math.max(0, difference.line - 1), 0));
+    return found;
+  }
+
+  private async cover(run: vscode.TestRun, root: string, report: string): Promise<void> {
+    const text = await readFile(report, "utf8").catch(() => "");
+    for (const [path, lines] of coverageIn(text)) {
+      const details = lines.map(({ line, count }) => new vscode.StatementCoverage(count, new vscode.Position(line - 1, 0)));
+      const file = vscode.FileCoverage.fromDetails(vscode.Uri.file(join(root, path)), details);
+      this.covered.set(file, details);
+      run.addCoverage(file);
+    }
+  }
+
+  /** Writes what came out into the block of a case. */
+  async accept(item: vscode.TestItem | undefined): Promise<void> {
+    const found = item && this.cases.get(item.id);
+    if (found === undefined) return;
+    const ended = await this.graphs.ask(["test", ".", found.id, "--update=all"], found.root);
+    if (ended.code > 1) void vscode.window.showErrorMessage(ended.stderr);
+    await this.list();
+  }
+
+  dispose(): void {
+    clearTimeout(this.listing);
+    for (const subscription of this.subscriptions) subscription.dispose();
+  }
+}

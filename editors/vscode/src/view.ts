@@ -1,0 +1,109 @@
+/** The view of a graph beside its files: a click opens a node, the node of the cursor is lit, nodes with findings are marked. */
+
+import { randomBytes } from "node:crypto";
+import { join, relative, sep } from "node:path";
+import * as vscode from "vscode";
+import { type DrawnNode, noDrawing, nodeAt, nodesIn, page } from "./drawing.ts";
+import type { Graphs } from "./graphs.ts";
+
+/** One panel for each graph. */
+export class GraphViews implements vscode.Disposable {
+  private readonly views = new Map<string, GraphView>();
+  private readonly subscriptions: vscode.Disposable[];
+
+  constructor(private readonly graphs: Graphs) {
+    const lit = () => this.views.forEach((view) => view.light());
+    this.subscriptions = [
+      vscode.workspace.onDidSaveTextDocument((document) => this.saved(document)),
+      vscode.window.onDidChangeTextEditorSelection(lit),
+      vscode.languages.onDidChangeDiagnostics(lit),
+    ];
+  }
+
+  /** Opens the view of a graph, or shows the one that is open. */
+  async open(root: string): Promise<void> {
+    const view = this.views.get(root) ?? new GraphView(this.graphs, root, () => this.views.delete(root));
+    this.views.set(root, view);
+    await view.draw();
+    view.panel.reveal(undefined, true);
+  }
+
+  private saved(document: vscode.TextDocument): void {
+    const root = this.graphs.of(document.uri);
+    void (root && this.views.get(root)?.draw());
+  }
+
+  dispose(): void {
+    for (const view of this.views.values()) view.panel.dispose();
+    for (const subscription of this.subscriptions) subscription.dispose();
+  }
+}
+
+class GraphView {
+  readonly panel: vscode.WebviewPanel;
+  private nodes = new Map<string, DrawnNode>();
+  private here: string | undefined;
+
+  constructor(
+    private readonly graphs: Graphs,
+    private readonly root: string,
+    gone: () => void,
+  ) {
+    const title = `Graph ${vscode.workspace.asRelativePath(root)}`;
+    const beside = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true };
+    this.panel = vscode.window.createWebviewPanel("trellis.graph", title, beside, { enableScripts: true, localResourceRoots: [] });
+    this.panel.onDidDispose(gone);
+    this.panel.webview.onDidReceiveMessage((message: { open?: string; ready?: boolean }) => {
+      if (message.open !== undefined) void this.openNode(message.open);
+      else this.light(true);
+    });
+  }
+
+  /** Draws the graph as it is saved. */
+  async draw(): Promise<void> {
+    const drawn = (format: string) => this.graphs.ask(["graph", "--format", format, "."], this.root);
+    const nonce = randomBytes(16).toString("hex");
+    try {
+      const [svg, list] = await Promise.all([drawn("svg"), drawn("json")]);
+      if (svg.code !== 0 || list.code !== 0) {
+        this.panel.webview.html = noDrawing(svg.stderr || list.stderr, nonce);
+        return;
+      }
+      this.nodes = nodesIn(list.stdout);
+      this.panel.webview.html = page(svg.stdout, this.nodes.keys(), nonce);
+    } catch (error) {
+      this.panel.webview.html = noDrawing(String(error), nonce);
+    }
+  }
+
+  /** Lights the node of the cursor, and marks those with findings. */
+  light(always = false): void {
+    const editor = vscode.window.activeTextEditor;
+    const here = editor && nodeAt(this.nodes.values(), this.path(editor.document.uri), editor.selection.active.line + 1);
+    const scroll = here !== this.here || always;
+    this.here = here ?? this.here;
+    const found = new Map<vscode.DiagnosticSeverity, string[]>();
+    for (const [uri, list] of vscode.languages.getDiagnostics()) {
+      const path = this.path(uri);
+      for (const { source, severity, range } of list) {
+        const node = source === "trellis" ? nodeAt(this.nodes.values(), path, range.start.line + 1) : undefined;
+        if (node !== undefined) found.set(severity, [...(found.get(severity) ?? []), node]);
+      }
+    }
+    const errors = found.get(vscode.DiagnosticSeverity.Error) ?? [];
+    const warnings = found.get(vscode.DiagnosticSeverity.Warning) ?? [];
+    void this.panel.webview.postMessage({ here: this.here ?? "", errors, warnings, scroll });
+  }
+
+  private path(uri: vscode.Uri): string {
+    return relative(this.root, uri.fsPath).split(sep).join("/");
+  }
+
+  private async openNode(id: string): Promise<void> {
+    const node = this.nodes.get(id);
+    if (node?.path == null) return;
+    const start = new vscode.Position(Math.max(0, (node.line ?? 1) - 1), 0);
+    const uri = vscode.Uri.file(join(this.root, node.path));
+    await vscode.window.showTextDocument(uri, { viewColumn: vscode.ViewColumn.One, selection: new vscode.Range(start, start) });
+  }
+}

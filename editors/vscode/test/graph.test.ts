@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { escaped, noDrawing, nodeAt, nodesIn, page } from "../src/drawing.ts";
+import { coverageIn } from "../src/lcov.ts";
+import { caseIn, counted, countsIn, partsOf } from "../src/results.ts";
+import { graphOf, graphOfSheet } from "../src/roots.ts";
+
+const among = (...files: string[]) => (path: string) => files.includes(path);
+
+test("a file belongs to the outermost graph of its workspace folder", () => {
+  const exists = among("/w/graphs/shop/trellis.yaml", "/w/graphs/shop/orders/start.md");
+  assert.equal(graphOf("/w/graphs/shop/orders/find.md", "/w", exists), "/w/graphs/shop");
+  assert.equal(graphOf("/w/README.md", "/w", exists), undefined);
+});
+
+test("without a workspace folder, it is the topmost of the unbroken chain", () => {
+  const exists = among("/a/start.md", "/a/b/c/start.md", "/a/b/c/d/trellis.yaml");
+  assert.equal(graphOf("/a/b/c/d/x.md", undefined, exists), "/a/b/c");
+  assert.equal(graphOf("/a/b/x.md", undefined, exists), undefined);
+});
+
+test("a sheet belongs to the graph above its `_tests`", () => {
+  assert.equal(graphOfSheet("/w/shop/_tests/orders/find.md"), "/w/shop");
+  assert.equal(graphOfSheet("/w/shop/orders/find.md"), undefined);
+});
+
+test("lines of a test are cases, and others are left out", () => {
+  const line = '{"type":"case","id":"a.md › One › two","path":"_tests/a.md","line":3,"outcome":"passed","ms":0,"difference":null}';
+  const found = caseIn(line);
+  assert.deepEqual([found?.outcome, partsOf(found?.id ?? "")], ["passed", ["a.md", "One", "two"]]);
+  for (const other of ["", "{", "null", "[]", '{"type":"summary","passed":1}', '{"type":"case"}']) assert.equal(caseIn(other), undefined);
+});
+
+test("counts are said in words", () => {
+  const counts = countsIn('{"diagnostics":[],"summary":{"nodes":1,"unchecked":2,"errors":1,"warnings":0}}');
+  assert.equal(counts && counted(counts), "1 node, 1 error, 2 unchecked");
+  assert.equal(counted({ nodes: 3, errors: 0, warnings: 0, unchecked: 0 }), "3 nodes");
+  for (const other of ["", "{}", "no graph"]) assert.equal(countsIn(other), undefined);
+});
+
+test("coverage is read file by file", () => {
+  const found = coverageIn("TN:\nSF:start.md\nDA:3,2\nDA:5,0\nend_of_record\nSF:b.md\nDA:x,1\nDA:1,1\nend_of_record\nDA:9,9\n");
+  assert.deepEqual(Object.fromEntries(found), {
+    "start.md": [{ line: 3, count: 2 }, { line: 5, count: 0 }],
+    "b.md": [{ line: 1, count: 1 }],
+  });
+});
+
+test("the node of a line is the last one that begins above it", () => {
+  const output = '{"nodes":[{"id":"a","path":"g.yaml","line":2},{"id":"b","path":"g.yaml","line":5},{"id":"end","path":null,"line":null}]}';
+  const nodes = nodesIn(output);
+  assert.deepEqual([...nodes.keys()], ["a", "b"]);
+  const at = (line: number, path = "g.yaml") => nodeAt(nodes.values(), path, line);
+  assert.deepEqual([at(1), at(2), at(4), at(9), at(9, "other.md")], [undefined, "a", "a", "b", undefined]);
+});
+
+test("nothing of a drawing or of a name can run in its page", () => {
+  const drawn = page('<svg><style>@media x {}</style><g><title>a: asks</title></g></svg>', ["a", "</script><script>alert(1)</script>"], "n0");
+  assert.ok(!drawn.includes("@media") && !drawn.includes("<script>alert"));
+  assert.ok(drawn.includes("default-src 'none'") && !drawn.includes("unsafe"));
+  assert.ok(noDrawing("<img src=x>", "n0").includes(escaped("<img src=x>")));
+});
