@@ -8,7 +8,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use trellis_tests::harness::{Kind, Sheet, fuzz, run::markdown_files};
+use trellis_project::sheet::BlockKind;
+use trellis_tests::harness::{case::read_sheet, fuzz, run::markdown_files};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = env::args().nth(1).map(PathBuf::from).ok_or("name the folder of the seeds")?;
@@ -18,8 +19,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     sheets.extend(markdown_files(&root.join("docs")));
     let mut count = 0;
     for path in sheets {
-        for case in Sheet::read(&path)?.cases.iter().filter(|case| !case.files.is_empty()) {
-            let transcript = case.expected.iter().find(|block| block.kind == Kind::Transcript);
+        for case in read_sheet(&path)?.cases.iter().filter(|case| !case.files.is_empty()) {
+            let transcript = case.expected.iter().find(|block| block.kind == BlockKind::Transcript);
             fs::write(folder.join(format!("{count:04}")), fuzz::seed(&case.files, transcript.map_or("", |block| &block.text)))?;
             count += 1;
         }

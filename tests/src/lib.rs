@@ -1,4 +1,4 @@
-//! What the tests across crates share: the harness of the Markdown suite, terminal sessions, and the schema of JSON Lines.
+//! What the tests across crates share: the harness of the Markdown suite, terminal sessions, fake providers of chats, installed programs of others, and the schema of JSON Lines.
 
 /// The guide for embedders, whose blocks are compiled and run.
 #[cfg(doctest)]
@@ -15,5 +15,7 @@ pub mod flows {}
 pub mod crash;
 pub mod generator;
 pub mod harness;
+pub mod peers;
+pub mod providers;
 pub mod screen;
 pub mod wire;

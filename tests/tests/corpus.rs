@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, path::Path};
 
 use trellis_core::{Code, diagnostic::Severity};
 use trellis_project::Project;
-use trellis_tests::harness::{Case, Kind, Sheet, run::markdown_files};
+use trellis_project::sheet::{BlockKind, Case};
+use trellis_tests::harness::{case::read_sheet, run::markdown_files};
 
 use crate::repository;
 
@@ -12,7 +13,7 @@ use crate::repository;
 const HOST_ONLY: [Code; 2] = [Code::UnboundTool, Code::UncheckedRead];
 
 fn cases(folder: &str) -> Vec<Case> {
-    let read = |path: &Path| Sheet::read(path).unwrap_or_else(|error| panic!("{error}"));
+    let read = |path: &Path| read_sheet(path).unwrap_or_else(|error| panic!("{error}"));
     markdown_files(&repository().join("tests/suite").join(folder)).iter().flat_map(|path| read(path).cases).collect()
 }
 
@@ -29,7 +30,7 @@ fn correct_graphs_are_many_clean_and_walked() {
     let cases = cases("correct");
     for case in &cases {
         assert!(case.clean(), "{} is not clean", case.title);
-        assert!(case.of(Kind::Transcript).next().is_some(), "nobody walks {}", case.title);
+        assert!(case.of(BlockKind::Transcript).next().is_some(), "nobody walks {}", case.title);
     }
     let mut graphs: Vec<String> = cases.iter().map(|case| format!("{:?}", case.files)).collect();
     graphs.sort();
@@ -43,7 +44,7 @@ fn correct_graphs_are_many_clean_and_walked() {
 fn single_mistakes_are_many_alone_and_of_every_code() {
     let mut histogram: BTreeMap<Code, usize> = BTreeMap::new();
     for case in cases("mistakes") {
-        let finds: Vec<&str> = case.of(Kind::Finds).flat_map(|block| block.text.lines()).collect();
+        let finds: Vec<&str> = case.of(BlockKind::Finds).flat_map(|block| block.text.lines()).collect();
         let [find] = finds[..] else { panic!("{} is {} findings, not one", case.title, finds.len()) };
         let code = find.rsplit(' ').next().and_then(Code::named).unwrap_or_else(|| panic!("{find} names no code"));
         assert!(case.title.contains(&format!("`{code}`")), "{} is found as `{code}`", case.title);
@@ -63,7 +64,7 @@ fn single_mistakes_are_many_alone_and_of_every_code() {
 fn several_mistakes_are_found_together() {
     let cases = cases("several");
     for case in &cases {
-        let finds: Vec<&str> = case.of(Kind::Finds).flat_map(|block| block.text.lines()).collect();
+        let finds: Vec<&str> = case.of(BlockKind::Finds).flat_map(|block| block.text.lines()).collect();
         assert!(finds.len() > 1, "{} is {} findings", case.title, finds.len());
     }
     assert!(cases.len() >= 10, "{} cases", cases.len());

@@ -32,9 +32,16 @@ fn below(path: &Path) -> String {
 fn every_graph_is_clean() {
     let graphs = graphs();
     let names: Vec<String> = graphs.iter().map(|path| below(path)).collect();
-    for expected in
-        ["graphs/tour", "graphs/incident", "graphs/support", "graphs/agent", "graphs/toolflow", "graphs/chancellor", "graphs/atod"]
-    {
+    for expected in [
+        "graphs/tour",
+        "graphs/incident",
+        "graphs/support",
+        "graphs/agent",
+        "graphs/toolflow",
+        "graphs/chancellor",
+        "graphs/atod",
+        "graphs/orchestrator",
+    ] {
         assert!(names.iter().any(|name| name == expected), "{expected} is not among {names:?}");
     }
     let mut failures = String::new();

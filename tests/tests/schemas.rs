@@ -11,8 +11,9 @@ use trellis_core::{
         vocabulary::{FileKind, schema},
     },
 };
+use trellis_project::sheet::Case;
 use trellis_project::wire;
-use trellis_tests::harness::{Case, Loaded, Sheet, graph::parse, run::markdown_files};
+use trellis_tests::harness::{Loaded, case::read_sheet, graph::parse, run::markdown_files};
 
 use crate::repository;
 
@@ -26,7 +27,7 @@ fn validators() -> BTreeMap<&'static str, Validator> {
 fn cases() -> Vec<Case> {
     let mut files = markdown_files(&repository().join("tests/suite"));
     files.extend(markdown_files(&repository().join("docs")));
-    files.iter().flat_map(|path| Sheet::read(path).expect("a sheet").cases).filter(|case| !case.files.is_empty()).collect()
+    files.iter().flat_map(|path| read_sheet(path).expect("a sheet").cases).filter(|case| !case.files.is_empty()).collect()
 }
 
 /// What a file is, and its keys as JSON; nothing for pages and what is no YAML.

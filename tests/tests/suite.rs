@@ -18,12 +18,15 @@ fn docs_findings() -> &'static Findings {
     static FINDINGS: OnceLock<Findings> = OnceLock::new();
     FINDINGS.get_or_init(|| {
         let mut findings = run_tree(&repository().join("docs"), mode);
-        for file in ["README.md", "tests/README.md"] {
+        for file in ["README.md", "tests/README.md", LANGUAGE] {
             run_file(&repository().join(file), Mode::Suite, &mut findings);
         }
         findings
     })
 }
+
+/// The language in short, which programs that write graphs read whole.
+const LANGUAGE: &str = "docs/llms.txt";
 
 /// The page of a code is read as such.
 fn mode(path: &Path) -> Mode {
@@ -50,6 +53,35 @@ fn every_block_of_the_docs_comes_out_as_it_says() {
 
 /// What the compiler never reports: findings that somebody has to ask for, tested with the program.
 const HOST_ONLY: [Code; 2] = [Code::UnboundTool, Code::UncheckedRead];
+
+#[test]
+fn the_language_in_short_is_whole_and_short() {
+    let read = |path: &str| std::fs::read_to_string(repository().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let text = read(LANGUAGE);
+    assert!(text.len() <= 12_288, "{LANGUAGE} has {} bytes", text.len());
+    // A block is a file of a graph, or what comes out of it: nothing stands there untried. The commands are tried with the program.
+    let fences = text.lines().filter(|line| line.starts_with("```") && line.len() > 3);
+    let untried: Vec<_> = fences.filter(|fence| !fence.contains(' ') && !["```transcript", "```sh"].contains(fence)).collect();
+    assert!(untried.is_empty(), "{untried:?}");
+    // Former names of keys, and what a graph rarely needs.
+    let left_out = ["input_options", "tool_call", "output_schema", "x-"];
+    for kind in ["node", "project"] {
+        let schema: serde_json::Value = serde_json::from_str(&read(&format!("docs/reference/schema/{kind}.json"))).expect("a schema");
+        let parts = ["call", "option", "on_invalid", "transition", "approve", "retry", "tool", "predicate"];
+        let parts = parts.iter().filter_map(|part| schema["definitions"].get(*part));
+        for key in std::iter::once(&schema).chain(parts).flat_map(keys_of).filter(|key| !left_out.contains(&&**key)) {
+            let is_there = text.split(|char: char| !char.is_alphanumeric() && char != '_').any(|word| word == key);
+            assert!(is_there, "{LANGUAGE} does not have `{key}`");
+        }
+    }
+}
+
+/// The keys of a mapping, in whichever of its forms it has them.
+fn keys_of(schema: &serde_json::Value) -> Vec<String> {
+    let forms = ["anyOf", "oneOf"].iter().filter_map(|forms| schema[*forms].as_array()).flatten();
+    let own = schema["properties"].as_object().into_iter().flat_map(|keys| keys.keys().cloned());
+    own.chain(forms.flat_map(keys_of)).collect()
+}
 
 #[test]
 fn every_code_has_a_failing_and_a_passing_case() {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use trellis_core::{
     Program,
-    program::{Edge, Guard, Operand, Outcome, Part, PointIndex, Provenance, Reason, Target, Way, Write, WriteTarget},
+    program::{Edge, Guard, Operand, OutEdge, Outcome, Part, PointIndex, Provenance, Reason, Target, Write, WriteTarget},
     span::LineIndex,
 };
 
@@ -17,14 +17,14 @@ pub fn print(program: &Program, texts: &Texts, nodes: &[String]) -> String {
         let id = program.node(point.node).id.as_str();
         if nodes.is_empty() || nodes.iter().any(|node| node == id) {
             let from = name(program, PointIndex(at));
-            for way in program.ways(PointIndex(at)) {
+            for way in program.out_edges(PointIndex(at)) {
                 line(&mut out, program, texts, &from, way);
             }
         }
     }
     for (at, graph) in (0_u32..).zip(program.graphs()) {
         let from = if graph.root.is_empty() { "graph".to_owned() } else { format!("graph {}", graph.root) };
-        for way in program.unwound_ways(at).filter(|_| nodes.is_empty() || nodes.contains(&from)) {
+        for way in program.edges_after_rollback(at).filter(|_| nodes.is_empty() || nodes.contains(&from)) {
             line(&mut out, program, texts, &from, way);
         }
     }
@@ -32,7 +32,7 @@ pub fn print(program: &Program, texts: &Texts, nodes: &[String]) -> String {
 }
 
 /// One way out.
-fn line(out: &mut String, program: &Program, texts: &Texts, from: &str, way: Way<'_>) {
+fn line(out: &mut String, program: &Program, texts: &Texts, from: &str, way: OutEdge<'_>) {
     let writes = way.reply.update.iter().map(write).collect::<Vec<_>>().join(", ");
     let writes = if writes.is_empty() { writes } else { format!(" [{writes}]") };
     let _ = write!(out, "{from} {}{writes} {} → {}", outcome(&way.reply.on), guard(program, &way.edge.when), target(program, &way.edge.to));

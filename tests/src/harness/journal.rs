@@ -51,7 +51,8 @@ fn journaled(played: &Played) -> Result<Session, String> {
     let mut session = start.map_err(|error| format!("the host cannot start: {error}"))?;
     loop {
         let turn = session.advance();
-        let done = session.journal().records().iter().filter(|record| !matches!(record.entry, Entry::End { .. })).count();
+        let is_moment = |record: &&Record| !matches!(record.entry, Entry::End { .. } | Entry::Dead { .. });
+        let done = session.journal().records().iter().filter(is_moment).count();
         let next = played.records.get(done).map(|record| &record.moment);
         match turn {
             Ok(Halt::Said { .. } | Halt::Invalid(_)) => {}
@@ -83,6 +84,8 @@ fn kind(record: &Record) -> String {
         Entry::Policy { decided, .. } => format!("policy {}", decided.decision),
         Entry::Late { .. } => "late".into(),
         Entry::Leave { .. } => "leave".into(),
+        Entry::Dead { letter } => format!("dead {} {}", letter.cause.as_str(), letter.tool),
+        Entry::Settled { .. } => "settled".to_owned(),
         Entry::End { ended } => format!("end {}", ended.reason.as_str()),
     }
 }

@@ -1,7 +1,7 @@
 //! Tests as Markdown: a heading is a case, blocks named by file are its graph, other blocks say what must come out.
 //!
 //! ```text
-//! Markdown ──markdown──▶ sections ──case──▶ cases ──graph──▶ Compiled ─┬─ diagnostics, edges, graph ─┐
+//! Markdown ──trellis_project::sheet──▶ cases ──graph──▶ Compiled ─┬─ diagnostics, edges, graph ─┐
 //!                                                                      └─ transcript, journal ───────┴─▶ blocks as they are, compared by run
 //! ```
 //!
@@ -14,11 +14,9 @@ pub mod edges;
 pub mod fuzz;
 pub mod graph;
 pub mod journal;
-pub mod markdown;
 pub mod run;
 pub mod transcript;
 pub mod witness;
 
-pub use case::{Case, Expected, Kind, Sheet};
 pub use graph::{Loaded, mended};
 pub use run::{Findings, Mode, run_file, run_tree};

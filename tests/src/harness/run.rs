@@ -13,9 +13,10 @@ use trellis_core::{
     compile::UncheckedRead,
     draw::{Format, draw},
 };
+use trellis_project::sheet::{BlockKind, Case, Expected, Sheet};
 
 use super::{
-    case::{Case, Expected, Kind, Sheet},
+    case::read_sheet,
     diagnostics,
     diff::diff,
     edges,
@@ -105,7 +106,7 @@ pub(crate) fn updates() -> bool {
 
 /// Runs the cases whose title holds `only`.
 fn run_cases(path: &Path, mode: Mode, update: bool, only: &str, findings: &mut Findings) {
-    let sheet = match Sheet::read(path) {
+    let sheet = match read_sheet(path) {
         Ok(sheet) => sheet,
         Err(error) => return findings.failures.push(error),
     };
@@ -172,29 +173,29 @@ fn run_case(case: &Case, mode: Mode, findings: &mut Findings) -> Outcome {
     if mode == Mode::Suite && !found.is_empty() {
         outcome.problems.extend(missing.map(|code| format!("the heading names `{code}`, which is not among the findings:\n{found}")));
     }
-    let mut blocks = case.of(Kind::Diagnostics).peekable();
+    let mut blocks = case.of(BlockKind::Diagnostics).peekable();
     if let (Mode::Page(code), None) = (mode, blocks.peek())
         && case.title.ends_with("Wrong")
     {
         if !loaded.compiled.diagnostics.iter().any(|diagnostic| diagnostic.code == code) {
             outcome.problems.push(format!("the page's wrong graph does not show `{code}`, but:\n{found}"));
         }
-    } else if blocks.peek().is_none() && case.of(Kind::Finds).next().is_none() && !shown_at_a_terminal(case, &loaded) {
+    } else if blocks.peek().is_none() && case.of(BlockKind::Finds).next().is_none() && !shown_at_a_terminal(case, &loaded) {
         outcome.unexpected.clone_from(&found);
     }
     for block in blocks {
         compare(&mut outcome, block, found.clone());
     }
-    for block in case.of(Kind::Finds) {
+    for block in case.of(BlockKind::Finds) {
         compare(&mut outcome, block, diagnostics::places(&loaded.compiled.diagnostics, &loaded.texts));
     }
-    for block in case.of(Kind::Unchecked) {
+    for block in case.of(BlockKind::Unchecked) {
         let unchecked: Vec<Diagnostic> = loaded.compiled.unchecked.iter().map(UncheckedRead::finding).collect();
         compare(&mut outcome, block, diagnostics::print(&unchecked, &loaded.texts));
     }
     let mut journal = String::new();
     for block in &case.expected {
-        if matches!(block.kind, Kind::Diagnostics | Kind::Finds | Kind::Unchecked | Kind::Terminal) {
+        if matches!(block.kind, BlockKind::Diagnostics | BlockKind::Finds | BlockKind::Unchecked | BlockKind::Terminal | BlockKind::Tools) {
             continue;
         }
         let program = match loaded.program() {
@@ -205,20 +206,20 @@ fn run_case(case: &Case, mode: Mode, findings: &mut Findings) -> Outcome {
             }
         };
         match block.kind {
-            Kind::Edges => compare(&mut outcome, block, edges::print(program, &loaded.texts, &block.words)),
-            Kind::Transcript => {
+            BlockKind::Edges => compare(&mut outcome, block, edges::print(program, &loaded.texts, &block.words)),
+            BlockKind::Transcript => {
                 let played: Played = transcript::play(program, &block.text);
                 journal = journal::print(&played);
                 outcome.problems.extend(transcript::drive(program, &played, &block.text));
                 outcome.problems.extend(played.problems.into_iter().chain(played.slips));
                 compare(&mut outcome, block, played.text);
             }
-            Kind::Graph => match drawing(&block.words) {
+            BlockKind::Graph => match drawing(&block.words) {
                 Some(format) => compare(&mut outcome, block, draw(program, format)),
                 None => outcome.problems.push(format!("`{}` is no drawing: mermaid, dot, json", block.words.join(" "))),
             },
-            Kind::Journal => compare(&mut outcome, block, journal.clone()),
-            Kind::Diagnostics | Kind::Finds | Kind::Unchecked | Kind::Terminal => {}
+            BlockKind::Journal => compare(&mut outcome, block, journal.clone()),
+            BlockKind::Diagnostics | BlockKind::Finds | BlockKind::Unchecked | BlockKind::Terminal | BlockKind::Tools => {}
         }
     }
     outcome
@@ -226,7 +227,7 @@ fn run_case(case: &Case, mode: Mode, findings: &mut Findings) -> Outcome {
 
 /// Whether a terminal of the case shows every finding by its code.
 fn shown_at_a_terminal(case: &Case, loaded: &Loaded) -> bool {
-    let shown = |code: Code| case.of(Kind::Terminal).any(|block| block.text.contains(&format!("[{code}]")));
+    let shown = |code: Code| case.of(BlockKind::Terminal).any(|block| block.text.contains(&format!("[{code}]")));
     loaded.compiled.diagnostics.iter().all(|diagnostic| shown(diagnostic.code))
 }
 

@@ -13,13 +13,15 @@ use std::{
 };
 
 use trellis_core::syntax::document::Bytes;
+use trellis_project::sheet::{BlockKind, Case};
 
 use super::{
     play::{Stage, play},
     script::size,
 };
 use crate::harness::{
-    Case, Findings, Kind, Sheet,
+    Findings,
+    case::read_sheet,
     diff::diff,
     run::{markdown_files, rewrite, updates},
 };
@@ -33,7 +35,7 @@ pub fn run_sheets(stage: &Stage, paths: &[PathBuf]) -> Findings {
     let files = paths.iter().flat_map(|path| if path.is_dir() { markdown_files(path) } else { vec![path.clone()] });
     let mut sheets = Vec::new();
     for path in files {
-        match Sheet::read(&path) {
+        match read_sheet(&path) {
             Ok(sheet) => sheets.push(sheet),
             Err(error) => findings.failures.push(error),
         }
@@ -43,7 +45,7 @@ pub fn run_sheets(stage: &Stage, paths: &[PathBuf]) -> Findings {
         .iter()
         .enumerate()
         .flat_map(|(at, sheet)| sheet.cases.iter().map(move |case| (at, case)))
-        .filter(|(_, case)| case.of(Kind::Terminal).next().is_some() && case.title.contains(&only))
+        .filter(|(_, case)| case.of(BlockKind::Terminal).next().is_some() && case.title.contains(&only))
         .collect();
     findings.cases = cases.len();
     let (next, played) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
@@ -103,7 +105,7 @@ fn run_case(stage: &Stage, case: &Case, update: bool) -> Result<Vec<Block>, Stri
         }
     }
     let mut blocks = Vec::new();
-    for block in case.of(Kind::Terminal) {
+    for block in case.of(BlockKind::Terminal) {
         let size = size(block.words.first().map_or("80x24", |word| word))?;
         let played = play(stage, &path, size, &block.text, update);
         let failed = !played.problems.is_empty() || played.text != block.text;

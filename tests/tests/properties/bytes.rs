@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use trellis_core::{Code, Source, syntax::document::Bytes};
 use trellis_tests::harness::{
-    Loaded, Sheet, fuzz,
+    Loaded,
+    case::read_sheet,
+    fuzz,
     run::{guarded, markdown_files},
 };
 
@@ -136,7 +138,7 @@ fn random_bytes_are_no_reason_to_panic() {
 pub(super) fn corpus() -> Vec<Vec<Source>> {
     let mut files = markdown_files(&repository().join("tests/suite"));
     files.extend(markdown_files(&repository().join("docs")));
-    let sheets = files.iter().map(|path| Sheet::read(path).unwrap_or_else(|error| panic!("{error}")));
+    let sheets = files.iter().map(|path| read_sheet(path).unwrap_or_else(|error| panic!("{error}")));
     sheets.flat_map(|sheet| sheet.cases).map(|case| case.files).filter(|files| !files.is_empty()).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use trellis_tests::harness::markdown::{Item, items};
+use trellis_project::sheet::{Item, items};
 
 /// `## title`.
 #[derive(Clone, Debug)]
@@ -26,13 +26,17 @@ pub(super) struct Link {
     pub(super) line: usize,
 }
 
+fn read(text: &str) -> Vec<Item> {
+    items(text).unwrap_or_else(|line| panic!("the block of line {line} is never closed"))
+}
+
 /// The headings, in order.
 pub(super) fn headings(text: &str) -> Vec<Heading> {
     let heading = |item| match item {
         Item::Heading { level, title, line } => Some(Heading { level, title, line }),
         Item::Block(_) | Item::Folder { .. } => None,
     };
-    items(text).into_iter().filter_map(heading).collect()
+    read(text).into_iter().filter_map(heading).collect()
 }
 
 /// What stands behind `#` in links to the headings. Of equal ones the second has `-1` at its end, and so on.
@@ -59,7 +63,7 @@ pub(super) fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
         Item::Block(block) => Some(block.line..=block.line + text[block.range.start..block.end].lines().count()),
         Item::Heading { .. } | Item::Folder { .. } => None,
     };
-    let blocks: Vec<_> = items(text).into_iter().filter_map(block).collect();
+    let blocks: Vec<_> = read(text).into_iter().filter_map(block).collect();
     let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line));
     lines.filter(move |(line, _)| !blocks.iter().any(|block| block.contains(line)))
 }

@@ -13,13 +13,16 @@ use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, duplex},
     time::{Instant, timeout},
 };
-use trellis_core::{Next, Program, ToolOutcome, Value, engine::RequestType, id::CallId, state::Ended};
-use trellis_host::{Bindings, Clock, JsonLines, Policy, Runner, Sessions, history::print};
-
-use super::{
-    Played, Walk,
-    script::{Line, is_program_line, read},
+use trellis_core::{
+    Next, Program, ToolOutcome, Value,
+    engine::RequestType,
+    id::CallId,
+    state::Ended,
+    transcript::{AuthorLine, is_program_line, print, read::read},
 };
+use trellis_host::{Bindings, Clock, JsonLines, Policy, Runner, Sessions};
+
+use super::{Played, Walk};
 use crate::wire::{Way, schema};
 
 /// Long enough for the host to come to its next stop: the clock stands still while anything is left to do.
@@ -86,14 +89,14 @@ impl OtherEnd {
         let mut whole = true;
         for text in block.lines().filter(|line| !is_program_line(line)) {
             let Ok(line) = read(text) else { return };
-            if !matches!(line, Line::Remark | Line::Begin(..) | Line::Predicate(..)) {
+            if !matches!(line, AuthorLine::Remark | AuthorLine::Begin(..) | AuthorLine::Predicate(..)) {
                 walk.begin();
             }
             let step = walk.state().map(|state| state.step);
-            let before = (walk.next(), walk.call(if let Line::Result(number, _) = &line { *number } else { None }));
+            let before = (walk.next(), walk.call(if let AuthorLine::Result(number, _) = &line { *number } else { None }));
             walk.take(text);
             // An interrupt that nothing handles ends a run; the engine alone refuses it and goes on.
-            let interrupts = line == Line::Signal("interrupt".into()) && step == walk.state().map(|state| state.step);
+            let interrupts = line == AuthorLine::Signal("interrupt".into()) && step == walk.state().map(|state| state.step);
             whole = !interrupts && self.send(&walk, before, line).await && !self.unanswered;
             if !whole {
                 break;
@@ -115,26 +118,26 @@ impl OtherEnd {
     }
 
     /// Sends what a line of the author comes to; whether JSON Lines can say it.
-    async fn send(&mut self, walk: &Walk, (before, call): (Option<Next>, CallId), line: Line) -> bool {
+    async fn send(&mut self, walk: &Walk, (before, call): (Option<Next>, CallId), line: AuthorLine) -> bool {
         let mut patience = SETTLED;
         match line {
-            Line::Remark | Line::Begin(..) | Line::Show(..) => return true,
-            Line::Predicate(name, answer) => {
+            AuthorLine::Remark | AuthorLine::Begin(..) | AuthorLine::Show(..) => return true,
+            AuthorLine::Predicate(name, answer) => {
                 self.answers.insert(name, answer);
                 return true;
             }
             // A text is always read as the declared type.
-            Line::Value(Value::Text(_)) => return false,
-            Line::Text(text) => self.print(&json!({ "input": text })).await,
-            Line::Value(value) => self.print(&json!({ "input": value })).await,
-            Line::Signal(name) => self.print(&json!({ "signal": name })).await,
-            Line::Pass => match before {
+            AuthorLine::Value(Value::Text(_)) => return false,
+            AuthorLine::Text(text) => self.print(&json!({ "input": text })).await,
+            AuthorLine::Value(value) => self.print(&json!({ "input": value })).await,
+            AuthorLine::Signal(name) => self.print(&json!({ "signal": name })).await,
+            AuthorLine::Pass => match before {
                 Some(Next::Ask(request)) if matches!(request.input_type, RequestType::None(_)) => {
                     patience += request.timeout.unwrap_or_default();
                 }
                 _ => self.print(&json!({ "input": "" })).await,
             },
-            Line::Result(_, outcome) => {
+            AuthorLine::Result(_, outcome) => {
                 // A person approves the whole before its parts begin.
                 let whole = if let Some(Next::Parts { whole, .. }) = &before { Some(whole.id.to_string()) } else { None };
                 if let Some(whole) = whole.filter(|whole| whole != call.as_str() && self.approvals.remove(whole)) {

@@ -3,7 +3,6 @@
 //! A block's author lines go in, its whole text as it should be comes out; on the way every property that holds for each step is checked.
 
 mod drive;
-mod script;
 mod walk;
 
 use std::sync::Arc;
@@ -12,6 +11,7 @@ pub use drive::drive;
 use trellis_core::{
     Engine, Program, Start,
     engine::{Answers, Moment},
+    transcript::is_program_line,
 };
 pub use walk::{Record, Walk};
 
@@ -40,7 +40,7 @@ pub struct Played {
 pub fn play(program: &Arc<Program>, block: &str) -> Played {
     let mut walk = Walk::new(Arc::clone(program));
     for line in block.lines() {
-        if !script::is_program_line(line) {
+        if !is_program_line(line) {
             walk.take(line);
         }
     }

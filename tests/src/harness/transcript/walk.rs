@@ -10,15 +10,10 @@ use trellis_core::{
     id::CallId,
     path::{KeyPath, walk},
     program::PredicateSource,
+    transcript::{AuthorLine, TranscriptWriter, print, read::read},
 };
 
-use trellis_host::history::{TranscriptWriter, print};
-
-use super::{
-    super::journal,
-    Played, moments,
-    script::{Line, read},
-};
+use super::{super::journal, Played, moments};
 
 /// One accepted move.
 #[derive(Clone, Debug)]
@@ -80,23 +75,24 @@ impl Walk {
                 return self.slips.push(error);
             }
         };
-        let begins = matches!(line, Line::Remark | Line::Begin(..)) || (matches!(line, Line::Predicate(..)) && self.begun.is_none());
+        let begins = matches!(line, AuthorLine::Remark | AuthorLine::Begin(..))
+            || (matches!(line, AuthorLine::Predicate(..)) && self.begun.is_none());
         if !begins {
             self.begin();
         }
         self.out.line(text);
         match line {
-            Line::Remark => {}
-            Line::Begin(what, value) => self.set_up(&what, &value),
-            Line::Predicate(name, answer) => drop(self.answers.insert(name.into(), answer)),
-            Line::Text(text) => self.hand_in(Input::Text(text)),
-            Line::Value(value) => self.hand_in(Input::Value(value)),
-            Line::Signal(name) => self.hand_in(Input::Signal(SignalName::new(name))),
-            Line::Pass => self.hand_in(Input::Pass),
-            Line::Result(number, outcome) => {
+            AuthorLine::Remark => {}
+            AuthorLine::Begin(what, value) => self.set_up(&what, &value),
+            AuthorLine::Predicate(name, answer) => drop(self.answers.insert(name.into(), answer)),
+            AuthorLine::Text(text) => self.hand_in(Input::Text(text)),
+            AuthorLine::Value(value) => self.hand_in(Input::Value(value)),
+            AuthorLine::Signal(name) => self.hand_in(Input::Signal(SignalName::new(name))),
+            AuthorLine::Pass => self.hand_in(Input::Pass),
+            AuthorLine::Result(number, outcome) => {
                 self.hand_in(Input::Result(ToolResult::new(self.call(number), outcome)));
             }
-            Line::Show(of_state, path) => self.show(of_state, &path),
+            AuthorLine::Show(of_state, path) => self.show(of_state, &path),
         }
     }
 

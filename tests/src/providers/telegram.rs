@@ -1,0 +1,121 @@
+//! The Bot API of Telegram, as far as a bot of chats uses it (`core.telegram.org/bots/api`).
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value as Json, json};
+
+use super::{Author, BOT, FakeMessage, HttpCall, HttpReply, Shared, Side, State, TOKEN, faulty};
+
+/// The longest time that a question for news is held: no test waits for more.
+const LONGEST: Duration = Duration::from_secs(2);
+
+/// Puts a message among the updates.
+pub(super) fn tell(state: &mut State, what: &str, n: u64) {
+    let message = state.messages.iter().find(|message| message.n == n).map(|message| message_json(state, message));
+    let id = state.updates.last().map_or(500, |(id, _)| id + 1).max(500 + state.count * 2);
+    state.updates.push((id, json!({ "update_id": id, what: message })));
+}
+
+pub(super) fn answer(shared: &Shared, call: &HttpCall) -> HttpReply {
+    let refused = |status: u16, why: &str| HttpReply::json(status, &json!({ "ok": false, "error_code": status, "description": why }));
+    let Some(method) = call.path.strip_prefix(&format!("/bot{TOKEN}/")) else { return refused(401, "Unauthorized") };
+    let side = if method == "sendMessage" { Side::Write } else { Side::Read };
+    let is_counted = matches!(method, "sendMessage" | "getUpdates");
+    let fault = if is_counted { shared.lock().fault(side, method) } else { None };
+    let too_many = |seconds: u64| {
+        let body = json!({ "ok": false, "error_code": 429, "description": format!("Too Many Requests: retry after {seconds}"), "parameters": { "retry_after": seconds } });
+        HttpReply::json(429, &body)
+    };
+    faulty(fault, too_many, || {
+        if method == "getUpdates" {
+            return updates(shared, call).unwrap_or_else(|(status, why)| refused(status, why));
+        }
+        let mut state = shared.lock();
+        match said(&mut state, method, call) {
+            Ok(result) => HttpReply::json(200, &json!({ "ok": true, "result": result })),
+            Err((status, why)) => refused(status, why),
+        }
+    })
+}
+
+fn updates(shared: &Shared, call: &HttpCall) -> Result<HttpReply, (u16, &'static str)> {
+    let offset = call.body["offset"].as_u64().unwrap_or_default();
+    let limit = usize::try_from(call.body["limit"].as_u64().unwrap_or(100)).unwrap_or(100);
+    let until = Instant::now() + Duration::from_secs(call.body["timeout"].as_u64().unwrap_or_default()).min(LONGEST);
+    let mut state = shared.lock();
+    loop {
+        if state.webhook {
+            return Err((
+                409,
+                "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first",
+            ));
+        }
+        // What is asked for confirms what was before it.
+        state.updates.retain(|(id, _)| *id >= offset);
+        let wait = until.saturating_duration_since(Instant::now());
+        if !state.updates.is_empty() || wait.is_zero() {
+            let updates: Vec<&Json> = state.updates.iter().take(limit).map(|(_, update)| update).collect();
+            return Ok(HttpReply::json(200, &json!({ "ok": true, "result": updates })));
+        }
+        state = shared.news.wait_timeout(state, wait).unwrap_or_else(std::sync::PoisonError::into_inner).0;
+    }
+}
+
+fn said(state: &mut State, method: &str, call: &HttpCall) -> Result<Json, (u16, &'static str)> {
+    let chat = |state: &State| {
+        let id = call.body["chat_id"].as_i64().unwrap_or_default();
+        let chat = id.unsigned_abs() % 1000;
+        if state.gone.contains(&chat) { Err((400, "Bad Request: chat not found")) } else { Ok(chat) }
+    };
+    match method {
+        "getMe" => Ok(json!({ "id": BOT, "is_bot": true, "first_name": "Fake", "username": "fake_bot" })),
+        "getWebhookInfo" => Ok(json!({ "url": if state.webhook { "https://example.org/hook" } else { "" } })),
+        "sendMessage" => {
+            let text = call.body["text"].as_str().unwrap_or_default().to_owned();
+            if text.is_empty() {
+                return Err((400, "Bad Request: message text is empty"));
+            }
+            if text.encode_utf16().count() > 4096 {
+                return Err((400, "Bad Request: message is too long"));
+            }
+            if call.body["parse_mode"] == "HTML" && text.matches('<').count() != text.matches("</").count() * 2 {
+                return Err((400, "Bad Request: can't parse entities"));
+            }
+            let n = state.keep(chat(state)?, None, Author::Own, text, call.body.clone());
+            Ok(json!({ "message_id": n, "date": state.began, "chat": call.body["chat_id"] }))
+        }
+        "sendChatAction" => {
+            chat(state)?;
+            state.typing += 1;
+            Ok(json!(true))
+        }
+        "setMessageReaction" => {
+            chat(state)?;
+            state.reactions.push(call.body["message_id"].as_u64().unwrap_or_default());
+            Ok(json!(true))
+        }
+        _ => Err((404, "Not Found")),
+    }
+}
+
+fn message_json(state: &State, message: &FakeMessage) -> Json {
+    let (user, is_bot) = match message.author {
+        Author::Person(user) => (user, false),
+        Author::OtherBot => (98, true),
+        Author::Own => (BOT, true),
+    };
+    let chat = if message.chat == 3 {
+        json!({ "id": 3, "type": "private", "first_name": "Person" })
+    } else {
+        let id = format!("-100{}", message.chat).parse::<i64>().unwrap_or_default();
+        json!({ "id": id, "type": "supergroup", "title": "A group" })
+    };
+    let from = json!({ "id": user, "is_bot": is_bot, "first_name": format!("Person {user}") });
+    let mut json = json!({ "message_id": message.n, "date": state.began, "chat": chat, "from": from, "text": message.text });
+    // A group without topics has replies in place of threads.
+    let replied = message.thread.and_then(|root| state.messages.iter().find(|other| other.n == root));
+    if let Some(replied) = replied {
+        json["reply_to_message"] = message_json(state, replied);
+    }
+    json
+}
