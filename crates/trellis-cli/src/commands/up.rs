@@ -1,4 +1,4 @@
-//! `trellis up [PATH]`: a graph as an agent that people chat with.
+//! `trellis up [PATH]`: runs a graph as an agent that people chat with.
 
 use std::{
     env, io,
@@ -99,7 +99,7 @@ impl UpArgs {
     }
 }
 
-/// Says what is in the way, and starts nothing.
+/// Reports the obstacles, and starts nothing.
 fn checked(graph: &Path, workspace: &Workspace) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the host cannot start")?;
     let Found { obstacles, warnings } = runtime.block_on(check(graph, workspace, Secrets::from_env()))?;
