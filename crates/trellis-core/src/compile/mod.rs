@@ -49,6 +49,7 @@ pub(crate) use self::{
     resolver::{NamedNode, NodeNames},
 };
 pub use self::{
+    bindings::contradictions,
     draft::Draft,
     incremental::Compiler,
     layout::nodes,

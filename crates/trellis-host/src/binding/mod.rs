@@ -7,6 +7,7 @@
 
 mod builtin;
 mod compute;
+mod carrier;
 mod config;
 mod context;
 mod frontmatter;
@@ -36,6 +37,8 @@ mod registry;
 #[cfg(any(feature = "mcp", feature = "model", feature = "processes"))]
 mod sealed;
 mod settings;
+#[cfg(test)]
+mod tests;
 #[cfg(feature = "schemars")]
 mod typed;
 mod unbound;
