@@ -72,7 +72,10 @@ async fn walked(engine: &Engine, store: Arc<dyn SessionStore>) -> Outcome<f64> {
 /// A thousand calls of a function by the items of one list, and the bytes of the state half way.
 async fn parts() -> Outcome<()> {
     let engine = engine(&[
-        ("trellis.yaml", "bindings: { here: { function: here } }\ninputs: { type: object, required: [calls], properties: { calls: { type: array } } }\n"),
+        (
+            "trellis.yaml",
+            "bindings: { here: { function: here } }\ninputs: { type: object, required: [calls], properties: { calls: { type: array } } }\n",
+        ),
         ("start.md", "---\ntools: [here]\ndo: { each: calls }\nsave_to: r\nto: end\n---\n"),
         ("end.md", "Done.\n"),
     ])?;
@@ -103,7 +106,11 @@ async fn parts() -> Outcome<()> {
     let results = PARTS as usize * r#"{"n":1000}"#.len();
     // The list stands in the context and in the frozen call.
     let least = 2 * items.to_json().len() + results;
-    println!("… the state before the last: {} KB, {:.2} × of its items, twice, and results (goal ≤ 1.2 ×)", state.len() / 1000, state.len() as f64 / least as f64);
+    println!(
+        "… the state before the last: {} KB, {:.2} × of its items, twice, and results (goal ≤ 1.2 ×)",
+        state.len() / 1000,
+        state.len() as f64 / least as f64
+    );
     Ok(())
 }
 
@@ -133,7 +140,8 @@ async fn processes() -> Outcome<()> {
 /// A session with a hundred children that wait, taken up from SQLite, against one session of as many bytes.
 async fn taken_up() -> Outcome<()> {
     let node = |graph: &str, count: usize| {
-        let branches: String = (0..count).map(|n| format!("    b{n}: {{ graph: {graph}, args: {{ text: \"{{{{ text }}}}\" }} }}\n")).collect();
+        let branches: String =
+            (0..count).map(|n| format!("    b{n}: {{ graph: {graph}, args: {{ text: \"{{{{ text }}}}\" }} }}\n")).collect();
         format!("---\nrequired_context: [text]\ndo:\n  parallel:\n{branches}  limit: {count}\nsave_to: r\nto: end\n---\n")
     };
     let (start, half) = (node("half", 2), node("kid", WAITING / 2));
@@ -147,7 +155,11 @@ async fn taken_up() -> Outcome<()> {
         ("end.md", "Done.\n"),
     ];
     let tree = engine(&files)?;
-    let single = engine(&[("trellis.yaml", inputs), ("start.md", "---\ninput_type: int\nsave_to: n\nto: end\n---\nWell?\n"), ("end.md", "Done.\n")])?;
+    let single = engine(&[
+        ("trellis.yaml", inputs),
+        ("start.md", "---\ninput_type: int\nsave_to: n\nto: end\n---\nWell?\n"),
+        ("end.md", "Done.\n"),
+    ])?;
     let folder = tempfile::tempdir()?;
     let at = format!("sqlite:{}", folder.path().join("sessions.db").display());
     let of = |n: usize| Mapping::from_iter([("text", Value::text("x".repeat(n)))]);
@@ -172,7 +184,10 @@ async fn taken_up() -> Outcome<()> {
         }
     }
     let [tree, single] = times.map(median);
-    println!("resume of a session with children that wait: {tree:.2} ms, {:.2} × of one of the same bytes, {single:.2} ms (goal ≤ 3 ×)", tree / single);
+    println!(
+        "resume of a session with children that wait: {tree:.2} ms, {:.2} × of one of the same bytes, {single:.2} ms (goal ≤ 3 ×)",
+        tree / single
+    );
     Ok(())
 }
 

@@ -200,10 +200,10 @@ pub(super) fn forget_unseen(awaited: Awaited<'_>, keys: &mut VecDeque<Key>) {
 /// Returns the text above the line that answers it; nothing where the node has asked itself.
 fn lead(awaited: Awaited<'_>, window: Window) -> String {
     match awaited {
-        Awaited::Approval { call, by } => {
+        Awaited::Approval { call, .. } => {
             let asks = call.approve.as_ref().and_then(|approval| approval.ask.clone());
             let asks = asks.unwrap_or_else(|| format!("May `{}` run?", call.name).into());
-            format!("\n{}{}", scrollback::held_call(call, by, window), scrollback::lead(&asks, window))
+            format!("\n{}{}", scrollback::call(call, window), scrollback::lead(&asks, window))
         }
         Awaited::Result(call) => format!("\n{}", scrollback::call(call, window)),
         Awaited::Predicate { name, .. } => scrollback::lead(&format!("\ndoes `{name}` hold?"), window),

@@ -12,7 +12,9 @@ pub(crate) fn disjoint(first: &Value, second: &Value) -> Option<String> {
 fn below(at: &str, first: &Value, second: &Value) -> Option<String> {
     let (first, second) = (first.as_map()?, second.as_map()?);
     if let (Some(one), Some(other)) = (types(first), types(second)) {
-        let has_number = |kinds: &[&str], kind: &str| matches!(kind, "integer" | "number") && (kinds.contains(&"number") || kind == "number" && kinds.contains(&"integer"));
+        let has_number = |kinds: &[&str], kind: &str| {
+            matches!(kind, "integer" | "number") && (kinds.contains(&"number") || kind == "number" && kinds.contains(&"integer"))
+        };
         let shared: Vec<&str> = one.iter().copied().filter(|kind| other.contains(kind) || has_number(&other, kind)).collect();
         if shared.is_empty() {
             let subject = if at.is_empty() { "it".to_owned() } else { format!("`{at}`") };

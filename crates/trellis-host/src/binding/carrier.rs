@@ -3,7 +3,7 @@
 use trellis_core::{
     Program, Value,
     state::{CallKind, PendingCall},
-    syntax::config::HostConfig,
+    syntax::project::HostConfig,
 };
 
 use super::{Bindings, root_of};
@@ -19,8 +19,8 @@ impl Bindings {
             return None;
         }
         let graph = program.graphs().iter().find(|graph| *graph.root == *root)?;
-        let written = graph.bindings.iter().find(|(name, _)| **name == *call.name && !self.registered.contains_key(*name));
-        Some(written.and_then(|(_, syntax)| described(&syntax.config)).unwrap_or_else(|| "a function of this program".to_owned()))
+        let written = graph.bindings.get(&call.name).filter(|_| !self.registered.contains_key(&call.name));
+        Some(written.and_then(|syntax| described(&syntax.config)).unwrap_or_else(|| "a function of this program".to_owned()))
     }
 }
 
@@ -35,10 +35,8 @@ fn described(config: &HostConfig) -> Option<String> {
         return Some(format!("{} {}{url}", method.to_uppercase(), http.get("base").map(base).unwrap_or_default()));
     }
     if let Some(mcp) = config.get("mcp") {
-        let (server, tool) = mcp.as_str().map_or_else(
-            || Some((text(&["mcp", "server"])?, text(&["mcp", "tool"])?)),
-            |name| name.split_once('/'),
-        )?;
+        let (server, tool) =
+            mcp.as_str().map_or_else(|| Some((text(&["mcp", "server"])?, text(&["mcp", "tool"])?)), |name| name.split_once('/'))?;
         return Some(format!("the tool `{tool}` of the server `{server}`"));
     }
     let named = |words: &str, name: Option<&str>| name.map(|name| format!("{words} `{name}`"));

@@ -6,8 +6,8 @@
 //! **Invariant:** the value of a secret that was filled into a call is in no message, no progress and no result of it (world 9.9).
 
 mod builtin;
-mod compute;
 mod carrier;
+mod compute;
 mod config;
 mod context;
 mod frontmatter;

@@ -207,8 +207,7 @@ impl<T> OpenSession<T> {
         }
         let id = identity::visit(self.trace, moment.child.as_ref(), node, moment.entered);
         let (parent, above) = self.around(moment.child.as_ref());
-        let opening =
-            SpanStart { kind: SpanSubject::Visit, name: node.as_str(), call: None, moment, at, trace: self.trace, id, parent };
+        let opening = SpanStart { kind: SpanSubject::Visit, name: node.as_str(), call: None, moment, at, trace: self.trace, id, parent };
         let span = sink.open(&opening, above);
         self.visits.insert(moment.child.clone(), OpenVisit { node: node.clone(), id, span });
     }

@@ -230,8 +230,7 @@ pub struct Branch(pub Call);
 
 impl Serialize for Branch {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Call { id, name, args, secrets, idempotency_key, attempt, node, role, timeout, approve, metadata, kind, offered, .. } =
-            &self.0;
+        let Call { id, name, args, secrets, idempotency_key, attempt, node, role, timeout, approve, metadata, kind, offered, .. } = &self.0;
         let mut keys = serializer.serialize_struct("Branch", 13)?;
         keys.serialize_field("id", id)?;
         keys.serialize_field("name", name)?;

@@ -111,7 +111,8 @@ fn call(rng: &mut Rng, graphs: &[&str]) -> Json {
 
 /// The first node of a child: it does something that can be undone.
 fn kid(rng: &mut Rng) -> Json {
-    let mut node = json!({ "required_context": ["x"], "do": { "name": "t", "args": { "x": "{{ x }}" } }, "save_to": "t", "to": "kid_asks" });
+    let mut node =
+        json!({ "required_context": ["x"], "do": { "name": "t", "args": { "x": "{{ x }}" } }, "save_to": "t", "to": "kid_asks" });
     if rng.chance(80) {
         node["undo"] = json!({ "name": "u", "args": { "of": rng.pick(&["{{ input }}", "{{ x }}"]) } });
     }
@@ -152,7 +153,8 @@ fn deep(rng: &mut Rng) -> Json {
 }
 
 fn items(rng: &mut Rng) -> Json {
-    let item = |rng: &mut Rng| rng.pick(&[json!({ "name": "u" }), json!({ "id": 1, "name": "w" }), json!({ "name": "x" }), json!(7)]).clone();
+    let item =
+        |rng: &mut Rng| rng.pick(&[json!({ "name": "u" }), json!({ "id": 1, "name": "w" }), json!({ "name": "x" }), json!(7)]).clone();
     (0..rng.below(4)).map(|_| item(rng)).collect()
 }
 

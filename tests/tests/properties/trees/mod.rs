@@ -144,7 +144,11 @@ fn stands_in_one_place(before: &Snapshot, here: &Snapshot, records: &[Record]) {
         }
         let state = here.of_child(at).map(|here| &here.state).expect("it is alive");
         let undoes = matches!(state.status, Status::RollingBack | Status::Terminated);
-        assert!(undoes || after.get(key) == Some(&at), "the effect {key} of {place:?} should stand at {at:?}, and stands at {:?}", after.get(key));
+        assert!(
+            undoes || after.get(key) == Some(&at),
+            "the effect {key} of {place:?} should stand at {at:?}, and stands at {:?}",
+            after.get(key)
+        );
     }
 }
 

@@ -229,7 +229,8 @@ fn options_are_taken_by_arrow_number_value_and_beginning() {
 #[test]
 fn an_approval_needs_a_yes() {
     let call = pending("{}");
-    let approved = |typed: &str| Desk::new(Awaited::Approval { call: &call, by: None }).typed(typed).given.pop().map(|(command, _)| command);
+    let approved =
+        |typed: &str| Desk::new(Awaited::Approval { call: &call, by: None }).typed(typed).given.pop().map(|(command, _)| command);
     assert_eq!(approved("\r"), Some(Command::Approve { id: None, yes: false }));
     assert_eq!(approved("yes\r"), Some(Command::Approve { id: None, yes: true }));
     assert_eq!(approved("sure\r"), None);

