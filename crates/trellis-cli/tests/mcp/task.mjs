@@ -10,7 +10,7 @@ const say = (scene, facts) => console.log(JSON.stringify({ scene, ...facts }));
 // The client has no words of its own for tasks: what comes back is taken as it is.
 const anything = { "~standard": { version: 1, vendor: "test", validate: (value) => ({ value }) } };
 const capabilities = { elicitation: {}, extensions: { "io.modelcontextprotocol/tasks": {} } };
-const client = new Client({ name: "tasks", version: "1" }, { capabilities, versionNegotiation: { mode: "auto" } });
+const client = new Client({ name: "tasks", version: "1" }, { capabilities, versionNegotiation: { mode: "legacy" } });
 await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { Authorization: `Bearer ${token}` } } }));
 const ask = (method, params) => client.request({ method, params }, anything);
 

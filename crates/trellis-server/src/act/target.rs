@@ -8,10 +8,7 @@ use tokio::{
     time::Instant,
 };
 use trellis_core::SessionId;
-use trellis_host::{
-    SendError, Sessions, Turn,
-    store::{SessionStatus, SessionStore as _},
-};
+use trellis_host::{SendError, Sessions, Turn, store::SessionStatus};
 
 use crate::{
     hub::{Hub, SessionNews},

@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value as Json, json};
 
-use super::routes::{Route, routes};
+use super::{
+    routes::{Route, routes},
+    schemas::merged,
+};
 use crate::trouble::Code;
 
 /// Codes that every route has.
@@ -142,21 +145,11 @@ fn told(status: u16) -> &'static str {
     }
 }
 
-/// Returns the schemas of JSON Lines and `check` unchanged, and those of HTTP alone.
+/// Returns the schemas of JSON Lines and `check`, and those of HTTP alone.
 fn schemas() -> Json {
     let lines = trellis_host::wire::schema(&trellis_project::wire::definitions());
-    let mut schemas = lines["$defs"].clone();
-    rewrite(&mut schemas, &str::to_owned);
-    let mut check = trellis_project::wire::schema()["$defs"].clone();
-    // `input` is a line there, and what a host hands in here.
-    let is_other = |name: &String, schema: &Json| lines["$defs"].get(name).is_some_and(|other| other != schema);
-    let clashes: Vec<String> =
-        check.as_object().into_iter().flatten().filter(|(name, schema)| is_other(name, schema)).map(|(name, _)| name.clone()).collect();
-    let renamed = |name: &str| if clashes.iter().any(|clash| clash == name) { format!("check_{name}") } else { name.to_owned() };
-    rewrite(&mut check, &renamed);
-    for (name, schema) in check.as_object().into_iter().flatten() {
-        schemas[renamed(name)] = schema.clone();
-    }
+    let check = trellis_project::wire::schema();
+    let mut schemas = merged(&lines["$defs"], &check["$defs"]);
     let request = |required: &[&str], properties: Json| json!({ "type": "object", "additionalProperties": false, "required": required, "properties": properties });
     let (text, number, object) = (json!({ "type": "string" }), json!({ "type": "integer", "minimum": 0 }), json!({ "type": "object" }));
     let list = |item: Json| {
@@ -246,24 +239,8 @@ fn problem() -> Json {
                 "type": "object", "required": ["pointer", "message"],
                 "properties": { "pointer": { "type": "string" }, "message": { "type": "string" } },
             } },
-            "expected": { "$ref": "#/components/schemas/REQUEST_INPUT" },
+            "expected": { "$ref": "#/components/schemas/request_input_line" },
             "current": { "$ref": "#/components/schemas/turn" },
         },
     })
-}
-
-/// Points references to the new place of the schemas, by their new names.
-fn rewrite(json: &mut Json, renamed: &dyn Fn(&str) -> String) {
-    match json {
-        Json::Object(entries) => {
-            if let Some(Json::String(reference)) = entries.get_mut("$ref")
-                && let Some(name) = reference.strip_prefix("#/$defs/")
-            {
-                *reference = format!("#/components/schemas/{}", renamed(name));
-            }
-            entries.iter_mut().for_each(|(_, value)| rewrite(value, renamed));
-        }
-        Json::Array(items) => items.iter_mut().for_each(|item| rewrite(item, renamed)),
-        _ => {}
-    }
 }

@@ -1,6 +1,7 @@
 //! Kills under load: clients with keys and `If-Match`, servers that are killed at random and started again over one store (10.6).
 
 use std::{
+    io::{self, Write as _},
     net::TcpListener,
     sync::{
         Arc, Mutex,
@@ -120,7 +121,8 @@ fn survives(name: &str, store: impl FnOnce(&Sandbox) -> String) {
         let turn = client.ask(&format!("/api/sessions/{session}"), &[], None);
         assert_eq!(turn["seq"], *seq, "{session}: nothing came behind it");
     }
-    eprintln!("{name}: {killed} kills, {words} turns acknowledged, {again} requests sent again");
+    // Unlike `println!`, this is not captured.
+    let _ = writeln!(io::stderr(), "{name}: {killed} kills, {words} turns acknowledged, {again} requests sent again");
     assert!(killed >= 5 && words > 100, "{name}: {killed} kills, {words} turns");
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{Read as _, Write as _},
+    io::{self, Read as _, Write as _},
     net::TcpStream,
     time::{Duration, Instant},
 };
@@ -83,7 +83,7 @@ fn memory_files_and_times_stay_flat() {
     let first = busy(&mut client, &serving, &sandbox, time / 3, &mut number);
     let before = busy(&mut client, &serving, &sandbox, time / 3, &mut number);
     let after = busy(&mut client, &serving, &sandbox, time / 3, &mut number);
-    eprintln!("{number} sessions: {first:?}, {before:?}, {after:?}");
+    let _ = writeln!(io::stderr(), "{number} sessions: {first:?}, {before:?}, {after:?}");
     assert!(after.kib < before.kib + before.kib / 10 + 4096, "{before:?}, {after:?}");
     assert!(after.files <= before.files + 4, "{before:?}, {after:?}");
     assert!(after.walk < 3 * before.walk, "{before:?}, {after:?}");
