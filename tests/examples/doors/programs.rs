@@ -155,13 +155,7 @@ pub(crate) fn starts(program: &Path, rounds: usize) -> Outcome<()> {
 /// A graph of many nodes with places for all it shows: the time to the answer, and its bytes.
 pub(crate) fn layout(program: &Path, nodes: usize) -> Outcome<()> {
     let folder = tempfile::tempdir()?;
-    for (path, text) in generator::generate(nodes) {
-        let path = folder.path().join(path.as_str());
-        fs::create_dir_all(path.parent().ok_or("no folder")?)?;
-        fs::write(path, text)?;
-    }
-    let name = "name: big\n";
-    fs::write(folder.path().join("trellis.yaml"), name)?;
+    generator::write(folder.path(), &generator::generate(nodes))?;
     let serving = Program::serve(program, folder.path(), &["--store", "memory", "--no-token"])?;
     let mut times = Vec::new();
     let mut length = 0;
@@ -178,7 +172,7 @@ pub(crate) fn layout(program: &Path, nodes: usize) -> Outcome<()> {
 /// A flow without questions: over standard input and output, and as a session over HTTP.
 pub(crate) fn call_of_a_flow(program: &Path) -> Outcome<()> {
     const CALLS: usize = 200;
-    let folder = graph("say", &[("start.yaml", "name: say\ncontent: Hello.\n")])?;
+    let folder = graph("say", &[("start.yaml", "name: say\nnodes:\n  start: { content: Hello. }\n")])?;
     let serving = Program::serve(program, folder.path(), &["--store", "memory", "--no-token"])?;
     let mut http = Vec::new();
     for _ in 0..CALLS {
