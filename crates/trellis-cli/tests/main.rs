@@ -10,6 +10,8 @@ mod author;
 mod builtins;
 #[path = "main/check.rs"]
 mod check;
+#[path = "main/clients.rs"]
+mod clients;
 #[path = "main/collector.rs"]
 mod collector;
 #[path = "main/dead.rs"]
@@ -34,6 +36,8 @@ mod graph;
 mod http;
 #[path = "main/kept.rs"]
 mod kept;
+#[path = "main/load/mod.rs"]
+mod load;
 #[path = "main/lsp.rs"]
 mod lsp;
 #[path = "main/mcp.rs"]

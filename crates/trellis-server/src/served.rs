@@ -26,6 +26,7 @@ use trellis_project::Version;
 use crate::{
     hub::{Hub, ServerNews},
     layouts::Layouts,
+    mcp::McpMetrics,
     redaction::Redactions,
     trouble::{Code, Trouble},
 };
@@ -91,6 +92,7 @@ pub struct Served {
     graphs: BTreeMap<Arc<str>, Arc<ServedGraph>>,
     pub(crate) hub: Arc<Hub>,
     pub(crate) metrics: Metrics,
+    pub(crate) mcp: McpMetrics,
     is_stopping: AtomicBool,
 }
 
@@ -157,7 +159,7 @@ impl Served {
             crate::live::begin(&graph, watch).await?;
             graphs.insert(name, graph);
         }
-        Ok(Self { graphs, hub, metrics, is_stopping: AtomicBool::new(false) })
+        Ok(Self { graphs, hub, metrics, mcp: McpMetrics::default(), is_stopping: AtomicBool::new(false) })
     }
 
     /// The names of the graphs.
@@ -170,9 +172,10 @@ impl Served {
         self.graphs.values().filter(|graph| !graph.now().is_sound).map(|graph| &*graph.name)
     }
 
-    /// Returns the counts and times of the sessions, in the format of Prometheus.
+    /// Returns the counts and times of the sessions and of MCP, in the format of Prometheus.
     pub fn metrics(&self) -> String {
-        self.metrics.render()
+        // The counts of sessions end the text.
+        format!("{}{}", self.mcp.render(), self.metrics.render())
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<ServedGraph>> {

@@ -23,6 +23,7 @@ mod html;
 mod openapi;
 mod problem;
 mod routes;
+mod schemas;
 mod secrets;
 mod server_events;
 mod sessions;
