@@ -1,6 +1,7 @@
 //! `trellis up [PATH]`: a graph as an agent that people chat with.
 
 use std::{
+    collections::BTreeSet,
     env, io,
     io::IsTerminal as _,
     os::unix::process::CommandExt as _,
@@ -10,13 +11,14 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
-use tokio::io::BufReader;
+use tokio::{io::BufReader, sync::broadcast};
 use trellis_core::Document;
 use trellis_host::Secrets;
 use trellis_orchestrator::{
     Found, Orchestrator, Up, UpError,
     channel::{Channel, Rendering, Terminal, TerminalIo},
     check, config, settings,
+    supervisor::{DaemonState, DaemonStatus},
     workspace::{Workspace, variables},
 };
 
@@ -52,6 +54,9 @@ pub(crate) struct UpArgs {
     /// Use this channel only; may be repeated. `terminal` reads standard input, also where that is no terminal
     #[arg(long, value_name = "NAME", value_parser = ["terminal", "slack", "telegram", "discord"])]
     channel: Vec<String>,
+    /// Make `events/index.json`, `tasks/` and `dlq/` in `runtime/` again at the start, from what the queue and the sessions hold
+    #[arg(long, conflicts_with = "check")]
+    rebuild: bool,
     /// Check settings, vault, queue, graph and tokens of channels, and start nothing
     #[arg(long)]
     check: bool,
@@ -84,18 +89,32 @@ impl UpArgs {
         let up = Up { graph: place.path.clone(), workspace, settings, secrets: Secrets::from_env() };
         let ran = runtime.block_on(async {
             let orchestrator = Orchestrator::open(up).await?;
+            if self.rebuild {
+                orchestrator.rebuild()?;
+            }
             channels.extend(orchestrator.remote_channels()?);
             terminal::print_error(&format!("graph      {}\n", place.path.display()));
             terminal::print_error(&format!("workspace  {}\n", self.workspace.display()));
             for channel in &channels {
                 terminal::print_error(&format!("channel    {}; `/help` lists the commands\n", channel.name()));
             }
+            tokio::spawn(show_starts(orchestrator.supervisor().subscribe()));
             orchestrator.run(channels, ended(), |line| terminal::print_error(&format!("warning: {}\n", harmless(line)))).await
         });
         // A thread may still wait for a line that nobody will type.
         runtime.shutdown_background();
         ran?;
         Ok(Exit::Fine)
+    }
+}
+
+/// Shows each service once it has started, or could not.
+async fn show_starts(mut changes: broadcast::Receiver<DaemonStatus>) {
+    let mut shown = BTreeSet::new();
+    while let Ok(DaemonStatus { name, state, .. }) = changes.recv().await {
+        if state != DaemonState::Starting && shown.insert(name.clone()) {
+            terminal::print_error(&format!("service    {name}: {}\n", state.as_str()));
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! **Invariant:** every mistake of the file is a finding at its place; a key that is not carried out is one of them.
 
 mod hands;
+mod models;
 mod reader;
 mod remote;
 mod schema;
@@ -11,9 +12,11 @@ use std::collections::BTreeSet;
 
 use trellis_core::{Diagnostic, Value, diagnostic::FilePath, syntax::project::HostConfig};
 
+pub(crate) use self::models::without_models;
 use self::reader::Reader;
 pub use self::{
     hands::Heartbeat,
+    models::{ModelSettings, StartedModel},
     remote::{Provider, RemoteSettings, TokenSource},
     schema::schema,
 };
@@ -46,6 +49,8 @@ pub struct Settings {
     pub context_tokens: usize,
     /// When the agent looks at `HEARTBEAT.md`; nothing where it does not.
     pub heartbeat: Option<Heartbeat>,
+    /// Models of this workspace.
+    pub models: ModelSettings,
     /// Hosts, some with a port, that `web` reads whatever address they have.
     pub web_private: Vec<String>,
 }
@@ -63,6 +68,7 @@ impl Default for Settings {
             approvers: BTreeSet::new(),
             context_tokens: 24_000,
             heartbeat: Some(Heartbeat::default()),
+            models: ModelSettings::default(),
             web_private: Vec::new(),
         }
     }
@@ -84,8 +90,6 @@ impl Settings {
 
 /// Keys that are planned and do nothing yet; each is refused with this reason.
 const PLANNED: &[(&str, &str)] = &[
-    ("providers", "so far models are set up in `trellis.yaml` of the graph"),
-    ("roles", "so far models are set up in `trellis.yaml` of the graph"),
     ("tools.shell", "so far the policy in `trellis.yaml` of the graph says which lines are held"),
     ("tools.file", "so far files lie in `files/` of the workspace"),
     ("channels.web", "so far the channels are `terminal`, `slack`, `telegram` and `discord`"),
@@ -97,7 +101,7 @@ pub fn read(path: impl Into<FilePath>, text: &str) -> (Settings, Vec<Diagnostic>
     let (config, found) = HostConfig::parse(path, text);
     let mut reader = Reader { config: &config, found };
     let mut settings = Settings::default();
-    reader.keys("", &config.values, &["locale", "agent", "channels", "approvers", "tools", "heartbeat", "limits"]);
+    reader.keys("", &config.values, &["locale", "agent", "channels", "approvers", "providers", "roles", "tools", "heartbeat", "limits"]);
     if let Some(locale) = reader.text("locale", &["locale"]) {
         match Language::named(locale) {
             Some(language) => settings.language = language,
@@ -122,6 +126,7 @@ pub fn read(path: impl Into<FilePath>, text: &str) -> (Settings, Vec<Diagnostic>
         settings.context_tokens = tokens.unwrap_or(settings.context_tokens);
     }
     hands::read(&mut reader, &mut settings);
+    settings.models = models::read(&mut reader);
     reader.secrets("", &Value::Map(config.values.clone()));
     let mut found = reader.found;
     found.sort_by(|one, other| one.order().cmp(&other.order()));
@@ -156,7 +161,7 @@ mod tests {
     #[test]
     fn every_mistake_is_found_at_once_at_its_place() {
         let text = "locale: fr\nagent: { name: a/b, runs: 0, nam: x }\nchannels:\n  slack: { token: xoxb-123456789012-abcdefghijkl }\n\
-                    limits: []\nroles: {}\nlocal: en\n";
+                    limits: []\nroles: []\nlocal: en\n";
         let expected = [
             "1: there are no texts in `fr`",
             "2: `a/b` is no name of an agent",
@@ -166,7 +171,7 @@ mod tests {
             "4: `channels.slack` says in `allow` who is heard",
             "4: `channels.slack.token` names a variable or a secret, and holds none",
             "5: `limits` takes a mapping, not a list",
-            "6: `roles` does nothing yet",
+            "6: `roles` takes a mapping by name, not a list",
             "7: there is no key `local`",
         ];
         assert_eq!(found(text), expected);
@@ -221,7 +226,7 @@ mod tests {
             let object = schema.pointer(place).and_then(Json::as_object).expect("properties");
             object.keys().cloned().collect()
         };
-        assert_eq!(keys("/properties"), ["agent", "approvers", "channels", "heartbeat", "limits", "locale", "tools"]);
+        assert_eq!(keys("/properties"), ["agent", "approvers", "channels", "heartbeat", "limits", "locale", "providers", "roles", "tools"]);
         assert_eq!(keys("/properties/channels/properties"), ["discord", "slack", "telegram", "terminal"]);
         for (path, _) in PLANNED {
             let pointer = format!("/properties/{}", path.replace('.', "/properties/"));

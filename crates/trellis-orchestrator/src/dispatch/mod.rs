@@ -27,10 +27,12 @@ use self::decide::{Ruling, Underway};
 use crate::{
     approvals::{held, question},
     inbound::{Command, Group, Kind, Who, grouped},
-    message::{ChatPlace, Outgoing, now},
+    message::{ChatPlace, Incoming, Outgoing, Work, now},
     outbound::Channels,
     queue::{InboundRow, QueueError},
-    seal::references,
+    schedule::SENDER,
+    seal::{references, sha256},
+    supervisor::Pulse,
     tools::Hands,
     workspace::{Said, Speaker},
 };
@@ -48,6 +50,8 @@ pub struct Dispatcher {
     channels: Arc<Channels>,
     /// Told when there may be something to do.
     pub wake: Arc<Notify>,
+    /// Whether it is alive.
+    pub pulse: Arc<Pulse>,
     /// Decisions that are being carried out.
     underway: Underway,
     /// The newest message that was looked at.
@@ -58,7 +62,7 @@ impl Dispatcher {
     /// A dispatcher between these.
     pub fn new(hands: Arc<Hands>, sessions: Arc<Sessions>, channels: Arc<Channels>) -> Self {
         let wake = Arc::clone(&hands.wake);
-        Self { hands, sessions, channels, wake, underway: Underway::default(), looked: Arc::default() }
+        Self { hands, sessions, channels, wake, pulse: Arc::default(), underway: Underway::default(), looked: Arc::default() }
     }
 
     /// Dispatches forever. It may be dropped.
@@ -74,6 +78,7 @@ impl Dispatcher {
             loop {
                 tokio::select! {
                     _ = &mut news => break,
+                    () = self.pulse.asked() => self.pulse.beat(),
                     Some(done) = carried.join_next() => done.unwrap_or_else(|error| Err(QueueError::Gone(error.to_string())))?,
                 }
             }
@@ -90,6 +95,7 @@ impl Dispatcher {
         let (mut talks, mut works) = self.open().await?;
         let mut waiting: BTreeMap<ChatPlace, usize> = BTreeMap::new();
         for group in groups {
+            self.pulse.beat();
             let ruling = match &group.kind {
                 Kind::Command(_) => {
                     self.begin(group).await?;
@@ -244,7 +250,9 @@ impl Dispatcher {
             Err(SendError::Exists(_) | SendError::Stopping) => Ok(()),
             Err(error) => {
                 let text = format!("{} {error}", self.hands.settings.language.of_code("start"));
-                self.post(&place, format!("start:{name}"), text).await?;
+                if let Some(key) = told_as(&group, &name, &text) {
+                    self.post(&place, key, text).await?;
+                }
                 self.hands.queue.end_run(&name).await.map(drop)
             }
         }
@@ -287,7 +295,7 @@ impl Dispatcher {
     pub async fn turned(&self, turn: &Turn) -> Result<(), QueueError> {
         let (queue, language, run) = (&self.hands.queue, self.hands.settings.language, turn.session.as_str());
         let Some(row) = queue.of_run(run).await? else { return Ok(()) };
-        let place = row.message.place;
+        let place = row.message.place.clone();
         for call in held(turn) {
             let mask = self.hands.mask.clone();
             let asking = tokio::task::spawn_blocking(move || question(language, &call, |args| mask.masked(args)));
@@ -306,12 +314,24 @@ impl Dispatcher {
                     let code = end.code.as_deref().unwrap_or("failed");
                     self.post(&place, format!("end:{run}"), language.of_code(code)).await?;
                 }
+                self.note_end_of_job(&row.message, end.reason).await;
                 queue.end_run(run).await?;
                 self.wake.notify_one();
             }
             _ => {}
         }
         Ok(())
+    }
+
+    /// Notes what came of a schedule whose session has ended.
+    async fn note_end_of_job(&self, message: &Incoming, reason: EndReason) {
+        if message.sender != SENDER {
+            return;
+        }
+        let (jobs, id) = (self.hands.jobs.clone(), message.id.clone());
+        let status = if reason == EndReason::Finished { "completed" } else { "failed" };
+        // The next look at the file finds it; that it cannot be written is said there.
+        drop(tokio::task::spawn_blocking(move || jobs.ended(&id, status)).await);
     }
 
     async fn post(&self, place: &ChatPlace, key: String, text: String) -> Result<(), QueueError> {
@@ -348,6 +368,19 @@ impl Dispatcher {
         let looked = self.looked.load(Ordering::Relaxed);
         let waits = |row: &InboundRow| row.n <= looked && places.contains(&row.message.place);
         Ok(waiting.iter().all(waits) && self.hands.queue.is_flushed().await?)
+    }
+}
+
+/// The key under which a chat is told that a session could not begin: nobody waits for what comes by itself at night, which a graph of one's own may
+/// lack, and a heartbeat that cannot begin is told once for each reason.
+fn told_as(group: &Group, session: &str, why: &str) -> Option<String> {
+    match &group.kind {
+        Kind::Work(Work::Consolidate) => {
+            let is_awaited = group.rows[0].message.context().get("tell").and_then(Value::as_bool);
+            is_awaited.unwrap_or_default().then(|| format!("start:{session}"))
+        }
+        Kind::Work(Work::Heartbeat) => Some(format!("start:heartbeat:{}", &sha256(why)[..16])),
+        _ => Some(format!("start:{session}")),
     }
 }
 

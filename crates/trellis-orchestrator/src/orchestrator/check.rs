@@ -1,15 +1,17 @@
 //! What is in the way, found without starting anything (orchestrator 1.1).
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
+use trellis_core::{Diagnostic, Document};
 use trellis_host::{
     Policy, Secrets, Unbound,
     assembly::{Assembly, LiveGraph},
+    binding::HostModels,
     secrets::Vault,
 };
 
 use super::{DECISIONS, UpError, settings, vault};
-use crate::{channel::check_remote, decisions::Decisions, queue::Queue, schedule::Jobs, workspace::Workspace};
+use crate::{channel::check_remote, config, decisions::Decisions, queue::Queue, schedule::Jobs, workspace::Workspace};
 
 /// What was found, a line each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,6 +44,8 @@ pub async fn check(graph: &Path, workspace: &Workspace, secrets: Secrets) -> Res
     if let Err(error) = live.assemble().runnable {
         obstacles.push(format!("the graph cannot be run: {error}; `trellis check` shows what is wrong"));
     }
+    let models = settings.models.models(workspace.folder());
+    self::models(workspace, models.as_ref(), &live.live().version().documents)?;
     drop(live);
     obstacles.extend(check_remote(&settings, &secrets).await);
     let silent = settings.without_approvers().map(|provider| {
@@ -49,4 +53,18 @@ pub async fn check(graph: &Path, workspace: &Workspace, secrets: Secrets) -> Res
         format!("channel `{name}`: nobody may approve calls there; list people in `approvers`, such as `{name}:USER`")
     });
     Ok(Found { obstacles, warnings: silent.collect() })
+}
+
+/// Looks for mistakes in the models of the settings, whose roles may name providers of the graph.
+///
+/// # Errors
+/// There are some.
+pub(super) fn models(workspace: &Workspace, models: Option<&HostModels>, documents: &[Arc<Document>]) -> Result<(), UpError> {
+    let found: Vec<Diagnostic> = models.map(|models| models.check_with(documents)).unwrap_or_default();
+    if !found.iter().any(Diagnostic::is_error) {
+        return Ok(());
+    }
+    let text = workspace.text(config::FILE)?.unwrap_or_default();
+    let found = found.into_iter().map(config::without_models).collect();
+    Err(UpError::Settings { file: workspace.path(config::FILE), text, found })
 }

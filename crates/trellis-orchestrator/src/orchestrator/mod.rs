@@ -2,50 +2,53 @@
 
 mod by_itself;
 mod check;
+mod daemons;
+mod local_model;
 mod reading;
-mod timekeeping;
+mod run;
+mod schedules;
+mod upkeep;
 
 use std::{
     path::PathBuf,
     sync::{Arc, OnceLock},
     thread,
-    time::Duration,
 };
 
-use jiff::Timestamp;
-use tokio::{sync::mpsc, task::JoinSet};
-use trellis_core::Diagnostic;
+use tokio::sync::{Notify, mpsc};
+use trellis_core::{Diagnostic, state::EndReason};
 use trellis_host::{
     Policy, Secrets, Sessions, Unbound,
     assembly::{Assembly, LiveGraph, NotRunnable, Runnable, StoreSettings},
     binding::Host,
+    hooks::{Hooks, Moment},
     secrets::{Vault, VaultError},
-    sessions::{Drive, Driven, UnknownFunctions},
+    sessions::UnknownFunctions,
     store::{SessionStore, StoreError},
 };
 
 pub use self::check::{Found, check};
-use self::{reading::read, timekeeping::keep_time};
+use self::daemons::TurnQueue;
 use crate::{
-    channel::{Channel, ChannelSetup, check_remote, open_remote},
+    channel::{Channel, ChannelSetup, open_remote},
     config::{self, Settings},
     decisions::Decisions,
-    dispatch::Dispatcher,
+    events::{RecordingError, forget_projections},
     inbound::{CommandTable, LiveCommands, Receiver},
-    outbound::{Channels, Outbox, SecretMask},
+    outbound::{Outbox, SecretMask},
     queue::{Queue, QueueError},
     schedule::{Jobs, JobsError},
     seal::Sealer,
+    supervisor::{Daemon, Supervisor},
     tools::{self, Hands},
     workspace::{History, Memory, ObjectFileError, Workspace, WorkspaceError, WorkspaceLock},
 };
 
 /// The file of the decisions.
 const DECISIONS: &str = "runtime/decisions/index.json";
-/// The time that sessions have to come to their stops.
-const GRACE: Duration = Duration::from_secs(10);
-/// The time in which what waits to be sent still is, at the end.
-const FLUSH: Duration = Duration::from_secs(5);
+
+/// Gets lines about what goes wrong.
+type Log = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// It could not be started, or could not go on.
 #[derive(Debug, thiserror::Error)]
@@ -91,9 +94,20 @@ pub enum UpError {
     /// The store of the sessions.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Sessions cannot be gone on with.
-    #[error("sessions cannot be gone on with: {0}")]
-    Drive(String),
+    /// The files of what happened.
+    #[error(transparent)]
+    Events(#[from] RecordingError),
+    /// Work was broken off.
+    #[error("the work was broken off: {0}")]
+    Gone(String),
+    /// A service failed too often, and nobody can start it again.
+    #[error("the service `{service}` is down: {why}")]
+    Down {
+        /// Its name.
+        service: String,
+        /// Why it failed last.
+        why: String,
+    },
 }
 
 /// What is started.
@@ -120,6 +134,11 @@ pub struct Orchestrator {
     secrets: Secrets,
     graph: Option<LiveGraph>,
     receiver: Receiver,
+    supervisor: Arc<Supervisor>,
+    /// What chats are told about sessions.
+    turns: TurnQueue,
+    /// Services that start behind all others.
+    doors: Vec<Arc<dyn Daemon>>,
     /// What was found on the way that somebody should know.
     warnings: Vec<String>,
     _lock: WorkspaceLock,
@@ -156,7 +175,7 @@ impl Orchestrator {
         let lock = workspace.lock()?;
         let vault = vault(&workspace)?;
         let queue = Queue::open(&workspace.path("runtime/queue.db"))?;
-        let (shared, secrets) = (Arc::new(vault.clone()), Secrets::chain([secrets, vault.secrets()]));
+        let (shared, secrets) = (Arc::new(vault.clone()), Secrets::chain([settings.models.secrets(), secrets, vault.secrets()]));
         let sealer = Sealer::new(Arc::clone(&shared));
         let (jobs, warning) = Jobs::open(&workspace.path("runtime/cron/cron-store.json"))?;
         let (decisions, other) = Decisions::open(&workspace.path(DECISIONS))?;
@@ -179,17 +198,22 @@ impl Orchestrator {
             sessions: OnceLock::new(),
             workspace,
         });
-        let host = Host::new().secrets(secrets.clone());
-        let assembly = assembly(&hands, host.clone());
-        let live = LiveGraph::open(&graph, assembly)?;
+        let mut host = Host::new().secrets(secrets.clone());
+        let models = hands.settings.models.models(hands.workspace.folder());
+        host.models = models.map(Arc::new);
+        let live = LiveGraph::open(&graph, assembly(&hands, host.clone()))?;
+        check::models(&hands.workspace, host.models.as_deref(), &live.live().version().documents)?;
         let runnable = live.assemble().runnable.map_err(UpError::Graph)?;
         hands.commands.learn(CommandTable::of(&live.live().version().documents));
         let address = format!("sqlite:{}", hands.workspace.path("runtime/sessions.db").display());
         let kept = StoreSettings::of(&graph, &live.live().version().documents).address_or_default(Some(address)).open().await?;
-        let sessions = Arc::new(live.assembly().sessions(runnable, Some(&kept))?);
+        let sessions = live.assembly().sessions(runnable, Some(&kept))?.hooks(SessionNews(Arc::clone(&queue.news)));
+        let sessions = Arc::new(sessions);
         hands.sessions.get_or_init(|| Arc::downgrade(&sessions));
         let receiver = Receiver::new(queue, sealer, hands.commands.clone(), hands.history.clone());
-        Ok(Self { hands, sessions, store: kept.store, host, secrets, graph: Some(live), receiver, warnings, _lock: lock })
+        let (store, graph) = (kept.store, Some(live));
+        let (supervisor, turns, doors) = (Arc::default(), mpsc::unbounded_channel(), Vec::new());
+        Ok(Self { hands, sessions, store, host, secrets, graph, receiver, supervisor, turns, doors, warnings, _lock: lock })
     }
 
     /// What its functions work with.
@@ -210,110 +234,22 @@ impl Orchestrator {
         Ok(open_remote(&self.hands.settings, &self.secrets)?)
     }
 
-    /// Runs until `stop`, or until its channels are over and nothing is left to do. `log` gets lines about what goes wrong meanwhile.
+    /// Its services, once it runs.
+    pub fn supervisor(&self) -> &Arc<Supervisor> {
+        &self.supervisor
+    }
+
+    /// Forgets the files that can be made again, so that [`Orchestrator::run`] makes them from the beginning (orchestrator 9.1).
     ///
     /// # Errors
-    /// The queue or the store of the sessions fails.
-    pub async fn run(
-        mut self,
-        channels: Vec<Arc<dyn Channel>>,
-        stop: impl Future<Output = ()>,
-        log: impl Fn(&str) + Send + Sync + 'static,
-    ) -> Result<(), UpError> {
-        let log: Arc<dyn Fn(&str) + Send + Sync> = Arc::new(log);
-        let named = channels.iter().map(|channel| (channel.name().to_owned(), Arc::clone(channel)));
-        let channels: Arc<Channels> = Arc::new(named.collect());
-        let dispatcher = Dispatcher::new(Arc::clone(&self.hands), Arc::clone(&self.sessions), Arc::clone(&channels));
-        self.hands.queue.recover(self.hands.settings.language.text("again")).await?;
-        dispatcher.recover().await?;
-        self.warnings.iter().for_each(|warning| log(warning));
-        self.follow_edits(&log);
-        let mut services: JoinSet<Result<(), UpError>> = JoinSet::new();
-        let (turns, mut turned) = mpsc::unbounded_channel();
-        let sessions = Arc::clone(&self.sessions);
-        let away = Arc::clone(&log);
-        services.spawn(async move {
-            let tell = |driven: Driven<'_>| match driven {
-                Driven::Turn(_, Ok(turn)) => drop(turns.send(Ok(turn))),
-                Driven::Turn(id, Err(error)) => {
-                    away(&format!("session `{id}`: {error}"));
-                    drop(turns.send(Err((id.clone(), error))));
-                }
-                Driven::Away(error) => away(&error.to_string()),
-            };
-            sessions.drive(Drive::Forever, tell).await.map_err(|error| UpError::Drive(error.to_string()))
-        });
-        let telling = dispatcher.clone();
-        services.spawn(async move {
-            while let Some(turn) = turned.recv().await {
-                match turn {
-                    Ok(turn) => telling.turned(&turn).await?,
-                    Err((session, error)) => drop(telling.failed(&session, &error).await?),
-                }
-            }
-            Ok(())
-        });
-        let (outbox, sending) = (self.hands.outbox.clone(), Arc::clone(&channels));
-        services.spawn(async move { outbox.serve(&sending).await.map_err(UpError::from) });
-        let dispatching = dispatcher.clone();
-        services.spawn(async move { dispatching.serve().await.map_err(UpError::from) });
-        let typing = dispatcher.clone();
-        services.spawn(async move { typing.keep_typing().await.map_err(UpError::from) });
-        let (asking, secrets, told) = (Arc::clone(&self.hands), self.secrets.clone(), Arc::clone(&log));
-        // What is in the way of a channel is said at once, and stops no other.
-        tokio::spawn(async move { check_remote(&asking.settings, &secrets).await.iter().for_each(|found| told(found)) });
-        let (hands, store, wake) = (Arc::clone(&self.hands), Arc::clone(&self.store), Arc::clone(&dispatcher.wake));
-        let told = Arc::clone(&log);
-        services.spawn(async move { keep_time(&hands, &*store, Timestamp::now, || wake.notify_one(), &*told).await });
-        let mut readers: JoinSet<Result<(), UpError>> = JoinSet::new();
-        for channel in channels.values() {
-            let (channel, receiver, queue) = (Arc::clone(channel), self.receiver.clone(), self.hands.queue.clone());
-            let (wake, log) = (Arc::clone(&dispatcher.wake), Arc::clone(&log));
-            readers.spawn(async move { read(&*channel, &receiver, &queue, || wake.notify_one(), &*log).await });
-        }
-        let ended = self.until_the_end(&mut services, &mut readers, &dispatcher, stop).await;
-        readers.abort_all();
-        self.close(services).await;
-        ended
+    /// A file cannot be removed, or a newer program wrote it.
+    pub fn rebuild(&self) -> Result<(), UpError> {
+        Ok(forget_projections(&self.hands.workspace)?)
     }
 
-    /// Waits until it is told to stop, something fails, or everything is done.
-    async fn until_the_end(
-        &self,
-        services: &mut JoinSet<Result<(), UpError>>,
-        readers: &mut JoinSet<Result<(), UpError>>,
-        dispatcher: &Dispatcher,
-        stop: impl Future<Output = ()>,
-    ) -> Result<(), UpError> {
-        let mut stop = std::pin::pin!(stop);
-        let mut looks = tokio::time::interval(Duration::from_millis(100));
-        loop {
-            tokio::select! {
-                () = &mut stop => return Ok(()),
-                Some(ended) = services.join_next() => return ended.unwrap_or_else(|error| Err(UpError::Drive(error.to_string()))),
-                Some(ended) = readers.join_next() => ended.unwrap_or_else(|error| Err(UpError::Drive(error.to_string())))?,
-                _ = looks.tick(), if readers.is_empty() => {
-                    if dispatcher.is_idle().await? {
-                        return Ok(());
-                    }
-                }
-            }
-        }
-    }
-
-    /// Ends in reverse: sessions come to their stops, what waits to be sent is, the rest stays where it is stored.
-    async fn close(&mut self, mut services: JoinSet<Result<(), UpError>>) {
-        self.sessions.stop(GRACE).await;
-        let flushed = async {
-            while !self.hands.queue.is_flushed().await.unwrap_or(true) {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-        };
-        // What is not sent by then is sent after the next start.
-        let _ = tokio::time::timeout(FLUSH, flushed).await;
-        services.abort_all();
-        while services.join_next().await.is_some() {}
-        self.host.close().await;
+    /// Adds a service that starts behind all others, such as a dashboard.
+    pub fn add(&mut self, daemon: Arc<dyn Daemon>) {
+        self.doors.push(daemon);
     }
 
     /// Takes up each edit of the graph that can be run.
@@ -348,6 +284,23 @@ impl Orchestrator {
         if let Err(error) = watching {
             log(&format!("edits of the graph are not seen: {error}"));
         }
+    }
+}
+
+/// Tells whoever writes down what happens that a session moved.
+struct SessionNews(Arc<Notify>);
+
+impl Hooks for SessionNews {
+    fn on_start(&self, _: &Moment) {
+        self.0.notify_one();
+    }
+
+    fn on_step(&self, _: &Moment) {
+        self.0.notify_one();
+    }
+
+    fn on_end(&self, _: &Moment, _: EndReason) {
+        self.0.notify_one();
     }
 }
 

@@ -36,11 +36,11 @@ where
     function(bindings, hands, name, move |hands: Arc<Hands>, context: CallContext, args: Mapping| {
         let run = run.clone();
         async move {
-            let place = hands.place(&context.session).await?;
+            let crate::message::Incoming { place, sender, .. } = hands.first_row(&context.session).await?.message;
             let list = args.get("args").and_then(Value::as_list);
             let words = list.into_iter().flat_map(|list| list.iter()).filter_map(Value::as_str).map(str::to_owned).collect();
             let unknown = args.get("unknown").and_then(Value::as_str).map(str::to_owned);
-            let said = run(hands, Typed { place, args: words, key: context.idempotency_key.to_string(), unknown }).await?;
+            let said = run(hands, Typed { place, sender, args: words, key: context.idempotency_key.to_string(), unknown }).await?;
             Ok(Value::map([("text", Value::text(said))]))
         }
     })

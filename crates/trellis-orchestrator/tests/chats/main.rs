@@ -2,6 +2,7 @@
 
 mod by_itself;
 mod commands;
+mod files;
 mod hands;
 mod held;
 mod recovery;

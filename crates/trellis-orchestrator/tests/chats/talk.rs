@@ -46,8 +46,7 @@ async fn what_comes_meanwhile_is_answered_after() {
     let model = "[{ reply: { content: 'you said {{ last.content }}' } }]";
     let world = World::new(model);
     let mut chat = world.chat().await;
-    chat.say("one");
-    chat.say("two");
+    chat.say_at_once(&["one", "two"]);
     assert_eq!(chat.hear().await, "you said one\ntwo");
     for text in ["three", "four", "five"] {
         chat.say(text);

@@ -138,7 +138,7 @@ fn copy(from: &Path, to: &Path) {
 
 struct Shared {
     name: String,
-    said: AsyncMutex<mpsc::UnboundedReceiver<Incoming>>,
+    said: AsyncMutex<mpsc::UnboundedReceiver<Vec<Incoming>>>,
     heard: Mutex<Vec<String>>,
     /// The name that messages get which are sent.
     receipt: Mutex<String>,
@@ -157,7 +157,7 @@ impl Channel for Shared {
 
     async fn read(&self, _: Option<&str>) -> Result<Batch, ChannelError> {
         match self.said.lock().await.recv().await {
-            Some(message) => Ok(Batch { messages: vec![message], ..Batch::default() }),
+            Some(messages) => Ok(Batch { messages, ..Batch::default() }),
             None => Ok(Batch { is_over: true, ..Batch::default() }),
         }
     }
@@ -171,7 +171,7 @@ impl Channel for Shared {
 
 /// A chat with a running orchestrator.
 pub(crate) struct Chat {
-    says: Option<mpsc::UnboundedSender<Incoming>>,
+    says: Option<mpsc::UnboundedSender<Vec<Incoming>>>,
     shared: Arc<Shared>,
     end: Arc<Notify>,
     running: tokio::task::JoinHandle<Result<(), UpError>>,
@@ -182,11 +182,19 @@ pub(crate) struct Chat {
 impl Chat {
     /// Says something.
     pub(crate) fn say(&mut self, text: &str) {
-        self.count += 1;
-        let place = ChatPlace::new(&self.shared.name, "terminal");
-        let message =
-            Incoming { place, id: self.count.to_string(), sender: "ana".into(), sender_name: "Ana".into(), text: text.into(), at: now() };
-        self.says.as_ref().expect("it is open").send(message).expect("somebody listens");
+        self.say_at_once(&[text]);
+    }
+
+    /// Says several things that are read together.
+    pub(crate) fn say_at_once(&mut self, texts: &[&str]) {
+        let message = |text: &&str| {
+            self.count += 1;
+            let place = ChatPlace::new(&self.shared.name, "terminal");
+            let (id, text) = (self.count.to_string(), (*text).to_owned());
+            Incoming { place, id, sender: "ana".into(), sender_name: "Ana".into(), text, at: now() }
+        };
+        let messages = texts.iter().map(message).collect();
+        self.says.as_ref().expect("it is open").send(messages).expect("somebody listens");
     }
 
     /// The provider names what is sent from now on so.

@@ -1,0 +1,158 @@
+//! The supervisor: starts services in order, asks how they are, starts those again that failed, and stops them in reverse (orchestrator 8.3, 8.4).
+//!
+//! ```text
+//! starting ──▶ running ──over──▶ ended
+//!     ▲           │ error, panic, three late answers
+//!     │           ▼
+//!     └──1–60 s── waiting ──10 restarts in an hour──▶ down        stop ──▶ stopped        start: from ended, down, stopped
+//! ```
+//!
+//! **Invariant:** an error of one service ends no other; each is stopped once, in the reverse order of the starts.
+
+mod daemon;
+mod keeper;
+mod pulse;
+mod restarts;
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::{
+    sync::{broadcast, mpsc, oneshot},
+    task::AbortHandle,
+};
+
+use self::keeper::{Order, keep};
+pub use self::{
+    daemon::{Daemon, DaemonError, DaemonState, DaemonStatus},
+    pulse::Pulse,
+};
+
+/// The longest time for which the start of one service holds up the next.
+const STARTS: Duration = Duration::from_secs(10);
+/// Changes that wait for a slow subscriber.
+const CHANGES: usize = 256;
+
+/// There is no service of a name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no service `{name}`")]
+pub struct UnknownDaemon {
+    /// The name.
+    pub name: String,
+}
+
+/// The services of a process.
+#[derive(Debug)]
+pub struct Supervisor {
+    kept: Mutex<Vec<KeptDaemon>>,
+    changes: broadcast::Sender<DaemonStatus>,
+}
+
+/// A service with what it is told and where it stands.
+#[derive(Debug)]
+struct KeptDaemon {
+    status: Arc<Mutex<DaemonStatus>>,
+    orders: mpsc::UnboundedSender<Order>,
+    keeper: AbortHandle,
+}
+
+impl Default for Supervisor {
+    fn default() -> Self {
+        Self { kept: Mutex::default(), changes: broadcast::channel(CHANGES).0 }
+    }
+}
+
+impl Supervisor {
+    /// Starts a service behind those that were added before, and keeps it running: returns once it runs, fails, or takes long to start.
+    pub async fn add(&self, daemon: Arc<dyn Daemon>) {
+        let status = Arc::new(Mutex::new(DaemonStatus::new(daemon.name())));
+        let (orders, ordered) = mpsc::unbounded_channel();
+        let keeper = tokio::spawn(keep(daemon, ordered, Arc::clone(&status), self.changes.clone())).abort_handle();
+        let (done, is_done) = oneshot::channel();
+        drop(orders.send(Order::Start(done)));
+        self.kept().push(KeptDaemon { status, orders, keeper });
+        let _ = tokio::time::timeout(STARTS, is_done).await;
+    }
+
+    /// Where all services stand, in the order of their starts.
+    pub fn statuses(&self) -> Vec<DaemonStatus> {
+        self.kept().iter().map(KeptDaemon::status).collect()
+    }
+
+    /// Where one service stands.
+    pub fn status(&self, name: &str) -> Option<DaemonStatus> {
+        self.statuses().into_iter().find(|status| status.name == name)
+    }
+
+    /// Changes of services from now on.
+    pub fn subscribe(&self) -> broadcast::Receiver<DaemonStatus> {
+        self.changes.subscribe()
+    }
+
+    /// Starts a service that does not run; its restarts are counted anew. One that runs goes on.
+    ///
+    /// # Errors
+    /// There is none of this name.
+    pub async fn start(&self, name: &str) -> Result<(), UnknownDaemon> {
+        self.order(name, Order::Start).await
+    }
+
+    /// Stops a service, until somebody starts it.
+    ///
+    /// # Errors
+    /// As [`Supervisor::start`].
+    pub async fn stop(&self, name: &str) -> Result<(), UnknownDaemon> {
+        self.order(name, Order::Stop).await
+    }
+
+    /// Stops a service and starts it again.
+    ///
+    /// # Errors
+    /// As [`Supervisor::start`].
+    pub async fn restart(&self, name: &str) -> Result<(), UnknownDaemon> {
+        self.order(name, Order::Restart).await
+    }
+
+    /// Stops all services in the reverse order of their starts, each once.
+    pub async fn stop_all(&self) {
+        let orders: Vec<_> = self.kept().iter().rev().map(|kept| kept.orders.clone()).collect();
+        for orders in orders {
+            tell(&orders, Order::Stop).await;
+        }
+    }
+
+    async fn order(&self, name: &str, order: impl FnOnce(oneshot::Sender<()>) -> Order) -> Result<(), UnknownDaemon> {
+        let orders = self.kept().iter().find(|kept| kept.status().name == name).map(|kept| kept.orders.clone());
+        tell(&orders.ok_or_else(|| UnknownDaemon { name: name.to_owned() })?, order).await;
+        Ok(())
+    }
+
+    fn kept(&self) -> std::sync::MutexGuard<'_, Vec<KeptDaemon>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl KeptDaemon {
+    fn status(&self) -> DaemonStatus {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for KeptDaemon {
+    fn drop(&mut self) {
+        self.keeper.abort();
+    }
+}
+
+/// Gives an order, and waits until it is carried out.
+async fn tell(orders: &mpsc::UnboundedSender<Order>, order: impl FnOnce(oneshot::Sender<()>) -> Order) {
+    let (done, is_done) = oneshot::channel();
+    drop(orders.send(order(done)));
+    // A service whose keeper is gone does not run.
+    let _ = is_done.await;
+}
+
+#[cfg(test)]
+mod tests;
