@@ -14,20 +14,24 @@ use std::{
 
 use jiff::Timestamp;
 use tokio::{sync::mpsc, task::JoinSet};
-use trellis_core::Diagnostic;
+use trellis_core::{Diagnostic, SessionId};
 use trellis_host::{
-    Policy, Secrets, Sessions, Unbound,
-    assembly::{Assembly, LiveGraph, NotRunnable, Runnable, StoreSettings},
+    Policy, Secrets, SendError, Sessions, Unbound,
+    assembly::{Assembled, Assembly, LiveGraph, NotRunnable, OpenStore, StoreSettings},
     binding::Host,
+    metrics::Metrics,
     secrets::{Vault, VaultError},
-    sessions::{Drive, Driven, UnknownFunctions},
-    store::{SessionStore, StoreError},
+    sessions::{Drive, Driven, Turn, UnknownFunctions},
+    store::StoreError,
 };
+use trellis_project::Version;
+use trellis_server::{GraphSource, Served, extra::SharedGraph};
 
 pub use self::check::{Found, check};
 use self::{reading::read, timekeeping::keep_time};
 use crate::{
-    channel::{Channel, ChannelSetup, check_remote, open_remote},
+    channel::{Channel, ChannelSetup, ChannelTroubles, check_remote, open_remote},
+    dashboard::Dashboard,
     config::{self, Settings},
     decisions::Decisions,
     dispatch::Dispatcher,
@@ -96,6 +100,11 @@ pub enum UpError {
     Drive(String),
 }
 
+/// A turn of a session, or why it did not go on.
+type Turned = Result<Turn, (SessionId, SendError)>;
+type TurnSender = mpsc::UnboundedSender<Turned>;
+type TurnReceiver = mpsc::UnboundedReceiver<Turned>;
+
 /// What is started.
 #[derive(Debug)]
 pub struct Up {
@@ -114,8 +123,15 @@ pub struct Up {
 pub struct Orchestrator {
     hands: Arc<Hands>,
     sessions: Arc<Sessions>,
-    /// Where they are kept.
-    store: Arc<dyn SessionStore>,
+    /// Where the graph is.
+    path: PathBuf,
+    /// Where the sessions are kept.
+    kept: OpenStore,
+    /// Turns that chats have not been told of yet.
+    turns: (TurnSender, TurnReceiver),
+    /// The graph as a browser sees it.
+    shared: Option<SharedGraph>,
+    metrics: Metrics,
     host: Host,
     secrets: Secrets,
     graph: Option<LiveGraph>,
@@ -177,6 +193,8 @@ impl Orchestrator {
             commands: LiveCommands::default(),
             wake: Arc::default(),
             sessions: OnceLock::new(),
+            web_tokens: OnceLock::new(),
+            troubles: ChannelTroubles::default(),
             workspace,
         });
         let host = Host::new().secrets(secrets.clone());
@@ -185,11 +203,33 @@ impl Orchestrator {
         let runnable = live.assemble().runnable.map_err(UpError::Graph)?;
         hands.commands.learn(CommandTable::of(&live.live().version().documents));
         let address = format!("sqlite:{}", hands.workspace.path("runtime/sessions.db").display());
-        let kept = StoreSettings::of(&graph, &live.live().version().documents).address_or_default(Some(address)).open().await?;
-        let sessions = Arc::new(live.assembly().sessions(runnable, Some(&kept))?);
+        let mut kept = StoreSettings::of(&graph, &live.live().version().documents).address_or_default(Some(address)).open().await?;
+        let metrics = Metrics::new();
+        kept.store = metrics.store(kept.store);
+        let sessions = Arc::new(metrics.over(live.assembly().sessions(runnable, Some(&kept))?));
         hands.sessions.get_or_init(|| Arc::downgrade(&sessions));
         let receiver = Receiver::new(queue, sealer, hands.commands.clone(), hands.history.clone());
-        Ok(Self { hands, sessions, store: kept.store, host, secrets, graph: Some(live), receiver, warnings, _lock: lock })
+        let turns = mpsc::unbounded_channel();
+        let (path, graph) = (graph, Some(live));
+        Ok(Self { hands, sessions, path, kept, turns, shared: None, metrics, host, secrets, graph, receiver, warnings, _lock: lock })
+    }
+
+    /// What a browser sees of it, on these terms: its graph, its sessions, its state, and a chat if it `has_chat`, which is one of the channels then.
+    pub async fn dashboard(&mut self, settings: trellis_server::Settings, has_chat: bool) -> Dashboard {
+        drop(self.hands.web_tokens.set(settings.tokens.clone()));
+        let assembly = assembly(&self.hands, self.host.clone());
+        let source = GraphSource::new(&self.path, assembly, self.kept.clone());
+        let turns = self.turns.0.clone();
+        let (served, shared) = Served::shared(source, Arc::clone(&self.sessions), self.metrics.clone(), move |turn| {
+            // Nobody is told any more at the end.
+            let _ = turns.send(Ok(turn.clone()));
+        });
+        if let Some(graph) = &self.graph {
+            // Nothing objects to the program that runs.
+            drop(shared.take(graph.live().version(), graph.assemble()).await);
+        }
+        self.shared = Some(shared);
+        Dashboard::new(served, settings, Arc::clone(&self.hands), self.receiver.clone(), has_chat)
     }
 
     /// What its functions work with.
@@ -223,13 +263,14 @@ impl Orchestrator {
         let log: Arc<dyn Fn(&str) + Send + Sync> = Arc::new(log);
         let named = channels.iter().map(|channel| (channel.name().to_owned(), Arc::clone(channel)));
         let channels: Arc<Channels> = Arc::new(named.collect());
-        let dispatcher = Dispatcher::new(Arc::clone(&self.hands), Arc::clone(&self.sessions), Arc::clone(&channels));
+        let dispatcher =
+            Dispatcher::new(Arc::clone(&self.hands), Arc::clone(&self.sessions), Arc::clone(&channels)).shared(self.shared.clone());
         self.hands.queue.recover(self.hands.settings.language.text("again")).await?;
         dispatcher.recover().await?;
         self.warnings.iter().for_each(|warning| log(warning));
         self.follow_edits(&log);
         let mut services: JoinSet<Result<(), UpError>> = JoinSet::new();
-        let (turns, mut turned) = mpsc::unbounded_channel();
+        let (turns, mut turned) = std::mem::replace(&mut self.turns, mpsc::unbounded_channel());
         let sessions = Arc::clone(&self.sessions);
         let away = Arc::clone(&log);
         services.spawn(async move {
@@ -262,14 +303,14 @@ impl Orchestrator {
         let (asking, secrets, told) = (Arc::clone(&self.hands), self.secrets.clone(), Arc::clone(&log));
         // What is in the way of a channel is said at once, and stops no other.
         tokio::spawn(async move { check_remote(&asking.settings, &secrets).await.iter().for_each(|found| told(found)) });
-        let (hands, store, wake) = (Arc::clone(&self.hands), Arc::clone(&self.store), Arc::clone(&dispatcher.wake));
+        let (hands, store, wake) = (Arc::clone(&self.hands), Arc::clone(&self.kept.store), Arc::clone(&dispatcher.wake));
         let told = Arc::clone(&log);
         services.spawn(async move { keep_time(&hands, &*store, Timestamp::now, || wake.notify_one(), &*told).await });
         let mut readers: JoinSet<Result<(), UpError>> = JoinSet::new();
         for channel in channels.values() {
             let (channel, receiver, queue) = (Arc::clone(channel), self.receiver.clone(), self.hands.queue.clone());
-            let (wake, log) = (Arc::clone(&dispatcher.wake), Arc::clone(&log));
-            readers.spawn(async move { read(&*channel, &receiver, &queue, || wake.notify_one(), &*log).await });
+            let (wake, troubles, log) = (Arc::clone(&dispatcher.wake), self.hands.troubles.clone(), Arc::clone(&log));
+            readers.spawn(async move { read(&*channel, &receiver, &queue, || wake.notify_one(), (&troubles, &*log)).await });
         }
         let ended = self.until_the_end(&mut services, &mut readers, &dispatcher, stop).await;
         readers.abort_all();
@@ -319,28 +360,37 @@ impl Orchestrator {
     /// Takes up each edit of the graph that can be run.
     fn follow_edits(&mut self, log: &Arc<dyn Fn(&str) + Send + Sync>) {
         let Some(mut live) = self.graph.take() else { return };
-        let (sender, mut edits) = mpsc::channel::<(CommandTable, Runnable)>(4);
+        let (sender, mut edits) = mpsc::channel::<(Arc<Version>, Assembled)>(4);
         let (hands, sessions, told) = (Arc::downgrade(&self.hands), Arc::downgrade(&self.sessions), Arc::clone(log));
+        let shared = self.shared.clone();
         tokio::spawn(async move {
-            while let Some((commands, runnable)) = edits.recv().await {
+            while let Some((version, assembled)) = edits.recv().await {
                 let (Some(hands), Some(sessions)) = (hands.upgrade(), sessions.upgrade()) else { return };
-                hands.commands.learn(commands);
-                if let Err(error) = sessions.swap(runnable.engine, runnable.bindings).await {
-                    told(&error.to_string());
+                match &assembled.runnable {
+                    Ok(_) => hands.commands.learn(CommandTable::of(&version.documents)),
+                    Err(error) => told(&format!("the edited graph cannot be run, the one before stays in use: {error}")),
+                }
+                let taken = match (&shared, assembled) {
+                    (Some(shared), assembled) => shared.take(&version, assembled).await.map_err(|error| error.detail.clone()),
+                    (None, Assembled { runnable: Ok(runnable), .. }) => {
+                        sessions.swap(runnable.engine, runnable.bindings).await.map_err(|error| error.to_string())
+                    }
+                    (None, _) => Ok(()),
+                };
+                if let Err(error) = taken {
+                    told(&error);
                 }
             }
         });
         let told = Arc::clone(log);
         let watching = thread::Builder::new().name("edits of the graph".to_owned()).spawn(move || {
             while let Some(reload) = live.next() {
-                match reload.assembled.map(|assembled| assembled.runnable) {
-                    Some(Ok(runnable)) => {
-                        let commands = CommandTable::of(&reload.edit.version.documents);
-                        if sender.blocking_send((commands, runnable)).is_err() {
+                match reload.assembled {
+                    Some(assembled) => {
+                        if sender.blocking_send((reload.edit.version, assembled)).is_err() {
                             return;
                         }
                     }
-                    Some(Err(error)) => told(&format!("the edited graph cannot be run, the one before stays in use: {error}")),
                     None => told("the graph is gone; the one that was read before stays in use"),
                 }
             }
