@@ -176,6 +176,12 @@ impl Decisions {
         self.change(tidied)
     }
 
+    /// The number of decisions that count, over all chats.
+    pub fn count(&self) -> usize {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter().filter(|known| known.superseded_by.is_none()).count()
+    }
+
     /// The newest decisions that count in a chat, at most so many, oldest first.
     pub fn newest(&self, place: &ChatPlace, count: usize) -> Vec<KeptDecision> {
         let chat = chat_of(place);

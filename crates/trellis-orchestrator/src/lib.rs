@@ -15,6 +15,7 @@
 pub mod approvals;
 pub mod channel;
 pub mod config;
+pub mod dashboard;
 pub mod decisions;
 pub mod dispatch;
 pub mod events;
@@ -27,6 +28,7 @@ pub mod outbound;
 pub mod queue;
 pub mod schedule;
 pub mod seal;
+pub mod state;
 pub mod supervisor;
 pub mod texts;
 pub mod tools;

@@ -119,8 +119,12 @@ fn the_schema_of_the_settings_takes_what_they_take() {
 #[test]
 fn what_cannot_be_begun_says_why() {
     let sandbox = sandbox("");
-    let ran = sandbox.trellis(&["up", "graph"]);
+    let ran = sandbox.trellis(&["up", "graph", "--no-dashboard"]);
     assert!(ran.code == Some(2) && ran.err.contains("--channel terminal"), "{}", ran.err);
+    let ran = sandbox.trellis(&["up", "graph", "--no-dashboard", "--channel", "web"]);
+    assert!(ran.code == Some(2) && ran.err.contains("leave `--no-dashboard` out"), "{}", ran.err);
+    let ran = sandbox.trellis(&["up", "graph", "--listen", "0.0.0.0"]);
+    assert!(ran.code == Some(2) && ran.err.contains("`--token-file FILE`"), "{}", ran.err);
     let ran = sandbox.trellis(&["up", "graph", "--workspace", "graph/ws", "--check"]);
     assert!(ran.code == Some(2) && ran.err.contains("its files would be nodes"), "{}", ran.err);
     let ran = sandbox.trellis(&["up", "nothing"]);

@@ -41,6 +41,8 @@ pub struct Settings {
     pub runs: usize,
     /// Whether there is a chat in the terminal.
     pub terminal: bool,
+    /// Whether there is a chat in the browser.
+    pub web: bool,
     /// The channels over a network.
     pub remote: Vec<RemoteSettings>,
     /// Those who may approve calls, as `provider:user`.
@@ -64,6 +66,7 @@ impl Default for Settings {
             auto_reply: false,
             runs: 16,
             terminal: true,
+            web: true,
             remote: Vec::new(),
             approvers: BTreeSet::new(),
             context_tokens: 24_000,
@@ -92,7 +95,6 @@ impl Settings {
 const PLANNED: &[(&str, &str)] = &[
     ("tools.shell", "so far the policy in `trellis.yaml` of the graph says which lines are held"),
     ("tools.file", "so far files lie in `files/` of the workspace"),
-    ("channels.web", "so far the channels are `terminal`, `slack`, `telegram` and `discord`"),
     ("limits.attachment", "so far no channel has attachments"),
 ];
 
@@ -114,9 +116,11 @@ pub fn read(path: impl Into<FilePath>, text: &str) -> (Settings, Vec<Diagnostic>
         settings.auto_reply = reader.truth("agent.auto_reply", agent.get("auto_reply"));
         settings.runs = reader.number("agent.runs", agent.get("runs"), 1..=1000).unwrap_or(settings.runs);
     }
-    if let Some(channels) = reader.mapping("channels", &["terminal", "slack", "telegram", "discord"]) {
+    if let Some(channels) = reader.mapping("channels", &["terminal", "web", "slack", "telegram", "discord"]) {
         settings.terminal = channels.contains("terminal");
+        settings.web = channels.contains("web");
         reader.mapping("channels.terminal", &[]);
+        reader.mapping("channels.web", &[]);
         let named = Provider::ALL.into_iter().filter(|provider| channels.contains(provider.as_str()));
         settings.remote = named.filter_map(|provider| reader.remote(provider)).collect();
     }
@@ -227,7 +231,7 @@ mod tests {
             object.keys().cloned().collect()
         };
         assert_eq!(keys("/properties"), ["agent", "approvers", "channels", "heartbeat", "limits", "locale", "providers", "roles", "tools"]);
-        assert_eq!(keys("/properties/channels/properties"), ["discord", "slack", "telegram", "terminal"]);
+        assert_eq!(keys("/properties/channels/properties"), ["discord", "slack", "telegram", "terminal", "web"]);
         for (path, _) in PLANNED {
             let pointer = format!("/properties/{}", path.replace('.', "/properties/"));
             assert!(schema().pointer(&pointer).is_none(), "{path} is planned, and the schema has it");

@@ -26,17 +26,18 @@ pub fn schema() -> Json {
             },
             "channels": {
                 "type": ["object", "null"],
-                "description": "The channels that are used; without it, the terminal",
+                "description": "The channels that are used; without it, the terminal and the browser",
                 "additionalProperties": false,
                 "properties": {
                     "terminal": { "description": "A chat in this terminal", "type": ["object", "null"], "additionalProperties": false },
+                    "web": { "description": "A chat in the browser", "type": ["object", "null"], "additionalProperties": false },
                     "slack": remote(Provider::Slack),
                     "telegram": remote(Provider::Telegram),
                     "discord": remote(Provider::Discord)
                 }
             },
             "approvers": {
-                "description": "Those who may approve calls, as PROVIDER:USER; the terminal always may",
+                "description": "Those who may approve calls, as PROVIDER:USER; the terminal always may, and in the browser who has the right `approve`",
                 "type": "array",
                 "items": { "type": "string", "pattern": "^(slack|telegram|discord):[^*]" }
             },

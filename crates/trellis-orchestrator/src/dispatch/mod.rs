@@ -22,6 +22,7 @@ use trellis_host::{
     SendError, Sessions,
     sessions::{Stop, Turn},
 };
+use trellis_server::extra::SharedGraph;
 
 use self::decide::{Ruling, Underway};
 use crate::{
@@ -56,13 +57,22 @@ pub struct Dispatcher {
     underway: Underway,
     /// The newest message that was looked at.
     looked: Arc<AtomicI64>,
+    /// Who else is told of turns.
+    shared: Option<SharedGraph>,
 }
 
 impl Dispatcher {
     /// A dispatcher between these.
     pub fn new(hands: Arc<Hands>, sessions: Arc<Sessions>, channels: Arc<Channels>) -> Self {
         let wake = Arc::clone(&hands.wake);
-        Self { hands, sessions, channels, wake, pulse: Arc::default(), underway: Underway::default(), looked: Arc::default() }
+        let (underway, looked) = (Underway::default(), Arc::default());
+        Self { hands, sessions, channels, wake, pulse: Arc::default(), underway, looked, shared: None }
+    }
+
+    /// The same, which tells those who follow the graph of each turn.
+    #[must_use]
+    pub fn shared(self, shared: Option<SharedGraph>) -> Self {
+        Self { shared, ..self }
     }
 
     /// Dispatches forever. It may be dropped.
@@ -221,7 +231,7 @@ impl Dispatcher {
             Kind::Command(Command { name: typed, args }) => {
                 let commands = self.hands.commands.now();
                 let known = commands.find(typed);
-                if known.is_some_and(|known| known.who == Who::Approver) && !self.hands.settings.may_approve(&group.rows[0].message) {
+                if known.is_some_and(|known| known.who == Who::Approver) && !self.hands.may_approve(&group.rows[0].message) {
                     let text = self.hands.settings.language.fill("command_denied", &[("name", typed)]);
                     self.post(&place, format!("denied:{name}"), text).await?;
                     return self.hands.queue.settle(group.numbers()).await;
@@ -293,6 +303,9 @@ impl Dispatcher {
     /// # Errors
     /// The queue fails.
     pub async fn turned(&self, turn: &Turn) -> Result<(), QueueError> {
+        if let Some(shared) = &self.shared {
+            shared.turned(&turn.session, Ok(turn.clone()));
+        }
         let (queue, language, run) = (&self.hands.queue, self.hands.settings.language, turn.session.as_str());
         let Some(row) = queue.of_run(run).await? else { return Ok(()) };
         let place = row.message.place.clone();

@@ -54,6 +54,9 @@ impl Dispatcher {
     /// # Errors
     /// The queue fails.
     pub async fn failed(&self, id: &SessionId, error: &SendError) -> Result<bool, QueueError> {
+        if let Some(shared) = &self.shared {
+            shared.turned(id, Err(error.clone()));
+        }
         if may_pass(error) {
             return Ok(false);
         }

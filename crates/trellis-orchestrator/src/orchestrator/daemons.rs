@@ -321,7 +321,7 @@ impl Daemon for ChannelDaemon {
 
     async fn run(&self) -> Ran {
         let wake = || self.hands.wake.notify_one();
-        let reading = read(&*self.channel, &self.receiver, &self.hands.queue, wake, &*self.log);
+        let reading = read(&*self.channel, &self.receiver, &self.hands.queue, wake, (&self.hands.troubles, &*self.log));
         self.pulse.during(reading).await.map_err(DaemonError::of)
     }
 

@@ -19,19 +19,23 @@ use tokio::sync::{Notify, mpsc};
 use trellis_core::{Diagnostic, state::EndReason};
 use trellis_host::{
     Policy, Secrets, Sessions, Unbound,
-    assembly::{Assembly, LiveGraph, NotRunnable, Runnable, StoreSettings},
+    assembly::{Assembled, Assembly, LiveGraph, NotRunnable, OpenStore, StoreSettings},
     binding::Host,
     hooks::{Hooks, Moment},
+    metrics::Metrics,
     secrets::{Vault, VaultError},
     sessions::UnknownFunctions,
-    store::{SessionStore, StoreError},
+    store::StoreError,
 };
+use trellis_project::Version;
+use trellis_server::{GraphSource, Served, extra::SharedGraph};
 
 pub use self::check::{Found, check};
-use self::daemons::TurnQueue;
+use self::daemons::{TurnNews, TurnQueue};
 use crate::{
-    channel::{Channel, ChannelSetup, open_remote},
+    channel::{Channel, ChannelSetup, ChannelTroubles, open_remote},
     config::{self, Settings},
+    dashboard::Dashboard,
     decisions::Decisions,
     events::{RecordingError, forget_projections},
     inbound::{CommandTable, LiveCommands, Receiver},
@@ -128,8 +132,13 @@ pub struct Up {
 pub struct Orchestrator {
     hands: Arc<Hands>,
     sessions: Arc<Sessions>,
-    /// Where they are kept.
-    store: Arc<dyn SessionStore>,
+    /// Where the graph is.
+    path: PathBuf,
+    /// Where the sessions are kept.
+    kept: OpenStore,
+    /// The graph as a browser sees it.
+    shared: Option<SharedGraph>,
+    metrics: Metrics,
     host: Host,
     secrets: Secrets,
     graph: Option<LiveGraph>,
@@ -196,6 +205,8 @@ impl Orchestrator {
             commands: LiveCommands::default(),
             wake: Arc::default(),
             sessions: OnceLock::new(),
+            web_tokens: OnceLock::new(),
+            troubles: ChannelTroubles::default(),
             workspace,
         });
         let mut host = Host::new().secrets(secrets.clone());
@@ -206,14 +217,50 @@ impl Orchestrator {
         let runnable = live.assemble().runnable.map_err(UpError::Graph)?;
         hands.commands.learn(CommandTable::of(&live.live().version().documents));
         let address = format!("sqlite:{}", hands.workspace.path("runtime/sessions.db").display());
-        let kept = StoreSettings::of(&graph, &live.live().version().documents).address_or_default(Some(address)).open().await?;
+        let mut kept = StoreSettings::of(&graph, &live.live().version().documents).address_or_default(Some(address)).open().await?;
+        let metrics = Metrics::new();
+        kept.store = metrics.store(kept.store);
         let sessions = live.assembly().sessions(runnable, Some(&kept))?.hooks(SessionNews(Arc::clone(&queue.news)));
-        let sessions = Arc::new(sessions);
+        let sessions = Arc::new(metrics.over(sessions));
         hands.sessions.get_or_init(|| Arc::downgrade(&sessions));
         let receiver = Receiver::new(queue, sealer, hands.commands.clone(), hands.history.clone());
-        let (store, graph) = (kept.store, Some(live));
-        let (supervisor, turns, doors) = (Arc::default(), mpsc::unbounded_channel(), Vec::new());
-        Ok(Self { hands, sessions, store, host, secrets, graph, receiver, supervisor, turns, doors, warnings, _lock: lock })
+        Ok(Self {
+            hands,
+            sessions,
+            path: graph,
+            kept,
+            shared: None,
+            metrics,
+            host,
+            secrets,
+            graph: Some(live),
+            receiver,
+            supervisor: Arc::default(),
+            turns: mpsc::unbounded_channel(),
+            doors: Vec::new(),
+            warnings,
+            _lock: lock,
+        })
+    }
+
+    /// What a browser sees of it, on these terms: its graph, its sessions, its state, and a chat if it `has_chat`, which is one of the channels then.
+    pub async fn dashboard(&mut self, settings: trellis_server::Settings, has_chat: bool) -> Dashboard {
+        drop(self.hands.web_tokens.set(settings.tokens.clone()));
+        let assembly = assembly(&self.hands, self.host.clone());
+        let source = GraphSource::new(&self.path, assembly, self.kept.clone());
+        let turns = self.turns.0.clone();
+        let (served, shared) = Served::shared(source, Arc::clone(&self.sessions), self.metrics.clone(), move |turn| {
+            // Nobody is told any more at the end.
+            let _ = turns.send(TurnNews::Turn(Box::new(turn.clone())));
+        });
+        if let Some(graph) = &self.graph {
+            // Nothing objects to the program that runs.
+            drop(shared.take(graph.live().version(), graph.assemble()).await);
+        }
+        self.shared = Some(shared);
+        let dashboard = Dashboard::new(served, settings, Arc::clone(&self.hands), self.receiver.clone(), has_chat);
+        dashboard.show_services(Arc::clone(&self.supervisor) as _);
+        dashboard
     }
 
     /// What its functions work with.
@@ -255,28 +302,37 @@ impl Orchestrator {
     /// Takes up each edit of the graph that can be run.
     fn follow_edits(&mut self, log: &Arc<dyn Fn(&str) + Send + Sync>) {
         let Some(mut live) = self.graph.take() else { return };
-        let (sender, mut edits) = mpsc::channel::<(CommandTable, Runnable)>(4);
+        let (sender, mut edits) = mpsc::channel::<(Arc<Version>, Assembled)>(4);
         let (hands, sessions, told) = (Arc::downgrade(&self.hands), Arc::downgrade(&self.sessions), Arc::clone(log));
+        let shared = self.shared.clone();
         tokio::spawn(async move {
-            while let Some((commands, runnable)) = edits.recv().await {
+            while let Some((version, assembled)) = edits.recv().await {
                 let (Some(hands), Some(sessions)) = (hands.upgrade(), sessions.upgrade()) else { return };
-                hands.commands.learn(commands);
-                if let Err(error) = sessions.swap(runnable.engine, runnable.bindings).await {
-                    told(&error.to_string());
+                match &assembled.runnable {
+                    Ok(_) => hands.commands.learn(CommandTable::of(&version.documents)),
+                    Err(error) => told(&format!("the edited graph cannot be run, the one before stays in use: {error}")),
+                }
+                let taken = match (&shared, assembled) {
+                    (Some(shared), assembled) => shared.take(&version, assembled).await.map_err(|error| error.detail.clone()),
+                    (None, Assembled { runnable: Ok(runnable), .. }) => {
+                        sessions.swap(runnable.engine, runnable.bindings).await.map_err(|error| error.to_string())
+                    }
+                    (None, _) => Ok(()),
+                };
+                if let Err(error) = taken {
+                    told(&error);
                 }
             }
         });
         let told = Arc::clone(log);
         let watching = thread::Builder::new().name("edits of the graph".to_owned()).spawn(move || {
             while let Some(reload) = live.next() {
-                match reload.assembled.map(|assembled| assembled.runnable) {
-                    Some(Ok(runnable)) => {
-                        let commands = CommandTable::of(&reload.edit.version.documents);
-                        if sender.blocking_send((commands, runnable)).is_err() {
+                match reload.assembled {
+                    Some(assembled) => {
+                        if sender.blocking_send((reload.edit.version, assembled)).is_err() {
                             return;
                         }
                     }
-                    Some(Err(error)) => told(&format!("the edited graph cannot be run, the one before stays in use: {error}")),
                     None => told("the graph is gone; the one that was read before stays in use"),
                 }
             }

@@ -36,7 +36,8 @@ impl Orchestrator {
         let log: Log = Arc::new(log);
         let named = channels.iter().map(|channel| (channel.name().to_owned(), Arc::clone(channel)));
         let channels: Arc<Channels> = Arc::new(named.collect());
-        let dispatcher = Dispatcher::new(Arc::clone(&self.hands), Arc::clone(&self.sessions), Arc::clone(&channels));
+        let dispatcher =
+            Dispatcher::new(Arc::clone(&self.hands), Arc::clone(&self.sessions), Arc::clone(&channels)).shared(self.shared.clone());
         self.warnings.iter().for_each(|warning| log(warning));
         self.follow_edits(&log);
         let saying = tokio::spawn(say_failures(self.supervisor.subscribe(), Arc::clone(&log)));
@@ -66,7 +67,7 @@ impl Orchestrator {
         let events = EventsDaemon {
             hands: Arc::clone(hands),
             sessions: Arc::clone(&self.sessions),
-            store: Arc::clone(&self.store),
+            store: Arc::clone(&self.kept.store),
             changes: supervisor.subscribe().into(),
             recorder: None.into(),
             log: Arc::clone(log),
@@ -86,7 +87,7 @@ impl Orchestrator {
             readers.push(daemon.name().to_owned());
             supervisor.add(Arc::new(daemon)).await;
         }
-        let (store, log) = (Arc::clone(&self.store), Arc::clone(log));
+        let (store, log) = (Arc::clone(&self.kept.store), Arc::clone(log));
         supervisor.add(Arc::new(OpsDaemon { hands: Arc::clone(hands), store, log, pulse: Pulse::default() })).await;
         for door in &self.doors {
             supervisor.add(Arc::clone(door)).await;

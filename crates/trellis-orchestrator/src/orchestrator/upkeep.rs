@@ -113,7 +113,7 @@ mod tests {
             let told = std::sync::Mutex::new(Vec::new());
             let log = |line: &str| told.lock().expect("no panic").push(line.to_owned());
             let later = start.checked_add((days * 24).hours()).expect("a time");
-            let forgets = keep_order(&orchestrator.hands, &*orchestrator.store, || later, &log);
+            let forgets = keep_order(&orchestrator.hands, &*orchestrator.kept.store, || later, &log);
             let is_so = async { while what().await != expected {} };
             tokio::select! {
                 ended = forgets => panic!("it goes on: {ended:?}"),

@@ -67,6 +67,16 @@ impl Outbox {
         Ok(row)
     }
 
+    /// Puts a message that was given up at the end of its chat, to be sent again; whether it was given up (orchestrator 7.3).
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub async fn retry(&self, n: i64) -> Result<bool, QueueError> {
+        let is_there = self.queue.retry_dead(n, now()).await?;
+        self.posted.notify_one();
+        Ok(is_there)
+    }
+
     /// Sends what waits, forever; it may be dropped, and what was being sent is sent again after [`Queue::recover`].
     ///
     /// # Errors

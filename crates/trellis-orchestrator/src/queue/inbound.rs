@@ -240,7 +240,7 @@ fn insert(tables: &Transaction<'_>, message: &Incoming, now: u64) -> rusqlite::R
     ))
 }
 
-fn rows(tables: &Transaction<'_>, rest: &str, values: impl rusqlite::Params) -> rusqlite::Result<Vec<InboundRow>> {
+pub(super) fn rows(tables: &Transaction<'_>, rest: &str, values: impl rusqlite::Params) -> rusqlite::Result<Vec<InboundRow>> {
     let mut statement = tables.prepare(&format!("select {COLUMNS} from inbound {rest}"))?;
     statement.query_map(values, row)?.collect()
 }

@@ -8,6 +8,7 @@
 //! **Invariant:** what was stored is found again after a crash in a state from which it goes on; one key makes one row.
 
 mod inbound;
+mod looks;
 mod outbox;
 mod recorded;
 

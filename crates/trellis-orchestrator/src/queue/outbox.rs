@@ -280,7 +280,7 @@ pub fn is_later(message: &str, than: &str) -> bool {
     (message.len(), message) > (than.len(), than)
 }
 
-fn rows(tables: &Transaction<'_>, rest: &str, values: impl rusqlite::Params) -> rusqlite::Result<Vec<OutboxRow>> {
+pub(super) fn rows(tables: &Transaction<'_>, rest: &str, values: impl rusqlite::Params) -> rusqlite::Result<Vec<OutboxRow>> {
     let mut statement = tables.prepare(&format!("select {COLUMNS} from outbox {rest}"))?;
     statement.query_map(values, row)?.collect()
 }

@@ -204,6 +204,15 @@ impl Job {
         }
     }
 
+    /// Pauses it, or lets it go on from now: what was missed meanwhile was not wanted.
+    pub fn enable(&mut self, is_enabled: bool) {
+        self.enabled = is_enabled;
+        if is_enabled {
+            let next = self.schedule().and_then(|schedule| schedule.next(Timestamp::now()));
+            self.next_at = next.map(Timestamp::as_millisecond).or(self.next_at);
+        }
+    }
+
     /// What it says at a moment, as a message of its chat.
     pub fn message(&self, moment: i64) -> Incoming {
         Incoming {

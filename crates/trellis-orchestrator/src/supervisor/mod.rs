@@ -19,6 +19,7 @@ use std::{
     time::Duration,
 };
 
+use async_trait::async_trait;
 use tokio::{
     sync::{broadcast, mpsc, oneshot},
     task::AbortHandle,
@@ -29,6 +30,8 @@ pub use self::{
     daemon::{Daemon, DaemonError, DaemonState, DaemonStatus},
     pulse::Pulse,
 };
+
+use crate::state::{ServiceState, Services};
 
 /// The longest time for which the start of one service holds up the next.
 const STARTS: Duration = Duration::from_secs(10);
@@ -131,6 +134,25 @@ impl Supervisor {
 
     fn kept(&self) -> std::sync::MutexGuard<'_, Vec<KeptDaemon>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Services for Supervisor {
+    fn states(&self) -> Vec<ServiceState> {
+        let state = |DaemonStatus { name, state, since, error, restarts }: DaemonStatus| {
+            let state = state.as_str().to_owned();
+            ServiceState { name, state, since, error, restarts }
+        };
+        self.statuses().into_iter().map(state).collect()
+    }
+
+    async fn start(&self, name: &str) -> bool {
+        Self::start(self, name).await.is_ok()
+    }
+
+    async fn restart(&self, name: &str) -> bool {
+        Self::restart(self, name).await.is_ok()
     }
 }
 

@@ -81,19 +81,9 @@ impl Hands {
                 }
             },
             [verb @ ("rm" | "pause" | "resume"), id] => {
-                let now = Timestamp::now();
                 let is_there = jobs.update(id, |job| {
-                    match verb {
-                        "rm" => return false,
-                        "pause" => job.enabled = false,
-                        _ => {
-                            job.enabled = true;
-                            // What was missed meanwhile was not wanted.
-                            let next = job.schedule().and_then(|schedule| schedule.next(now));
-                            job.next_at = next.map(Timestamp::as_millisecond).or(job.next_at);
-                        }
-                    }
-                    true
+                    job.enable(verb == "resume");
+                    verb != "rm"
                 });
                 let text = if is_there.map_err(stored)? { "cron_done" } else { "cron_unknown" };
                 Ok(language.fill(text, &[("id", id)]))

@@ -65,7 +65,7 @@ impl Target {
     /// Reports the turn to listeners, if it has come to a stop.
     pub(crate) fn told(&self, turn: &Turn) {
         if !turn.stop.needs_nobody() {
-            self.hub.turn(&self.graph.name, &self.id, Ok(turn.clone()));
+            self.graph.told(turn);
         }
     }
 
