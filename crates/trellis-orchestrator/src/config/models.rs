@@ -24,7 +24,7 @@ const KNOWN: [(&str, &str, &str); 4] = [
 /// Keys that say how a model is reached.
 const KINDS: [&str; 4] = ["openai", "process", "scripted", "headless"];
 /// The beginning of the names that stand for variables.
-const VARIABLE: &str = "variable.";
+const VARIABLE_PREFIX: &str = "variable.";
 
 /// A local model that is started with the rest, and supervised.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -168,7 +168,7 @@ fn secret(reader: &mut Reader<'_>, settings: &mut ModelSettings, place: &str, va
     let is_single = value.as_map().is_some_and(|map| map.len() == 1);
     match (named("env"), named("secret")) {
         (Some(variable), None) if is_single => {
-            let name = format!("{VARIABLE}{}", settings.variables.len());
+            let name = format!("{VARIABLE_PREFIX}{}", settings.variables.len());
             settings.variables.insert(name.clone(), variable.to_owned());
             format!("{{{{secret:{name}}}}}")
         }

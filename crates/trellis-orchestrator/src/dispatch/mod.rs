@@ -1,6 +1,6 @@
-//! From stored messages to sessions, and from what sessions stop for to messages (orchestrator 2.2, 3.4–3.8).
+//! Hands stored messages to sessions, and the stops of sessions to chats (orchestrator 2.2, 3.4–3.8).
 //!
-//! **Invariant:** a message is taken by one session, which has the same name however often it is begun; a chat and thread has one conversation at a time.
+//! **Invariant:** one session takes a message, under the same name after every restart; a thread of a chat has one conversation at a time.
 
 mod acknowledge;
 mod decide;
@@ -28,19 +28,18 @@ use self::decide::{Ruling, Underway};
 use crate::{
     approvals::{held, question},
     inbound::{Command, Group, Kind, Who, grouped},
-    message::{ChatPlace, Incoming, Outgoing, Work, now},
+    message::{ChatPlace, Outgoing, now},
     outbound::Channels,
     queue::{InboundRow, QueueError},
-    schedule::SENDER,
-    seal::{references, sha256},
+    seal::references,
     supervisor::Pulse,
     tools::Hands,
     workspace::{Said, Speaker},
 };
 
-/// Groups that wait behind a run before its chat is told so.
-const PATIENCE: usize = 20;
-/// The time until what is about to change is looked at again, in milliseconds.
+/// Groups that wait for a run before its chat gets a notice.
+const MAX_SILENT_GROUPS: usize = 20;
+/// The interval at which pending changes are checked, in milliseconds.
 const SOON: u64 = 20;
 
 /// Begins sessions for messages, and tells chats what sessions need.
@@ -152,7 +151,7 @@ impl Dispatcher {
             Some(run) if waiting.contains_key(&place) || !self.answer(run, &group).await? => {
                 let count = waiting.entry(place.clone()).or_default();
                 *count += group.rows.len();
-                if *count > PATIENCE {
+                if *count > MAX_SILENT_GROUPS {
                     let text = self.hands.settings.language.fill("busy", &[("waiting", &count.to_string())]);
                     self.post(&place, format!("busy:{run}"), text).await?;
                 }
@@ -168,7 +167,7 @@ impl Dispatcher {
         Ok(())
     }
 
-    /// The conversations that go on, by chat and thread, and the number of works beside them.
+    /// The running conversations, by chat and thread, and the number of tasks beside them.
     async fn open(&self) -> Result<(BTreeMap<ChatPlace, String>, usize), QueueError> {
         let (mut talks, mut works) = (BTreeMap::new(), 0);
         for row in self.hands.queue.taken().await? {
@@ -207,7 +206,7 @@ impl Dispatcher {
         }
     }
 
-    /// Whether a group refers to a secret that cannot be opened: it begins nothing then, and its chat is told so (3.8).
+    /// Returns whether a group refers to a secret that cannot be opened: then it begins nothing, and its chat gets a notice (3.8).
     async fn lacks(&self, group: &Group) -> Result<bool, QueueError> {
         let (vault, names) = (Arc::clone(&self.hands.vault), references(&group.text()));
         let missing = tokio::task::spawn_blocking(move || {
@@ -260,7 +259,7 @@ impl Dispatcher {
             Err(SendError::Exists(_) | SendError::Stopping) => Ok(()),
             Err(error) => {
                 let text = format!("{} {error}", self.hands.settings.language.of_code("start"));
-                if let Some(key) = told_as(&group, &name, &text) {
+                if let Some(key) = recover::start_failure_key(&group, &name, &text) {
                     self.post(&place, key, text).await?;
                 }
                 self.hands.queue.end_run(&name).await.map(drop)
@@ -281,7 +280,7 @@ impl Dispatcher {
         context
     }
 
-    /// Notes what was said in the history of the chat.
+    /// Appends messages to the history of the chat.
     async fn note(&self, group: &Group, run: &str) {
         let (history, place, run) = (self.hands.history.clone(), group.place().clone(), run.to_owned());
         let rows = group.rows.clone();
@@ -298,7 +297,7 @@ impl Dispatcher {
         drop(noting.await);
     }
 
-    /// Tells a chat what a session of it stopped for, and marks it when it has ended.
+    /// Sends the stop of a session to its chat, and marks the session when it has ended.
     ///
     /// # Errors
     /// The queue fails.
@@ -322,8 +321,8 @@ impl Dispatcher {
                 self.post(&place, format!("said:{run}:{}", turn.asked), texts.join("\n\n")).await?;
             }
             Stop::Ended(end) => {
-                let is_told = end.output.as_ref().is_some_and(|output| output.get("status").is_some());
-                if end.reason != EndReason::Finished && !is_told {
+                let is_announced = end.output.as_ref().is_some_and(|output| output.get("status").is_some());
+                if end.reason != EndReason::Finished && !is_announced {
                     let code = end.code.as_deref().unwrap_or("failed");
                     self.post(&place, format!("end:{run}"), language.of_code(code)).await?;
                 }
@@ -336,22 +335,11 @@ impl Dispatcher {
         Ok(())
     }
 
-    /// Notes what came of a schedule whose session has ended.
-    async fn note_end_of_job(&self, message: &Incoming, reason: EndReason) {
-        if message.sender != SENDER {
-            return;
-        }
-        let (jobs, id) = (self.hands.jobs.clone(), message.id.clone());
-        let status = if reason == EndReason::Finished { "completed" } else { "failed" };
-        // The next look at the file finds it; that it cannot be written is said there.
-        drop(tokio::task::spawn_blocking(move || jobs.ended(&id, status)).await);
-    }
-
     async fn post(&self, place: &ChatPlace, key: String, text: String) -> Result<(), QueueError> {
         self.hands.outbox.post(Outgoing { place: place.clone(), text, key }).await.map(drop)
     }
 
-    /// Whether nothing is left that goes on by itself: what is left waits for a person.
+    /// Returns whether all remaining work waits for a person.
     ///
     /// # Errors
     /// The queue fails.
@@ -381,19 +369,6 @@ impl Dispatcher {
         let looked = self.looked.load(Ordering::Relaxed);
         let waits = |row: &InboundRow| row.n <= looked && places.contains(&row.message.place);
         Ok(waiting.iter().all(waits) && self.hands.queue.is_flushed().await?)
-    }
-}
-
-/// The key under which a chat is told that a session could not begin: nobody waits for what comes by itself at night, which a graph of one's own may
-/// lack, and a heartbeat that cannot begin is told once for each reason.
-fn told_as(group: &Group, session: &str, why: &str) -> Option<String> {
-    match &group.kind {
-        Kind::Work(Work::Consolidate) => {
-            let is_awaited = group.rows[0].message.context().get("tell").and_then(Value::as_bool);
-            is_awaited.unwrap_or_default().then(|| format!("start:{session}"))
-        }
-        Kind::Work(Work::Heartbeat) => Some(format!("start:heartbeat:{}", &sha256(why)[..16])),
-        _ => Some(format!("start:{session}")),
     }
 }
 

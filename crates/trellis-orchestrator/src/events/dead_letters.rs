@@ -100,7 +100,7 @@ impl LetterFile {
     }
 
     /// Brings the file up to date with the outbox: the messages that are dead since it was looked at last.
-    pub(super) async fn catch_up(&mut self, queue: &Queue, now: u64) -> Result<Vec<OutboxRow>, LetterError> {
+    pub(super) async fn catch_up(&mut self, queue: &Queue, now: u64) -> Result<Vec<OutboxRow>, LetterFileError> {
         let dead = queue.in_state(RowState::Dead).await?;
         let keys: BTreeSet<&str> = dead.iter().map(|row| &*row.message.key).collect();
         let mut lines = Vec::new();
@@ -123,7 +123,7 @@ impl LetterFile {
 
 /// The dead letters cannot be written.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum LetterError {
+pub(super) enum LetterFileError {
     #[error(transparent)]
     Queue(#[from] QueueError),
     #[error("the dead letters cannot be written: {0}")]

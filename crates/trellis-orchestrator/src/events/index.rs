@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// The newest form of the file.
-pub(super) const VERSION: u32 = 1;
+pub(super) const EVENTS_VERSION: u32 = 1;
 /// Events that are known by their ids.
 pub(super) const MAX_IDS: usize = 50_000;
 

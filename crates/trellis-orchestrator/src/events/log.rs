@@ -12,7 +12,7 @@ use std::{
 
 use super::{
     WorkflowEvent,
-    index::{EventIndex, MAX_IDS, VERSION},
+    index::{EVENTS_VERSION, EventIndex, MAX_IDS},
 };
 use crate::workspace::{ObjectFileError, append_lines, read_projection, rotate, rotated, write_object};
 
@@ -44,13 +44,13 @@ impl EventLog {
     pub fn open(folder: &Path) -> Result<(Self, Vec<String>), ObjectFileError> {
         let (file, index_file) = (folder.join("events.jsonl"), folder.join("index.json"));
         let fails = |why| ObjectFileError::Io { file: file.clone(), why };
-        let known = read_projection::<EventIndex>(&index_file, VERSION)?;
+        let known = read_projection::<EventIndex>(&index_file, EVENTS_VERSION)?;
         let length = file.metadata().map_or(0, |metadata| metadata.len());
-        let index = known.filter(|index| index.version == VERSION && index.bytes <= length).unwrap_or_default();
+        let index = known.filter(|index| index.version == EVENTS_VERSION && index.bytes <= length).unwrap_or_default();
         let is_dirty = index.bytes < length || index.version == 0;
         let mut log = Self {
             before: ids_before(&rotated(&file, 1)).map_err(fails)?,
-            index: EventIndex { version: VERSION, ..index },
+            index: EventIndex { version: EVENTS_VERSION, ..index },
             newest: 0,
             written: None,
             is_dirty,
@@ -186,7 +186,7 @@ impl EventLog {
     fn rotate(&mut self) -> io::Result<()> {
         rotate(&self.file)?;
         self.before = std::mem::take(&mut self.index.ids).into_keys().collect();
-        self.index = EventIndex { version: VERSION, ..EventIndex::default() };
+        self.index = EventIndex { version: EVENTS_VERSION, ..EventIndex::default() };
         self.is_dirty = true;
         self.write_index()
     }

@@ -30,11 +30,11 @@ use crate::{
 };
 
 /// Time before the newest event from which on everything is looked at again after a start, in milliseconds: an hour.
-const SLACK: u64 = 3_600_000;
+const LOOK_BACK_MS: u64 = 3_600_000;
 /// Time after which a task that ended is forgotten, in milliseconds: 30 days.
-const KEPT: u64 = 30 * 24 * 3_600_000;
+const TASK_RETENTION_MS: u64 = 30 * 24 * 3_600_000;
 /// Sessions that are listed at once.
-const PAGE: usize = 256;
+const HEADS_PAGE: usize = 256;
 
 /// What happened cannot be written down.
 #[derive(Debug, thiserror::Error)]
@@ -95,7 +95,7 @@ impl Recorder {
         warnings.extend(others);
         let details = Details(workspace.path("runtime/tasks/details"));
         details.catch_up(&log)?;
-        let floor = log.newest().saturating_sub(SLACK);
+        let floor = log.newest().saturating_sub(LOOK_BACK_MS);
         let moved = if tasks.is_known { floor } else { 0 };
         let (read, unreadable) = (BTreeMap::new(), BTreeSet::new());
         let recorder = Self { queue, sessions, store, log, tasks, details, letters, floor, heard: 0, sent: floor, moved, read, unreadable };
@@ -140,7 +140,7 @@ impl Recorder {
         events.sort_by_key(|event| event.at);
         let new = self.log.append(events)?;
         self.details.append(&new)?;
-        self.tasks.update(tasks, now.saturating_sub(KEPT))?;
+        self.tasks.update(tasks, now.saturating_sub(TASK_RETENTION_MS))?;
         Ok(warnings)
     }
 
@@ -156,9 +156,9 @@ impl Recorder {
     async fn heads(&mut self) -> Result<Vec<Head>, RecordingError> {
         let (mut heads, mut after, mut newest) = (Vec::new(), None, self.moved);
         loop {
-            let query = Query { graph: None, which: Which::Newest, after: after.take(), limit: PAGE };
+            let query = Query { graph: None, which: Which::Newest, after: after.take(), limit: HEADS_PAGE };
             let page = self.store.list(query).await?;
-            let (is_last, last) = (page.len() < PAGE, page.last().map(|head| (head.at, head.session.clone())));
+            let (is_last, last) = (page.len() < HEADS_PAGE, page.last().map(|head| (head.at, head.session.clone())));
             for head in page {
                 newest = newest.max(head.at);
                 if head.at >= self.moved && self.read.get(&head.session).is_none_or(|read| *read < head.next) {
@@ -172,7 +172,7 @@ impl Recorder {
         }
         // Another one may move in the same millisecond, or by a clock that is a little behind.
         self.moved = newest.saturating_sub(60_000).max(self.moved);
-        if self.read.len() > 4 * PAGE {
+        if self.read.len() > 4 * HEADS_PAGE {
             let recent: BTreeSet<SessionId> = heads.iter().map(|head| head.session.clone()).collect();
             self.read.retain(|session, _| recent.contains(session));
         }
@@ -273,7 +273,7 @@ fn may_pass(error: &trellis_host::store::StoreError) -> bool {
 /// A file cannot be removed, or a newer program wrote it: then all stay.
 pub fn forget_projections(workspace: &Workspace) -> Result<(), RecordingError> {
     let (index, tasks) = (workspace.path("runtime/events/index.json"), workspace.path("runtime/tasks/store.json"));
-    crate::workspace::read_projection::<super::EventIndex>(&index, super::index::VERSION)?;
+    crate::workspace::read_projection::<super::EventIndex>(&index, super::index::EVENTS_VERSION)?;
     TaskFile::open(&tasks)?;
     for file in [index, tasks, workspace.path("runtime/dlq/outbound.jsonl")] {
         removed(std::fs::remove_file(&file))?;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::workspace::{ObjectFileError, read_projection, write_object};
 
 /// The newest form of the file.
-const VERSION: u32 = 1;
+const TASKS_VERSION: u32 = 1;
 
 /// A task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,9 +93,9 @@ impl TaskFile {
     /// # Errors
     /// The file cannot be read, or a newer program wrote it.
     pub(super) fn open(file: &Path) -> Result<Self, ObjectFileError> {
-        let known = read_projection::<Tasks>(file, VERSION)?.filter(|tasks| tasks.version == VERSION);
+        let known = read_projection::<Tasks>(file, TASKS_VERSION)?.filter(|tasks| tasks.version == TASKS_VERSION);
         let is_known = known.is_some();
-        Ok(Self { file: file.to_owned(), tasks: known.unwrap_or(Tasks { version: VERSION, ..Tasks::default() }), is_known })
+        Ok(Self { file: file.to_owned(), tasks: known.unwrap_or(Tasks { version: TASKS_VERSION, ..Tasks::default() }), is_known })
     }
 
     /// Writes tasks as they are now, and forgets those that ended before a moment.

@@ -1,4 +1,4 @@
-//! What is in the way, found without starting anything (orchestrator 1.1).
+//! Checks a workspace without starting anything (orchestrator 1.1).
 
 use std::{path::Path, sync::Arc};
 
@@ -16,7 +16,7 @@ use crate::{channel::check_remote, config, decisions::Decisions, queue::Queue, s
 /// What was found, a line each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// What is in the way.
+    /// The obstacles.
     pub obstacles: Vec<String>,
     /// What may not be meant.
     pub warnings: Vec<String>,

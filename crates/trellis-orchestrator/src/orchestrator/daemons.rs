@@ -36,17 +36,17 @@ use crate::{
 };
 
 /// The time that sessions have to come to their stops.
-const GRACE: Duration = Duration::from_secs(10);
+const SESSION_GRACE: Duration = Duration::from_secs(10);
 /// The time in which what waits to be sent still is, at the end.
-const FLUSH: Duration = Duration::from_secs(5);
+const OUTBOX_FLUSH: Duration = Duration::from_secs(5);
 /// The time in which chats are told what sessions came to, at the end.
-const TELL: Duration = Duration::from_secs(2);
+const TURN_FLUSH: Duration = Duration::from_secs(2);
 /// The time for which what happens is collected before it is written down.
-const COLLECTED: Duration = Duration::from_millis(500);
+const RECORD_DELAY: Duration = Duration::from_millis(500);
 /// The longest time between two looks at what happened.
-const UNTOLD: Duration = Duration::from_secs(10);
+const MAX_RECORD_INTERVAL: Duration = Duration::from_secs(10);
 /// The time between two looks at what is about to be over.
-const LOOK: Duration = Duration::from_millis(10);
+const FLUSH_INTERVAL: Duration = Duration::from_millis(10);
 
 type Ran = Result<(), DaemonError>;
 
@@ -98,9 +98,9 @@ impl Daemon for EventsDaemon {
         let recording = async {
             loop {
                 self.record().await?;
-                let _ = tokio::time::timeout(UNTOLD, self.hands.queue.news.notified()).await;
+                let _ = tokio::time::timeout(MAX_RECORD_INTERVAL, self.hands.queue.news.notified()).await;
                 // Much happens at once, and is read at once.
-                tokio::time::sleep(COLLECTED).await;
+                tokio::time::sleep(RECORD_DELAY).await;
             }
         };
         self.pulse.during(recording).await
@@ -153,11 +153,11 @@ impl Daemon for OutboxDaemon {
     async fn stop(&self) {
         let flushed = async {
             while !self.hands.queue.is_flushed().await.unwrap_or(true) {
-                tokio::time::sleep(LOOK).await;
+                tokio::time::sleep(FLUSH_INTERVAL).await;
             }
         };
         // What is not sent by then is sent after the next start.
-        let _ = tokio::time::timeout(FLUSH, flushed).await;
+        let _ = tokio::time::timeout(OUTBOX_FLUSH, flushed).await;
     }
 }
 
@@ -194,7 +194,7 @@ pub(super) enum TurnNews {
     /// A session could not go on.
     Failed(SessionId, SendError),
     /// Everything before was told.
-    Told(oneshot::Sender<()>),
+    Flush(oneshot::Sender<()>),
 }
 
 /// Both ends of the way of what chats are told about sessions.
@@ -240,7 +240,9 @@ impl SessionsDaemon {
                 TurnNews::Failed(session, error) => {
                     self.dispatcher.failed(&session, &error).await.map_err(DaemonError::of)?;
                 }
-                TurnNews::Told(told) => drop(told.send(())),
+                TurnNews::Flush(done) => {
+                    let _ = done.send(());
+                }
             }
         }
         Ok(())
@@ -264,11 +266,11 @@ impl Daemon for SessionsDaemon {
 
     async fn stop(&self) {
         if self.is_closing.load(Ordering::SeqCst) {
-            self.sessions.stop(GRACE).await;
+            self.sessions.stop(SESSION_GRACE).await;
         }
-        let (told, is_told) = oneshot::channel();
-        drop(self.sender.send(TurnNews::Told(told)));
-        let _ = tokio::time::timeout(TELL, is_told).await;
+        let (done, is_done) = oneshot::channel();
+        drop(self.sender.send(TurnNews::Flush(done)));
+        let _ = tokio::time::timeout(TURN_FLUSH, is_done).await;
     }
 }
 

@@ -21,9 +21,9 @@ use crate::{
 };
 
 /// The time between two looks whether it answers.
-const LOOK: Duration = Duration::from_millis(250);
+const MODEL_INTERVAL: Duration = Duration::from_millis(250);
 /// The time in which it ends by itself.
-const GRACE: Duration = Duration::from_secs(5);
+const MODEL_GRACE: Duration = Duration::from_secs(5);
 
 /// The service of a model.
 pub(super) struct ModelDaemon {
@@ -84,7 +84,7 @@ impl Daemon for ModelDaemon {
             if let Some(Ok(Some(status))) = self.child.lock().await.as_mut().map(Child::try_wait) {
                 return Err(self.ended(status));
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(MODEL_INTERVAL).await;
         }
     }
 
@@ -96,7 +96,7 @@ impl Daemon for ModelDaemon {
                 Some(Err(error)) => return Err(DaemonError::of(error)),
                 None => return Err(self.ended("it was stopped")),
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(MODEL_INTERVAL).await;
         }
     }
 
@@ -109,7 +109,7 @@ impl Daemon for ModelDaemon {
         let Some(group) = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)) else { return };
         // It may be gone already.
         let _ = kill_process_group(group, Signal::TERM);
-        let _ = tokio::time::timeout(GRACE, child.wait()).await;
+        let _ = tokio::time::timeout(MODEL_GRACE, child.wait()).await;
         let _ = kill_process_group(group, Signal::KILL);
     }
 }

@@ -1,4 +1,4 @@
-//! Everything put together: a workspace, a graph, channels (orchestrator 1).
+//! Assembles and runs a workspace, a graph and channels (orchestrator 1).
 
 mod by_itself;
 mod check;
@@ -54,7 +54,7 @@ const DECISIONS: &str = "runtime/decisions/index.json";
 /// Gets lines about what goes wrong.
 type Log = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// It could not be started, or could not go on.
+/// It could not be started, or had to stop.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum UpError {
@@ -134,8 +134,8 @@ pub struct Orchestrator {
     sessions: Arc<Sessions>,
     /// Where the graph is.
     path: PathBuf,
-    /// Where the sessions are kept.
-    kept: OpenStore,
+    /// The store of the sessions.
+    open_store: OpenStore,
     /// The graph as a browser sees it.
     shared: Option<SharedGraph>,
     metrics: Metrics,
@@ -148,7 +148,7 @@ pub struct Orchestrator {
     turns: TurnQueue,
     /// Services that start behind all others.
     doors: Vec<Arc<dyn Daemon>>,
-    /// What was found on the way that somebody should know.
+    /// Warnings that were found during the start.
     warnings: Vec<String>,
     _lock: WorkspaceLock,
 }
@@ -158,10 +158,10 @@ pub struct Orchestrator {
 /// # Errors
 /// The file cannot be read, or has mistakes.
 pub fn settings(workspace: &Workspace) -> Result<Settings, UpError> {
-    let text = workspace.text(config::FILE)?.unwrap_or_default();
-    let (settings, found) = config::read(config::FILE, &text);
+    let text = workspace.text(config::CONFIG_FILE)?.unwrap_or_default();
+    let (settings, found) = config::read(config::CONFIG_FILE, &text);
     if found.iter().any(Diagnostic::is_error) {
-        return Err(UpError::Settings { file: workspace.path(config::FILE), text, found });
+        return Err(UpError::Settings { file: workspace.path(config::CONFIG_FILE), text, found });
     }
     Ok(settings)
 }
@@ -217,10 +217,10 @@ impl Orchestrator {
         let runnable = live.assemble().runnable.map_err(UpError::Graph)?;
         hands.commands.learn(CommandTable::of(&live.live().version().documents));
         let address = format!("sqlite:{}", hands.workspace.path("runtime/sessions.db").display());
-        let mut kept = StoreSettings::of(&graph, &live.live().version().documents).address_or_default(Some(address)).open().await?;
+        let mut open_store = StoreSettings::of(&graph, &live.live().version().documents).address_or_default(Some(address)).open().await?;
         let metrics = Metrics::new();
-        kept.store = metrics.store(kept.store);
-        let sessions = live.assembly().sessions(runnable, Some(&kept))?.hooks(SessionNews(Arc::clone(&queue.news)));
+        open_store.store = metrics.store(open_store.store);
+        let sessions = live.assembly().sessions(runnable, Some(&open_store))?.hooks(SessionNews(Arc::clone(&queue.news)));
         let sessions = Arc::new(metrics.over(sessions));
         hands.sessions.get_or_init(|| Arc::downgrade(&sessions));
         let receiver = Receiver::new(queue, sealer, hands.commands.clone(), hands.history.clone());
@@ -228,7 +228,7 @@ impl Orchestrator {
             hands,
             sessions,
             path: graph,
-            kept,
+            open_store,
             shared: None,
             metrics,
             host,
@@ -247,7 +247,7 @@ impl Orchestrator {
     pub async fn dashboard(&mut self, settings: trellis_server::Settings, has_chat: bool) -> Dashboard {
         drop(self.hands.web_tokens.set(settings.tokens.clone()));
         let assembly = assembly(&self.hands, self.host.clone());
-        let source = GraphSource::new(&self.path, assembly, self.kept.clone());
+        let source = GraphSource::new(&self.path, assembly, self.open_store.clone());
         let turns = self.turns.0.clone();
         let (served, shared) = Served::shared(source, Arc::clone(&self.sessions), self.metrics.clone(), move |turn| {
             // Nobody is told any more at the end.
@@ -276,7 +276,7 @@ impl Orchestrator {
     /// The channels over a network that its settings name.
     ///
     /// # Errors
-    /// A token is not there.
+    /// A token is missing.
     pub fn remote_channels(&self) -> Result<Vec<Arc<dyn Channel>>, UpError> {
         Ok(open_remote(&self.hands.settings, &self.secrets)?)
     }
@@ -303,14 +303,14 @@ impl Orchestrator {
     fn follow_edits(&mut self, log: &Arc<dyn Fn(&str) + Send + Sync>) {
         let Some(mut live) = self.graph.take() else { return };
         let (sender, mut edits) = mpsc::channel::<(Arc<Version>, Assembled)>(4);
-        let (hands, sessions, told) = (Arc::downgrade(&self.hands), Arc::downgrade(&self.sessions), Arc::clone(log));
+        let (hands, sessions, log_line) = (Arc::downgrade(&self.hands), Arc::downgrade(&self.sessions), Arc::clone(log));
         let shared = self.shared.clone();
         tokio::spawn(async move {
             while let Some((version, assembled)) = edits.recv().await {
                 let (Some(hands), Some(sessions)) = (hands.upgrade(), sessions.upgrade()) else { return };
                 match &assembled.runnable {
                     Ok(_) => hands.commands.learn(CommandTable::of(&version.documents)),
-                    Err(error) => told(&format!("the edited graph cannot be run, the one before stays in use: {error}")),
+                    Err(error) => log_line(&format!("the edited graph cannot be run, the one before stays in use: {error}")),
                 }
                 let taken = match (&shared, assembled) {
                     (Some(shared), assembled) => shared.take(&version, assembled).await.map_err(|error| error.detail.clone()),
@@ -320,11 +320,11 @@ impl Orchestrator {
                     (None, _) => Ok(()),
                 };
                 if let Err(error) = taken {
-                    told(&error);
+                    log_line(&error);
                 }
             }
         });
-        let told = Arc::clone(log);
+        let log_line = Arc::clone(log);
         let watching = thread::Builder::new().name("edits of the graph".to_owned()).spawn(move || {
             while let Some(reload) = live.next() {
                 match reload.assembled {
@@ -333,7 +333,7 @@ impl Orchestrator {
                             return;
                         }
                     }
-                    None => told("the graph is gone; the one that was read before stays in use"),
+                    None => log_line("the graph is gone; the one that was read before stays in use"),
                 }
             }
         });
@@ -360,7 +360,7 @@ impl Hooks for SessionNews {
     }
 }
 
-/// The assembly of the graph: functions of this crate, nothing typed in, sessions that go on by themselves.
+/// Assembles the graph: with the functions of this crate, without terminal input, and with sessions that resume without a caller.
 fn assembly(hands: &Arc<Hands>, host: Host) -> Assembly {
     let policy = Policy::new().unbound(Unbound::Fail).detached(true);
     let hands = Arc::clone(hands);

@@ -41,9 +41,9 @@ impl Orchestrator {
         self.warnings.iter().for_each(|warning| log(warning));
         self.follow_edits(&log);
         let saying = tokio::spawn(say_failures(self.supervisor.subscribe(), Arc::clone(&log)));
-        let (asking, secrets, told) = (Arc::clone(&self.hands), self.secrets.clone(), Arc::clone(&log));
+        let (asking, secrets, log_line) = (Arc::clone(&self.hands), self.secrets.clone(), Arc::clone(&log));
         // What is in the way of a channel is said at once, and stops no other.
-        tokio::spawn(async move { check_remote(&asking.settings, &secrets).await.iter().for_each(|found| told(found)) });
+        tokio::spawn(async move { check_remote(&asking.settings, &secrets).await.iter().for_each(|found| log_line(found)) });
         let is_closing = Arc::new(AtomicBool::new(false));
         let mut stop = std::pin::pin!(stop);
         let turns = std::mem::replace(&mut self.turns, mpsc::unbounded_channel());
@@ -67,7 +67,7 @@ impl Orchestrator {
         let events = EventsDaemon {
             hands: Arc::clone(hands),
             sessions: Arc::clone(&self.sessions),
-            store: Arc::clone(&self.kept.store),
+            store: Arc::clone(&self.open_store.store),
             changes: supervisor.subscribe().into(),
             recorder: None.into(),
             log: Arc::clone(log),
@@ -87,7 +87,7 @@ impl Orchestrator {
             readers.push(daemon.name().to_owned());
             supervisor.add(Arc::new(daemon)).await;
         }
-        let (store, log) = (Arc::clone(&self.kept.store), Arc::clone(log));
+        let (store, log) = (Arc::clone(&self.open_store.store), Arc::clone(log));
         supervisor.add(Arc::new(OpsDaemon { hands: Arc::clone(hands), store, log, pulse: Pulse::default() })).await;
         for door in &self.doors {
             supervisor.add(Arc::clone(door)).await;

@@ -8,7 +8,7 @@ use super::{UpError, by_itself::do_due};
 use crate::tools::Hands;
 
 /// The longest time between two looks at the clock: one that is set is noticed by then.
-const LONGEST: Duration = Duration::from_secs(60);
+const MAX_CLOCK_INTERVAL: Duration = Duration::from_secs(60);
 /// The name under which schedules put messages into the queue.
 const SCHEDULES: &str = "schedules";
 
@@ -31,6 +31,6 @@ pub(super) async fn keep_time(
         let next = do_due(hands, now, &wake, log).await?;
         let next = jobs.next().map_or(next, |job| job.min(next));
         let wait: Duration = next.duration_since(clock()).try_into().unwrap_or_default();
-        let _ = tokio::time::timeout(wait.clamp(Duration::from_millis(5), LONGEST), jobs.changed.notified()).await;
+        let _ = tokio::time::timeout(wait.clamp(Duration::from_millis(5), MAX_CLOCK_INTERVAL), jobs.changed.notified()).await;
     }
 }

@@ -9,13 +9,13 @@ use super::UpError;
 use crate::tools::Hands;
 
 /// The time between two looks.
-const LOOK: Duration = Duration::from_secs(60);
+const UPKEEP_INTERVAL: Duration = Duration::from_secs(60);
 /// Milliseconds between two looks at the decisions.
 const HOUR: u64 = 3600 * 1000;
 /// Milliseconds of a day.
 const DAY: u64 = 24 * HOUR;
 /// Time after which a session that has ended is forgotten, in milliseconds.
-const KEPT: u64 = 30 * DAY;
+const SESSION_RETENTION_MS: u64 = 30 * DAY;
 
 /// Puts the decisions in order every hour, and forgets what is old once a day. It goes by `clock`.
 pub(super) async fn keep_order(
@@ -40,12 +40,12 @@ pub(super) async fn keep_order(
             forgotten = Some(moment);
             hands.queue.forget(moment).await?;
             hands.queue.forget_sent(moment).await?;
-            let old = Retention { before: Some(moment.saturating_sub(KEPT)), ..Retention::default() };
+            let old = Retention { before: Some(moment.saturating_sub(SESSION_RETENTION_MS)), ..Retention::default() };
             if let Err(error) = old.apply(store, false, |_, _| {}).await {
                 log(&format!("old sessions are not forgotten: {error}"));
             }
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(UPKEEP_INTERVAL).await;
     }
 }
 
@@ -110,14 +110,14 @@ mod tests {
         };
         let (all, open) = ((true, true, true), [(false, false, false), (true, true, true)]);
         for (days, expected) in [(6, [all, all]), (8, [(true, false, true), all]), (31, open)] {
-            let told = std::sync::Mutex::new(Vec::new());
-            let log = |line: &str| told.lock().expect("no panic").push(line.to_owned());
+            let lines = std::sync::Mutex::new(Vec::new());
+            let log = |line: &str| lines.lock().expect("no panic").push(line.to_owned());
             let later = start.checked_add((days * 24).hours()).expect("a time");
-            let forgets = keep_order(&orchestrator.hands, &*orchestrator.kept.store, || later, &log);
+            let forgets = keep_order(&orchestrator.hands, &*orchestrator.open_store.store, || later, &log);
             let is_so = async { while what().await != expected {} };
             tokio::select! {
                 ended = forgets => panic!("it goes on: {ended:?}"),
-                so = tokio::time::timeout(Duration::from_secs(30), is_so) => assert!(so.is_ok(), "{days}: {:?} {told:?}", what().await),
+                so = tokio::time::timeout(Duration::from_secs(30), is_so) => assert!(so.is_ok(), "{days}: {:?} {lines:?}", what().await),
             }
         }
     }

@@ -18,13 +18,13 @@ use super::{
 use crate::message::now;
 
 /// The time between two questions how a service is.
-const TICK: Duration = Duration::from_secs(10);
+const HEALTH_INTERVAL: Duration = Duration::from_secs(10);
 /// The time in which it answers.
-const PATIENCE: Duration = Duration::from_secs(1);
+const HEALTH_TIMEOUT: Duration = Duration::from_secs(1);
 /// Late answers in a row after which it is started again.
-const LATE: u32 = 3;
+const MAX_LATE_ANSWERS: u32 = 3;
 /// The time in which it stops by itself.
-const GRACE: Duration = Duration::from_secs(20);
+const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What a service is told; who tells it hears when that is done.
 #[derive(Debug)]
@@ -105,19 +105,19 @@ impl Keeper {
         self.enter(DaemonState::Starting, None);
         let starting = Arc::clone(&self.daemon);
         // What loads a model takes its time, and cannot say so.
-        let end = self.until_over(Work(tokio::spawn(async move { starting.start().await })), false).await;
+        let end = self.until_over(OwnedTask(tokio::spawn(async move { starting.start().await })), false).await;
         if !matches!(end, End::Over) {
             return end;
         }
         self.enter(DaemonState::Running, None);
         self.started();
         let running = Arc::clone(&self.daemon);
-        self.until_over(Work(tokio::spawn(async move { running.run().await })), true).await
+        self.until_over(OwnedTask(tokio::spawn(async move { running.run().await })), true).await
     }
 
     /// Waits until what a service does is over, asks meanwhile how it is if `is_asked`, and ends it when that is ordered.
-    async fn until_over(&mut self, mut work: Work<Result<(), DaemonError>>, is_asked: bool) -> End {
-        let mut ticks = interval_at(Instant::now() + TICK, TICK);
+    async fn until_over(&mut self, mut work: OwnedTask<Result<(), DaemonError>>, is_asked: bool) -> End {
+        let mut ticks = interval_at(Instant::now() + HEALTH_INTERVAL, HEALTH_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut late = 0;
         loop {
@@ -145,7 +145,7 @@ impl Keeper {
                     None => late = 0,
                     Some(why) => {
                         late += 1;
-                        if late >= LATE {
+                        if late >= MAX_LATE_ANSWERS {
                             return End::Failed(DaemonError(format!("it was started again: {why}")));
                         }
                         self.set(|status| status.error = Some(why));
@@ -159,8 +159,8 @@ impl Keeper {
     async fn unwell(&self) -> Option<String> {
         let daemon = Arc::clone(&self.daemon);
         // In a task of its own, since it may panic too.
-        let mut asking = Work(tokio::spawn(async move { daemon.health().await }));
-        let why = match timeout(PATIENCE, &mut asking.0).await {
+        let mut asking = OwnedTask(tokio::spawn(async move { daemon.health().await }));
+        let why = match timeout(HEALTH_TIMEOUT, &mut asking.0).await {
             Err(_) => "it does not say within a second how it is".to_owned(),
             Ok(Err(error)) => format!("it panicked: {error}"),
             Ok(Ok(Err(error))) => error.to_string(),
@@ -173,13 +173,13 @@ impl Keeper {
     }
 
     /// Lets a service bring to an end what is under way, for a while, then ends it.
-    async fn stop(&self, mut work: Work<Result<(), DaemonError>>) {
+    async fn stop(&self, mut work: OwnedTask<Result<(), DaemonError>>) {
         let daemon = Arc::clone(&self.daemon);
-        let mut stopping = Work(tokio::spawn(async move { daemon.stop().await }));
-        let _ = timeout(GRACE, &mut stopping.0).await;
+        let mut stopping = OwnedTask(tokio::spawn(async move { daemon.stop().await }));
+        let _ = timeout(STOP_TIMEOUT, &mut stopping.0).await;
         work.0.abort();
         // What blocks its thread cannot be waited for.
-        let _ = timeout(PATIENCE, &mut work.0).await;
+        let _ = timeout(HEALTH_TIMEOUT, &mut work.0).await;
     }
 
     /// What comes after the end of a life that took `ran`.
@@ -243,9 +243,9 @@ impl Keeper {
 }
 
 /// A task that ends with whoever waits for it.
-struct Work<T>(JoinHandle<T>);
+struct OwnedTask<T>(JoinHandle<T>);
 
-impl<T> Drop for Work<T> {
+impl<T> Drop for OwnedTask<T> {
     fn drop(&mut self) {
         self.0.abort();
     }

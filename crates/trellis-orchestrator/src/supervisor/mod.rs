@@ -34,9 +34,9 @@ pub use self::{
 use crate::state::{ServiceState, Services};
 
 /// The longest time for which the start of one service holds up the next.
-const STARTS: Duration = Duration::from_secs(10);
+const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// Changes that wait for a slow subscriber.
-const CHANGES: usize = 256;
+const MAX_PENDING_CHANGES: usize = 256;
 
 /// There is no service of a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,13 +49,13 @@ pub struct UnknownDaemon {
 /// The services of a process.
 #[derive(Debug)]
 pub struct Supervisor {
-    kept: Mutex<Vec<KeptDaemon>>,
+    entries: Mutex<Vec<DaemonEntry>>,
     changes: broadcast::Sender<DaemonStatus>,
 }
 
 /// A service with what it is told and where it stands.
 #[derive(Debug)]
-struct KeptDaemon {
+struct DaemonEntry {
     status: Arc<Mutex<DaemonStatus>>,
     orders: mpsc::UnboundedSender<Order>,
     keeper: AbortHandle,
@@ -63,7 +63,7 @@ struct KeptDaemon {
 
 impl Default for Supervisor {
     fn default() -> Self {
-        Self { kept: Mutex::default(), changes: broadcast::channel(CHANGES).0 }
+        Self { entries: Mutex::default(), changes: broadcast::channel(MAX_PENDING_CHANGES).0 }
     }
 }
 
@@ -75,13 +75,13 @@ impl Supervisor {
         let keeper = tokio::spawn(keep(daemon, ordered, Arc::clone(&status), self.changes.clone())).abort_handle();
         let (done, is_done) = oneshot::channel();
         drop(orders.send(Order::Start(done)));
-        self.kept().push(KeptDaemon { status, orders, keeper });
-        let _ = tokio::time::timeout(STARTS, is_done).await;
+        self.entries().push(DaemonEntry { status, orders, keeper });
+        let _ = tokio::time::timeout(START_TIMEOUT, is_done).await;
     }
 
     /// Where all services stand, in the order of their starts.
     pub fn statuses(&self) -> Vec<DaemonStatus> {
-        self.kept().iter().map(KeptDaemon::status).collect()
+        self.entries().iter().map(DaemonEntry::status).collect()
     }
 
     /// Where one service stands.
@@ -120,20 +120,20 @@ impl Supervisor {
 
     /// Stops all services in the reverse order of their starts, each once.
     pub async fn stop_all(&self) {
-        let orders: Vec<_> = self.kept().iter().rev().map(|kept| kept.orders.clone()).collect();
+        let orders: Vec<_> = self.entries().iter().rev().map(|entry| entry.orders.clone()).collect();
         for orders in orders {
             tell(&orders, Order::Stop).await;
         }
     }
 
     async fn order(&self, name: &str, order: impl FnOnce(oneshot::Sender<()>) -> Order) -> Result<(), UnknownDaemon> {
-        let orders = self.kept().iter().find(|kept| kept.status().name == name).map(|kept| kept.orders.clone());
+        let orders = self.entries().iter().find(|entry| entry.status().name == name).map(|entry| entry.orders.clone());
         tell(&orders.ok_or_else(|| UnknownDaemon { name: name.to_owned() })?, order).await;
         Ok(())
     }
 
-    fn kept(&self) -> std::sync::MutexGuard<'_, Vec<KeptDaemon>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn entries(&self) -> std::sync::MutexGuard<'_, Vec<DaemonEntry>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -156,13 +156,13 @@ impl Services for Supervisor {
     }
 }
 
-impl KeptDaemon {
+impl DaemonEntry {
     fn status(&self) -> DaemonStatus {
         self.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-impl Drop for KeptDaemon {
+impl Drop for DaemonEntry {
     fn drop(&mut self) {
         self.keeper.abort();
     }

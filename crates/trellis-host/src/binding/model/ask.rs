@@ -150,7 +150,7 @@ impl Model {
             }
             #[cfg(feature = "processes")]
             ReadyKind::Headless(headless, env) => {
-                let share = share.map_or(headless::PATIENCE, |share| share.min(headless::PATIENCE));
+                let share = share.map_or(headless::HEADLESS_TIMEOUT, |share| share.min(headless::HEADLESS_TIMEOUT));
                 let done = self.within(job, Some(share), provider, headless.ask(request, &env)).await.and_then(|completion| {
                     deltas.push(&completion.content);
                     Ok((completion.model.clone(), completion.usage, completion.result(self.format, &WireNames::default())?))

@@ -49,7 +49,7 @@ use super::{
 use crate::{Secrets, http::HttpClient};
 
 /// The default timeout of a call (9.5).
-const TIMEOUT: Duration = Duration::from_secs(60);
+const MODEL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A binding to the role of a model.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ impl Binding for Model {
     }
 
     fn timeout(&self) -> Option<Duration> {
-        Some(TIMEOUT)
+        Some(MODEL_TIMEOUT)
     }
 
     fn obstacles(&self) -> Vec<Obstacle> {

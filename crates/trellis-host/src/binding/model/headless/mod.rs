@@ -32,13 +32,13 @@ use super::{
 use crate::binding::process_group::Group;
 
 /// The longest time that an answer may take.
-pub(super) const PATIENCE: Duration = Duration::from_secs(120);
+pub(super) const HEADLESS_TIMEOUT: Duration = Duration::from_secs(120);
 /// Bytes that a program may print.
-const MAX_OUTPUT: usize = 1 << 20;
+const MAX_HEADLESS_OUTPUT: usize = 1 << 20;
 /// Bytes of its complaints that are shown.
 const MAX_ERRORS: usize = 2000;
 /// Folders of the system that a program in `bwrap` sees, where they exist.
-const SYSTEM: [&str; 9] = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/nix", "/run/systemd/resolve"];
+const SYSTEM_FOLDERS: [&str; 9] = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/nix", "/run/systemd/resolve"];
 
 /// A program, as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,13 +135,13 @@ impl Headless {
     async fn answer(&self, stdout: Option<impl AsyncRead + Unpin>) -> Result<Completion, ToolError> {
         let mut completion = Completion::default();
         let Some(stdout) = stdout else { return Ok(completion) };
-        let (mut lines, mut line, mut read) = (BufReader::new(stdout.take(MAX_OUTPUT as u64 + 1)), Vec::new(), 0);
+        let (mut lines, mut line, mut read) = (BufReader::new(stdout.take(MAX_HEADLESS_OUTPUT as u64 + 1)), Vec::new(), 0);
         loop {
             line.clear();
             let length = lines.read_until(b'\n', &mut line).await.map_err(|error| ToolError::coded("cut", error.to_string()))?;
             read += length;
-            if read > MAX_OUTPUT {
-                return Err(lost("too-large", format!("`{}` printed more than {MAX_OUTPUT} bytes", self.command())));
+            if read > MAX_HEADLESS_OUTPUT {
+                return Err(lost("too-large", format!("`{}` printed more than {MAX_HEADLESS_OUTPUT} bytes", self.command())));
             }
             if length == 0 {
                 return Ok(completion);
@@ -272,7 +272,7 @@ fn sandbox(folder: &Path, program: Option<&Path>, home: Option<&Path>) -> Vec<St
         let path = path.display().to_string();
         args.extend([how.to_owned(), path.clone(), path]);
     };
-    SYSTEM.iter().for_each(|path| bind("--ro-bind-try", Path::new(path)));
+    SYSTEM_FOLDERS.iter().for_each(|path| bind("--ro-bind-try", Path::new(path)));
     if let Some(program) = program {
         let real = program.canonicalize().unwrap_or_else(|_| program.to_owned());
         // A package of npm lies in one folder with what it needs.

@@ -47,7 +47,7 @@ fn failures_have_codes() {
     }
     let failed = r#"{"type":"turn.failed","error":{"message":"unexpected status 401 Unauthorized"}}"#;
     assert_eq!(read(HeadlessProgram::Codex, &[failed]).unwrap_err(), "http-401");
-    let long = format!(r#"{{"type":"x","text":"{}"}}"#, "x".repeat(MAX_OUTPUT));
+    let long = format!(r#"{{"type":"x","text":"{}"}}"#, "x".repeat(MAX_HEADLESS_OUTPUT));
     assert_eq!(read(HeadlessProgram::Codex, &[&long]).unwrap_err(), "too-large");
 }
 
