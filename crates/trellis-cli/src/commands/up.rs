@@ -16,7 +16,7 @@ use tokio::{
     sync::{broadcast, oneshot},
     task::JoinHandle,
 };
-use trellis_core::Document;
+use trellis_core::{Diagnostic, Document};
 use trellis_host::Secrets;
 use trellis_orchestrator::{
     Found, Orchestrator, Up, UpError,
@@ -79,13 +79,13 @@ impl UpArgs {
         let place = open::only(self.path.as_deref(), "up")?;
         let workspace = Workspace::open(&self.workspace, place.folder())?;
         with_variables_of(&workspace)?;
-        let mut settings = match settings(&workspace) {
-            Ok(settings) => settings,
-            Err(error) => return refused(error, &workspace, self.check),
-        };
         if self.check {
             return checked(&place.path, &workspace);
         }
+        let mut settings = match settings(&workspace) {
+            Ok(settings) => settings,
+            Err(error) => return refused(error, &workspace),
+        };
         let is_named = |name: &str| self.channel.iter().any(|named| named == name);
         settings.remote.retain(|remote| self.channel.is_empty() || is_named(remote.provider.as_str()));
         let has_web = (is_named("web") || self.channel.is_empty() && settings.web) && !self.no_dashboard;
@@ -168,17 +168,22 @@ type RunningPage = (oneshot::Sender<()>, JoinHandle<()>);
 /// Reports the obstacles, and starts nothing.
 fn checked(graph: &Path, workspace: &Workspace) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the host cannot start")?;
-    let Found { obstacles, warnings } = runtime.block_on(check(graph, workspace, Secrets::from_env()))?;
+    let Found { mistakes, text, obstacles, warnings, .. } = runtime.block_on(check(graph, workspace, Secrets::from_env()))?;
+    let is_wrong = mistakes.iter().any(Diagnostic::is_error);
+    if !mistakes.is_empty() {
+        show_mistakes(workspace, text, mistakes);
+    }
     for warning in &warnings {
         terminal::print_error(&format!("warning: {}\n", harmless(warning)));
     }
     for obstacle in &obstacles {
         terminal::print_error(&format!("error: {}\n", harmless(obstacle)));
     }
-    if obstacles.is_empty() {
-        terminal::print("nothing is in the way\n")?;
+    if !obstacles.is_empty() || is_wrong {
+        return Ok(Exit::Failed);
     }
-    Ok(if obstacles.is_empty() { Exit::Fine } else { Exit::Failed })
+    terminal::print("nothing is in the way\n")?;
+    Ok(Exit::Fine)
 }
 
 /// The channels of this process.
@@ -223,18 +228,22 @@ fn with_variables_of(workspace: &Workspace) -> anyhow::Result<()> {
 }
 
 /// Shows the mistakes of the settings.
-fn refused(error: UpError, workspace: &Workspace, is_check: bool) -> anyhow::Result<Exit> {
+fn refused(error: UpError, workspace: &Workspace) -> anyhow::Result<Exit> {
     let UpError::Settings { text, found, .. } = error else { return Err(error.into()) };
+    show_mistakes(workspace, text, found);
+    Ok(Exit::Usage)
+}
+
+fn show_mistakes(workspace: &Workspace, text: String, found: Vec<Diagnostic>) {
     let checked = Checked {
         shown_below: shown(workspace.folder()),
         below: String::new(),
-        documents: vec![Arc::new(Document::broken(config::FILE, text))],
+        documents: vec![Arc::new(Document::broken(config::CONFIG_FILE, text))],
         diagnostics: found,
         nodes: 0,
         unchecked: Vec::new(),
     };
     terminal::print_error(&report::human(&[checked], Width::of(&io::stderr())));
-    Ok(if is_check { Exit::Failed } else { Exit::Usage })
 }
 
 fn shown(folder: &Path) -> String {

@@ -217,6 +217,79 @@ mod tests {
         assert_eq!(may, [true, false, false, true]);
     }
 
+    // issue 23: a configuration with every field wrong at once
+    #[test]
+    fn every_field_that_is_wrong_is_found_at_once() {
+        let text = "locale: 5\nagent: { name: \"\", aliases: {}, auto_reply: 1, runs: -1 }\nchannels:\n  terminal: [x]\n  web: 7\n  slack: { token: \"\", \
+                    read: [], allow: [[]], base_url: ftp://x, poll: 1d, rows: 0 }\n  telegram: { token: { env: A, secret: b }, allow: {}, poll: 1ms }\n  \
+                    discord: []\n  irc: {}\napprovers: { a: b }\nproviders:\n  one: {}\n  two: { openai: \"https://a.example\", process: [x] }\n  \
+                    three: { openai: not a url, key: sk-abcdefghijklmnopqrstuvwxyz123456 }\n  four: { headless: gemini }\n  five: { start: [], openai: \
+                    \"http://127.0.0.1:1\" }\n  six: 6\nroles:\n  agent: []\n  memory: [{ provider: one, temperature: 3 }, 7]\ntools: { web: { \
+                    allow_private: [\"*\"] }, webs: {} }\nheartbeat: { every: never, chat: \"\" }\nlimits: { context_tokens: 1 }\n";
+        let places = [
+            "`locale`",
+            "`` is no name of an agent",
+            "`agent.aliases`",
+            "`agent.auto_reply`",
+            "`agent.runs`",
+            "`channels.terminal`",
+            "`channels.web`",
+            "`channels.slack.token`",
+            "`channels.slack.read`",
+            "`channels.slack.allow`",
+            "`channels.slack.base_url`",
+            "`channels.slack.poll`",
+            "`channels.slack.rows`",
+            "`channels.telegram.token`",
+            "`channels.telegram.allow`",
+            "`channels.telegram.poll`",
+            "`channels.discord`",
+            "`channels.irc`",
+            "`approvers`",
+            "`one`",
+            "`two`",
+            "`providers.three.key`",
+            "`not a url`",
+            "`providers.five.start`",
+            "`providers.six`",
+            "`roles.agent`",
+            "`roles.memory.1`",
+            "`temperature`",
+            "`\"*\"` is no host",
+            "`tools.webs`",
+            "`never`",
+            "`limits.context_tokens`",
+        ];
+        let found = found(text);
+        for place in places {
+            assert!(found.iter().any(|finding| finding.contains(place)), "{place}: {found:#?}");
+        }
+        assert!(!found.iter().any(|finding| finding.contains("sk-abc")), "{found:#?}");
+    }
+
+    // orchestrator 1.4, 5.1: models of the workspace, also under the names of the source
+    #[test]
+    fn models_are_read_with_their_secrets_elsewhere() {
+        let text = "providers:\n  openrouter: { key: { secret: openrouter } }\n  phi4_local: { start: [llama-server, --port, \"8080\"] }\n  \
+                    claude_code:\n  chatgpt: { own_shell: accept }\n  mine: { openai: \"https://a.example/v1\", key: { env: MY_KEY }, headers: { x: \
+                    { secret: other } } }\nroles:\n  agent: [{ provider: openrouter, model: m }, { provider: phi4_local, model: phi4 }, { provider: \
+                    chatgpt }]\n  memory: [{ provider: newcomer }]\n";
+        let (settings, found) = read(CONFIG_FILE, text);
+        assert!(found.is_empty(), "{found:?}");
+        let started = StartedModel {
+            provider: "phi4_local".to_owned(),
+            base: "http://127.0.0.1:8080/v1".to_owned(),
+            command: ["llama-server", "--port", "8080"].map(str::to_owned).into(),
+        };
+        assert_eq!(settings.models.started, [started]);
+        assert!(!settings.models.is_empty() && settings.models.models(std::path::Path::new("/w")).is_some());
+        // Which providers the graph has is asked where there is one.
+        let models = settings.models.models(std::path::Path::new("/w")).expect("models");
+        let missing: Vec<String> = models.check_with(&[]).into_iter().map(|finding| finding.message).collect();
+        assert_eq!(missing, ["there is no provider `newcomer`"]);
+        assert!(read(CONFIG_FILE, "locale: en\n").0.models.is_empty());
+    }
+
     #[test]
     fn what_is_no_yaml_is_one_finding() {
         assert_eq!(found("agent: [").len(), 1);

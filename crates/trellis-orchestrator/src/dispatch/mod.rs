@@ -60,6 +60,13 @@ pub struct Dispatcher {
     shared: Option<SharedGraph>,
 }
 
+/// What waits behind the conversation of a chat.
+#[derive(Default)]
+struct Queued {
+    groups: usize,
+    messages: usize,
+}
+
 impl Dispatcher {
     /// A dispatcher between these.
     pub fn new(hands: Arc<Hands>, sessions: Arc<Sessions>, channels: Arc<Channels>) -> Self {
@@ -102,7 +109,7 @@ impl Dispatcher {
         let newest = rows.last().map_or(0, |row| row.n);
         let (groups, mut due) = grouped(rows, now(), window);
         let (mut talks, mut works) = self.open().await?;
-        let mut waiting: BTreeMap<ChatPlace, usize> = BTreeMap::new();
+        let mut waiting: BTreeMap<ChatPlace, Queued> = BTreeMap::new();
         for group in groups {
             self.pulse.beat();
             let ruling = match &group.kind {
@@ -144,15 +151,16 @@ impl Dispatcher {
         &self,
         group: Group,
         talks: &mut BTreeMap<ChatPlace, String>,
-        waiting: &mut BTreeMap<ChatPlace, usize>,
+        waiting: &mut BTreeMap<ChatPlace, Queued>,
     ) -> Result<(), QueueError> {
         let place = group.place().clone();
         match talks.get(&place) {
             Some(run) if waiting.contains_key(&place) || !self.answer(run, &group).await? => {
-                let count = waiting.entry(place.clone()).or_default();
-                *count += group.rows.len();
-                if *count > MAX_SILENT_GROUPS {
-                    let text = self.hands.settings.language.fill("busy", &[("waiting", &count.to_string())]);
+                let queued = waiting.entry(place.clone()).or_default();
+                queued.groups += 1;
+                queued.messages += group.rows.len();
+                if queued.groups > MAX_SILENT_GROUPS {
+                    let text = self.hands.settings.language.fill("busy", &[("waiting", &queued.messages.to_string())]);
                     self.post(&place, format!("busy:{run}"), text).await?;
                 }
             }

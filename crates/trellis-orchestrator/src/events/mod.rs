@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 pub use self::{
     index::EventIndex,
     log::EventLog,
-    recorder::{Recorder, RecordingError, forget_projections},
+    recorder::{Recorder, RecordingError, check_files, forget_projections},
     tasks::{Task, TaskStep, Tasks},
 };
 use crate::{message::ChatPlace, seal::sha256};

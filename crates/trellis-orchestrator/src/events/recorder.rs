@@ -272,13 +272,22 @@ fn may_pass(error: &trellis_host::store::StoreError) -> bool {
 /// # Errors
 /// A file cannot be removed, or a newer program wrote it: then all stay.
 pub fn forget_projections(workspace: &Workspace) -> Result<(), RecordingError> {
+    check_files(workspace)?;
     let (index, tasks) = (workspace.path("runtime/events/index.json"), workspace.path("runtime/tasks/store.json"));
-    crate::workspace::read_projection::<super::EventIndex>(&index, super::index::EVENTS_VERSION)?;
-    TaskFile::open(&tasks)?;
     for file in [index, tasks, workspace.path("runtime/dlq/outbound.jsonl")] {
         removed(std::fs::remove_file(&file))?;
     }
     removed(std::fs::remove_dir_all(workspace.path("runtime/tasks/details")))?;
+    Ok(())
+}
+
+/// Looks whether the files can be used.
+///
+/// # Errors
+/// A file cannot be read, or a newer program wrote it.
+pub fn check_files(workspace: &Workspace) -> Result<(), RecordingError> {
+    crate::workspace::read_projection::<super::EventIndex>(&workspace.path("runtime/events/index.json"), super::index::EVENTS_VERSION)?;
+    TaskFile::open(&workspace.path("runtime/tasks/store.json"))?;
     Ok(())
 }
 

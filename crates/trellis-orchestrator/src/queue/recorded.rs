@@ -5,11 +5,27 @@ use super::{
     inbound::{self, signed, unsigned},
     outbox,
 };
+use crate::message::ChatPlace;
 
 /// Rows that are read at once.
 const PAGE: u32 = 5000;
 
 impl Queue {
+    /// Messages of the chat of a thread that stand outside it, nearest to its beginning: so many at most, oldest first.
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub async fn nearby(&self, place: &ChatPlace, count: u32) -> Result<Vec<InboundRow>, QueueError> {
+        let ChatPlace { provider, chat, thread } = place.clone();
+        let Some(thread) = thread else { return Ok(Vec::new()) };
+        let columns = inbound::INBOUND_COLUMNS;
+        let query = format!(
+            "select {columns} from (select * from inbound where provider = ?1 and chat = ?2 and thread != ?3
+             order by abs(at - (select min(at) from inbound where provider = ?1 and chat = ?2 and thread = ?3)) limit ?4) order by at, n"
+        );
+        self.run(move |tables| tables.prepare_cached(&query)?.query_map((provider, chat, thread, count), inbound::row)?.collect()).await
+    }
+
     /// Messages that came in behind another one and not before a moment, oldest first; perhaps not all at once.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use trellis_host::{
     sessions::{Stop, Turn},
 };
 
-use super::{Hands, Returned, consolidate::begin, function, run_blocking, schedules::cron, stored, text, typed::Typed};
+use super::{Hands, Returned, consolidate::begin, function, run_blocking, schedules::cron, stored, talk::newest_range, text, typed::Typed};
 use crate::{approvals::short_id, channel::Rendering, inbound::Kind, message::ChatPlace, seal::references};
 
 /// Messages that `/sessions` shows if it does not say.
@@ -157,13 +157,10 @@ async fn sessions(hands: Arc<Hands>, typed: Typed) -> Result<String, ToolError> 
     let language = hands.settings.language;
     let range = match typed.args()[..] {
         [] => Some((1, DEFAULT_SESSIONS_SHOWN)),
-        [word] => match word.split_once('~') {
-            Some((from, to)) => from.parse().ok().zip(to.parse().ok()),
-            None => word.parse().ok().map(|count| (1, count)),
-        },
+        [word] => newest_range(word),
         _ => None,
     };
-    let Some((from, to)) = range.filter(|(from, to)| 1 <= *from && from <= to) else {
+    let Some((from, to)) = range else {
         return Ok(language.text("sessions_usage").to_owned());
     };
     let said = run_blocking(move || hands.history.range(&typed.place, from, to).map_err(stored)).await?;

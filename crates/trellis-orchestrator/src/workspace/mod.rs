@@ -7,6 +7,7 @@ mod history;
 mod lock;
 mod memory;
 mod object_file;
+mod skills;
 
 use std::{
     fs, io,
