@@ -2,9 +2,9 @@
 
 mod by_itself;
 mod commands;
-mod files;
 mod hands;
 mod held;
+mod records;
 mod recovery;
 mod schedules;
 mod secrets;
