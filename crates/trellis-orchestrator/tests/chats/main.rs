@@ -10,4 +10,5 @@ mod schedules;
 mod secrets;
 mod talk;
 mod tasks;
+mod unruly;
 mod world;

@@ -84,6 +84,11 @@ impl World {
 
     /// Starts everything, with a chat on the channel of this name.
     pub(crate) async fn chat_on(&self, channel: &str) -> Chat {
+        self.chat_among(channel, Vec::new()).await
+    }
+
+    /// The same, beside other channels.
+    pub(crate) async fn chat_among(&self, channel: &str, others: Vec<Arc<dyn Channel>>) -> Chat {
         let orchestrator = self.opened().await;
         let (says, said) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared {
@@ -93,7 +98,7 @@ impl World {
             receipt: Mutex::new("1".into()),
             news: Notify::new(),
         });
-        let channels: Vec<Arc<dyn Channel>> = vec![Arc::clone(&shared) as Arc<dyn Channel>];
+        let channels: Vec<Arc<dyn Channel>> = others.into_iter().chain([Arc::clone(&shared) as Arc<dyn Channel>]).collect();
         let end = Arc::new(Notify::new());
         let ended = Arc::clone(&end);
         let running = tokio::spawn(async move {
