@@ -155,7 +155,7 @@ mod tests {
         messages.iter().map(text).collect()
     }
 
-    // orchestrator 5.3
+    // orchestrator 5.3, §7 of the source
     #[test]
     fn the_parts_stand_in_their_order() {
         let messages = messages(parts(), 1000).expect("it fits");

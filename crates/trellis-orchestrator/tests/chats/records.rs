@@ -59,7 +59,7 @@ fn task(world: &World) -> Json {
     tasks.values().next().expect("one").clone()
 }
 
-// a task that waits, goes on after a restart and ends: each event once, its store, its details; 9.1: nobody else reads them
+// requirements 003.11, §5 and §8 of the source: a task that waits, goes on after a restart and ends: each event once, its store, its details; 9.1: nobody else reads them
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_task_is_written_down() {
     let world = World::new(TASK);
