@@ -1,4 +1,4 @@
-//! `trellis serve [PATH…]`: graphs over HTTP, until somebody ends it.
+//! `trellis serve [PATH…]`: serves graphs over HTTP until it is interrupted.
 
 use std::io;
 
@@ -71,7 +71,7 @@ impl Serve {
         let graphs: Vec<_> = served.names().map(str::to_owned).collect();
         listening.settings.mcp.approvals = self.graphs.mcp_approve.into();
         // Before the address: who reads it finds the file.
-        let _told = Announcement::write(self.graphs.first_path(), &listening, &graphs);
+        let _announcement = Announcement::write(self.graphs.first_path(), &listening, &graphs);
         let location = listening.location();
         let server = Server::new(served, listening.settings);
         terminal::print(&format!("{location}\n"))?;

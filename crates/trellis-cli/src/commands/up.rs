@@ -1,4 +1,4 @@
-//! `trellis up [PATH]`: a graph as an agent that people chat with.
+//! `trellis up [PATH]`: runs a graph as an agent that people chat with.
 
 use std::{
     env, io,
@@ -126,7 +126,7 @@ impl UpArgs {
         orchestrator: &mut Orchestrator,
         has_web: bool,
         channels: &mut Vec<Arc<dyn Channel>>,
-    ) -> anyhow::Result<Serving> {
+    ) -> anyhow::Result<RunningPage> {
         let listening = self.at.open().await?;
         terminal::print_error(&format!("dashboard  {}\n", listening.location()));
         let dashboard = orchestrator.dashboard(listening.settings, has_web).await;
@@ -140,9 +140,9 @@ impl UpArgs {
 }
 
 /// What ends the page when it is dropped, and the page until it has ended.
-type Serving = (oneshot::Sender<()>, JoinHandle<()>);
+type RunningPage = (oneshot::Sender<()>, JoinHandle<()>);
 
-/// Says what is in the way, and starts nothing.
+/// Reports the obstacles, and starts nothing.
 fn checked(graph: &Path, workspace: &Workspace) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the host cannot start")?;
     let Found { obstacles, warnings } = runtime.block_on(check(graph, workspace, Secrets::from_env()))?;

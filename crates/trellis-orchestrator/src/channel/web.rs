@@ -10,9 +10,9 @@ use super::{Batch, Channel, ChannelError, Rendering};
 use crate::message::{ChatPlace, Outgoing};
 
 /// The name of the channel.
-const NAME: &str = "web";
+const WEB: &str = "web";
 /// Messages that somebody sends in the same breath.
-const TOGETHER: Duration = Duration::from_millis(250);
+const WEB_GROUPING: Duration = Duration::from_millis(250);
 
 /// What a page is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,12 +36,12 @@ impl Web {
 
     /// The chat of a label, or a thread of it.
     pub fn place(label: &str, thread: Option<&str>) -> ChatPlace {
-        ChatPlace { thread: thread.map(str::to_owned), ..ChatPlace::new(NAME, label) }
+        ChatPlace { thread: thread.map(str::to_owned), ..ChatPlace::new(WEB, label) }
     }
 
     /// Whether a place is one of this channel.
     pub fn has(place: &ChatPlace) -> bool {
-        place.provider == NAME
+        place.provider == WEB
     }
 }
 
@@ -54,11 +54,11 @@ impl fmt::Debug for Web {
 #[async_trait]
 impl Channel for Web {
     fn name(&self) -> &str {
-        NAME
+        WEB
     }
 
     fn grouping(&self) -> Duration {
-        TOGETHER
+        WEB_GROUPING
     }
 
     async fn read(&self, _: Option<&str>) -> Result<Batch, ChannelError> {

@@ -1,4 +1,4 @@
-//! The settings of tools, and of what the agent does by itself.
+//! The settings of tools, and of the agent's scheduled work.
 
 use jiff::Timestamp;
 use serde_json::{Value as Json, json};
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{message::ChatPlace, schedule::Schedule};
 
-/// When the agent looks at `HEARTBEAT.md`, and where it says what it found.
+/// The schedule of `HEARTBEAT.md`, and the chat for its results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heartbeat {
     /// The time between two looks, in milliseconds.

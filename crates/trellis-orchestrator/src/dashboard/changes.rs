@@ -9,10 +9,10 @@ use trellis_server::Server;
 use super::View;
 
 /// The time between two looks.
-const BETWEEN: Duration = Duration::from_millis(500);
+const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The parts of a state whose items have events of their own: the event, and the key that names an item.
-const PARTS: [(&str, &str, &str); 6] = [
+const STATE_PARTS: [(&str, &str, &str); 6] = [
     ("services", "service", "name"),
     ("channels", "channel", "name"),
     ("runs", "task", "id"),
@@ -25,7 +25,7 @@ const PARTS: [(&str, &str, &str); 6] = [
 pub(super) async fn tell(view: &View, server: &Server) {
     let mut before = None;
     loop {
-        tokio::time::sleep(BETWEEN).await;
+        tokio::time::sleep(LOOK_INTERVAL).await;
         if !view.news.has_listeners() {
             before = None;
             continue;
@@ -43,7 +43,7 @@ pub(super) async fn tell(view: &View, server: &Server) {
 /// The events that lead from one state to the next: each item that is another, and each that is gone as `{…, gone: true}`.
 fn events(before: &Json, now: &Json) -> Vec<(&'static str, Json)> {
     let mut events = Vec::new();
-    for (part, event, key) in PARTS {
+    for (part, event, key) in STATE_PARTS {
         let (earlier, later) = (named(&before[part], key), named(&now[part], key));
         // How long something has waited is no news.
         let is_same = |one: &Json, other: &Json| without_lag(one) == without_lag(other);

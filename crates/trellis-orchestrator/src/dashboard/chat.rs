@@ -21,13 +21,13 @@ use crate::{
 };
 
 /// Bytes of a message.
-const MAX_TEXT: usize = 64 << 10;
+const MAX_WEB_TEXT: usize = 64 << 10;
 /// Characters of the name of a thread.
-const MAX_THREAD: usize = 64;
+const MAX_THREAD_NAME: usize = 64;
 /// Messages of each side that a page gets.
-const SHOWN: u32 = 200;
+const SHOWN_MESSAGES: u32 = 200;
 /// The keys of a message that is sent here.
-pub(super) const KEYS: &[&str] = &["text", "thread"];
+pub(super) const MESSAGE_KEYS: &[&str] = &["text", "thread"];
 
 /// A message of the chat, as the page shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -63,26 +63,21 @@ impl View {
         if text.is_empty() {
             return Err(Trouble::request("/text", "`text` says nothing"));
         }
-        if text.len() > MAX_TEXT {
-            let detail = format!("the message has {} bytes, the limit is {MAX_TEXT}", text.len());
-            return Err(Trouble::new(Code::InputTooLarge, detail).with("limit", MAX_TEXT));
+        if text.len() > MAX_WEB_TEXT {
+            let detail = format!("the message has {} bytes, the limit is {MAX_WEB_TEXT}", text.len());
+            return Err(Trouble::new(Code::InputTooLarge, detail).with("limit", MAX_WEB_TEXT));
         }
         let place = Web::place(label, named(thread)?);
         let at = now();
-        let id = key.map_or_else(|| format!("{at}-{}", COUNT.fetch_add(1, Ordering::Relaxed)), |key| format!("key-{key}"));
-        let message = Incoming {
-            place: place.clone(),
-            id,
-            sender: label.to_owned(),
-            sender_name: label.to_owned(),
-            text: text.to_owned(),
-            at,
-        };
+        let id = key.map_or_else(|| format!("{at}-{}", MESSAGE_COUNT.fetch_add(1, Ordering::Relaxed)), |key| format!("key-{key}"));
+        let message =
+            Incoming { place: place.clone(), id, sender: label.to_owned(), sender_name: label.to_owned(), text: text.to_owned(), at };
         let key = message.key();
-        let stored = self.receiver.take("web", Batch { messages: vec![message], ..Batch::default() }, Duration::ZERO).await.map_err(failed)?;
+        let stored =
+            self.receiver.take("web", Batch { messages: vec![message], ..Batch::default() }, Duration::ZERO).await.map_err(failed)?;
         self.hands.wake.notify_one();
         let row = self.hands.queue.of_key(&key).await.map_err(failed)?;
-        let said = row.map(|row| heard(&row)).ok_or_else(|| Trouble::new(Code::StoreUnavailable, "the message is gone already"))?;
+        let said = row.map(|row| from_person(&row)).ok_or_else(|| Trouble::new(Code::StoreUnavailable, "the message is gone already"))?;
         if stored.new > 0 {
             self.news.tell("message", json!(said));
         }
@@ -96,12 +91,12 @@ impl View {
     pub(super) async fn conversation(&self, label: &str, thread: Option<&str>) -> Result<Vec<ChatMessage>, Trouble> {
         let place = Web::place(label, named(thread)?);
         let queue = &self.hands.queue;
-        let (inbound, outbound) = queue.conversation(&place, SHOWN).await.map_err(failed)?;
+        let (inbound, outbound) = queue.conversation(&place, SHOWN_MESSAGES).await.map_err(failed)?;
         let rendering = queue.setting(&place.provider, &place.chat, "render").await.map_err(failed)?;
         let rendering = rendering.and_then(|name| Rendering::named(&name)).unwrap_or_default();
-        let people = inbound.iter().filter(|row| row.message.work().is_none()).map(heard);
-        let is_told = |row: &&OutboxRow| matches!(row.state, RowState::Sent | RowState::Sending);
-        let agent = outbound.iter().filter(is_told).map(|row| told(&row.message, row.queued, rendering));
+        let people = inbound.iter().filter(|row| row.message.work().is_none()).map(from_person);
+        let is_sent = |row: &&OutboxRow| matches!(row.state, RowState::Sent | RowState::Sending);
+        let agent = outbound.iter().filter(is_sent).map(|row| from_agent(&row.message, row.queued, rendering));
         let mut said: Vec<ChatMessage> = people.chain(agent).collect();
         said.sort_by_key(|message| message.at);
         Ok(said)
@@ -109,29 +104,29 @@ impl View {
 }
 
 /// Tells two messages of one moment apart.
-static COUNT: AtomicU64 = AtomicU64::new(0);
+static MESSAGE_COUNT: AtomicU64 = AtomicU64::new(0);
 
 /// The name of a thread.
 fn named(thread: Option<&str>) -> Result<Option<&str>, Trouble> {
-    let is_name = |thread: &&str| (1..=MAX_THREAD).contains(&thread.chars().count()) && !thread.chars().any(char::is_control);
+    let is_name = |thread: &&str| (1..=MAX_THREAD_NAME).contains(&thread.chars().count()) && !thread.chars().any(char::is_control);
     match thread {
         None => Ok(None),
         Some(thread) => Some(thread)
             .filter(is_name)
             .map(Some)
-            .ok_or_else(|| Trouble::request("/thread", format!("`thread` is a name of 1 to {MAX_THREAD} characters"))),
+            .ok_or_else(|| Trouble::request("/thread", format!("`thread` is a name of 1 to {MAX_THREAD_NAME} characters"))),
     }
 }
 
 /// What the channel tells the pages.
 pub(super) fn telling(news: News) -> impl Fn(WebPosts<'_>) + Send + Sync + 'static {
     move |post| match post {
-        WebPosts::Message(message, rendering) => news.tell("message", json!(told(message, now(), rendering))),
+        WebPosts::Message(message, rendering) => news.tell("message", json!(from_agent(message, now(), rendering))),
         WebPosts::Typing(ChatPlace { chat, thread, .. }) => news.tell("typing", json!({ "chat": chat, "thread": thread })),
     }
 }
 
-fn heard(row: &InboundRow) -> ChatMessage {
+fn from_person(row: &InboundRow) -> ChatMessage {
     let Incoming { place, id, sender, text, .. } = &row.message;
     let from = if sender == SENDER && id.starts_with("cron-") { "schedule" } else { "person" };
     ChatMessage {
@@ -146,7 +141,7 @@ fn heard(row: &InboundRow) -> ChatMessage {
     }
 }
 
-fn told(message: &Outgoing, at: u64, rendering: Rendering) -> ChatMessage {
+fn from_agent(message: &Outgoing, at: u64, rendering: Rendering) -> ChatMessage {
     let Outgoing { place, text, key } = message;
     ChatMessage {
         id: key.clone(),

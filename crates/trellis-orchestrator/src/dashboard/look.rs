@@ -13,13 +13,11 @@ use crate::{
     inbound::Kind,
     message::{Work, now},
     queue::{InboundRow, OutboxRow, QueueError, RowState},
-    state::{
-        ChannelState, DeadLetter, LetterError, MemoryState, OutboxState, RunStanding, RunState, State, StepState, TaskState,
-    },
+    state::{ChannelState, DeadLetter, LetterError, MemoryState, OutboxState, RunStanding, RunState, State, StepState, TaskState},
 };
 
 /// Sessions that are looked at, at most: those that began last.
-const MOST: usize = 200;
+const MAX_SHOWN_SESSIONS: usize = 200;
 
 impl View {
     /// Everything at this moment, with the calls that need somebody, and without a value of the vault.
@@ -69,7 +67,7 @@ impl View {
         let (mut runs, mut tasks, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
         let Some(sessions) = self.hands.sessions.get().and_then(std::sync::Weak::upgrade) else { return Ok((runs, tasks)) };
         let rows = self.hands.queue.taken().await?;
-        let newest = rows.len().saturating_sub(MOST);
+        let newest = rows.len().saturating_sub(MAX_SHOWN_SESSIONS);
         for row in rows.into_iter().skip(newest) {
             let Some(id) = row.run.clone().filter(|id| seen.insert(id.clone())) else { continue };
             let Ok(turn) = sessions.view(&SessionId::new(&*id)).await else { continue };

@@ -52,13 +52,7 @@ impl Dashboard {
     pub fn new(served: Served, settings: Settings, hands: Arc<Hands>, receiver: Receiver, has_chat: bool) -> Self {
         let news = served.news();
         let web = has_chat.then(|| Arc::new(Web::new(chat::telling(news.clone()))));
-        let view = Arc::new(View {
-            hands,
-            receiver,
-            news,
-            channels: OnceLock::new(),
-            services: OnceLock::new(),
-        });
+        let view = Arc::new(View { hands, receiver, news, channels: OnceLock::new(), services: OnceLock::new() });
         let mut routes = routes::state(&view);
         routes.extend(has_chat.then(|| routes::chat(&view)).into_iter().flatten());
         let server = Server::with(served, settings, routes);

@@ -11,7 +11,7 @@ use trellis_server::{
 use super::{View, chat, look::failed};
 
 /// A message that was taken.
-const ACCEPTED: u16 = 202;
+const ACCEPTED_STATUS: u16 = 202;
 
 /// Those of the chat.
 pub(super) fn chat(view: &Arc<View>) -> Vec<ExtraRoute> {
@@ -26,10 +26,10 @@ pub(super) fn chat(view: &Arc<View>) -> Vec<ExtraRoute> {
         .query(&["thread"]),
         of(view, "POST", "/api/channels/web/messages", Right::Walk, |view, request| {
             Box::pin(async move {
-                let text = request.text("text", chat::KEYS)?.ok_or_else(|| Trouble::request("/text", "`text` is missing"))?;
-                let thread = request.text("thread", chat::KEYS)?;
+                let text = request.text("text", chat::MESSAGE_KEYS)?.ok_or_else(|| Trouble::request("/text", "`text` is missing"))?;
+                let thread = request.text("thread", chat::MESSAGE_KEYS)?;
                 let said = view.say(&request.label, text, thread, request.key.as_deref()).await?;
-                Ok(ExtraReply { status: ACCEPTED, body: json!(said) })
+                Ok(ExtraReply { status: ACCEPTED_STATUS, body: json!(said) })
             })
         }),
     ]
@@ -38,7 +38,9 @@ pub(super) fn chat(view: &Arc<View>) -> Vec<ExtraRoute> {
 /// Those of the state, and of what can be done about it.
 pub(super) fn state(view: &Arc<View>) -> Vec<ExtraRoute> {
     vec![
-        of(view, "GET", "/api/state", Right::Read, |view, request| Box::pin(async move { Ok(view.look(request.calls().await?).await?.into()) })),
+        of(view, "GET", "/api/state", Right::Read, |view, request| {
+            Box::pin(async move { Ok(view.look(request.calls().await?).await?.into()) })
+        }),
         of(view, "POST", "/api/outbox/{letter}/retry", Right::Operate, |view, request| {
             Box::pin(async move {
                 let letter = number(&request)?;
@@ -51,8 +53,12 @@ pub(super) fn state(view: &Arc<View>) -> Vec<ExtraRoute> {
                 found(view.hands.queue.drop_dead(letter).await.map_err(failed)?, &request, Code::UnknownLetter, "letter")
             })
         }),
-        of(view, "POST", "/api/cron/{job}/pause", Right::Operate, |view, request| Box::pin(async move { view.enable(&request, false).await })),
-        of(view, "POST", "/api/cron/{job}/resume", Right::Operate, |view, request| Box::pin(async move { view.enable(&request, true).await })),
+        of(view, "POST", "/api/cron/{job}/pause", Right::Operate, |view, request| {
+            Box::pin(async move { view.enable(&request, false).await })
+        }),
+        of(view, "POST", "/api/cron/{job}/resume", Right::Operate, |view, request| {
+            Box::pin(async move { view.enable(&request, true).await })
+        }),
         of(view, "POST", "/api/services/{service}/start", Right::Operate, |view, request| {
             Box::pin(async move {
                 let is_there = match view.services.get() {
@@ -74,14 +80,14 @@ pub(super) fn state(view: &Arc<View>) -> Vec<ExtraRoute> {
     ]
 }
 
-type Answer = std::pin::Pin<Box<dyn Future<Output = Result<ExtraReply, Trouble>> + Send>>;
+type RouteAnswer = std::pin::Pin<Box<dyn Future<Output = Result<ExtraReply, Trouble>> + Send>>;
 
 fn of(
     view: &Arc<View>,
     method: &'static str,
     path: &'static str,
     right: Right,
-    run: impl Fn(Arc<View>, ExtraRequest) -> Answer + Send + Sync + 'static,
+    run: impl Fn(Arc<View>, ExtraRequest) -> RouteAnswer + Send + Sync + 'static,
 ) -> ExtraRoute {
     let view = Arc::clone(view);
     ExtraRoute::new(method, path, right, move |request| run(Arc::clone(&view), request))
@@ -97,7 +103,9 @@ impl View {
                 true
             })
         });
-        let internal = |error: &dyn std::fmt::Display| Trouble::new(Code::StoreUnwritable, "the schedules cannot be written").logged(error.to_string());
+        let internal = |error: &dyn std::fmt::Display| {
+            Trouble::new(Code::StoreUnwritable, "the schedules cannot be written").logged(error.to_string())
+        };
         let is_there = changed.await.map_err(|error| internal(&error))?.map_err(|error| internal(&error))?;
         found(is_there, request, Code::UnknownRoute, "job")
     }

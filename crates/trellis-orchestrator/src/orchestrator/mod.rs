@@ -1,4 +1,4 @@
-//! Everything put together: a workspace, a graph, channels (orchestrator 1).
+//! Assembles and runs a workspace, a graph and channels (orchestrator 1).
 
 mod by_itself;
 mod check;
@@ -31,8 +31,8 @@ pub use self::check::{Found, check};
 use self::{reading::read, timekeeping::keep_time};
 use crate::{
     channel::{Channel, ChannelSetup, ChannelTroubles, check_remote, open_remote},
-    dashboard::Dashboard,
     config::{self, Settings},
+    dashboard::Dashboard,
     decisions::Decisions,
     dispatch::Dispatcher,
     inbound::{CommandTable, LiveCommands, Receiver},
@@ -51,7 +51,7 @@ const GRACE: Duration = Duration::from_secs(10);
 /// The time in which what waits to be sent still is, at the end.
 const FLUSH: Duration = Duration::from_secs(5);
 
-/// It could not be started, or could not go on.
+/// It could not be started, or had to stop.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum UpError {
@@ -126,7 +126,7 @@ pub struct Orchestrator {
     /// Where the graph is.
     path: PathBuf,
     /// Where the sessions are kept.
-    kept: OpenStore,
+    open_store: OpenStore,
     /// Turns that chats have not been told of yet.
     turns: (TurnSender, TurnReceiver),
     /// The graph as a browser sees it.
@@ -136,7 +136,7 @@ pub struct Orchestrator {
     secrets: Secrets,
     graph: Option<LiveGraph>,
     receiver: Receiver,
-    /// What was found on the way that somebody should know.
+    /// Warnings that were found during the start.
     warnings: Vec<String>,
     _lock: WorkspaceLock,
 }
@@ -203,22 +203,22 @@ impl Orchestrator {
         let runnable = live.assemble().runnable.map_err(UpError::Graph)?;
         hands.commands.learn(CommandTable::of(&live.live().version().documents));
         let address = format!("sqlite:{}", hands.workspace.path("runtime/sessions.db").display());
-        let mut kept = StoreSettings::of(&graph, &live.live().version().documents).address_or_default(Some(address)).open().await?;
+        let mut open_store = StoreSettings::of(&graph, &live.live().version().documents).address_or_default(Some(address)).open().await?;
         let metrics = Metrics::new();
-        kept.store = metrics.store(kept.store);
-        let sessions = Arc::new(metrics.over(live.assembly().sessions(runnable, Some(&kept))?));
+        open_store.store = metrics.store(open_store.store);
+        let sessions = Arc::new(metrics.over(live.assembly().sessions(runnable, Some(&open_store))?));
         hands.sessions.get_or_init(|| Arc::downgrade(&sessions));
         let receiver = Receiver::new(queue, sealer, hands.commands.clone(), hands.history.clone());
         let turns = mpsc::unbounded_channel();
         let (path, graph) = (graph, Some(live));
-        Ok(Self { hands, sessions, path, kept, turns, shared: None, metrics, host, secrets, graph, receiver, warnings, _lock: lock })
+        Ok(Self { hands, sessions, path, open_store, turns, shared: None, metrics, host, secrets, graph, receiver, warnings, _lock: lock })
     }
 
     /// What a browser sees of it, on these terms: its graph, its sessions, its state, and a chat if it `has_chat`, which is one of the channels then.
     pub async fn dashboard(&mut self, settings: trellis_server::Settings, has_chat: bool) -> Dashboard {
         drop(self.hands.web_tokens.set(settings.tokens.clone()));
         let assembly = assembly(&self.hands, self.host.clone());
-        let source = GraphSource::new(&self.path, assembly, self.kept.clone());
+        let source = GraphSource::new(&self.path, assembly, self.open_store.clone());
         let turns = self.turns.0.clone();
         let (served, shared) = Served::shared(source, Arc::clone(&self.sessions), self.metrics.clone(), move |turn| {
             // Nobody is told any more at the end.
@@ -245,7 +245,7 @@ impl Orchestrator {
     /// The channels over a network that its settings name.
     ///
     /// # Errors
-    /// A token is not there.
+    /// A token is missing.
     pub fn remote_channels(&self) -> Result<Vec<Arc<dyn Channel>>, UpError> {
         Ok(open_remote(&self.hands.settings, &self.secrets)?)
     }
@@ -300,12 +300,12 @@ impl Orchestrator {
         services.spawn(async move { dispatching.serve().await.map_err(UpError::from) });
         let typing = dispatcher.clone();
         services.spawn(async move { typing.keep_typing().await.map_err(UpError::from) });
-        let (asking, secrets, told) = (Arc::clone(&self.hands), self.secrets.clone(), Arc::clone(&log));
+        let (asking, secrets, log_line) = (Arc::clone(&self.hands), self.secrets.clone(), Arc::clone(&log));
         // What is in the way of a channel is said at once, and stops no other.
-        tokio::spawn(async move { check_remote(&asking.settings, &secrets).await.iter().for_each(|found| told(found)) });
-        let (hands, store, wake) = (Arc::clone(&self.hands), Arc::clone(&self.kept.store), Arc::clone(&dispatcher.wake));
-        let told = Arc::clone(&log);
-        services.spawn(async move { keep_time(&hands, &*store, Timestamp::now, || wake.notify_one(), &*told).await });
+        tokio::spawn(async move { check_remote(&asking.settings, &secrets).await.iter().for_each(|found| log_line(found)) });
+        let (hands, store, wake) = (Arc::clone(&self.hands), Arc::clone(&self.open_store.store), Arc::clone(&dispatcher.wake));
+        let log_line = Arc::clone(&log);
+        services.spawn(async move { keep_time(&hands, &*store, Timestamp::now, || wake.notify_one(), &*log_line).await });
         let mut readers: JoinSet<Result<(), UpError>> = JoinSet::new();
         for channel in channels.values() {
             let (channel, receiver, queue) = (Arc::clone(channel), self.receiver.clone(), self.hands.queue.clone());
@@ -318,7 +318,7 @@ impl Orchestrator {
         ended
     }
 
-    /// Waits until it is told to stop, something fails, or everything is done.
+    /// Waits until it is asked to stop, a part fails, or all work is done.
     async fn until_the_end(
         &self,
         services: &mut JoinSet<Result<(), UpError>>,
@@ -342,7 +342,7 @@ impl Orchestrator {
         }
     }
 
-    /// Ends in reverse: sessions come to their stops, what waits to be sent is, the rest stays where it is stored.
+    /// Shuts down in reverse order: sessions reach their stops, waiting messages are sent, the rest stays stored.
     async fn close(&mut self, mut services: JoinSet<Result<(), UpError>>) {
         self.sessions.stop(GRACE).await;
         let flushed = async {
@@ -361,14 +361,14 @@ impl Orchestrator {
     fn follow_edits(&mut self, log: &Arc<dyn Fn(&str) + Send + Sync>) {
         let Some(mut live) = self.graph.take() else { return };
         let (sender, mut edits) = mpsc::channel::<(Arc<Version>, Assembled)>(4);
-        let (hands, sessions, told) = (Arc::downgrade(&self.hands), Arc::downgrade(&self.sessions), Arc::clone(log));
+        let (hands, sessions, log_line) = (Arc::downgrade(&self.hands), Arc::downgrade(&self.sessions), Arc::clone(log));
         let shared = self.shared.clone();
         tokio::spawn(async move {
             while let Some((version, assembled)) = edits.recv().await {
                 let (Some(hands), Some(sessions)) = (hands.upgrade(), sessions.upgrade()) else { return };
                 match &assembled.runnable {
                     Ok(_) => hands.commands.learn(CommandTable::of(&version.documents)),
-                    Err(error) => told(&format!("the edited graph cannot be run, the one before stays in use: {error}")),
+                    Err(error) => log_line(&format!("the edited graph cannot be run, the one before stays in use: {error}")),
                 }
                 let taken = match (&shared, assembled) {
                     (Some(shared), assembled) => shared.take(&version, assembled).await.map_err(|error| error.detail.clone()),
@@ -378,11 +378,11 @@ impl Orchestrator {
                     (None, _) => Ok(()),
                 };
                 if let Err(error) = taken {
-                    told(&error);
+                    log_line(&error);
                 }
             }
         });
-        let told = Arc::clone(log);
+        let log_line = Arc::clone(log);
         let watching = thread::Builder::new().name("edits of the graph".to_owned()).spawn(move || {
             while let Some(reload) = live.next() {
                 match reload.assembled {
@@ -391,7 +391,7 @@ impl Orchestrator {
                             return;
                         }
                     }
-                    None => told("the graph is gone; the one that was read before stays in use"),
+                    None => log_line("the graph is gone; the one that was read before stays in use"),
                 }
             }
         });
@@ -401,7 +401,7 @@ impl Orchestrator {
     }
 }
 
-/// The assembly of the graph: functions of this crate, nothing typed in, sessions that go on by themselves.
+/// Assembles the graph: with the functions of this crate, without terminal input, and with sessions that resume without a caller.
 fn assembly(hands: &Arc<Hands>, host: Host) -> Assembly {
     let policy = Policy::new().unbound(Unbound::Fail).detached(true);
     let hands = Arc::clone(hands);

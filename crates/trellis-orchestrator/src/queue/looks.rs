@@ -66,7 +66,8 @@ impl Queue {
     /// # Errors
     /// The queue fails.
     pub async fn retry_dead(&self, n: i64, now: u64) -> Result<bool, QueueError> {
-        let command = "update outbox set n = (select max(n) + 1 from outbox), state = 'queued', attempts = 0, due = ?2, code = null, error = null
+        let command =
+            "update outbox set n = (select max(n) + 1 from outbox), state = 'queued', attempts = 0, due = ?2, code = null, error = null
                        where n = ?1 and state = 'dead'";
         self.run(move |tables| Ok(tables.execute(command, (n, signed(now)))? > 0)).await
     }

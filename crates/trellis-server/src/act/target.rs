@@ -63,9 +63,9 @@ impl Target {
     }
 
     /// Reports the turn to listeners, if it has come to a stop.
-    pub(crate) fn told(&self, turn: &Turn) {
+    pub(crate) fn announce(&self, turn: &Turn) {
         if !turn.stop.needs_nobody() {
-            self.graph.told(turn);
+            self.graph.report(turn);
         }
     }
 

@@ -239,14 +239,15 @@ mod tests {
         let token = known(&line).unwrap_or_else(|why| panic!("{why}"));
         assert!(token.rights.has(Right::Walk) && !token.rights.has(Right::Approve) && &*token.label == "ana");
         for (line, why) in [("x read ana", "SHA-256"), (&*format!("{} fly ana", "0".repeat(64)), "no right `fly`"), ("x", "a line is")] {
-            assert!(known(line).err().is_some_and(|told| told.contains(why)), "{line}");
+            assert!(known(line).err().is_some_and(|message| message.contains(why)), "{line}");
         }
     }
 
     /// Who has a label may do what every token of that label may.
     #[test]
     fn a_label_has_the_rights_of_all_its_tokens() {
-        let line = |token: &str, rights: &str| known(&format!("{} {rights} ana", hex(&sha256(token)))).unwrap_or_else(|why| panic!("{why}"));
+        let line =
+            |token: &str, rights: &str| known(&format!("{} {rights} ana", hex(&sha256(token)))).unwrap_or_else(|why| panic!("{why}"));
         let file = vec![line("a", "read,walk,approve"), line("b", "read,walk")];
         let tokens = Tokens(Arc::new(Source::File(PathBuf::new(), RwLock::new(file))));
         let may = |tokens: &Tokens, label: &str| Right::ALL.map(|right| tokens.rights_of(label).has(right));

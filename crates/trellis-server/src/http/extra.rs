@@ -20,7 +20,7 @@ use crate::{
 /// What a route answers.
 pub type ExtraAnswer = Pin<Box<dyn Future<Output = Result<ExtraReply, Trouble>> + Send>>;
 
-type Run = dyn Fn(ExtraRequest) -> ExtraAnswer + Send + Sync;
+type RunExtra = dyn Fn(ExtraRequest) -> ExtraAnswer + Send + Sync;
 
 /// The calls of sessions that need somebody, without secrets.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -113,7 +113,7 @@ pub struct ExtraRoute {
     path: &'static str,
     right: Right,
     query: &'static [&'static str],
-    run: Arc<Run>,
+    run: Arc<RunExtra>,
 }
 
 impl ExtraRoute {

@@ -45,11 +45,6 @@ use tower_http::compression::{
     predicate::{NotForContentType, SizeAbove},
 };
 
-pub use self::{
-    extra::{CallsInNeed, ExtraAnswer, ExtraReply, ExtraRequest, ExtraRoute},
-    html::html,
-    openapi::openapi,
-};
 use self::routes::routes;
 pub(crate) use self::{
     answer::{refused, turn_json},
@@ -61,6 +56,11 @@ pub(crate) use self::{
     problem::{Logged, Problem},
     sessions::{cursor, cursor_text},
     studio::is_page,
+};
+pub use self::{
+    extra::{CallsInNeed, ExtraAnswer, ExtraReply, ExtraRequest, ExtraRoute},
+    html::html,
+    openapi::openapi,
 };
 use crate::{
     gate::{self, HttpMetrics, RateLimits},
