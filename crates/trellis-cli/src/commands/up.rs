@@ -85,7 +85,7 @@ impl UpArgs {
         }
         for name in self.channel.iter().filter(|name| !["terminal", "web"].contains(&&***name)) {
             if !settings.remote.iter().any(|remote| remote.provider.as_str() == name) {
-                bail!("channel `{name}` is not set up\nwrite it under `channels` in `{}`", workspace.path(config::FILE).display());
+                bail!("channel `{name}` is not set up\nwrite it under `channels` in `{}`", workspace.path(config::CONFIG_FILE).display());
             }
         }
         let mut channels = channels(is_named("terminal") || self.channel.is_empty() && settings.terminal && io::stdin().is_terminal());
@@ -205,7 +205,7 @@ fn refused(error: UpError, workspace: &Workspace, is_check: bool) -> anyhow::Res
     let checked = Checked {
         shown_below: shown(workspace.folder()),
         below: String::new(),
-        documents: vec![Arc::new(Document::broken(config::FILE, text))],
+        documents: vec![Arc::new(Document::broken(config::CONFIG_FILE, text))],
         diagnostics: found,
         nodes: 0,
         unchecked: Vec::new(),

@@ -146,10 +146,10 @@ pub struct Orchestrator {
 /// # Errors
 /// The file cannot be read, or has mistakes.
 pub fn settings(workspace: &Workspace) -> Result<Settings, UpError> {
-    let text = workspace.text(config::FILE)?.unwrap_or_default();
-    let (settings, found) = config::read(config::FILE, &text);
+    let text = workspace.text(config::CONFIG_FILE)?.unwrap_or_default();
+    let (settings, found) = config::read(config::CONFIG_FILE, &text);
     if found.iter().any(Diagnostic::is_error) {
-        return Err(UpError::Settings { file: workspace.path(config::FILE), text, found });
+        return Err(UpError::Settings { file: workspace.path(config::CONFIG_FILE), text, found });
     }
     Ok(settings)
 }
