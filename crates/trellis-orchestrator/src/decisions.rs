@@ -178,7 +178,7 @@ impl Decisions {
 
     /// The number of decisions that count, over all chats.
     pub fn count(&self) -> usize {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.decisions.lock().unwrap_or_else(PoisonError::into_inner);
         kept.iter().filter(|known| known.superseded_by.is_none()).count()
     }
 

@@ -172,7 +172,7 @@ impl Served {
         metrics: Metrics,
         turned: impl Fn(&Turn) + Send + Sync + 'static,
     ) -> (Self, SharedGraph) {
-        let (hub, name) = (Arc::new(Hub::new()), Arc::clone(&source.open_store.graph));
+        let (hub, name) = (Arc::new(Hub::new()), Arc::clone(&source.store.graph));
         let graph = Arc::new(ServedGraph {
             name: Arc::clone(&name),
             redactions: Redactions::default(),
