@@ -94,7 +94,7 @@ impl UpArgs {
         }
         for name in self.channel.iter().filter(|name| !["terminal", "web"].contains(&&***name)) {
             if !settings.remote.iter().any(|remote| remote.provider.as_str() == name) {
-                bail!("channel `{name}` is not set up\nwrite it under `channels` in `{}`", workspace.path(config::FILE).display());
+                bail!("channel `{name}` is not set up\nwrite it under `channels` in `{}`", workspace.path(config::CONFIG_FILE).display());
             }
         }
         let mut channels = channels(is_named("terminal") || self.channel.is_empty() && settings.terminal && io::stdin().is_terminal());

@@ -78,7 +78,7 @@ pub(super) fn models(workspace: &Workspace, models: Option<&HostModels>, documen
     if !found.iter().any(Diagnostic::is_error) {
         return Ok(());
     }
-    let text = workspace.text(config::FILE)?.unwrap_or_default();
+    let text = workspace.text(config::CONFIG_FILE)?.unwrap_or_default();
     let found = found.into_iter().map(config::without_models).collect();
-    Err(UpError::Settings { file: workspace.path(config::FILE), text, found })
+    Err(UpError::Settings { file: workspace.path(config::CONFIG_FILE), text, found })
 }
