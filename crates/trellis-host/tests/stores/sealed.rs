@@ -249,7 +249,7 @@ async fn what_an_old_key_sealed_goes_on_without_it() {
     assert!(matches!(&failed[..], [(session, StoreError::Key(_))] if session.as_str() == "s6"), "{failed:?}");
     // Again, there is nothing to do.
     let page = store.reseal(None, 100).await.unwrap();
-    assert_eq!((page.sealed, page.kept, page.failed.len(), page.next), (0, 6, 1, None));
+    assert_eq!((page.sealed, page.already_sealed, page.failed.len(), page.next), (0, 6, 1, None));
     // The newest key alone opens where they are.
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.lines().next().unwrap()).unwrap();

@@ -58,11 +58,11 @@ fn account(text: &str, start: usize) -> Option<Range<usize>> {
 fn stands_alone(text: &str, run: &Range<usize>, window: &Range<usize>) -> bool {
     let before = text[..window.start].chars().next_back().filter(|_| window.start == run.start);
     let after = text[window.end..].chars().next().filter(|_| window.end == run.end);
-    let after = |length: usize| text[window.end + length..].chars().next();
+    let char_after = |length: usize| text[window.end + length..].chars().next();
     let touches =
         |char: Option<char>| char.is_some_and(|char| char.is_ascii_alphanumeric() || matches!(char, '_' | '.' | '-' | '/' | '#' | '+'));
-    let ends_sentence = after == Some('.') && !after(1).is_some_and(|char| char.is_ascii_alphanumeric());
-    let is_dated = after == Some('/') && after(1).is_some_and(|char| char.is_ascii_digit());
+    let ends_sentence = after == Some('.') && !char_after(1).is_some_and(|char| char.is_ascii_alphanumeric());
+    let is_dated = after == Some('/') && char_after(1).is_some_and(|char| char.is_ascii_digit());
     !touches(before) && (!touches(after) || ends_sentence || is_dated)
 }
 
