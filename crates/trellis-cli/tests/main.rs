@@ -91,6 +91,8 @@ mod testing;
 mod up;
 #[path = "main/up_remote.rs"]
 mod up_remote;
+#[path = "main/up_web.rs"]
+mod up_web;
 #[path = "main/usage.rs"]
 mod usage;
 #[path = "main/vault.rs"]
