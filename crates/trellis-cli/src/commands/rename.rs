@@ -1,4 +1,4 @@
-//! `trellis rename`: gives something another name, everywhere, if the graph stays the same but for it.
+//! `trellis rename`: renames something everywhere, if nothing else changes in the graph.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

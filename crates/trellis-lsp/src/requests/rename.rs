@@ -51,7 +51,7 @@ pub(super) fn prepare(state: &mut ServerState, params: &TextDocumentPositionPara
     Ok(json!({ "range": place.text.range(one.span, encoding), "placeholder": name }))
 }
 
-/// Returns the edits that rename what stands at a place.
+/// Returns the edits that rename the symbol at a place.
 pub(super) fn rename(state: &mut ServerState, params: &RenameParams) -> Answer {
     let Some(place) = place(state, &params.text_document_position_params) else { return Ok(Json::Null) };
     let (graph, path) = (place.graph, place.path);

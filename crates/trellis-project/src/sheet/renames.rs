@@ -86,11 +86,11 @@ impl SheetNames {
         let mut found = LineEdits { line, edits: Vec::new() };
         match line.chars().next() {
             Some('$') => {
-                found.word_behind("$ at ", &self.nodes);
+                found.word_after("$ at ", &self.nodes);
                 self.chosen(&mut found);
             }
-            Some('@') => found.word_behind("@ ", &self.predicate),
-            Some('^') => found.word_behind("^ ", &self.signal),
+            Some('@') => found.word_after("@ ", &self.predicate),
+            Some('^') => found.word_after("^ ", &self.signal),
             Some('?') => found.between("\"", "\"", &self.option),
             Some('!') => {
                 found.word(called(line), &self.tool);
@@ -105,8 +105,8 @@ impl SheetNames {
                     found.between(" at ", end, &self.nodes);
                 }
                 for lead in ["~ undone ", "~ could not undo ", "- not answered: "] {
-                    found.word_behind(lead, &self.tool);
-                    found.word_behind(lead, &self.predicate);
+                    found.word_after(lead, &self.tool);
+                    found.word_after(lead, &self.predicate);
                 }
                 self.chosen(&mut found);
             }
@@ -156,7 +156,7 @@ impl SheetNames {
     /// A line of a block `tools`.
     fn double(&self, line: &str) -> Vec<(Range<usize>, String)> {
         let mut found = LineEdits { line, edits: Vec::new() };
-        found.word_behind("graph:", &self.nodes);
+        found.word_after("graph:", &self.nodes);
         let start = line.len() - line.trim_start().len();
         found.word(start, &self.tool);
         found.word(start, &self.predicate);
@@ -302,8 +302,8 @@ impl LineEdits<'_> {
         self.edits.extend(names.map(|(old, new)| (at..at + old.len(), new.clone())));
     }
 
-    /// The word behind what a line begins with.
-    fn word_behind<'n>(&mut self, lead: &str, names: impl IntoIterator<Item = &'n Names>) {
+    /// The word after what a line begins with.
+    fn word_after<'n>(&mut self, lead: &str, names: impl IntoIterator<Item = &'n Names>) {
         if self.line.starts_with(lead) {
             self.word(lead.len(), names);
         }
