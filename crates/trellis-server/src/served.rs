@@ -187,7 +187,10 @@ impl Served {
         });
         graph.observe(&sessions);
         let shared = SharedGraph(Arc::clone(&graph));
-        (Self { graphs: BTreeMap::from([(name, graph)]), hub, metrics, is_stopping: AtomicBool::new(false) }, shared)
+        (
+            Self { graphs: BTreeMap::from([(name, graph)]), hub, metrics, mcp: McpMetrics::default(), is_stopping: AtomicBool::new(false) },
+            shared,
+        )
     }
 
     /// Tells whoever follows the server.
