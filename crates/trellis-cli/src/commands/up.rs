@@ -1,7 +1,7 @@
 //! `trellis up [PATH]`: a graph as an agent that people chat with.
 
 use std::{
-    env, io,
+    env, fs, io,
     io::IsTerminal as _,
     os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
@@ -17,6 +17,7 @@ use trellis_orchestrator::{
     Found, Orchestrator, Up, UpError,
     channel::{Channel, Rendering, Terminal, TerminalIo},
     check, config, settings,
+    texts::Language,
     workspace::{Workspace, variables},
 };
 
@@ -60,7 +61,7 @@ pub(crate) struct UpArgs {
 impl UpArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         let place = open::only(self.path.as_deref(), "up")?;
-        let workspace = Workspace::open(&self.workspace, place.folder())?;
+        let workspace = Workspace::open_in(&self.workspace, place.folder(), language(&self.workspace))?;
         with_variables_of(&workspace)?;
         let mut settings = match settings(&workspace) {
             Ok(settings) => settings,
@@ -97,6 +98,12 @@ impl UpArgs {
         ran?;
         Ok(Exit::Fine)
     }
+}
+
+/// The language of the files that a new workspace begins with: that of its settings, else that of the environment.
+fn language(workspace: &Path) -> Language {
+    let settings = fs::read_to_string(workspace.join(config::FILE));
+    settings.map_or_else(|_| Language::of_environment(), |text| config::read(config::FILE, &text).0.language)
 }
 
 /// Says what is in the way, and starts nothing.

@@ -9,7 +9,7 @@ use trellis_host::{
 };
 
 use super::{DECISIONS, UpError, settings, vault};
-use crate::{channel::check_remote, decisions::Decisions, queue::Queue, schedule::Jobs, workspace::Workspace};
+use crate::{channel::check_remote, decisions::Decisions, queue::Queue, schedule::Jobs, tools::shell_obstacle, workspace::Workspace};
 
 /// What was found, a line each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,6 +32,7 @@ pub async fn check(graph: &Path, workspace: &Workspace, secrets: Secrets) -> Res
         Queue::open(&workspace.path("runtime/queue.db")).err().map(|error| error.to_string()),
         Jobs::open(&workspace.path("runtime/cron/cron-store.json")).err().map(|error| error.to_string()),
         Decisions::open(&workspace.path(DECISIONS)).err().map(|error| error.to_string()),
+        shell_obstacle(&settings.shell),
     ];
     let mut obstacles: Vec<String> = opened.into_iter().flatten().collect();
     let agent = format!("agents/{}.md", settings.agent);

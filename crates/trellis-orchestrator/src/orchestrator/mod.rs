@@ -27,7 +27,7 @@ use trellis_host::{
 pub use self::check::{Found, check};
 use self::{reading::read, timekeeping::keep_time};
 use crate::{
-    channel::{Channel, ChannelSetup, check_remote, open_remote},
+    channel::{Channel, ChannelSetup, Inbox, check_remote, open_remote},
     config::{self, Settings},
     decisions::Decisions,
     dispatch::Dispatcher,
@@ -36,7 +36,7 @@ use crate::{
     queue::{Queue, QueueError},
     schedule::{Jobs, JobsError},
     seal::Sealer,
-    tools::{self, Hands},
+    tools::{self, FileRequests, Hands, shell_obstacle},
     workspace::{History, Memory, ObjectFileError, Workspace, WorkspaceError, WorkspaceLock},
 };
 
@@ -91,6 +91,9 @@ pub enum UpError {
     /// The store of the sessions.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The shell cannot be in the sandbox that the settings want.
+    #[error("{0}")]
+    Sandbox(String),
     /// Sessions cannot be gone on with.
     #[error("sessions cannot be gone on with: {0}")]
     Drive(String),
@@ -154,6 +157,9 @@ impl Orchestrator {
     pub async fn open(up: Up) -> Result<Self, UpError> {
         let Up { graph, workspace, settings, secrets } = up;
         let lock = workspace.lock()?;
+        if let Some(obstacle) = shell_obstacle(&settings.shell) {
+            return Err(UpError::Sandbox(obstacle));
+        }
         let vault = vault(&workspace)?;
         let queue = Queue::open(&workspace.path("runtime/queue.db"))?;
         let (shared, secrets) = (Arc::new(vault.clone()), Secrets::chain([secrets, vault.secrets()]));
@@ -164,10 +170,10 @@ impl Orchestrator {
         let mask = SecretMask::new(Arc::clone(&shared));
         let again = settings.language.text("again");
         let hands = Arc::new(Hands {
-            settings,
             history: History::of(&workspace),
             memory: Memory::of(&workspace),
-            outbox: Outbox::new(queue.clone(), mask.clone(), again),
+            outbox: Outbox::new(queue.clone(), mask.clone(), again).language(settings.language),
+            settings,
             queue: queue.clone(),
             mask,
             vault: shared,
@@ -175,6 +181,7 @@ impl Orchestrator {
             decisions,
             jobs,
             commands: LiveCommands::default(),
+            files: FileRequests::default(),
             wake: Arc::default(),
             sessions: OnceLock::new(),
             workspace,
@@ -188,7 +195,8 @@ impl Orchestrator {
         let kept = StoreSettings::of(&graph, &live.live().version().documents).address_or_default(Some(address)).open().await?;
         let sessions = Arc::new(live.assembly().sessions(runnable, Some(&kept))?);
         hands.sessions.get_or_init(|| Arc::downgrade(&sessions));
-        let receiver = Receiver::new(queue, sealer, hands.commands.clone(), hands.history.clone());
+        let receiver =
+            Receiver::new(queue, sealer, hands.commands.clone(), hands.history.clone()).reactions(hands.settings.reactions.clone());
         Ok(Self { hands, sessions, store: kept.store, host, secrets, graph: Some(live), receiver, warnings, _lock: lock })
     }
 
@@ -266,10 +274,13 @@ impl Orchestrator {
         let told = Arc::clone(&log);
         services.spawn(async move { keep_time(&hands, &*store, Timestamp::now, || wake.notify_one(), &*told).await });
         let mut readers: JoinSet<Result<(), UpError>> = JoinSet::new();
+        let inbox = Inbox::of(&self.hands.workspace, self.hands.settings.attachment);
+        inbox.sweep();
         for channel in channels.values() {
             let (channel, receiver, queue) = (Arc::clone(channel), self.receiver.clone(), self.hands.queue.clone());
+            let inbox = inbox.clone();
             let (wake, log) = (Arc::clone(&dispatcher.wake), Arc::clone(&log));
-            readers.spawn(async move { read(&*channel, &receiver, &queue, || wake.notify_one(), &*log).await });
+            readers.spawn(async move { read(&*channel, &receiver, &queue, &inbox, || wake.notify_one(), &*log).await });
         }
         let ended = self.until_the_end(&mut services, &mut readers, &dispatcher, stop).await;
         readers.abort_all();

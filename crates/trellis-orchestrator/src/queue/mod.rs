@@ -9,6 +9,9 @@
 
 mod inbound;
 mod outbox;
+mod questions;
+mod reactions;
+mod requests;
 
 use std::{
     path::{Path, PathBuf},
@@ -20,13 +23,16 @@ use rusqlite::Connection;
 pub use self::{
     inbound::{InboundRow, Stored},
     outbox::{OutboxRow, QuestionState, RowState, is_later},
+    questions::AskedCall,
+    reactions::ReactionRow,
+    requests::FileRequest,
 };
 
 /// The newest form of the tables.
 const VERSION: i64 = FORMS.len() as i64;
 
 /// What makes each form of the tables out of the one before, from none on.
-const FORMS: [&str; 2] = [
+const FORMS: [&str; 3] = [
     TABLES,
     "
 -- The last message that had come in when a message began to be sent: what was said up to there is no answer to it.
@@ -36,6 +42,32 @@ update outbox set heard = (select coalesce(max(n), 0) from inbound) where state 
 alter table inbound add column asked integer;
 -- Whether a message is conversation; of those that were there before, each is looked at.
 alter table inbound add column talk integer not null default 0;
+",
+    "
+-- The files that came with a message, as JSON.
+alter table inbound add column files text not null default '[]';
+-- The name of the file that a text is sent as.
+alter table outbox add column file text;
+create index outbox_receipt on outbox (provider, chat, receipt) where receipt != '';
+-- Calls that wait for somebody, with the time at which their chat is asked again.
+create table questions (
+  call text primary key,
+  session text not null, provider text not null, chat text not null, thread text not null default '',
+  again integer not null default 0, due integer
+) without rowid;
+-- What somebody reacted with to a message: each counts once, also where it is taken back.
+create table reactions (
+  n integer primary key,
+  provider text not null, chat text not null, message text not null, sender text not null, sign text not null,
+  stored integer not null, is_open integer not null default 1,
+  unique (provider, chat, message, sender, sign)
+);
+create index reactions_open on reactions (n) where is_open;
+-- Calls that wait for a file, with the message that brought it.
+create table file_requests (
+  call text primary key,
+  session text not null, until integer not null, answer integer
+) without rowid;
 ",
 ];
 

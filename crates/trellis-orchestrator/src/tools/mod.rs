@@ -5,8 +5,11 @@
 mod commands;
 mod consolidate;
 mod decide;
+mod diagram;
 mod files;
+mod folder;
 mod references;
+mod request_file;
 mod schedules;
 mod shell;
 mod talk;
@@ -14,12 +17,19 @@ mod tasks;
 mod typed;
 mod web;
 
-use std::sync::{Arc, OnceLock, Weak};
+use std::{
+    fs,
+    os::unix::fs::DirBuilderExt as _,
+    path::PathBuf,
+    sync::{Arc, OnceLock, Weak},
+};
 
 use tokio::sync::Notify;
 use trellis_core::{Mapping, SessionId, ToolError, Value};
 use trellis_host::{Bindings, CallContext, Sessions, secrets::Vault};
 
+pub use self::request_file::FileRequests;
+pub(crate) use self::shell::obstacle as shell_obstacle;
 use crate::{
     config::Settings,
     decisions::Decisions,
@@ -59,6 +69,8 @@ pub struct Hands {
     pub jobs: Jobs,
     /// The commands of the graph.
     pub commands: LiveCommands,
+    /// Calls that wait for a file.
+    pub files: FileRequests,
     /// Told when there may be something to begin.
     pub wake: Arc<Notify>,
     /// The sessions, once there are some.
@@ -75,6 +87,8 @@ pub fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
     let bindings = files::bound(bindings, hands);
     let bindings = consolidate::bound(bindings, hands);
     let bindings = decide::bound(bindings, hands);
+    let bindings = diagram::bound(bindings, hands);
+    let bindings = request_file::bound(bindings, hands);
     let bindings = schedules::bound(bindings, hands);
     let bindings = tasks::bound(bindings, hands);
     let bindings = web::bound(bindings, hands);
@@ -92,6 +106,13 @@ impl Hands {
     async fn first_row(&self, session: &SessionId) -> Result<InboundRow, ToolError> {
         let row = self.queue.of_run(session.as_str()).await.map_err(stored)?;
         row.ok_or_else(|| ToolError::coded("not_found", format!("session `{session}` belongs to no chat")).finally())
+    }
+
+    /// The folder of files, which is made where it is missing.
+    fn files_folder(&self) -> Result<PathBuf, ToolError> {
+        let folder = self.workspace.path(&self.settings.files);
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(stored)?;
+        Ok(folder)
     }
 
     fn live(&self) -> Result<Arc<Sessions>, ToolError> {

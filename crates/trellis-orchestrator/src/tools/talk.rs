@@ -3,14 +3,16 @@
 use std::{fs, sync::Arc};
 
 use jiff::Zoned;
-use trellis_core::{Mapping, ToolError, Value};
+use trellis_core::{Mapping, ToolError, Value, value::List};
 use trellis_host::{Bindings, CallContext};
 
 use super::{Hands, Returned, aside, function, stored, text};
 use crate::{
     decisions::KeptDecision,
-    message::{ChatPlace, Outgoing, now},
+    fence::fenced,
+    message::{Attachment, ChatPlace, Outgoing, now},
     model_context::{ContextParts, DECISIONS, HISTORY, messages},
+    texts::Language,
     workspace::{Said, Speaker},
 };
 
@@ -46,10 +48,11 @@ impl Hands {
     /// Puts a message of a session into the outbox: one call makes one row.
     async fn say(&self, context: &CallContext, place: ChatPlace, text: String) -> Returned {
         let key = context.idempotency_key.to_string();
-        let message = Outgoing { place: place.clone(), text: text.clone(), key: key.clone() };
+        let message = Outgoing::new(place.clone(), text.clone(), key.clone());
         let row = self.outbox.post(message).await.map_err(stored)?;
         let (history, run) = (self.history.clone(), context.session.to_string());
-        let said = Said { id: key, at: now(), role: Speaker::Assistant, sender: self.settings.agent.clone(), text, run, edited: false };
+        let (role, sender) = (Speaker::Assistant, self.settings.agent.clone());
+        let said = Said { id: key, at: now(), role, sender, text, run, files: Vec::new(), edited: false, deleted: false };
         aside(move || history.note(&place, &said).map_err(stored)).await?;
         Ok(Value::map([("row", Value::Int(row))]))
     }
@@ -71,17 +74,37 @@ impl Hands {
             yesterday: self.memory.day(yesterday).map_err(stored)?,
             today: self.memory.day(now.date()).map_err(stored)?,
             decisions: self.decisions.newest(place, DECISIONS).iter().map(KeptDecision::line).collect(),
-            moment: format!("It is {}. This chat is on the channel `{}`.", now.strftime("%A, %Y-%m-%d %H:%M, %Q"), place.provider),
+            moment: self
+                .settings
+                .language
+                .fill("context_moment", &[("moment", &now.strftime("%A, %Y-%m-%d %H:%M, %Q").to_string()), ("channel", &place.provider)]),
             history,
             message: message.to_owned(),
         })
     }
 }
 
+/// A message with the files that came with it, a line each: their local paths, which the tools for files read. What a name says is data.
+fn with_files(language: Language, text: &str, files: Option<&List>) -> String {
+    let file = |file: &Value| {
+        let field = |name: &str| file.get(name).and_then(Value::as_str).map(str::to_owned);
+        let size = file.get("size").and_then(Value::as_i64).and_then(|size| u64::try_from(size).ok());
+        let (name, source) = (field("name").unwrap_or_default(), String::new());
+        Attachment { name, media_type: field("media_type"), size, source, path: field("path"), trouble: field("error") }.line()
+    };
+    let lines: Vec<String> = files.into_iter().flat_map(|files| files.iter()).map(file).collect();
+    if lines.is_empty() {
+        return text.to_owned();
+    }
+    let said = format!("{}\n\n{}", language.text("context_files"), fenced(&lines.join("\n")));
+    [text.trim(), &said].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
+}
+
 async fn build(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned {
     let place = hands.place(&context.session).await?;
     aside(move || {
-        let parts = hands.parts(&place, context.session.as_str(), text(&args, "text"), &Zoned::now())?;
+        let message = with_files(hands.settings.language, text(&args, "text"), args.get("files").and_then(Value::as_list));
+        let parts = hands.parts(&place, context.session.as_str(), &message, &Zoned::now())?;
         let messages = messages(parts, hands.settings.context_tokens)
             .map_err(|error| ToolError::coded("context-too-large", error.to_string()).finally())?;
         Ok(Value::map([("messages", Value::list(messages))]))

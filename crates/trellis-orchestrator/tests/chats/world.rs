@@ -20,7 +20,7 @@ use trellis_orchestrator::{
 };
 
 /// The longest time that anything may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A folder with a graph and a workspace.
 pub(crate) struct World {
@@ -77,6 +77,7 @@ impl World {
             sender_name: "Ana".into(),
             text: (*text).to_owned(),
             at,
+            files: Vec::new(),
         };
         let messages = (0..).zip(texts).map(message).collect();
         orchestrator.hands().queue.store("terminal", messages, None, at).await.expect("stored");
@@ -184,8 +185,8 @@ impl Chat {
     pub(crate) fn say(&mut self, text: &str) {
         self.count += 1;
         let place = ChatPlace::new(&self.shared.name, "terminal");
-        let message =
-            Incoming { place, id: self.count.to_string(), sender: "ana".into(), sender_name: "Ana".into(), text: text.into(), at: now() };
+        let (id, sender, sender_name) = (self.count.to_string(), "ana".into(), "Ana".into());
+        let message = Incoming { place, id, sender, sender_name, text: text.into(), at: now(), files: Vec::new() };
         self.says.as_ref().expect("it is open").send(message).expect("somebody listens");
     }
 
