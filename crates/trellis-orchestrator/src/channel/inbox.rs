@@ -18,7 +18,7 @@ use crate::workspace::Workspace;
 /// The folder of these files, below that of the workspace.
 pub const INBOX: &str = "runtime/inbound-files";
 /// Bytes of a name that are left of it.
-const MAX_NAME: usize = 120;
+const MAX_FILE_NAME: usize = 120;
 
 /// The folder of files that people send.
 #[derive(Clone, Debug)]
@@ -144,7 +144,7 @@ fn plain(name: &str) -> String {
     let name: String = name.nfc().map(|char| if is_plain(char) { char } else { '_' }).collect();
     let name = name.trim_start_matches('.');
     // Its end says what it is.
-    let mut start = name.len().saturating_sub(MAX_NAME);
+    let mut start = name.len().saturating_sub(MAX_FILE_NAME);
     while !name.is_char_boundary(start) {
         start += 1;
     }
@@ -185,7 +185,7 @@ mod tests {
             let mode = fs::metadata(workspace.path(&path)).expect("there").permissions().mode();
             assert_eq!(mode & 0o777, 0o600, "{path}");
         }
-        assert!(plain(&"한".repeat(1000)).len() <= MAX_NAME && plain(&format!("{}.png", "a".repeat(500))).ends_with("aa.png"));
+        assert!(plain(&"한".repeat(1000)).len() <= MAX_FILE_NAME && plain(&format!("{}.png", "a".repeat(500))).ends_with("aa.png"));
     }
 
     // orchestrator 3.10: no more than the limit; what is not whole is not there

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use super::{Settings, reader::Reader};
 use crate::{message::ChatPlace, schedule::Schedule};
 
-/// When the agent looks at `HEARTBEAT.md`, and where it says what it found.
+/// The schedule of `HEARTBEAT.md`, and the chat for its results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heartbeat {
     /// The time between two looks, in milliseconds.
@@ -65,7 +65,7 @@ pub(super) fn heartbeat_schema() -> Json {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{FILE, read},
+        super::{CONFIG_FILE, read},
         Heartbeat,
     };
     use crate::message::ChatPlace;
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn a_heartbeat_has_a_time_and_a_chat() {
         let heartbeat = |text: &str| {
-            let (settings, found) = read(FILE, text);
+            let (settings, found) = read(CONFIG_FILE, text);
             let messages: Vec<String> = found.into_iter().map(|finding| finding.message.to_string()).collect();
             (settings.heartbeat, messages)
         };

@@ -122,7 +122,7 @@ pub(super) fn reactions_schema() -> Json {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{FILE, read},
+        super::{CONFIG_FILE, read},
         *,
     };
 
@@ -147,14 +147,14 @@ mod tests {
     // orchestrator 3.5: they are set in the settings
     #[test]
     fn reactions_are_set_in_the_settings() {
-        let (settings, found) = read(FILE, "reactions: { approve: [🚀, ship], stop: [] }\n");
+        let (settings, found) = read(CONFIG_FILE, "reactions: { approve: [🚀, ship], stop: [] }\n");
         assert!(found.is_empty(), "{found:?}");
         let sign = |name| settings.reactions.sign(name);
         assert_eq!(
             [sign("🚀"), sign("ship"), sign("👍"), sign("🛑"), sign("x")],
             [Some(Sign::Approve), Some(Sign::Approve), None, None, Some(Sign::Deny)]
         );
-        let (_, found) = read(FILE, "reactions: { approve: [x], agree: [], cancel: 🚫 }\n");
+        let (_, found) = read(CONFIG_FILE, "reactions: { approve: [x], agree: [], cancel: 🚫 }\n");
         let found: Vec<&str> = found.iter().map(|finding| &*finding.message).collect();
         assert_eq!(
             found,

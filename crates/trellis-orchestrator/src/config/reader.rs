@@ -1,4 +1,4 @@
-//! Reading of the settings: every key that is none, and every value of another kind, is a finding at its place.
+//! Reads the settings: every unknown key and every value of a wrong kind is a finding at its place.
 
 use trellis_core::{Code, Diagnostic, Mapping, Value, diagnostic::did_you_mean, span::Span, syntax::project::HostConfig};
 
@@ -8,7 +8,7 @@ use crate::seal::{self, SecretKind};
 /// Bytes that a setting may allow at most.
 const MAX_BYTES: u64 = 100 << 20;
 
-/// A file of settings, with what was found in it so far.
+/// A file of settings, with its findings so far.
 pub(super) struct Reader<'c> {
     pub(super) config: &'c HostConfig,
     pub(super) found: Vec<Diagnostic>,
@@ -167,7 +167,7 @@ impl<'c> Reader<'c> {
     }
 }
 
-/// Returns whether what is found may be the id of a person or a chat as well: long numbers, and words.
+/// Returns whether a finding may also be the id of a person or a chat: long numbers, and words.
 fn is_number(kind: SecretKind) -> bool {
     matches!(kind, SecretKind::Password | SecretKind::Card | SecretKind::Account)
 }

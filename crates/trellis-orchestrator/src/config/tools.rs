@@ -165,18 +165,18 @@ pub(super) fn tools_schema() -> Json {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{FILE, read},
+        super::{CONFIG_FILE, read},
         *,
     };
 
     fn messages(text: &str) -> Vec<String> {
-        read(FILE, text).1.into_iter().map(|finding| finding.message.to_string()).collect()
+        read(CONFIG_FILE, text).1.into_iter().map(|finding| finding.message.to_string()).collect()
     }
 
     // orchestrator 6: `patterns` needs bwrap, or `sandbox: none` by hand
     #[test]
     fn a_shell_has_a_mode_and_a_sandbox() {
-        let shell = |text: &str| read(FILE, &format!("tools: {{ shell: {text} }}\n")).0.shell;
+        let shell = |text: &str| read(CONFIG_FILE, &format!("tools: {{ shell: {text} }}\n")).0.shell;
         assert_eq!(shell("{}"), ShellSettings::default());
         assert_eq!(shell("{ mode: patterns }").sandbox, Sandbox::Bwrap);
         assert_eq!(shell("{ mode: patterns, sandbox: none }").sandbox, Sandbox::None);
@@ -192,7 +192,7 @@ mod tests {
     // orchestrator 6, 6.1
     #[test]
     fn files_have_a_folder_and_secrets_their_tools() {
-        let (settings, found) = read(FILE, "tools: { file: { folder: docs, secrets: [mail] }, shell: { secrets: [mail, ssh] } }\n");
+        let (settings, found) = read(CONFIG_FILE, "tools: { file: { folder: docs, secrets: [mail] }, shell: { secrets: [mail, ssh] } }\n");
         assert!(found.is_empty(), "{found:?}");
         let opens =
             [("file", "mail"), ("file", "ssh"), ("shell", "ssh"), ("web", "mail")].map(|(tool, name)| settings.may_open(tool, name));
@@ -207,17 +207,17 @@ mod tests {
     #[test]
     fn hosts_are_read_as_urls_have_them() {
         let (settings, found) =
-            read(FILE, "tools: { web: { allow_private: [Wiki.Internal, \"10.0.0.7:8080\", \"[::1]:443\", \"127.1\"] } }\n");
+            read(CONFIG_FILE, "tools: { web: { allow_private: [Wiki.Internal, \"10.0.0.7:8080\", \"[::1]:443\", \"127.1\"] } }\n");
         assert!(found.is_empty(), "{found:?}");
         assert_eq!(settings.web_private, ["wiki.internal", "10.0.0.7:8080", "[::1]:443", "127.0.0.1"]);
         let text = "tools: { web: { allow_private: [a/b, \"*\", \"ana@wiki\", 7, \"http://wiki\", \"\"] }, shell: { mod: ask } }\n";
-        let (_, found) = read(FILE, text);
+        let (_, found) = read(CONFIG_FILE, text);
         let messages: Vec<&str> = found.iter().map(|finding| &*finding.message).collect();
         let hosts = ["`\"a/b\"`", "`\"*\"`", "`\"ana@wiki\"`", "`7`", "`\"http://wiki\"`", "`\"\"`"];
         let mut expected: Vec<String> = hosts.iter().map(|host| format!("{host} is no host")).collect();
         expected.push("there is no key `tools.shell.mod`".to_owned());
         assert_eq!(messages, expected);
-        let (_, found) = read(FILE, "tools: { web: { allow_private: wiki, private: [] } }\n");
+        let (_, found) = read(CONFIG_FILE, "tools: { web: { allow_private: wiki, private: [] } }\n");
         let messages: Vec<&str> = found.iter().map(|finding| &*finding.message).collect();
         assert_eq!(messages, ["`tools.web.allow_private` takes a list of hosts, not a text", "there is no key `tools.web.private`"]);
     }

@@ -1,6 +1,6 @@
-//! Decisions about calls that are held (orchestrator 3.6).
+//! Approves and denies the calls that wait for a decision (orchestrator 3.6).
 //!
-//! **Invariant:** a word without an id decides about a call only if its chat was asked about the call before the word came. Every other word stays
+//! **Invariant:** a reply without an id decides about a call only if its chat was asked about the call before the reply came. Every other reply stays
 //! conversation, whatever is asked later. One decision about a call is carried out at a time, and nothing else waits for it.
 
 use std::{
@@ -20,13 +20,13 @@ use crate::{
 };
 
 /// Milliseconds until a chat is asked again about a call that was deferred: an hour.
-const AGAIN: u64 = 3_600_000;
+const ASK_AGAIN_MS: u64 = 3_600_000;
 
 /// What a text is that may decide about a call.
 pub(super) enum Ruling {
     /// Conversation.
     Talk,
-    /// That is not known yet: what it answers is being asked.
+    /// Not known yet: the question is still being sent.
     Later,
     /// A decision that is to be carried out.
     Carry(Box<Carrying>),
@@ -71,7 +71,7 @@ impl Underway {
 }
 
 impl Dispatcher {
-    /// Takes a text as a decision about a call that is held in its chat, if that is what it is.
+    /// Takes a text as a decision about a waiting call of its chat, if it is one.
     pub(super) async fn decide(&self, group: &Group, answer: &Answer) -> Result<Ruling, QueueError> {
         let (place, language, row) = (group.place(), self.hands.settings.language, group.rows[0].n);
         if self.underway.has_row(row) {
@@ -156,7 +156,7 @@ impl Dispatcher {
             Decision::Approve => ("approval_done", self.sessions.send(session, reply(true)).await.map(Some)),
             Decision::Deny => ("approval_denied", self.sessions.send(session, reply(false)).await.map(Some)),
             Decision::Defer => {
-                self.hands.queue.ask_again(call.id.as_str(), now() + AGAIN).await?;
+                self.hands.queue.ask_again(call.id.as_str(), now() + ASK_AGAIN_MS).await?;
                 self.wake.notify_one();
                 ("approval_deferred", Ok(None))
             }

@@ -1,4 +1,4 @@
-//! Messages that belong together are answered together (orchestrator 3.4).
+//! Groups messages that belong together, so that they get one answer (orchestrator 3.4).
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// Where it was said.
+    /// Its place.
     pub fn place(&self) -> &ChatPlace {
         &self.rows[0].message.place
     }
@@ -29,7 +29,7 @@ impl Group {
         self.rows[0].message.session()
     }
 
-    /// Everything that was said, a message a line.
+    /// All texts, one message per line.
     pub fn text(&self) -> String {
         let texts: Vec<&str> = self.rows.iter().map(|row| &*row.message.text).collect();
         texts.join("\n")
@@ -51,7 +51,7 @@ impl Group {
         self.rows.last().is_some_and(|row| !row.message.files.is_empty())
     }
 
-    /// Whether it is work beside the conversation, which neither ends nor continues what somebody says.
+    /// Whether it is a task beside the conversation, which neither ends nor continues a group of messages.
     fn is_work(&self) -> bool {
         matches!(self.kind, Kind::Work(_))
     }

@@ -1,4 +1,4 @@
-//! Reading a channel until it is over (orchestrator 4.1).
+//! Reads a channel until it ends (orchestrator 4.1).
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -11,13 +11,13 @@ use crate::{
 };
 
 /// The longest time that a channel is left alone which fails, if its provider wants no longer one.
-const LONGEST: Duration = Duration::from_secs(60);
+const MAX_BACKOFF: Duration = Duration::from_secs(60);
 /// Attempts to fetch a file.
-const FETCHES: u32 = 3;
+const FETCH_ATTEMPTS: u32 = 3;
 /// Time between two of them, if its provider wants no other.
-const BETWEEN: Duration = Duration::from_millis(500);
+const FETCH_RETRY_PAUSE: Duration = Duration::from_millis(500);
 /// Files of one message.
-const MAX_FILES: usize = 20;
+const MAX_ATTACHMENTS: usize = 20;
 
 /// Reads a channel until it is over; one that fails is left alone for a while, longer each time. It stops no other.
 pub(super) async fn read(
@@ -39,19 +39,19 @@ pub(super) async fn read(
                 let (is_over, troubles) = (batch.is_over, batch.troubles.clone());
                 receiver.take(channel.name(), batch, channel.grouping()).await?;
                 wake();
-                shown = told(channel.name(), &troubles, &shown, log);
+                shown = report_new(channel.name(), &troubles, &shown, log);
                 if is_over {
                     return Ok(());
                 }
             }
             Err(error) => {
-                shown = told(channel.name(), std::slice::from_ref(&error), &shown, log);
+                shown = report_new(channel.name(), std::slice::from_ref(&error), &shown, log);
                 // What a person has to mend may be mended meanwhile.
                 if error.is_final && crate::config::Provider::named(channel.name()).is_none() {
                     return Ok(());
                 }
                 tokio::time::sleep(error.after.unwrap_or(wait)).await;
-                wait = (wait * 2).min(LONGEST);
+                wait = (wait * 2).min(MAX_BACKOFF);
             }
         }
     }
@@ -64,8 +64,8 @@ async fn fetch(channel: &dyn Channel, receiver: &Receiver, inbox: &Inbox, batch:
             continue;
         }
         for (at, file) in message.files.iter_mut().enumerate() {
-            if at >= MAX_FILES {
-                file.trouble = Some(format!("a message brings at most {MAX_FILES} files"));
+            if at >= MAX_ATTACHMENTS {
+                file.trouble = Some(format!("a message brings at most {MAX_ATTACHMENTS} files"));
             }
             if file.trouble.is_none() && file.path.is_none() {
                 *file = fetched(channel, inbox, file).await;
@@ -89,8 +89,8 @@ async fn fetched(channel: &dyn Channel, inbox: &Inbox, file: &Attachment) -> Att
         };
         match channel.fetch(file, into).await {
             Ok(file) => return file,
-            Err(error) if !error.is_final && attempt < FETCHES => {
-                tokio::time::sleep(error.after.unwrap_or(BETWEEN).min(LONGEST)).await;
+            Err(error) if !error.is_final && attempt < FETCH_ATTEMPTS => {
+                tokio::time::sleep(error.after.unwrap_or(FETCH_RETRY_PAUSE).min(MAX_BACKOFF)).await;
                 attempt += 1;
             }
             Err(error) => return failed(error.message),
@@ -99,7 +99,7 @@ async fn fetched(channel: &dyn Channel, inbox: &Inbox, file: &Attachment) -> Att
 }
 
 /// Says each trouble once for as long as it lasts: all that last.
-fn told(channel: &str, troubles: &[ChannelError], shown: &BTreeSet<String>, log: &(dyn Fn(&str) + Send + Sync)) -> BTreeSet<String> {
+fn report_new(channel: &str, troubles: &[ChannelError], shown: &BTreeSet<String>, log: &(dyn Fn(&str) + Send + Sync)) -> BTreeSet<String> {
     let troubles: BTreeSet<String> = troubles.iter().map(|error| error.message.clone()).collect();
     troubles.difference(shown).for_each(|trouble| log(&format!("channel `{channel}`: {trouble}")));
     troubles

@@ -1,6 +1,6 @@
-//! The way of a message out: rows of the outbox, in order for each chat and thread (orchestrator 7).
+//! The path of an outgoing message: rows of the outbox, in order for each chat and thread (orchestrator 7).
 //!
-//! **Invariant:** a row is sent, or dead with its error; nothing in between is forgotten.
+//! **Invariant:** every row ends as sent, or as dead with its error; none is lost in between.
 
 mod backoff;
 mod redact;
@@ -33,9 +33,9 @@ const BETWEEN: Duration = Duration::from_millis(100);
 /// Characters of a text that is sent in parts; a longer one is sent as a file.
 const MAX_CHARS: usize = 14_000;
 /// The name of that file.
-const FILE: &str = "answer.md";
+const ANSWER_FILE: &str = "answer.md";
 
-/// Room of a part for what is put in front of it when it is sent again.
+/// Room in a part for the prefix of a repeated message.
 const MARK_ROOM: usize = 16;
 
 /// The channels by name.
@@ -46,14 +46,14 @@ pub type Channels = BTreeMap<String, Arc<dyn Channel>>;
 pub struct Outbox {
     queue: Queue,
     mask: SecretMask,
-    /// What stands in front of a message that may have been sent before.
+    /// The prefix of a message that may have been sent before.
     mark: &'static str,
     language: Language,
     posted: Arc<Notify>,
 }
 
 impl Outbox {
-    /// The outbox of a queue; values that `mask` knows are not said. `mark` stands in front of a message that may have been sent before.
+    /// Creates the outbox of a queue; `mask` redacts secrets, and `mark` is the prefix of a message that may have been sent before.
     pub fn new(queue: Queue, mask: SecretMask, mark: &'static str) -> Self {
         Self { queue, mask, mark, language: Language::default(), posted: Arc::default() }
     }
@@ -77,7 +77,7 @@ impl Outbox {
         Ok(row)
     }
 
-    /// Sends what waits, forever; it may be dropped, and what was being sent is sent again after [`Queue::recover`].
+    /// Sends waiting messages for ever. It may be dropped; after [`Queue::recover`], interrupted messages are sent again.
     ///
     /// # Errors
     /// The queue fails.
@@ -164,10 +164,10 @@ fn divided(message: Outgoing, language: Language) -> Vec<Outgoing> {
     let limit = provider.part() - MARK_ROOM;
     let length = message.text.chars().count();
     let mut divided: Vec<Outgoing> = if length > MAX_CHARS {
-        let said = language.fill("attached", &[("characters", &length.to_string()), ("file", FILE)]);
+        let said = language.fill("attached", &[("characters", &length.to_string()), ("file", ANSWER_FILE)]);
         let begins = parts(&message.text, limit - said.encode_utf16().count() - 2).swap_remove(0);
         let first = Outgoing { text: format!("{begins}\n\n{said}"), key: format!("{}:1", message.key), ..message.clone() };
-        vec![first, Outgoing { file: Some(FILE.to_owned()), ..message.clone() }]
+        vec![first, Outgoing { file: Some(ANSWER_FILE.to_owned()), ..message.clone() }]
     } else {
         let part = |(number, text)| Outgoing { text, key: format!("{}:{number}", message.key), ..message.clone() };
         (1..).zip(parts(&message.text, limit)).map(part).collect()

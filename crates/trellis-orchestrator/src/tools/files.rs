@@ -6,13 +6,13 @@ use std::sync::Arc;
 use trellis_core::{Mapping, ToolError, Value};
 use trellis_host::{Bindings, CallContext};
 
-use super::{Hands, Returned, aside, folder::Folder, function, text};
+use super::{Hands, Returned, folder::Folder, function, run_blocking, text};
 use crate::{channel::INBOX, message::ChatPlace};
 
 /// Bytes of a text that a tool returns.
 pub(super) const MAX_RESULT: usize = 64 << 10;
 /// Bytes of a line that a search shows.
-const MAX_LINE: usize = 500;
+const MAX_FOUND_LINE: usize = 500;
 
 pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
     let bindings = operation(bindings, hands, "file.list", |call| list(&call.read_from()?));
@@ -42,7 +42,7 @@ struct FileCall<'c> {
 fn operation(bindings: Bindings, hands: &Arc<Hands>, name: &str, run: fn(&FileCall<'_>) -> Returned) -> Bindings {
     function(bindings, hands, name, move |hands: Arc<Hands>, context: CallContext, args: Mapping| async move {
         let place = hands.place(&context.session).await?;
-        aside(move || run(&FileCall { hands: &hands, place: &place, args: &args })).await
+        run_blocking(move || run(&FileCall { hands: &hands, place: &place, args: &args })).await
     })
 }
 
@@ -92,7 +92,7 @@ fn search(call: &FileCall<'_>) -> Returned {
         // What is no text, or is gone meanwhile, has no lines.
         let Ok(whole) = folder.read(&file) else { continue };
         for (number, line) in (1..).zip(whole.lines()).filter(|(_, line)| line.to_lowercase().contains(&words)) {
-            let line = format!("{file}:{number}: {}", beginning(&call.hands.mask.masked(line), MAX_LINE));
+            let line = format!("{file}:{number}: {}", beginning(&call.hands.mask.masked(line), MAX_FOUND_LINE));
             is_cut |= line.len() + 4 > room;
             if is_cut {
                 break;

@@ -18,9 +18,9 @@ use super::{Returned, stored};
 /// Bytes of a file that is read or written.
 const MAX_FILE: u64 = 1 << 20;
 /// Files that a search looks at.
-const MAX_FILES: usize = 10_000;
+const MAX_SEARCHED_FILES: usize = 10_000;
 /// Folders in folders that a search goes into.
-const MAX_DEPTH: usize = 32;
+const MAX_SEARCH_DEPTH: usize = 32;
 
 /// A folder that nothing leads out of.
 pub(super) struct Folder(OwnedFd);
@@ -79,11 +79,11 @@ impl Folder {
             for name in names {
                 let whole = if folder.is_empty() { name } else { format!("{folder}/{name}") };
                 match whole.strip_suffix('/') {
-                    Some(inner) if depth < MAX_DEPTH => folders.push((inner.to_owned(), depth + 1)),
+                    Some(inner) if depth < MAX_SEARCH_DEPTH => folders.push((inner.to_owned(), depth + 1)),
                     Some(_) => {}
                     None => files.push(whole),
                 }
-                if files.len() >= MAX_FILES {
+                if files.len() >= MAX_SEARCHED_FILES {
                     return Ok(files);
                 }
             }

@@ -73,17 +73,17 @@ fn reference(name: &str) -> String {
     format!("{{{{secret:{name}}}}}")
 }
 
-/// Puts a variable in each place of a reference, as one word in whatever quotes stand around it.
+/// Replaces each reference by a variable, as one word inside any quotes around it.
 fn with_variable(line: &str, reference: &str, variable: &str) -> String {
     let (mut out, mut rest, mut quote) = (String::with_capacity(line.len()), line, None);
     while let Some(char) = rest.chars().next() {
-        if let Some(behind) = rest.strip_prefix(reference) {
+        if let Some(after) = rest.strip_prefix(reference) {
             out += &match quote {
                 None => format!("\"${{{variable}}}\""),
                 Some('"') => format!("${{{variable}}}"),
                 Some(_) => format!("'\"${{{variable}}}\"'"),
             };
-            rest = behind;
+            rest = after;
             continue;
         }
         let mut length = char.len_utf8();

@@ -23,9 +23,9 @@ use crate::{
 };
 
 /// Milliseconds that a call waits for a file.
-const PATIENCE: u64 = 24 * 3600 * 1000;
+const FILE_TIMEOUT_MS: u64 = 24 * 3600 * 1000;
 /// The longest time between two looks at the clock: one that is set is noticed by then.
-const LOOK: Duration = Duration::from_secs(60);
+const CLOCK_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The calls of this process that wait for a file, by their chats and threads. Clones share them.
 #[derive(Clone, Debug, Default)]
@@ -81,7 +81,7 @@ async fn request(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Retu
     let call = context.idempotency_key.to_string();
     let busy = || ToolError::coded("too-many", "this chat is asked for a file already: wait until it is there").finally();
     let _waiting = hands.files.begin(&place, &call, session).ok_or_else(busy)?;
-    hands.queue.file_request(&call, session, now() + PATIENCE).await.map_err(stored)?;
+    hands.queue.file_request(&call, session, now() + FILE_TIMEOUT_MS).await.map_err(stored)?;
     let question = hands.settings.language.fill("file_asked", &[("what", text(&args, "what"))]);
     hands.outbox.post(Outgoing::new(place, question, format!("file:{call}"))).await.map_err(stored)?;
     // A file may have come before the call was made again.
@@ -96,7 +96,7 @@ async fn request(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Retu
         if left.is_zero() {
             return Err(ToolError::coded("timeout", "nobody sent a file within 24 hours").finally());
         }
-        let _ = tokio::time::timeout(left.min(LOOK), news).await;
+        let _ = tokio::time::timeout(left.min(CLOCK_INTERVAL), news).await;
     }
 }
 

@@ -1,4 +1,4 @@
-//! The conversation: what the model gets, and what the chat is told.
+//! The conversation: the context of the model, and the messages to the chat.
 
 use std::{fs, sync::Arc};
 
@@ -6,9 +6,9 @@ use jiff::Zoned;
 use trellis_core::{Mapping, ToolError, Value, value::List};
 use trellis_host::{Bindings, CallContext};
 
-use super::{Hands, Returned, aside, function, stored, text};
+use super::{Hands, Returned, function, run_blocking, stored, text};
 use crate::{
-    decisions::KeptDecision,
+    decisions::StoredDecision,
     fence::fenced,
     message::{Attachment, ChatPlace, Outgoing, now},
     model_context::{ContextParts, DECISIONS, HISTORY, messages},
@@ -53,7 +53,7 @@ impl Hands {
         let (history, run) = (self.history.clone(), context.session.to_string());
         let (role, sender) = (Speaker::Assistant, self.settings.agent.clone());
         let said = Said { id: key, at: now(), role, sender, text, run, files: Vec::new(), edited: false, deleted: false };
-        aside(move || history.note(&place, &said).map_err(stored)).await?;
+        run_blocking(move || history.note(&place, &said).map_err(stored)).await?;
         Ok(Value::map([("row", Value::Int(row))]))
     }
 
@@ -73,7 +73,7 @@ impl Hands {
             memory: self.memory.long().map_err(stored)?,
             yesterday: self.memory.day(yesterday).map_err(stored)?,
             today: self.memory.day(now.date()).map_err(stored)?,
-            decisions: self.decisions.newest(place, DECISIONS).iter().map(KeptDecision::line).collect(),
+            decisions: self.decisions.newest(place, DECISIONS).iter().map(StoredDecision::line).collect(),
             moment: self
                 .settings
                 .language
@@ -102,7 +102,7 @@ fn with_files(language: Language, text: &str, files: Option<&List>) -> String {
 
 async fn build(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned {
     let place = hands.place(&context.session).await?;
-    aside(move || {
+    run_blocking(move || {
         let message = with_files(hands.settings.language, text(&args, "text"), args.get("files").and_then(Value::as_list));
         let parts = hands.parts(&place, context.session.as_str(), &message, &Zoned::now())?;
         let messages = messages(parts, hands.settings.context_tokens)

@@ -1,4 +1,4 @@
-//! The workspace: the folder that holds everything which is not the graph (orchestrator 1.2, 1.3, 9).
+//! The workspace: the folder with everything but the graph (orchestrator 1.2, 1.3, 9).
 
 mod consolidate;
 mod env_file;
@@ -95,7 +95,7 @@ impl WorkspaceError {
     }
 }
 
-/// A workspace that is there.
+/// An existing workspace.
 #[derive(Clone, Debug)]
 pub struct Workspace {
     folder: PathBuf,
@@ -151,7 +151,7 @@ impl Workspace {
         self.folder.join(name)
     }
 
-    /// The text of one of its files; nothing where there is none.
+    /// Returns the text of one of its files; `None` if there is none.
     ///
     /// # Errors
     /// It is there and cannot be read.
@@ -164,7 +164,7 @@ impl Workspace {
         }
     }
 
-    /// Takes it for this process, until what is returned is dropped.
+    /// Locks it for this process, until the guard is dropped.
     ///
     /// # Errors
     /// Another process has it.

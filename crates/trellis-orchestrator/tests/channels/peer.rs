@@ -89,7 +89,7 @@ async fn a_chat_on_an_emulator_of_somebody_else() {
         "channels: {{ telegram: {{ token: {{ secret: token }}, allow: [\"*\"], base_url: \"{}\", poll: 20ms }} }}\n",
         emulator.address
     );
-    let (settings, found) = config::read(config::FILE, &text);
+    let (settings, found) = config::read(config::CONFIG_FILE, &text);
     assert_eq!(found, []);
     let secrets = Secrets::new(|name| (name == "token").then(|| TOKEN.to_owned()));
     let channel = open_remote(&settings, &secrets).expect("a channel").remove(0);

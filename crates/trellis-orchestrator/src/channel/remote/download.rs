@@ -9,7 +9,7 @@ use trellis_host::http::{HttpClient, HttpRequest, HttpResponse};
 use url::Url;
 
 use super::{
-    api::{PATIENCE, failure},
+    api::{ANSWER_TIMEOUT, failure},
     multipart::Content,
 };
 use crate::{
@@ -18,9 +18,9 @@ use crate::{
 };
 
 /// The time that a whole file may take.
-const WHOLE: Duration = Duration::from_secs(180);
+const DOWNLOAD_TIMEOUT: Duration = Duration::from_secs(180);
 /// Redirects that are followed.
-const MAX_REDIRECTS: usize = 3;
+const MAX_FILE_REDIRECTS: usize = 3;
 
 /// Fetches files.
 pub(super) struct Downloads {
@@ -48,7 +48,7 @@ impl Downloads {
     /// Fetches a file from an address.
     pub(super) async fn fetch(&self, url: &str, file: &Attachment, into: InboxFile) -> Result<Attachment, ChannelError> {
         let late = |_| Err(ChannelError::new("timeout", "the file does not come"));
-        timeout(WHOLE, self.received(url, file, into)).await.unwrap_or_else(late)
+        timeout(DOWNLOAD_TIMEOUT, self.received(url, file, into)).await.unwrap_or_else(late)
     }
 
     async fn received(&self, url: &str, file: &Attachment, mut into: InboxFile) -> Result<Attachment, ChannelError> {
@@ -58,7 +58,7 @@ impl Downloads {
         if is_page(kind.as_deref()) && self.authorization.is_some() && !is_page(file.media_type.as_deref()) {
             return Err(ChannelError::new("missing_scope", "a page came in its place: the token lacks the scope for files").finally());
         }
-        while let Some(bytes) = timeout(PATIENCE, response.chunk()).await.map_err(|_| stalled())?.map_err(failure)? {
+        while let Some(bytes) = timeout(ANSWER_TIMEOUT, response.chunk()).await.map_err(|_| stalled())?.map_err(failure)? {
             into.write(&bytes).map_err(unstored)?;
         }
         let finished = tokio::task::spawn_blocking(move || into.finish()).await;
@@ -73,7 +73,7 @@ impl Downloads {
             return Err(ChannelError::new("elsewhere", "the provider wants the file on a host that is not its own").finally());
         }
         let request = HttpRequest::new("POST", url).and_then(|request| request.header("content-type", &content.kind)).map_err(failure)?;
-        let sending = timeout(WHOLE, self.client.send(request.body(content.bytes))).await;
+        let sending = timeout(DOWNLOAD_TIMEOUT, self.client.send(request.body(content.bytes))).await;
         // A file that is not shared is seen by nobody, so it can be put there again.
         let sent = sending.map_err(|_| stalled())?.map_err(|error| failure(error).reaching(Reach::Refused))?;
         match sent.status() {
@@ -87,7 +87,7 @@ impl Downloads {
         let elsewhere =
             || ChannelError::new("elsewhere", "the file lies on a host that is not the provider's, so it is not fetched").finally();
         let mut url = Url::parse(url).map_err(|_| elsewhere())?;
-        for _ in 0..=MAX_REDIRECTS {
+        for _ in 0..=MAX_FILE_REDIRECTS {
             if !self.admits(&url) {
                 return Err(elsewhere());
             }
@@ -95,7 +95,7 @@ impl Downloads {
             if let Some(authorization) = &self.authorization {
                 request = request.header("authorization", authorization).map_err(failure)?;
             }
-            let response = timeout(PATIENCE, self.client.send(request)).await.map_err(|_| stalled())?.map_err(failure)?;
+            let response = timeout(ANSWER_TIMEOUT, self.client.send(request)).await.map_err(|_| stalled())?.map_err(failure)?;
             let target = match (response.status(), response.header("location")) {
                 (200..=299, _) => return Ok(response),
                 (300..=399, Some(location)) => url.join(location).map_err(|_| elsewhere())?,

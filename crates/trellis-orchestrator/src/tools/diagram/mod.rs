@@ -13,23 +13,23 @@ use trellis_host::{Bindings, CallContext};
 
 use self::harmless::harm_in;
 use super::{
-    Hands, Returned, aside,
+    Hands, Returned,
     files::{MAX_RESULT, beginning},
     folder::Folder,
     function,
     references::refuse_references,
-    text,
+    run_blocking, text,
 };
 use crate::{fence::fenced, seal::sha256};
 
 /// Bytes of the text of a diagram.
 const MAX_SOURCE: usize = 64 << 10;
 /// The time for a picture.
-const PATIENCE: Duration = Duration::from_secs(2);
+const DRAWING_TIMEOUT: Duration = Duration::from_secs(2);
 /// Drawings at once: one that takes too long ends on its own thread, and holds its place until then.
 static DRAWING: Semaphore = Semaphore::const_new(2);
 /// The folder of pictures, among the files.
-const FOLDER: &str = "diagrams";
+const DIAGRAM_FOLDER: &str = "diagrams";
 
 pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
     function(bindings, hands, "diagram", diagram)
@@ -42,19 +42,19 @@ async fn diagram(hands: Arc<Hands>, _: CallContext, args: Mapping) -> Returned {
         "" => sha256(source)[..12].to_owned(),
         name => name.to_owned(),
     };
-    let drawn = timeout(PATIENCE, drawn_beside(source.to_owned())).await.unwrap_or_else(|_| Err("it takes too long".to_owned()));
+    let drawn = timeout(DRAWING_TIMEOUT, drawn_beside(source.to_owned())).await.unwrap_or_else(|_| Err("it takes too long".to_owned()));
     let Drawn { svg, characters } = match drawn {
         Ok(drawn) => drawn,
         Err(why) => return Ok(undrawn(source, &why)),
     };
     let characters = characters.map(|characters| hands.mask.masked(&characters));
-    aside(move || {
+    run_blocking(move || {
         let folder = Folder::open(&hands.files_folder()?)?;
-        let path = format!("{FOLDER}/{name}.svg");
+        let path = format!("{DIAGRAM_FOLDER}/{name}.svg");
         folder.write(&path, &svg)?;
         let mut result = vec![("drawn", Value::Bool(true)), ("path", Value::text(path))];
         if let Some(characters) = characters {
-            let path = format!("{FOLDER}/{name}.txt");
+            let path = format!("{DIAGRAM_FOLDER}/{name}.txt");
             folder.write(&path, &characters)?;
             result.push(("text", Value::text(fenced(beginning(&characters, MAX_RESULT / 2)))));
         }

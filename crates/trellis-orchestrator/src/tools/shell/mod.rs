@@ -15,11 +15,11 @@ use trellis_host::{Bindings, CallContext};
 
 pub(crate) use self::sandbox::obstacle;
 use super::{
-    Hands, Returned, aside,
+    Hands, Returned,
     files::{MAX_RESULT, beginning},
     function,
     references::FilledCommand,
-    stored, text,
+    run_blocking, stored, text,
 };
 use crate::config::Sandbox;
 
@@ -46,7 +46,7 @@ impl Drop for ProcessGroup {
 async fn run(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned {
     let place = hands.place(&context.session).await?;
     let filling = Arc::clone(&hands);
-    let FilledCommand { line, variables: values } = aside(move || filling.filled_command(&place, text(&args, "command"))).await?;
+    let FilledCommand { line, variables: values } = run_blocking(move || filling.filled_command(&place, text(&args, "command"))).await?;
     let variables = ENVIRONMENT.iter().filter_map(|name| Some((*name, env::var_os(name)?)));
     let files = hands.files_folder()?;
     let mut command = match hands.settings.shell.sandbox {
@@ -64,7 +64,7 @@ async fn run(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned
     let status = child.wait().await.map_err(|error| ToolError::new(error.to_string()))?;
     let shown = |(text, is_cut): (String, bool)| if is_cut { format!("{text}\n[cut]") } else { text };
     let (output, errors) = (shown(output), shown(errors));
-    let (output, errors) = aside(move || Ok((hands.mask.masked(&output), hands.mask.masked(&errors)))).await?;
+    let (output, errors) = run_blocking(move || Ok((hands.mask.masked(&output), hands.mask.masked(&errors)))).await?;
     Ok(Value::map([
         ("status", status.code().map_or(Value::Null, |code| Value::Int(i64::from(code)))),
         ("output", Value::text(output)),
@@ -72,15 +72,15 @@ async fn run(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned
     ]))
 }
 
-/// The beginning of what a command writes; the rest is read and forgotten, so that it does not wait.
+/// Returns the beginning of the output of a command; the rest is read and dropped, so that the command does not block.
 async fn bounded(stream: Option<impl AsyncRead + Unpin>) -> (String, bool) {
     let Some(mut stream) = stream else { return (String::new(), false) };
-    let (mut kept, mut is_cut, mut buffer) = (Vec::new(), false, [0_u8; 8192]);
+    let (mut output, mut is_cut, mut buffer) = (Vec::new(), false, [0_u8; 8192]);
     while let Ok(count @ 1..) = stream.read(&mut buffer).await {
-        let room = (MAX_RESULT / 2).saturating_sub(kept.len());
+        let room = (MAX_RESULT / 2).saturating_sub(output.len());
         is_cut |= count > room;
-        kept.extend_from_slice(&buffer[..count.min(room)]);
+        output.extend_from_slice(&buffer[..count.min(room)]);
     }
-    let text = String::from_utf8_lossy(&kept).into_owned();
+    let text = String::from_utf8_lossy(&output).into_owned();
     (beginning(&text, MAX_RESULT / 2).to_owned(), is_cut)
 }

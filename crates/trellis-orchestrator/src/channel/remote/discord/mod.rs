@@ -13,7 +13,7 @@ use tokio::sync::{Mutex, OnceCell};
 use self::types::{DiscordFile, DiscordMessage};
 use super::{
     GROUPING, Opened,
-    api::{Api, ApiAnswer, PATIENCE, seconds},
+    api::{ANSWER_TIMEOUT, Api, ApiAnswer, seconds},
     download::Downloads,
     hearing::Hearing,
     multipart::{Content, multipart},
@@ -43,7 +43,7 @@ const FINAL: [(i64, &str); 12] = [
     (160_005, "thread_locked"),
 ];
 
-/// Kinds of messages that somebody wrote: one of its own, and a reply.
+/// Types of messages that people write: default and reply.
 const WRITTEN: [i64; 2] = [0, 19];
 /// The kind of a chat with one person.
 const DIRECT: i64 = 1;
@@ -53,7 +53,7 @@ const MESSAGE_CONTENT: i64 = 1 << 18 | 1 << 19;
 const EPOCH: u64 = 1_420_070_400_000;
 
 /// The hosts of files that people send.
-const FILE_HOSTS: &[&str] = &["cdn.discordapp.com", "media.discordapp.net"];
+const DISCORD_FILE_HOSTS: &[&str] = &["cdn.discordapp.com", "media.discordapp.net"];
 
 /// The channel of a bot of Discord.
 #[derive(Debug)]
@@ -78,12 +78,12 @@ impl Discord {
     pub(super) fn new(Opened { settings, token, hearing, reactions }: Opened) -> Self {
         let api = Api::new(settings.base_url.clone(), Some(format!("Bot {}", token.as_str())));
         // Addresses of files are signed: the token is nothing for the host that has them.
-        let downloads = Downloads::new(&settings.base_url, FILE_HOSTS, None);
+        let downloads = Downloads::new(&settings.base_url, DISCORD_FILE_HOSTS, None);
         let (pace, me, watched, kinds) = (Pace::default(), OnceCell::new(), Watched::default(), Mutex::default());
         Self { settings, hearing, api, pace, downloads, me, watched, reactions, kinds }
     }
 
-    /// What is in the way before anything is read: the token, the intent without which texts are empty, chats that cannot be read.
+    /// Checks, before anything is read, the token, the intent without which texts are empty, and the access to the chats.
     pub(super) async fn check(&self) -> Vec<String> {
         if let Err(error) = self.me().await {
             return vec![error.to_string()];
@@ -122,7 +122,7 @@ impl Discord {
     /// Does something in a chat, at the pace that its bucket allows.
     async fn act(&self, method: &str, path: &str, chat: &str, body: Option<Content>) -> Result<Json, ChannelError> {
         self.pace.permit(chat)?;
-        let answer = self.api.ask_with(method, path, body, PATIENCE).await?;
+        let answer = self.api.ask_with(method, path, body, ANSWER_TIMEOUT).await?;
         if let Some(empty) = answer.empty {
             self.pace.hold(chat, empty);
         }
@@ -154,8 +154,8 @@ impl Discord {
         Ok(is_direct)
     }
 
-    /// The messages of a chat behind one, oldest first; without one the newest, which is not for the agent.
-    async fn behind(&self, chat: &str, seen: Option<u64>) -> Result<Vec<DiscordMessage>, ChannelError> {
+    /// The messages of a chat after one, oldest first; without one the newest, which is not for the agent.
+    async fn messages_after(&self, chat: &str, seen: Option<u64>) -> Result<Vec<DiscordMessage>, ChannelError> {
         let (path, mut messages, mut after) = (format!("channels/{chat}/messages"), Vec::new(), seen.unwrap_or_default());
         let limit = if seen.is_some() { self.settings.rows } else { 1 };
         loop {
@@ -263,7 +263,7 @@ impl Channel for Discord {
         let (mut next, mut batch, mut failed) = (before.clone(), Batch::default(), 0);
         for chat in &self.settings.read {
             let seen = before.0.get(chat).copied();
-            let read = async { Ok((self.is_direct(chat).await?, self.behind(chat, seen).await?)) };
+            let read = async { Ok((self.is_direct(chat).await?, self.messages_after(chat, seen).await?)) };
             match read.await {
                 Ok((is_direct, messages)) => {
                     let newest = messages.iter().filter_map(|message| snowflake(&message.id)).max();

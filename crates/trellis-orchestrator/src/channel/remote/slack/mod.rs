@@ -1,4 +1,4 @@
-//! Slack: `conversations.history` and `conversations.replies` from where the last read ended, `chat.postMessage`.
+//! Slack: `conversations.history` and `conversations.replies` since the last read, `chat.postMessage`.
 
 mod reactions;
 mod read;
@@ -12,7 +12,7 @@ use tokio::sync::OnceCell;
 
 use super::{
     GROUPING, Opened,
-    api::{Api, ApiAnswer, PATIENCE},
+    api::{ANSWER_TIMEOUT, Api, ApiAnswer},
     download::Downloads,
     hearing::Hearing,
     markup,
@@ -55,7 +55,7 @@ const FINAL: [&str; 24] = [
 ];
 
 /// The hosts of files that people send, and of files that are uploaded.
-const FILE_HOSTS: &[&str] = &["files.slack.com"];
+const SLACK_FILE_HOSTS: &[&str] = &["files.slack.com"];
 
 /// The channel of an app of Slack.
 #[derive(Debug)]
@@ -87,13 +87,13 @@ impl SlackUser {
 impl Slack {
     pub(super) fn new(Opened { settings, token, hearing, .. }: Opened) -> Self {
         let authorization = Some(format!("Bearer {}", token.as_str()));
-        let downloads = Downloads::new(&settings.base_url, FILE_HOSTS, authorization.clone());
+        let downloads = Downloads::new(&settings.base_url, SLACK_FILE_HOSTS, authorization.clone());
         let api = Api::new(settings.base_url.clone(), authorization);
         let (pace, me, watched, bots) = (Pace::default(), OnceCell::new(), Watched::default(), Mutex::default());
         Self { settings, hearing, api, pace, downloads, me, watched, bots }
     }
 
-    /// What is in the way before anything is read: the token, and chats that cannot be read.
+    /// Checks, before anything is read, the token and the access to the chats.
     pub(super) async fn check(&self) -> Vec<String> {
         if let Err(error) = self.me().await {
             return vec![error.to_string()];
@@ -122,7 +122,7 @@ impl Slack {
     }
 
     async fn post(&self, method: &str, body: Json) -> Result<Json, ChannelError> {
-        taken(method, self.api.ask("POST", method, Some(body), PATIENCE).await?)
+        taken(method, self.api.ask("POST", method, Some(body), ANSWER_TIMEOUT).await?)
     }
 
     /// Shares a text as a file: a place for it is asked for, it is put there, and shared in its chat.

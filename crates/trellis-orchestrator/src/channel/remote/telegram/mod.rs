@@ -15,7 +15,7 @@ use tokio::sync::OnceCell;
 use self::types::{Message, MessageReaction, Update};
 use super::{
     GROUPING, Opened,
-    api::{Api, ApiAnswer, PATIENCE, seconds},
+    api::{ANSWER_TIMEOUT, Api, ApiAnswer, seconds},
     download::Downloads,
     hearing::{ActiveThreads, Hearing},
     markup,
@@ -32,7 +32,7 @@ use crate::{
 const LONG_POLL: u64 = 25;
 
 /// The hosts of files that people send.
-const FILE_HOSTS: &[&str] = &["api.telegram.org"];
+const TELEGRAM_FILE_HOSTS: &[&str] = &["api.telegram.org"];
 
 /// Words of errors that another attempt gets too, and their codes.
 const FINAL: [(&str, &str); 14] = [
@@ -98,16 +98,16 @@ struct Cursor {
 impl Telegram {
     pub(super) fn new(Opened { settings, token, hearing, .. }: Opened) -> Self {
         let api = Api::new(format!("{}/bot{}", settings.base_url, token.as_str()), None);
-        let downloads = Downloads::new(&settings.base_url, FILE_HOSTS, None);
+        let downloads = Downloads::new(&settings.base_url, TELEGRAM_FILE_HOSTS, None);
         let files = FilesBase(format!("{}/file/bot{}", settings.base_url, token.as_str()));
         Self { settings, hearing, api, pace: Pace::default(), downloads, files, me: OnceCell::new() }
     }
 
-    /// What is in the way before anything is read.
+    /// Checks, before anything is read, the token, and that no webhook takes the messages.
     pub(super) async fn check(&self) -> Vec<String> {
         let mut found: Vec<String> = self.me().await.err().map(|error| error.to_string()).into_iter().collect();
         if found.is_empty() {
-            match self.call("getWebhookInfo", json!({}), PATIENCE).await {
+            match self.call("getWebhookInfo", json!({}), ANSWER_TIMEOUT).await {
                 Ok(info) if info["url"].as_str().is_some_and(|url| !url.is_empty()) => found.push(webhook()),
                 Ok(_) => {}
                 Err(error) => found.push(error.to_string()),
@@ -118,7 +118,7 @@ impl Telegram {
 
     async fn me(&self) -> Result<&Bot, ChannelError> {
         let ask = async || {
-            let bot = self.call("getMe", json!({}), PATIENCE).await?;
+            let bot = self.call("getMe", json!({}), ANSWER_TIMEOUT).await?;
             serde_json::from_value(bot).map_err(|_| ChannelError::new("unreadable", "`getMe`: there is no bot in the answer"))
         };
         self.me.get_or_try_init(ask).await
@@ -134,7 +134,7 @@ impl Telegram {
         let mut fields = vec![("chat_id", &*message.place.chat)];
         fields.extend(topic.as_deref().map(|topic| ("message_thread_id", topic)));
         let body = multipart(&fields, ("document", name, &message.text));
-        taken("sendDocument", self.api.ask_with("POST", "sendDocument", Some(body), PATIENCE).await?)
+        taken("sendDocument", self.api.ask_with("POST", "sendDocument", Some(body), ANSWER_TIMEOUT).await?)
     }
 
     /// What somebody reacted with to a message. What is taken back changes nothing.
@@ -244,7 +244,7 @@ impl Channel for Telegram {
     }
 
     async fn fetch(&self, file: &Attachment, into: InboxFile) -> Result<Attachment, ChannelError> {
-        let found = self.call("getFile", json!({ "file_id": file.source }), PATIENCE).await?;
+        let found = self.call("getFile", json!({ "file_id": file.source }), ANSWER_TIMEOUT).await?;
         let path = found["file_path"].as_str().unwrap_or_default();
         let is_path = |part: &str| !part.is_empty() && part != "." && part != "..";
         if !path.split('/').all(is_path) || path.contains(['?', '#', '\\', ':', '%']) {
@@ -263,7 +263,7 @@ impl Channel for Telegram {
             "timeout": LONG_POLL,
             "allowed_updates": ["message", "edited_message", "message_reaction"],
         });
-        let updates = self.call("getUpdates", body, PATIENCE + Duration::from_secs(LONG_POLL)).await?;
+        let updates = self.call("getUpdates", body, ANSWER_TIMEOUT + Duration::from_secs(LONG_POLL)).await?;
         let Json::Array(updates) = updates else {
             return Err(ChannelError::new("unreadable", "`getUpdates`: there is no list of updates"));
         };
@@ -310,7 +310,7 @@ impl Channel for Telegram {
             }
             Rendering::Plain => body["text"] = json!(message.text),
         }
-        self.call("sendMessage", body, PATIENCE).await.inspect_err(holds).map(receipt)
+        self.call("sendMessage", body, ANSWER_TIMEOUT).await.inspect_err(holds).map(receipt)
     }
 
     async fn react(&self, place: &ChatPlace, message: &str) -> Result<(), ChannelError> {
@@ -320,13 +320,13 @@ impl Channel for Telegram {
             "message_id": message.parse::<i64>().unwrap_or_default(),
             "reaction": [{ "type": "emoji", "emoji": "👀" }],
         });
-        self.call("setMessageReaction", body, PATIENCE).await.map(drop)
+        self.call("setMessageReaction", body, ANSWER_TIMEOUT).await.map(drop)
     }
 
     async fn set_typing(&self, place: &ChatPlace) -> Result<(), ChannelError> {
         self.pace.permit(&place.chat)?;
         let mut body = addressed_to(place);
         body["action"] = json!("typing");
-        self.call("sendChatAction", body, PATIENCE).await.map(drop)
+        self.call("sendChatAction", body, ANSWER_TIMEOUT).await.map(drop)
     }
 }
