@@ -85,11 +85,17 @@ pub fn messages(mut parts: ContextParts, bound: usize) -> Result<Vec<Value>, Con
     }
     let system = message("system", &system(&parts));
     let history = parts.history.iter().map(|said| match said.role {
-        Speaker::User => message("user", &said.text),
+        Speaker::User => message("user", &with_paths(said)),
         Speaker::Assistant => message("assistant", &said.text),
     });
     let nearby = (!parts.nearby.is_empty()).then(|| message("user", &nearby(&parts)));
     Ok(std::iter::once(system).chain(history).chain(nearby).chain([message("user", &parts.message)]).collect())
+}
+
+/// What somebody said, and the local paths of the files that came with it.
+fn with_paths(said: &Said) -> String {
+    let lines = std::iter::once(&said.text).filter(|text| !text.is_empty()).cloned();
+    lines.chain(said.files.iter().map(|path| format!("- {path}"))).collect::<Vec<_>>().join("\n")
 }
 
 fn message(role: &str, content: &str) -> Value {
@@ -123,7 +129,7 @@ fn nearby(parts: &ContextParts) -> String {
 
 /// Tokens of all parts, roughly.
 fn size(parts: &ContextParts) -> usize {
-    let history: usize = parts.history.iter().map(|said| said.text.len() + 12).sum();
+    let history: usize = parts.history.iter().map(|said| with_paths(said).len() + 12).sum();
     (system(parts).len() + history + nearby(parts).len() + parts.message.len()).div_ceil(BYTES)
 }
 
@@ -132,7 +138,8 @@ mod tests {
     use super::*;
 
     fn said(role: Speaker, text: &str) -> Said {
-        Said { id: text.to_owned(), at: 0, role, sender: "ana".to_owned(), text: text.to_owned(), run: String::new(), edited: false }
+        let (id, sender, text, run) = (text.to_owned(), "ana".to_owned(), text.to_owned(), String::new());
+        Said { id, at: 0, role, sender, text, run, files: Vec::new(), edited: false, deleted: false }
     }
 
     fn parts() -> ContextParts {

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeSet,
-    env, io,
+    env, fs, io,
     io::IsTerminal as _,
     os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
@@ -23,6 +23,7 @@ use trellis_orchestrator::{
     channel::{Channel, Rendering, Terminal, TerminalIo},
     check, config, settings,
     supervisor::{DaemonState, DaemonStatus},
+    texts::Language,
     workspace::{Workspace, variables},
 };
 
@@ -77,7 +78,7 @@ impl UpArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         self.at.admit()?;
         let place = open::only(self.path.as_deref(), "up")?;
-        let workspace = Workspace::open(&self.workspace, place.folder())?;
+        let workspace = Workspace::open_in(&self.workspace, place.folder(), language(&self.workspace))?;
         with_variables_of(&workspace)?;
         if self.check {
             return checked(&place.path, &workspace);
@@ -164,6 +165,12 @@ async fn show_starts(mut changes: broadcast::Receiver<DaemonStatus>) {
 
 /// What ends the page when it is dropped, and the page until it has ended.
 type RunningPage = (oneshot::Sender<()>, JoinHandle<()>);
+
+/// The language of the files that a new workspace begins with: that of its settings, else that of the environment.
+fn language(workspace: &Path) -> Language {
+    let settings = fs::read_to_string(workspace.join(config::CONFIG_FILE));
+    settings.map_or_else(|_| Language::of_environment(), |text| config::read(config::CONFIG_FILE, &text).0.language)
+}
 
 /// Reports the obstacles, and starts nothing.
 fn checked(graph: &Path, workspace: &Workspace) -> anyhow::Result<Exit> {

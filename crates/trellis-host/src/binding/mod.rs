@@ -83,7 +83,7 @@ use self::{
     limits::{CallLimits, Entrance, Turnstiles},
     settings::SessionSettings,
 };
-use crate::policy::{Budget, PolicyChain};
+use crate::policy::{Budget, CallPattern, PolicyChain};
 use crate::secrets::{FilledCall, SHORTEST, Secrets};
 
 /// The default timeout of a call whose binding has no reason for another (world 9.5).
@@ -215,6 +215,16 @@ impl Bindings {
     #[must_use]
     pub fn shared(mut self) -> Self {
         self.is_shared = true;
+        self
+    }
+
+    /// Lets calls run that match one of these, without the approval that the graph's first list of `ask` wants. What stands before that list in `policy`,
+    /// such as `block`, decides first.
+    #[must_use]
+    pub fn allow(mut self, calls: Vec<CallPattern>) -> Self {
+        if !calls.is_empty() {
+            self.settings.policy.allow_before_ask(calls);
+        }
         self
     }
 

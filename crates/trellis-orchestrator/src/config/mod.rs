@@ -4,11 +4,13 @@
 
 mod hands;
 mod models;
+mod reactions;
 mod reader;
 mod remote;
 mod schema;
+mod tools;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use trellis_core::{Diagnostic, Value, diagnostic::FilePath, syntax::project::HostConfig};
 
@@ -17,8 +19,10 @@ use self::reader::Reader;
 pub use self::{
     hands::Heartbeat,
     models::{ModelSettings, StartedModel},
+    reactions::{Reactions, Sign},
     remote::{Provider, RemoteSettings, TokenSource},
     schema::schema,
+    tools::{Sandbox, ShellMode, ShellSettings},
 };
 use crate::{message::Incoming, texts::Language};
 
@@ -47,6 +51,10 @@ pub struct Settings {
     pub remote: Vec<RemoteSettings>,
     /// Those who may approve calls, as `provider:user`.
     pub approvers: BTreeSet<String>,
+    /// The reactions that ask for something.
+    pub reactions: Reactions,
+    /// Bytes of a file that somebody sends.
+    pub attachment: u64,
     /// Tokens of the messages for the model.
     pub context_tokens: usize,
     /// The schedule of `HEARTBEAT.md`; `None` if it is not used.
@@ -55,6 +63,12 @@ pub struct Settings {
     pub models: ModelSettings,
     /// Hosts, some with a port, that `web` reads whatever address they have.
     pub web_private: Vec<String>,
+    /// Which lines of the shell wait for an approval, and what they can reach.
+    pub shell: ShellSettings,
+    /// The folder of files, below the workspace.
+    pub files: String,
+    /// The names of the secrets that tools may open besides those of the chat, by tool.
+    pub secrets: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Default for Settings {
@@ -69,10 +83,15 @@ impl Default for Settings {
             web: true,
             remote: Vec::new(),
             approvers: BTreeSet::new(),
+            reactions: Reactions::default(),
+            attachment: 20 << 20,
             context_tokens: 24_000,
             heartbeat: Some(Heartbeat::default()),
             models: ModelSettings::default(),
             web_private: Vec::new(),
+            shell: ShellSettings::default(),
+            files: "files".to_owned(),
+            secrets: BTreeMap::new(),
         }
     }
 }
@@ -80,8 +99,17 @@ impl Default for Settings {
 impl Settings {
     /// Whether the person who wrote a message may approve calls (orchestrator 3.6): in the terminal always, elsewhere only those who are named.
     pub fn may_approve(&self, message: &Incoming) -> bool {
-        let provider = &message.place.provider;
-        provider == "terminal" || self.approvers.contains(&format!("{provider}:{}", message.sender))
+        self.is_approver(&message.place.provider, &message.sender)
+    }
+
+    /// Whether a person of a channel may approve calls.
+    pub fn is_approver(&self, provider: &str, person: &str) -> bool {
+        provider == "terminal" || self.approvers.contains(&format!("{provider}:{person}"))
+    }
+
+    /// Whether a tool may open a secret in every chat.
+    pub fn may_open(&self, tool: &str, name: &str) -> bool {
+        self.secrets.get(tool).is_some_and(|names| names.contains(name))
     }
 
     /// The channels without approvers.
@@ -92,18 +120,18 @@ impl Settings {
 }
 
 /// Keys that are planned and do nothing yet; each is refused with this reason.
-const PLANNED: &[(&str, &str)] = &[
-    ("tools.shell", "so far the policy in `trellis.yaml` of the graph says which lines are held"),
-    ("tools.file", "so far files lie in `files/` of the workspace"),
-    ("limits.attachment", "so far no channel has attachments"),
-];
+const PLANNED: &[(&str, &str)] = &[];
 
 /// Reads the file. The settings are those of its sound keys; with an error among the findings they are not to be used.
 pub fn read(path: impl Into<FilePath>, text: &str) -> (Settings, Vec<Diagnostic>) {
     let (config, found) = HostConfig::parse(path, text);
     let mut reader = Reader { config: &config, found };
     let mut settings = Settings::default();
-    reader.keys("", &config.values, &["locale", "agent", "channels", "approvers", "providers", "roles", "tools", "heartbeat", "limits"]);
+    reader.keys(
+        "",
+        &config.values,
+        &["locale", "agent", "channels", "approvers", "reactions", "providers", "roles", "tools", "heartbeat", "limits"],
+    );
     if let Some(locale) = reader.text("locale", &["locale"]) {
         match Language::named(locale) {
             Some(language) => settings.language = language,
@@ -125,10 +153,13 @@ pub fn read(path: impl Into<FilePath>, text: &str) -> (Settings, Vec<Diagnostic>
         settings.remote = named.filter_map(|provider| reader.remote(provider)).collect();
     }
     settings.approvers = reader.approvers();
-    if let Some(limits) = reader.mapping("limits", &["context_tokens"]) {
+    settings.reactions = reader.reactions();
+    if let Some(limits) = reader.mapping("limits", &["attachment", "context_tokens"]) {
+        settings.attachment = reader.bytes("limits.attachment", limits.get("attachment")).unwrap_or(settings.attachment);
         let tokens = reader.number("limits.context_tokens", limits.get("context_tokens"), 1000..=10_000_000);
         settings.context_tokens = tokens.unwrap_or(settings.context_tokens);
     }
+    tools::read(&mut reader, &mut settings);
     hands::read(&mut reader, &mut settings);
     settings.models = models::read(&mut reader);
     reader.secrets("", &Value::Map(config.values.clone()));
@@ -159,6 +190,20 @@ mod tests {
     fn the_default_file_says_the_defaults() {
         assert_eq!(read(CONFIG_FILE, DEFAULT_SETTINGS), (Settings::default(), Vec::new()));
         assert_eq!(read(CONFIG_FILE, ""), (Settings::default(), Vec::new()));
+    }
+
+    // orchestrator 1.3, 1.4: a new workspace can be in Korean, with the same keys
+    #[test]
+    fn the_default_file_is_in_both_languages() {
+        let korean = include_str!("../../defaults/ko/orchestrator.yaml");
+        assert_eq!(read(CONFIG_FILE, korean), (Settings { language: Language::Korean, ..Settings::default() }, Vec::new()));
+        let keys = |text: &str| {
+            text.lines()
+                .filter_map(|line| line.trim_start_matches("# ").split_once(": ").filter(|(key, _)| key.chars().all(char::is_alphabetic)))
+                .map(|(key, _)| key.to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(keys(korean), keys(DEFAULT_SETTINGS));
     }
 
     // orchestrator 1.4
@@ -211,6 +256,7 @@ mod tests {
             sender_name: "slack:U1".into(),
             text: String::new(),
             at: 0,
+            files: Vec::new(),
         };
         let may = [("slack", "U1"), ("slack", "U2"), ("telegram", "U1"), ("terminal", "anybody")]
             .map(|(provider, sender)| settings.may_approve(&said(provider, sender)));
@@ -303,7 +349,8 @@ mod tests {
             let object = schema.pointer(place).and_then(Json::as_object).expect("properties");
             object.keys().cloned().collect()
         };
-        assert_eq!(keys("/properties"), ["agent", "approvers", "channels", "heartbeat", "limits", "locale", "providers", "roles", "tools"]);
+        let all = ["agent", "approvers", "channels", "heartbeat", "limits", "locale", "providers", "reactions", "roles", "tools"];
+        assert_eq!(keys("/properties"), all);
         assert_eq!(keys("/properties/channels/properties"), ["discord", "slack", "telegram", "terminal", "web"]);
         for (path, _) in PLANNED {
             let pointer = format!("/properties/{}", path.replace('.', "/properties/"));

@@ -5,6 +5,9 @@ use trellis_core::{Code, Diagnostic, Mapping, Value, diagnostic::did_you_mean, s
 use super::PLANNED;
 use crate::seal::{self, SecretKind};
 
+/// Bytes that a setting may allow at most.
+const MAX_BYTES: u64 = 100 << 20;
+
 /// A file of settings, with its findings so far.
 pub(super) struct Reader<'c> {
     pub(super) config: &'c HostConfig,
@@ -129,6 +132,22 @@ impl<'c> Reader<'c> {
                 None
             }
         }
+    }
+
+    /// A number of bytes: `500KiB`, `20MiB`, at most 100 MiB.
+    pub(super) fn bytes(&mut self, place: &str, value: Option<&Value>) -> Option<u64> {
+        let value = value?;
+        let unit = |text: &str| {
+            [("KiB", 10), ("MiB", 20), ("B", 0)]
+                .into_iter()
+                .find_map(|(unit, shift)| Some((text.strip_suffix(unit)?.trim().parse::<u64>().ok()?, shift)))
+        };
+        let bytes = value.as_str().and_then(unit).and_then(|(number, shift)| number.checked_mul(1 << shift));
+        let bytes = bytes.filter(|bytes| (1..=MAX_BYTES).contains(bytes));
+        if bytes.is_none() {
+            self.report(place, format!("`{place}` takes a size up to `100MiB`"), "write `500KiB` or `20MiB`");
+        }
+        bytes
     }
 
     /// Reports each text that looks like a token: a file of settings is no place for one.

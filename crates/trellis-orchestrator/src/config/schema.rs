@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Provider, Settings, hands, models};
+use super::{Provider, Settings, hands, models, reactions, tools};
 
 /// The JSON Schema of the file, for editors.
 pub fn schema() -> Json {
@@ -43,12 +43,14 @@ pub fn schema() -> Json {
             },
             "providers": models::providers_schema(),
             "roles": models::roles_schema(),
-            "tools": hands::tools_schema(),
+            "reactions": reactions::reactions_schema(),
+            "tools": tools::tools_schema(),
             "heartbeat": hands::heartbeat_schema(),
             "limits": {
                 "type": ["object", "null"],
                 "additionalProperties": false,
                 "properties": {
+                    "attachment": { "description": "Bytes of a file that somebody sends, at most 100MiB", "type": "string", "pattern": "^[0-9]+ ?(B|KiB|MiB)$", "default": "20MiB" },
                     "context_tokens": { "description": "Tokens of the messages for the model, three bytes each", "type": "integer", "minimum": 1000, "maximum": 10_000_000, "default": defaults.context_tokens }
                 }
             }

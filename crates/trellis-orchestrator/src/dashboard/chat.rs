@@ -70,8 +70,8 @@ impl View {
         let place = Web::place(label, named(thread)?);
         let at = now();
         let id = key.map_or_else(|| format!("{at}-{}", MESSAGE_COUNT.fetch_add(1, Ordering::Relaxed)), |key| format!("key-{key}"));
-        let message =
-            Incoming { place: place.clone(), id, sender: label.to_owned(), sender_name: label.to_owned(), text: text.to_owned(), at };
+        let (sender, sender_name) = (label.to_owned(), label.to_owned());
+        let message = Incoming { place: place.clone(), id, sender, sender_name, text: text.to_owned(), at, files: Vec::new() };
         let key = message.key();
         let stored =
             self.receiver.take("web", Batch { messages: vec![message], ..Batch::default() }, Duration::ZERO).await.map_err(failed)?;

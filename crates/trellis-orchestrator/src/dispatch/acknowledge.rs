@@ -58,6 +58,9 @@ impl Dispatcher {
         }
         let mut working = BTreeSet::new();
         for (run, place) in runs {
+            if self.hands.files.has_session(&run) {
+                continue;
+            }
             if self.sessions.view(&SessionId::new(run)).await.is_ok_and(|turn| turn.stop.needs_nobody()) {
                 working.insert(place);
             }

@@ -4,6 +4,7 @@
 
 mod acknowledge;
 mod decide;
+mod react;
 mod recover;
 
 use std::{
@@ -24,17 +25,20 @@ use trellis_host::{
 };
 use trellis_server::extra::SharedGraph;
 
-use self::decide::{Ruling, Underway};
+use self::{
+    decide::{Ruling, Underway},
+    react::Reacting,
+};
 use crate::{
     approvals::{held, question},
     inbound::{Command, Group, Kind, Who, grouped},
-    message::{ChatPlace, Outgoing, now},
+    message::{Attachment, ChatPlace, Outgoing, now},
     outbound::Channels,
     queue::{InboundRow, QueueError},
     seal::references,
     supervisor::Pulse,
     tools::Hands,
-    workspace::{Said, Speaker},
+    workspace::Said,
 };
 
 /// Groups that wait for a run before its chat gets a notice.
@@ -54,6 +58,8 @@ pub struct Dispatcher {
     pub pulse: Arc<Pulse>,
     /// Decisions that are being carried out.
     underway: Underway,
+    /// Reactions that are being acted on.
+    reacting: Reacting,
     /// The newest message that was looked at.
     looked: Arc<AtomicI64>,
     /// Who else is told of turns.
@@ -71,8 +77,8 @@ impl Dispatcher {
     /// A dispatcher between these.
     pub fn new(hands: Arc<Hands>, sessions: Arc<Sessions>, channels: Arc<Channels>) -> Self {
         let wake = Arc::clone(&hands.wake);
-        let (underway, looked) = (Underway::default(), Arc::default());
-        Self { hands, sessions, channels, wake, pulse: Arc::default(), underway, looked, shared: None }
+        let (underway, reacting, looked) = (Underway::default(), Reacting::default(), Arc::default());
+        Self { hands, sessions, channels, wake, pulse: Arc::default(), underway, reacting, looked, shared: None }
     }
 
     /// The same, which tells those who follow the graph of each turn.
@@ -104,10 +110,13 @@ impl Dispatcher {
     /// Does what can be done about the messages that wait; when the next of them can be looked at, in milliseconds since 1970. What takes as long as a
     /// call is `carried` out beside it.
     async fn dispatch(&self, carried: &mut JoinSet<Result<(), QueueError>>) -> Result<Option<u64>, QueueError> {
+        let again = self.ask_again().await?;
+        self.act_on_reactions(carried).await?;
         let window = |provider: &str| self.channels.get(provider).map(|channel| channel.grouping()).unwrap_or_default();
         let rows = self.hands.queue.waiting().await?;
         let newest = rows.last().map_or(0, |row| row.n);
         let (groups, mut due) = grouped(rows, now(), window);
+        due = [due, again].into_iter().flatten().min();
         let (mut talks, mut works) = self.open().await?;
         let mut waiting: BTreeMap<ChatPlace, Queued> = BTreeMap::new();
         for group in groups {
@@ -154,6 +163,9 @@ impl Dispatcher {
         waiting: &mut BTreeMap<ChatPlace, Queued>,
     ) -> Result<(), QueueError> {
         let place = group.place().clone();
+        if group.files().next().is_some() && self.bring_files(&group).await? {
+            return Ok(());
+        }
         match talks.get(&place) {
             Some(run) if waiting.contains_key(&place) || !self.answer(run, &group).await? => {
                 let queued = waiting.entry(place.clone()).or_default();
@@ -202,7 +214,7 @@ impl Dispatcher {
     /// Hands a group to a session that waits for it: the same one as often as the session waits for the same.
     async fn hand_over(&self, group: &Group, turn: &Turn) -> Result<(), QueueError> {
         self.note(group, turn.session.as_str()).await;
-        match self.sessions.send(&turn.session, turn.answer(Input::Text(group.text()))).await {
+        match self.sessions.send(&turn.session, turn.answer(Input::Text(group.text_with_files()))).await {
             Ok(turn) => self.turned(&turn).await,
             // It is handed over after the next start.
             Err(SendError::Stopping) => Ok(()),
@@ -282,6 +294,7 @@ impl Dispatcher {
             ("chat", Value::text(&*place.chat)),
             ("sender", Value::text(&*group.rows[0].message.sender)),
             ("text", Value::text(group.text())),
+            ("files", Value::list(group.files().map(Attachment::value))),
             ("locale", Value::text(self.hands.settings.language.as_str())),
         ];
         context.extend(place.thread.as_deref().map(|thread| ("thread", Value::text(thread))));
@@ -293,16 +306,26 @@ impl Dispatcher {
         let (history, place, run) = (self.hands.history.clone(), group.place().clone(), run.to_owned());
         let rows = group.rows.clone();
         let noting = tokio::task::spawn_blocking(move || {
-            rows.into_iter().try_for_each(|InboundRow { message, .. }| {
-                let (id, sender) = (message.key(), message.sender_name);
-                history.note(
-                    &place,
-                    &Said { id, at: message.at, role: Speaker::User, sender, text: message.text, run: run.clone(), edited: false },
-                )
-            })
+            rows.into_iter().try_for_each(|InboundRow { message, .. }| history.note(&place, &Said::by(message, &run)))
         });
         // The queue has the messages; a history that cannot be written stops no conversation.
         drop(noting.await);
+    }
+
+    /// Gives a group to the call of its chat that waits for a file, if one does.
+    async fn bring_files(&self, group: &Group) -> Result<bool, QueueError> {
+        let Some((call, session)) = self.hands.files.waiting(group.place()) else { return Ok(false) };
+        // What was said before the file is conversation, and waits.
+        let has_no_file = |row: &InboundRow| row.message.files.is_empty();
+        let brings = Group { rows: group.rows.iter().skip_while(|row| has_no_file(row)).cloned().collect(), kind: Kind::Talk };
+        if !self.hands.queue.answer_file_request(&call, brings.numbers()).await? {
+            return Ok(false);
+        }
+        self.note(&brings, &session).await;
+        self.acknowledge(&brings);
+        self.wake.notify_one();
+        self.hands.files.news.notify_waiters();
+        Ok(true)
     }
 
     /// Sends the stop of a session to its chat, and marks the session when it has ended.
@@ -316,7 +339,9 @@ impl Dispatcher {
         let (queue, language, run) = (&self.hands.queue, self.hands.settings.language, turn.session.as_str());
         let Some(row) = queue.of_run(run).await? else { return Ok(()) };
         let place = row.message.place.clone();
-        for call in held(turn) {
+        let calls = held(turn);
+        queue.hold(run, &place, calls.iter().map(|call| call.id.to_string()).collect()).await?;
+        for call in calls {
             let mask = self.hands.mask.clone();
             let asking = tokio::task::spawn_blocking(move || question(language, &call, |args| mask.masked(args)));
             for (key, text) in asking.await.map_err(|error| QueueError::Gone(error.to_string()))? {
@@ -344,7 +369,7 @@ impl Dispatcher {
     }
 
     async fn post(&self, place: &ChatPlace, key: String, text: String) -> Result<(), QueueError> {
-        self.hands.outbox.post(Outgoing { place: place.clone(), text, key }).await.map(drop)
+        self.hands.outbox.post(Outgoing::new(place.clone(), text, key)).await.map(drop)
     }
 
     /// Returns whether all remaining work waits for a person.
@@ -354,7 +379,7 @@ impl Dispatcher {
     pub async fn is_idle(&self) -> Result<bool, QueueError> {
         // In the order in which messages move, so that none is missed between two looks.
         let waiting = self.hands.queue.waiting().await?;
-        if !self.underway.is_empty() {
+        if !self.underway.is_empty() || !self.hands.queue.open_reactions().await?.is_empty() {
             return Ok(false);
         }
         let mut runs = BTreeSet::new();
@@ -364,6 +389,8 @@ impl Dispatcher {
         let mut places = BTreeSet::new();
         for (run, place) in runs {
             match self.sessions.view(&run).await {
+                // What waits for a file waits for a person.
+                Ok(turn) if turn.stop.needs_nobody() && self.hands.files.has_session(run.as_str()) => drop(places.insert(place)),
                 Ok(turn) if turn.stop.needs_nobody() || matches!(turn.stop, Stop::Ended(_)) => return Ok(false),
                 Ok(_) => drop(places.insert(place)),
                 // It was taken, and begins right now.

@@ -78,6 +78,7 @@ impl Dispatcher {
         let Some(row) = queue.of_run(id.as_str()).await?.filter(InboundRow::is_taken) else { return Ok(false) };
         let text = self.hands.settings.language.fill("run_lost", &[("why", &error.to_string())]);
         self.post(&row.message.place, format!("lost:{id}"), text).await?;
+        queue.hold(id.as_str(), &row.message.place, Vec::new()).await?;
         queue.end_run(id.as_str()).await?;
         self.wake.notify_one();
         Ok(true)

@@ -99,10 +99,8 @@ async fn beat(hands: &Hands, now: Timestamp, log: &(dyn Fn(&str) + Send + Sync))
             if let HeartbeatError::TooLarge { .. } = error {
                 // Said once for each size that it has.
                 let key = format!("heartbeat:{}", &sha256(&why)[..16]);
-                hands
-                    .outbox
-                    .post(Outgoing { place: place.clone(), text: language.fill("heartbeat_failed", &[("why", &why)]), key })
-                    .await?;
+                let text = language.fill("heartbeat_failed", &[("why", &why)]);
+                hands.outbox.post(Outgoing::new(place.clone(), text, key)).await?;
             }
             return Ok(());
         }

@@ -11,7 +11,10 @@ use trellis_host::{
 };
 
 use super::{DECISIONS, UpError, vault};
-use crate::{channel::check_remote, config, decisions::Decisions, events::check_files, queue::Queue, schedule::Jobs, workspace::Workspace};
+use crate::{
+    channel::check_remote, config, decisions::Decisions, events::check_files, queue::Queue, schedule::Jobs, tools::shell_obstacle,
+    workspace::Workspace,
+};
 
 /// What was found, a line each.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +45,7 @@ pub async fn check(graph: &Path, workspace: &Workspace, secrets: Secrets) -> Res
         Jobs::open(&workspace.path("runtime/cron/cron-store.json")).err().map(|error| error.to_string()),
         Decisions::open(&workspace.path(DECISIONS)).err().map(|error| error.to_string()),
         check_files(workspace).err().map(|error| error.to_string()),
+        shell_obstacle(&settings.shell),
     ];
     let mut obstacles: Vec<String> = opened.into_iter().flatten().collect();
     let agent = format!("agents/{}.md", settings.agent);

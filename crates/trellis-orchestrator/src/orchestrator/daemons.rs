@@ -26,7 +26,7 @@ use trellis_host::{
 
 use super::{Log, reading::read, schedules::keep_time, upkeep::keep_order};
 use crate::{
-    channel::Channel,
+    channel::{Channel, Inbox},
     dispatch::Dispatcher,
     events::Recorder,
     inbound::Receiver,
@@ -323,7 +323,8 @@ impl Daemon for ChannelDaemon {
 
     async fn run(&self) -> Ran {
         let wake = || self.hands.wake.notify_one();
-        let reading = read(&*self.channel, &self.receiver, &self.hands.queue, wake, (&self.hands.troubles, &*self.log));
+        let inbox = Inbox::of(&self.hands.workspace, self.hands.settings.attachment);
+        let reading = read(&*self.channel, &self.receiver, &self.hands.queue, &inbox, wake, (&self.hands.troubles, &*self.log));
         self.pulse.during(reading).await.map_err(DaemonError::of)
     }
 

@@ -33,7 +33,7 @@ use trellis_server::{GraphSource, Served, extra::SharedGraph};
 pub use self::check::{Found, check};
 use self::daemons::{TurnNews, TurnQueue};
 use crate::{
-    channel::{Channel, ChannelSetup, ChannelTroubles, open_remote},
+    channel::{Channel, ChannelSetup, ChannelTroubles, Inbox, open_remote},
     config::{self, Settings},
     dashboard::Dashboard,
     decisions::Decisions,
@@ -44,7 +44,7 @@ use crate::{
     schedule::{Jobs, JobsError},
     seal::Sealer,
     supervisor::{Daemon, Supervisor},
-    tools::{self, Hands},
+    tools::{self, FileRequests, Hands, shell_obstacle},
     workspace::{History, Memory, ObjectFileError, Workspace, WorkspaceError, WorkspaceLock},
 };
 
@@ -112,6 +112,9 @@ pub enum UpError {
         /// Why it failed last.
         why: String,
     },
+    /// The shell cannot be in the sandbox that the settings want.
+    #[error("{0}")]
+    Sandbox(String),
 }
 
 /// What is started.
@@ -182,6 +185,9 @@ impl Orchestrator {
     pub async fn open(up: Up) -> Result<Self, UpError> {
         let Up { graph, workspace, settings, secrets } = up;
         let lock = workspace.lock()?;
+        if let Some(obstacle) = shell_obstacle(&settings.shell) {
+            return Err(UpError::Sandbox(obstacle));
+        }
         let vault = vault(&workspace)?;
         let queue = Queue::open(&workspace.path("runtime/queue.db"))?;
         let (shared, secrets) = (Arc::new(vault.clone()), Secrets::chain([settings.models.secrets(), secrets, vault.secrets()]));
@@ -192,10 +198,10 @@ impl Orchestrator {
         let mask = SecretMask::new(Arc::clone(&shared));
         let again = settings.language.text("again");
         let hands = Arc::new(Hands {
-            settings,
             history: History::of(&workspace),
             memory: Memory::of(&workspace),
-            outbox: Outbox::new(queue.clone(), mask.clone(), again),
+            outbox: Outbox::new(queue.clone(), mask.clone(), again).language(settings.language),
+            settings,
             queue: queue.clone(),
             mask,
             vault: shared,
@@ -203,6 +209,7 @@ impl Orchestrator {
             decisions,
             jobs,
             commands: LiveCommands::default(),
+            files: FileRequests::default(),
             wake: Arc::default(),
             sessions: OnceLock::new(),
             web_tokens: OnceLock::new(),
@@ -223,7 +230,8 @@ impl Orchestrator {
         let sessions = live.assembly().sessions(runnable, Some(&open_store))?.hooks(SessionNews(Arc::clone(&queue.news)));
         let sessions = Arc::new(metrics.over(sessions));
         hands.sessions.get_or_init(|| Arc::downgrade(&sessions));
-        let receiver = Receiver::new(queue, sealer, hands.commands.clone(), hands.history.clone());
+        let receiver =
+            Receiver::new(queue, sealer, hands.commands.clone(), hands.history.clone()).reactions(hands.settings.reactions.clone());
         Ok(Self {
             hands,
             sessions,

@@ -16,7 +16,7 @@ use super::{
     local_model::ModelDaemon,
 };
 use crate::{
-    channel::{Channel, check_remote},
+    channel::{Channel, Inbox, check_remote},
     dispatch::Dispatcher,
     outbound::Channels,
     supervisor::{Daemon as _, DaemonState, DaemonStatus, Pulse},
@@ -81,6 +81,7 @@ impl Orchestrator {
         supervisor.add(Arc::new(AgentDaemon { dispatcher: dispatcher.clone() })).await;
         supervisor.add(Arc::new(sessions)).await;
         supervisor.add(Arc::new(SchedulesDaemon { hands: Arc::clone(hands), log: Arc::clone(log), pulse: Pulse::default() })).await;
+        Inbox::of(&hands.workspace, hands.settings.attachment).sweep();
         let mut readers = Vec::new();
         for channel in channels.values() {
             let daemon = ChannelDaemon::new(Arc::clone(channel), Arc::clone(hands), self.receiver.clone(), Arc::clone(log));

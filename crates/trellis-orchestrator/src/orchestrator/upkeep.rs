@@ -81,13 +81,12 @@ mod tests {
         let start = Timestamp::now();
         let moment = u64::try_from(start.as_millisecond()).expect("now");
         for (chat, session) in [("old", "chat-old"), ("open", "chat-open")] {
-            let message =
-                Incoming { place: place(chat), id: "1".into(), sender: "ana".into(), sender_name: "Ana".into(), text: "hi".into(), at: 1 };
+            let (sender, sender_name) = ("ana".into(), "Ana".into());
+            let message = Incoming { place: place(chat), id: "1".into(), sender, sender_name, text: "hi".into(), at: 1, files: Vec::new() };
             queue.store("terminal", vec![message], None, moment).await.expect("stored");
             let n = queue.waiting().await.expect("rows")[0].n;
             queue.take(vec![n], session, None).await.expect("taken");
-            let n =
-                queue.post(Outgoing { place: place(chat), text: "?".into(), key: format!("ask:{chat}") }, moment).await.expect("posted");
+            let n = queue.post(Outgoing::new(place(chat), "?", format!("ask:{chat}")), moment).await.expect("posted");
             queue.begin_sending(n).await.expect("begun");
             queue.sent(n, "", moment).await.expect("sent");
             let session = Some(SessionId::new(session));

@@ -63,7 +63,7 @@ async fn sent(failures: Vec<ChannelError>, texts: &[(&str, &str)]) -> (tempfile:
     let channels: Channels = [("fake".to_owned(), Arc::clone(&fake) as Arc<dyn Channel>)].into();
     for (chat, text) in texts {
         let (provider, chat) = chat.split_once('/').unwrap_or(("fake", chat));
-        let message = Outgoing { place: ChatPlace::new(provider, chat), text: (*text).to_owned(), key: format!("{chat}{text}") };
+        let message = Outgoing::new(ChatPlace::new(provider, chat), *text, format!("{chat}{text}"));
         outbox.post(message).await.expect("posted");
     }
     let flushed = async {

@@ -5,6 +5,8 @@ use tokio::sync::Notify;
 
 use super::{Queue, QueueError};
 use crate::{
+    channel::Reaction,
+    config::Sign,
     message::{ChatPlace, Incoming},
     words::{Kind, kind},
 };
@@ -65,7 +67,7 @@ impl Stored {
 }
 
 pub(super) const INBOUND_COLUMNS: &str =
-    "n, provider, chat, thread, id, sender, sender_name, text, at, stored, run, asked, talk, state = 'done'";
+    "n, provider, chat, thread, id, sender, sender_name, text, at, stored, run, asked, talk, state = 'done', files";
 
 impl Queue {
     /// Stores messages, each once, together with the cursor after them: after a crash both are stored, or neither.
@@ -73,9 +75,27 @@ impl Queue {
     /// # Errors
     /// The queue fails; nothing is stored then.
     pub async fn store(&self, channel: &str, batch: Vec<Incoming>, cursor: Option<String>, now: u64) -> Result<Stored, QueueError> {
+        self.store_all(channel, batch, Vec::new(), cursor, now).await
+    }
+
+    /// Stores messages and reactions, each once, and the cursor behind them, together.
+    ///
+    /// # Errors
+    /// The queue fails; nothing is stored then.
+    pub async fn store_all(
+        &self,
+        channel: &str,
+        batch: Vec<Incoming>,
+        reactions: Vec<(Reaction, Sign)>,
+        cursor: Option<String>,
+        now: u64,
+    ) -> Result<Stored, QueueError> {
         let channel = channel.to_owned();
         self.run(move |tables| {
             let mut stored = Stored::default();
+            for (reaction, sign) in &reactions {
+                super::reactions::insert(tables, reaction, *sign, now)?;
+            }
             for message in &batch {
                 match insert(tables, message, now)? {
                     0 => stored.known += 1,
@@ -193,6 +213,23 @@ impl Queue {
         self.run(move |tables| tables.query_row(&sql, [run], row).optional()).await
     }
 
+    /// Whether a message was stored before.
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub async fn has_message(&self, key: String) -> Result<bool, QueueError> {
+        self.run(move |tables| tables.query_row("select exists (select 1 from inbound where key = ?1)", [key], |row| row.get(0))).await
+    }
+
+    /// A message by its number.
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub async fn message(&self, n: i64) -> Result<Option<InboundRow>, QueueError> {
+        let sql = format!("select {INBOUND_COLUMNS} from inbound where n = ?1");
+        self.run(move |tables| tables.query_row(&sql, [n], row).optional()).await
+    }
+
     /// Returns the previous message of the same person here.
     ///
     /// # Errors
@@ -215,17 +252,23 @@ impl Queue {
     /// The queue fails.
     pub async fn forget(&self, now: u64) -> Result<usize, QueueError> {
         let before = signed(now.saturating_sub(INBOUND_RETENTION_MS));
-        self.run(move |tables| tables.execute("delete from inbound where state = 'done' and stored < ?1", [before])).await
+        self.run(move |tables| {
+            tables.execute("delete from reactions where not is_open and stored < ?1", [before])?;
+            tables.execute("delete from file_requests where until < ?1", [before])?;
+            tables.execute("delete from inbound where state = 'done' and stored < ?1", [before])
+        })
+        .await
     }
 }
 
 fn insert(tables: &Transaction<'_>, message: &Incoming, now: u64) -> rusqlite::Result<usize> {
-    let Incoming { place, id, sender, sender_name, text, at } = message;
-    let command = "insert into inbound (key, provider, chat, thread, id, sender, sender_name, text, at, stored, talk, state)
-                   values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'new') on conflict (key) do nothing";
+    let Incoming { place, id, sender, sender_name, text, at, files } = message;
+    let command = "insert into inbound (key, provider, chat, thread, id, sender, sender_name, text, at, stored, talk, files, state)
+                   values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, 'new') on conflict (key) do nothing";
     let thread = place.thread.as_deref().unwrap_or_default();
     let mut statement = tables.prepare_cached(command)?;
     let is_talk = kind(message) == Kind::Talk;
+    let files = serde_json::to_string(files).unwrap_or_default();
     statement.execute((
         message.key(),
         &place.provider,
@@ -238,6 +281,7 @@ fn insert(tables: &Transaction<'_>, message: &Incoming, now: u64) -> rusqlite::R
         signed(*at),
         signed(now),
         is_talk,
+        files,
     ))
 }
 
@@ -250,7 +294,9 @@ pub(super) fn row(row: &Row<'_>) -> rusqlite::Result<InboundRow> {
     let thread: String = row.get(3)?;
     let place = ChatPlace { provider: row.get(1)?, chat: row.get(2)?, thread: Some(thread).filter(|thread| !thread.is_empty()) };
     let (at, stored, asked): (i64, i64, Option<i64>) = (row.get(8)?, row.get(9)?, row.get(11)?);
-    let message = Incoming { place, id: row.get(4)?, sender: row.get(5)?, sender_name: row.get(6)?, text: row.get(7)?, at: unsigned(at) };
+    let files = serde_json::from_str(&row.get::<_, String>(14)?).unwrap_or_default();
+    let (id, sender, sender_name, text) = (row.get(4)?, row.get(5)?, row.get(6)?, row.get(7)?);
+    let message = Incoming { place, id, sender, sender_name, text, at: unsigned(at), files };
     Ok(InboundRow {
         n: row.get(0)?,
         message,

@@ -10,7 +10,10 @@
 mod inbound;
 mod looks;
 mod outbox;
+mod questions;
+mod reactions;
 mod recorded;
+mod requests;
 
 use std::{
     path::{Path, PathBuf},
@@ -23,6 +26,9 @@ use tokio::sync::Notify;
 pub use self::{
     inbound::{InboundRow, Stored},
     outbox::{OutboxRow, QuestionState, RowState, is_later},
+    questions::AskedCall,
+    reactions::ReactionRow,
+    requests::FileRequest,
 };
 
 /// The newest form of the tables.
@@ -44,6 +50,32 @@ alter table inbound add column talk integer not null default 0;
 -- What was sent since, and what cannot be sent, is written down.
 create index outbox_sent on outbox (sent) where sent is not null;
 create index outbox_dead on outbox (n) where state = 'dead';
+",
+    "
+-- The files that came with a message, as JSON.
+alter table inbound add column files text not null default '[]';
+-- The name of the file that a text is sent as.
+alter table outbox add column file text;
+create index outbox_receipt on outbox (provider, chat, receipt) where receipt != '';
+-- Calls that wait for somebody, with the time at which their chat is asked again.
+create table questions (
+  call text primary key,
+  session text not null, provider text not null, chat text not null, thread text not null default '',
+  again integer not null default 0, due integer
+) without rowid;
+-- What somebody reacted with to a message: each counts once, also where it is taken back.
+create table reactions (
+  n integer primary key,
+  provider text not null, chat text not null, message text not null, sender text not null, sign text not null,
+  stored integer not null, is_open integer not null default 1,
+  unique (provider, chat, message, sender, sign)
+);
+create index reactions_open on reactions (n) where is_open;
+-- Calls that wait for a file, with the message that brought it.
+create table file_requests (
+  call text primary key,
+  session text not null, until integer not null, answer integer
+) without rowid;
 ",
 ];
 

@@ -84,7 +84,11 @@ pub struct OutboxRow {
     pub queued: u64,
 }
 
-pub(super) const OUTBOX_COLUMNS: &str = "n, provider, chat, thread, text, key, state, attempts, code, error, queued";
+/// Puts a mark in front of a text once; of a file, in front of its name.
+const MARKED: &str = "text = case when file is not null or substr(text, 1, length(?1)) = ?1 then text else ?1 || text end,
+                      file = case when substr(file, 1, length(?1)) = ?1 then file else ?1 || file end";
+
+pub(super) const OUTBOX_COLUMNS: &str = "n, provider, chat, thread, text, key, state, attempts, code, error, queued, file";
 
 impl Queue {
     /// Puts a message into the outbox and returns its number. For a known key, this is the number of the existing row.
@@ -102,11 +106,11 @@ impl Queue {
     pub async fn post_parts(&self, parts: Vec<Outgoing>, now: u64) -> Result<i64, QueueError> {
         self.run(move |tables| {
             let mut n = 0;
-            for Outgoing { place, text, key } in &parts {
-                let command = "insert into outbox (key, provider, chat, thread, text, state, due, queued)
-                               values (?1, ?2, ?3, ?4, ?5, 'queued', ?6, ?6) on conflict (key) do nothing";
+            for Outgoing { place, text, key, file } in &parts {
+                let command = "insert into outbox (key, provider, chat, thread, text, state, due, queued, file)
+                               values (?1, ?2, ?3, ?4, ?5, 'queued', ?6, ?6, ?7) on conflict (key) do nothing";
                 let thread = place.thread.as_deref().unwrap_or_default();
-                tables.execute(command, (key, &place.provider, &place.chat, thread, text, signed(now)))?;
+                tables.execute(command, (key, &place.provider, &place.chat, thread, text, signed(now), file))?;
                 n = tables.query_row("select n from outbox where key = ?1", [key], |row| row.get(0))?;
             }
             Ok(n)
@@ -221,8 +225,8 @@ impl Queue {
     /// The queue fails.
     pub async fn mark(&self, n: i64, mark: &str) -> Result<(), QueueError> {
         let mark = mark.to_owned();
-        let command = "update outbox set text = case when substr(text, 1, length(?1)) = ?1 then text else ?1 || text end where n = ?2";
-        self.run(move |tables| tables.execute(command, (mark, n)).map(drop)).await
+        let command = format!("update outbox set {MARKED} where n = ?2");
+        self.run(move |tables| tables.execute(&command, (mark, n)).map(drop)).await
     }
 
     /// Queues messages again that were being sent when the process died. They may have arrived, so they get the prefix `mark`.
@@ -231,9 +235,8 @@ impl Queue {
     /// The queue fails.
     pub async fn recover(&self, mark: &str) -> Result<usize, QueueError> {
         let mark = mark.to_owned();
-        let command = "update outbox set state = 'queued', text = case when substr(text, 1, length(?1)) = ?1 then text else ?1 || text end
-                       where state = 'sending'";
-        self.run(move |tables| tables.execute(command, [mark])).await
+        let command = format!("update outbox set state = 'queued', {MARKED} where state = 'sending'");
+        self.run(move |tables| tables.execute(&command, [mark])).await
     }
 
     /// The rows of a state, oldest first.
@@ -293,7 +296,7 @@ pub(super) fn row(row: &Row<'_>) -> rusqlite::Result<OutboxRow> {
     let queued: i64 = row.get(10)?;
     Ok(OutboxRow {
         n: row.get(0)?,
-        message: Outgoing { place, text: row.get(4)?, key: row.get(5)? },
+        message: Outgoing { place, text: row.get(4)?, key: row.get(5)?, file: row.get(11)? },
         state: RowState::named(&state),
         attempts: row.get(7)?,
         error: code.map(|code| (code, why.unwrap_or_default())),

@@ -222,6 +222,7 @@ impl Job {
             sender_name: SENDER.to_owned(),
             text: self.prompt.clone(),
             at: u64::try_from(moment).unwrap_or_default(),
+            files: Vec::new(),
         }
     }
 }

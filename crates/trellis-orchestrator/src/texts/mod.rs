@@ -33,6 +33,13 @@ impl Language {
         }
     }
 
+    /// The language that the variables of an environment ask for.
+    pub fn of_environment() -> Self {
+        let set = ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().filter_map(std::env::var_os).find(|value| !value.is_empty());
+        let is_korean = set.is_some_and(|value| value.to_string_lossy().starts_with("ko"));
+        if is_korean { Self::Korean } else { Self::English }
+    }
+
     /// Its locale.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -5,8 +5,11 @@
 mod commands;
 mod consolidate;
 mod decide;
+mod diagram;
 mod files;
+mod folder;
 mod references;
+mod request_file;
 mod schedules;
 mod shell;
 mod talk;
@@ -14,13 +17,20 @@ mod tasks;
 mod typed;
 mod web;
 
-use std::sync::{Arc, OnceLock, Weak};
+use std::{
+    fs,
+    os::unix::fs::DirBuilderExt as _,
+    path::PathBuf,
+    sync::{Arc, OnceLock, Weak},
+};
 
 use tokio::sync::Notify;
 use trellis_core::{Mapping, SessionId, ToolError, Value};
 use trellis_host::{Bindings, CallContext, Sessions, secrets::Vault};
 use trellis_server::{Right, Tokens};
 
+pub use self::request_file::FileRequests;
+pub(crate) use self::shell::obstacle as shell_obstacle;
 use crate::{
     channel::{ChannelTroubles, Web},
     config::Settings,
@@ -61,6 +71,8 @@ pub struct Hands {
     pub jobs: Jobs,
     /// The commands of the graph.
     pub commands: LiveCommands,
+    /// Calls that wait for a file.
+    pub files: FileRequests,
     /// Told when there may be something to begin.
     pub wake: Arc<Notify>,
     /// The sessions, once there are some.
@@ -81,6 +93,8 @@ pub fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
     let bindings = files::bound(bindings, hands);
     let bindings = consolidate::bound(bindings, hands);
     let bindings = decide::bound(bindings, hands);
+    let bindings = diagram::bound(bindings, hands);
+    let bindings = request_file::bound(bindings, hands);
     let bindings = schedules::bound(bindings, hands);
     let bindings = tasks::bound(bindings, hands);
     let bindings = web::bound(bindings, hands);
@@ -106,6 +120,13 @@ impl Hands {
             return self.settings.may_approve(message);
         }
         self.web_tokens.get().is_some_and(|tokens| tokens.rights_of(&message.sender).has(Right::Approve))
+    }
+
+    /// The folder of files, which is made where it is missing.
+    fn files_folder(&self) -> Result<PathBuf, ToolError> {
+        let folder = self.workspace.path(&self.settings.files);
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(stored)?;
+        Ok(folder)
     }
 
     fn live(&self) -> Result<Arc<Sessions>, ToolError> {

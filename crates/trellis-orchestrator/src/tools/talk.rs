@@ -3,15 +3,17 @@
 use std::{fs, sync::Arc};
 
 use jiff::Zoned;
-use trellis_core::{Mapping, ToolError, Value};
+use trellis_core::{Mapping, ToolError, Value, value::List};
 use trellis_host::{Bindings, CallContext};
 
 use super::{Hands, Returned, function, run_blocking, stored, text};
 use crate::{
     decisions::StoredDecision,
-    message::{ChatPlace, Outgoing, now},
+    fence::fenced,
+    message::{Attachment, ChatPlace, Outgoing, now},
     model_context::{ContextParts, DECISIONS, HISTORY, messages},
     queue::InboundRow,
+    texts::Language,
     workspace::{Said, Speaker},
 };
 
@@ -65,10 +67,11 @@ impl Hands {
     /// Puts a message of a session into the outbox: one call makes one row.
     async fn say(&self, context: &CallContext, place: ChatPlace, text: String) -> Returned {
         let key = context.idempotency_key.to_string();
-        let message = Outgoing { place: place.clone(), text: text.clone(), key: key.clone() };
+        let message = Outgoing::new(place.clone(), text.clone(), key.clone());
         let row = self.outbox.post(message).await.map_err(stored)?;
         let (history, run) = (self.history.clone(), context.session.to_string());
-        let said = Said { id: key, at: now(), role: Speaker::Assistant, sender: self.settings.agent.clone(), text, run, edited: false };
+        let (role, sender) = (Speaker::Assistant, self.settings.agent.clone());
+        let said = Said { id: key, at: now(), role, sender, text, run, files: Vec::new(), edited: false, deleted: false };
         run_blocking(move || history.note(&place, &said).map_err(stored)).await?;
         Ok(Value::map([("row", Value::Int(row))]))
     }
@@ -95,7 +98,10 @@ impl Hands {
             skills: self.workspace.skills().map_err(stored)?,
             nearby: asked.nearby.clone(),
             decisions: self.decisions.newest(place, DECISIONS).iter().map(StoredDecision::line).collect(),
-            moment: format!("It is {}. This chat is on the channel `{}`.", now.strftime("%A, %Y-%m-%d %H:%M, %Q"), place.provider),
+            moment: self
+                .settings
+                .language
+                .fill("context_moment", &[("moment", &now.strftime("%A, %Y-%m-%d %H:%M, %Q").to_string()), ("channel", &place.provider)]),
             history,
             message: asked.text.clone(),
         })
@@ -108,6 +114,22 @@ struct AskedContext {
     /// The messages of the history, counted from the newest; else the newest ones.
     range: Option<(usize, usize)>,
     nearby: Vec<String>,
+}
+
+/// A message with the files that came with it, a line each: their local paths, which the tools for files read. What a name says is data.
+fn with_files(language: Language, text: &str, files: Option<&List>) -> String {
+    let file = |file: &Value| {
+        let field = |name: &str| file.get(name).and_then(Value::as_str).map(str::to_owned);
+        let size = file.get("size").and_then(Value::as_i64).and_then(|size| u64::try_from(size).ok());
+        let (name, source) = (field("name").unwrap_or_default(), String::new());
+        Attachment { name, media_type: field("media_type"), size, source, path: field("path"), trouble: field("error") }.line()
+    };
+    let lines: Vec<String> = files.into_iter().flat_map(|files| files.iter()).map(file).collect();
+    if lines.is_empty() {
+        return text.to_owned();
+    }
+    let said = format!("{}\n\n{}", language.text("context_files"), fenced(&lines.join("\n")));
+    [text.trim(), &said].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
 async fn build(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned {
@@ -124,6 +146,8 @@ async fn build(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Return
     });
     let asked = AskedContext { text: text(&args, "text").to_owned(), range: range.transpose()?, nearby };
     run_blocking(move || {
+        let message = with_files(hands.settings.language, &asked.text, args.get("files").and_then(Value::as_list));
+        let asked = AskedContext { text: message, ..asked };
         let parts = hands.parts(&place, context.session.as_str(), &asked, &Zoned::now())?;
         let messages = messages(parts, hands.settings.context_tokens)
             .map_err(|error| ToolError::coded("context-too-large", error.to_string()).finally())?;

@@ -12,7 +12,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{Workspace, append_line, rotate, rotated};
-use crate::message::ChatPlace;
+use crate::message::{ChatPlace, Incoming};
 
 /// Bytes that are read at a time.
 const PART: u64 = 1 << 16;
@@ -45,9 +45,25 @@ pub struct Said {
     pub text: String,
     /// The session that it belongs to.
     pub run: String,
+    /// The files that came with it, by their paths in the workspace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
     /// Whether it is an edit: its text replaces that of the message with this id.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub edited: bool,
+    /// Whether the message of this id was deleted by then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deleted: bool,
+}
+
+impl Said {
+    /// What a person said, as a message of a session.
+    pub fn by(message: Incoming, run: &str) -> Self {
+        let (id, sender) = (message.key(), message.sender_name);
+        let files = message.files.into_iter().filter_map(|file| file.path).collect();
+        let (role, run) = (Speaker::User, run.to_owned());
+        Self { id, at: message.at, role, sender, text: message.text, run, files, edited: false, deleted: false }
+    }
 }
 
 /// The histories of a workspace.
@@ -80,23 +96,26 @@ impl History {
         append_line(&file, &line)
     }
 
-    /// What was said last, as far as `counts` says that it counts: so many messages at most, oldest first. Lines that cannot be read are left out. No more
+    /// What was said last, as far as `counts` says that it counts: so many messages at most, oldest first. Messages that were deleted, and lines that
+    /// cannot be read, are left out. No more
     /// of the file is read than that takes.
     ///
     /// # Errors
     /// The file is there and cannot be read.
     pub fn newest(&self, place: &ChatPlace, count: usize, counts: impl Fn(&Said) -> bool) -> io::Result<Vec<Said>> {
         let (mut said, mut known): (Vec<Said>, BTreeSet<String>) = (Vec::new(), BTreeSet::new());
-        let mut edits: BTreeMap<String, String> = BTreeMap::new();
+        let (mut edits, mut deleted): (BTreeMap<String, String>, BTreeSet<String>) = Default::default();
         let mut lines = LinesFromEnd::open(&self.file(place))?;
         while said.len() < count
             && let Some(line) = lines.next_line()?
         {
             let Ok(mut line) = serde_json::from_slice::<Said>(&line) else { continue };
-            if line.edited {
+            if line.deleted {
+                deleted.insert(line.id);
+            } else if line.edited {
                 // Read from the end, the newest edit comes first.
                 edits.entry(line.id).or_insert(line.text);
-            } else if counts(&line) && known.insert(line.id.clone()) {
+            } else if !deleted.contains(&line.id) && counts(&line) && known.insert(line.id.clone()) {
                 line.text = edits.remove(&line.id).unwrap_or(line.text);
                 said.push(line);
             }

@@ -25,22 +25,33 @@ pub use self::{
     memory::Memory,
     object_file::ObjectFileError,
 };
+use crate::texts::Language;
 
 /// The file of settings that a new workspace gets.
 pub const DEFAULT_SETTINGS: &str = include_str!("../../defaults/orchestrator.yaml");
 
-/// The initial files of a workspace; existing files are never changed.
-const DEFAULTS: &[(&str, &str)] = &[
-    ("orchestrator.yaml", DEFAULT_SETTINGS),
-    ("templates/SYSTEM.md", include_str!("../../defaults/templates/SYSTEM.md")),
-    ("templates/SOUL.md", include_str!("../../defaults/templates/SOUL.md")),
-    ("templates/TOOLS.md", include_str!("../../defaults/templates/TOOLS.md")),
-    ("templates/USER.md", include_str!("../../defaults/templates/USER.md")),
-    ("agents/main.md", include_str!("../../defaults/agents/main.md")),
-    ("memory/MEMORY.md", ""),
-    ("HEARTBEAT.md", include_str!("../../defaults/HEARTBEAT.md")),
+/// A file of `defaults/` in both languages.
+macro_rules! both {
+    ($name:literal) => {
+        [include_str!(concat!("../../defaults/", $name)), include_str!(concat!("../../defaults/ko/", $name))]
+    };
+}
+
+/// A file that a workspace begins with, in English and in Korean.
+type DefaultFile = (&'static str, [&'static str; 2]);
+
+/// The files that a workspace begins with; what is there is never touched.
+const DEFAULTS: &[DefaultFile] = &[
+    ("orchestrator.yaml", [DEFAULT_SETTINGS, include_str!("../../defaults/ko/orchestrator.yaml")]),
+    ("templates/SYSTEM.md", both!("templates/SYSTEM.md")),
+    ("templates/SOUL.md", both!("templates/SOUL.md")),
+    ("templates/TOOLS.md", both!("templates/TOOLS.md")),
+    ("templates/USER.md", both!("templates/USER.md")),
+    ("agents/main.md", both!("agents/main.md")),
+    ("memory/MEMORY.md", ["", ""]),
+    ("HEARTBEAT.md", both!("HEARTBEAT.md")),
     // What is kept here is nobody else's, and what can be made again is no source.
-    (".gitignore", ".env\nfiles/\nruntime/\n"),
+    (".gitignore", [".env\nfiles/\nruntime/\n"; 2]),
 ];
 
 /// The folders of a workspace.
@@ -97,21 +108,30 @@ impl Workspace {
     /// # Errors
     /// It lies within the graph, or cannot be made.
     pub fn open(folder: &Path, graph: &Path) -> Result<Self, WorkspaceError> {
+        Self::open_in(folder, graph, Language::English)
+    }
+
+    /// The same with a language for the files that a new one begins with.
+    ///
+    /// # Errors
+    /// As [`Workspace::open`].
+    pub fn open_in(folder: &Path, graph: &Path, language: Language) -> Result<Self, WorkspaceError> {
         let is_within = |graph: &Path| whole(folder).starts_with(graph);
         if graph.is_dir() && graph.canonicalize().is_ok_and(|graph| is_within(&graph)) {
             return Err(WorkspaceError::InGraph { folder: folder.to_owned(), graph: graph.to_owned() });
         }
         let workspace = Self { folder: folder.to_owned() };
-        workspace.make_missing()?;
+        workspace.make_missing(language)?;
         Ok(workspace)
     }
 
-    fn make_missing(&self) -> Result<(), WorkspaceError> {
+    fn make_missing(&self, language: Language) -> Result<(), WorkspaceError> {
         for folder in std::iter::once("").chain(FOLDERS.iter().copied()) {
             let path = self.folder.join(folder);
             fs::DirBuilder::new().recursive(true).mode(0o700).create(&path).map_err(WorkspaceError::io(&path, "made"))?;
         }
-        for (name, text) in DEFAULTS {
+        for (name, texts) in DEFAULTS {
+            let text = texts[language as usize];
             let path = self.folder.join(name);
             match fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
                 Ok(mut file) => io::Write::write_all(&mut file, text.as_bytes()).map_err(WorkspaceError::io(&path, "written"))?,

@@ -17,8 +17,10 @@ fn workspace() -> (tempfile::TempDir, Workspace) {
 #[test]
 fn missing_files_are_made_and_others_left() {
     let (folder, workspace) = workspace();
-    for (name, text) in DEFAULTS {
-        assert_eq!(workspace.text(name).expect("read").as_deref(), Some(*text), "{name}");
+    for (name, [english, korean]) in DEFAULTS {
+        assert_eq!(workspace.text(name).expect("read").as_deref(), Some(*english), "{name}");
+        let has_hangul = korean.chars().any(|char| ('가'..='힣').contains(&char));
+        assert!(has_hangul || korean == english, "{name}");
         let mode = workspace.path(name).metadata().expect("there").permissions().mode();
         assert_eq!(mode & 0o077, 0, "{name}");
     }
@@ -28,6 +30,15 @@ fn missing_files_are_made_and_others_left() {
     assert_eq!(again.text("agents/main.md").expect("read").as_deref(), Some("mine"));
     assert!(again.text("templates/SOUL.md").expect("read").is_some());
     assert_eq!(workspace.path("runtime").metadata().expect("there").permissions().mode() & 0o777, 0o700);
+}
+
+// orchestrator 1.3: in the language of whoever makes it
+#[test]
+fn a_workspace_begins_in_korean() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let workspace = Workspace::open_in(folder.path(), Path::new("/nowhere"), Language::Korean).expect("a workspace");
+    assert!(workspace.text("templates/SYSTEM.md").expect("read").is_some_and(|text| text.contains("그대로 넘기세요")));
+    assert!(workspace.text("orchestrator.yaml").expect("read").is_some_and(|text| text.contains("\nlocale: ko\n")));
 }
 
 // orchestrator 1.2: refused inside a graph's folder, also by way of a link
@@ -74,7 +85,9 @@ fn said(id: &str) -> Said {
         sender: "ana".to_owned(),
         text: id.to_owned(),
         run: "chat-1".to_owned(),
+        files: Vec::new(),
         edited: false,
+        deleted: false,
     }
 }
 

@@ -47,7 +47,15 @@ impl Unruly {
 
 fn message(provider: &str, id: u64, text: &str) -> Incoming {
     let (sender, sender_name) = ("bob".to_owned(), "Bob".to_owned());
-    Incoming { place: ChatPlace::new(provider, "C1"), id: id.to_string(), sender, sender_name, text: text.to_owned(), at: now() }
+    Incoming {
+        place: ChatPlace::new(provider, "C1"),
+        id: id.to_string(),
+        sender,
+        sender_name,
+        text: text.to_owned(),
+        at: now(),
+        files: Vec::new(),
+    }
 }
 
 #[async_trait]

@@ -20,7 +20,7 @@ use trellis_orchestrator::{
 };
 
 /// The longest time that anything may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A folder with a graph and a workspace.
 pub(crate) struct World {
@@ -77,6 +77,7 @@ impl World {
             sender_name: "Ana".into(),
             text: (*text).to_owned(),
             at,
+            files: Vec::new(),
         };
         let messages = (0..).zip(texts).map(message).collect();
         orchestrator.hands().queue.store("terminal", messages, None, at).await.expect("stored");
@@ -196,7 +197,7 @@ impl Chat {
             self.count += 1;
             let place = ChatPlace::new(&self.shared.name, "terminal");
             let (id, text) = (self.count.to_string(), (*text).to_owned());
-            Incoming { place, id, sender: "ana".into(), sender_name: "Ana".into(), text, at: now() }
+            Incoming { place, id, sender: "ana".into(), sender_name: "Ana".into(), text, at: now(), files: Vec::new() }
         };
         let messages = texts.iter().map(message).collect();
         self.says.as_ref().expect("it is open").send(messages).expect("somebody listens");

@@ -27,12 +27,23 @@ impl Hearing {
         ["*", chat, user].iter().any(|id| self.allow.contains(*id))
     }
 
+    /// Where a text calls the agent, by one of these mentions or by an alias, and by which.
+    fn calls<'n>(&'n self, text: &str, mentions: &[&'n str]) -> Vec<(usize, &'n str)> {
+        let names = mentions.iter().copied().chain(self.aliases.iter().map(String::as_str));
+        let mut calls: Vec<(usize, &str)> = names.filter_map(|name| Some((find(text, name)?, name))).collect();
+        calls.sort_by_key(|(at, name)| (*at, name.len()));
+        calls
+    }
+
+    /// The names by which a text calls the agent, in their order.
+    pub(super) fn names(&self, text: &str, mentions: &[&str]) -> Vec<String> {
+        self.calls(text, mentions).into_iter().map(|(_, name)| name.to_owned()).collect()
+    }
+
     /// A text as the agent gets it, where it is for the agent: because `is_direct`, or because it calls the agent by one of its mentions or aliases. The
     /// call itself is left out where it stands at the beginning or at the end.
     pub(super) fn addressed(&self, text: &str, mentions: &[&str], is_direct: bool) -> Option<String> {
-        let names = mentions.iter().copied().chain(self.aliases.iter().map(String::as_str));
-        let called = names.filter_map(|name| find(text, name).map(|at| (at, name.len()))).min();
-        match called {
+        match self.calls(text, mentions).first().map(|(at, name)| (*at, name.len())) {
             Some((at, length)) => {
                 let (before, after) = (text[..at].trim(), text[at + length..].trim_start_matches([',', ':', ' ']).trim());
                 Some(match (before.is_empty(), after.is_empty()) {

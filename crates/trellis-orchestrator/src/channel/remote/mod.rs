@@ -9,11 +9,14 @@
 
 mod api;
 mod discord;
+mod download;
 mod hearing;
 mod markup;
+mod multipart;
 mod pace;
 mod slack;
 mod telegram;
+mod watched;
 
 use std::{env, sync::Arc, time::Duration};
 
@@ -21,7 +24,7 @@ use trellis_host::{Secrets, secrets::SecretText};
 
 use self::{discord::Discord, hearing::Hearing, slack::Slack, telegram::Telegram};
 use super::Channel;
-use crate::config::{Provider, RemoteSettings, Settings, TokenSource};
+use crate::config::{Provider, Reactions, RemoteSettings, Settings, TokenSource};
 
 /// Messages of one person are collected for so long, since people write several in one breath (orchestrator 3.4).
 const GROUPING: Duration = Duration::from_millis(3500);
@@ -41,6 +44,7 @@ struct Opened {
     settings: RemoteSettings,
     token: SecretText,
     hearing: Hearing,
+    reactions: Reactions,
 }
 
 /// The channels over a network that settings name.
@@ -77,7 +81,7 @@ fn opened(settings: &Settings, remote: &RemoteSettings, secrets: &Secrets) -> Re
         return Err(fails("its token has a character that no token has".to_owned()));
     }
     let hearing = Hearing::new(&remote.allow, &settings.aliases, settings.auto_reply);
-    Ok(Opened { settings: remote.clone(), token, hearing })
+    Ok(Opened { settings: remote.clone(), token, hearing, reactions: settings.reactions.clone() })
 }
 
 fn channel(opened: Opened) -> Arc<dyn Channel> {

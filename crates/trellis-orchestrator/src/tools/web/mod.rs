@@ -20,8 +20,8 @@ use trellis_host::{
 };
 use url::{Host, Url};
 
-use super::{Hands, Returned, files::MAX_RESULT, function, run_blocking, text};
-use crate::{fence::fenced, seal::references};
+use super::{Hands, Returned, files::MAX_RESULT, function, references::refuse_references, run_blocking, text};
+use crate::fence::fenced;
 
 /// The time that a page has, with all its redirects.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(20);
@@ -62,11 +62,7 @@ pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
 
 async fn read(hands: Arc<Hands>, _: CallContext, args: Mapping) -> Returned {
     let url = text(&args, "url");
-    let names: Vec<String> = references(url).iter().map(|name| format!("`{name}`")).collect();
-    if !names.is_empty() {
-        let message = format!("`web` opens no secrets: remove {} from the URL", names.join(", "));
-        return Err(ToolError::coded("secret_resolution_required", message).finally());
-    }
+    refuse_references("web", url)?;
     let resolve = |host: String, port| -> BoxFuture<'static, _> {
         Box::pin(async move { Ok(tokio::net::lookup_host((host, port)).await?.collect()) })
     };

@@ -1,11 +1,16 @@
 //! Slack: `conversations.history` and `conversations.replies` since the last read, `chat.postMessage`.
 
+mod reactions;
 mod read;
 mod text;
 
 use std::{
+    collections::BTreeMap,
     fmt,
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{
+        Mutex,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Duration,
 };
 
@@ -16,14 +21,17 @@ use tokio::sync::OnceCell;
 use super::{
     GROUPING, Opened,
     api::{ANSWER_TIMEOUT, Api, ApiAnswer},
+    download::Downloads,
     hearing::Hearing,
     markup,
+    multipart::Content,
     pace::{ALL, Pace},
+    watched::Watched,
 };
 use crate::{
-    channel::{Batch, Channel, ChannelError, Rendering},
+    channel::{Batch, Capabilities, Channel, ChannelError, InboxFile, Rendering},
     config::{Provider, RemoteSettings},
-    message::{ChatPlace, Outgoing},
+    message::{Attachment, ChatPlace, Outgoing},
 };
 
 /// The shortest time between two requests, on average.
@@ -57,6 +65,9 @@ const FINAL: [&str; 24] = [
     "token_revoked",
 ];
 
+/// The hosts of files that people send, and of files that are uploaded.
+const SLACK_FILE_HOSTS: &[&str] = &["files.slack.com"];
+
 /// The channel of an app of Slack.
 #[derive(Debug)]
 pub(super) struct Slack {
@@ -64,9 +75,13 @@ pub(super) struct Slack {
     hearing: Hearing,
     api: Api,
     pace: Pace,
+    downloads: Downloads,
     me: OnceCell<SlackUser>,
     /// Requests of the current look.
     requests: AtomicU32,
+    watched: Watched,
+    /// The users that are known to be bots, or not to be.
+    bots: Mutex<BTreeMap<String, bool>>,
 }
 
 /// The user that the app is.
@@ -75,10 +90,20 @@ struct SlackUser {
     id: String,
 }
 
+impl SlackUser {
+    /// The words that call the user.
+    fn mention(&self) -> String {
+        format!("<@{}>", self.id)
+    }
+}
+
 impl Slack {
-    pub(super) fn new(Opened { settings, token, hearing }: Opened) -> Self {
-        let api = Api::new(settings.base_url.clone(), Some(format!("Bearer {}", token.as_str())));
-        Self { settings, hearing, api, pace: Pace::default(), me: OnceCell::new(), requests: AtomicU32::new(0) }
+    pub(super) fn new(Opened { settings, token, hearing, .. }: Opened) -> Self {
+        let authorization = Some(format!("Bearer {}", token.as_str()));
+        let downloads = Downloads::new(&settings.base_url, SLACK_FILE_HOSTS, authorization.clone());
+        let api = Api::new(settings.base_url.clone(), authorization);
+        let (pace, me, watched, bots) = (Pace::default(), OnceCell::new(), Watched::default(), Mutex::default());
+        Self { settings, hearing, api, pace, downloads, me, requests: AtomicU32::new(0), watched, bots }
     }
 
     /// Checks, before anything is read, the token and the access to the chats.
@@ -112,6 +137,22 @@ impl Slack {
 
     async fn post(&self, method: &str, body: Json) -> Result<Json, ChannelError> {
         taken(method, self.api.ask("POST", method, Some(body), ANSWER_TIMEOUT).await?)
+    }
+
+    /// Shares a text as a file: a place for it is asked for, it is put there, and shared in its chat.
+    async fn share(&self, message: &Outgoing, name: &str) -> Result<String, ChannelError> {
+        let length = message.text.len().to_string();
+        let place = self.get("files.getUploadURLExternal", &[("filename", name), ("length", &length)]).await?;
+        let (Some(id), Some(url)) = (place["file_id"].as_str(), place["upload_url"].as_str()) else {
+            return Err(ChannelError::new("unreadable", "`files.getUploadURLExternal`: there is no place in the answer"));
+        };
+        let bytes = message.text.clone().into_bytes();
+        self.downloads.put(url, Content { kind: "application/octet-stream".to_owned(), bytes }).await?;
+        let mut body = json!({ "files": [{ "id": id, "title": name }], "channel_id": message.place.chat });
+        if let Some(thread) = &message.place.thread {
+            body["thread_ts"] = json!(thread);
+        }
+        self.post("files.completeUploadExternal", body).await.map(|_| String::new())
     }
 }
 
@@ -148,6 +189,23 @@ impl Channel for Slack {
         GROUPING
     }
 
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { has_files: true, has_reactions: true, shows_typing: false }
+    }
+
+    fn watch(&self, messages: Vec<(ChatPlace, String)>) {
+        self.watched.set(messages);
+    }
+
+    fn parse_agent_mentions(&self, text: &str) -> Vec<String> {
+        let mention = self.me.get().map(SlackUser::mention).unwrap_or_default();
+        self.hearing.names(text, &[&mention])
+    }
+
+    async fn fetch(&self, file: &Attachment, into: InboxFile) -> Result<Attachment, ChannelError> {
+        self.downloads.fetch(&file.source, file, into).await
+    }
+
     async fn read(&self, cursor: Option<&str>) -> Result<Batch, ChannelError> {
         let me = self.me().await?;
         let batch = self.round(cursor, me).await?;
@@ -158,6 +216,14 @@ impl Channel for Slack {
 
     async fn send(&self, message: &Outgoing, rendering: Rendering) -> Result<String, ChannelError> {
         self.pace.permit(ALL)?;
+        let holds = |error: &ChannelError| {
+            if let Some(after) = error.after {
+                self.pace.hold(ALL, after);
+            }
+        };
+        if let Some(name) = &message.file {
+            return self.share(message, name).await.inspect_err(holds);
+        }
         let (text, is_marked) = match rendering {
             Rendering::Markdown => (markup::mrkdwn(&message.text), true),
             Rendering::Plain => (markup::escaped(&message.text), false),
@@ -166,11 +232,7 @@ impl Channel for Slack {
         if let Some(thread) = &message.place.thread {
             body["thread_ts"] = json!(thread);
         }
-        let sent = self.post("chat.postMessage", body).await.inspect_err(|error| {
-            if let Some(after) = error.after {
-                self.pace.hold(ALL, after);
-            }
-        })?;
+        let sent = self.post("chat.postMessage", body).await.inspect_err(holds)?;
         Ok(sent["ts"].as_str().unwrap_or_default().to_owned())
     }
 

@@ -1,27 +1,38 @@
-//! Telegram: `getUpdates` as a long poll, `sendMessage`.
+//! Telegram: `getUpdates` as a long poll, `sendMessage`, `sendDocument`.
 
-use std::time::{Duration, Instant};
+mod types;
+
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use tokio::sync::OnceCell;
 
+use self::types::{Message, MessageReaction, Update};
 use super::{
     GROUPING, Opened,
-    api::{ANSWER_TIMEOUT, Api, seconds},
+    api::{ANSWER_TIMEOUT, Api, ApiAnswer, seconds},
+    download::Downloads,
     hearing::{ActiveThreads, Hearing},
     markup,
+    multipart::multipart,
     pace::{ALL, Pace},
 };
 use crate::{
-    channel::{Batch, Channel, ChannelError, Rendering},
+    channel::{Batch, Capabilities, Channel, ChannelError, InboxFile, Reaction, Rendering},
     config::{Provider, RemoteSettings},
-    message::{ChatPlace, Incoming, Outgoing, now},
+    message::{Attachment, ChatPlace, Incoming, Outgoing, now},
 };
 
 /// Seconds for which the provider holds a question for news.
 const LONG_POLL: u64 = 25;
+
+/// The hosts of files that people send.
+const TELEGRAM_FILE_HOSTS: &[&str] = &["api.telegram.org"];
 
 /// Words of errors that another attempt gets too, and their codes.
 const FINAL: [(&str, &str); 14] = [
@@ -48,13 +59,31 @@ pub(super) struct Telegram {
     hearing: Hearing,
     api: Api,
     pace: Pace,
+    downloads: Downloads,
+    /// The address before the paths of files, which holds the token.
+    files: FilesBase,
     me: OnceCell<Bot>,
+}
+
+struct FilesBase(String);
+
+impl fmt::Debug for FilesBase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FilesBase")
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]
 struct Bot {
     id: i64,
     username: String,
+}
+
+impl Bot {
+    /// The words that call the bot.
+    fn mention(&self) -> String {
+        format!("@{}", self.username)
+    }
 }
 
 /// Where the next read begins.
@@ -66,46 +95,12 @@ struct Cursor {
     threads: ActiveThreads,
 }
 
-#[derive(Debug, Deserialize)]
-struct Update {
-    message: Option<Message>,
-    edited_message: Option<Message>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Message {
-    message_id: i64,
-    message_thread_id: Option<i64>,
-    #[serde(default)]
-    is_topic_message: bool,
-    from: Option<Sender>,
-    chat: Chat,
-    date: u64,
-    text: Option<String>,
-    caption: Option<String>,
-    reply_to_message: Option<Box<Message>>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Sender {
-    id: i64,
-    #[serde(default)]
-    is_bot: bool,
-    #[serde(default)]
-    first_name: String,
-    last_name: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Chat {
-    id: i64,
-    r#type: String,
-}
-
 impl Telegram {
-    pub(super) fn new(Opened { settings, token, hearing }: Opened) -> Self {
+    pub(super) fn new(Opened { settings, token, hearing, .. }: Opened) -> Self {
         let api = Api::new(format!("{}/bot{}", settings.base_url, token.as_str()), None);
-        Self { settings, hearing, api, pace: Pace::default(), me: OnceCell::new() }
+        let downloads = Downloads::new(&settings.base_url, TELEGRAM_FILE_HOSTS, None);
+        let files = FilesBase(format!("{}/file/bot{}", settings.base_url, token.as_str()));
+        Self { settings, hearing, api, pace: Pace::default(), downloads, files, me: OnceCell::new() }
     }
 
     /// Checks, before anything is read, the token, and that no webhook takes the messages.
@@ -130,38 +125,45 @@ impl Telegram {
     }
 
     async fn call(&self, method: &str, body: Json, patience: Duration) -> Result<Json, ChannelError> {
-        let mut answer = self.api.ask("POST", method, Some(body), patience).await?;
-        if answer.status == 200 && answer.body["ok"] == true {
-            return Ok(answer.body["result"].take());
-        }
-        answer.after = answer.body["parameters"]["retry_after"].as_f64().and_then(seconds).or(answer.after);
-        let why = answer.body["description"].as_str().unwrap_or_default();
-        let lower = why.to_lowercase();
-        let known = FINAL.iter().find(|(words, _)| lower.contains(words)).map(|(_, code)| *code);
-        let code = known.map_or_else(|| format!("http-{}", answer.status), str::to_owned);
-        let is_final = known.is_some() || matches!(answer.status, 400 | 401 | 403 | 404);
-        let why = match known {
-            Some("webhook_set") => webhook(),
-            _ if answer.status == 409 => "another program reads the same bot".to_owned(),
-            _ if why.is_empty() => format!("the status is {}", answer.status),
-            _ => why.to_owned(),
-        };
-        Err(answer.error(method, &code, &why, is_final))
+        taken(method, self.api.ask("POST", method, Some(body), patience).await?)
     }
 
-    /// Converts an update to a message, if it is for the agent.
-    fn heard(&self, message: Message, me: &Bot, threads: &mut ActiveThreads) -> Option<Incoming> {
+    /// Shares a text as a file.
+    async fn share(&self, message: &Outgoing, name: &str) -> Result<Json, ChannelError> {
+        let topic = addressed_to(&message.place)["message_thread_id"].as_i64().map(|topic| topic.to_string());
+        let mut fields = vec![("chat_id", &*message.place.chat)];
+        fields.extend(topic.as_deref().map(|topic| ("message_thread_id", topic)));
+        let body = multipart(&fields, ("document", name, &message.text));
+        taken("sendDocument", self.api.ask_with("POST", "sendDocument", Some(body), ANSWER_TIMEOUT).await?)
+    }
+
+    /// What somebody reacted with to a message. What is taken back changes nothing.
+    fn reactions(&self, reacted: MessageReaction, me: &Bot) -> Vec<Reaction> {
+        let MessageReaction { chat, message_id, user, old_reaction, new_reaction } = reacted;
+        let (chat, Some(user)) = (chat.id.to_string(), user.filter(|user| !user.is_bot && user.id != me.id)) else { return Vec::new() };
+        let sender = user.id.to_string();
+        if !self.hearing.allows(&chat, &sender) {
+            return Vec::new();
+        }
+        let place = ChatPlace::new(Provider::Telegram.as_str(), &chat);
+        let named = new_reaction.into_iter().filter(|new| !old_reaction.contains(new)).filter_map(|new| new.emoji);
+        named.map(|name| Reaction { place: place.clone(), message: message_id.to_string(), sender: sender.clone(), name }).collect()
+    }
+
+    /// Takes an update in: what is for the agent.
+    fn heard(&self, mut message: Message, me: &Bot, threads: &mut ActiveThreads) -> Option<Incoming> {
+        let files = message.take_files();
         let from = message.from.as_ref().filter(|from| !from.is_bot && from.id != me.id)?;
         let (chat, user) = (message.chat.id.to_string(), from.id.to_string());
         if !self.hearing.allows(&chat, &user) {
             return None;
         }
-        let text = message.text.as_deref().or(message.caption.as_deref())?;
+        let text = message.text.as_deref().or(message.caption.as_deref()).or((!files.is_empty()).then_some(""))?;
         let topic = message.message_thread_id.filter(|_| message.is_topic_message).map(|topic| topic.to_string());
         let thread = topic.as_ref().map(|topic| format!("{chat}:{topic}"));
         let is_reply = message.reply_to_message.as_ref().and_then(|reply| reply.from.as_ref()).is_some_and(|from| from.id == me.id);
         let is_direct = message.chat.r#type == "private" || is_reply || thread.as_ref().is_some_and(|thread| threads.has(thread));
-        let mention = format!("@{}", me.username);
+        let mention = me.mention();
         let text = match named_bot(text) {
             Some(bot) if bot.eq_ignore_ascii_case(&me.username) => text.trim().to_owned(),
             Some(_) => return None,
@@ -178,8 +180,29 @@ impl Telegram {
             sender: user,
             text,
             at: message.date.saturating_mul(1000),
+            files,
         })
     }
+}
+
+/// The result of a method that went well.
+fn taken(method: &str, mut answer: ApiAnswer) -> Result<Json, ChannelError> {
+    if answer.status == 200 && answer.body["ok"] == true {
+        return Ok(answer.body["result"].take());
+    }
+    answer.after = answer.body["parameters"]["retry_after"].as_f64().and_then(seconds).or(answer.after);
+    let why = answer.body["description"].as_str().unwrap_or_default();
+    let lower = why.to_lowercase();
+    let known = FINAL.iter().find(|(words, _)| lower.contains(words)).map(|(_, code)| *code);
+    let code = known.map_or_else(|| format!("http-{}", answer.status), str::to_owned);
+    let is_final = known.is_some() || matches!(answer.status, 400 | 401 | 403 | 404);
+    let why = match known {
+        Some("webhook_set") => webhook(),
+        _ if answer.status == 409 => "another program reads the same bot".to_owned(),
+        _ if why.is_empty() => format!("the status is {}", answer.status),
+        _ => why.to_owned(),
+    };
+    Err(answer.error(method, &code, &why, is_final))
 }
 
 /// The bot that a command names: `/x@bot`.
@@ -211,6 +234,25 @@ impl Channel for Telegram {
         GROUPING
     }
 
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { has_files: true, has_reactions: true, shows_typing: true }
+    }
+
+    fn parse_agent_mentions(&self, text: &str) -> Vec<String> {
+        let mention = self.me.get().map(Bot::mention).unwrap_or_default();
+        self.hearing.names(text, &[&mention])
+    }
+
+    async fn fetch(&self, file: &Attachment, into: InboxFile) -> Result<Attachment, ChannelError> {
+        let found = self.call("getFile", json!({ "file_id": file.source }), ANSWER_TIMEOUT).await?;
+        let path = found["file_path"].as_str().unwrap_or_default();
+        let is_path = |part: &str| !part.is_empty() && part != "." && part != "..";
+        if !path.split('/').all(is_path) || path.contains(['?', '#', '\\', ':', '%']) {
+            return Err(ChannelError::new("unreadable", "`getFile`: there is no path in the answer").finally());
+        }
+        self.downloads.fetch(&format!("{}/{path}", self.files.0), file, into).await
+    }
+
     async fn read(&self, cursor: Option<&str>) -> Result<Batch, ChannelError> {
         let me = self.me().await?;
         let mut cursor: Cursor = cursor.and_then(|cursor| serde_json::from_str(cursor).ok()).unwrap_or_default();
@@ -219,7 +261,7 @@ impl Channel for Telegram {
             "offset": cursor.offset,
             "limit": self.settings.rows,
             "timeout": LONG_POLL,
-            "allowed_updates": ["message", "edited_message"],
+            "allowed_updates": ["message", "edited_message", "message_reaction"],
         });
         let updates = self.call("getUpdates", body, ANSWER_TIMEOUT + Duration::from_secs(LONG_POLL)).await?;
         let Json::Array(updates) = updates else {
@@ -236,7 +278,8 @@ impl Channel for Telegram {
         for update in updates {
             // What is none that is known is passed by.
             let id = update["update_id"].as_i64();
-            if let Ok(Update { message, edited_message }) = serde_json::from_value::<Update>(update) {
+            if let Ok(Update { message, edited_message, message_reaction }) = serde_json::from_value::<Update>(update) {
+                batch.reactions.extend(message_reaction.into_iter().flat_map(|reacted| self.reactions(reacted, me)));
                 batch.messages.extend(message.and_then(|message| self.heard(message, me, &mut cursor.threads)));
                 batch.edits.extend(edited_message.and_then(|message| self.heard(message, me, &mut cursor.threads)));
             }
@@ -249,6 +292,15 @@ impl Channel for Telegram {
 
     async fn send(&self, message: &Outgoing, rendering: Rendering) -> Result<String, ChannelError> {
         self.pace.permit(&message.place.chat)?;
+        let holds = |error: &ChannelError| {
+            if let Some(after) = error.after {
+                self.pace.hold(ALL, after);
+            }
+        };
+        let receipt = |sent: Json| sent["message_id"].as_i64().map(|id| id.to_string()).unwrap_or_default();
+        if let Some(name) = &message.file {
+            return self.share(message, name).await.inspect_err(holds).map(receipt);
+        }
         let mut body = addressed_to(&message.place);
         body["link_preview_options"] = json!({ "is_disabled": true });
         match rendering {
@@ -258,12 +310,7 @@ impl Channel for Telegram {
             }
             Rendering::Plain => body["text"] = json!(message.text),
         }
-        let sent = self.call("sendMessage", body, ANSWER_TIMEOUT).await.inspect_err(|error| {
-            if let Some(after) = error.after {
-                self.pace.hold(ALL, after);
-            }
-        })?;
-        Ok(sent["message_id"].as_i64().map(|id| id.to_string()).unwrap_or_default())
+        self.call("sendMessage", body, ANSWER_TIMEOUT).await.inspect_err(holds).map(receipt)
     }
 
     async fn react(&self, place: &ChatPlace, message: &str) -> Result<(), ChannelError> {

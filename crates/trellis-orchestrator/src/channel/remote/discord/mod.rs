@@ -1,5 +1,8 @@
 //! Discord: `GET /channels/{id}/messages?after=`, `POST /channels/{id}/messages`.
 
+mod reactions;
+mod types;
+
 use std::{collections::BTreeMap, time::Duration};
 
 use async_trait::async_trait;
@@ -7,16 +10,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use tokio::sync::{Mutex, OnceCell};
 
+use self::types::{DiscordFile, DiscordMessage};
 use super::{
     GROUPING, Opened,
     api::{ANSWER_TIMEOUT, Api, ApiAnswer, seconds},
+    download::Downloads,
     hearing::Hearing,
+    multipart::{Content, multipart},
     pace::{ALL, Pace},
+    watched::Watched,
 };
 use crate::{
-    channel::{Batch, Channel, ChannelError, Reach, Rendering},
-    config::{Provider, RemoteSettings},
-    message::{ChatPlace, Incoming, Outgoing},
+    channel::{Batch, Capabilities, Channel, ChannelError, InboxFile, Reach, Rendering},
+    config::{Provider, Reactions, RemoteSettings},
+    message::{Attachment, ChatPlace, Incoming, Outgoing},
     seal::sha256,
 };
 
@@ -45,6 +52,9 @@ const MESSAGE_CONTENT: i64 = 1 << 18 | 1 << 19;
 /// The moment from which the provider counts, in milliseconds since 1970.
 const EPOCH: u64 = 1_420_070_400_000;
 
+/// The hosts of files that people send.
+const DISCORD_FILE_HOSTS: &[&str] = &["cdn.discordapp.com", "media.discordapp.net"];
+
 /// The channel of a bot of Discord.
 #[derive(Debug)]
 pub(super) struct Discord {
@@ -52,7 +62,10 @@ pub(super) struct Discord {
     hearing: Hearing,
     api: Api,
     pace: Pace,
+    downloads: Downloads,
     me: OnceCell<String>,
+    watched: Watched,
+    reactions: Reactions,
     /// The chats that are known to be direct, or not to be.
     kinds: Mutex<BTreeMap<String, bool>>,
 }
@@ -61,31 +74,13 @@ pub(super) struct Discord {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct DiscordCursor(BTreeMap<String, u64>);
 
-#[derive(Debug, Deserialize)]
-struct DiscordMessage {
-    id: String,
-    r#type: i64,
-    #[serde(default)]
-    content: String,
-    author: DiscordUser,
-    webhook_id: Option<String>,
-    referenced_message: Option<Box<Self>>,
-}
-
-#[derive(Debug, Deserialize)]
-struct DiscordUser {
-    id: String,
-    #[serde(default)]
-    bot: bool,
-    #[serde(default)]
-    username: String,
-    global_name: Option<String>,
-}
-
 impl Discord {
-    pub(super) fn new(Opened { settings, token, hearing }: Opened) -> Self {
+    pub(super) fn new(Opened { settings, token, hearing, reactions }: Opened) -> Self {
         let api = Api::new(settings.base_url.clone(), Some(format!("Bot {}", token.as_str())));
-        Self { settings, hearing, api, pace: Pace::default(), me: OnceCell::new(), kinds: Mutex::default() }
+        // Addresses of files are signed: the token is nothing for the host that has them.
+        let downloads = Downloads::new(&settings.base_url, DISCORD_FILE_HOSTS, None);
+        let (pace, me, watched, kinds) = (Pace::default(), OnceCell::new(), Watched::default(), Mutex::default());
+        Self { settings, hearing, api, pace, downloads, me, watched, reactions, kinds }
     }
 
     /// Checks, before anything is read, the token, the intent without which texts are empty, and the access to the chats.
@@ -125,9 +120,9 @@ impl Discord {
     }
 
     /// Does something in a chat, at the pace that its bucket allows.
-    async fn act(&self, method: &str, path: &str, chat: &str, body: Option<Json>) -> Result<Json, ChannelError> {
+    async fn act(&self, method: &str, path: &str, chat: &str, body: Option<Content>) -> Result<Json, ChannelError> {
         self.pace.permit(chat)?;
-        let answer = self.api.ask(method, path, body, ANSWER_TIMEOUT).await?;
+        let answer = self.api.ask_with(method, path, body, ANSWER_TIMEOUT).await?;
         if let Some(empty) = answer.empty {
             self.pace.hold(chat, empty);
         }
@@ -185,25 +180,32 @@ impl Discord {
     }
 
     fn heard(&self, message: DiscordMessage, chat: &str, me: &str, is_direct: bool) -> Option<Incoming> {
-        let DiscordMessage { id, r#type, content, author, webhook_id, referenced_message } = message;
+        let DiscordMessage { id, r#type, content, author, webhook_id, referenced_message, attachments } = message;
         let is_somebody = !author.bot && author.id != *me && webhook_id.is_none() && WRITTEN.contains(&r#type);
         if !is_somebody || !self.hearing.allows(chat, &author.id) {
             return None;
         }
         let is_reply = referenced_message.is_some_and(|message| message.author.id == *me);
-        let mentions = [format!("<@{me}>"), format!("<@!{me}>")];
+        let mentions = mentions(me);
         let text = self.hearing.addressed(&content, &[&mentions[0], &mentions[1]], is_direct || is_reply)?;
         let sender_name = author.global_name.filter(|name| !name.is_empty()).unwrap_or(author.username);
         let at = (snowflake(&id)? >> 22) + EPOCH;
-        (!text.is_empty()).then(|| Incoming {
+        let files: Vec<Attachment> = attachments.into_iter().map(DiscordFile::attachment).collect();
+        (!text.is_empty() || !files.is_empty()).then(|| Incoming {
             place: ChatPlace::new(Provider::Discord.as_str(), chat),
             id,
             sender: author.id,
             sender_name,
             text,
             at,
+            files,
         })
     }
+}
+
+/// The words that call a user.
+fn mentions(user: &str) -> [String; 2] {
+    [format!("<@{user}>"), format!("<@!{user}>")]
 }
 
 /// The answer of a request that went well.
@@ -238,6 +240,23 @@ impl Channel for Discord {
         GROUPING
     }
 
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { has_files: true, has_reactions: true, shows_typing: true }
+    }
+
+    fn watch(&self, messages: Vec<(ChatPlace, String)>) {
+        self.watched.set(messages);
+    }
+
+    fn parse_agent_mentions(&self, text: &str) -> Vec<String> {
+        let mentions = self.me.get().map(|me| mentions(me)).unwrap_or_default();
+        self.hearing.names(text, &[&mentions[0], &mentions[1]])
+    }
+
+    async fn fetch(&self, file: &Attachment, into: InboxFile) -> Result<Attachment, ChannelError> {
+        self.downloads.fetch(&file.source, file, into).await
+    }
+
     async fn read(&self, cursor: Option<&str>) -> Result<Batch, ChannelError> {
         let me = self.me().await?;
         let before: DiscordCursor = cursor.and_then(|cursor| serde_json::from_str(cursor).ok()).unwrap_or_default();
@@ -262,6 +281,7 @@ impl Channel for Discord {
         if failed > 0 && failed == self.settings.read.len() {
             return Err(batch.troubles.remove(0));
         }
+        self.reactions(me, &mut batch).await;
         batch.messages.sort_by_key(|message| snowflake(&message.id));
         batch.cursor = (next != before).then(|| serde_json::to_string(&next).ok()).flatten();
         if batch.messages.is_empty() {
@@ -272,13 +292,21 @@ impl Channel for Discord {
 
     async fn send(&self, message: &Outgoing, _: Rendering) -> Result<String, ChannelError> {
         let chat = &message.place.chat;
-        let body = json!({
+        let mut body = json!({
             "content": message.text,
             "nonce": &sha256(&message.key)[..25],
             "enforce_nonce": true,
             "allowed_mentions": { "parse": [] },
         });
-        let sent = self.act("POST", &format!("channels/{chat}/messages"), chat, Some(body)).await;
+        let path = format!("channels/{chat}/messages");
+        let content = match &message.file {
+            Some(name) => {
+                body["content"] = json!("");
+                multipart(&[("payload_json", &body.to_string())], ("files[0]", name, &message.text))
+            }
+            None => Content::json(&body),
+        };
+        let sent = self.act("POST", &path, chat, Some(content)).await;
         // What is asked for again is known by its nonce.
         let sent = sent.map_err(|error| if error.reach == Reach::Unknown { error.reaching(Reach::Refused) } else { error })?;
         Ok(sent["id"].as_str().unwrap_or_default().to_owned())

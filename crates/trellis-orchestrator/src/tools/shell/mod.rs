@@ -1,4 +1,8 @@
-//! The shell: `sh -c` in the folder of files, in its own process group (orchestrator 6). The policy decides whether a line may run.
+//! The shell: `sh -c` in the folder of files, in a process group of its own, and in a sandbox if the settings want one (orchestrator 6). Whether a line
+//! may run is the policy's matter; `rules.rs` has what the settings add to it.
+
+mod rules;
+mod sandbox;
 
 use std::{env, process::Stdio, sync::Arc};
 
@@ -9,6 +13,7 @@ use tokio::{
 use trellis_core::{Mapping, ToolError, Value};
 use trellis_host::{Bindings, CallContext};
 
+pub(crate) use self::sandbox::obstacle;
 use super::{
     Hands, Returned,
     files::{MAX_RESULT, beginning},
@@ -16,11 +21,13 @@ use super::{
     references::FilledCommand,
     run_blocking, stored, text,
 };
+use crate::config::Sandbox;
 
 /// Variables that a command has.
 const ENVIRONMENT: [&str; 3] = ["PATH", "HOME", "LANG"];
 
 pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
+    let bindings = bindings.allow(rules::allowed(&hands.settings.shell));
     function(bindings, hands, "shell", run)
 }
 
@@ -41,8 +48,12 @@ async fn run(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned
     let filling = Arc::clone(&hands);
     let FilledCommand { line, variables: values } = run_blocking(move || filling.filled_command(&place, text(&args, "command"))).await?;
     let variables = ENVIRONMENT.iter().filter_map(|name| Some((*name, env::var_os(name)?)));
-    let mut command = Command::new("sh");
-    command.arg("-c").arg(line).current_dir(hands.workspace.path("files")).env_clear().envs(variables);
+    let files = hands.files_folder()?;
+    let mut command = match hands.settings.shell.sandbox {
+        Sandbox::Bwrap => sandbox::shell(hands.workspace.folder(), &files).map_err(stored)?,
+        Sandbox::None => Command::new("sh"),
+    };
+    command.arg("-c").arg(line).current_dir(files).env_clear().envs(variables);
     command.envs(values.iter().map(|(name, value)| (name, value.as_str())));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
     let mut child = command.spawn().map_err(|error| stored(format!("the shell cannot be started: {error}")))?;
