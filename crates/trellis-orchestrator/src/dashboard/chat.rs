@@ -142,7 +142,7 @@ fn from_person(row: &InboundRow) -> ChatMessage {
 }
 
 fn from_agent(message: &Outgoing, at: u64, rendering: Rendering) -> ChatMessage {
-    let Outgoing { place, text, key } = message;
+    let Outgoing { place, text, key, .. } = message;
     ChatMessage {
         id: key.clone(),
         chat: place.chat.clone(),

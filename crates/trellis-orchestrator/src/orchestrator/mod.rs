@@ -33,7 +33,7 @@ use trellis_server::{GraphSource, Served, extra::SharedGraph};
 pub use self::check::{Found, check};
 use self::daemons::{TurnNews, TurnQueue};
 use crate::{
-    channel::{Channel, ChannelSetup, ChannelTroubles, Inbox, open_remote},
+    channel::{Channel, ChannelSetup, ChannelTroubles, open_remote},
     config::{self, Settings},
     dashboard::Dashboard,
     decisions::Decisions,

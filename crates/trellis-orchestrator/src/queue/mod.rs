@@ -35,7 +35,7 @@ pub use self::{
 const VERSION: i64 = FORMS.len() as i64;
 
 /// What makes each form of the tables out of the one before, from none on.
-const FORMS: [&str; 3] = [
+const FORMS: [&str; 4] = [
     TABLES,
     "
 -- The last message that had come in when a message began to be sent: what was said up to there is no answer to it.

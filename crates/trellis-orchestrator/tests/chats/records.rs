@@ -175,7 +175,7 @@ async fn a_dead_letter_is_written_down() {
     {
         let orchestrator = world.opened().await;
         for chat in ["C1", "C2"] {
-            let message = Outgoing { place: ChatPlace::new("gone", chat), text: format!("to {chat}"), key: format!("key-{chat}") };
+            let message = Outgoing::new(ChatPlace::new("gone", chat), format!("to {chat}"), format!("key-{chat}"));
             orchestrator.hands().queue.post(message, 1).await.expect("posted");
         }
     }
