@@ -123,7 +123,7 @@ pub(crate) enum HookEvent {
 }
 
 /// A message to a hook.
-enum Told {
+enum HookMessage {
     Happened(Arc<[(Moment, HookEvent)]>),
     Reload {
         from: Arc<str>,
@@ -136,7 +136,7 @@ enum Told {
 
 /// A hook and its queue. Its thread ends when this does.
 pub(crate) struct Hooked {
-    queue: SyncSender<Told>,
+    queue: SyncSender<HookMessage>,
     dropped: Arc<AtomicU64>,
     call_spans: Option<CallSpans>,
 }
@@ -144,10 +144,10 @@ pub(crate) struct Hooked {
 impl Hooked {
     /// Starts a thread for these hooks; the number of events that they miss is added to `dropped`.
     pub(crate) fn new(hooks: impl Hooks, dropped: Arc<AtomicU64>) -> Self {
-        let (queue, told) = sync_channel(MAX_WAITING_EVENTS);
+        let (queue, messages) = sync_channel(MAX_WAITING_EVENTS);
         let (lost, call_spans) = (Arc::clone(&dropped), hooks.call_spans());
         // Without a thread the queue is closed, and everything is counted as dropped.
-        let _ = thread::Builder::new().name("trellis-hooks".into()).spawn(move || listen(&hooks, &told, &lost));
+        let _ = thread::Builder::new().name("trellis-hooks".into()).spawn(move || listen(&hooks, &messages, &lost));
         Self { queue, dropped, call_spans }
     }
 
@@ -158,7 +158,7 @@ impl Hooked {
 
     /// Reports events, if there is room in the queue.
     pub(crate) fn tell(&self, happened: &Arc<[(Moment, HookEvent)]>) {
-        if self.queue.try_send(Told::Happened(Arc::clone(happened))).is_err() {
+        if self.queue.try_send(HookMessage::Happened(Arc::clone(happened))).is_err() {
             self.dropped.fetch_add(happened.len() as u64, Ordering::Relaxed);
         }
     }
@@ -166,11 +166,11 @@ impl Hooked {
     /// Waits until everything before was reported, [`PATIENCE`] at most; returns false if that was too short.
     pub(crate) async fn flush(&self) -> bool {
         let flushed = async {
-            let (told, heard) = oneshot::channel();
-            let mut told = Some(Told::Flush(told));
-            while let Some(message) = told.take() {
+            let (done, heard) = oneshot::channel();
+            let mut unsent = Some(HookMessage::Flush(done));
+            while let Some(message) = unsent.take() {
                 match self.queue.try_send(message) {
-                    Err(TrySendError::Full(message)) => told = Some(message),
+                    Err(TrySendError::Full(message)) => unsent = Some(message),
                     Err(TrySendError::Disconnected(_)) => return false,
                     Ok(()) => break,
                 }
@@ -184,27 +184,27 @@ impl Hooked {
     /// Returns the objection to a change of the sessions' program, if there is one. Silence is consent.
     pub(crate) async fn objection(&self, from: &Arc<str>, to: &Arc<str>) -> Option<String> {
         let (answer, answered) = oneshot::channel();
-        self.queue.try_send(Told::Reload { from: Arc::clone(from), to: Arc::clone(to), answer }).ok()?;
+        self.queue.try_send(HookMessage::Reload { from: Arc::clone(from), to: Arc::clone(to), answer }).ok()?;
         tokio::time::timeout(PATIENCE, answered).await.ok()?.ok()?.err()
     }
 }
 
-fn listen(hooks: &impl Hooks, told: &Receiver<Told>, dropped: &AtomicU64) {
-    while let Ok(told) = told.recv() {
-        match told {
-            Told::Happened(happened) => {
+fn listen(hooks: &impl Hooks, messages: &Receiver<HookMessage>, dropped: &AtomicU64) {
+    while let Ok(message) = messages.recv() {
+        match message {
+            HookMessage::Happened(happened) => {
                 for (moment, seen) in &*happened {
                     if catch_unwind(AssertUnwindSafe(|| call(hooks, moment, seen))).is_err() {
                         dropped.fetch_add(1, Ordering::Relaxed);
                     }
                 }
             }
-            Told::Reload { from, to, answer } => {
+            HookMessage::Reload { from, to, answer } => {
                 let objection = catch_unwind(AssertUnwindSafe(|| hooks.on_reload(&from, &to)));
                 // The caller may have continued without an answer.
                 let _ = answer.send(objection.unwrap_or(Ok(())));
             }
-            Told::Flush(told) => drop(told.send(())),
+            HookMessage::Flush(done) => drop(done.send(())),
         }
     }
 }
@@ -299,8 +299,8 @@ impl Sight {
 
     /// Adds the events for hooks of the records that were not reported yet, in the order of the records.
     pub(crate) fn see(&mut self, session: &SessionId, records: &[Record], seen: &mut Vec<(Moment, HookEvent)>) {
-        let told = records.partition_point(|record| record.seq < self.next);
-        for record in &records[told..] {
+        let reported = records.partition_point(|record| record.seq < self.next);
+        for record in &records[reported..] {
             let begins = match &record.entry {
                 Entry::Start { state, .. } => Some(&**state),
                 entry => entry.epoch(),

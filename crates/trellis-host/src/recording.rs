@@ -89,9 +89,9 @@ impl Recorder {
     }
 
     /// Takes an event: for [`crate::Sessions::observe`]. A line that cannot be written ends the recording, not the session.
-    pub fn take(&self, happening: &SessionEvent) {
-        let (_, happening) = happening.split();
-        let (SessionEvent::Returned(call, result) | SessionEvent::Given(call, result)) = happening else { return };
+    pub fn take(&self, event: &SessionEvent) {
+        let (_, event) = event.split();
+        let (SessionEvent::Returned(call, result) | SessionEvent::Given(call, result)) = event else { return };
         // The outcome of a call made of calls follows from those.
         if !call.kind.is_tool() {
             return;

@@ -1,4 +1,4 @@
-//! The client: what it can do, as far as answers depend on it, and its settings.
+//! The client: its capabilities, as far as answers depend on them, and its settings.
 
 use std::path::PathBuf;
 
@@ -37,7 +37,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Reads the capabilities of the parameters of `initialize`. What is not as the protocol says counts as absent.
+    /// Reads the capabilities in the parameters of `initialize`. Malformed ones count as absent.
     pub(crate) fn of(params: &Json) -> Self {
         let at = |pointer: &str| params.pointer(&format!("/capabilities{pointer}"));
         let is = |pointer: &str| at(pointer).and_then(Json::as_bool).unwrap_or_default();

@@ -1,6 +1,6 @@
-//! Findings as the protocol says them, and the lists that were published.
+//! Findings as diagnostics of the protocol, and the published lists.
 //!
-//! **Invariant:** a list is whole, and one that equals the last list for the same version is not sent again.
+//! **Invariant:** a list is complete, and a list that equals the last one for the same version is not sent.
 
 use std::collections::BTreeMap;
 
@@ -63,7 +63,7 @@ impl Published {
     }
 }
 
-/// Returns a finding as the protocol says it.
+/// Converts a finding to a diagnostic of the protocol.
 pub(crate) fn diagnostic(graph: &mut Graph, path: &FilePath, found: &Diagnostic, client: &Client) -> wire::Diagnostic {
     let span = found.place.as_ref().map_or_else(Span::default, |place| place.span);
     let range = match found.place {

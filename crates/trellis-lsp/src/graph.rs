@@ -1,6 +1,6 @@
-//! One graph: its texts, its last link, and the edits between the two.
+//! One graph: its texts, its last link, and the edits since.
 //!
-//! **Invariant:** every span that leaves this file is one of the newest text.
+//! **Invariant:** every span that this module returns is a span of the newest text.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -196,14 +196,14 @@ impl Graph {
         self.stale.insert(path.clone());
     }
 
-    /// Closes a file: from now on it is what the disk says.
+    /// Closes a file: from now on, its text is the one on disk.
     pub(crate) fn closed(&mut self, path: &FilePath) {
         self.open.remove(path);
         self.forget(path);
         self.stale.insert(path.clone());
     }
 
-    /// Takes back what was read of a file that no client has open, and of what files there are: [`Graph::read`] reads them again.
+    /// Marks a file that no client has open as stale, and the list of files: [`Graph::read`] reads them again.
     pub(crate) fn forget(&mut self, path: &FilePath) {
         if !self.open.contains_key(path) {
             self.overlay.put(path, None);
@@ -211,7 +211,7 @@ impl Graph {
         }
     }
 
-    /// Takes back what was read of all files that no client has open.
+    /// Marks all files that no client has open as stale.
     pub(crate) fn forget_all(&mut self) {
         for path in self.documents().iter().map(|document| FilePath::clone(&document.path)).collect::<Vec<_>>() {
             self.forget(&path);
@@ -219,7 +219,7 @@ impl Graph {
         self.is_forgotten = true;
     }
 
-    /// Lists the graph and reads again what was taken back, however often that was.
+    /// Lists the graph and reads stale files, once for any number of marks.
     pub(crate) fn read(&mut self) {
         if !std::mem::take(&mut self.is_forgotten) {
             return;
@@ -297,7 +297,7 @@ impl Graph {
         carry(span, &edits)
     }
 
-    /// Returns the file where findings about the whole graph stand: `trellis.yaml`, else the entry, else the first file.
+    /// Returns the file that shows findings about the whole graph: `trellis.yaml`, or else the entry, or else the first file.
     fn home(&self) -> Option<FilePath> {
         let documents = self.documents();
         let named = |stem: &str| documents.iter().find(|document| document.path.rsplit_once('.').map(|(name, _)| name) == Some(stem));

@@ -1,4 +1,4 @@
-//! The thread that links graphs: it takes snapshots, and hands back what they came to.
+//! The thread that links graphs: it takes snapshots and returns the results.
 
 use std::{collections::BTreeMap, sync::Arc};
 

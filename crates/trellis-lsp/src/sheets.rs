@@ -1,4 +1,4 @@
-//! Sheets of tests that are open. They are no nodes, but a rename changes them too, and then the text of the editor counts.
+//! Test sheets that are open in the editor. They are no nodes, but a rename changes them too, in the editor's text.
 
 use std::path::Path;
 

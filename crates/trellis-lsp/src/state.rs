@@ -1,4 +1,4 @@
-//! Everything that answers depend on: the client and its graphs.
+//! The state of the server: the client and its graphs.
 
 use std::{collections::BTreeMap, path::PathBuf};
 

@@ -1,4 +1,4 @@
-//! The types of the protocol, generated from its metamodel (LSP 3.18). No other file names the crate that they come from.
+//! The types of the protocol, generated from its metamodel (LSP 3.18). No other file uses their crate directly.
 
 pub(crate) use gen_lsp_types::{
     ChangeNotifications, Code, CodeActionKind, CodeActionOptions, CodeActionParams, CodeActionProvider, CompletionItem, CompletionItemKind,

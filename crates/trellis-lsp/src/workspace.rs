@@ -1,4 +1,4 @@
-//! The graphs of a workspace: which folder is one, and which graph a file belongs to.
+//! The graphs of a workspace: which folders are graphs, and to which graph a file belongs.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::{
     linker::GraphNumber,
 };
 
-/// Files and folders that are listed of one folder: a home folder, or the root of a disk, is no graph that somebody writes.
+/// Greatest number of listed files and folders: a home folder or the root of a disk is not a graph.
 pub(crate) const ENTRIES: usize = 100_000;
 
 /// The folders of a client, and the graphs in them.
@@ -23,7 +23,7 @@ pub(crate) struct Workspace {
     pub(crate) graphs: Vec<Graph>,
     next: GraphNumber,
     entries: usize,
-    /// Reasons why folders are not served, that nobody was told yet.
+    /// Reasons why folders are not served, not reported yet.
     pub(crate) problems: Vec<String>,
 }
 
@@ -107,7 +107,7 @@ impl Workspace {
         self.graphs.iter().enumerate().find_map(|(index, graph)| Some((index, graph.path_of(file)?)))
     }
 
-    /// Reads again what was saved since.
+    /// Reads the files that were saved since.
     pub(crate) fn read(&mut self) {
         self.graphs.iter_mut().for_each(Graph::read);
     }
@@ -127,10 +127,10 @@ impl Workspace {
             return Vec::new();
         }
         let roots = self.roots();
-        let (kept, gone) = std::mem::take(&mut self.graphs)
+        let (live, gone) = std::mem::take(&mut self.graphs)
             .into_iter()
             .partition(|graph: &Graph| graph.open.keys().next().is_some() || roots.contains(&graph.root));
-        self.graphs = kept;
+        self.graphs = live;
         for root in roots {
             if !self.graphs.iter().any(|graph| graph.root == root) {
                 self.load(&root);

@@ -1,4 +1,4 @@
-//! Messages, and where they are said.
+//! Messages and their places: provider, chat and thread.
 
 use serde::{Deserialize, Serialize};
 use trellis_core::{Mapping, Value};
@@ -30,7 +30,7 @@ impl ChatPlace {
         (is_provider && !chat.trim().is_empty()).then(|| Self::new(provider, chat))
     }
 
-    /// The name of the file of what was said here: `<provider>-<hash>` (orchestrator 9).
+    /// The name of the history file of this chat: `<provider>-<hash>` (orchestrator 9).
     pub fn file_name(&self) -> String {
         format!("{}-{}", self.provider, &sha256(&format!("{}:{}", self.chat, self.thread.as_deref().unwrap_or_default()))[..16])
     }
@@ -41,7 +41,7 @@ impl ChatPlace {
 pub enum Work {
     /// A task that a session began (orchestrator 2.4).
     Task,
-    /// What stands open in `HEARTBEAT.md` (orchestrator 8.2).
+    /// The open points of `HEARTBEAT.md` (orchestrator 8.2).
     Heartbeat,
     /// The memory is made shorter (orchestrator 5.4).
     Consolidate,
@@ -67,15 +67,15 @@ impl Work {
 /// A message that a channel read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Incoming {
-    /// Where it was said.
+    /// Its place.
     pub place: ChatPlace,
     /// Its id there: one message has one id, however often it is read.
     pub id: String,
-    /// Who said it, as the provider names them.
+    /// The sender, as named by the provider.
     pub sender: String,
     /// The name that people know them by.
     pub sender_name: String,
-    /// What was said.
+    /// Its text.
     pub text: String,
     /// When, in milliseconds since 1970.
     pub at: u64,
@@ -87,7 +87,7 @@ impl Incoming {
         format!("{}:{}:{}", self.place.provider, self.place.chat, self.id)
     }
 
-    /// The work that it is; nothing where somebody said it. No channel has such senders and ids.
+    /// The task that it represents; `None` for a message of a person. No channel has such senders and ids.
     pub fn work(&self) -> Option<Work> {
         let is_it = |work: &Work| self.sender == work.as_str() && self.id.strip_prefix(work.as_str()).is_some_and(|id| id.starts_with('-'));
         [Work::Task, Work::Heartbeat, Work::Consolidate].into_iter().find(is_it)
@@ -112,7 +112,7 @@ impl Incoming {
 /// A message for a chat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outgoing {
-    /// Where it is said.
+    /// Its place.
     pub place: ChatPlace,
     /// Its text, as Markdown.
     pub text: String,

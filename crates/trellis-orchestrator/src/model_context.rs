@@ -1,6 +1,6 @@
-//! What the model gets: templates, memory, what was said before, and the message (orchestrator 5.3).
+//! The context of the model: templates, memory, the conversation so far, and the message (orchestrator 5.3).
 //!
-//! **Invariant:** templates, the agent and the message are never left out; what is left out is the oldest and the least of the rest.
+//! **Invariant:** templates, the agent and the message are never left out; of the rest, the oldest and least important parts are dropped first.
 
 use trellis_core::{Mapping, Value};
 
@@ -31,9 +31,9 @@ pub struct ContextParts {
     pub decisions: Vec<String>,
     /// The time, the zone and the channel.
     pub moment: String,
-    /// What was said before, oldest first.
+    /// Earlier messages, oldest first.
     pub history: Vec<Said>,
-    /// What is said now.
+    /// The current message.
     pub message: String,
 }
 

@@ -40,14 +40,14 @@ pub struct GraphSource {
     /// The terms on which it runs.
     pub assembly: Assembly,
     /// Its store, and the name that it has there.
-    pub kept: OpenStore,
+    pub store: OpenStore,
     over: Arc<Watching>,
 }
 
 impl GraphSource {
     /// A graph that is run so, with its sessions in that store.
-    pub fn new(path: impl Into<PathBuf>, assembly: Assembly, kept: OpenStore) -> Self {
-        Self { path: path.into(), assembly, kept, over: Arc::new(|sessions| sessions) }
+    pub fn new(path: impl Into<PathBuf>, assembly: Assembly, store: OpenStore) -> Self {
+        Self { path: path.into(), assembly, store, over: Arc::new(|sessions| sessions) }
     }
 
     /// Sets `over`, which adds observers and interceptors to its sessions.
@@ -59,7 +59,7 @@ impl GraphSource {
 
 impl fmt::Debug for GraphSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GraphSource").field("path", &self.path).field("kept", &self.kept).finish_non_exhaustive()
+        f.debug_struct("GraphSource").field("path", &self.path).field("store", &self.store).finish_non_exhaustive()
     }
 }
 
@@ -136,12 +136,12 @@ impl Served {
         let (hub, metrics) = (Arc::new(Hub::new()), Metrics::new());
         let mut graphs = BTreeMap::<Arc<str>, Arc<ServedGraph>>::new();
         for source in sources {
-            let name = Arc::clone(&source.kept.graph);
+            let name = Arc::clone(&source.store.graph);
             if let Some(other) = graphs.get(&name) {
                 return Err(BadGraph::Twice { name, one: other.source.path.clone(), other: source.path });
             }
             let mut source = source;
-            source.kept.store = metrics.store(Arc::clone(&source.kept.store));
+            source.store.store = metrics.store(Arc::clone(&source.store.store));
             let counted = metrics.clone();
             let inner = Arc::clone(&source.over);
             let source = source.over(move |sessions| counted.over(inner(sessions)));
@@ -263,7 +263,7 @@ impl ServedGraph {
     }
 
     pub(crate) fn store(&self) -> &dyn SessionStore {
-        &*self.source.kept.store
+        &*self.source.store.store
     }
 
     /// Returns whether it has a session, in memory or in its store.
@@ -320,7 +320,7 @@ impl ServedGraph {
 
     /// Returns the sessions of its first program, and starts the task that resumes them.
     fn begin(self: &Arc<Self>, runnable: Runnable) -> Result<Arc<Sessions>, Trouble> {
-        let sessions = self.source.assembly.sessions(runnable, Some(&self.source.kept));
+        let sessions = self.source.assembly.sessions(runnable, Some(&self.source.store));
         let sessions = sessions.map_err(|error| Trouble::new(Code::Internal, Code::Internal.title()).logged(error.to_string()))?;
         let sessions = Arc::new((self.source.over)(sessions));
         self.redactions.watch(&sessions);
@@ -333,12 +333,12 @@ impl ServedGraph {
         });
         let (driven, graph): (_, Weak<Self>) = (Arc::clone(&sessions), Arc::downgrade(self));
         tokio::spawn(async move {
-            let told = |driven: Driven<'_>| {
+            let report = |driven: Driven<'_>| {
                 if let (Driven::Turn(id, turn), Some(graph)) = (driven, graph.upgrade()) {
                     graph.hub.turn(&graph.name, id, turn);
                 }
             };
-            driven.drive(Drive::Forever, told).await
+            driven.drive(Drive::Forever, report).await
         });
         Ok(sessions)
     }

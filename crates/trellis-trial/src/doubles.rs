@@ -1,4 +1,4 @@
-//! Doubles of tools: a line of a block `tools` gives the outcome of a call.
+//! Test doubles of tools: a line of a `tools` block is the outcome of a call.
 
 use trellis_core::{Mapping, ToolOutcome, Value, transcript::read};
 use trellis_project::sheet::Expected;
@@ -37,12 +37,12 @@ pub(crate) fn read_blocks(headings: &[Vec<Expected>]) -> Result<Vec<Double>, (us
 /// Returns the doubles of a case, followed by those of the case that it replays. A line of both has been used as often as the replay used
 /// it; other doubles of the replayed case may stay unused.
 pub(crate) fn before(mut own: Vec<Double>, replayed: Vec<Double>) -> Vec<Double> {
-    let behind = own.iter().map(|double| double.distance).max().unwrap_or_default() + 1;
+    let beyond = own.iter().map(|double| double.distance).max().unwrap_or_default() + 1;
     for mut double in replayed {
         match own.iter_mut().find(|known| known.line == double.line) {
             Some(known) => known.used = double.used,
             None => {
-                double.distance += behind;
+                double.distance += beyond;
                 double.is_optional = true;
                 own.push(double);
             }

@@ -1,4 +1,4 @@
-//! Plays the author lines of a case: every session of it through the engine, calls answered by doubles, children walked.
+//! Runs the author lines of a case: steps every session through the engine, answers calls by doubles, runs children.
 
 mod begin;
 mod children;
@@ -45,7 +45,7 @@ pub(crate) struct Player<'c> {
     sessions: Vec<Session>,
     /// The calls of the transcript, in order.
     calls: Vec<CallId>,
-    /// The line of each call, for a note behind it.
+    /// The line of each call, for a note after it.
     call_lines: Vec<usize>,
     pub(crate) lines: Vec<Printed>,
     /// The reason why the case cannot continue.

@@ -1,4 +1,4 @@
-//! The sheets of one graph, read once and played side by side.
+//! The sheets of one graph, read once and run in parallel.
 
 use std::{
     collections::BTreeMap,
@@ -41,7 +41,7 @@ const FUEL: u64 = 16 * DEFAULT_FUEL;
 pub struct SuiteError {
     /// The sheet.
     pub path: PathBuf,
-    /// The line, from 1; 0 where it is about the whole file.
+    /// The line, from 1; 0 if it is about the whole file.
     pub line: usize,
     /// The description of the mistake.
     pub message: String,
@@ -118,7 +118,7 @@ impl Suite {
         self.root.join(TESTS)
     }
 
-    /// The files that its cases depend on, with their bytes: those of the graph, what they calculate with, its sheets and what is beside them.
+    /// The files that its cases depend on, with their bytes: the graph, files of calculations, the sheets and the files beside them.
     pub fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let graphs = self.compiled.program.iter().flat_map(|program| program.graphs());
         let computed = graphs.flat_map(|graph| {
@@ -171,7 +171,7 @@ impl Suite {
         all.filter(fits).collect()
     }
 
-    /// Plays the chosen cases; each with its verdict and time, in order. Those behind a first failure are left out with `fail_fast`.
+    /// Runs the chosen cases and returns them in order, each with its verdict and time. With `fail_fast`, cases after the first failure are left out.
     pub fn play(&self, options: &Options) -> Vec<(&Sheet, &Case, Verdict, Duration)> {
         let chosen = self.chosen(&options.filters);
         let (next, stop, done) = (AtomicUsize::new(0), AtomicBool::new(false), Mutex::new(Vec::new()));

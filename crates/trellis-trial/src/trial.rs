@@ -1,4 +1,4 @@
-//! One case played, and its blocks compared.
+//! Runs one case and compares its blocks.
 
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
@@ -57,7 +57,7 @@ pub(crate) struct Trial<'t> {
     pub(crate) beside: &'t dyn Beside,
     pub(crate) limits: &'t Limits,
     pub(crate) update: Option<Update>,
-    /// True if a block without a program line fails, since nobody is there to look at it.
+    /// True if a block without a program line fails, as in continuous integration.
     pub(crate) is_ci: bool,
 }
 
@@ -98,7 +98,7 @@ impl Trial<'_> {
     /// The findings of a graph that the case made, or that a block is about.
     fn findings(&self, verdict: &mut Verdict) {
         let found = &self.graph.compiled.diagnostics;
-        let mut is_told = false;
+        let mut was_reported = false;
         for block in &self.case.expected {
             let got = match block.kind {
                 BlockKind::Diagnostics => findings::print(found, self.graph.texts),
@@ -109,7 +109,7 @@ impl Trial<'_> {
                     continue;
                 }
             };
-            is_told = true;
+            was_reported = true;
             let (expected, got): (Vec<_>, Vec<_>) = (block.text.lines().collect(), got.lines().collect());
             if got == expected {
                 continue;
@@ -124,7 +124,7 @@ impl Trial<'_> {
             verdict.fail(shown(block.line, &expected, &got, at, at));
         }
         let errors: Vec<Diagnostic> = found.iter().filter(|found| found.severity == Severity::Error).cloned().collect();
-        if !is_told && self.case.changes_graph && !errors.is_empty() {
+        if !was_reported && self.case.changes_graph && !errors.is_empty() {
             let got = findings::print(&errors, self.graph.texts);
             let got = got.lines().map(str::to_owned).collect();
             verdict.fail(Difference { got, ..self.said(self.case.line, "the graph of this case has errors") });

@@ -1,4 +1,4 @@
-//! `trellis lsp`: the language server, on the standard streams. Editors start it; nobody types it.
+//! `trellis lsp`: the language server, over standard input and output. Editors start it.
 
 use std::io::IsTerminal as _;
 

@@ -1,4 +1,4 @@
-//! `trellis rename`: gives a node, a key or a tool another name, everywhere, if the graph stays the same but for it.
+//! `trellis rename`: renames a node, a key or a tool everywhere, if nothing else changes in the graph.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 

@@ -1,4 +1,4 @@
-//! `trellis serve [PATH…]`: graphs over HTTP, until somebody ends it.
+//! `trellis serve [PATH…]`: serves graphs over HTTP until it is interrupted.
 
 use std::{
     env, fs,
@@ -155,7 +155,7 @@ impl Serve {
         let server = Server::new(served, settings);
         let fragment = token.as_deref().map(|token| format!("#{token}")).unwrap_or_default();
         // Before the address: who reads it finds the file.
-        let _told = Announcement::write(self.graphs.first_path(), (&place, shown.port()), token.as_deref(), &graphs);
+        let _warning = Announcement::write(self.graphs.first_path(), (&place, shown.port()), token.as_deref(), &graphs);
         let location = format!("{place}/{fragment}");
         terminal::print(&format!("{location}\n"))?;
         let _leading = if self.open { self.lead(shown.port(), &location) } else { None };
@@ -262,7 +262,7 @@ impl Announcement {
     }
 }
 
-/// A file that nobody else can read.
+/// Creates a file that only its owner can read.
 fn private(path: &Path) -> io::Result<fs::File> {
     use std::os::unix::fs::OpenOptionsExt as _;
     // One that was left behind may have other permissions.

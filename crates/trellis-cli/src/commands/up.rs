@@ -1,4 +1,4 @@
-//! `trellis up [PATH]`: a graph as an agent that people chat with.
+//! `trellis up [PATH]`: runs a graph as an agent that people chat with.
 
 use std::{
     env, io,
@@ -73,7 +73,7 @@ impl UpArgs {
         settings.remote.retain(|remote| self.channel.is_empty() || is_named(remote.provider.as_str()));
         for name in self.channel.iter().filter(|name| *name != "terminal") {
             if !settings.remote.iter().any(|remote| remote.provider.as_str() == name) {
-                bail!("channel `{name}` is not set up\nwrite it under `channels` in `{}`", workspace.path(config::FILE).display());
+                bail!("channel `{name}` is not set up\nwrite it under `channels` in `{}`", workspace.path(config::CONFIG_FILE).display());
             }
         }
         let mut channels = channels(is_named("terminal") || self.channel.is_empty() && settings.terminal && io::stdin().is_terminal());
@@ -99,7 +99,7 @@ impl UpArgs {
     }
 }
 
-/// Says what is in the way, and starts nothing.
+/// Reports the obstacles, and starts nothing.
 fn checked(graph: &Path, workspace: &Workspace) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the host cannot start")?;
     let Found { obstacles, warnings } = runtime.block_on(check(graph, workspace, Secrets::from_env()))?;
@@ -162,7 +162,7 @@ fn refused(error: UpError, workspace: &Workspace, is_check: bool) -> anyhow::Res
     let checked = Checked {
         shown_below: shown(workspace.folder()),
         below: String::new(),
-        documents: vec![Arc::new(Document::broken(config::FILE, text))],
+        documents: vec![Arc::new(Document::broken(config::CONFIG_FILE, text))],
         diagnostics: found,
         nodes: 0,
         unchecked: Vec::new(),

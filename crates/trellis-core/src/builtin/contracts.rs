@@ -44,7 +44,7 @@ impl BuiltinTool {
 }
 
 /// The empty contract, which declares nothing.
-const OPEN: &str = "";
+const EMPTY_CONTRACT: &str = "";
 
 const VALUES: [&str; 2] = ["space", "store"];
 const SKILLS: [&str; 4] = ["folder", "workspace", "allow", "block"];
@@ -65,7 +65,7 @@ pub static BUILTINS: [BuiltinTool; 16] = [
         config: &[],
         effect: Effect::None,
         parameters: r#"{"type":"object","required":["text"],"additionalProperties":false,"properties":{"text":{"type":"string"}}}"#,
-        returns: OPEN,
+        returns: EMPTY_CONTRACT,
     },
     BuiltinTool {
         name: "json.merge",
@@ -92,8 +92,8 @@ pub static BUILTINS: [BuiltinTool; 16] = [
         name: "sql.query",
         config: &["database", "init", "sql", "write", "one"],
         effect: Effect::None,
-        parameters: OPEN,
-        returns: OPEN,
+        parameters: EMPTY_CONTRACT,
+        returns: EMPTY_CONTRACT,
     },
     BuiltinTool {
         name: "values.get",
@@ -162,7 +162,7 @@ pub static BUILTINS: [BuiltinTool; 16] = [
         name: "policy.decide",
         config: &["chain"],
         effect: Effect::None,
-        parameters: OPEN,
+        parameters: EMPTY_CONTRACT,
         returns: r#"{"type":"object","required":["decision","source","notes"],"properties":{"decision":{"enum":["AUTO_RUN","ASK","BLOCK"]},"source":{"enum":["forced","block","ask","allow","provider","score_lock"]},"notes":{"type":"array","items":{"type":"string"}},"score":{"type":"number"},"risk":{"type":"number"},"age_minutes":{"type":"number"}}}"#,
     },
 ];

@@ -84,7 +84,7 @@ pub(super) fn outcome_name(outcome: &Outcome) -> &'static str {
         Outcome::Signal(_) => "signal",
         Outcome::AnySignal => "any_signal",
         Outcome::Exhausted => "exhausted",
-        Outcome::Unwound => "unwound",
+        Outcome::RolledBack => "unwound",
     }
 }
 

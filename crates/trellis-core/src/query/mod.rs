@@ -29,7 +29,7 @@ pub use self::{
     same::difference,
 };
 use crate::{
-    compile::{NamedNode, NodeNames, is_same_seat},
+    compile::{NamedNode, NodeNames, is_same_node_place},
     diagnostic::FilePath,
     id::NodeId,
     span::Span,
@@ -119,7 +119,7 @@ impl SymbolIndex {
             if old.is_some_and(|old| Arc::ptr_eq(old, document)) {
                 continue;
             }
-            has_same_names &= old.is_some_and(|old| is_same_seat(old, document));
+            has_same_names &= old.is_some_and(|old| is_same_node_place(old, document));
             self.named.insert(document.path.clone(), collect::collect(document));
         }
         if before.len() != documents.len() || !has_same_names {

@@ -25,8 +25,8 @@ pub fn difference(before: &Program, after: &Program, change: &GraphChange) -> Op
         }
         let points = |node: &Node| node.gate.into_iter().chain([node.body]).collect::<Vec<PointIndex>>();
         for (one, other) in points(node).into_iter().zip(points(now)) {
-            let old = ways(before, one, &moved, change);
-            let new = ways(after, other, &NodeId::clone, change);
+            let old = out_edges(before, one, &moved, change);
+            let new = out_edges(after, other, &NodeId::clone, change);
             if let Some((old, new)) = old.iter().zip(&new).find(|(old, new)| old != new) {
                 return Some(format!("a transition of `{id}` would lead to {} instead of {}", new.1, old.1));
             }
@@ -39,17 +39,17 @@ pub fn difference(before: &Program, after: &Program, change: &GraphChange) -> Op
 }
 
 /// Returns the edges out of a point: the condition and the target of each.
-fn ways(program: &Program, point: PointIndex, moved: &impl Fn(&NodeId) -> NodeId, change: &GraphChange) -> Vec<(String, String)> {
+fn out_edges(program: &Program, point: PointIndex, moved: &impl Fn(&NodeId) -> NodeId, change: &GraphChange) -> Vec<(String, String)> {
     let key = change.key.as_ref().map(|(old, new)| (&**old, &**new));
     let tool = change.tool.as_ref().map(|(old, new)| (&**old, &**new));
     let unnamed =
         |text: String| key.into_iter().chain(tool).fold(text, |text, (old, new)| text.replace(&format!("{old:?}"), &format!("{new:?}")));
-    let ways = program.out_edges(point).map(|way| {
-        let to = match &way.edge.to {
+    let out_edges = program.out_edges(point).map(|out| {
+        let to = match &out.edge.to {
             Target::Point(to) | Target::Proceed(to) => format!("`{}`", moved(&program.node(program.point(*to).node).id)),
             other => format!("{other:?}"),
         };
-        (unnamed(format!("{:?} {:?} {:?}", way.reply.on, way.edge.when, way.edge.why)), to)
+        (unnamed(format!("{:?} {:?} {:?}", out.reply.on, out.edge.when, out.edge.why)), to)
     });
-    ways.collect()
+    out_edges.collect()
 }

@@ -84,6 +84,9 @@ use self::{
 use crate::policy::{Budget, PolicyChain};
 use crate::secrets::{FilledCall, SHORTEST, Secrets};
 
+/// The default timeout of a call whose binding has no reason for another (world 9.5).
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// Everything that this host can carry out.
 #[derive(Clone, Default)]
 pub struct Bindings {

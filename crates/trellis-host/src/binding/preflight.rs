@@ -42,9 +42,9 @@ impl Bindings {
             let span = written.syntax.tool.span;
             ((written, obstacles), takes.map(|schema| (Arc::clone(written.file), span, schema)))
         });
-        let (told, held): (Vec<_>, Vec<_>) = futures_util::future::join_all(asked).await.into_iter().unzip();
+        let (results, held): (Vec<_>, Vec<_>) = futures_util::future::join_all(asked).await.into_iter().unzip();
         let held: Vec<_> = held.into_iter().flatten().collect();
-        let mut found = findings(told);
+        let mut found = findings(results);
         found.extend(misfits(program, &held));
         found
     }
@@ -87,10 +87,10 @@ fn misfits(program: &Program, held: &[(FilePath, Span, Value)]) -> Vec<Diagnosti
 
 /// A finding for each obstacle; of those that say the same about the same peer the first, as grave as the gravest, with how many bindings it
 /// concerns.
-fn findings<'b>(told: impl IntoIterator<Item = (Written<'b>, Vec<Obstacle>)>) -> Vec<Diagnostic> {
+fn findings<'b>(results: impl IntoIterator<Item = (Written<'b>, Vec<Obstacle>)>) -> Vec<Diagnostic> {
     let mut all: Vec<(Written<'b>, Obstacle, usize)> = Vec::new();
     let mut known: BTreeMap<(Arc<str>, String), usize> = BTreeMap::new();
-    for (written, obstacles) in told {
+    for (written, obstacles) in results {
         let mut here = BTreeSet::new();
         for obstacle in obstacles {
             let key = obstacle.peer.clone().map(|peer| (peer, obstacle.message.clone()));

@@ -274,7 +274,7 @@ impl Sessions {
     async fn news_of(&self, slot: &Slot) -> Option<u64> {
         let next = slot.place.locked().running().filter(|running| running.is_stored).map(RunningSession::stored_to)?;
         // A store that does not respond fails at the next append.
-        let rows = self.keeping.as_ref()?.store.records(&slot.id, next, 1).await;
+        let rows = self.persistence.as_ref()?.store.records(&slot.id, next, 1).await;
         rows.is_ok_and(|rows| !rows.is_empty()).then_some(next)
     }
 

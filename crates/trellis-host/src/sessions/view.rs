@@ -31,13 +31,13 @@ impl Sessions {
         if let Some(turn) = self.in_sight(id).await? {
             return Ok(turn);
         }
-        let keeping = self.keeping.as_ref().ok_or_else(|| SendError::Unknown(id.clone()))?;
+        let persistence = self.persistence.as_ref().ok_or_else(|| SendError::Unknown(id.clone()))?;
         crate::store::check_name(id.as_str())?;
-        let stored = self.loaded_once(keeping, id).await?;
+        let stored = self.loaded_once(persistence, id).await?;
         let (here, next) = (Snapshot::of(&stored)?, stored.head.next);
         let current = self.current();
         let session = Session::resume(current.engine.clone(), here, next, self.clock.clone());
-        let waiting = self.standing(&session, &current)?;
+        let waiting = self.pending_waits(&session, &current)?;
         Ok(turn(&session, waiting))
     }
 
@@ -60,7 +60,7 @@ impl Sessions {
         let current =
             Current { engine: running.session.engine().clone(), bindings: Arc::clone(&running.bindings), version: running.version };
         let waiting: Vec<Waiting> = running.waits().cloned().collect();
-        let waiting = if waiting.is_empty() { self.standing(&running.session, &current)? } else { waiting };
+        let waiting = if waiting.is_empty() { self.pending_waits(&running.session, &current)? } else { waiting };
         Ok(Some(turn(&running.session, waiting)))
     }
 
@@ -73,7 +73,7 @@ impl Sessions {
 
     /// Returns the needs of the sessions of a tree in their current states; those that work by themselves come first, since no question is
     /// asked before.
-    fn standing(&self, session: &Session, current: &Current) -> Result<Vec<Waiting>, SendError> {
+    fn pending_waits(&self, session: &Session, current: &Current) -> Result<Vec<Waiting>, SendError> {
         let mut waiting = Vec::new();
         let is_edited = session.state().program != *current.engine.inspect().fingerprint();
         let state = match fit(&current.engine, session.here(), ChangedCall::Blocks) {

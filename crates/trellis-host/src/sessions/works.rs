@@ -176,7 +176,7 @@ impl Sessions {
 
     /// Reports once that the parts of a call are carried out.
     fn tell_whole(&self, slot: &Slot, child: Option<&SessionId>, whole: &Call) -> Result<(), SendError> {
-        let is_new = self.running(slot, |running| Ok(running.told_wholes.insert(whole.id.clone())))?;
+        let is_new = self.running(slot, |running| Ok(running.reported_wholes.insert(whole.id.clone())))?;
         if is_new {
             self.tell_in(slot, child, SessionEvent::Calling(Arc::clone(whole)));
         }

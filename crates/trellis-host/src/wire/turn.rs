@@ -71,7 +71,7 @@ impl TurnLine {
 impl Turn {
     /// Adds the name of the graph and the time, as a server sends them.
     #[must_use]
-    pub fn told(self, graph: impl Into<Arc<str>>, now: u64) -> Self {
+    pub fn addressed(self, graph: impl Into<Arc<str>>, now: u64) -> Self {
         Self { graph: Some(graph.into()), now: Some(now), ..self }
     }
 }

@@ -12,7 +12,7 @@ use std::{
 use trellis_host::store::{PostgresStore, RedisStore, SessionStore, StoreError};
 
 use crate::{
-    make::{append, load, record, texts},
+    make::{append, record, texts},
     servers::{Kind, Postgres, Redis, Server},
 };
 
@@ -71,7 +71,7 @@ fn disturb<K: Kind>(server: &mut Server<K>) {
 }
 
 async fn nothing_is_lost_or_doubled<K: Kind + Send + 'static>(mut server: Server<K>, store: Arc<dyn SessionStore>) {
-    load(&*store, "none").await;
+    found(&*store, "none").await;
     let ends = Arc::new(AtomicBool::new(false));
     let writers = (0..WRITERS).map(|at| tokio::spawn(step(Arc::clone(&store), format!("s{at}"), Arc::clone(&ends))));
     let writers: Vec<_> = writers.collect();
@@ -87,8 +87,8 @@ async fn nothing_is_lost_or_doubled<K: Kind + Send + 'static>(mut server: Server
         let (session, count) = (format!("s{at}"), writer.await.unwrap());
         assert!(count > 0, "{session} got nowhere");
         let expected: Vec<_> = (0..count).map(|seq| record(seq, &format!("{session} {seq}"))).collect();
-        assert_eq!(texts(&*store, &session, 0).await, expected);
         assert_eq!(found(&*store, &session).await, count);
+        assert_eq!(texts(&*store, &session, 0).await, expected);
     }
 }
 

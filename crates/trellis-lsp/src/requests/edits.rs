@@ -1,4 +1,4 @@
-//! Changes of files as the client takes them.
+//! Edits of files in the form that the client supports.
 
 use serde_json::{Value as Json, json};
 use trellis_core::{

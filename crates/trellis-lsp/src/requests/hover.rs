@@ -1,4 +1,4 @@
-//! Hover: the meaning of what stands under the cursor.
+//! Hover: documentation of the word under the cursor.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ use crate::{
 /// Lines of a body that a hover shows.
 const SHOWN_LINES: usize = 5;
 
-/// Returns what is known of the name or the key at a place.
+/// Returns the documentation of the name or the key at a place.
 pub(super) fn hover(state: &mut ServerState, params: &HoverParams) -> Option<Hover> {
     let (encoding, is_markdown) = (state.encoding(), state.client.hover_markdown);
     let mut place = place(state, &params.text_document_position_params)?;

@@ -1,4 +1,4 @@
-//! Requests: which there are, and who answers them. Each kind has a file of its own.
+//! The table of requests and their handlers. Each kind has its own file.
 
 mod actions;
 mod completion;
@@ -35,9 +35,9 @@ pub(crate) enum Refusal {
     NotLinked,
     /// Nobody offers it.
     Unknown,
-    /// Its parameters are not as the protocol says.
+    /// Its parameters are malformed.
     BadParams(String),
-    /// It cannot be done, for a reason that a person is told.
+    /// It cannot be done; the user sees the reason.
     Refused(String),
 }
 
@@ -47,7 +47,7 @@ pub(crate) type Answer<T = Json> = Result<T, Refusal>;
 /// Characters after which completions are offered.
 const TRIGGERS: [&str; 9] = [":", " ", "/", "{", ".", "\"", "|", "-", "("];
 
-/// Returns what the server offers to a client.
+/// Returns the capabilities of the server for a client.
 pub(crate) fn capabilities(client: &Client) -> ServerCapabilities {
     let actions = CodeActionOptions { code_action_kinds: Some(vec![CodeActionKind::QuickFix]), ..CodeActionOptions::default() };
     let completion = CompletionOptions { trigger_characters: Some(TRIGGERS.map(str::to_owned).into()), ..CompletionOptions::default() };

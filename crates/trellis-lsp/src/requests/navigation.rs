@@ -1,4 +1,4 @@
-//! Definition, references and highlights: the index knows every name, also in a file that is half typed.
+//! Definition, references and highlights: the index knows every name, also in a file with syntax errors.
 
 use trellis_core::query::{Occurrence, OccurrenceKind, Symbol};
 
@@ -33,7 +33,7 @@ fn definitions(graph: &mut Graph, symbol: &Symbol, encoding: Encoding) -> Vec<Lo
     locations(graph, &chosen, encoding)
 }
 
-/// Returns every place that names what a place names.
+/// Returns all references to the symbol at a place.
 pub(super) fn references(state: &mut ServerState, params: &ReferenceParams) -> Option<Vec<Location>> {
     let encoding = state.encoding();
     let place = place(state, &params.text_document_position_params)?;
@@ -50,7 +50,7 @@ pub(super) fn references(state: &mut ServerState, params: &ReferenceParams) -> O
     Some(found)
 }
 
-/// Returns the places in one file that name what a place names.
+/// Returns the references in one file to the symbol at a place.
 pub(super) fn highlight(state: &mut ServerState, params: &DocumentHighlightParams) -> Option<Vec<DocumentHighlight>> {
     let encoding = state.encoding();
     let place = place(state, &params.text_document_position_params)?;

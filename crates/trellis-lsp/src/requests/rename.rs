@@ -1,4 +1,4 @@
-//! Renames of nodes, keys and tools. A rename is offered only if the graph that it makes is the same but for the name.
+//! Renames of nodes, keys and tools. A rename is offered only if it changes nothing in the graph but the name.
 
 use std::{
     collections::BTreeMap,
@@ -46,7 +46,7 @@ pub(super) fn prepare(state: &mut ServerState, params: &TextDocumentPositionPara
     Ok(json!({ "range": place.text.range(one.span, encoding), "placeholder": name }))
 }
 
-/// Returns the edits that rename what stands at a place.
+/// Returns the edits that rename the symbol at a place.
 pub(super) fn rename(state: &mut ServerState, params: &RenameParams) -> Answer {
     let client = state.client.clone();
     let open: BTreeMap<PathBuf, (i32, Text)> =

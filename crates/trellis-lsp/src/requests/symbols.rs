@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Symbols of a workspace that are sent at most.
-const MOST: usize = 200;
+const MAX_SYMBOLS: usize = 200;
 
 /// Returns the outline of a file, as a tree where the client takes one.
 #[expect(deprecated, reason = "the protocol's type has the field")]
@@ -75,7 +75,7 @@ pub(super) fn of_workspace(state: &mut ServerState, params: &WorkspaceSymbolPara
     }
     // The closest names first.
     found.sort_by_key(|(length, _)| *length);
-    found.into_iter().map(|(_, symbol)| symbol).take(MOST).collect()
+    found.into_iter().map(|(_, symbol)| symbol).take(MAX_SYMBOLS).collect()
 }
 
 /// Returns true if a name has the letters of a query, in order.

@@ -1,6 +1,6 @@
-//! The loop: messages of the client and of the linking thread, one after the other.
+//! The main loop: messages of the client and of the linking thread, in order.
 //!
-//! **Invariant:** what waits is taken all at once before a list is published or a graph is linked, so that of ten keystrokes one is.
+//! **Invariant:** all waiting messages are read before a list is published or a graph is linked, so that ten keystrokes cause one link.
 
 mod notifications;
 mod start;
@@ -28,7 +28,7 @@ use crate::{
 pub enum ServeError {
     /// The client broke the protocol.
     Protocol(ProtocolError),
-    /// The client said `exit` without `shutdown`, or is gone.
+    /// The client sent `exit` without `shutdown`, or has exited.
     Left,
     /// The system gives no thread, or a stream failed.
     Stream(std::io::Error),
@@ -54,7 +54,7 @@ impl std::error::Error for ServeError {
     }
 }
 
-/// Serves a client until it says `exit`. `late` makes the findings of `trellis check` that are not of the graph's own rules.
+/// Serves a client until it sends `exit`. `late` computes the findings of `trellis check` that need more than the graph.
 ///
 /// # Errors
 /// The client breaks the protocol, leaves without `shutdown`, or a thread cannot be started.
@@ -63,7 +63,7 @@ pub fn serve(connection: &Connection, late: LateFindings) -> Result<(), ServeErr
     server.run()
 }
 
-/// What is said when nothing is linked any more.
+/// The message after the linking thread ended.
 const BROKEN: &str = "checking this graph broke off: findings stay as they are until the server is started again";
 
 /// The kinds of `window/showMessage`.
@@ -81,12 +81,12 @@ struct Server<'c> {
     /// The process of the client.
     parent: Parent,
     waiting: Queue,
-    /// What a person was told.
+    /// Messages that were shown to the user.
     said: BTreeSet<String>,
     is_shut_down: bool,
 }
 
-/// How the loop goes on.
+/// What the loop does next.
 #[derive(PartialEq, Eq)]
 enum Flow {
     On,
@@ -192,7 +192,7 @@ impl Server<'_> {
         self.send(Notification::new("window/showMessage".into(), json!({ "type": kind, "message": message })));
     }
 
-    /// Takes what the linking thread found.
+    /// Applies a result of the linking thread.
     fn linked(&mut self, linked: Linked) {
         match linked {
             Linked::Link(number, link) => {
@@ -226,7 +226,7 @@ impl Server<'_> {
         self.refuse(outdated, ErrorCode::ContentModified, "the text changed meanwhile");
     }
 
-    /// Publishes the lists that are not as their client has them, and hands over what is to be linked.
+    /// Publishes the lists that differ from the client's, and hands changed graphs to the linking thread.
     fn settle(&mut self) {
         self.state.workspace.read();
         self.refuse_outdated();

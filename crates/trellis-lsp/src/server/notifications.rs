@@ -1,4 +1,4 @@
-//! What clients tell: texts that are opened, changed and closed, files that were saved, folders that come and go.
+//! Notifications of clients: texts that are opened, changed and closed, saved files, added and removed folders.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ use crate::{
 };
 
 impl Server<'_> {
-    /// Takes a notification. One that is unknown, or not as the protocol says, changes nothing.
+    /// Handles a notification. An unknown or malformed one changes nothing.
     pub(super) fn notified(&mut self, notification: Notification) {
         match notification.method.as_str() {
             "textDocument/didOpen" => drop(params(notification).map(|params| self.opened(params))),
@@ -99,7 +99,7 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// Takes an open file from the disk until it is opened again: what the client has there is not known any more.
+    /// Reads an open file from the disk until it is opened again: the client's text is unknown.
     fn out_of_step(&mut self, notification: &Notification, why: &str) {
         let uri = notification.params.pointer("/textDocument/uri").and_then(|uri| uri.as_str());
         let Some(uri) = uri.map(|uri| Uri(uri.to_owned())) else { return };
@@ -169,13 +169,13 @@ impl Server<'_> {
     }
 }
 
-/// Returns true for a message that says no more than that the disk counts: what it is about is read when somebody asks.
+/// Returns true for a message that only marks files on disk as changed: they are read before the next request.
 pub(super) fn is_of_disk(message: &Message) -> bool {
     let methods = ["workspace/didChangeWatchedFiles", "textDocument/didClose"];
     matches!(message, Message::Notification(notification) if methods.contains(&notification.method.as_str()))
 }
 
-/// Returns the parameters of a notification, if they are as the protocol says.
+/// Returns the parameters of a notification, if they are well-formed.
 fn params<T: DeserializeOwned>(notification: Notification) -> Option<T> {
     serde_json::from_value(notification.params).ok()
 }

@@ -1,4 +1,4 @@
-//! The beginning: what the client can do, what the server offers, and the graphs of the workspace.
+//! Initialization: the capabilities of the client and of the server, and the graphs of the workspace.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

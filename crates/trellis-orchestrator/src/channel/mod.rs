@@ -45,7 +45,7 @@ pub struct Batch {
     pub edits: Vec<Incoming>,
     /// Where the next read begins.
     pub cursor: Option<String>,
-    /// Whether nothing will ever come behind it.
+    /// Whether it is the last one.
     pub is_over: bool,
     /// What could not be read, while the rest could: a chat that is gone.
     pub troubles: Vec<ChannelError>,
@@ -105,16 +105,16 @@ impl ChannelError {
     }
 }
 
-/// A way to people.
+/// A channel to people.
 #[async_trait]
 pub trait Channel: Send + Sync {
-    /// Its name, which stands in the keys of messages.
+    /// Its name, which is part of the keys of messages.
     fn name(&self) -> &str;
 
     /// How long messages of one person are collected after the first, to be answered together.
     fn grouping(&self) -> Duration;
 
-    /// Waits for messages behind a cursor. It may be dropped: what it had read is read again.
+    /// Waits for messages after a cursor. The future may be dropped; the next call reads the same messages again.
     ///
     /// # Errors
     /// The provider cannot be read.

@@ -1,4 +1,4 @@
-//! A chat in the terminal: a line is a message.
+//! A chat in the terminal: each line is a message.
 
 use std::{fmt, io, time::Duration};
 

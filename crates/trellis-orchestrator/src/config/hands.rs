@@ -1,4 +1,4 @@
-//! The settings of tools, and of what the agent does by itself.
+//! The settings of tools, and of the agent's scheduled work.
 
 use jiff::Timestamp;
 use serde_json::{Value as Json, json};
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{message::ChatPlace, schedule::Schedule};
 
-/// When the agent looks at `HEARTBEAT.md`, and where it says what it found.
+/// The schedule of `HEARTBEAT.md`, and the chat for its results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heartbeat {
     /// The time between two looks, in milliseconds.
@@ -132,7 +132,7 @@ pub(super) fn heartbeat_schema() -> Json {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{FILE, read},
+        super::{CONFIG_FILE, read},
         Heartbeat,
     };
     use crate::message::ChatPlace;
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn a_heartbeat_has_a_time_and_a_chat() {
         let heartbeat = |text: &str| {
-            let (settings, found) = read(FILE, text);
+            let (settings, found) = read(CONFIG_FILE, text);
             let messages: Vec<String> = found.into_iter().map(|finding| finding.message.to_string()).collect();
             (settings.heartbeat, messages)
         };
@@ -158,17 +158,17 @@ mod tests {
     #[test]
     fn hosts_are_read_as_urls_have_them() {
         let (settings, found) =
-            read(FILE, "tools: { web: { allow_private: [Wiki.Internal, \"10.0.0.7:8080\", \"[::1]:443\", \"127.1\"] } }\n");
+            read(CONFIG_FILE, "tools: { web: { allow_private: [Wiki.Internal, \"10.0.0.7:8080\", \"[::1]:443\", \"127.1\"] } }\n");
         assert!(found.is_empty(), "{found:?}");
         assert_eq!(settings.web_private, ["wiki.internal", "10.0.0.7:8080", "[::1]:443", "127.0.0.1"]);
         let text = "tools: { web: { allow_private: [a/b, \"*\", \"ana@wiki\", 7, \"http://wiki\", \"\"] }, shell: { mode: ask } }\n";
-        let (_, found) = read(FILE, text);
+        let (_, found) = read(CONFIG_FILE, text);
         let messages: Vec<&str> = found.iter().map(|finding| &*finding.message).collect();
         let hosts = ["`\"a/b\"`", "`\"*\"`", "`\"ana@wiki\"`", "`7`", "`\"http://wiki\"`", "`\"\"`"];
         let mut expected: Vec<String> = hosts.iter().map(|host| format!("{host} is no host")).collect();
         expected.push("`tools.shell` does nothing yet".to_owned());
         assert_eq!(messages, expected);
-        let (_, found) = read(FILE, "tools: { web: { allow_private: wiki, private: [] } }\n");
+        let (_, found) = read(CONFIG_FILE, "tools: { web: { allow_private: wiki, private: [] } }\n");
         let messages: Vec<&str> = found.iter().map(|finding| &*finding.message).collect();
         assert_eq!(messages, ["`tools.web.allow_private` takes a list of hosts, not a text", "there is no key `tools.web.private`"]);
     }

@@ -1,6 +1,6 @@
 //! `orchestrator.yaml`: the settings of a workspace, read strictly (orchestrator 1.4).
 //!
-//! **Invariant:** every mistake of the file is a finding at its place; a key that is not carried out is one of them.
+//! **Invariant:** every mistake in the file is a finding at its place, and so is a key without effect.
 
 mod hands;
 mod reader;
@@ -20,7 +20,7 @@ pub use self::{
 use crate::{message::Incoming, texts::Language};
 
 /// The name of the file.
-pub const FILE: &str = "orchestrator.yaml";
+pub const CONFIG_FILE: &str = "orchestrator.yaml";
 
 /// The settings of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub struct Settings {
     pub approvers: BTreeSet<String>,
     /// Tokens of the messages for the model.
     pub context_tokens: usize,
-    /// When the agent looks at `HEARTBEAT.md`; nothing where it does not.
+    /// The schedule of `HEARTBEAT.md`; `None` if it is not used.
     pub heartbeat: Option<Heartbeat>,
     /// Hosts, some with a port, that `web` reads whatever address they have.
     pub web_private: Vec<String>,
@@ -75,7 +75,7 @@ impl Settings {
         provider == "terminal" || self.approvers.contains(&format!("{provider}:{}", message.sender))
     }
 
-    /// The channels on which nobody may approve anything.
+    /// The channels without approvers.
     pub fn without_approvers(&self) -> impl Iterator<Item = Provider> {
         let has = |provider: Provider| self.approvers.iter().any(|who| who.split_once(':').is_some_and(|(of, _)| of == provider.as_str()));
         self.remote.iter().map(|remote| remote.provider).filter(move |provider| !has(*provider))
@@ -137,7 +137,7 @@ mod tests {
 
     /// The findings as `line: message`.
     fn found(text: &str) -> Vec<String> {
-        let (_, found) = read(FILE, text);
+        let (_, found) = read(CONFIG_FILE, text);
         let line = |finding: &Diagnostic| {
             let span = finding.place.as_ref().expect("a place").span;
             text[..span.start as usize].lines().count().max(1)
@@ -148,8 +148,8 @@ mod tests {
     // orchestrator 1.4
     #[test]
     fn the_default_file_says_the_defaults() {
-        assert_eq!(read(FILE, DEFAULT_SETTINGS), (Settings::default(), Vec::new()));
-        assert_eq!(read(FILE, ""), (Settings::default(), Vec::new()));
+        assert_eq!(read(CONFIG_FILE, DEFAULT_SETTINGS), (Settings::default(), Vec::new()));
+        assert_eq!(read(CONFIG_FILE, ""), (Settings::default(), Vec::new()));
     }
 
     // orchestrator 1.4
@@ -192,7 +192,7 @@ mod tests {
         ];
         assert_eq!(found(text), expected);
         let text = "channels: { slack: { token: { env: T }, read: [C1], allow: [7] } }\napprovers: [\"slack:U1\"]\n";
-        let (settings, found) = read(FILE, text);
+        let (settings, found) = read(CONFIG_FILE, text);
         assert!(found.is_empty() && !settings.terminal && settings.remote[0].allow == ["7"], "{found:?}");
         assert_eq!(settings.without_approvers().count(), 0);
         let said = |provider: &str, sender: &str| Incoming {

@@ -1,11 +1,11 @@
-//! Reading of the settings: every key that is none, and every value of another kind, is a finding at its place.
+//! Reads the settings: every unknown key and every value of a wrong kind is a finding at its place.
 
 use trellis_core::{Code, Diagnostic, Mapping, Value, diagnostic::did_you_mean, span::Span, syntax::project::HostConfig};
 
 use super::PLANNED;
 use crate::seal::{self, SecretKind};
 
-/// A file of settings, with what was found in it so far.
+/// A file of settings, with its findings so far.
 pub(super) struct Reader<'c> {
     pub(super) config: &'c HostConfig,
     pub(super) found: Vec<Diagnostic>,
@@ -148,7 +148,7 @@ impl<'c> Reader<'c> {
     }
 }
 
-/// Returns whether what is found may be the id of a person or a chat as well: long numbers, and words.
+/// Returns whether a finding may also be the id of a person or a chat: long numbers, and words.
 fn is_number(kind: SecretKind) -> bool {
     matches!(kind, SecretKind::Password | SecretKind::Card | SecretKind::Account)
 }

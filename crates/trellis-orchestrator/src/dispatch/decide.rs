@@ -1,6 +1,6 @@
-//! Decisions about calls that are held (orchestrator 3.6).
+//! Approves and denies the calls that wait for a decision (orchestrator 3.6).
 //!
-//! **Invariant:** a word without an id decides about a call only if its chat was asked about the call before the word came. Every other word stays
+//! **Invariant:** a reply without an id decides about a call only if its chat was asked about the call before the reply came. Every other reply stays
 //! conversation, whatever is asked later. One decision about a call is carried out at a time, and nothing else waits for it.
 
 use std::{
@@ -23,7 +23,7 @@ use crate::{
 pub(super) enum Ruling {
     /// Conversation.
     Talk,
-    /// That is not known yet: what it answers is being asked.
+    /// Not known yet: the question is still being sent.
     Later,
     /// A decision that is to be carried out.
     Carry(Box<Carrying>),
@@ -68,7 +68,7 @@ impl Underway {
 }
 
 impl Dispatcher {
-    /// Takes a text as a decision about a call that is held in its chat, if that is what it is.
+    /// Takes a text as a decision about a waiting call of its chat, if it is one.
     pub(super) async fn decide(&self, group: &Group, answer: &Answer) -> Result<Ruling, QueueError> {
         let (place, language, row) = (group.place(), self.hands.settings.language, group.rows[0].n);
         if self.underway.has_row(row) {
@@ -136,7 +136,7 @@ impl Dispatcher {
         Ok(())
     }
 
-    /// Carries a decision out: what is said about it.
+    /// Carries out a decision, and returns the reply.
     async fn carried(&self, session: &SessionId, call: &Call, decision: Decision) -> Result<Option<String>, QueueError> {
         let reply = |yes| Reply::Approve { call: Some(call.id.clone()), yes };
         let (name, taken) = match decision {

@@ -1,6 +1,6 @@
-//! From stored messages to sessions, and from what sessions stop for to messages (orchestrator 2.2, 3.4–3.8).
+//! Hands stored messages to sessions, and the stops of sessions to chats (orchestrator 2.2, 3.4–3.8).
 //!
-//! **Invariant:** a message is taken by one session, which has the same name however often it is begun; a chat and thread has one conversation at a time.
+//! **Invariant:** one session takes a message, under the same name after every restart; a thread of a chat has one conversation at a time.
 
 mod acknowledge;
 mod decide;
@@ -35,9 +35,9 @@ use crate::{
     workspace::{Said, Speaker},
 };
 
-/// Groups that wait behind a run before its chat is told so.
-const PATIENCE: usize = 20;
-/// The time until what is about to change is looked at again, in milliseconds.
+/// Groups that wait for a run before its chat gets a notice.
+const MAX_SILENT_GROUPS: usize = 20;
+/// The interval at which pending changes are checked, in milliseconds.
 const SOON: u64 = 20;
 
 /// Begins sessions for messages, and tells chats what sessions need.
@@ -136,7 +136,7 @@ impl Dispatcher {
             Some(run) if waiting.contains_key(&place) || !self.answer(run, &group).await? => {
                 let count = waiting.entry(place.clone()).or_default();
                 *count += group.rows.len();
-                if *count > PATIENCE {
+                if *count > MAX_SILENT_GROUPS {
                     let text = self.hands.settings.language.fill("busy", &[("waiting", &count.to_string())]);
                     self.post(&place, format!("busy:{run}"), text).await?;
                 }
@@ -152,7 +152,7 @@ impl Dispatcher {
         Ok(())
     }
 
-    /// The conversations that go on, by chat and thread, and the number of works beside them.
+    /// The running conversations, by chat and thread, and the number of tasks beside them.
     async fn open(&self) -> Result<(BTreeMap<ChatPlace, String>, usize), QueueError> {
         let (mut talks, mut works) = (BTreeMap::new(), 0);
         for row in self.hands.queue.taken().await? {
@@ -191,7 +191,7 @@ impl Dispatcher {
         }
     }
 
-    /// Whether a group refers to a secret that cannot be opened: it begins nothing then, and its chat is told so (3.8).
+    /// Returns whether a group refers to a secret that cannot be opened: then it begins nothing, and its chat gets a notice (3.8).
     async fn lacks(&self, group: &Group) -> Result<bool, QueueError> {
         let (vault, names) = (Arc::clone(&self.hands.vault), references(&group.text()));
         let missing = tokio::task::spawn_blocking(move || {
@@ -263,7 +263,7 @@ impl Dispatcher {
         context
     }
 
-    /// Notes what was said in the history of the chat.
+    /// Appends messages to the history of the chat.
     async fn note(&self, group: &Group, run: &str) {
         let (history, place, run) = (self.hands.history.clone(), group.place().clone(), run.to_owned());
         let rows = group.rows.clone();
@@ -280,7 +280,7 @@ impl Dispatcher {
         drop(noting.await);
     }
 
-    /// Tells a chat what a session of it stopped for, and marks it when it has ended.
+    /// Sends the stop of a session to its chat, and marks the session when it has ended.
     ///
     /// # Errors
     /// The queue fails.
@@ -301,8 +301,8 @@ impl Dispatcher {
                 self.post(&place, format!("said:{run}:{}", turn.asked), texts.join("\n\n")).await?;
             }
             Stop::Ended(end) => {
-                let is_told = end.output.as_ref().is_some_and(|output| output.get("status").is_some());
-                if end.reason != EndReason::Finished && !is_told {
+                let is_announced = end.output.as_ref().is_some_and(|output| output.get("status").is_some());
+                if end.reason != EndReason::Finished && !is_announced {
                     let code = end.code.as_deref().unwrap_or("failed");
                     self.post(&place, format!("end:{run}"), language.of_code(code)).await?;
                 }
@@ -318,7 +318,7 @@ impl Dispatcher {
         self.hands.outbox.post(Outgoing { place: place.clone(), text, key }).await.map(drop)
     }
 
-    /// Whether nothing is left that goes on by itself: what is left waits for a person.
+    /// Returns whether all remaining work waits for a person.
     ///
     /// # Errors
     /// The queue fails.

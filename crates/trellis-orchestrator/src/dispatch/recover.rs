@@ -1,6 +1,6 @@
-//! What goes on after a restart, and what cannot go on (orchestrator 9).
+//! Recovery after a restart: resumes sessions, and gives up those that cannot be resumed (orchestrator 9).
 //!
-//! **Invariant:** a session that nobody can go on with stops no chat: its chat is told why, once, and goes on without it.
+//! **Invariant:** a session that cannot be resumed blocks no chat: its chat gets the reason once, and continues without it.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::{
 };
 
 impl Dispatcher {
-    /// Takes up after a restart: sessions that ended are marked, those that had not begun begin, what is held is asked for.
+    /// Recovers after a restart: marks ended sessions, begins those that had not begun, and asks about waiting calls.
     ///
     /// # Errors
     /// The queue fails.
@@ -41,7 +41,7 @@ impl Dispatcher {
         Ok(())
     }
 
-    /// Where a session stands, as far as that can be known now.
+    /// Returns the state of a session, as far as it is known.
     pub(super) async fn seen(&self, id: &SessionId) -> Result<Option<Turn>, QueueError> {
         match self.sessions.view(id).await {
             Ok(turn) => Ok(Some(turn)),
@@ -49,7 +49,7 @@ impl Dispatcher {
         }
     }
 
-    /// Tells a chat why a session of it cannot go on, and marks the session; whether that was necessary. What may pass is waited for.
+    /// Tells a chat why its session cannot be resumed, and marks the session; returns whether that was necessary. Temporary errors are waited out.
     ///
     /// # Errors
     /// The queue fails.
@@ -74,7 +74,7 @@ fn unanswered(turn: &Turn, rows: Vec<InboundRow>) -> Option<Group> {
     (!rows.is_empty()).then_some(Group { kind: Kind::Talk, rows })
 }
 
-/// Whether a session may go on another time that cannot go on now.
+/// Returns whether a session that cannot be resumed now may be resumed later.
 fn may_pass(error: &SendError) -> bool {
     let is_away = matches!(error, SendError::Store(StoreError::Unavailable { .. } | StoreError::Conflict { .. }));
     is_away || matches!(error, SendError::Unknown(_) | SendError::Stopping | SendError::Stopped)

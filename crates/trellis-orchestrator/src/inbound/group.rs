@@ -1,4 +1,4 @@
-//! Messages that belong together are answered together (orchestrator 3.4).
+//! Groups messages that belong together, so that they get one answer (orchestrator 3.4).
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// Where it was said.
+    /// Its place.
     pub fn place(&self) -> &ChatPlace {
         &self.rows[0].message.place
     }
@@ -25,13 +25,13 @@ impl Group {
         self.rows[0].message.session()
     }
 
-    /// Everything that was said, a message a line.
+    /// All texts, one message per line.
     pub fn text(&self) -> String {
         let texts: Vec<&str> = self.rows.iter().map(|row| &*row.message.text).collect();
         texts.join("\n")
     }
 
-    /// Whether it is work beside the conversation, which neither ends nor continues what somebody says.
+    /// Whether it is a task beside the conversation, which neither ends nor continues a group of messages.
     fn is_work(&self) -> bool {
         matches!(self.kind, Kind::Work(_))
     }

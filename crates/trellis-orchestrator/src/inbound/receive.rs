@@ -1,4 +1,4 @@
-//! The first steps of a message: it is sealed, then stored, each once (orchestrator 3.2, 3.3).
+//! Receives a message: seals it, then stores it, exactly once (orchestrator 3.2, 3.3).
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ impl Receiver {
         Self { queue, sealer, commands, history }
     }
 
-    /// Takes what a channel read: nothing of it is stored, logged or shown before it is sealed. `window` is how long what somebody said before counts.
+    /// Receives the messages of a channel, sealed before they are stored, logged or shown. `window` is the time for which an earlier message counts.
     ///
     /// # Errors
     /// The queue fails; the channel reads the same again then.
@@ -44,7 +44,7 @@ impl Receiver {
         self.queue.store(channel, sealed, batch.cursor, now()).await
     }
 
-    /// Notes in the history of a chat that a message has another text now; what was said about it stays said (3.2).
+    /// Records in the history of a chat that a message was edited; earlier answers to it stay (3.2).
     async fn note_edit(&self, edit: Incoming) -> Result<(), QueueError> {
         let history = self.history.clone();
         let noting = tokio::task::spawn_blocking(move || {
@@ -63,7 +63,7 @@ impl Receiver {
         noting.await.map(drop).map_err(|error| QueueError::Gone(error.to_string()))
     }
 
-    /// What the same person said just before.
+    /// The previous message of the same person.
     async fn before(&self, earlier: &[Incoming], message: &Incoming, window: Duration) -> Result<Option<String>, QueueError> {
         let is_same = |earlier: &&Incoming| earlier.place == message.place && earlier.sender == message.sender;
         if let Some(before) = earlier.iter().rev().find(is_same) {

@@ -24,7 +24,7 @@ const NIGHTLY: &str = "0 3 * * *";
 /// Milliseconds between two looks at decisions.
 const HOUR: i64 = 3_600_000;
 
-/// Something that happens again and again, and the name under which its last moment is kept.
+/// A recurring task, and the name under which its last run is stored.
 #[derive(Clone, Copy)]
 enum Rhythm {
     Heartbeat { every: i64 },
@@ -41,7 +41,7 @@ impl Rhythm {
         }
     }
 
-    /// The first moment behind another.
+    /// The first time after another.
     fn next(self, after: Timestamp) -> Timestamp {
         let in_time = |millis: i64| after.checked_add(Span::new().milliseconds(millis)).ok();
         let next = match self {
@@ -53,7 +53,7 @@ impl Rhythm {
     }
 }
 
-/// Does what is due, and returns when the next is. What was missed comes once.
+/// Runs the tasks that are due, and returns when the next one is. Missed runs are made up once.
 pub(super) async fn do_due(
     hands: &Hands,
     now: Timestamp,
@@ -99,7 +99,7 @@ pub(super) async fn do_due(
     Ok(soonest)
 }
 
-/// Begins a session with what stands open, if anything does.
+/// Begins a session with the open points, if there are any.
 async fn beat(hands: &Hands, now: Timestamp, log: &(dyn Fn(&str) + Send + Sync)) -> Result<(), UpError> {
     let Some(heartbeat) = &hands.settings.heartbeat else { return Ok(()) };
     let (language, place) = (hands.settings.language, &heartbeat.place);
@@ -141,7 +141,7 @@ async fn consolidate(hands: &Hands, now: Timestamp, log: &(dyn Fn(&str) + Send +
     begin(hands, Work::Consolidate, &place, [("tell", Value::Bool(false))], now).await
 }
 
-/// Begins a work, unless one of its kind is under way.
+/// Begins a task, unless one of its kind is running.
 async fn begin(hands: &Hands, work: Work, place: &ChatPlace, context: [(&str, Value); 1], now: Timestamp) -> Result<(), UpError> {
     let at = u64::try_from(now.as_millisecond()).unwrap_or_default();
     let message = work.message(&at.to_string(), place.clone(), Mapping::from_iter(context), at);

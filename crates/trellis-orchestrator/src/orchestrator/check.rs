@@ -1,4 +1,4 @@
-//! What is in the way, found without starting anything (orchestrator 1.1).
+//! Checks a workspace without starting anything (orchestrator 1.1).
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::{channel::check_remote, decisions::Decisions, queue::Queue, schedule:
 /// What was found, a line each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// What is in the way.
+    /// The obstacles.
     pub obstacles: Vec<String>,
     /// What may not be meant.
     pub warnings: Vec<String>,

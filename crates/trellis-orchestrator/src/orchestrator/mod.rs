@@ -1,4 +1,4 @@
-//! Everything put together: a workspace, a graph, channels (orchestrator 1).
+//! Assembles and runs a workspace, a graph and channels (orchestrator 1).
 
 mod by_itself;
 mod check;
@@ -47,7 +47,7 @@ const GRACE: Duration = Duration::from_secs(10);
 /// The time in which what waits to be sent still is, at the end.
 const FLUSH: Duration = Duration::from_secs(5);
 
-/// It could not be started, or could not go on.
+/// It could not be started, or had to stop.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum UpError {
@@ -114,13 +114,13 @@ pub struct Up {
 pub struct Orchestrator {
     hands: Arc<Hands>,
     sessions: Arc<Sessions>,
-    /// Where they are kept.
+    /// Their store.
     store: Arc<dyn SessionStore>,
     host: Host,
     secrets: Secrets,
     graph: Option<LiveGraph>,
     receiver: Receiver,
-    /// What was found on the way that somebody should know.
+    /// Warnings that were found during the start.
     warnings: Vec<String>,
     _lock: WorkspaceLock,
 }
@@ -130,10 +130,10 @@ pub struct Orchestrator {
 /// # Errors
 /// The file cannot be read, or has mistakes.
 pub fn settings(workspace: &Workspace) -> Result<Settings, UpError> {
-    let text = workspace.text(config::FILE)?.unwrap_or_default();
-    let (settings, found) = config::read(config::FILE, &text);
+    let text = workspace.text(config::CONFIG_FILE)?.unwrap_or_default();
+    let (settings, found) = config::read(config::CONFIG_FILE, &text);
     if found.iter().any(Diagnostic::is_error) {
-        return Err(UpError::Settings { file: workspace.path(config::FILE), text, found });
+        return Err(UpError::Settings { file: workspace.path(config::CONFIG_FILE), text, found });
     }
     Ok(settings)
 }
@@ -185,11 +185,11 @@ impl Orchestrator {
         let runnable = live.assemble().runnable.map_err(UpError::Graph)?;
         hands.commands.learn(CommandTable::of(&live.live().version().documents));
         let address = format!("sqlite:{}", hands.workspace.path("runtime/sessions.db").display());
-        let kept = StoreSettings::of(&graph, &live.live().version().documents).address_or_default(Some(address)).open().await?;
-        let sessions = Arc::new(live.assembly().sessions(runnable, Some(&kept))?);
+        let open_store = StoreSettings::of(&graph, &live.live().version().documents).address_or_default(Some(address)).open().await?;
+        let sessions = Arc::new(live.assembly().sessions(runnable, Some(&open_store))?);
         hands.sessions.get_or_init(|| Arc::downgrade(&sessions));
         let receiver = Receiver::new(queue, sealer, hands.commands.clone(), hands.history.clone());
-        Ok(Self { hands, sessions, store: kept.store, host, secrets, graph: Some(live), receiver, warnings, _lock: lock })
+        Ok(Self { hands, sessions, store: open_store.store, host, secrets, graph: Some(live), receiver, warnings, _lock: lock })
     }
 
     /// What its functions work with.
@@ -205,7 +205,7 @@ impl Orchestrator {
     /// The channels over a network that its settings name.
     ///
     /// # Errors
-    /// A token is not there.
+    /// A token is missing.
     pub fn remote_channels(&self) -> Result<Vec<Arc<dyn Channel>>, UpError> {
         Ok(open_remote(&self.hands.settings, &self.secrets)?)
     }
@@ -259,12 +259,12 @@ impl Orchestrator {
         services.spawn(async move { dispatching.serve().await.map_err(UpError::from) });
         let typing = dispatcher.clone();
         services.spawn(async move { typing.keep_typing().await.map_err(UpError::from) });
-        let (asking, secrets, told) = (Arc::clone(&self.hands), self.secrets.clone(), Arc::clone(&log));
+        let (asking, secrets, log_line) = (Arc::clone(&self.hands), self.secrets.clone(), Arc::clone(&log));
         // What is in the way of a channel is said at once, and stops no other.
-        tokio::spawn(async move { check_remote(&asking.settings, &secrets).await.iter().for_each(|found| told(found)) });
+        tokio::spawn(async move { check_remote(&asking.settings, &secrets).await.iter().for_each(|found| log_line(found)) });
         let (hands, store, wake) = (Arc::clone(&self.hands), Arc::clone(&self.store), Arc::clone(&dispatcher.wake));
-        let told = Arc::clone(&log);
-        services.spawn(async move { keep_time(&hands, &*store, Timestamp::now, || wake.notify_one(), &*told).await });
+        let log_line = Arc::clone(&log);
+        services.spawn(async move { keep_time(&hands, &*store, Timestamp::now, || wake.notify_one(), &*log_line).await });
         let mut readers: JoinSet<Result<(), UpError>> = JoinSet::new();
         for channel in channels.values() {
             let (channel, receiver, queue) = (Arc::clone(channel), self.receiver.clone(), self.hands.queue.clone());
@@ -277,7 +277,7 @@ impl Orchestrator {
         ended
     }
 
-    /// Waits until it is told to stop, something fails, or everything is done.
+    /// Waits until it is asked to stop, a part fails, or all work is done.
     async fn until_the_end(
         &self,
         services: &mut JoinSet<Result<(), UpError>>,
@@ -301,7 +301,7 @@ impl Orchestrator {
         }
     }
 
-    /// Ends in reverse: sessions come to their stops, what waits to be sent is, the rest stays where it is stored.
+    /// Shuts down in reverse order: sessions reach their stops, waiting messages are sent, the rest stays stored.
     async fn close(&mut self, mut services: JoinSet<Result<(), UpError>>) {
         self.sessions.stop(GRACE).await;
         let flushed = async {
@@ -320,17 +320,17 @@ impl Orchestrator {
     fn follow_edits(&mut self, log: &Arc<dyn Fn(&str) + Send + Sync>) {
         let Some(mut live) = self.graph.take() else { return };
         let (sender, mut edits) = mpsc::channel::<(CommandTable, Runnable)>(4);
-        let (hands, sessions, told) = (Arc::downgrade(&self.hands), Arc::downgrade(&self.sessions), Arc::clone(log));
+        let (hands, sessions, log_line) = (Arc::downgrade(&self.hands), Arc::downgrade(&self.sessions), Arc::clone(log));
         tokio::spawn(async move {
             while let Some((commands, runnable)) = edits.recv().await {
                 let (Some(hands), Some(sessions)) = (hands.upgrade(), sessions.upgrade()) else { return };
                 hands.commands.learn(commands);
                 if let Err(error) = sessions.swap(runnable.engine, runnable.bindings).await {
-                    told(&error.to_string());
+                    log_line(&error.to_string());
                 }
             }
         });
-        let told = Arc::clone(log);
+        let log_line = Arc::clone(log);
         let watching = thread::Builder::new().name("edits of the graph".to_owned()).spawn(move || {
             while let Some(reload) = live.next() {
                 match reload.assembled.map(|assembled| assembled.runnable) {
@@ -340,8 +340,8 @@ impl Orchestrator {
                             return;
                         }
                     }
-                    Some(Err(error)) => told(&format!("the edited graph cannot be run, the one before stays in use: {error}")),
-                    None => told("the graph is gone; the one that was read before stays in use"),
+                    Some(Err(error)) => log_line(&format!("the edited graph cannot be run, the one before stays in use: {error}")),
+                    None => log_line("the graph is gone; the one that was read before stays in use"),
                 }
             }
         });
@@ -351,7 +351,7 @@ impl Orchestrator {
     }
 }
 
-/// The assembly of the graph: functions of this crate, nothing typed in, sessions that go on by themselves.
+/// Assembles the graph: with the functions of this crate, without terminal input, and with sessions that resume without a caller.
 fn assembly(hands: &Arc<Hands>, host: Host) -> Assembly {
     let policy = Policy::new().unbound(Unbound::Fail).detached(true);
     let hands = Arc::clone(hands);

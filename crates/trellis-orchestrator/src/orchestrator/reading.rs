@@ -1,4 +1,4 @@
-//! Reading a channel until it is over (orchestrator 4.1).
+//! Reads a channel until it ends (orchestrator 4.1).
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The longest time that a channel is left alone which fails, if its provider wants no longer one.
-const LONGEST: Duration = Duration::from_secs(60);
+const MAX_BACKOFF: Duration = Duration::from_secs(60);
 
 /// Reads a channel until it is over; one that fails is left alone for a while, longer each time. It stops no other.
 pub(super) async fn read(
@@ -29,26 +29,26 @@ pub(super) async fn read(
                 let (is_over, troubles) = (batch.is_over, batch.troubles.clone());
                 receiver.take(channel.name(), batch, channel.grouping()).await?;
                 wake();
-                shown = told(channel.name(), &troubles, &shown, log);
+                shown = report_new(channel.name(), &troubles, &shown, log);
                 if is_over {
                     return Ok(());
                 }
             }
             Err(error) => {
-                shown = told(channel.name(), std::slice::from_ref(&error), &shown, log);
+                shown = report_new(channel.name(), std::slice::from_ref(&error), &shown, log);
                 // What a person has to mend may be mended meanwhile.
                 if error.is_final && crate::config::Provider::named(channel.name()).is_none() {
                     return Ok(());
                 }
                 tokio::time::sleep(error.after.unwrap_or(wait)).await;
-                wait = (wait * 2).min(LONGEST);
+                wait = (wait * 2).min(MAX_BACKOFF);
             }
         }
     }
 }
 
 /// Says each trouble once for as long as it lasts: all that last.
-fn told(channel: &str, troubles: &[ChannelError], shown: &BTreeSet<String>, log: &(dyn Fn(&str) + Send + Sync)) -> BTreeSet<String> {
+fn report_new(channel: &str, troubles: &[ChannelError], shown: &BTreeSet<String>, log: &(dyn Fn(&str) + Send + Sync)) -> BTreeSet<String> {
     let troubles: BTreeSet<String> = troubles.iter().map(|error| error.message.clone()).collect();
     troubles.difference(shown).for_each(|trouble| log(&format!("channel `{channel}`: {trouble}")));
     troubles

@@ -1,4 +1,4 @@
-//! What happens because of the time: schedules, and forgetting (orchestrator 8.1, 9.2).
+//! Timed work: schedules, and the removal of old data (orchestrator 8.1, 9.2).
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use super::{UpError, by_itself::do_due};
 use crate::tools::Hands;
 
 /// The longest time between two looks at the clock: one that is set is noticed by then.
-const LONGEST: Duration = Duration::from_secs(60);
+const MAX_CLOCK_INTERVAL: Duration = Duration::from_secs(60);
 /// The name under which schedules put messages into the queue.
 const SCHEDULES: &str = "schedules";
 /// Milliseconds of a day.
 const DAY: u64 = 24 * 3600 * 1000;
 /// Time after which a session that has ended is forgotten, in milliseconds.
-const KEPT: u64 = 30 * DAY;
+const SESSION_RETENTION_MS: u64 = 30 * DAY;
 
 /// Puts what is due into the queue, as a message of its chat: the name of the message makes it one, however often this happens. Once a day it forgets
 /// what is old. It goes by `clock`.
@@ -41,14 +41,14 @@ pub(super) async fn keep_time(
             forgotten = Some(moment);
             queue.forget(moment).await?;
             queue.forget_sent(moment).await?;
-            let old = Retention { before: Some(moment.saturating_sub(KEPT)), ..Retention::default() };
+            let old = Retention { before: Some(moment.saturating_sub(SESSION_RETENTION_MS)), ..Retention::default() };
             if let Err(error) = old.apply(store, false, |_, _| {}).await {
                 log(&format!("old sessions are not forgotten: {error}"));
             }
         }
         let next = jobs.next().map_or(next, |job| job.min(next));
         let wait: Duration = next.duration_since(clock()).try_into().unwrap_or_default();
-        let _ = tokio::time::timeout(wait.clamp(Duration::from_millis(5), LONGEST), jobs.changed.notified()).await;
+        let _ = tokio::time::timeout(wait.clamp(Duration::from_millis(5), MAX_CLOCK_INTERVAL), jobs.changed.notified()).await;
     }
 }
 
@@ -113,14 +113,14 @@ mod tests {
         };
         let (all, open) = ((true, true, true), [(false, false, false), (true, true, true)]);
         for (days, expected) in [(6, [all, all]), (8, [(true, false, true), all]), (31, open)] {
-            let told = std::sync::Mutex::new(Vec::new());
-            let log = |line: &str| told.lock().expect("no panic").push(line.to_owned());
+            let lines = std::sync::Mutex::new(Vec::new());
+            let log = |line: &str| lines.lock().expect("no panic").push(line.to_owned());
             let later = start.checked_add((days * 24).hours()).expect("a time");
             let forgets = keep_time(&orchestrator.hands, &*orchestrator.store, || later, || {}, &log);
             let is_so = async { while what().await != expected {} };
             tokio::select! {
                 ended = forgets => panic!("it goes on: {ended:?}"),
-                so = tokio::time::timeout(Duration::from_secs(30), is_so) => assert!(so.is_ok(), "{days}: {:?} {told:?}", what().await),
+                so = tokio::time::timeout(Duration::from_secs(30), is_so) => assert!(so.is_ok(), "{days}: {:?} {lines:?}", what().await),
             }
         }
     }

@@ -1,6 +1,6 @@
-//! The way of a message out: rows of the outbox, in order for each chat and thread (orchestrator 7).
+//! The path of an outgoing message: rows of the outbox, in order for each chat and thread (orchestrator 7).
 //!
-//! **Invariant:** a row is sent, or dead with its error; nothing in between is forgotten.
+//! **Invariant:** every row ends as sent, or as dead with its error; none is lost in between.
 
 mod backoff;
 mod redact;
@@ -29,7 +29,7 @@ const REQUEUES: u32 = 3;
 /// Time between two attempts in a row.
 const BETWEEN: Duration = Duration::from_millis(100);
 
-/// Room of a part for what is put in front of it when it is sent again.
+/// Room in a part for the prefix of a repeated message.
 const MARK_ROOM: usize = 16;
 
 /// The channels by name.
@@ -40,13 +40,13 @@ pub type Channels = BTreeMap<String, Arc<dyn Channel>>;
 pub struct Outbox {
     queue: Queue,
     mask: SecretMask,
-    /// What stands in front of a message that may have been sent before.
+    /// The prefix of a message that may have been sent before.
     mark: &'static str,
     posted: Arc<Notify>,
 }
 
 impl Outbox {
-    /// The outbox of a queue; values that `mask` knows are not said. `mark` stands in front of a message that may have been sent before.
+    /// Creates the outbox of a queue; `mask` redacts secrets, and `mark` is the prefix of a message that may have been sent before.
     pub fn new(queue: Queue, mask: SecretMask, mark: &'static str) -> Self {
         Self { queue, mask, mark, posted: Arc::default() }
     }
@@ -64,7 +64,7 @@ impl Outbox {
         Ok(row)
     }
 
-    /// Sends what waits, forever; it may be dropped, and what was being sent is sent again after [`Queue::recover`].
+    /// Sends waiting messages for ever. It may be dropped; after [`Queue::recover`], interrupted messages are sent again.
     ///
     /// # Errors
     /// The queue fails.

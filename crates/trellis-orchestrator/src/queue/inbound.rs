@@ -1,4 +1,4 @@
-//! Messages that came in.
+//! Incoming messages.
 
 use rusqlite::{OptionalExtension as _, Row, Transaction};
 
@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Time after which a done message is forgotten, in milliseconds: 30 days.
-const KEPT: u64 = 30 * 24 * 3600 * 1000;
+const INBOUND_RETENTION_MS: u64 = 30 * 24 * 3600 * 1000;
 
 /// Messages of a chat and thread that are looked at: so many of conversation, and so many of commands and decisions.
 const LOOKED_AT: u32 = 256;
@@ -19,13 +19,13 @@ const LOOKED_AT: u32 = 256;
 pub struct InboundRow {
     /// Its number, in the order of arrival.
     pub n: i64,
-    /// What was said, sealed.
+    /// The sealed text.
     pub message: Incoming,
     /// When it was stored, in milliseconds since 1970.
     pub stored: u64,
     /// The session that it belongs to, once it was taken.
     pub run: Option<String>,
-    /// The number of the question of that session that it answers; nothing where it began the session.
+    /// The number of the question that it answers; `None` if it began the session.
     pub asked: Option<u64>,
     /// Whether it is conversation, whatever it looks like.
     pub is_talk: bool,
@@ -54,10 +54,10 @@ pub struct Stored {
     pub known: usize,
 }
 
-const COLUMNS: &str = "n, provider, chat, thread, id, sender, sender_name, text, at, stored, run, asked, talk, state = 'done'";
+const INBOUND_COLUMNS: &str = "n, provider, chat, thread, id, sender, sender_name, text, at, stored, run, asked, talk, state = 'done'";
 
 impl Queue {
-    /// Stores messages, each once, and the cursor behind them, together: after a crash both are there, or neither.
+    /// Stores messages, each once, together with the cursor after them: after a crash both are stored, or neither.
     ///
     /// # Errors
     /// The queue fails; nothing is stored then.
@@ -177,11 +177,11 @@ impl Queue {
     /// The queue fails.
     pub async fn of_run(&self, run: &str) -> Result<Option<InboundRow>, QueueError> {
         let run = run.to_owned();
-        let sql = format!("select {COLUMNS} from inbound where run = ?1 order by n limit 1");
+        let sql = format!("select {INBOUND_COLUMNS} from inbound where run = ?1 order by n limit 1");
         self.run(move |tables| tables.query_row(&sql, [run], row).optional()).await
     }
 
-    /// What the same person said here just before a moment.
+    /// Returns the previous message of the same person here.
     ///
     /// # Errors
     /// The queue fails.
@@ -197,12 +197,12 @@ impl Queue {
         .await
     }
 
-    /// Forgets what was done long ago.
+    /// Deletes messages that were done long ago.
     ///
     /// # Errors
     /// The queue fails.
     pub async fn forget(&self, now: u64) -> Result<usize, QueueError> {
-        let before = signed(now.saturating_sub(KEPT));
+        let before = signed(now.saturating_sub(INBOUND_RETENTION_MS));
         self.run(move |tables| tables.execute("delete from inbound where state = 'done' and stored < ?1", [before])).await
     }
 }
@@ -230,7 +230,7 @@ fn insert(tables: &Transaction<'_>, message: &Incoming, now: u64) -> rusqlite::R
 }
 
 fn rows(tables: &Transaction<'_>, rest: &str, values: impl rusqlite::Params) -> rusqlite::Result<Vec<InboundRow>> {
-    let mut statement = tables.prepare(&format!("select {COLUMNS} from inbound {rest}"))?;
+    let mut statement = tables.prepare(&format!("select {INBOUND_COLUMNS} from inbound {rest}"))?;
     statement.query_map(values, row)?.collect()
 }
 
@@ -255,7 +255,7 @@ pub(super) fn signed(moment: u64) -> i64 {
     i64::try_from(moment).unwrap_or(i64::MAX)
 }
 
-/// A moment that SQLite kept.
+/// A time as SQLite stores it.
 pub(super) fn unsigned(moment: i64) -> u64 {
     u64::try_from(moment).unwrap_or_default()
 }

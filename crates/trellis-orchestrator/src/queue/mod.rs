@@ -1,11 +1,11 @@
-//! The queue of a workspace, `runtime/queue.db`: messages that came in, cursors of channels, messages that go out (orchestrator 9).
+//! The queue of a workspace, `runtime/queue.db`: incoming messages, cursors of channels, outgoing messages (orchestrator 9).
 //!
 //! ```text
 //! inbound   new ──group──▶ taken (run) ──session ended──▶ done
 //! outbox    queued ──▶ sending ──▶ sent        sending ──▶ queued (again) ──▶ dead
 //! ```
 //!
-//! **Invariant:** what was stored is found again after a crash in a state from which it goes on; one key makes one row.
+//! **Invariant:** after a crash, every row is in a state from which it continues; one key makes one row.
 
 mod inbound;
 mod outbox;
@@ -112,7 +112,7 @@ impl Queue {
         Ok(Self { file: file.to_owned(), connection: Arc::new(Mutex::new(connection)) })
     }
 
-    /// Does something with the tables, in one transaction, where it may wait for a disk.
+    /// Runs a function on the tables in one transaction, on a thread that may block.
     async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&rusqlite::Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
@@ -161,7 +161,7 @@ impl Queue {
     }
 }
 
-/// Makes the tables where there are none; returns the form of those that are there.
+/// Creates missing tables, and returns the version of the existing ones.
 fn made(connection: &mut Connection) -> rusqlite::Result<i64> {
     connection.busy_timeout(std::time::Duration::from_secs(10))?;
     connection.pragma_update(None, "journal_mode", "wal")?;

@@ -1,4 +1,4 @@
-//! Messages that go out, in order for each chat and thread (orchestrator 7).
+//! Outgoing messages, in order for each chat and thread (orchestrator 7).
 
 use rusqlite::{OptionalExtension as _, Row, Transaction};
 
@@ -9,14 +9,14 @@ use super::{
 use crate::message::{ChatPlace, Outgoing};
 
 /// Time after which a sent message is forgotten, in milliseconds: 7 days.
-const KEPT: u64 = 7 * 24 * 3600 * 1000;
+const OUTBOX_RETENTION_MS: u64 = 7 * 24 * 3600 * 1000;
 
 /// How far a message has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowState {
     /// It waits for its turn.
     Queued,
-    /// It was handed to the channel, which has not said yet that it has it.
+    /// It was handed to the channel, which has not confirmed it yet.
     Sending,
     /// The channel has it.
     Sent,
@@ -72,7 +72,7 @@ pub enum QuestionState {
 pub struct OutboxRow {
     /// Its number, in the order in which messages were made.
     pub n: i64,
-    /// What is said, and where.
+    /// The text and its place.
     pub message: Outgoing,
     /// How far it has come.
     pub state: RowState,
@@ -84,10 +84,10 @@ pub struct OutboxRow {
     pub queued: u64,
 }
 
-const COLUMNS: &str = "n, provider, chat, thread, text, key, state, attempts, code, error, queued";
+const OUTBOX_COLUMNS: &str = "n, provider, chat, thread, text, key, state, attempts, code, error, queued";
 
 impl Queue {
-    /// Puts a message into the outbox: its number. A key that is there already is the row that it made before.
+    /// Puts a message into the outbox and returns its number. For a known key, this is the number of the existing row.
     ///
     /// # Errors
     /// The queue fails.
@@ -95,7 +95,7 @@ impl Queue {
         self.post_parts(vec![message], now).await
     }
 
-    /// Puts the parts of a message into the outbox, one right behind the other: the number of the last.
+    /// Puts the parts of a message into the outbox, directly after each other, and returns the number of the last.
     ///
     /// # Errors
     /// The queue fails; none is there then.
@@ -114,7 +114,7 @@ impl Queue {
         .await
     }
 
-    /// The first message of each chat and thread that has not been sent, where its time has come: what comes behind it waits.
+    /// Returns the first unsent message of each chat and thread, if it is due; later ones wait.
     ///
     /// # Errors
     /// The queue fails.
@@ -221,7 +221,7 @@ impl Queue {
         self.run(move |tables| tables.execute(command, (mark, n)).map(drop)).await
     }
 
-    /// Puts back what was handed to a channel when the process died: it may have arrived, so it is sent again with `mark` in front.
+    /// Queues messages again that were being sent when the process died. They may have arrived, so they get the prefix `mark`.
     ///
     /// # Errors
     /// The queue fails.
@@ -246,7 +246,7 @@ impl Queue {
     /// The queue fails.
     pub async fn posted(&self, key: &str) -> Result<Option<OutboxRow>, QueueError> {
         let key = key.to_owned();
-        let query = format!("select {COLUMNS} from outbox where key = ?1");
+        let query = format!("select {OUTBOX_COLUMNS} from outbox where key = ?1");
         self.run(move |tables| tables.query_row(&query, [key], row).optional()).await
     }
 
@@ -259,25 +259,25 @@ impl Queue {
         self.run(move |tables| tables.query_row(query, [], |row| row.get(0))).await
     }
 
-    /// Forgets what was sent long ago; not to a chat in which a session goes on, since it may be a question.
+    /// Deletes messages that were sent long ago, except in chats with a running session, whose question one may be.
     ///
     /// # Errors
     /// The queue fails.
     pub async fn forget_sent(&self, now: u64) -> Result<usize, QueueError> {
-        let before = signed(now.saturating_sub(KEPT));
+        let before = signed(now.saturating_sub(OUTBOX_RETENTION_MS));
         let command = "delete from outbox where state = 'sent' and sent < ?1 and not exists (select 1 from inbound where state = 'taken'
                        and provider = outbox.provider and chat = outbox.chat and thread = outbox.thread)";
         self.run(move |tables| tables.execute(command, [before])).await
     }
 }
 
-/// Whether a message was said behind another one of its chat, by the names that their provider gave to them: these grow. What has no name was said before.
+/// Returns whether a message was sent after another one of its chat, by the increasing ids of the provider; one without an id was sent before.
 pub fn is_later(message: &str, than: &str) -> bool {
     (message.len(), message) > (than.len(), than)
 }
 
 fn rows(tables: &Transaction<'_>, rest: &str, values: impl rusqlite::Params) -> rusqlite::Result<Vec<OutboxRow>> {
-    let mut statement = tables.prepare(&format!("select {COLUMNS} from outbox {rest}"))?;
+    let mut statement = tables.prepare(&format!("select {OUTBOX_COLUMNS} from outbox {rest}"))?;
     statement.query_map(values, row)?.collect()
 }
 

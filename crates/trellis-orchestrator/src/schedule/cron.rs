@@ -53,7 +53,7 @@ impl CronExpression {
         })
     }
 
-    /// The first time behind a moment, by the calendar of a zone; nothing where it never comes.
+    /// Returns the first match after a time, in a time zone; `None` if there is none.
     pub fn next(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         let first = zone.to_datetime(after).date();
         let mut days = (0..DAYS).map_while(|number| first.checked_add(i64::try_from(number).ok()?.days()).ok());

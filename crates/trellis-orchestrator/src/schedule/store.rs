@@ -16,10 +16,10 @@ use crate::{
 };
 
 /// The newest form of the file.
-const VERSION: u32 = 1;
+const SCHEDULES_VERSION: u32 = 1;
 /// Jobs at most.
 const MAX_JOBS: usize = 200;
-/// The sender of what a job says.
+/// The sender of a job's message.
 pub(crate) const SENDER: &str = "cron";
 
 /// The jobs failed.
@@ -34,17 +34,17 @@ pub enum JobsError {
     TooMany,
 }
 
-/// Something that happens by itself.
+/// A scheduled job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
     /// Its id.
     pub id: String,
-    /// When it happens, as somebody wrote it: `at …`, `every …` or `cron …`.
+    /// Its schedule as written: `at …`, `every …` or `cron …`.
     pub when: String,
     /// The zone of its calendar.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tz: Option<String>,
-    /// What is said to the agent then.
+    /// The message to the agent.
     pub prompt: String,
     /// The chat.
     #[serde(flatten)]
@@ -84,7 +84,7 @@ impl Jobs {
     /// # Errors
     /// The file cannot be read, or a newer program wrote it.
     pub fn open(file: &Path) -> Result<(Self, Option<String>), JobsError> {
-        let (contents, warning) = read_object::<Contents>(file, VERSION)?;
+        let (contents, warning) = read_object::<Contents>(file, SCHEDULES_VERSION)?;
         Ok((Self { file: file.to_owned(), jobs: Arc::new(Mutex::new(contents.jobs)), changed: Arc::default() }, warning))
     }
 
@@ -127,7 +127,7 @@ impl Jobs {
         let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         let mut changed = jobs.clone();
         let done = change(&mut changed)?;
-        let contents = Contents { version: VERSION, jobs: changed };
+        let contents = Contents { version: SCHEDULES_VERSION, jobs: changed };
         write_object(&self.file, &contents)?;
         *jobs = contents.jobs;
         self.changed.notify_one();

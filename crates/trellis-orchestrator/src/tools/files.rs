@@ -15,7 +15,7 @@ use rustix::{
 use trellis_core::{Mapping, ToolError, Value};
 use trellis_host::{Bindings, CallContext};
 
-use super::{Hands, Returned, aside, function, stored, text};
+use super::{Hands, Returned, function, run_blocking, stored, text};
 use crate::message::ChatPlace;
 
 /// Bytes of a file that is read or written.
@@ -43,7 +43,7 @@ pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
 fn operation(bindings: Bindings, hands: &Arc<Hands>, name: &str, run: fn(&Hands, &ChatPlace, &Folder, &Mapping) -> Returned) -> Bindings {
     function(bindings, hands, name, move |hands: Arc<Hands>, context: CallContext, args: Mapping| async move {
         let place = hands.place(&context.session).await?;
-        aside(move || run(&hands, &place, &Folder::open(&hands.workspace.path("files"))?, &args)).await
+        run_blocking(move || run(&hands, &place, &Folder::open(&hands.workspace.path("files"))?, &args)).await
     })
 }
 

@@ -1,6 +1,6 @@
-//! The functions that carry calls of the graph out (orchestrator 6).
+//! The functions that the graph calls (orchestrator 6).
 //!
-//! What a graph can say stands in the graph; here is what has hands: the chat, its commands, memory, files, the web, the shell.
+//! They have the effects that a graph cannot express: on the chat, its commands, memory, files, the web, the shell.
 
 mod commands;
 mod consolidate;
@@ -39,7 +39,7 @@ pub struct Hands {
     pub settings: Settings,
     /// The workspace.
     pub workspace: Workspace,
-    /// What was said.
+    /// The history of the chats.
     pub history: History,
     /// What is remembered.
     pub memory: Memory,
@@ -51,11 +51,11 @@ pub struct Hands {
     pub mask: SecretMask,
     /// The secrets.
     pub vault: Arc<Vault>,
-    /// Seals what is written down.
+    /// Seals notes before they are stored.
     pub sealer: Sealer,
     /// What was decided.
     pub decisions: Decisions,
-    /// What happens by itself.
+    /// The scheduled jobs.
     pub jobs: Jobs,
     /// The commands of the graph.
     pub commands: LiveCommands,
@@ -121,7 +121,7 @@ fn stored(error: impl std::fmt::Display) -> ToolError {
 }
 
 /// Does something that waits for a disk.
-async fn aside<T: Send + 'static>(work: impl FnOnce() -> Result<T, ToolError> + Send + 'static) -> Result<T, ToolError> {
+async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, ToolError> + Send + 'static) -> Result<T, ToolError> {
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(ToolError::new(error.to_string())))
 }
 

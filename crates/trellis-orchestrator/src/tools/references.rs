@@ -1,6 +1,6 @@
 //! References to secrets in what a model hands to a tool (orchestrator 6.1): `{{secret:KEY}}` of this chat is filled in when the tool runs.
 //!
-//! **Invariant:** a key of another chat opens nothing, and no value that the vault knows is in a result.
+//! **Invariant:** a key of another chat opens nothing, and no result contains a value of the vault.
 
 use trellis_core::ToolError;
 use trellis_host::secrets::SecretText;
@@ -61,17 +61,17 @@ fn reference(name: &str) -> String {
     format!("{{{{secret:{name}}}}}")
 }
 
-/// Puts a variable in each place of a reference, as one word in whatever quotes stand around it.
+/// Replaces each reference by a variable, as one word inside any quotes around it.
 fn with_variable(line: &str, reference: &str, variable: &str) -> String {
     let (mut out, mut rest, mut quote) = (String::with_capacity(line.len()), line, None);
     while let Some(char) = rest.chars().next() {
-        if let Some(behind) = rest.strip_prefix(reference) {
+        if let Some(after) = rest.strip_prefix(reference) {
             out += &match quote {
                 None => format!("\"${{{variable}}}\""),
                 Some('"') => format!("${{{variable}}}"),
                 Some(_) => format!("'\"${{{variable}}}\"'"),
             };
-            rest = behind;
+            rest = after;
             continue;
         }
         let mut length = char.len_utf8();

@@ -1,4 +1,4 @@
-//! `/cron`, and the tool of that name: what happens by itself (orchestrator 3.7, 8.1).
+//! `/cron`, and the tool of that name: schedules (orchestrator 3.7, 8.1).
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use jiff::{Timestamp, tz::TimeZone};
 use trellis_core::{Mapping, ToolError, Value};
 use trellis_host::{Bindings, CallContext};
 
-use super::{Hands, Returned, aside, function, stored, text, typed::Typed};
+use super::{Hands, Returned, function, run_blocking, stored, text, typed::Typed};
 use crate::{
     message::{ChatPlace, now},
     schedule::{BadSchedule, Job, Schedule, zone},
@@ -18,10 +18,10 @@ pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
     function(bindings, hands, "cron", plan)
 }
 
-/// Schedules what a model asks for. The policy holds such a call until somebody approves it.
+/// Adds a job for a model. By the policy, such a call waits for approval.
 async fn plan(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned {
     let place = hands.place(&context.session).await?;
-    aside(move || {
+    run_blocking(move || {
         // The call is made again after a crash, and means the same job then.
         let id = sha256(&context.idempotency_key.to_string())[..6].to_owned();
         if let Some(known) = hands.jobs.list().into_iter().find(|job| job.id == id) {
@@ -50,7 +50,7 @@ pub(super) async fn cron(hands: Arc<Hands>, typed: Typed) -> Result<String, Tool
         hands.queue.store("schedules", vec![message], None, now()).await.map_err(stored)?;
         return Ok(hands.settings.language.fill("cron_done", &[("id", id)]));
     }
-    aside(move || hands.schedule(&typed)).await
+    run_blocking(move || hands.schedule(&typed)).await
 }
 
 impl Hands {
@@ -94,7 +94,7 @@ impl Hands {
     }
 }
 
-/// The job that words describe; nothing where they have another form.
+/// Parses a job; `None` if the words have another form.
 fn made(words: &[&str], place: &ChatPlace, now: Timestamp) -> Option<Result<Job, BadSchedule>> {
     let tz = words.iter().find_map(|word| word.strip_prefix("tz="));
     let words: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with("tz=")).collect();
@@ -137,7 +137,7 @@ fn list(language: Language, jobs: &[Job]) -> String {
     }
 }
 
-/// A job in one line: id, when, next run, what it says.
+/// Describes a job in one line: id, schedule, next run, message.
 fn line(job: &Job) -> String {
     let named = job.tz.as_deref().and_then(|name| zone(name).ok()).unwrap_or_else(TimeZone::system);
     let next = job.next_at.filter(|_| job.enabled).and_then(|next| Timestamp::from_millisecond(next).ok());

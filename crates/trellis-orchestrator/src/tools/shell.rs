@@ -1,4 +1,4 @@
-//! The shell: `sh -c` in the folder of files, in a process group of its own (orchestrator 6). Whether a line may run is the policy's matter.
+//! The shell: `sh -c` in the folder of files, in its own process group (orchestrator 6). The policy decides whether a line may run.
 
 use std::{env, process::Stdio, sync::Arc};
 
@@ -10,11 +10,11 @@ use trellis_core::{Mapping, ToolError, Value};
 use trellis_host::{Bindings, CallContext};
 
 use super::{
-    Hands, Returned, aside,
+    Hands, Returned,
     files::{MAX_RESULT, beginning},
     function,
     references::FilledCommand,
-    stored, text,
+    run_blocking, stored, text,
 };
 
 /// Variables that a command has.
@@ -39,7 +39,7 @@ impl Drop for ProcessGroup {
 async fn run(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned {
     let place = hands.place(&context.session).await?;
     let filling = Arc::clone(&hands);
-    let FilledCommand { line, variables: values } = aside(move || filling.filled_command(&place, text(&args, "command"))).await?;
+    let FilledCommand { line, variables: values } = run_blocking(move || filling.filled_command(&place, text(&args, "command"))).await?;
     let variables = ENVIRONMENT.iter().filter_map(|name| Some((*name, env::var_os(name)?)));
     let mut command = Command::new("sh");
     command.arg("-c").arg(line).current_dir(hands.workspace.path("files")).env_clear().envs(variables);
@@ -53,7 +53,7 @@ async fn run(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned
     let status = child.wait().await.map_err(|error| ToolError::new(error.to_string()))?;
     let shown = |(text, is_cut): (String, bool)| if is_cut { format!("{text}\n[cut]") } else { text };
     let (output, errors) = (shown(output), shown(errors));
-    let (output, errors) = aside(move || Ok((hands.mask.masked(&output), hands.mask.masked(&errors)))).await?;
+    let (output, errors) = run_blocking(move || Ok((hands.mask.masked(&output), hands.mask.masked(&errors)))).await?;
     Ok(Value::map([
         ("status", status.code().map_or(Value::Null, |code| Value::Int(i64::from(code)))),
         ("output", Value::text(output)),
@@ -61,15 +61,15 @@ async fn run(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned
     ]))
 }
 
-/// The beginning of what a command writes; the rest is read and forgotten, so that it does not wait.
+/// Returns the beginning of the output of a command; the rest is read and dropped, so that the command does not block.
 async fn bounded(stream: Option<impl AsyncRead + Unpin>) -> (String, bool) {
     let Some(mut stream) = stream else { return (String::new(), false) };
-    let (mut kept, mut is_cut, mut buffer) = (Vec::new(), false, [0_u8; 8192]);
+    let (mut output, mut is_cut, mut buffer) = (Vec::new(), false, [0_u8; 8192]);
     while let Ok(count @ 1..) = stream.read(&mut buffer).await {
-        let room = (MAX_RESULT / 2).saturating_sub(kept.len());
+        let room = (MAX_RESULT / 2).saturating_sub(output.len());
         is_cut |= count > room;
-        kept.extend_from_slice(&buffer[..count.min(room)]);
+        output.extend_from_slice(&buffer[..count.min(room)]);
     }
-    let text = String::from_utf8_lossy(&kept).into_owned();
+    let text = String::from_utf8_lossy(&output).into_owned();
     (beginning(&text, MAX_RESULT / 2).to_owned(), is_cut)
 }

@@ -1,4 +1,4 @@
-//! The conversation: what the model gets, and what the chat is told.
+//! The conversation: the context of the model, and the messages to the chat.
 
 use std::{fs, sync::Arc};
 
@@ -6,9 +6,9 @@ use jiff::Zoned;
 use trellis_core::{Mapping, ToolError, Value};
 use trellis_host::{Bindings, CallContext};
 
-use super::{Hands, Returned, aside, function, stored, text};
+use super::{Hands, Returned, function, run_blocking, stored, text};
 use crate::{
-    decisions::KeptDecision,
+    decisions::StoredDecision,
     message::{ChatPlace, Outgoing, now},
     model_context::{ContextParts, DECISIONS, HISTORY, messages},
     workspace::{Said, Speaker},
@@ -50,7 +50,7 @@ impl Hands {
         let row = self.outbox.post(message).await.map_err(stored)?;
         let (history, run) = (self.history.clone(), context.session.to_string());
         let said = Said { id: key, at: now(), role: Speaker::Assistant, sender: self.settings.agent.clone(), text, run, edited: false };
-        aside(move || history.note(&place, &said).map_err(stored)).await?;
+        run_blocking(move || history.note(&place, &said).map_err(stored)).await?;
         Ok(Value::map([("row", Value::Int(row))]))
     }
 
@@ -70,7 +70,7 @@ impl Hands {
             memory: self.memory.long().map_err(stored)?,
             yesterday: self.memory.day(yesterday).map_err(stored)?,
             today: self.memory.day(now.date()).map_err(stored)?,
-            decisions: self.decisions.newest(place, DECISIONS).iter().map(KeptDecision::line).collect(),
+            decisions: self.decisions.newest(place, DECISIONS).iter().map(StoredDecision::line).collect(),
             moment: format!("It is {}. This chat is on the channel `{}`.", now.strftime("%A, %Y-%m-%d %H:%M, %Q"), place.provider),
             history,
             message: message.to_owned(),
@@ -80,7 +80,7 @@ impl Hands {
 
 async fn build(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned {
     let place = hands.place(&context.session).await?;
-    aside(move || {
+    run_blocking(move || {
         let parts = hands.parts(&place, context.session.as_str(), text(&args, "text"), &Zoned::now())?;
         let messages = messages(parts, hands.settings.context_tokens)
             .map_err(|error| ToolError::coded("context-too-large", error.to_string()).finally())?;

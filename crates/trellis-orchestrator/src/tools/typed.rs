@@ -1,4 +1,4 @@
-//! A command as the graph hands it on.
+//! A typed command, as the graph passes it to a function.
 
 use crate::message::ChatPlace;
 

@@ -1,6 +1,6 @@
-//! What was said in a chat: `runtime/sessions/<provider>-<hash>.jsonl`, a line a message (orchestrator 9).
+//! The messages of a chat: `runtime/sessions/<provider>-<hash>.jsonl`, one per line (orchestrator 9).
 //!
-//! **Invariant:** a line that cannot be read hides no other; a message that was noted twice is read once.
+//! **Invariant:** an unreadable line hides no other line; a message that was written twice is read once.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,7 +17,7 @@ use crate::message::ChatPlace;
 /// Bytes that are read at a time.
 const PART: u64 = 1 << 16;
 
-/// Who said something.
+/// The role of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Speaker {
@@ -34,7 +34,7 @@ pub struct Said {
     pub id: String,
     /// When, in milliseconds since 1970.
     pub at: u64,
-    /// Who said it.
+    /// The role of its sender.
     pub role: Speaker,
     /// Their name.
     pub sender: String,
@@ -42,7 +42,7 @@ pub struct Said {
     pub text: String,
     /// The session that it belongs to.
     pub run: String,
-    /// Whether it says what the message of this id says since it was edited.
+    /// Whether it is an edit: its text replaces that of the message with this id.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub edited: bool,
 }
@@ -63,7 +63,7 @@ impl History {
         self.folder.join(format!("{}.jsonl", place.file_name()))
     }
 
-    /// Notes what was said. It waits for the disk.
+    /// Appends a message. It blocks on the disk.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -110,11 +110,11 @@ impl History {
 
 /// The lines of a file from its end, read a part at a time.
 struct LinesFromEnd {
-    /// Nothing where there is no file.
+    /// `None` if there is no file.
     file: Option<File>,
-    /// Where what was read begins.
+    /// The offset of the bytes that were read.
     start: u64,
-    /// What was read and not handed out: the end of a line, and whole lines behind it.
+    /// Bytes that were read and not returned yet: the end of a line, and whole lines after it.
     read: Vec<u8>,
 }
 

@@ -1,4 +1,4 @@
-//! The workspace: the folder that holds everything which is not the graph (orchestrator 1.2, 1.3, 9).
+//! The workspace: the folder with everything but the graph (orchestrator 1.2, 1.3, 9).
 
 mod consolidate;
 mod env_file;
@@ -28,7 +28,7 @@ pub use self::{
 /// The file of settings that a new workspace gets.
 pub const DEFAULT_SETTINGS: &str = include_str!("../../defaults/orchestrator.yaml");
 
-/// The files that a workspace begins with; what is there is never touched.
+/// The initial files of a workspace; existing files are never changed.
 const DEFAULTS: &[(&str, &str)] = &[
     ("orchestrator.yaml", DEFAULT_SETTINGS),
     ("templates/SYSTEM.md", include_str!("../../defaults/templates/SYSTEM.md")),
@@ -84,7 +84,7 @@ impl WorkspaceError {
     }
 }
 
-/// A workspace that is there.
+/// An existing workspace.
 #[derive(Clone, Debug)]
 pub struct Workspace {
     folder: PathBuf,
@@ -131,7 +131,7 @@ impl Workspace {
         self.folder.join(name)
     }
 
-    /// The text of one of its files; nothing where there is none.
+    /// Returns the text of one of its files; `None` if there is none.
     ///
     /// # Errors
     /// It is there and cannot be read.
@@ -144,7 +144,7 @@ impl Workspace {
         }
     }
 
-    /// Takes it for this process, until what is returned is dropped.
+    /// Locks it for this process, until the guard is dropped.
     ///
     /// # Errors
     /// Another process has it.

@@ -1,6 +1,6 @@
-//! Files of the workspace that hold one JSON object, with the version of its form (orchestrator 9.1).
+//! Files of the workspace with one JSON object and the version of its format (orchestrator 9.1).
 //!
-//! **Invariant:** nothing that was written is lost: a file that cannot be understood is moved aside, and one of a newer program stays untouched.
+//! **Invariant:** no data is lost: an unreadable file is moved aside, and a file of a newer program is not touched.
 
 use std::{
     fs, io,
@@ -54,9 +54,9 @@ pub(crate) fn read_object<T: DeserializeOwned + Default>(file: &Path, known: u32
     match json.and_then(serde_json::from_value) {
         Ok(object) => Ok((object, None)),
         Err(error) => {
-            let aside = free_name(file, Timestamp::now().as_second());
-            fs::rename(file, &aside).map_err(fails)?;
-            let warning = format!("`{}` could not be understood ({error}); it is `{}` now", file.display(), aside.display());
+            let moved_to = free_name(file, Timestamp::now().as_second());
+            fs::rename(file, &moved_to).map_err(fails)?;
+            let warning = format!("`{}` could not be understood ({error}); it is `{}` now", file.display(), moved_to.display());
             Ok((T::default(), Some(warning)))
         }
     }
@@ -100,12 +100,12 @@ mod tests {
             let (object, warning) = read_object::<Object>(&file, 1).expect("it opens");
             assert!(object == Object::default() && warning.is_some_and(|warning| warning.contains("corrupt-")) && !file.exists());
         }
-        let mut kept: Vec<_> =
+        let mut files: Vec<_> =
             fs::read_dir(folder.path()).expect("listed").flatten().map(|entry| fs::read(entry.path()).expect("read")).collect();
         let mut expected = junk.map(<[u8]>::to_vec).to_vec();
-        kept.sort();
+        files.sort();
         expected.sort();
-        assert_eq!(kept, expected);
+        assert_eq!(files, expected);
     }
 
     // orchestrator 9.1: what is written is read again; a newer version is refused, untouched

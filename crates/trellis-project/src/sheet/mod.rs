@@ -191,7 +191,7 @@ const STEPS: &str = "<!-- each step keeps the files of the steps before it -->";
 fn cases(text: &str, from: &dyn SheetFiles) -> Result<Vec<Case>, (usize, String)> {
     let sections = sections(text, from)?;
     let are_steps = text.contains(STEPS);
-    let mut kept = Vec::new();
+    let mut step_files = Vec::new();
     let mut cases = Vec::new();
     for at in 0..sections.len() {
         let section = &sections[at];
@@ -203,14 +203,14 @@ fn cases(text: &str, from: &dyn SheetFiles) -> Result<Vec<Case>, (usize, String)
         chain.reverse();
         let written = if are_steps { &chain[chain.len() - 1..] } else { &chain[..] };
         let changes_graph = written.iter().any(|section| !section.files.is_empty());
-        let mut files = if are_steps { std::mem::take(&mut kept) } else { Vec::new() };
+        let mut files = if are_steps { std::mem::take(&mut step_files) } else { Vec::new() };
         if changes_graph && files.is_empty() {
             files.extend_from_slice(from.beside());
         }
         for (line, file) in written.iter().flat_map(|section| &section.files) {
             put(&mut files, file).map_err(|error| (*line, error))?;
         }
-        kept.clone_from(&files);
+        step_files.clone_from(&files);
         let title = chain.iter().map(|section| &*section.title).filter(|title| !title.is_empty()).collect::<Vec<_>>().join(" › ");
         let expected = section.expected.iter().map(Expected::again).collect();
         let doubles = chain.iter().rev().map(|section| section.doubles.iter().map(Expected::again).collect()).collect();

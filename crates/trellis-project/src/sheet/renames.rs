@@ -69,7 +69,7 @@ impl SheetNames {
     fn transcript_line(&self, line: &str) -> Vec<(Range<usize>, String)> {
         let mut found = LineEdits { line, edits: Vec::new() };
         match line.chars().next() {
-            Some('$') => found.word_behind("$ at ", self.node.as_ref()),
+            Some('$') => found.word_after("$ at ", self.node.as_ref()),
             Some('!') => {
                 found.word(called(line), self.tool.as_ref());
                 found.between("(graph ", ")", self.node.as_ref());
@@ -84,7 +84,7 @@ impl SheetNames {
                     found.between(" at ", end, self.node.as_ref());
                 }
                 for lead in ["~ undone ", "~ could not undo ", "- not answered: "] {
-                    found.word_behind(lead, self.tool.as_ref());
+                    found.word_after(lead, self.tool.as_ref());
                 }
             }
             Some('<') => self.values(&mut found),
@@ -96,7 +96,7 @@ impl SheetNames {
     /// A line of a block `tools`.
     fn double(&self, line: &str) -> Vec<(Range<usize>, String)> {
         let mut found = LineEdits { line, edits: Vec::new() };
-        found.word_behind("graph:", self.node.as_ref());
+        found.word_after("graph:", self.node.as_ref());
         found.word(line.len() - line.trim_start().len(), self.tool.as_ref());
         self.values(&mut found);
         found.edits
@@ -203,7 +203,7 @@ impl LineEdits<'_> {
     }
 
     /// The word behind what a line begins with.
-    fn word_behind(&mut self, lead: &str, names: Option<&Names>) {
+    fn word_after(&mut self, lead: &str, names: Option<&Names>) {
         if self.line.starts_with(lead) {
             self.word(lead.len(), names);
         }
@@ -215,8 +215,8 @@ impl LineEdits<'_> {
         let (line, mut from) = (self.line, 0);
         while let Some(at) = line[from..].find(lead) {
             let start = from + at + lead.len();
-            let behind = line[start..].strip_prefix(&**old);
-            if behind.is_some_and(|behind| if end.is_empty() { behind.is_empty() } else { behind.starts_with(end) }) {
+            let after = line[start..].strip_prefix(&**old);
+            if after.is_some_and(|after| if end.is_empty() { after.is_empty() } else { after.starts_with(end) }) {
                 self.edits.push((start..start + old.len(), new.clone()));
             }
             from = start;

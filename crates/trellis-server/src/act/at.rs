@@ -133,7 +133,7 @@ mod tests {
         let new = Mapping::from_iter([("b", Value::map([("c", Value::Int(2)), ("d", Value::Int(4))])), ("e", Value::Null)]);
         let mut changed = Vec::new();
         compare("", &old, &new, &mut changed);
-        let told: Vec<_> = changed.iter().map(|change| (&*change.path, change.before.is_some(), change.after.is_some())).collect();
-        assert_eq!(told, [("b.d", true, true), ("e", false, true), ("a", true, false)]);
+        let announce: Vec<_> = changed.iter().map(|change| (&*change.path, change.before.is_some(), change.after.is_some())).collect();
+        assert_eq!(announce, [("b.d", true, true), ("e", false, true), ("a", true, false)]);
     }
 }

@@ -73,7 +73,7 @@ pub(crate) async fn relocate(target: Target, expected: u64, to: Relocation, requ
     }
     let turn = target.sessions.resume(&target.id).await?;
     target.hub.tell(&target.graph.name, &target.id, crate::hub::SessionNews::Recorded);
-    target.told(&turn);
+    target.announce(&turn);
     Ok(Walked { target, turn, is_repeated: false })
 }
 

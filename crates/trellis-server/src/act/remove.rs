@@ -29,7 +29,7 @@ async fn taken_out(target: Target, expected: u64, open: bool) -> Result<(), Trou
     if turn.stop.needs_nobody() && !target.sessions.is_paused(&target.id) {
         return Err(Trouble::new(Code::InProgress, format!("session `{}` advances by itself here: pause it first", target.id)));
     }
-    match target.graph.source.kept.store.remove(&target.id, Removal::Session { expected }).await {
+    match target.graph.source.store.store.remove(&target.id, Removal::Session { expected }).await {
         Ok(()) => {}
         Err(StoreError::Conflict { .. }) => {
             let now = target.sessions.view(&target.id).await?;

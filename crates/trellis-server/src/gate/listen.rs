@@ -39,7 +39,7 @@ async fn next(listeners: &[TcpListener]) -> io::Result<(TcpStream, SocketAddr)> 
 /// Serves connections until `stop`; then those that are open may end their requests.
 pub(crate) async fn accept(app: &Arc<App>, router: Router, listeners: Vec<TcpListener>, stop: impl Future<Output = ()>) {
     let bounds = app.settings.bounds;
-    let seats = Arc::new(Semaphore::new(bounds.connections));
+    let permits = Arc::new(Semaphore::new(bounds.connections));
     let graceful = GracefulShutdown::new();
     let mut builder = http1::Builder::new();
     builder
@@ -50,11 +50,11 @@ pub(crate) async fn accept(app: &Arc<App>, router: Router, listeners: Vec<TcpLis
     let mut stop = std::pin::pin!(stop);
     loop {
         // The end is heard also while every seat is taken.
-        let seat = tokio::select! {
-            seat = Arc::clone(&seats).acquire_owned() => seat,
+        let permit = tokio::select! {
+            permit = Arc::clone(&permits).acquire_owned() => permit,
             () = &mut stop => break,
         };
-        let Ok(seat) = seat else { break };
+        let Ok(permit) = permit else { break };
         let accepted = tokio::select! {
             accepted = next(&listeners) => accepted,
             () = &mut stop => break,
@@ -88,12 +88,12 @@ pub(crate) async fn accept(app: &Arc<App>, router: Router, listeners: Vec<TcpLis
                     drop(watcher.watch(builder.serve_connection(TokioIo::new(stream), service)).await);
                 }
                 app.metrics.connections.fetch_sub(1, Ordering::Relaxed);
-                return drop(seat);
+                return drop(permit);
             }
             // A client that breaks its connection off is no matter of the server's.
             drop(watcher.watch(builder.serve_connection(TokioIo::new(stream), service)).await);
             app.metrics.connections.fetch_sub(1, Ordering::Relaxed);
-            drop(seat);
+            drop(permit);
         });
     }
     drop(listeners);

@@ -221,7 +221,7 @@ mod tests {
         let token = known(&line).unwrap_or_else(|why| panic!("{why}"));
         assert!(token.rights.has(Right::Walk) && !token.rights.has(Right::Approve) && &*token.label == "ana");
         for (line, why) in [("x read ana", "SHA-256"), (&*format!("{} fly ana", "0".repeat(64)), "no right `fly`"), ("x", "a line is")] {
-            assert!(known(line).err().is_some_and(|told| told.contains(why)), "{line}");
+            assert!(known(line).err().is_some_and(|message| message.contains(why)), "{line}");
         }
     }
 

@@ -98,7 +98,7 @@ fn header(name: &str) -> &'static str {
 fn responses(route: &Route) -> Map<String, Json> {
     let mut responses = Map::new();
     for (status, schema) in route.answers {
-        let response = responses.entry(status.to_string()).or_insert_with(|| json!({ "description": told(*status) }));
+        let response = responses.entry(status.to_string()).or_insert_with(|| json!({ "description": status_text(*status) }));
         let (kind, form) = match *schema {
             "" => continue,
             kind if kind.contains('/') => (kind, json!({ "type": "string" })),
@@ -131,7 +131,7 @@ fn problems(route: &Route) -> BTreeMap<u16, BTreeSet<Code>> {
     by_status
 }
 
-fn told(status: u16) -> &'static str {
+fn status_text(status: u16) -> &'static str {
     match status {
         200 => "It was done.",
         201 => "It was begun.",

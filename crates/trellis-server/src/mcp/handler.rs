@@ -20,8 +20,8 @@ use super::{
     flows::flows,
     prompts, resources,
     tasks::TaskName,
-    told::refusal,
     tools,
+    turn_report::refusal,
     walk::Walk,
 };
 use crate::{

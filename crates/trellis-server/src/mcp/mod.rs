@@ -23,8 +23,8 @@ mod schemas;
 mod stdio;
 mod streams;
 mod tasks;
-mod told;
 mod tools;
+mod turn_report;
 mod walk;
 
 use std::{fmt, sync::Arc};

@@ -73,7 +73,7 @@ impl McpStreams {
         let (parts, body) = request.into_parts();
         let body = collected(body, bounds.mcp_body, bounds.body_time).await?;
         // Before anything begins that would have to be stopped.
-        let seat = may_stream(&parts.method, &body).then(|| self.app.rates.stream(&caller.label, bounds)).transpose()?;
+        let permit = may_stream(&parts.method, &body).then(|| self.app.rates.stream(&caller.label, bounds)).transpose()?;
         let handled = self.handled(Request::from_parts(parts, Body::from(body)));
         let Some(response) = self.sessions.serve(caller.label, handled).await else {
             let detail = format!("{} sessions of MCP are open, which is the bound", bounds.mcp_sessions);
@@ -81,9 +81,9 @@ impl McpStreams {
         };
         let is_stream = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream");
         // The stream has its seat for as long as a client can read it.
-        let seat = seat.filter(|_| is_stream);
+        let permit = permit.filter(|_| is_stream);
         let seated = move |frame| {
-            let _ = &seat;
+            let _ = &permit;
             frame
         };
         Ok(response.map(|body| Body::new(body.map_frame(seated))))

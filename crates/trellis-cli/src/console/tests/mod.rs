@@ -269,14 +269,14 @@ fn keys_are_asked_for_one_by_one() {
 
 #[test]
 fn keys_that_would_decide_an_unseen_question_are_forgotten() {
-    let kept = |awaited: Awaited<'_>, typed: &str| {
+    let recognised = |awaited: Awaited<'_>, typed: &str| {
         let mut keys = Decoder::default().take(typed.as_bytes()).into();
         forget_unseen(awaited, &mut keys);
         Vec::from(keys)
     };
-    assert_eq!(kept(Awaited::Approval { call: &pending("{}"), by: None }, "y\r\x03"), [Key::Interrupt]);
-    assert_eq!(kept(Awaited::Input(&choice(2)), "\r\r2\r"), [Key::Text("2".into()), Key::Enter]);
-    assert_eq!(kept(Awaited::Input(&request(InputType::Text)), "\r"), [Key::Enter]);
+    assert_eq!(recognised(Awaited::Approval { call: &pending("{}"), by: None }, "y\r\x03"), [Key::Interrupt]);
+    assert_eq!(recognised(Awaited::Input(&choice(2)), "\r\r2\r"), [Key::Text("2".into()), Key::Enter]);
+    assert_eq!(recognised(Awaited::Input(&request(InputType::Text)), "\r"), [Key::Enter]);
 }
 
 const SIZES: [usize; 10] = [1, 2, 3, 4, 5, 8, 13, 24, 40, 80];

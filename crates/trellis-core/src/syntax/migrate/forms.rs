@@ -60,11 +60,11 @@ fn keep_readable(path: &str, text: &str, out: &mut Migrated) {
         return;
     }
     let all = std::mem::take(&mut out.changes);
-    let mut kept: Vec<&Change> = Vec::new();
+    let mut applied: Vec<&Change> = Vec::new();
     for change in &all {
-        kept.push(change);
-        if !reads(&kept) {
-            kept.pop();
+        applied.push(change);
+        if !reads(&applied) {
+            applied.pop();
             out.left.push(super::LeftToDecide {
                 at: change.at,
                 why: "this stands in a way that cannot be edited safely".into(),
@@ -72,7 +72,7 @@ fn keep_readable(path: &str, text: &str, out: &mut Migrated) {
             });
         }
     }
-    out.changes = kept.into_iter().cloned().collect();
+    out.changes = applied.into_iter().cloned().collect();
 }
 
 struct Walker<'t, 'n> {
@@ -239,9 +239,9 @@ impl Walker<'_, '_> {
     /// Binds the program of a call in `entry`, which may be metadata; returns whether it was bound and nothing else is left of the entry.
     fn command(&mut self, call: &[BlockEntry<'_>], entry: &BlockEntry<'_>) -> bool {
         let program = match &entry.value.data {
-            _ if entry.name == commands::KEY => entry,
+            _ if entry.name == commands::EXEC_KEY => entry,
             BlockData::Map { entries, .. } if entry.name == "metadata" => {
-                match entries.iter().position(|entry| entry.name == commands::KEY) {
+                match entries.iter().position(|entry| entry.name == commands::EXEC_KEY) {
                     Some(at) => {
                         let bound = self.bind(call, &entries[at]);
                         if bound && entries.len() > 1 {

@@ -28,7 +28,7 @@ use crate::{
 
 /// Time that a process has to exit.
 #[cfg(feature = "processes")]
-const GRACE: std::time::Duration = std::time::Duration::from_secs(5);
+const EXIT_GRACE: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// Returns the mistakes in the `models` of a project file; `root` is its folder in the program.
 pub(in crate::binding) fn check_models(config: &HostConfig, root: &str, documents: &[Arc<Document>]) -> Vec<Diagnostic> {
@@ -255,7 +255,7 @@ fn process(
         args: args.to_vec(),
         env: BTreeMap::new(),
         cwd: keys.cwd.map_or_else(|| folder.to_owned(), |cwd| folder.join(cwd)),
-        grace: keys.grace.map_or(GRACE, |wait| wait.0),
+        grace: keys.grace.map_or(EXIT_GRACE, |wait| wait.0),
         output: None,
     };
     Some(ProviderKind::Process(Box::new(process), sealed("env")))

@@ -1,4 +1,4 @@
-//! Conditions: keys and predicates first, then what is asked of them, then the values that a key can have.
+//! Completion in conditions: keys and predicates, then operators, then the values that a key can have.
 
 use trellis_core::{
     query::Symbol,
@@ -19,7 +19,7 @@ const ASKED: [(&str, &str); 6] = [
     ("is empty", "is nothing, or holds nothing"),
 ];
 
-/// Returns what may stand in a condition, and the span that it replaces.
+/// Returns the completions in a condition, and the span that they replace.
 pub(super) fn condition(desk: &mut Desk<'_>, offset: usize) -> (Vec<Offer>, Span) {
     let typed = desk.context.prefix.clone();
     let operator = ["==", "!=", " in "].iter().filter_map(|operator| Some((typed.rfind(operator)?, operator.len()))).max();

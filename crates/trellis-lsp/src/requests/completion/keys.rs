@@ -1,4 +1,4 @@
-//! Keys of the form at the cursor, and the words that a key takes.
+//! Completion of the keys of the form at the cursor, and of the words that a key accepts.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ pub(super) fn keys(desk: &mut Desk<'_>) -> Vec<Offer> {
     offers
 }
 
-/// Returns what is written for a key: its colon, and a new line where it takes a mapping or a list.
+/// Returns the inserted text of a key: with its colon, and a new line if its value is a mapping or a list.
 fn inserted(key: &KeyOffer) -> (String, bool) {
     let name = key.name;
     let kind = key.takes.get("type").and_then(Json::as_str);

@@ -1,4 +1,4 @@
-//! Completion: what may stand at the cursor, from the text alone and the names of the graph, so that YAML need not parse.
+//! Completion at the cursor, from the text and the names of the graph alone, so that the YAML need not parse.
 
 mod conditions;
 mod keys;
@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// Offers that are sent at most; of more, the client asks again as soon as a letter is typed.
-const MOST: usize = 500;
+const MAX_COMPLETIONS: usize = 500;
 
 /// Returns true if a name has the letters that are typed, in order.
 fn holds(name: &str, typed: &str) -> bool {
@@ -34,7 +34,7 @@ fn holds(name: &str, typed: &str) -> bool {
     typed.chars().all(|wanted| letters.any(|letter| letter == wanted))
 }
 
-/// A name that may stand at the cursor.
+/// A completion at the cursor.
 #[derive(Default)]
 struct Offer {
     label: String,
@@ -93,7 +93,7 @@ impl Desk<'_> {
     }
 }
 
-/// Returns what may stand at a place.
+/// Returns the completions at a place.
 pub(super) fn complete(state: &mut ServerState, params: &CompletionParams) -> Option<CompletionList> {
     let client = state.client.clone();
     let place = place(state, &params.text_document_position_params)?;
@@ -103,8 +103,8 @@ pub(super) fn complete(state: &mut ServerState, params: &CompletionParams) -> Op
     let (mut offers, span) = offers(&mut desk, text.as_str(), offset);
     offers.sort_by(|a, b| (a.rank, &a.label).cmp(&(b.rank, &b.label)));
     offers.dedup_by(|a, b| a.label == b.label);
-    let is_incomplete = offers.len() >= MOST;
-    offers.truncate(MOST);
+    let is_incomplete = offers.len() >= MAX_COMPLETIONS;
+    offers.truncate(MAX_COMPLETIONS);
     let items = offers.into_iter().enumerate().map(|(at, offer)| item(offer, at, span, &text, &client)).collect();
     Some(CompletionList { is_incomplete, items, ..CompletionList::default() })
 }

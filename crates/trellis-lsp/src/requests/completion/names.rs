@@ -1,4 +1,4 @@
-//! Names of the graph: targets, context keys with their types, tools, and what templates know.
+//! Completion of the names of the graph: targets, context keys with their types, tools, and the names that templates can use.
 
 use trellis_core::{
     query::{NodeEntry, Symbol},
@@ -18,7 +18,7 @@ pub(super) fn targets(desk: &mut Desk<'_>, is_call: bool) -> Vec<Offer> {
     let seen = |node: &NodeEntry| (is_call || node.graph == graph) && holds(node.id.as_str(), &typed);
     let mut near: Vec<NodeEntry> = index.nodes().into_iter().filter(seen).collect();
     near.sort_by_cached_key(|node| (node.id.folder() != folder, node.id.as_str().len()));
-    near.truncate(super::MOST);
+    near.truncate(super::MAX_COMPLETIONS);
     let nodes: Vec<(String, NodeEntry)> =
         near.into_iter().filter_map(|node| Some((index.shortest(&node, &folder, graph, is_call)?, node))).collect();
     for (name, node) in nodes {
@@ -80,7 +80,7 @@ pub(super) fn tools(desk: &mut Desk<'_>) -> Vec<Offer> {
     names.map(offer).collect()
 }
 
-/// Returns what may stand in an open tag of a template, and the span that it replaces.
+/// Returns the completions in an open tag of a template, and the span that they replace.
 pub(super) fn in_template(desk: &mut Desk<'_>, template: &str, offset: usize) -> (Vec<Offer>, Span) {
     let typed_at = template
         .rfind(|char: char| !char.is_alphanumeric() && char != '_')

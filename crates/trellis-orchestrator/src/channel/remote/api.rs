@@ -11,7 +11,7 @@ use crate::channel::{ChannelError, Reach};
 /// Bytes of an answer at most.
 const LARGEST: u64 = 8 << 20;
 /// The time that an answer may take.
-pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The interface of a provider.
 pub(super) struct Api {
@@ -27,7 +27,7 @@ pub(super) struct ApiAnswer {
     pub(super) status: u16,
     /// How long the headers want to be left alone.
     pub(super) after: Option<Duration>,
-    /// How long the bucket of this path is empty, where it is.
+    /// The time until the rate limit of this path ends, if it is exhausted.
     pub(super) empty: Option<Duration>,
     pub(super) body: Json,
 }
@@ -41,7 +41,7 @@ impl Api {
     pub(super) async fn get(&self, path: &str, query: &[(&str, &str)]) -> Result<ApiAnswer, ChannelError> {
         let query: Vec<String> = query.iter().map(|(key, value)| format!("{key}={}", encoded(value))).collect();
         let path = if query.is_empty() { path.to_owned() } else { format!("{path}?{}", query.join("&")) };
-        self.ask("GET", &path, None, PATIENCE).await
+        self.ask("GET", &path, None, ANSWER_TIMEOUT).await
     }
 
     /// Asks with a body, or without one.
@@ -92,7 +92,7 @@ impl ApiAnswer {
 }
 
 impl fmt::Debug for Api {
-    /// Shows neither the token nor what may hold it.
+    /// Shows neither the token nor anything that may contain it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Api")
     }

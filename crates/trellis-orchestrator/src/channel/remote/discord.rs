@@ -9,7 +9,7 @@ use tokio::sync::{Mutex, OnceCell};
 
 use super::{
     GROUPING, Opened,
-    api::{Api, ApiAnswer, PATIENCE, seconds},
+    api::{ANSWER_TIMEOUT, Api, ApiAnswer, seconds},
     hearing::Hearing,
     pace::{ALL, Pace},
 };
@@ -36,7 +36,7 @@ const FINAL: [(i64, &str); 12] = [
     (160_005, "thread_locked"),
 ];
 
-/// Kinds of messages that somebody wrote: one of its own, and a reply.
+/// Types of messages that people write: default and reply.
 const WRITTEN: [i64; 2] = [0, 19];
 /// The kind of a chat with one person.
 const DIRECT: i64 = 1;
@@ -88,7 +88,7 @@ impl Discord {
         Self { settings, hearing, api, pace: Pace::default(), me: OnceCell::new(), kinds: Mutex::default() }
     }
 
-    /// What is in the way before anything is read: the token, the intent without which texts are empty, chats that cannot be read.
+    /// Checks, before anything is read, the token, the intent without which texts are empty, and the access to the chats.
     pub(super) async fn check(&self) -> Vec<String> {
         if let Err(error) = self.me().await {
             return vec![error.to_string()];
@@ -127,7 +127,7 @@ impl Discord {
     /// Does something in a chat, at the pace that its bucket allows.
     async fn act(&self, method: &str, path: &str, chat: &str, body: Option<Json>) -> Result<Json, ChannelError> {
         self.pace.permit(chat)?;
-        let answer = self.api.ask(method, path, body, PATIENCE).await?;
+        let answer = self.api.ask(method, path, body, ANSWER_TIMEOUT).await?;
         if let Some(empty) = answer.empty {
             self.pace.hold(chat, empty);
         }
@@ -159,8 +159,8 @@ impl Discord {
         Ok(is_direct)
     }
 
-    /// The messages of a chat behind one, oldest first; without one the newest, which is not for the agent.
-    async fn behind(&self, chat: &str, seen: Option<u64>) -> Result<Vec<DiscordMessage>, ChannelError> {
+    /// The messages of a chat after one, oldest first; without one the newest, which is not for the agent.
+    async fn messages_after(&self, chat: &str, seen: Option<u64>) -> Result<Vec<DiscordMessage>, ChannelError> {
         let (path, mut messages, mut after) = (format!("channels/{chat}/messages"), Vec::new(), seen.unwrap_or_default());
         let limit = if seen.is_some() { self.settings.rows } else { 1 };
         loop {
@@ -244,7 +244,7 @@ impl Channel for Discord {
         let (mut next, mut batch, mut failed) = (before.clone(), Batch::default(), 0);
         for chat in &self.settings.read {
             let seen = before.0.get(chat).copied();
-            let read = async { Ok((self.is_direct(chat).await?, self.behind(chat, seen).await?)) };
+            let read = async { Ok((self.is_direct(chat).await?, self.messages_after(chat, seen).await?)) };
             match read.await {
                 Ok((is_direct, messages)) => {
                     let newest = messages.iter().filter_map(|message| snowflake(&message.id)).max();

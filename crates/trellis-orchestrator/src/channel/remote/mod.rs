@@ -1,11 +1,11 @@
-//! Channels over a network, which are read by asking again and again: no address of this machine has to be reachable (orchestrator 4.2).
+//! Channels over a network, read by polling, so that this machine needs no reachable address (orchestrator 4.2).
 //!
 //! ```text
 //! read(cursor) ─▶ Api ─▶ provider      Said ──Hearing──▶ Incoming, if it is for the agent
 //! send ─▶ Pace ─▶ Api ─▶ provider
 //! ```
 //!
-//! **Invariant:** no error has a token or the text of a message; a cursor moves over what it has delivered, and over nothing else.
+//! **Invariant:** no error contains a token or the text of a message; a cursor passes delivered messages only.
 
 mod api;
 mod discord;
@@ -46,12 +46,12 @@ struct Opened {
 /// The channels over a network that settings name.
 ///
 /// # Errors
-/// A token is not there.
+/// A token is missing.
 pub fn open_remote(settings: &Settings, secrets: &Secrets) -> Result<Vec<Arc<dyn Channel>>, ChannelSetup> {
     settings.remote.iter().map(|remote| opened(settings, remote, secrets).map(channel)).collect()
 }
 
-/// Asks each provider who the token belongs to, and what else can be known before anything is read: what is in the way, a line each.
+/// Checks the token and the access at each provider before anything is read; returns one line for each obstacle.
 pub async fn check_remote(settings: &Settings, secrets: &Secrets) -> Vec<String> {
     let mut found = Vec::new();
     for remote in &settings.remote {

@@ -9,7 +9,7 @@ use tokio::sync::OnceCell;
 
 use super::{
     GROUPING, Opened,
-    api::{Api, PATIENCE, seconds},
+    api::{ANSWER_TIMEOUT, Api, seconds},
     hearing::{ActiveThreads, Hearing},
     markup,
     pace::{ALL, Pace},
@@ -108,11 +108,11 @@ impl Telegram {
         Self { settings, hearing, api, pace: Pace::default(), me: OnceCell::new() }
     }
 
-    /// What is in the way before anything is read.
+    /// Checks, before anything is read, the token, and that no webhook takes the messages.
     pub(super) async fn check(&self) -> Vec<String> {
         let mut found: Vec<String> = self.me().await.err().map(|error| error.to_string()).into_iter().collect();
         if found.is_empty() {
-            match self.call("getWebhookInfo", json!({}), PATIENCE).await {
+            match self.call("getWebhookInfo", json!({}), ANSWER_TIMEOUT).await {
                 Ok(info) if info["url"].as_str().is_some_and(|url| !url.is_empty()) => found.push(webhook()),
                 Ok(_) => {}
                 Err(error) => found.push(error.to_string()),
@@ -123,7 +123,7 @@ impl Telegram {
 
     async fn me(&self) -> Result<&Bot, ChannelError> {
         let ask = async || {
-            let bot = self.call("getMe", json!({}), PATIENCE).await?;
+            let bot = self.call("getMe", json!({}), ANSWER_TIMEOUT).await?;
             serde_json::from_value(bot).map_err(|_| ChannelError::new("unreadable", "`getMe`: there is no bot in the answer"))
         };
         self.me.get_or_try_init(ask).await
@@ -149,7 +149,7 @@ impl Telegram {
         Err(answer.error(method, &code, &why, is_final))
     }
 
-    /// Takes an update in: what is for the agent.
+    /// Converts an update to a message, if it is for the agent.
     fn heard(&self, message: Message, me: &Bot, threads: &mut ActiveThreads) -> Option<Incoming> {
         let from = message.from.as_ref().filter(|from| !from.is_bot && from.id != me.id)?;
         let (chat, user) = (message.chat.id.to_string(), from.id.to_string());
@@ -221,7 +221,7 @@ impl Channel for Telegram {
             "timeout": LONG_POLL,
             "allowed_updates": ["message", "edited_message"],
         });
-        let updates = self.call("getUpdates", body, PATIENCE + Duration::from_secs(LONG_POLL)).await?;
+        let updates = self.call("getUpdates", body, ANSWER_TIMEOUT + Duration::from_secs(LONG_POLL)).await?;
         let Json::Array(updates) = updates else {
             return Err(ChannelError::new("unreadable", "`getUpdates`: there is no list of updates"));
         };
@@ -258,7 +258,7 @@ impl Channel for Telegram {
             }
             Rendering::Plain => body["text"] = json!(message.text),
         }
-        let sent = self.call("sendMessage", body, PATIENCE).await.inspect_err(|error| {
+        let sent = self.call("sendMessage", body, ANSWER_TIMEOUT).await.inspect_err(|error| {
             if let Some(after) = error.after {
                 self.pace.hold(ALL, after);
             }
@@ -273,13 +273,13 @@ impl Channel for Telegram {
             "message_id": message.parse::<i64>().unwrap_or_default(),
             "reaction": [{ "type": "emoji", "emoji": "👀" }],
         });
-        self.call("setMessageReaction", body, PATIENCE).await.map(drop)
+        self.call("setMessageReaction", body, ANSWER_TIMEOUT).await.map(drop)
     }
 
     async fn set_typing(&self, place: &ChatPlace) -> Result<(), ChannelError> {
         self.pace.permit(&place.chat)?;
         let mut body = addressed_to(place);
         body["action"] = json!("typing");
-        self.call("sendChatAction", body, PATIENCE).await.map(drop)
+        self.call("sendChatAction", body, ANSWER_TIMEOUT).await.map(drop)
     }
 }

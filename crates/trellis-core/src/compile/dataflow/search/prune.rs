@@ -2,10 +2,11 @@
 //!
 //! The search for a missing path follows only these points. If none of them leads to the goal, the alarm is refuted without a search.
 
-use super::SearchRun;
+use super::SearchInput;
 use crate::{
     compile::dataflow::{
         Findings,
+        budget::Budget,
         fixpoint::{
             Analysis,
             violation::{Alarm, Violation},
@@ -22,7 +23,7 @@ impl Findings<'_, '_> {
         if alarm.never {
             return None;
         }
-        let site = &self.ir.sites[site as usize];
+        let site = &self.ir.sites[site.index()];
         if self.forgets(site.path) || !site.inside().is_empty() {
             return None;
         }
@@ -33,9 +34,9 @@ impl Findings<'_, '_> {
     }
 
     /// Returns whether a session can reach the alarm without the key, judged by the keys that are correlated with it.
-    pub(crate) fn may_come(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm, run: &SearchRun<'_, '_>) -> bool {
-        let missing = run.input.wanted().filter(|path| run.input.absent.is_some() && path.is_key());
+    pub(crate) fn may_come(&self, known: &mut Analysis<'_, '_>, input: &SearchInput<'_, '_>, budget: &mut Budget) -> bool {
+        let missing = input.wanted().filter(|path| input.absent.is_some() && path.is_key());
         let followed = missing.and_then(|path| known.followed(path));
-        followed.is_none_or(|(slot, _)| known.may_reach_without(alarm.point, slot, run.budget))
+        followed.is_none_or(|(slot, _)| known.may_reach_without(input.alarm.point, slot, budget))
     }
 }

@@ -71,11 +71,11 @@ impl SymState {
     }
 
     /// Assumes that a value is at a path, or that none is; `false` if the state contradicts it.
-    pub(crate) fn decide(&mut self, path: &KeyPath, there: bool) -> bool {
+    pub(crate) fn decide(&mut self, path: &KeyPath, is_present: bool) -> bool {
         match self.root(path) {
-            None => there,
-            Some((None, _)) => !there,
-            Some((Some(root), rest)) if there => self.constraints.assume_present_below(&root, rest),
+            None => is_present,
+            Some((None, _)) => !is_present,
+            Some((Some(root), rest)) if is_present => self.constraints.assume_present_below(&root, rest),
             Some((Some(root), rest)) => self.constraints.assume_absent_below(&root, rest),
         }
     }

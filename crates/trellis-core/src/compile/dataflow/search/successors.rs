@@ -106,7 +106,7 @@ impl SearchRun<'_, '_> {
             Outcome::Denied => HostInput::Denied(failure?),
             Outcome::Signal(name) => HostInput::Signal(name.clone()),
             Outcome::AnySignal => HostInput::Signal(SignalName::new("any")),
-            Outcome::Exhausted | Outcome::Unwound => return None,
+            Outcome::Exhausted | Outcome::RolledBack => return None,
         })
     }
 
@@ -138,8 +138,8 @@ impl SearchRun<'_, '_> {
                 }
             }
             if matches!(edge.to, Target::End(_)) || !(ends || edge.to == Target::Again) {
-                let (mut taken, mut said) = (state.clone(), answers.clone());
-                if self.assume(&mut taken, &edge.when, true, &mut said) || self.havocs(&mut taken, &edge.when) {
+                let (mut taken, mut assumed) = (state.clone(), answers.clone());
+                if self.assume(&mut taken, &edge.when, true, &mut assumed) || self.havocs(&mut taken, &edge.when) {
                     let result = match &edge.to {
                         Target::End(_) => match self.all(&mut taken, hop.point, self.input.ir.ending(hop.point, &edge.to)) {
                             ExecResult::Continue => ExecResult::Infeasible,
@@ -147,7 +147,7 @@ impl SearchRun<'_, '_> {
                         },
                         _ => ExecResult::Continue,
                     };
-                    steps.push(Successor { state: taken, hop, host_move: host_move(said), result });
+                    steps.push(Successor { state: taken, hop, host_move: host_move(assumed), result });
                 }
             }
             if edge.when == Guard::Always

@@ -1,4 +1,4 @@
-//! Slack: `conversations.history` and `conversations.replies` from where the last read ended, `chat.postMessage`.
+//! Slack: `conversations.history` and `conversations.replies` since the last read, `chat.postMessage`.
 
 mod read;
 mod text;
@@ -11,7 +11,7 @@ use tokio::sync::OnceCell;
 
 use super::{
     GROUPING, Opened,
-    api::{Api, ApiAnswer, PATIENCE},
+    api::{ANSWER_TIMEOUT, Api, ApiAnswer},
     hearing::Hearing,
     markup,
     pace::{ALL, Pace},
@@ -72,7 +72,7 @@ impl Slack {
         Self { settings, hearing, api, pace: Pace::default(), me: OnceCell::new() }
     }
 
-    /// What is in the way before anything is read: the token, and chats that cannot be read.
+    /// Checks, before anything is read, the token and the access to the chats.
     pub(super) async fn check(&self) -> Vec<String> {
         if let Err(error) = self.me().await {
             return vec![error.to_string()];
@@ -101,7 +101,7 @@ impl Slack {
     }
 
     async fn post(&self, method: &str, body: Json) -> Result<Json, ChannelError> {
-        taken(method, self.api.ask("POST", method, Some(body), PATIENCE).await?)
+        taken(method, self.api.ask("POST", method, Some(body), ANSWER_TIMEOUT).await?)
     }
 }
 

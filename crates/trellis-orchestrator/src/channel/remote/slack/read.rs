@@ -1,6 +1,6 @@
-//! One look at all chats and threads.
+//! One poll of all chats and threads.
 //!
-//! **Invariant:** the cursor of a chat is the newest message of it that was looked at; of a chat that cannot be read it stays where it was.
+//! **Invariant:** the cursor of a chat is the newest message that was read; a chat that cannot be read keeps its cursor.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ struct SlackProfile {
     real_name: String,
 }
 
-/// Kinds of messages that somebody wrote; others are told by the provider.
+/// Subtypes of messages that people write; others come from the provider.
 const WRITTEN: [&str; 3] = ["thread_broadcast", "file_share", "me_message"];
 
 impl Slack {
@@ -96,7 +96,7 @@ impl Slack {
         Ok(batch)
     }
 
-    /// The newest message of a chat that is read for the first time: what was said before the agent was there is not for it.
+    /// The newest message of a chat that is read for the first time: earlier messages are not for the agent.
     async fn newest(&self, chat: &str) -> Result<String, ChannelError> {
         let answer = self.get_in_time("conversations.history", &[("channel", chat), ("limit", "1")]).await?;
         Ok(answer["messages"][0]["ts"].as_str().unwrap_or("0").to_owned())

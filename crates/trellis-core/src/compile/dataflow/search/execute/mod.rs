@@ -23,6 +23,7 @@ use crate::{
         budget::Cost,
         domain::{external, having},
         fixpoint::violation::Violation,
+        index::{OpIndex, SiteIndex},
         ir::{Instr, ReadSite},
         symbolic::{CanViolate, Constraints, Lookup},
     },
@@ -33,7 +34,7 @@ use crate::{
 };
 
 impl SearchRun<'_, '_> {
-    pub(crate) fn begin(&self, entry_state: &EntryState) -> (SymState, InitialState) {
+    pub(crate) fn begin(&mut self, entry_state: &EntryState) -> (SymState, InitialState) {
         let program = self.input.program;
         let mut constraints = Constraints::new(self.cache);
         let mut context = BTreeMap::new();
@@ -54,8 +55,8 @@ impl SearchRun<'_, '_> {
         let required = node.entry.required.iter().filter(|path| !node.brings(graph, path.root()));
         let required = required.filter(|path| entry_state.is_entry || wanted != Some(path.root()));
         for path in required.chain(self.assumed_set.iter().filter(|path| wanted != Some(path.root()))) {
-            let there = context.get(path.root()).cloned();
-            if there.is_none_or(|there| !constraints.assume_present_below(&there, path.rest())) {
+            let known = context.get(path.root()).cloned();
+            if known.is_none_or(|known| !constraints.assume_present_below(&known, path.rest())) {
                 let sym = constraints.fresh_fitting(&[]);
                 constraints.write(&mut context, path, sym);
             }
@@ -90,7 +91,7 @@ impl SearchRun<'_, '_> {
         if !self.budget.charge(Cost::Operations(ops.len())) {
             return ExecResult::Infeasible;
         }
-        for op in ops {
+        for op in ops.map(OpIndex) {
             match self.happen(state, point, op) {
                 ExecResult::Continue => {}
                 done => return done,
@@ -99,8 +100,8 @@ impl SearchRun<'_, '_> {
         ExecResult::Continue
     }
 
-    fn happen(&mut self, state: &mut SymState, point: PointIndex, at: u32) -> ExecResult {
-        match &self.input.ir.ops[at as usize] {
+    fn happen(&mut self, state: &mut SymState, point: PointIndex, at: OpIndex) -> ExecResult {
+        match &self.input.ir.ops[at.index()] {
             Instr::Read(site) => self.read(state, point, *site),
             Instr::Ask { site, .. } => site.map_or(ExecResult::Continue, |site| self.read(state, point, site)),
             Instr::Write { write, reads, .. } => self.write(state, point, at, write, reads.clone()),
@@ -144,7 +145,7 @@ impl SearchRun<'_, '_> {
         self.violated.get_or_insert_with(|| Schema::new(&make()?).ok()).clone()
     }
 
-    fn assert(&mut self, state: &mut SymState, point: PointIndex, at: u32, guard: &Guard) -> ExecResult {
+    fn assert(&mut self, state: &mut SymState, point: PointIndex, at: OpIndex, guard: &Guard) -> ExecResult {
         if self.input.is_goal(point, Violation::Fails(at)) {
             let mut details = state.clone();
             let is_known = guard.operand().is_some_and(|operand| match details.look(&operand.path) {
@@ -184,8 +185,8 @@ impl SearchRun<'_, '_> {
         }
     }
 
-    pub(crate) fn read(&mut self, state: &mut SymState, point: PointIndex, at: u32) -> ExecResult {
-        let site = &self.input.ir.sites[at as usize];
+    pub(crate) fn read(&mut self, state: &mut SymState, point: PointIndex, at: SiteIndex) -> ExecResult {
+        let site = &self.input.ir.sites[at.index()];
         if let Some(calculation) = site.calculation() {
             return if self.input.is_goal(point, Violation::Operand(at)) {
                 self.calculate(state, site, calculation)

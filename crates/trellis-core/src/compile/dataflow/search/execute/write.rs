@@ -11,6 +11,7 @@ use crate::{
     compile::dataflow::{
         domain::external,
         fixpoint::violation::Violation,
+        index::{OpIndex, SiteIndex},
         search::{SearchRun, path::ExecResult, state::SymState, tracked::each_path},
         symbolic::{Lookup, SymValue},
     },
@@ -21,7 +22,7 @@ use crate::{
 };
 
 impl SearchRun<'_, '_> {
-    pub(crate) fn write(&mut self, state: &mut SymState, point: PointIndex, at: u32, write: &Write, reads: Range<u32>) -> ExecResult {
+    pub(crate) fn write(&mut self, state: &mut SymState, point: PointIndex, at: OpIndex, write: &Write, reads: Range<u32>) -> ExecResult {
         if let WriteTarget::Absent(key) = &write.to
             && let Some(sym) = state.context.get(key).cloned()
         {
@@ -34,7 +35,7 @@ impl SearchRun<'_, '_> {
                 None | Some(false) => drop(state.constraints.assume_present(&sym, false)),
             }
         }
-        for site in reads {
+        for site in reads.map(SiteIndex) {
             match self.read(state, point, site) {
                 ExecResult::Continue => {}
                 done => return done,
@@ -150,8 +151,8 @@ impl SearchRun<'_, '_> {
             if let Lookup::MaybePresent(sym) = state.look(&path)
                 && state.constraints.presence(&sym).is_some()
             {
-                let there = !self.fork();
-                state.decide(&path, there);
+                let is_present = !self.fork();
+                state.decide(&path, is_present);
             }
         }
     }
@@ -162,8 +163,8 @@ impl SearchRun<'_, '_> {
         for length in 1..path.segments().len() {
             let Some(part) = KeyPath::new(path.segments()[..length].to_vec()) else { return false };
             if matches!(state.look(&part), Lookup::MaybePresent(_)) {
-                let there = !self.fork();
-                state.decide(&part, there);
+                let is_present = !self.fork();
+                state.decide(&part, is_present);
             }
         }
         let value = match to {
@@ -171,8 +172,8 @@ impl SearchRun<'_, '_> {
                 let list = match state.look(path) {
                     Lookup::Present(sym) => Some(sym),
                     Lookup::MaybePresent(sym) => {
-                        let there = !self.fork();
-                        (state.decide(path, there) && there).then_some(sym)
+                        let is_present = !self.fork();
+                        (state.decide(path, is_present) && is_present).then_some(sym)
                     }
                     Lookup::Absent => None,
                 };

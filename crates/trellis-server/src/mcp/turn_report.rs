@@ -13,7 +13,7 @@ use crate::{
 
 /// A turn without secrets.
 #[derive(Clone, Debug)]
-pub(super) struct Told {
+pub(super) struct TurnReport {
     pub(super) turn: wire::Turn,
     json: Json,
     is_hidden: bool,
@@ -23,15 +23,15 @@ pub(super) struct Told {
 ///
 /// # Errors
 /// The secrets of the session are unknown.
-pub(super) async fn tell(walked: &Walked) -> Result<Told, Trouble> {
+pub(super) async fn tell(walked: &Walked) -> Result<TurnReport, Trouble> {
     let json = turn_json(&walked.target.graph, &walked.turn, false, false).await?;
     let whole = serde_json::to_value(wire::Turn::from(&walked.turn).stop).unwrap_or_default();
     let read = serde_json::from_value::<wire::Turn>(json.clone());
     let turn = read.map_err(|error| Trouble::new(Code::Internal, Code::Internal.title()).logged(error.to_string()))?;
-    Ok(Told { turn, is_hidden: json["stop"] != whole, json })
+    Ok(TurnReport { turn, is_hidden: json["stop"] != whole, json })
 }
 
-impl Told {
+impl TurnReport {
     /// The result of a tool, with a sentence before it.
     pub(super) fn result(&self, lead: Option<&str>) -> CallToolResult {
         let words = ask::words(&self.turn, self.is_hidden);

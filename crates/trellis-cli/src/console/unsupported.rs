@@ -1,4 +1,4 @@
-//! A console for terminals that are not of Unix: nobody can have this console, and plain text takes its place.
+//! The interactive console on systems other than Unix: there is none, and plain text takes its place.
 
 use std::io;
 
