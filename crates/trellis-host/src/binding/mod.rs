@@ -64,6 +64,8 @@ use trellis_core::{
 pub(crate) use self::job::breaks_returns;
 #[cfg(feature = "mcp")]
 pub use self::mcp::{Servers, server_library};
+#[cfg(feature = "model")]
+pub use self::model::HostModels;
 #[cfg(feature = "processes")]
 pub use self::process::MAX_ENV_ARGS;
 pub(crate) use self::{context::Report, job::timed_out};

@@ -241,7 +241,7 @@ impl Sessions {
                 (running.stop, running.others) = (Some(first.clone()), Arc::clone(&others));
                 running.session.forget_left();
                 let said = std::mem::take(&mut running.said);
-                Turn { said, others, ..Turn::of(&running.session, first) }
+                Turn { said, others, budget: running.bindings.budget(), ..Turn::of(&running.session, first) }
             }
             SlotState::Beginning(_) | SlotState::Away | SlotState::Gone => {
                 Turn::before(slot.id.clone(), Arc::clone(self.current().engine.inspect().fingerprint()), first)
