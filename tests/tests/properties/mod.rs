@@ -16,7 +16,6 @@ mod parts;
 mod phrases;
 mod random;
 mod rng;
-mod trees;
 mod values;
 mod walks;
 mod written;
