@@ -1,6 +1,7 @@
 //! `trellis up [PATH]`: runs a graph as an agent that people chat with.
 
 use std::{
+    collections::BTreeSet,
     env, io,
     io::IsTerminal as _,
     os::unix::process::CommandExt as _,
@@ -10,13 +11,18 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
-use tokio::{io::BufReader, sync::oneshot, task::JoinHandle};
-use trellis_core::Document;
+use tokio::{
+    io::BufReader,
+    sync::{broadcast, oneshot},
+    task::JoinHandle,
+};
+use trellis_core::{Diagnostic, Document};
 use trellis_host::Secrets;
 use trellis_orchestrator::{
     Found, Orchestrator, Up, UpError,
     channel::{Channel, Rendering, Terminal, TerminalIo},
     check, config, settings,
+    supervisor::{DaemonState, DaemonStatus},
     workspace::{Workspace, variables},
 };
 
@@ -54,6 +60,9 @@ pub(crate) struct UpArgs {
     /// Use this channel only; may be repeated. `terminal` reads standard input, also where that is no terminal
     #[arg(long, value_name = "NAME", value_parser = ["terminal", "web", "slack", "telegram", "discord"])]
     channel: Vec<String>,
+    /// Make `events/index.json`, `tasks/` and `dlq/` in `runtime/` again at the start, from what the queue and the sessions hold
+    #[arg(long, conflicts_with = "check")]
+    rebuild: bool,
     /// Check settings, vault, queue, graph and tokens of channels, and start nothing
     #[arg(long)]
     check: bool,
@@ -70,13 +79,13 @@ impl UpArgs {
         let place = open::only(self.path.as_deref(), "up")?;
         let workspace = Workspace::open(&self.workspace, place.folder())?;
         with_variables_of(&workspace)?;
-        let mut settings = match settings(&workspace) {
-            Ok(settings) => settings,
-            Err(error) => return refused(error, &workspace, self.check),
-        };
         if self.check {
             return checked(&place.path, &workspace);
         }
+        let mut settings = match settings(&workspace) {
+            Ok(settings) => settings,
+            Err(error) => return refused(error, &workspace),
+        };
         let is_named = |name: &str| self.channel.iter().any(|named| named == name);
         settings.remote.retain(|remote| self.channel.is_empty() || is_named(remote.provider.as_str()));
         let has_web = (is_named("web") || self.channel.is_empty() && settings.web) && !self.no_dashboard;
@@ -96,6 +105,9 @@ impl UpArgs {
         let up = Up { graph: place.path.clone(), workspace, settings, secrets: Secrets::from_env() };
         let ran = runtime.block_on(async {
             let mut orchestrator = Orchestrator::open(up).await?;
+            if self.rebuild {
+                orchestrator.rebuild()?;
+            }
             channels.extend(orchestrator.remote_channels()?);
             terminal::print_error(&format!("graph      {}\n", place.path.display()));
             terminal::print_error(&format!("workspace  {}\n", self.workspace.display()));
@@ -103,6 +115,7 @@ impl UpArgs {
             for channel in &channels {
                 terminal::print_error(&format!("channel    {}; `/help` lists the commands\n", channel.name()));
             }
+            tokio::spawn(show_starts(orchestrator.supervisor().subscribe()));
             let stop = async move {
                 ended().await;
                 // In reverse: the page goes before what it shows.
@@ -139,23 +152,38 @@ impl UpArgs {
     }
 }
 
+/// Shows each service once it has started, or could not.
+async fn show_starts(mut changes: broadcast::Receiver<DaemonStatus>) {
+    let mut shown = BTreeSet::new();
+    while let Ok(DaemonStatus { name, state, .. }) = changes.recv().await {
+        if state != DaemonState::Starting && shown.insert(name.clone()) {
+            terminal::print_error(&format!("service    {name}: {}\n", state.as_str()));
+        }
+    }
+}
+
 /// What ends the page when it is dropped, and the page until it has ended.
 type RunningPage = (oneshot::Sender<()>, JoinHandle<()>);
 
 /// Reports the obstacles, and starts nothing.
 fn checked(graph: &Path, workspace: &Workspace) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the host cannot start")?;
-    let Found { obstacles, warnings } = runtime.block_on(check(graph, workspace, Secrets::from_env()))?;
+    let Found { mistakes, text, obstacles, warnings, .. } = runtime.block_on(check(graph, workspace, Secrets::from_env()))?;
+    let is_wrong = mistakes.iter().any(Diagnostic::is_error);
+    if !mistakes.is_empty() {
+        show_mistakes(workspace, text, mistakes);
+    }
     for warning in &warnings {
         terminal::print_error(&format!("warning: {}\n", harmless(warning)));
     }
     for obstacle in &obstacles {
         terminal::print_error(&format!("error: {}\n", harmless(obstacle)));
     }
-    if obstacles.is_empty() {
-        terminal::print("nothing is in the way\n")?;
+    if !obstacles.is_empty() || is_wrong {
+        return Ok(Exit::Failed);
     }
-    Ok(if obstacles.is_empty() { Exit::Fine } else { Exit::Failed })
+    terminal::print("nothing is in the way\n")?;
+    Ok(Exit::Fine)
 }
 
 /// The channels of this process.
@@ -200,8 +228,13 @@ fn with_variables_of(workspace: &Workspace) -> anyhow::Result<()> {
 }
 
 /// Shows the mistakes of the settings.
-fn refused(error: UpError, workspace: &Workspace, is_check: bool) -> anyhow::Result<Exit> {
+fn refused(error: UpError, workspace: &Workspace) -> anyhow::Result<Exit> {
     let UpError::Settings { text, found, .. } = error else { return Err(error.into()) };
+    show_mistakes(workspace, text, found);
+    Ok(Exit::Usage)
+}
+
+fn show_mistakes(workspace: &Workspace, text: String, found: Vec<Diagnostic>) {
     let checked = Checked {
         shown_below: shown(workspace.folder()),
         below: String::new(),
@@ -211,7 +244,6 @@ fn refused(error: UpError, workspace: &Workspace, is_check: bool) -> anyhow::Res
         unchecked: Vec::new(),
     };
     terminal::print_error(&report::human(&[checked], Width::of(&io::stderr())));
-    Ok(if is_check { Exit::Failed } else { Exit::Usage })
 }
 
 fn shown(folder: &Path) -> String {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Provider, Settings, hands};
+use super::{Provider, Settings, hands, models};
 
 /// The JSON Schema of the file, for editors.
 pub fn schema() -> Json {
@@ -41,6 +41,8 @@ pub fn schema() -> Json {
                 "type": "array",
                 "items": { "type": "string", "pattern": "^(slack|telegram|discord):[^*]" }
             },
+            "providers": models::providers_schema(),
+            "roles": models::roles_schema(),
             "tools": hands::tools_schema(),
             "heartbeat": hands::heartbeat_schema(),
             "limits": {

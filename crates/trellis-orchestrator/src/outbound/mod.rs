@@ -20,6 +20,7 @@ use crate::{
     config::Provider,
     message::{Outgoing, now},
     queue::{OutboxRow, Queue, QueueError},
+    supervisor::Pulse,
 };
 
 /// Attempts in a row.
@@ -43,12 +44,14 @@ pub struct Outbox {
     /// The prefix of a message that may have been sent before.
     mark: &'static str,
     posted: Arc<Notify>,
+    /// Whether it is alive.
+    pub(crate) pulse: Arc<Pulse>,
 }
 
 impl Outbox {
     /// Creates the outbox of a queue; `mask` redacts secrets, and `mark` is the prefix of a message that may have been sent before.
     pub fn new(queue: Queue, mask: SecretMask, mark: &'static str) -> Self {
-        Self { queue, mask, mark, posted: Arc::default() }
+        Self { queue, mask, mark, posted: Arc::default(), pulse: Arc::default() }
     }
 
     /// Puts a message in, in parts where its channel takes no more: the number of its last row. The same key makes the same rows.
@@ -96,6 +99,7 @@ impl Outbox {
                     underway.remove(&n);
                 }
                 () = self.posted.notified() => {}
+                () = self.pulse.asked() => self.pulse.beat(),
                 () = tokio::time::sleep(wait) => {}
             }
         }
