@@ -31,7 +31,7 @@ impl Queue {
     /// # Errors
     /// The queue fails.
     pub async fn heard_since(&self, n: i64, since: u64) -> Result<Vec<InboundRow>, QueueError> {
-        let query = format!("select {} from inbound where n > ?1 and stored >= ?2 order by n limit ?3", inbound::COLUMNS);
+        let query = format!("select {} from inbound where n > ?1 and stored >= ?2 order by n limit ?3", inbound::INBOUND_COLUMNS);
         self.run(move |tables| tables.prepare_cached(&query)?.query_map((n, signed(since), PAGE), inbound::row)?.collect()).await
     }
 
@@ -40,7 +40,7 @@ impl Queue {
     /// # Errors
     /// The queue fails.
     pub async fn sent_since(&self, since: u64) -> Result<Vec<(OutboxRow, u64)>, QueueError> {
-        let columns = outbox::COLUMNS;
+        let columns = outbox::OUTBOX_COLUMNS;
         let query = format!("select {columns}, sent from outbox where state = 'sent' and sent >= ?1 order by sent limit ?2");
         self.run(move |tables| {
             let mut statement = tables.prepare_cached(&query)?;

@@ -3,7 +3,7 @@
 use jiff::{Timestamp, tz::TimeZone};
 use trellis_core::diagnostic::nearest;
 
-use super::{CronExpression, SHORTEST, Schedule, cron::clamped, zone};
+use super::{CronExpression, MIN_INTERVAL, Schedule, cron::clamped, zone};
 
 /// Runs that are shown.
 const SHOWN: usize = 5;
@@ -33,7 +33,7 @@ impl NearestSchedule {
             Some(("at", _)) => return None,
             Some(("every", interval)) => {
                 let interval =
-                    if Schedule::every(interval, now).is_ok() { interval.to_owned() } else { format!("{}s", SHORTEST.as_secs()) };
+                    if Schedule::every(interval, now).is_ok() { interval.to_owned() } else { format!("{}s", MIN_INTERVAL.as_secs()) };
                 (format!("every {interval}"), Schedule::every(&interval, now).ok()?)
             }
             _ => {
