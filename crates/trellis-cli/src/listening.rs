@@ -22,6 +22,8 @@ use crate::terminal;
 const PORT: u16 = 7317;
 /// Ports that are tried where none is named.
 const PORTS: u16 = 100;
+/// Open files beside those of connections: stores, watched folders, tools.
+const OTHER_FILES: usize = 512;
 /// The token that outlives a restart.
 const TOKEN: &str = "TRELLIS_TOKEN";
 
@@ -112,6 +114,7 @@ impl ListenArgs {
     /// # Errors
     /// Nobody can listen there, or tokens or certificates cannot be used.
     pub(crate) async fn open(&self) -> anyhow::Result<Listening> {
+        raise_file_limit(self.connections);
         let listeners = self.bind().await?;
         let address = listeners[0].local_addr()?;
         let (token, tokens) = self.tokens()?;
@@ -184,6 +187,19 @@ impl ListenArgs {
                 Ok((Some(token), tokens))
             }
         }
+    }
+}
+
+/// Raises the number of files that this process may open, since each connection is one. Tools inherit it, so it is no larger than it must be.
+fn raise_file_limit(connections: usize) {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    let wanted = u64::try_from(connections + OTHER_FILES).unwrap_or(u64::MAX);
+    let wanted = limit.maximum.map_or(wanted, |maximum| wanted.min(maximum));
+    if limit.current.is_some_and(|current| current < wanted) {
+        limit.current = Some(wanted);
+        // Where the system refuses, connections wait when there are too many.
+        let _ = setrlimit(Resource::Nofile, limit);
     }
 }
 

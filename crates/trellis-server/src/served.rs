@@ -26,6 +26,7 @@ use trellis_project::Version;
 use crate::{
     hub::{Hub, News, ServerNews},
     layouts::Layouts,
+    mcp::McpMetrics,
     redaction::Redactions,
     trouble::{Code, Trouble},
 };
@@ -92,6 +93,7 @@ pub struct Served {
     graphs: BTreeMap<Arc<str>, Arc<ServedGraph>>,
     pub(crate) hub: Arc<Hub>,
     pub(crate) metrics: Metrics,
+    pub(crate) mcp: McpMetrics,
     is_stopping: AtomicBool,
 }
 
@@ -161,7 +163,7 @@ impl Served {
             crate::live::begin(&graph, watch).await?;
             graphs.insert(name, graph);
         }
-        Ok(Self { graphs, hub, metrics, is_stopping: AtomicBool::new(false) })
+        Ok(Self { graphs, hub, metrics, mcp: McpMetrics::default(), is_stopping: AtomicBool::new(false) })
     }
 
     /// Serves one graph whose `sessions` somebody else drives, watches and tells of through the [`SharedGraph`]. `turned` hears of the turns that
@@ -185,7 +187,10 @@ impl Served {
         });
         graph.observe(&sessions);
         let shared = SharedGraph(Arc::clone(&graph));
-        (Self { graphs: BTreeMap::from([(name, graph)]), hub, metrics, is_stopping: AtomicBool::new(false) }, shared)
+        (
+            Self { graphs: BTreeMap::from([(name, graph)]), hub, metrics, mcp: McpMetrics::default(), is_stopping: AtomicBool::new(false) },
+            shared,
+        )
     }
 
     /// Tells whoever follows the server.
@@ -203,9 +208,10 @@ impl Served {
         self.graphs.values().filter(|graph| !graph.now().is_sound).map(|graph| &*graph.name)
     }
 
-    /// Returns the counts and times of the sessions, in the format of Prometheus.
+    /// Returns the counts and times of the sessions and of MCP, in the format of Prometheus.
     pub fn metrics(&self) -> String {
-        self.metrics.render()
+        // The counts of sessions end the text.
+        format!("{}{}", self.mcp.render(), self.metrics.render())
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<ServedGraph>> {

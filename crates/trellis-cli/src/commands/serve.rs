@@ -1,7 +1,5 @@
 //! `trellis serve [PATH…]`: serves graphs over HTTP until it is interrupted.
 
-use std::io;
-
 use anyhow::{Context as _, bail};
 use trellis_server::Server;
 

@@ -6,6 +6,7 @@
 //! **Invariant:** the value of a secret that was filled into a call is in no message, no progress and no result of it (world 9.9).
 
 mod builtin;
+mod carrier;
 mod compute;
 mod config;
 mod context;
@@ -36,6 +37,8 @@ mod registry;
 #[cfg(any(feature = "mcp", feature = "model", feature = "processes"))]
 mod sealed;
 mod settings;
+#[cfg(test)]
+mod tests;
 #[cfg(feature = "schemars")]
 mod typed;
 mod unbound;

@@ -17,10 +17,10 @@ use crate::message::ChatPlace;
 /// Bytes that are read at a time.
 const PART: u64 = 1 << 16;
 
-/// The role of a sender.
 /// Bytes of a history at which its file is put aside (orchestrator 9.2).
 const MAX_HISTORY_BYTES: u64 = 64 << 20;
 
+/// The role of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Speaker {

@@ -8,6 +8,7 @@ use axum::{
     http::{HeaderMap, Method, header},
 };
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use hyper::body::Body as _;
 use trellis_core::Value;
 use trellis_host::journal::RequestKey;
 
@@ -114,12 +115,15 @@ pub(super) async fn read(app: &App, headers: &HeaderMap, body: Body) -> Result<B
 /// # Errors
 /// It is larger, too slow, or broke off.
 pub(crate) async fn collected(body: Body, limit: usize, time: Duration) -> Result<Bytes, Trouble> {
+    let too_large = || Trouble::new(Code::TooLarge, format!("the body is larger than {limit} bytes")).with("limit", limit);
+    // One that says so is not waited for.
+    if body.size_hint().lower() > limit as u64 {
+        return Err(too_large());
+    }
     let too_slow = |_| Trouble::new(Code::TooSlow, format!("the body was not there within {} s", time.as_secs()));
     match tokio::time::timeout(time, Limited::new(body, limit).collect()).await.map_err(too_slow)? {
         Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => {
-            Err(Trouble::new(Code::TooLarge, format!("the body is larger than {limit} bytes")).with("limit", limit))
-        }
+        Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
         Err(_) => Err(Trouble::new(Code::BadRequest, "the body broke off")),
     }
 }

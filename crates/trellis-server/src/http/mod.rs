@@ -24,6 +24,7 @@ mod html;
 mod openapi;
 mod problem;
 mod routes;
+mod schemas;
 mod secrets;
 mod server_events;
 mod sessions;
