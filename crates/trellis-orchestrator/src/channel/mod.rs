@@ -4,6 +4,8 @@ mod inbox;
 mod remote;
 mod split;
 mod terminal;
+mod troubles;
+mod web;
 
 use std::time::Duration;
 
@@ -14,6 +16,8 @@ pub use self::{
     remote::{ChannelSetup, check_remote, open_remote},
     split::parts,
     terminal::{Terminal, TerminalIo},
+    troubles::ChannelTroubles,
+    web::{Web, WebPosts},
 };
 use crate::{
     message::{Attachment, ChatPlace, Incoming, Outgoing},
