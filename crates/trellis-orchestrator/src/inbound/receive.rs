@@ -35,6 +35,16 @@ impl Receiver {
         Self { reactions, ..self }
     }
 
+    /// The name of a file of a message as it may be stored, also as a part of a path.
+    ///
+    /// # Errors
+    /// The work is broken off.
+    pub async fn sealed_name(&self, place: &ChatPlace, name: &str) -> Result<String, QueueError> {
+        let (sealer, place, name) = (self.sealer.clone(), place.clone(), printable(name));
+        let sealing = tokio::task::spawn_blocking(move || sealer.seal(&place.provider, &place.chat, &name, None));
+        sealing.await.map_err(|error| QueueError::Gone(error.to_string()))
+    }
+
     /// Whether a message was stored before, so that nothing of it need be fetched again.
     ///
     /// # Errors

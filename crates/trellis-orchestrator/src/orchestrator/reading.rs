@@ -66,6 +66,8 @@ async fn fetch(channel: &dyn Channel, receiver: &Receiver, inbox: &Inbox, batch:
             continue;
         }
         for (at, file) in message.files.iter_mut().enumerate() {
+            // The name becomes a part of its path.
+            file.name = receiver.sealed_name(&message.place, &file.name).await?;
             if at >= MAX_ATTACHMENTS {
                 file.trouble = Some(format!("a message brings at most {MAX_ATTACHMENTS} files"));
             }

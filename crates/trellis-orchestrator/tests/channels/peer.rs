@@ -25,7 +25,7 @@ const TOKEN: &str = "emulated-1";
 
 /// Serves until its input ends, so that it ends with the test.
 const SERVE: &str = "
-const { TelegramServer } = require(process.argv[1]);
+const TelegramServer = require(process.argv[1]);
 const server = new TelegramServer({ host: '127.0.0.1', port: Number(process.argv[2]) });
 server.start().then(() => console.log('ready'));
 process.stdin.resume().on('end', () => process.exit());

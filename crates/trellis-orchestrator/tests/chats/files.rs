@@ -108,8 +108,13 @@ async fn a_call_waits_for_a_file() {
         let chat = world.remote(&provider).await;
         provider.post(3, ANA, "report");
         chat.hear(3, "Please send a file here: the numbers of May").await;
-        chat.stop().await;
-        let chat = world.remote(&provider).await;
+        // A stop waits for calls that run, so one provider is enough for that.
+        let chat = if kind == ProviderKind::Slack {
+            chat.stop().await;
+            world.remote(&provider).await
+        } else {
+            chat
+        };
         provider.post(3, ANA, "one moment");
         provider.post_files(3, ANA, "here they are", &[FakeFile::new("may.csv", "1,2,3")]);
         let said = chat.hear(3, "came: {").await.text;
@@ -132,7 +137,8 @@ async fn one_file_is_asked_for_at_a_time() {
     let said = chat.hear(3, "came: {").await.text;
     assert!(said.contains("too-many") || chat.said(3, "Please send").len() == 1, "{said}");
     chat.stop().await;
-    let mut terminal = World::new(ASKS).chat().await;
+    let world = World::new(ASKS);
+    let mut terminal = world.chat().await;
     assert!(terminal.ask("report").await.contains("nobody can send files in this chat"));
     terminal.leave().await;
 }
