@@ -20,6 +20,8 @@ mod dead;
 mod deep;
 #[path = "main/documents.rs"]
 mod documents;
+#[path = "main/editors/mod.rs"]
+mod editors;
 #[path = "main/edits.rs"]
 mod edits;
 #[path = "main/explain.rs"]
@@ -46,8 +48,6 @@ mod mcp;
 mod mending;
 #[path = "main/migrate.rs"]
 mod migrate;
-#[path = "main/neovim.rs"]
-mod neovim;
 #[path = "main/new.rs"]
 mod new;
 #[path = "main/open.rs"]
@@ -91,6 +91,8 @@ mod testing;
 mod up;
 #[path = "main/up_remote.rs"]
 mod up_remote;
+#[path = "main/up_web.rs"]
+mod up_web;
 #[path = "main/usage.rs"]
 mod usage;
 #[path = "main/vault.rs"]

@@ -138,7 +138,7 @@ pub(crate) async fn durable(folder: &Path, files: &[(&str, &str)], rounds: usize
     for round in 0..rounds {
         let began = Instant::now();
         let tasks = (0..CONNECTIONS).map(|number| {
-            let (sessions, id) = (Arc::clone(&sessions), SessionId::new(format!("r{round}-{number}")));
+            let (sessions, id) = (Arc::clone(&sessions), SessionId::from(&*format!("r{round}-{number}")));
             tokio::spawn(async move {
                 let start = Start { session: Some(id.clone()), ..Start::default() };
                 sessions.start(start).await.map_err(|error| error.to_string())?;

@@ -220,7 +220,7 @@ impl Sessions {
                 NeedKind::Call { .. } | NeedKind::Predicate(_) => stops.get(need.id()?).cloned(),
             };
             let child = need.child.clone();
-            Some(Waiting { asked: asked(child.as_ref()), child, node: need.node.clone(), stop: stop? })
+            Some(Waiting { asked: asked(child.as_ref()), child, node: need.node.clone(), stop: stop?.due_by(need.until) })
         };
         let mut waiting: Vec<Waiting> = front.needs.iter().filter_map(of).collect();
         waiting.sort_by_key(|waiting| match waiting.stop {

@@ -149,7 +149,14 @@ impl Sessions {
             self.admit_once(slot, request.as_ref()).await?;
             if !self.shows_again(slot, before) {
                 if !reply.is_for_a_question() {
-                    return turn;
+                    // Another part of the same call may have moved on: a decision or a result names its own.
+                    let current = self.onward(slot).await?;
+                    self.unsay(slot, current);
+                    saw = slot.place.locked().running().map(Saw::of);
+                    if self.take_by(slot, to, reply.clone(), request.clone()).is_err() {
+                        return turn;
+                    }
+                    continue;
                 }
                 let question = self.arrive(slot).await?;
                 self.hold_against(slot, to, (&reply, expected), &question).await?;

@@ -206,6 +206,14 @@ impl Stop {
         }
     }
 
+    /// Stops waiting at this time at the latest: a call around it takes too long then.
+    pub(super) fn due_by(mut self, until: Option<u64>) -> Self {
+        if let Self::Ask { due, .. } | Self::Call { due, .. } | Self::Approve { due, .. } = &mut self {
+            *due = due.iter().copied().chain(until).min();
+        }
+        self
+    }
+
     /// Returns the time at which it stops waiting, in milliseconds since 1970.
     pub fn due(&self) -> Option<u64> {
         match self {

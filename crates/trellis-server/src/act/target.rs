@@ -107,7 +107,7 @@ impl Target {
     /// Reports the turn to listeners, if it has come to a stop.
     pub(crate) fn announce(&self, turn: &Turn) {
         if !turn.stop.needs_nobody() {
-            self.hub.turn(&self.graph.name, &self.id, Ok(turn.clone()));
+            self.graph.report(turn);
         }
     }
 
