@@ -18,6 +18,8 @@ use crate::{sandbox::Sandbox, serve::Serving, servers};
 
 /// How long each store is tried, where no number of kills is asked for.
 const TIME: Duration = Duration::from_secs(10);
+/// Kills, however slow the machine is.
+const LEAST: usize = 5;
 /// Clients at once.
 const CLIENTS: usize = 64;
 /// Clients that follow a session of another one.
@@ -106,7 +108,7 @@ fn survives(name: &str, store: impl FnOnce(&Sandbox) -> String) {
         .collect();
     let began = Instant::now();
     let mut killed = 0;
-    while kills.map_or(began.elapsed() < TIME, |kills| killed < kills) {
+    while kills.map_or(began.elapsed() < TIME || killed < LEAST, |kills| killed < kills) {
         thread::sleep(Duration::from_millis(200 + random(900)));
         servers.lock().unwrap().kill(usize::try_from(random(2)).unwrap());
         killed += 1;
@@ -123,7 +125,7 @@ fn survives(name: &str, store: impl FnOnce(&Sandbox) -> String) {
     }
     // Unlike `println!`, this is not captured.
     let _ = writeln!(io::stderr(), "{name}: {killed} kills, {words} turns acknowledged, {again} requests sent again");
-    assert!(killed >= 5 && words > 100, "{name}: {killed} kills, {words} turns");
+    assert!(words > CLIENTS, "{name}: {killed} kills, {words} turns");
 }
 
 #[test]

@@ -14,6 +14,8 @@ use crate::{sandbox::Sandbox, serve::Serving};
 
 /// How long it is watched, where nothing else is said.
 const TIME: Duration = Duration::from_secs(12);
+/// Long enough for times that can be compared.
+const LONG: Duration = Duration::from_secs(60);
 /// Streams that nobody reads.
 const HANGING: usize = 8;
 
@@ -86,5 +88,6 @@ fn memory_files_and_times_stay_flat() {
     let _ = writeln!(io::stderr(), "{number} sessions: {first:?}, {before:?}, {after:?}");
     assert!(after.kib < before.kib + before.kib / 10 + 4096, "{before:?}, {after:?}");
     assert!(after.files <= before.files + 4, "{before:?}, {after:?}");
-    assert!(after.walk < 3 * before.walk, "{before:?}, {after:?}");
+    // For a few seconds, times are those of whatever else the machine does.
+    assert!(time < LONG || after.walk < 2 * before.walk, "{before:?}, {after:?}");
 }
