@@ -337,12 +337,9 @@ impl Graph {
                         .any(|own| own.place == finding.place && own.code == finding.code && own.message == finding.message)
                 })
             };
-            for finding in &link.diagnostics {
-                let is_here = match &finding.place {
-                    Some(place) => place.path == *path,
-                    None => self.home().as_ref() == Some(path),
-                };
-                if is_here && (is_seen || !said(finding)) {
+            let global = Some(link.of(None)).filter(|global| !global.is_empty() && self.home().as_ref() == Some(path));
+            for finding in global.into_iter().flatten().chain(link.of(Some(path))) {
+                if is_seen || !said(finding) {
                     found.extend(self.moved(finding));
                 }
             }

@@ -34,6 +34,15 @@ pub(crate) struct Link {
     pub(crate) program: Option<Arc<Program>>,
 }
 
+impl Link {
+    /// Returns the findings of a file, or those about the whole graph. They are found without looking at those of other files.
+    pub(crate) fn of(&self, path: Option<&str>) -> &[Diagnostic] {
+        let start = self.diagnostics.partition_point(|found| found.order().0 < path);
+        let end = self.diagnostics.partition_point(|found| found.order().0 <= path);
+        &self.diagnostics[start..end]
+    }
+}
+
 /// A message of the linking thread.
 pub(crate) enum Linked {
     /// A link is done.
@@ -89,8 +98,8 @@ fn run(queue: &Receiver<Job>, done: &Sender<Linked>, late: LateFindings) {
         if !more.is_empty() {
             trellis_core::compile::apply_severities(snapshot.documents(), &mut more);
             diagnostics.extend(more);
-            diagnostics.sort_by(|a, b| a.order().cmp(&b.order()));
         }
+        diagnostics.sort_by(|a, b| a.order().cmp(&b.order()));
         let program = compiled.draft.as_ref().map(|draft: &Draft| Arc::clone(draft.program()));
         let link = Link { generation, documents: snapshot.documents().to_vec(), diagnostics, program };
         if done.send(Linked::Link(graph, link)).is_err() {

@@ -267,7 +267,7 @@ fn a_file_that_moves_keeps_its_ways() {
         |path: &str| after.iter().find(|(other, _)| other == path).map(|(_, text)| text.clone()).unwrap_or_else(|| panic!("no {path}"));
     assert_eq!(
         text("found.md"),
-        "---\nwas: [orders/find]\ntools: [orders/lib.yaml]\nto: orders/pay\n---\nBack to [start](start.md) or [pay](orders/pay.md).\n"
+        "---\nwas: [orders/find]\ntools: [./orders/lib.yaml]\nto: orders/pay\n---\nBack to [start](start.md) or [pay](orders/pay.md).\n"
     );
     assert_eq!(text("orders/start.md"), "---\nto: found\n---\n");
     assert!(text("bye.md").contains("to: ./found") && text("bye.md").contains("== \"found\""), "{}", text("bye.md"));
