@@ -240,13 +240,18 @@ impl Graph {
     }
 
     /// Returns a job for the linking thread if there is a newer text than it has, and it has none of this graph.
-    pub(crate) fn job(&mut self) -> Option<Job> {
+    pub(crate) fn job(&mut self, strict: bool) -> Option<Job> {
         let is_done = self.link.as_ref().is_some_and(|link| link.generation == self.generation);
         if self.linking.is_some() || is_done {
             return None;
         }
         self.linking = Some(self.generation);
-        Some(Job::Link { graph: self.number, generation: self.generation, snapshot: self.project.snapshot() })
+        Some(Job::Link { graph: self.number, generation: self.generation, snapshot: self.project.snapshot(), strict })
+    }
+
+    /// Links again, since what counts as a finding is another thing now.
+    pub(crate) fn judge_again(&mut self) {
+        self.generation += 1;
     }
 
     /// Takes a link. The files whose texts it saw are to be published.
@@ -270,6 +275,11 @@ impl Graph {
     /// Takes the types of a link.
     pub(crate) fn typed(&mut self, generation: u64, types: ContextTypes) {
         self.types = Some((generation, types));
+    }
+
+    /// Returns true once the graph was linked.
+    pub(crate) fn has_link(&self) -> bool {
+        self.link.is_some()
     }
 
     /// Returns true if the last link saw the newest texts.
@@ -317,7 +327,6 @@ impl Graph {
             let around: Vec<_> = self.documents().iter().filter(decides).cloned().collect();
             apply_severities(&around, &mut found);
         }
-        let home = self.home();
         if let Some(link) = &self.link {
             let before = link.documents.binary_search_by(|document| document.path.cmp(path)).ok().map(|at| &link.documents[at]);
             let said = |finding: &Diagnostic| {
@@ -331,7 +340,7 @@ impl Graph {
             for finding in &link.diagnostics {
                 let is_here = match &finding.place {
                     Some(place) => place.path == *path,
-                    None => home.as_ref() == Some(path),
+                    None => self.home().as_ref() == Some(path),
                 };
                 if is_here && (is_seen || !said(finding)) {
                     found.extend(self.moved(finding));

@@ -17,8 +17,8 @@ pub(crate) type GraphNumber = u32;
 
 /// A graph to link.
 pub(crate) enum Job {
-    /// The documents of a graph, at a generation of its texts.
-    Link { graph: GraphNumber, generation: u64, snapshot: Snapshot },
+    /// The documents of a graph, at a generation of its texts; with `strict`, unchecked reads are findings.
+    Link { graph: GraphNumber, generation: u64, snapshot: Snapshot, strict: bool },
     /// Nobody asks for this graph any more.
     Forget(GraphNumber),
 }
@@ -51,11 +51,11 @@ pub(crate) struct Linker {
 }
 
 impl Linker {
-    /// Starts the thread. `late` makes the findings that need more than the graph's own rules; with `strict`, unchecked reads are findings.
-    pub(crate) fn start(late: LateFindings, strict: bool) -> std::io::Result<Self> {
+    /// Starts the thread. `late` makes the findings that need more than the graph's own rules.
+    pub(crate) fn start(late: LateFindings) -> std::io::Result<Self> {
         let (jobs, queue) = unbounded();
         let (done, linked) = unbounded();
-        std::thread::Builder::new().name("trellis-link".into()).spawn(move || run(&queue, &done, late, strict))?;
+        std::thread::Builder::new().name("trellis-link".into()).spawn(move || run(&queue, &done, late))?;
         Ok(Self { jobs, linked, is_gone: false })
     }
 
@@ -70,10 +70,10 @@ impl Linker {
     }
 }
 
-fn run(queue: &Receiver<Job>, done: &Sender<Linked>, late: LateFindings, strict: bool) {
+fn run(queue: &Receiver<Job>, done: &Sender<Linked>, late: LateFindings) {
     let mut compilers: BTreeMap<GraphNumber, Compiler> = BTreeMap::new();
     while let Ok(job) = queue.recv() {
-        let Job::Link { graph, generation, snapshot } = job else {
+        let Job::Link { graph, generation, snapshot, strict } = job else {
             if let Job::Forget(graph) = job {
                 compilers.remove(&graph);
             }

@@ -6,14 +6,18 @@ use trellis_project::sheet::TESTS;
 
 use crate::{
     text::{Encoding, Text},
-    wire::{DidChangeTextDocumentParams, TextDocumentContentChangeEvent},
+    wire::{DidChangeTextDocumentParams, TextDocumentContentChangeEvent, Uri},
 };
 
 /// A sheet as the editor has it.
 #[derive(Debug)]
 pub(crate) struct OpenSheet {
+    /// Its address, as its client names it.
+    pub(crate) uri: Uri,
     pub(crate) version: i32,
     pub(crate) text: Text,
+    /// Its cases, as the last text had them that could be read.
+    pub(crate) cases: Vec<serde_json::Value>,
 }
 
 impl OpenSheet {

@@ -117,6 +117,28 @@ impl Workspace {
         self.graphs.iter_mut().find(|graph| graph.number == number)
     }
 
+    /// Returns the folder below which relative roots are.
+    pub(crate) fn folder(&self) -> Option<&PathBuf> {
+        self.folders.first()
+    }
+
+    /// Serves these graphs instead of those that are found, or those again if there are none. Returns the graphs that are served no more.
+    pub(crate) fn name(&mut self, named: Vec<PathBuf>) -> Vec<Graph> {
+        if named == self.named {
+            return Vec::new();
+        }
+        self.named = named;
+        let roots = if self.named.is_empty() { self.roots() } else { outermost(self.named.clone()) };
+        let (kept, gone) = std::mem::take(&mut self.graphs).into_iter().partition(|graph: &Graph| roots.contains(&graph.root));
+        self.graphs = kept;
+        for root in roots {
+            if !self.graphs.iter().any(|graph| graph.root == root) {
+                self.load(&root);
+            }
+        }
+        gone
+    }
+
     /// Changes the folders. Returns the graphs that are served no more.
     pub(crate) fn change(&mut self, removed: &[PathBuf], added: Vec<PathBuf>) -> Vec<Graph> {
         let mut folders: Vec<PathBuf> = std::mem::take(&mut self.folders);

@@ -15,7 +15,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use crate::{
     message::ChatPlace,
     seal::sha256,
-    workspace::{ObjectFileError, read_object, write_object},
+    workspace::{MaybeRead, ObjectFileError, copy_corrupt, read_object, write_object},
 };
 
 /// The newest form of the file.
@@ -79,10 +79,16 @@ pub struct NewDecision {
     pub scope: DecisionScope,
 }
 
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Serialize)]
 struct DecisionFile {
     version: u32,
     decisions: Vec<StoredDecision>,
+}
+
+/// The same as it is read.
+#[derive(Default, Deserialize)]
+struct ReadDecisions {
+    decisions: Vec<MaybeRead<StoredDecision>>,
 }
 
 /// The decisions of a workspace. Clones share them.
@@ -98,8 +104,12 @@ impl Decisions {
     /// # Errors
     /// The file cannot be read, or a newer program wrote it.
     pub fn open(file: &Path) -> Result<(Self, Option<String>), ObjectFileError> {
-        let (contents, warning) = read_object::<DecisionFile>(file, DECISIONS_VERSION)?;
-        Ok((Self { file: file.to_owned(), decisions: Arc::new(Mutex::new(contents.decisions)) }, warning))
+        let (contents, mut warning) = read_object::<ReadDecisions>(file, DECISIONS_VERSION)?;
+        let (decisions, lost) = MaybeRead::parted(contents.decisions);
+        if lost > 0 {
+            warning = Some(copy_corrupt(file, lost)?);
+        }
+        Ok((Self { file: file.to_owned(), decisions: Arc::new(Mutex::new(decisions)) }, warning))
     }
 
     /// Keeps a decision that a call made in a chat, and returns it as it counts now. The same call makes it once.
@@ -164,6 +174,12 @@ impl Decisions {
             return Ok(false);
         }
         self.change(tidied)
+    }
+
+    /// The number of decisions that count, over all chats.
+    pub fn count(&self) -> usize {
+        let kept = self.decisions.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter().filter(|known| known.superseded_by.is_none()).count()
     }
 
     /// The newest decisions that count in a chat, at most so many, oldest first.

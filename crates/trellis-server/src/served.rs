@@ -15,7 +15,7 @@ use std::{
 
 use trellis_core::{Diagnostic, Document, Engine, Program, SessionId};
 use trellis_host::{
-    Sessions,
+    SendError, Sessions, Turn,
     assembly::{Assembled, Assembly, OpenStore, Runnable},
     metrics::Metrics,
     sessions::{Drive, Driven},
@@ -24,13 +24,15 @@ use trellis_host::{
 use trellis_project::Version;
 
 use crate::{
-    hub::{Hub, ServerNews},
+    hub::{Hub, News, ServerNews},
     layouts::Layouts,
+    mcp::McpMetrics,
     redaction::Redactions,
     trouble::{Code, Trouble},
 };
 
 type Watching = dyn Fn(Sessions) -> Sessions + Send + Sync;
+type TurnOwner = dyn Fn(&Turn) + Send + Sync;
 
 /// The source of a graph, and the terms on which it runs.
 #[derive(Clone)]
@@ -91,6 +93,7 @@ pub struct Served {
     graphs: BTreeMap<Arc<str>, Arc<ServedGraph>>,
     pub(crate) hub: Arc<Hub>,
     pub(crate) metrics: Metrics,
+    pub(crate) mcp: McpMetrics,
     is_stopping: AtomicBool,
 }
 
@@ -101,6 +104,8 @@ pub(crate) struct ServedGraph {
     pub(crate) redactions: Redactions,
     pub(crate) layouts: Layouts,
     hub: Arc<Hub>,
+    /// Hears of turns that requests made, where somebody else drives the sessions.
+    owner: Option<Box<TurnOwner>>,
     now: RwLock<GraphVersion>,
     /// Held while a version is taken up, so that they come one after the other.
     taking: tokio::sync::Mutex<()>,
@@ -151,13 +156,46 @@ impl Served {
                 layouts: Layouts::default(),
                 source,
                 hub: Arc::clone(&hub),
+                owner: None,
                 now: RwLock::default(),
                 taking: tokio::sync::Mutex::default(),
             });
             crate::live::begin(&graph, watch).await?;
             graphs.insert(name, graph);
         }
-        Ok(Self { graphs, hub, metrics, is_stopping: AtomicBool::new(false) })
+        Ok(Self { graphs, hub, metrics, mcp: McpMetrics::default(), is_stopping: AtomicBool::new(false) })
+    }
+
+    /// Serves one graph whose `sessions` somebody else drives, watches and tells of through the [`SharedGraph`]. `turned` hears of the turns that
+    /// requests make; `metrics` are those that count the sessions.
+    pub fn shared(
+        source: GraphSource,
+        sessions: Arc<Sessions>,
+        metrics: Metrics,
+        turned: impl Fn(&Turn) + Send + Sync + 'static,
+    ) -> (Self, SharedGraph) {
+        let (hub, name) = (Arc::new(Hub::new()), Arc::clone(&source.store.graph));
+        let graph = Arc::new(ServedGraph {
+            name: Arc::clone(&name),
+            redactions: Redactions::default(),
+            layouts: Layouts::default(),
+            source,
+            hub: Arc::clone(&hub),
+            owner: Some(Box::new(turned)),
+            now: RwLock::new(GraphVersion { sessions: Some(Arc::clone(&sessions)), ..GraphVersion::default() }),
+            taking: tokio::sync::Mutex::default(),
+        });
+        graph.observe(&sessions);
+        let shared = SharedGraph(Arc::clone(&graph));
+        (
+            Self { graphs: BTreeMap::from([(name, graph)]), hub, metrics, mcp: McpMetrics::default(), is_stopping: AtomicBool::new(false) },
+            shared,
+        )
+    }
+
+    /// Tells whoever follows the server.
+    pub fn news(&self) -> News {
+        News(Arc::clone(&self.hub))
     }
 
     /// The names of the graphs.
@@ -170,9 +208,10 @@ impl Served {
         self.graphs.values().filter(|graph| !graph.now().is_sound).map(|graph| &*graph.name)
     }
 
-    /// Returns the counts and times of the sessions, in the format of Prometheus.
+    /// Returns the counts and times of the sessions and of MCP, in the format of Prometheus.
     pub fn metrics(&self) -> String {
-        self.metrics.render()
+        // The counts of sessions end the text.
+        format!("{}{}", self.mcp.render(), self.metrics.render())
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<ServedGraph>> {
@@ -293,7 +332,11 @@ impl ServedGraph {
         let before = (now.is_sound, fingerprint(&now));
         now.is_sound = assembled.runnable.is_ok();
         let mut vetoed = None;
-        if let Ok(runnable) = assembled.runnable {
+        // The program that its sessions began with is there.
+        let is_first = now.program.is_none() && self.owner.is_some();
+        if let Ok(runnable) = assembled.runnable
+            && !is_first
+        {
             match &now.sessions {
                 Some(sessions) => vetoed = sessions.swap(runnable.engine, runnable.bindings).await.err(),
                 None => now.sessions = Some(self.begin(runnable)?),
@@ -323,14 +366,7 @@ impl ServedGraph {
         let sessions = self.source.assembly.sessions(runnable, Some(&self.source.store));
         let sessions = sessions.map_err(|error| Trouble::new(Code::Internal, Code::Internal.title()).logged(error.to_string()))?;
         let sessions = Arc::new((self.source.over)(sessions));
-        self.redactions.watch(&sessions);
-        let (hub, name, graph) = (Arc::clone(&self.hub), Arc::clone(&self.name), Arc::downgrade(self));
-        sessions.observe(move |id, event| {
-            if let Some(graph) = graph.upgrade() {
-                graph.redactions.observe(id, event);
-            }
-            hub.observe(&name, id, event);
-        });
+        self.observe(&sessions);
         let (driven, graph): (_, Weak<Self>) = (Arc::clone(&sessions), Arc::downgrade(self));
         tokio::spawn(async move {
             let report = |driven: Driven<'_>| {
@@ -343,6 +379,26 @@ impl ServedGraph {
         Ok(sessions)
     }
 
+    /// Hears what happens in its sessions.
+    fn observe(self: &Arc<Self>, sessions: &Arc<Sessions>) {
+        self.redactions.watch(sessions);
+        let (hub, name, graph) = (Arc::clone(&self.hub), Arc::clone(&self.name), Arc::downgrade(self));
+        sessions.observe(move |id, event| {
+            if let Some(graph) = graph.upgrade() {
+                graph.redactions.observe(id, event);
+            }
+            hub.observe(&name, id, event);
+        });
+    }
+
+    /// Reports the turn of a request to listeners; where somebody else drives the sessions, they do that.
+    pub(crate) fn report(&self, turn: &Turn) {
+        match &self.owner {
+            Some(owner) => owner(turn),
+            None => self.hub.turn(&self.name, &turn.session, Ok(turn.clone())),
+        }
+    }
+
     /// The program that runs.
     ///
     /// # Errors
@@ -353,6 +409,25 @@ impl ServedGraph {
 
     fn no_program(&self) -> Trouble {
         Trouble::new(Code::NoProgram, format!("`{}` has mistakes, and no earlier version runs", self.name))
+    }
+}
+
+/// A served graph whose sessions somebody else drives. Clones are the same.
+#[derive(Clone, Debug)]
+pub struct SharedGraph(Arc<ServedGraph>);
+
+impl SharedGraph {
+    /// Tells listeners where a session stopped, or why it did not continue.
+    pub fn turned(&self, id: &SessionId, turn: Result<Turn, SendError>) {
+        self.0.hub.turn(&self.0.name, id, turn);
+    }
+
+    /// Takes a version of the files: the sessions continue with it, if it can be run. The first one is that with which they began.
+    ///
+    /// # Errors
+    /// A hook objects.
+    pub async fn take(&self, version: &Version, assembled: Assembled) -> Result<(), Trouble> {
+        self.0.take(version, assembled).await
     }
 }
 

@@ -26,6 +26,7 @@ pub struct Counts {
     undos: BTreeMap<(NodeId, bool), u64>,
     /// Branches by their names, items of a list by their tools; whether they succeeded.
     parts: BTreeMap<(NodeId, String, bool), u64>,
+    locales: BTreeMap<(NodeId, Arc<str>), u64>,
 }
 
 impl Counts {
@@ -51,6 +52,11 @@ impl Counts {
         if let Some(chosen) = listen.options.iter().position(|choice| choice.value == *answer) {
             *self.options.entry((node.id.clone(), chosen)).or_default() += 1;
         }
+    }
+
+    /// Counts the words of a locale that a node said.
+    pub(crate) fn said(&mut self, node: &NodeId, locale: Arc<str>) {
+        *self.locales.entry((node.clone(), locale)).or_default() += 1;
     }
 
     /// Counts another attempt of a call.
@@ -86,6 +92,7 @@ impl Counts {
         sum(&mut self.retries, &other.retries);
         sum(&mut self.undos, &other.undos);
         sum(&mut self.parts, &other.parts);
+        sum(&mut self.locales, &other.locales);
     }
 }
 
@@ -126,7 +133,8 @@ impl Coverage {
 
     /// Counts the items of each kind; those that follow from the rules alone are a kind of their own.
     pub fn summarise(&mut self) {
-        self.summary = ["edge", "guard", "implied", "node", "option", "part", "retry", "undo"].map(|kind| (kind.to_owned(), [0, 0])).into();
+        self.summary =
+            ["edge", "guard", "implied", "locale", "node", "option", "part", "retry", "undo"].map(|kind| (kind.to_owned(), [0, 0])).into();
         for item in &self.items {
             let kind = if item.implied { "implied" } else { &*item.kind };
             let entry = self.summary.entry(kind.to_owned()).or_default();
@@ -200,6 +208,10 @@ impl<'p> Items<'p> {
             for (at, out_edge) in out_edges.iter().enumerate() {
                 self.out_edge(node, out_edge, &out_edges[at + 1..]);
             }
+        }
+        for (locale, _) in &node.localised {
+            let count = self.counts.locales.get(&(node.id.clone(), Arc::clone(locale))).copied().unwrap_or_default();
+            self.add(node, place, "locale", locale.to_string(), None, count, false);
         }
         if let Role::Listen(listen) = &node.role {
             for (at, choice) in listen.options.iter().enumerate() {

@@ -288,6 +288,9 @@ impl<'c> Player<'c> {
         session.writer.view(&session.state, view.clone());
         self.calls = std::mem::take(&mut session.writer.calls);
         session.view = view.ok();
+        for locale in self.engine.spoken_locales(&session.state) {
+            self.counts.said(&session.state.current_node_id, locale);
+        }
         let text = std::mem::take(&mut session.writer.text);
         let first = self.lines.len();
         self.say(at, &text);

@@ -142,14 +142,10 @@ impl Suite {
             Err(problem) => return self.errors.push(error(0, problem.to_string())),
         };
         match Sheet::parse(path.clone(), text, self) {
-            Ok(sheet) => {
-                let mut titles: Vec<_> = sheet.cases.iter().map(|case| (&case.title, case.line)).collect();
-                titles.sort();
-                match titles.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-                    Some(twice) => self.errors.push(error(twice[1].1, format!("two cases are named `{}`", twice[1].0))),
-                    None => self.sheets.push(sheet),
-                }
-            }
+            Ok(sheet) => match sheet.repeated() {
+                Some((line, title)) => self.errors.push(error(line, format!("two cases are named `{title}`"))),
+                None => self.sheets.push(sheet),
+            },
             Err(problem) => self.errors.push(error(problem.line, problem.message)),
         }
     }
@@ -200,7 +196,8 @@ impl Suite {
     /// Inherited doubles that no case of a sheet used, by line: known once all its cases were played.
     pub fn unused(&self, sheet: &Sheet, verdicts: &[&Verdict]) -> Vec<(usize, String)> {
         let used: Vec<usize> = verdicts.iter().flat_map(|verdict| verdict.used.iter().copied()).collect();
-        unused(sheet, &used).into_iter().collect()
+        let beside = BesideSheet { root: &self.root, sheet: sheet.path.parent().unwrap_or(Path::new("")) };
+        unused(sheet, &used, &beside).into_iter().collect()
     }
 
     fn judge(&self, sheet: &Sheet, case: &Case, options: &Options) -> Verdict {

@@ -18,7 +18,7 @@ use crate::{
     beside::Beside,
     compare::{is_expectation, mismatch},
     coverage::Counts,
-    doubles::read_blocks,
+    doubles::{Double, read_blocks},
     limits::Limits,
     player::{Player, Printed},
     update::{Update, written},
@@ -168,7 +168,10 @@ impl Trial<'_> {
         if let Some(stopped) = &player.stopped {
             verdict.fail(self.said(block.line, stopped.trim_start_matches("- ")));
         }
-        if let Some(unused) = player.doubles.iter().find(|double| double.distance == 0 && double.used == 0 && !double.is_optional) {
+        // Of a recording one result is enough.
+        let is_used = |line: usize| player.doubles.iter().any(|double| double.line == line && double.used > 0);
+        let is_unused = |double: &&Double| double.distance == 0 && !double.is_optional && double.used == 0 && !double.shares(is_used);
+        if let Some(unused) = player.doubles.iter().find(is_unused) {
             verdict.fail(self.said(unused.line, &format!("unused double: `{}`", unused.name)));
         }
     }
@@ -193,10 +196,10 @@ impl Trial<'_> {
         }
         // The first of them begins the session; each of the others takes it as the one before it left it.
         chain.reverse();
-        let mut player = Player::new(Arc::clone(program), read_blocks(&chain[0].0.doubles)?, self.beside, self.limits);
+        let mut player = Player::new(Arc::clone(program), read_blocks(&chain[0].0.doubles, self.beside)?, self.beside, self.limits);
         for (at, (_, block)) in chain.iter().enumerate().take(chain.len() - 1) {
             block.text.lines().filter(|line| !is_expectation(line)).for_each(|line| player.take(line));
-            player.go_on_with(read_blocks(&chain[at + 1].0.doubles)?);
+            player.go_on_with(read_blocks(&chain[at + 1].0.doubles, self.beside)?);
         }
         Ok(player)
     }
@@ -241,8 +244,8 @@ fn shown(block: usize, expected: &[&str], got: &[&str], at: usize, to: usize) ->
 }
 
 /// Inherited doubles of a sheet that no case used, by line.
-pub(crate) fn unused(sheet: &Sheet, used: &[usize]) -> BTreeMap<usize, String> {
-    let doubles = sheet.cases.iter().filter_map(|case| read_blocks(&case.doubles).ok()).flatten();
+pub(crate) fn unused(sheet: &Sheet, used: &[usize], beside: &dyn Beside) -> BTreeMap<usize, String> {
+    let doubles = sheet.cases.iter().filter_map(|case| read_blocks(&case.doubles, beside).ok()).flatten();
     let unused = doubles.filter(|double| double.distance > 0 && !double.is_optional && !used.contains(&double.line));
     unused.map(|double| (double.line, double.name)).collect()
 }

@@ -13,5 +13,6 @@ mod play;
 mod script;
 mod sheet;
 mod terminal;
+mod typist;
 
-pub use self::{play::Stage, sheet::run_sheets};
+pub use self::{play::Stage, sheet::run_sheets, typist::Typist};

@@ -187,7 +187,7 @@ impl Interactive {
 /// Drops keys that were typed before the question was shown, if they would answer it.
 pub(super) fn forget_unseen(awaited: Awaited<'_>, keys: &mut VecDeque<Key>) {
     match awaited {
-        Awaited::Approval(_) => keys.retain(|key| matches!(key, Key::Interrupt | Key::Suspend | Key::Eof)),
+        Awaited::Approval { .. } => keys.retain(|key| matches!(key, Key::Interrupt | Key::Suspend | Key::Eof)),
         Awaited::Input(request) if !request.options.is_empty() => {
             while keys.front() == Some(&Key::Enter) {
                 keys.pop_front();
@@ -200,7 +200,7 @@ pub(super) fn forget_unseen(awaited: Awaited<'_>, keys: &mut VecDeque<Key>) {
 /// Returns the text above the line that answers it; nothing where the node has asked itself.
 fn lead(awaited: Awaited<'_>, window: Window) -> String {
     match awaited {
-        Awaited::Approval(call) => {
+        Awaited::Approval { call, .. } => {
             let asks = call.approve.as_ref().and_then(|approval| approval.ask.clone());
             let asks = asks.unwrap_or_else(|| format!("May `{}` run?", call.name).into());
             format!("\n{}{}", scrollback::call(call, window), scrollback::lead(&asks, window))

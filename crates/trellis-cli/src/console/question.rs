@@ -67,7 +67,7 @@ impl Question {
                 secret = request.input_type == RequestType::Declared(InputType::Secret);
                 Asked::Input { request: Box::new(request.clone()), acceptance: Box::new(Acceptance::of(request)) }
             }
-            Awaited::Approval(_) => Asked::Approval,
+            Awaited::Approval { .. } => Asked::Approval,
             Awaited::Result(call) => {
                 bound = result;
                 Asked::Result(call.id.clone())

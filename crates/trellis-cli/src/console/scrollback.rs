@@ -37,7 +37,15 @@ const MARKED: Style = AnsiColor::Cyan.on_default();
 
 /// Renders a call before it is made: its name, then each argument. Texts of several lines follow a bar, unchanged.
 pub(super) fn call(call: &PendingCall, window: Window) -> String {
+    held_call(call, None, window)
+}
+
+/// The same call with what would carry it out.
+pub(super) fn held_call(call: &PendingCall, by: Option<&str>, window: Window) -> String {
     let mut out = format!("{BOLD}{}{BOLD:#}\n", printable(&call.name));
+    for line in by.into_iter().flat_map(|by| wrapped(&printable(&format!("carried out by {by}")), window.room.saturating_sub(2).max(8))) {
+        let _ = writeln!(out, "  {QUIET}{line}{QUIET:#}");
+    }
     match &call.kind {
         CallKind::Parallel { branches, .. } => {
             for (name, branch) in branches {

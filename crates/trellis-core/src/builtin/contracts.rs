@@ -1,6 +1,6 @@
 //! Contracts that hold where bindings write none (world 9.18, 9.24): with them, a check can prove the calls of builtins.
 
-use crate::{language::Effect, value::Value};
+use crate::{language::Effect, schema::disjoint::disjoint, value::Value};
 
 /// A builtin tool.
 #[derive(Debug)]
@@ -30,6 +30,16 @@ impl BuiltinTool {
     /// Returns the JSON Schema of its results; `None` if nothing is known of them.
     pub fn returns(&self) -> Option<Value> {
         Value::from_json(self.returns).ok()
+    }
+
+    /// Returns why no call fits both its contract and arguments of this schema; `None` if some may.
+    pub(crate) fn cannot_take(&self, parameters: &Value) -> Option<String> {
+        disjoint(&self.parameters()?, parameters)
+    }
+
+    /// Returns why no result fits both its contract and this schema; `None` if some may.
+    pub(crate) fn cannot_return(&self, returns: &Value) -> Option<String> {
+        disjoint(&self.returns()?, returns)
     }
 }
 

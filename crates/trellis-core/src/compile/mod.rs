@@ -29,6 +29,14 @@ mod verify;
 
 use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
 
+pub use self::{
+    bindings::contradictions,
+    draft::Draft,
+    incremental::Compiler,
+    layout::nodes,
+    severity::apply_severities,
+    unchecked::{UncheckedRead, Unknown},
+};
 use self::{
     bindings::declare,
     document_index::DocumentIndex,
@@ -47,13 +55,6 @@ pub(crate) use self::{
     dataflow::PointTypes,
     incremental::is_same_node_place,
     resolver::{NamedNode, NodeNames},
-};
-pub use self::{
-    draft::Draft,
-    incremental::Compiler,
-    layout::nodes,
-    severity::apply_severities,
-    unchecked::{UncheckedRead, Unknown},
 };
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath},

@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::layout::{Layout, LayoutSettings};
 pub use self::{
+    label::{condition, outcome},
     path::{Path, PathStep},
     svg::STYLE,
 };

@@ -150,6 +150,13 @@ pub(super) fn localised<'n>(program: &Program, state: &State, node: &'n Node) ->
     in_locale(program, state, node, &node.localised)
 }
 
+/// Returns the locales of `messages` whose words a node has for a session: exactly its own, its language, or both where each has a part.
+pub(super) fn spoken<'n>(program: &Program, state: &State, node: &'n Node) -> impl Iterator<Item = &'n Arc<str>> {
+    let words = localised(program, state, node);
+    let is_spoken = move |own: &Localised| words.into_iter().flatten().any(|words| std::ptr::eq(words, own));
+    node.localised.iter().filter(move |(_, own)| is_spoken(own)).map(|(locale, _)| locale)
+}
+
 /// Looks up exactly the session's locale, then its language, in a list that is sorted by locale.
 pub(super) fn in_locale<'n, T>(program: &Program, state: &State, node: &Node, words: &'n [(Arc<str>, T)]) -> [Option<&'n T>; 2] {
     if words.is_empty() {

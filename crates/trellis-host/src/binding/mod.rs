@@ -6,6 +6,7 @@
 //! **Invariant:** the value of a secret that was filled into a call is in no message, no progress and no result of it (world 9.9).
 
 mod builtin;
+mod carrier;
 mod compute;
 mod config;
 mod context;
@@ -36,6 +37,8 @@ mod registry;
 #[cfg(any(feature = "mcp", feature = "model", feature = "processes"))]
 mod sealed;
 mod settings;
+#[cfg(test)]
+mod tests;
 #[cfg(feature = "schemars")]
 mod typed;
 mod unbound;
@@ -61,6 +64,8 @@ use trellis_core::{
 pub(crate) use self::job::breaks_returns;
 #[cfg(feature = "mcp")]
 pub use self::mcp::{Servers, server_library};
+#[cfg(feature = "model")]
+pub use self::model::HostModels;
 #[cfg(feature = "processes")]
 pub use self::process::MAX_ENV_ARGS;
 pub(crate) use self::{context::Report, job::timed_out};

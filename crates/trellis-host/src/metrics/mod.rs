@@ -119,8 +119,10 @@ impl Hooks for Counting {
     }
 
     fn on_resume(&self, moment: &Moment, taken_up: &TakenUp) {
-        self.counted.series.resumed();
-        if let Some((call, tool, _)) = &taken_up.call {
+        if moment.child.is_none() {
+            self.counted.series.resumed();
+        }
+        for (call, tool, _) in &taken_up.calls {
             remember(&self.counted.pending, call, (moment.session.clone(), Arc::clone(tool)));
         }
     }

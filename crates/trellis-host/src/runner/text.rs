@@ -206,7 +206,7 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for TextConsole<R, 
         self.hidden(is_secret(awaited));
         match awaited {
             Awaited::Input(request) => self.prompt(&options(request), &accepted(request)).await,
-            Awaited::Approval(call) => {
+            Awaited::Approval { call, .. } => {
                 let asks = call.approve.as_ref().and_then(|approval| approval.ask.as_deref());
                 let question = asks.map_or_else(String::new, |asks| format!("{asks}\n"));
                 self.prompt(&format!("{question}{}", call_text(call)), "[y/N]").await
@@ -269,7 +269,7 @@ fn understand(awaited: Awaited<'_>, line: &str) -> Command {
             let value = Value::from_json(line).unwrap_or_else(|_| Value::text(line));
             Command::Result(ToolResult::new(call.id.clone(), ToolOutcome::Success(value)))
         }
-        Awaited::Approval(_) => match choose::yes_or_no(line) {
+        Awaited::Approval { .. } => match choose::yes_or_no(line) {
             _ if line.trim().is_empty() => Command::Approve { id: None, yes: false },
             Some(yes) => Command::Approve { id: None, yes },
             None => unclear(),

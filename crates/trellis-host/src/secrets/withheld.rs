@@ -3,9 +3,10 @@
 /// Beginnings of the names of such variables.
 const PREFIXES: [&str; 3] = [super::name::PREFIX, "TRELLIS_VAULT", "TRELLIS_KEY"];
 
-/// Names of others: the store's address may hold a password, the collector's address and headers a token. `docs/reference/projects.md` names them.
-const CREDENTIALS: [&str; 9] = [
+/// Names of others: the store's address may hold a password, a server is reached by its token, the collector's address and headers a token. `docs/reference/projects.md` names them.
+const CREDENTIALS: [&str; 10] = [
     "TRELLIS_STORE",
+    "TRELLIS_TOKEN",
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
     "OTEL_EXPORTER_OTLP_HEADERS",
@@ -28,8 +29,15 @@ mod tests {
     // world 9.9
     #[test]
     fn the_credentials_of_the_program_are_withheld_from_processes() {
-        let withheld =
-            ["TRELLIS_SECRET_KEY", "TRELLIS_STORE", "TRELLIS_KEY_FILE", "TRELLIS_VAULT", "TRELLIS_VAULT_KEY", "OTEL_EXPORTER_OTLP_HEADERS"];
+        let withheld = [
+            "TRELLIS_SECRET_KEY",
+            "TRELLIS_STORE",
+            "TRELLIS_TOKEN",
+            "TRELLIS_KEY_FILE",
+            "TRELLIS_VAULT",
+            "TRELLIS_VAULT_KEY",
+            "OTEL_EXPORTER_OTLP_HEADERS",
+        ];
         for variable in withheld {
             assert!(is_withheld(variable), "{variable}");
         }

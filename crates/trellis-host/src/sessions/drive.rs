@@ -220,7 +220,7 @@ impl Sessions {
                 NeedKind::Call { .. } | NeedKind::Predicate(_) => stops.get(need.id()?).cloned(),
             };
             let child = need.child.clone();
-            Some(Waiting { asked: asked(child.as_ref()), child, node: need.node.clone(), stop: stop? })
+            Some(Waiting { asked: asked(child.as_ref()), child, node: need.node.clone(), stop: stop?.due_by(need.until) })
         };
         let mut waiting: Vec<Waiting> = front.needs.iter().filter_map(of).collect();
         waiting.sort_by_key(|waiting| match waiting.stop {
@@ -241,7 +241,7 @@ impl Sessions {
                 (running.stop, running.others) = (Some(first.clone()), Arc::clone(&others));
                 running.session.forget_left();
                 let said = std::mem::take(&mut running.said);
-                Turn { said, others, ..Turn::of(&running.session, first) }
+                Turn { said, others, budget: running.bindings.budget(), ..Turn::of(&running.session, first) }
             }
             SlotState::Beginning(_) | SlotState::Away | SlotState::Gone => {
                 Turn::before(slot.id.clone(), Arc::clone(self.current().engine.inspect().fingerprint()), first)

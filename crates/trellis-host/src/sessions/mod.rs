@@ -51,7 +51,7 @@ use std::{
 };
 
 use tokio::sync::Notify;
-use trellis_core::{Engine, SessionId, SignalName};
+use trellis_core::{Engine, SessionId, SignalName, state::PendingCall};
 
 #[cfg(feature = "history")]
 pub use self::letters::LetterError;
@@ -314,6 +314,12 @@ impl Sessions {
     /// The time until `due`, in milliseconds since 1970.
     pub fn until(&self, due: u64) -> Duration {
         Duration::from_millis(due.saturating_sub(self.clock.now()))
+    }
+
+    /// What would carry out a call of the program in use ([`Bindings::carrier`]).
+    pub(crate) fn carrier(&self, call: &PendingCall) -> Option<String> {
+        let current = self.current();
+        current.bindings.carrier(current.engine.inspect(), call)
     }
 
     /// The engine that sessions take up now.

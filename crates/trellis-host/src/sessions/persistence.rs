@@ -130,8 +130,8 @@ impl Sessions {
         let version = if is_whole && is_current { current.version } else { 0 };
         let is_ahead = here.at > self.now();
         let session = Session::resume(current.engine, here, stored.head.next, self.clock.clone());
-        let (sight, taken_up) = Sight::taken_up(session.here(), stored.head.next);
-        let seen = if self.hooks.is_empty() { Vec::new() } else { vec![taken_up] };
+        let (sight, taken_up) = Sight::taken_up(&session, stored.head.next);
+        let seen = if self.hooks.is_empty() { Vec::new() } else { taken_up };
         Ok(RunningSession {
             is_stored: true,
             is_ahead,

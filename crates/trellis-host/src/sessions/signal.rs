@@ -36,6 +36,9 @@ impl Sessions {
         let promise = match &mut *place {
             SlotState::Running(running) => {
                 let to = to.filter(|to| **to != slot.id);
+                if let Some(gone) = to.filter(|to| running.session.here_in(Some(to)).is_none()) {
+                    return Err(SendError::UnknownChild(gone.clone()));
+                }
                 let before = running.requests.len();
                 running.asked_by(request);
                 running.session.raise(to, signal).inspect_err(|_| running.requests.truncate(before))?;

@@ -38,7 +38,7 @@ impl Sessions {
         let current = self.current();
         let session = Session::resume(current.engine.clone(), here, next, self.clock.clone());
         let waiting = self.pending_waits(&session, &current)?;
-        Ok(turn(&session, waiting))
+        Ok(turn(&session, &current, waiting))
     }
 
     /// The turn of a session in memory, if the store has no more of it.
@@ -61,7 +61,7 @@ impl Sessions {
             Current { engine: running.session.engine().clone(), bindings: Arc::clone(&running.bindings), version: running.version };
         let waiting: Vec<Waiting> = running.waits().cloned().collect();
         let waiting = if waiting.is_empty() { self.pending_waits(&running.session, &current)? } else { waiting };
-        Ok(Some(turn(&running.session, waiting)))
+        Ok(Some(turn(&running.session, &current, waiting)))
     }
 
     /// The turn of a session that has not begun.
@@ -197,7 +197,7 @@ impl Stop {
 }
 
 /// Returns the current turn of a session, with the content of its node.
-fn turn(session: &Session, mut waiting: Vec<Waiting>) -> Turn {
+fn turn(session: &Session, current: &Current, mut waiting: Vec<Waiting>) -> Turn {
     let others = waiting.split_off(1);
     let first = waiting.pop().unwrap_or_else(|| unreachable!("a session waits for something, or has ended"));
     let child = first.child.clone();
@@ -206,7 +206,7 @@ fn turn(session: &Session, mut waiting: Vec<Waiting>) -> Turn {
         Some((here.state.current_node_id.clone(), session.engine().render(&here.state).ok()?.content?))
     });
     let said = last.map(|(node, text)| Said { child: child.clone(), node, text });
-    Turn { said: said.into_iter().collect(), others: Arc::new(others), ..Turn::of(session, first) }
+    Turn { said: said.into_iter().collect(), others: Arc::new(others), budget: current.bindings.budget(), ..Turn::of(session, first) }
 }
 
 /// Whether it is known what a session asks before it goes on with an edited graph: keys that were not stored, or what was asked before it was stored.

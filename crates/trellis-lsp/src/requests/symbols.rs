@@ -63,7 +63,8 @@ pub(super) fn of_workspace(state: &mut ServerState, params: &WorkspaceSymbolPara
                 Symbol::Key(_, name) => (name.clone(), SymbolKind::Variable),
                 Symbol::Tool(name) => (name.clone(), SymbolKind::Function),
                 Symbol::Predicate(_, name) => (name.clone(), SymbolKind::Boolean),
-                Symbol::Node(_) | Symbol::Signal(_) => continue,
+                Symbol::Signal(name) => (name.clone(), SymbolKind::Event),
+                Symbol::Node(_) | Symbol::Option(..) => continue,
             };
             if holds(&name, &query)
                 && let Some(one) = graph.index().occurrences(&symbol).into_iter().min_by_key(|one| one.kind)

@@ -29,6 +29,14 @@ impl Server<'_> {
             "textDocument/didClose" => drop(params(notification).map(|params| self.closed(&params))),
             "workspace/didChangeWatchedFiles" => drop(params(notification).map(|params| self.saved(&params))),
             "workspace/didChangeWorkspaceFolders" => drop(params(notification).map(|params| self.refolded(&params))),
+            "workspace/didChangeConfiguration" => {
+                // Clients that can be asked send no settings; others send all of them.
+                match notification.params.get("settings").filter(|settings| settings.is_object()) {
+                    _ if self.state.client.configuration => self.ask_settings(),
+                    Some(settings) => self.set(&settings.clone()),
+                    None => {}
+                }
+            }
             "$/cancelRequest" => {
                 let id = notification.params.get("id").cloned();
                 self.cancelled(id.and_then(|id| serde_json::from_value(id).ok()));
@@ -46,7 +54,11 @@ impl Server<'_> {
         let Some(path) = uri::to_path(&file.uri) else { return };
         // A sheet is a file of the graph like others, though none of its nodes.
         if is_sheet(&path) {
-            self.state.sheets.insert(path.clone(), OpenSheet { version: file.version, text: Text::new(file.text.clone()) });
+            self.state.stale_sheets.insert(path.clone());
+            self.state.sheets.insert(
+                path.clone(),
+                OpenSheet { uri: file.uri.clone(), version: file.version, text: Text::new(file.text.clone()), cases: Vec::new() },
+            );
         }
         let Some((graph, path)) = self.state.workspace.graph_of(&path) else { return };
         self.state.workspace.graphs[graph].opened(&path, OpenFile { uri: file.uri, version: file.version }, &file.text);
@@ -69,10 +81,12 @@ impl Server<'_> {
         let encoding = self.state.encoding();
         if let Some(path) = uri::to_path(&document.text_document_identifier.uri)
             && let Some(sheet) = self.state.sheets.get_mut(&path)
-            && !sheet.edited(params, encoding)
         {
-            // What the editor has there is not known any more: the disk counts until it is opened again.
-            self.state.sheets.remove(&path);
+            self.state.stale_sheets.insert(path.clone());
+            if !sheet.edited(params, encoding) {
+                // What the editor has there is not known any more: the disk counts until it is opened again.
+                self.state.sheets.remove(&path);
+            }
         }
         let Some((graph, path)) = self.open(&document.text_document_identifier.uri) else { return Ok(()) };
         let before = graph.open.get(&path).map_or(i32::MIN, |open| open.version);
@@ -117,8 +131,11 @@ impl Server<'_> {
     }
 
     fn closed(&mut self, params: &DidCloseTextDocumentParams) {
-        if let Some(path) = uri::to_path(&params.text_document.uri) {
-            self.state.sheets.remove(&path);
+        if let Some(path) = uri::to_path(&params.text_document.uri)
+            && self.state.sheets.remove(&path).is_some()
+        {
+            let message = self.published.of_sheet(params.text_document.uri.clone(), None, Vec::new(), &self.state.client);
+            message.into_iter().for_each(|message| self.send(message));
         }
         if let Some((graph, path)) = self.open(&params.text_document.uri) {
             graph.closed(&path);

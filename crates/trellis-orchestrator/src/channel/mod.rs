@@ -3,6 +3,8 @@
 mod remote;
 mod split;
 mod terminal;
+mod troubles;
+mod web;
 
 use std::time::Duration;
 
@@ -12,6 +14,8 @@ pub use self::{
     remote::{ChannelSetup, check_remote, open_remote},
     split::parts,
     terminal::{Terminal, TerminalIo},
+    troubles::ChannelTroubles,
+    web::{Web, WebPosts},
 };
 use crate::message::{ChatPlace, Incoming, Outgoing};
 

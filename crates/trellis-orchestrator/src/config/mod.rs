@@ -3,6 +3,7 @@
 //! **Invariant:** every mistake in the file is a finding at its place, and so is a key without effect.
 
 mod hands;
+mod models;
 mod reader;
 mod remote;
 mod schema;
@@ -11,9 +12,11 @@ use std::collections::BTreeSet;
 
 use trellis_core::{Diagnostic, Value, diagnostic::FilePath, syntax::project::HostConfig};
 
+pub(crate) use self::models::without_models;
 use self::reader::Reader;
 pub use self::{
     hands::Heartbeat,
+    models::{ModelSettings, StartedModel},
     remote::{Provider, RemoteSettings, TokenSource},
     schema::schema,
 };
@@ -38,6 +41,8 @@ pub struct Settings {
     pub runs: usize,
     /// Whether there is a chat in the terminal.
     pub terminal: bool,
+    /// Whether there is a chat in the browser.
+    pub web: bool,
     /// The channels over a network.
     pub remote: Vec<RemoteSettings>,
     /// Those who may approve calls, as `provider:user`.
@@ -46,6 +51,8 @@ pub struct Settings {
     pub context_tokens: usize,
     /// The schedule of `HEARTBEAT.md`; `None` if it is not used.
     pub heartbeat: Option<Heartbeat>,
+    /// Models of this workspace.
+    pub models: ModelSettings,
     /// Hosts, some with a port, that `web` reads whatever address they have.
     pub web_private: Vec<String>,
 }
@@ -59,10 +66,12 @@ impl Default for Settings {
             auto_reply: false,
             runs: 16,
             terminal: true,
+            web: true,
             remote: Vec::new(),
             approvers: BTreeSet::new(),
             context_tokens: 24_000,
             heartbeat: Some(Heartbeat::default()),
+            models: ModelSettings::default(),
             web_private: Vec::new(),
         }
     }
@@ -84,11 +93,8 @@ impl Settings {
 
 /// Keys that are planned and do nothing yet; each is refused with this reason.
 const PLANNED: &[(&str, &str)] = &[
-    ("providers", "so far models are set up in `trellis.yaml` of the graph"),
-    ("roles", "so far models are set up in `trellis.yaml` of the graph"),
     ("tools.shell", "so far the policy in `trellis.yaml` of the graph says which lines are held"),
     ("tools.file", "so far files lie in `files/` of the workspace"),
-    ("channels.web", "so far the channels are `terminal`, `slack`, `telegram` and `discord`"),
     ("limits.attachment", "so far no channel has attachments"),
 ];
 
@@ -97,7 +103,7 @@ pub fn read(path: impl Into<FilePath>, text: &str) -> (Settings, Vec<Diagnostic>
     let (config, found) = HostConfig::parse(path, text);
     let mut reader = Reader { config: &config, found };
     let mut settings = Settings::default();
-    reader.keys("", &config.values, &["locale", "agent", "channels", "approvers", "tools", "heartbeat", "limits"]);
+    reader.keys("", &config.values, &["locale", "agent", "channels", "approvers", "providers", "roles", "tools", "heartbeat", "limits"]);
     if let Some(locale) = reader.text("locale", &["locale"]) {
         match Language::named(locale) {
             Some(language) => settings.language = language,
@@ -110,9 +116,11 @@ pub fn read(path: impl Into<FilePath>, text: &str) -> (Settings, Vec<Diagnostic>
         settings.auto_reply = reader.truth("agent.auto_reply", agent.get("auto_reply"));
         settings.runs = reader.number("agent.runs", agent.get("runs"), 1..=1000).unwrap_or(settings.runs);
     }
-    if let Some(channels) = reader.mapping("channels", &["terminal", "slack", "telegram", "discord"]) {
+    if let Some(channels) = reader.mapping("channels", &["terminal", "web", "slack", "telegram", "discord"]) {
         settings.terminal = channels.contains("terminal");
+        settings.web = channels.contains("web");
         reader.mapping("channels.terminal", &[]);
+        reader.mapping("channels.web", &[]);
         let named = Provider::ALL.into_iter().filter(|provider| channels.contains(provider.as_str()));
         settings.remote = named.filter_map(|provider| reader.remote(provider)).collect();
     }
@@ -122,6 +130,7 @@ pub fn read(path: impl Into<FilePath>, text: &str) -> (Settings, Vec<Diagnostic>
         settings.context_tokens = tokens.unwrap_or(settings.context_tokens);
     }
     hands::read(&mut reader, &mut settings);
+    settings.models = models::read(&mut reader);
     reader.secrets("", &Value::Map(config.values.clone()));
     let mut found = reader.found;
     found.sort_by(|one, other| one.order().cmp(&other.order()));
@@ -156,7 +165,7 @@ mod tests {
     #[test]
     fn every_mistake_is_found_at_once_at_its_place() {
         let text = "locale: fr\nagent: { name: a/b, runs: 0, nam: x }\nchannels:\n  slack: { token: xoxb-123456789012-abcdefghijkl }\n\
-                    limits: []\nroles: {}\nlocal: en\n";
+                    limits: []\nroles: []\nlocal: en\n";
         let expected = [
             "1: there are no texts in `fr`",
             "2: `a/b` is no name of an agent",
@@ -166,7 +175,7 @@ mod tests {
             "4: `channels.slack` says in `allow` who is heard",
             "4: `channels.slack.token` names a variable or a secret, and holds none",
             "5: `limits` takes a mapping, not a list",
-            "6: `roles` does nothing yet",
+            "6: `roles` takes a mapping by name, not a list",
             "7: there is no key `local`",
         ];
         assert_eq!(found(text), expected);
@@ -208,6 +217,79 @@ mod tests {
         assert_eq!(may, [true, false, false, true]);
     }
 
+    // issue 23: a configuration with every field wrong at once
+    #[test]
+    fn every_field_that_is_wrong_is_found_at_once() {
+        let text = "locale: 5\nagent: { name: \"\", aliases: {}, auto_reply: 1, runs: -1 }\nchannels:\n  terminal: [x]\n  web: 7\n  slack: { token: \"\", \
+                    read: [], allow: [[]], base_url: ftp://x, poll: 1d, rows: 0 }\n  telegram: { token: { env: A, secret: b }, allow: {}, poll: 1ms }\n  \
+                    discord: []\n  irc: {}\napprovers: { a: b }\nproviders:\n  one: {}\n  two: { openai: \"https://a.example\", process: [x] }\n  \
+                    three: { openai: not a url, key: sk-abcdefghijklmnopqrstuvwxyz123456 }\n  four: { headless: gemini }\n  five: { start: [], openai: \
+                    \"http://127.0.0.1:1\" }\n  six: 6\nroles:\n  agent: []\n  memory: [{ provider: one, temperature: 3 }, 7]\ntools: { web: { \
+                    allow_private: [\"*\"] }, webs: {} }\nheartbeat: { every: never, chat: \"\" }\nlimits: { context_tokens: 1 }\n";
+        let places = [
+            "`locale`",
+            "`` is no name of an agent",
+            "`agent.aliases`",
+            "`agent.auto_reply`",
+            "`agent.runs`",
+            "`channels.terminal`",
+            "`channels.web`",
+            "`channels.slack.token`",
+            "`channels.slack.read`",
+            "`channels.slack.allow`",
+            "`channels.slack.base_url`",
+            "`channels.slack.poll`",
+            "`channels.slack.rows`",
+            "`channels.telegram.token`",
+            "`channels.telegram.allow`",
+            "`channels.telegram.poll`",
+            "`channels.discord`",
+            "`channels.irc`",
+            "`approvers`",
+            "`one`",
+            "`two`",
+            "`providers.three.key`",
+            "`not a url`",
+            "`providers.five.start`",
+            "`providers.six`",
+            "`roles.agent`",
+            "`roles.memory.1`",
+            "`temperature`",
+            "`\"*\"` is no host",
+            "`tools.webs`",
+            "`never`",
+            "`limits.context_tokens`",
+        ];
+        let found = found(text);
+        for place in places {
+            assert!(found.iter().any(|finding| finding.contains(place)), "{place}: {found:#?}");
+        }
+        assert!(!found.iter().any(|finding| finding.contains("sk-abc")), "{found:#?}");
+    }
+
+    // orchestrator 1.4, 5.1: models of the workspace, also under the names of the source
+    #[test]
+    fn models_are_read_with_their_secrets_elsewhere() {
+        let text = "providers:\n  openrouter: { key: { secret: openrouter } }\n  phi4_local: { start: [llama-server, --port, \"8080\"] }\n  \
+                    claude_code:\n  chatgpt: { own_shell: accept }\n  mine: { openai: \"https://a.example/v1\", key: { env: MY_KEY }, headers: { x: \
+                    { secret: other } } }\nroles:\n  agent: [{ provider: openrouter, model: m }, { provider: phi4_local, model: phi4 }, { provider: \
+                    chatgpt }]\n  memory: [{ provider: newcomer }]\n";
+        let (settings, found) = read(CONFIG_FILE, text);
+        assert!(found.is_empty(), "{found:?}");
+        let started = StartedModel {
+            provider: "phi4_local".to_owned(),
+            base: "http://127.0.0.1:8080/v1".to_owned(),
+            command: ["llama-server", "--port", "8080"].map(str::to_owned).into(),
+        };
+        assert_eq!(settings.models.started, [started]);
+        assert!(!settings.models.is_empty() && settings.models.models(std::path::Path::new("/w")).is_some());
+        // Which providers the graph has is asked where there is one.
+        let models = settings.models.models(std::path::Path::new("/w")).expect("models");
+        let missing: Vec<String> = models.check_with(&[]).into_iter().map(|finding| finding.message).collect();
+        assert_eq!(missing, ["there is no provider `newcomer`"]);
+        assert!(read(CONFIG_FILE, "locale: en\n").0.models.is_empty());
+    }
+
     #[test]
     fn what_is_no_yaml_is_one_finding() {
         assert_eq!(found("agent: [").len(), 1);
@@ -221,8 +303,8 @@ mod tests {
             let object = schema.pointer(place).and_then(Json::as_object).expect("properties");
             object.keys().cloned().collect()
         };
-        assert_eq!(keys("/properties"), ["agent", "approvers", "channels", "heartbeat", "limits", "locale", "tools"]);
-        assert_eq!(keys("/properties/channels/properties"), ["discord", "slack", "telegram", "terminal"]);
+        assert_eq!(keys("/properties"), ["agent", "approvers", "channels", "heartbeat", "limits", "locale", "providers", "roles", "tools"]);
+        assert_eq!(keys("/properties/channels/properties"), ["discord", "slack", "telegram", "terminal", "web"]);
         for (path, _) in PLANNED {
             let pointer = format!("/properties/{}", path.replace('.', "/properties/"));
             assert!(schema().pointer(&pointer).is_none(), "{path} is planned, and the schema has it");

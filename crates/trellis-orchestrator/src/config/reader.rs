@@ -137,6 +137,7 @@ impl<'c> Reader<'c> {
         match value {
             // A token that stands here is reported whatever it looks like.
             Value::Text(_) if place.starts_with("channels.") && place.ends_with(".token") => {}
+            Value::Text(_) if place.starts_with("providers.") && place.ends_with(".key") => {}
             Value::Text(text) if seal::find(text, None).iter().any(|found| !is_number(found.kind)) => {
                 let help = "put it into `.env` of the workspace, or into its vault with `/secret set`".to_owned();
                 self.find(Code::SecretExposed, place, format!("`{place}` looks like a secret"), help);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Provider, Settings, hands};
+use super::{Provider, Settings, hands, models};
 
 /// The JSON Schema of the file, for editors.
 pub fn schema() -> Json {
@@ -26,20 +26,23 @@ pub fn schema() -> Json {
             },
             "channels": {
                 "type": ["object", "null"],
-                "description": "The channels that are used; without it, the terminal",
+                "description": "The channels that are used; without it, the terminal and the browser",
                 "additionalProperties": false,
                 "properties": {
                     "terminal": { "description": "A chat in this terminal", "type": ["object", "null"], "additionalProperties": false },
+                    "web": { "description": "A chat in the browser", "type": ["object", "null"], "additionalProperties": false },
                     "slack": remote(Provider::Slack),
                     "telegram": remote(Provider::Telegram),
                     "discord": remote(Provider::Discord)
                 }
             },
             "approvers": {
-                "description": "Those who may approve calls, as PROVIDER:USER; the terminal always may",
+                "description": "Those who may approve calls, as PROVIDER:USER; the terminal always may, and in the browser who has the right `approve`",
                 "type": "array",
                 "items": { "type": "string", "pattern": "^(slack|telegram|discord):[^*]" }
             },
+            "providers": models::providers_schema(),
+            "roles": models::roles_schema(),
             "tools": hands::tools_schema(),
             "heartbeat": hands::heartbeat_schema(),
             "limits": {

@@ -1,4 +1,4 @@
-//! Decisions that are made again, changed, or said in other words (orchestrator 5.5).
+//! Decisions that are made again, changed, or said in other words (orchestrator 5.5, requirements 003.10, §7 of the source).
 
 use std::fs;
 

@@ -6,6 +6,7 @@ use trellis_core::SessionId;
 
 use super::Dispatcher;
 use crate::{
+    channel::Web,
     config::Provider,
     inbound::Group,
     message::{ChatPlace, now},
@@ -44,13 +45,13 @@ impl Dispatcher {
         }
     }
 
-    /// Returns the remote chats whose session is working, rather than waiting for a person.
+    /// Returns the chats over a network or in the browser whose session is working, rather than waiting for a person.
     async fn working(&self) -> Result<BTreeSet<ChatPlace>, QueueError> {
         let mut runs = BTreeSet::new();
         // What has been held or asked for long is not at work; looking at each of these is.
         let since = now().saturating_sub(MAX_ACKNOWLEDGED_MS);
         for row in self.hands.queue.taken().await?.into_iter().filter(|row| row.stored >= since) {
-            if Provider::named(&row.message.place.provider).is_none() {
+            if Provider::named(&row.message.place.provider).is_none() && !Web::has(&row.message.place) {
                 continue;
             }
             runs.extend(row.run.map(|run| (run, row.message.place)));

@@ -94,7 +94,7 @@ impl Dispatcher {
         }
         let said = match &meant[..] {
             [] => return Ok(Ruling::Talk),
-            _ if !self.hands.settings.may_approve(&group.rows[0].message) => language.text("approval_refused").to_owned(),
+            _ if !self.hands.may_approve(&group.rows[0].message) => language.text("approval_refused").to_owned(),
             [(session, call)] => {
                 self.underway.begin(&call.id, row);
                 let (session, call) = (session.clone(), call.clone());

@@ -22,6 +22,7 @@ use trellis_host::{
     SendError, Sessions,
     sessions::{Stop, Turn},
 };
+use trellis_server::extra::SharedGraph;
 
 use self::decide::{Ruling, Underway};
 use crate::{
@@ -31,6 +32,7 @@ use crate::{
     outbound::Channels,
     queue::{InboundRow, QueueError},
     seal::references,
+    supervisor::Pulse,
     tools::Hands,
     workspace::{Said, Speaker},
 };
@@ -48,17 +50,35 @@ pub struct Dispatcher {
     channels: Arc<Channels>,
     /// Told when there may be something to do.
     pub wake: Arc<Notify>,
+    /// Whether it is alive.
+    pub pulse: Arc<Pulse>,
     /// Decisions that are being carried out.
     underway: Underway,
     /// The newest message that was looked at.
     looked: Arc<AtomicI64>,
+    /// Who else is told of turns.
+    shared: Option<SharedGraph>,
+}
+
+/// What waits behind the conversation of a chat.
+#[derive(Default)]
+struct Queued {
+    groups: usize,
+    messages: usize,
 }
 
 impl Dispatcher {
     /// A dispatcher between these.
     pub fn new(hands: Arc<Hands>, sessions: Arc<Sessions>, channels: Arc<Channels>) -> Self {
         let wake = Arc::clone(&hands.wake);
-        Self { hands, sessions, channels, wake, underway: Underway::default(), looked: Arc::default() }
+        let (underway, looked) = (Underway::default(), Arc::default());
+        Self { hands, sessions, channels, wake, pulse: Arc::default(), underway, looked, shared: None }
+    }
+
+    /// The same, which tells those who follow the graph of each turn.
+    #[must_use]
+    pub fn shared(self, shared: Option<SharedGraph>) -> Self {
+        Self { shared, ..self }
     }
 
     /// Dispatches forever. It may be dropped.
@@ -74,6 +94,7 @@ impl Dispatcher {
             loop {
                 tokio::select! {
                     _ = &mut news => break,
+                    () = self.pulse.asked() => self.pulse.beat(),
                     Some(done) = carried.join_next() => done.unwrap_or_else(|error| Err(QueueError::Gone(error.to_string())))?,
                 }
             }
@@ -88,8 +109,9 @@ impl Dispatcher {
         let newest = rows.last().map_or(0, |row| row.n);
         let (groups, mut due) = grouped(rows, now(), window);
         let (mut talks, mut works) = self.open().await?;
-        let mut waiting: BTreeMap<ChatPlace, usize> = BTreeMap::new();
+        let mut waiting: BTreeMap<ChatPlace, Queued> = BTreeMap::new();
         for group in groups {
+            self.pulse.beat();
             let ruling = match &group.kind {
                 Kind::Command(_) => {
                     self.begin(group).await?;
@@ -129,15 +151,16 @@ impl Dispatcher {
         &self,
         group: Group,
         talks: &mut BTreeMap<ChatPlace, String>,
-        waiting: &mut BTreeMap<ChatPlace, usize>,
+        waiting: &mut BTreeMap<ChatPlace, Queued>,
     ) -> Result<(), QueueError> {
         let place = group.place().clone();
         match talks.get(&place) {
             Some(run) if waiting.contains_key(&place) || !self.answer(run, &group).await? => {
-                let count = waiting.entry(place.clone()).or_default();
-                *count += group.rows.len();
-                if *count > MAX_SILENT_GROUPS {
-                    let text = self.hands.settings.language.fill("busy", &[("waiting", &count.to_string())]);
+                let queued = waiting.entry(place.clone()).or_default();
+                queued.groups += 1;
+                queued.messages += group.rows.len();
+                if queued.groups > MAX_SILENT_GROUPS {
+                    let text = self.hands.settings.language.fill("busy", &[("waiting", &queued.messages.to_string())]);
                     self.post(&place, format!("busy:{run}"), text).await?;
                 }
             }
@@ -215,7 +238,7 @@ impl Dispatcher {
             Kind::Command(Command { name: typed, args }) => {
                 let commands = self.hands.commands.now();
                 let known = commands.find(typed);
-                if known.is_some_and(|known| known.who == Who::Approver) && !self.hands.settings.may_approve(&group.rows[0].message) {
+                if known.is_some_and(|known| known.who == Who::Approver) && !self.hands.may_approve(&group.rows[0].message) {
                     let text = self.hands.settings.language.fill("command_denied", &[("name", typed)]);
                     self.post(&place, format!("denied:{name}"), text).await?;
                     return self.hands.queue.settle(group.numbers()).await;
@@ -244,7 +267,9 @@ impl Dispatcher {
             Err(SendError::Exists(_) | SendError::Stopping) => Ok(()),
             Err(error) => {
                 let text = format!("{} {error}", self.hands.settings.language.of_code("start"));
-                self.post(&place, format!("start:{name}"), text).await?;
+                if let Some(key) = recover::start_failure_key(&group, &name, &text) {
+                    self.post(&place, key, text).await?;
+                }
                 self.hands.queue.end_run(&name).await.map(drop)
             }
         }
@@ -285,9 +310,12 @@ impl Dispatcher {
     /// # Errors
     /// The queue fails.
     pub async fn turned(&self, turn: &Turn) -> Result<(), QueueError> {
+        if let Some(shared) = &self.shared {
+            shared.turned(&turn.session, Ok(turn.clone()));
+        }
         let (queue, language, run) = (&self.hands.queue, self.hands.settings.language, turn.session.as_str());
         let Some(row) = queue.of_run(run).await? else { return Ok(()) };
-        let place = row.message.place;
+        let place = row.message.place.clone();
         for call in held(turn) {
             let mask = self.hands.mask.clone();
             let asking = tokio::task::spawn_blocking(move || question(language, &call, |args| mask.masked(args)));
@@ -306,6 +334,7 @@ impl Dispatcher {
                     let code = end.code.as_deref().unwrap_or("failed");
                     self.post(&place, format!("end:{run}"), language.of_code(code)).await?;
                 }
+                self.note_end_of_job(&row.message, end.reason).await;
                 queue.end_run(run).await?;
                 self.wake.notify_one();
             }

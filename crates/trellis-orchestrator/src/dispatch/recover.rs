@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use trellis_core::SessionId;
+use trellis_core::{SessionId, Value, state::EndReason};
 use trellis_host::{
     SendError,
     sessions::{Stop, Turn},
@@ -14,10 +14,24 @@ use trellis_host::{
 use super::Dispatcher;
 use crate::{
     inbound::{Group, Kind},
+    message::{Incoming, Work},
     queue::{InboundRow, QueueError},
+    schedule::SENDER,
+    seal::sha256,
 };
 
 impl Dispatcher {
+    /// Notes what came of a schedule whose session has ended.
+    pub(super) async fn note_end_of_job(&self, message: &Incoming, reason: EndReason) {
+        if message.sender != SENDER {
+            return;
+        }
+        let (jobs, id) = (self.hands.jobs.clone(), message.id.clone());
+        let status = if reason == EndReason::Finished { "completed" } else { "failed" };
+        // The next look at the file finds it; that it cannot be written is said there.
+        drop(tokio::task::spawn_blocking(move || jobs.ended(&id, status)).await);
+    }
+
     /// Recovers after a restart: marks ended sessions, begins those that had not begun, and asks about waiting calls.
     ///
     /// # Errors
@@ -54,6 +68,9 @@ impl Dispatcher {
     /// # Errors
     /// The queue fails.
     pub async fn failed(&self, id: &SessionId, error: &SendError) -> Result<bool, QueueError> {
+        if let Some(shared) = &self.shared {
+            shared.turned(id, Err(error.clone()));
+        }
         if may_pass(error) {
             return Ok(false);
         }
@@ -64,6 +81,19 @@ impl Dispatcher {
         queue.end_run(id.as_str()).await?;
         self.wake.notify_one();
         Ok(true)
+    }
+}
+
+/// The key under which a chat is told that a session could not begin: nobody waits for what comes by itself at night, which a graph of one's own may
+/// lack, and a heartbeat that cannot begin is told once for each reason.
+pub(super) fn start_failure_key(group: &Group, session: &str, why: &str) -> Option<String> {
+    match &group.kind {
+        Kind::Work(Work::Consolidate) => {
+            let is_awaited = group.rows[0].message.context().get("tell").and_then(Value::as_bool);
+            is_awaited.unwrap_or_default().then(|| format!("start:{session}"))
+        }
+        Kind::Work(Work::Heartbeat) => Some(format!("start:heartbeat:{}", &sha256(why)[..16])),
+        _ => Some(format!("start:{session}")),
     }
 }
 

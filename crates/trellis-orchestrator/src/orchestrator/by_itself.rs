@@ -1,5 +1,4 @@
-//! What the agent does without being asked: the heartbeat, the nights in which the memory is made shorter, and order among decisions (orchestrator 5.4,
-//! 5.5, 8.2).
+//! What the agent does without being asked: the heartbeat, and the nights in which the memory is made shorter (orchestrator 5.4, 8.2).
 //!
 //! **Invariant:** each is named by its moment, so that it happens once; of each kind one is under way.
 
@@ -21,15 +20,12 @@ use crate::{
 const MOMENTS: &str = "moments";
 /// When the memory is made shorter.
 const NIGHTLY: &str = "0 3 * * *";
-/// Milliseconds between two looks at decisions.
-const HOUR: i64 = 3_600_000;
 
 /// A recurring task, and the name under which its last run is stored.
 #[derive(Clone, Copy)]
 enum Rhythm {
     Heartbeat { every: i64 },
     Night,
-    Decisions,
 }
 
 impl Rhythm {
@@ -37,16 +33,13 @@ impl Rhythm {
         match self {
             Self::Heartbeat { .. } => "heartbeat",
             Self::Night => "night",
-            Self::Decisions => "decisions",
         }
     }
 
     /// The first time after another.
     fn next(self, after: Timestamp) -> Timestamp {
-        let in_time = |millis: i64| after.checked_add(Span::new().milliseconds(millis)).ok();
         let next = match self {
-            Self::Heartbeat { every } => in_time(every),
-            Self::Decisions => in_time(HOUR),
+            Self::Heartbeat { every } => after.checked_add(Span::new().milliseconds(every)).ok(),
             Self::Night => CronExpression::parse(NIGHTLY).ok().and_then(|nightly| nightly.next(after, &TimeZone::system())),
         };
         next.unwrap_or(Timestamp::MAX)
@@ -64,7 +57,7 @@ pub(super) async fn do_due(
     let known = hands.queue.setting("", "", MOMENTS).await?.unwrap_or_default();
     let known: BTreeMap<String, i64> = serde_json::from_str(&known).unwrap_or_default();
     let (mut soonest, mut moments) = (Timestamp::MAX, BTreeMap::new());
-    for rhythm in heartbeat.into_iter().chain([Rhythm::Night, Rhythm::Decisions]) {
+    for rhythm in heartbeat.into_iter().chain([Rhythm::Night]) {
         let last = known.get(rhythm.name()).and_then(|last| Timestamp::from_millisecond(*last).ok());
         // A clock that was set back does not stop it.
         let Some(last) = last.filter(|last| *last <= now) else {
@@ -80,11 +73,6 @@ pub(super) async fn do_due(
         match rhythm {
             Rhythm::Heartbeat { .. } => beat(hands, now, log).await?,
             Rhythm::Night => consolidate(hands, now, log).await?,
-            Rhythm::Decisions => {
-                if let Err(error) = hands.decisions.tidy() {
-                    log(&error.to_string());
-                }
-            }
         }
         moments.insert(rhythm.name(), now.as_millisecond());
         soonest = soonest.min(rhythm.next(now));
@@ -92,7 +80,7 @@ pub(super) async fn do_due(
     if !moments.is_empty() {
         let mut all = known;
         all.extend(moments.into_iter().map(|(name, moment)| (name.to_owned(), moment)));
-        let all = serde_json::to_string(&all).map_err(|error| UpError::Drive(error.to_string()))?;
+        let all = serde_json::to_string(&all).map_err(|error| UpError::Gone(error.to_string()))?;
         hands.queue.set("", "", MOMENTS, &all).await?;
         wake();
     }
@@ -124,7 +112,7 @@ async fn beat(hands: &Hands, now: Timestamp, log: &(dyn Fn(&str) + Send + Sync))
     }
     let (sealer, of) = (hands.sealer.clone(), place.clone());
     let sealing = tokio::task::spawn_blocking(move || sealer.seal(&of.provider, &of.chat, &items.join("\n"), None));
-    let items = sealing.await.map_err(|error| UpError::Drive(error.to_string()))?;
+    let items = sealing.await.map_err(|error| UpError::Gone(error.to_string()))?;
     let text = Value::text(language.fill("heartbeat_prompt", &[("items", &items)]));
     begin(hands, Work::Heartbeat, place, [("text", text)], now).await
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use super::UpError;
 use crate::{
-    channel::{Channel, ChannelError},
+    channel::{Channel, ChannelError, ChannelTroubles},
     inbound::Receiver,
     queue::Queue,
 };
@@ -18,7 +18,7 @@ pub(super) async fn read(
     receiver: &Receiver,
     queue: &Queue,
     wake: impl Fn(),
-    log: &(dyn Fn(&str) + Send + Sync),
+    (now, log): (&ChannelTroubles, &(dyn Fn(&str) + Send + Sync)),
 ) -> Result<(), UpError> {
     let (mut wait, mut shown) = (Duration::from_secs(1), BTreeSet::new());
     loop {
@@ -30,12 +30,14 @@ pub(super) async fn read(
                 receiver.take(channel.name(), batch, channel.grouping()).await?;
                 wake();
                 shown = report_new(channel.name(), &troubles, &shown, log);
+                now.set(channel.name(), troubles.first().map(|trouble| trouble.message.clone()));
                 if is_over {
                     return Ok(());
                 }
             }
             Err(error) => {
                 shown = report_new(channel.name(), std::slice::from_ref(&error), &shown, log);
+                now.set(channel.name(), Some(error.message.clone()));
                 // What a person has to mend may be mended meanwhile.
                 if error.is_final && crate::config::Provider::named(channel.name()).is_none() {
                     return Ok(());

@@ -20,6 +20,7 @@ use crate::{
     config::Provider,
     message::{Outgoing, now},
     queue::{OutboxRow, Queue, QueueError},
+    supervisor::Pulse,
 };
 
 /// Attempts in a row.
@@ -43,12 +44,14 @@ pub struct Outbox {
     /// The prefix of a message that may have been sent before.
     mark: &'static str,
     posted: Arc<Notify>,
+    /// Whether it is alive.
+    pub(crate) pulse: Arc<Pulse>,
 }
 
 impl Outbox {
     /// Creates the outbox of a queue; `mask` redacts secrets, and `mark` is the prefix of a message that may have been sent before.
     pub fn new(queue: Queue, mask: SecretMask, mark: &'static str) -> Self {
-        Self { queue, mask, mark, posted: Arc::default() }
+        Self { queue, mask, mark, posted: Arc::default(), pulse: Arc::default() }
     }
 
     /// Puts a message in, in parts where its channel takes no more: the number of its last row. The same key makes the same rows.
@@ -62,6 +65,16 @@ impl Outbox {
         let row = self.queue.post_parts(parts, now()).await?;
         self.posted.notify_one();
         Ok(row)
+    }
+
+    /// Puts a dead message at the end of its chat, to be sent again; returns whether it was dead (orchestrator 7.3).
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub async fn retry(&self, n: i64) -> Result<bool, QueueError> {
+        let is_there = self.queue.retry_dead(n, now()).await?;
+        self.posted.notify_one();
+        Ok(is_there)
     }
 
     /// Sends waiting messages for ever. It may be dropped; after [`Queue::recover`], interrupted messages are sent again.
@@ -86,6 +99,7 @@ impl Outbox {
                     underway.remove(&n);
                 }
                 () = self.posted.notified() => {}
+                () = self.pulse.asked() => self.pulse.beat(),
                 () = tokio::time::sleep(wait) => {}
             }
         }

@@ -1,6 +1,7 @@
 //! Incoming messages.
 
 use rusqlite::{OptionalExtension as _, Row, Transaction};
+use tokio::sync::Notify;
 
 use super::{Queue, QueueError};
 use crate::{
@@ -54,7 +55,17 @@ pub struct Stored {
     pub known: usize,
 }
 
-const INBOUND_COLUMNS: &str = "n, provider, chat, thread, id, sender, sender_name, text, at, stored, run, asked, talk, state = 'done'";
+impl Stored {
+    /// Tells whoever waits for messages, if there are any.
+    fn tell(&self, news: &Notify) {
+        if self.new > 0 {
+            news.notify_one();
+        }
+    }
+}
+
+pub(super) const INBOUND_COLUMNS: &str =
+    "n, provider, chat, thread, id, sender, sender_name, text, at, stored, run, asked, talk, state = 'done'";
 
 impl Queue {
     /// Stores messages, each once, together with the cursor after them: after a crash both are stored, or neither.
@@ -78,6 +89,7 @@ impl Queue {
             Ok(stored)
         })
         .await
+        .inspect(|stored| stored.tell(&self.news))
     }
 
     /// Stores a work of a chat unless as many of its kind as `most` are open there; whether it is stored, or was before.
@@ -229,12 +241,12 @@ fn insert(tables: &Transaction<'_>, message: &Incoming, now: u64) -> rusqlite::R
     ))
 }
 
-fn rows(tables: &Transaction<'_>, rest: &str, values: impl rusqlite::Params) -> rusqlite::Result<Vec<InboundRow>> {
+pub(super) fn rows(tables: &Transaction<'_>, rest: &str, values: impl rusqlite::Params) -> rusqlite::Result<Vec<InboundRow>> {
     let mut statement = tables.prepare(&format!("select {INBOUND_COLUMNS} from inbound {rest}"))?;
     statement.query_map(values, row)?.collect()
 }
 
-fn row(row: &Row<'_>) -> rusqlite::Result<InboundRow> {
+pub(super) fn row(row: &Row<'_>) -> rusqlite::Result<InboundRow> {
     let thread: String = row.get(3)?;
     let place = ChatPlace { provider: row.get(1)?, chat: row.get(2)?, thread: Some(thread).filter(|thread| !thread.is_empty()) };
     let (at, stored, asked): (i64, i64, Option<i64>) = (row.get(8)?, row.get(9)?, row.get(11)?);

@@ -8,7 +8,9 @@
 //! **Invariant:** after a crash, every row is in a state from which it continues; one key makes one row.
 
 mod inbound;
+mod looks;
 mod outbox;
+mod recorded;
 
 use std::{
     path::{Path, PathBuf},
@@ -16,6 +18,7 @@ use std::{
 };
 
 use rusqlite::Connection;
+use tokio::sync::Notify;
 
 pub use self::{
     inbound::{InboundRow, Stored},
@@ -26,7 +29,7 @@ pub use self::{
 const VERSION: i64 = FORMS.len() as i64;
 
 /// What makes each form of the tables out of the one before, from none on.
-const FORMS: [&str; 2] = [
+const FORMS: [&str; 3] = [
     TABLES,
     "
 -- The last message that had come in when a message began to be sent: what was said up to there is no answer to it.
@@ -36,6 +39,11 @@ update outbox set heard = (select coalesce(max(n), 0) from inbound) where state 
 alter table inbound add column asked integer;
 -- Whether a message is conversation; of those that were there before, each is looked at.
 alter table inbound add column talk integer not null default 0;
+",
+    "
+-- What was sent since, and what cannot be sent, is written down.
+create index outbox_sent on outbox (sent) where sent is not null;
+create index outbox_dead on outbox (n) where state = 'dead';
 ",
 ];
 
@@ -95,6 +103,8 @@ pub enum QueueError {
 pub struct Queue {
     file: PathBuf,
     connection: Arc<Mutex<Connection>>,
+    /// Told when something came in, went out or cannot go out.
+    pub news: Arc<Notify>,
 }
 
 impl Queue {
@@ -109,7 +119,7 @@ impl Queue {
         if found > VERSION {
             return Err(QueueError::Newer { file: file.display().to_string(), found });
         }
-        Ok(Self { file: file.to_owned(), connection: Arc::new(Mutex::new(connection)) })
+        Ok(Self { file: file.to_owned(), connection: Arc::new(Mutex::new(connection)), news: Arc::default() })
     }
 
     /// Runs a function on the tables in one transaction, on a thread that may block.

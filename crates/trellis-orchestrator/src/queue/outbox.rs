@@ -84,7 +84,7 @@ pub struct OutboxRow {
     pub queued: u64,
 }
 
-const OUTBOX_COLUMNS: &str = "n, provider, chat, thread, text, key, state, attempts, code, error, queued";
+pub(super) const OUTBOX_COLUMNS: &str = "n, provider, chat, thread, text, key, state, attempts, code, error, queued";
 
 impl Queue {
     /// Puts a message into the outbox and returns its number. For a known key, this is the number of the existing row.
@@ -188,7 +188,9 @@ impl Queue {
     pub async fn sent(&self, n: i64, receipt: &str, now: u64) -> Result<(), QueueError> {
         let receipt = receipt.to_owned();
         let command = "update outbox set state = 'sent', receipt = ?2, sent = ?3, code = null, error = null where n = ?1";
-        self.run(move |tables| tables.execute(command, (n, receipt, signed(now))).map(drop)).await
+        self.run(move |tables| tables.execute(command, (n, receipt, signed(now))).map(drop)).await?;
+        self.news.notify_one();
+        Ok(())
     }
 
     /// Puts a message that could not be sent back, to be tried at `due`; without a time it is dead.
@@ -199,7 +201,9 @@ impl Queue {
         let (code, why) = (code.to_owned(), why.to_owned());
         let state = if due.is_some() { RowState::Queued } else { RowState::Dead }.as_str();
         let command = "update outbox set state = ?2, code = ?3, error = ?4, due = coalesce(?5, due) where n = ?1";
-        self.run(move |tables| tables.execute(command, (n, state, code, why, due.map(signed))).map(drop)).await
+        self.run(move |tables| tables.execute(command, (n, state, code, why, due.map(signed))).map(drop)).await?;
+        self.news.notify_one();
+        Ok(())
     }
 
     /// Puts back a message that was not sent, because its channel waits: that was no attempt.
@@ -276,12 +280,12 @@ pub fn is_later(message: &str, than: &str) -> bool {
     (message.len(), message) > (than.len(), than)
 }
 
-fn rows(tables: &Transaction<'_>, rest: &str, values: impl rusqlite::Params) -> rusqlite::Result<Vec<OutboxRow>> {
+pub(super) fn rows(tables: &Transaction<'_>, rest: &str, values: impl rusqlite::Params) -> rusqlite::Result<Vec<OutboxRow>> {
     let mut statement = tables.prepare(&format!("select {OUTBOX_COLUMNS} from outbox {rest}"))?;
     statement.query_map(values, row)?.collect()
 }
 
-fn row(row: &Row<'_>) -> rusqlite::Result<OutboxRow> {
+pub(super) fn row(row: &Row<'_>) -> rusqlite::Result<OutboxRow> {
     let (thread, state): (String, String) = (row.get(3)?, row.get(6)?);
     let place = ChatPlace { provider: row.get(1)?, chat: row.get(2)?, thread: Some(thread).filter(|thread| !thread.is_empty()) };
     let code: Option<String> = row.get(8)?;

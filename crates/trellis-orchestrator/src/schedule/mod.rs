@@ -7,6 +7,8 @@
 //! **Invariant:** a run is named by its job and its time, so that it happens once, however often it is found due.
 
 mod cron;
+mod fields;
+mod nearest;
 mod store;
 
 use std::time::Duration;
@@ -16,6 +18,7 @@ use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 pub(crate) use self::store::SENDER;
 pub use self::{
     cron::{BadExpression, CronExpression},
+    nearest::NearestSchedule,
     store::{Job, Jobs, JobsError},
 };
 

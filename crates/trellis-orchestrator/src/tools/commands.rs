@@ -9,7 +9,7 @@ use trellis_host::{
     sessions::{Stop, Turn},
 };
 
-use super::{Hands, Returned, consolidate::begin, function, run_blocking, schedules::cron, stored, text, typed::Typed};
+use super::{Hands, Returned, consolidate::begin, function, run_blocking, schedules::cron, stored, talk::newest_range, text, typed::Typed};
 use crate::{approvals::short_id, channel::Rendering, inbound::Kind, message::ChatPlace, seal::references};
 
 /// Messages that `/sessions` shows if it does not say.
@@ -36,11 +36,11 @@ where
     function(bindings, hands, name, move |hands: Arc<Hands>, context: CallContext, args: Mapping| {
         let run = run.clone();
         async move {
-            let place = hands.place(&context.session).await?;
+            let crate::message::Incoming { place, sender, .. } = hands.first_row(&context.session).await?.message;
             let list = args.get("args").and_then(Value::as_list);
             let words = list.into_iter().flat_map(|list| list.iter()).filter_map(Value::as_str).map(str::to_owned).collect();
             let unknown = args.get("unknown").and_then(Value::as_str).map(str::to_owned);
-            let said = run(hands, Typed { place, args: words, key: context.idempotency_key.to_string(), unknown }).await?;
+            let said = run(hands, Typed { place, sender, args: words, key: context.idempotency_key.to_string(), unknown }).await?;
             Ok(Value::map([("text", Value::text(said))]))
         }
     })
@@ -157,13 +157,10 @@ async fn sessions(hands: Arc<Hands>, typed: Typed) -> Result<String, ToolError> 
     let language = hands.settings.language;
     let range = match typed.args()[..] {
         [] => Some((1, DEFAULT_SESSIONS_SHOWN)),
-        [word] => match word.split_once('~') {
-            Some((from, to)) => from.parse().ok().zip(to.parse().ok()),
-            None => word.parse().ok().map(|count| (1, count)),
-        },
+        [word] => newest_range(word),
         _ => None,
     };
-    let Some((from, to)) = range.filter(|(from, to)| 1 <= *from && from <= to) else {
+    let Some((from, to)) = range else {
         return Ok(language.text("sessions_usage").to_owned());
     };
     let said = run_blocking(move || hands.history.range(&typed.place, from, to).map_err(stored)).await?;

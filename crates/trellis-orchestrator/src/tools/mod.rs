@@ -19,12 +19,14 @@ use std::sync::{Arc, OnceLock, Weak};
 use tokio::sync::Notify;
 use trellis_core::{Mapping, SessionId, ToolError, Value};
 use trellis_host::{Bindings, CallContext, Sessions, secrets::Vault};
+use trellis_server::{Right, Tokens};
 
 use crate::{
+    channel::{ChannelTroubles, Web},
     config::Settings,
     decisions::Decisions,
     inbound::LiveCommands,
-    message::ChatPlace,
+    message::{ChatPlace, Incoming},
     outbound::{Outbox, SecretMask},
     queue::{InboundRow, Queue},
     schedule::Jobs,
@@ -63,6 +65,10 @@ pub struct Hands {
     pub wake: Arc<Notify>,
     /// The sessions, once there are some.
     pub sessions: OnceLock<Weak<Sessions>>,
+    /// The tokens of those who write in the browser, once there is one.
+    pub web_tokens: OnceLock<Tokens>,
+    /// What is wrong with channels now.
+    pub troubles: ChannelTroubles,
 }
 
 type Returned = Result<Value, ToolError>;
@@ -92,6 +98,14 @@ impl Hands {
     async fn first_row(&self, session: &SessionId) -> Result<InboundRow, ToolError> {
         let row = self.queue.of_run(session.as_str()).await.map_err(stored)?;
         row.ok_or_else(|| ToolError::coded("not_found", format!("session `{session}` belongs to no chat")).finally())
+    }
+
+    /// Whether the person who wrote a message may approve calls (orchestrator 3.6): in the browser whoever has a token with that right.
+    pub fn may_approve(&self, message: &Incoming) -> bool {
+        if !Web::has(&message.place) {
+            return self.settings.may_approve(message);
+        }
+        self.web_tokens.get().is_some_and(|tokens| tokens.rights_of(&message.sender).has(Right::Approve))
     }
 
     fn live(&self) -> Result<Arc<Sessions>, ToolError> {

@@ -11,11 +11,14 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Workspace, append_line};
+use super::{Workspace, append_line, rotate, rotated};
 use crate::message::ChatPlace;
 
 /// Bytes that are read at a time.
 const PART: u64 = 1 << 16;
+
+/// Bytes of a history at which its file is put aside (orchestrator 9.2).
+const MAX_HISTORY_BYTES: u64 = 64 << 20;
 
 /// The role of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,12 +54,14 @@ pub struct Said {
 #[derive(Clone, Debug)]
 pub struct History {
     folder: PathBuf,
+    /// Bytes at which a file is put aside; it is read too.
+    pub(super) max_bytes: u64,
 }
 
 impl History {
     /// The histories of this workspace.
     pub fn of(workspace: &Workspace) -> Self {
-        Self { folder: workspace.path("runtime/sessions") }
+        Self { folder: workspace.path("runtime/sessions"), max_bytes: MAX_HISTORY_BYTES }
     }
 
     fn file(&self, place: &ChatPlace) -> PathBuf {
@@ -68,8 +73,11 @@ impl History {
     /// # Errors
     /// The file cannot be written.
     pub fn note(&self, place: &ChatPlace, said: &Said) -> io::Result<()> {
-        let line = serde_json::to_string(said).map_err(io::Error::other)?;
-        append_line(&self.file(place), &line)
+        let (file, line) = (self.file(place), serde_json::to_string(said).map_err(io::Error::other)?);
+        if file.metadata().is_ok_and(|metadata| metadata.len() >= self.max_bytes) {
+            rotate(&file)?;
+        }
+        append_line(&file, &line)
     }
 
     /// What was said last, as far as `counts` says that it counts: so many messages at most, oldest first. Lines that cannot be read are left out. No more
@@ -108,8 +116,11 @@ impl History {
     }
 }
 
-/// The lines of a file from its end, read a part at a time.
+/// The lines of a file from its end, then of those that were put aside, read a part at a time.
 struct LinesFromEnd {
+    path: PathBuf,
+    /// The number of the file that is read; 0 is the current one.
+    number: u32,
     /// `None` if there is no file.
     file: Option<File>,
     /// The offset of the bytes that were read.
@@ -120,12 +131,19 @@ struct LinesFromEnd {
 
 impl LinesFromEnd {
     fn open(path: &Path) -> io::Result<Self> {
-        let file = match File::open(path) {
+        let mut lines = Self { path: path.to_owned(), number: 0, file: None, start: 0, read: Vec::new() };
+        lines.take_file(path)?;
+        Ok(lines)
+    }
+
+    /// Takes up a file, if it is there; whether it is.
+    fn take_file(&mut self, path: &Path) -> io::Result<bool> {
+        self.file = match File::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             opened => Some(opened?),
         };
-        let start = file.as_ref().map_or(Ok(0), |file| file.metadata().map(|metadata| metadata.len()))?;
-        Ok(Self { file, start, read: Vec::new() })
+        self.start = self.file.as_ref().map_or(Ok(0), |file| file.metadata().map(|metadata| metadata.len()))?;
+        Ok(self.file.is_some())
     }
 
     /// The line before the last one that was handed out.
@@ -141,8 +159,15 @@ impl LinesFromEnd {
             }
             searched = self.read.len();
             let Some(file) = self.file.as_mut().filter(|_| self.start > 0) else {
-                let is_over = std::mem::take(&mut self.file).is_none();
-                return Ok((!is_over).then(|| std::mem::take(&mut self.read)));
+                if std::mem::take(&mut self.file).is_some() {
+                    return Ok(Some(std::mem::take(&mut self.read)));
+                }
+                self.number += 1;
+                if self.take_file(&rotated(&self.path, self.number))? {
+                    searched = 0;
+                    continue;
+                }
+                return Ok(None);
             };
             // Of a long line always more, so that it is moved a few times only.
             let length = self.start.min(PART.max(searched as u64));

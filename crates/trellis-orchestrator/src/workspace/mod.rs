@@ -7,6 +7,7 @@ mod history;
 mod lock;
 mod memory;
 mod object_file;
+mod skills;
 
 use std::{
     fs, io,
@@ -14,7 +15,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub(crate) use self::object_file::{read_object, write_object};
+pub(crate) use self::object_file::{MaybeRead, copy_corrupt, read_object, read_projection, write_object};
 pub use self::{
     consolidate::{ConsolidationError, OldDays},
     env_file::{BadLine, variables},
@@ -175,7 +176,16 @@ pub(crate) fn write_whole(file: &Path, contents: &[u8]) -> io::Result<()> {
 
 /// Adds a line to a file and forces it to the disk. A last line that was cut off is closed first.
 pub(crate) fn append_line(path: &Path, line: &str) -> io::Result<()> {
+    append_lines(path, &[line]).map(drop)
+}
+
+/// Adds lines to a file and forces them to the disk together; the folder is made where it is missing. A last line that was cut off is closed first.
+/// Returns where the first of them begins.
+pub(crate) fn append_lines(path: &Path, lines: &[impl AsRef<str>]) -> io::Result<u64> {
     use std::io::{Read as _, Seek as _, Write as _};
+    if let Some(folder) = path.parent() {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
     let mut file = fs::OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
     let length = file.metadata()?.len();
     let mut last = [b'\n'];
@@ -183,9 +193,31 @@ pub(crate) fn append_line(path: &Path, line: &str) -> io::Result<()> {
         file.seek(io::SeekFrom::Start(length - 1))?;
         file.read_exact(&mut last)?;
     }
-    let before = if last == [b'\n'] { "" } else { "\n" };
-    file.write_all(format!("{before}{line}\n").as_bytes())?;
-    file.sync_data()
+    let is_closed = last == [b'\n'];
+    let mut text = if is_closed { String::new() } else { "\n".to_owned() };
+    for line in lines {
+        text.push_str(line.as_ref());
+        text.push('\n');
+    }
+    file.write_all(text.as_bytes())?;
+    file.sync_data()?;
+    Ok(if is_closed { length } else { length + 1 })
+}
+
+/// The name under which a file was put aside: `.1` is the newest.
+pub(crate) fn rotated(file: &Path, number: u32) -> PathBuf {
+    let mut name = file.to_owned().into_os_string();
+    name.push(format!(".{number}"));
+    name.into()
+}
+
+/// Puts a file aside, and those that were before one further back: none is lost.
+pub(crate) fn rotate(file: &Path) -> io::Result<()> {
+    let count = (1..).take_while(|number| rotated(file, *number).exists()).count();
+    for number in (1..=u32::try_from(count).unwrap_or(u32::MAX)).rev() {
+        fs::rename(rotated(file, number), rotated(file, number + 1))?;
+    }
+    fs::rename(file, rotated(file, 1))
 }
 
 #[cfg(test)]

@@ -62,6 +62,59 @@ pub(crate) fn read_object<T: DeserializeOwned + Default>(file: &Path, known: u32
     }
 }
 
+/// Keeps a copy of a file of which something could not be understood, as the warning says.
+///
+/// # Errors
+/// The copy cannot be made.
+pub(crate) fn copy_corrupt(file: &Path, lost: usize) -> Result<String, ObjectFileError> {
+    let copy = free_name(file, Timestamp::now().as_second());
+    fs::copy(file, &copy).map_err(|why| ObjectFileError::Io { file: file.to_owned(), why })?;
+    Ok(format!(
+        "{lost} entries of `{}` could not be understood and are left out; the whole file is `{}` too",
+        file.display(),
+        copy.display()
+    ))
+}
+
+/// Something that was read, or what stands in its place.
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(untagged)]
+pub(crate) enum MaybeRead<T> {
+    Read(T),
+    Other(serde::de::IgnoredAny),
+}
+
+impl<T> MaybeRead<T> {
+    /// What was read, and the number of what was not.
+    pub(crate) fn parted(items: Vec<Self>) -> (Vec<T>, usize) {
+        let (mut read, mut lost) = (Vec::new(), 0);
+        for item in items {
+            match item {
+                Self::Read(item) => read.push(item),
+                Self::Other(serde::de::IgnoredAny) => lost += 1,
+            }
+        }
+        (read, lost)
+    }
+}
+
+/// Reads an object that can be made again; nothing where there is none, or it cannot be understood.
+///
+/// # Errors
+/// The file cannot be read, or a newer program wrote it.
+pub(crate) fn read_projection<T: DeserializeOwned>(file: &Path, known: u32) -> Result<Option<T>, ObjectFileError> {
+    let bytes = match fs::read(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        read => read.map_err(|why| ObjectFileError::Io { file: file.to_owned(), why })?,
+    };
+    let json = serde_json::from_slice::<serde_json::Value>(&bytes).ok();
+    let version = json.as_ref().and_then(|json| json["version"].as_u64());
+    match version.filter(|found| *found > u64::from(known)) {
+        Some(found) => Err(ObjectFileError::Newer { file: file.to_owned(), found, known }),
+        None => Ok(json.and_then(|json| serde_json::from_value(json).ok())),
+    }
+}
+
 /// Writes an object, whole or not at all.
 ///
 /// # Errors

@@ -217,3 +217,22 @@ fn a_memory_is_replaced_as_a_whole() {
     fs::write(folder.path().join("ws/memory/MEMORY.md.new"), "ha").expect("written");
     assert!(memory.search("ha").expect("searched").is_empty() && memory.long().expect("read") == "new 59\n");
 }
+
+// orchestrator 9.2: a history is put aside at a size, and read too
+#[test]
+fn a_history_that_was_put_aside_is_read_too() {
+    let (_folder, workspace) = workspace();
+    let (mut history, place) = (History::of(&workspace), ChatPlace::new("slack", "C1"));
+    history.max_bytes = 400;
+    for number in 1..=20 {
+        let line = said(&number.to_string());
+        history.note(&place, &line).expect("noted");
+    }
+    let ids = |count| history.newest(&place, count, |_| true).expect("read").into_iter().map(|said| said.id).collect::<Vec<_>>();
+    assert_eq!(ids(99), (1..=20).map(|number| number.to_string()).collect::<Vec<_>>());
+    assert_eq!(ids(2), ["19", "20"]);
+    let range: Vec<String> = history.range(&place, 5, 7).expect("read").into_iter().map(|said| said.id).collect();
+    assert_eq!(range, ["14", "15", "16"]);
+    let files = fs::read_dir(workspace.path("runtime/sessions")).expect("files").count();
+    assert!(files > 2, "{files}");
+}

@@ -1,4 +1,4 @@
-//! What dies is taken up again (orchestrator 9, the table).
+//! What dies is taken up again (orchestrator 9, the table; §15 of the source).
 
 use std::fs;
 

@@ -84,6 +84,11 @@ impl World {
 
     /// Starts everything, with a chat on the channel of this name.
     pub(crate) async fn chat_on(&self, channel: &str) -> Chat {
+        self.chat_among(channel, Vec::new()).await
+    }
+
+    /// The same, beside other channels.
+    pub(crate) async fn chat_among(&self, channel: &str, others: Vec<Arc<dyn Channel>>) -> Chat {
         let orchestrator = self.opened().await;
         let (says, said) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared {
@@ -93,7 +98,7 @@ impl World {
             receipt: Mutex::new("1".into()),
             news: Notify::new(),
         });
-        let channels: Vec<Arc<dyn Channel>> = vec![Arc::clone(&shared) as Arc<dyn Channel>];
+        let channels: Vec<Arc<dyn Channel>> = others.into_iter().chain([Arc::clone(&shared) as Arc<dyn Channel>]).collect();
         let end = Arc::new(Notify::new());
         let ended = Arc::clone(&end);
         let running = tokio::spawn(async move {
@@ -138,7 +143,7 @@ fn copy(from: &Path, to: &Path) {
 
 struct Shared {
     name: String,
-    said: AsyncMutex<mpsc::UnboundedReceiver<Incoming>>,
+    said: AsyncMutex<mpsc::UnboundedReceiver<Vec<Incoming>>>,
     heard: Mutex<Vec<String>>,
     /// The name that messages get which are sent.
     receipt: Mutex<String>,
@@ -157,7 +162,7 @@ impl Channel for Shared {
 
     async fn read(&self, _: Option<&str>) -> Result<Batch, ChannelError> {
         match self.said.lock().await.recv().await {
-            Some(message) => Ok(Batch { messages: vec![message], ..Batch::default() }),
+            Some(messages) => Ok(Batch { messages, ..Batch::default() }),
             None => Ok(Batch { is_over: true, ..Batch::default() }),
         }
     }
@@ -171,7 +176,7 @@ impl Channel for Shared {
 
 /// A chat with a running orchestrator.
 pub(crate) struct Chat {
-    says: Option<mpsc::UnboundedSender<Incoming>>,
+    says: Option<mpsc::UnboundedSender<Vec<Incoming>>>,
     shared: Arc<Shared>,
     end: Arc<Notify>,
     running: tokio::task::JoinHandle<Result<(), UpError>>,
@@ -182,11 +187,19 @@ pub(crate) struct Chat {
 impl Chat {
     /// Says something.
     pub(crate) fn say(&mut self, text: &str) {
-        self.count += 1;
-        let place = ChatPlace::new(&self.shared.name, "terminal");
-        let message =
-            Incoming { place, id: self.count.to_string(), sender: "ana".into(), sender_name: "Ana".into(), text: text.into(), at: now() };
-        self.says.as_ref().expect("it is open").send(message).expect("somebody listens");
+        self.say_at_once(&[text]);
+    }
+
+    /// Says several things that are read together.
+    pub(crate) fn say_at_once(&mut self, texts: &[&str]) {
+        let message = |text: &&str| {
+            self.count += 1;
+            let place = ChatPlace::new(&self.shared.name, "terminal");
+            let (id, text) = (self.count.to_string(), (*text).to_owned());
+            Incoming { place, id, sender: "ana".into(), sender_name: "Ana".into(), text, at: now() }
+        };
+        let messages = texts.iter().map(message).collect();
+        self.says.as_ref().expect("it is open").send(messages).expect("somebody listens");
     }
 
     /// The provider names what is sent from now on so.

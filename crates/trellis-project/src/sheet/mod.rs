@@ -18,7 +18,7 @@ use self::{bytes::file_bytes, changes::patched};
 pub use self::{
     files::{TESTS, files_below, sheets_of},
     markdown::{Block, Item, items},
-    renames::{RenamedSheet, SheetNames, renamed_sheets},
+    renames::{RenamedSheet, SheetNames, called, cases_that_show, renamed_sheets},
 };
 
 /// One Markdown file of cases.
@@ -30,6 +30,15 @@ pub struct Sheet {
     pub text: String,
     /// Its cases, in order.
     pub cases: Vec<Case>,
+}
+
+impl Sheet {
+    /// Returns the line and the title of a case whose title another one has: then the sheet cannot be read, since ids would mean two cases.
+    pub fn repeated(&self) -> Option<(usize, &str)> {
+        let mut titles: Vec<_> = self.cases.iter().map(|case| (&*case.title, case.line)).collect();
+        titles.sort_unstable();
+        titles.windows(2).find(|pair| pair[0].0 == pair[1].0).map(|twice| (twice[1].1, twice[1].0))
+    }
 }
 
 /// The source of files that a sheet does not contain itself.
@@ -124,7 +133,7 @@ impl BlockKind {
     ];
 
     /// The kind that a word names.
-    fn named(word: &str) -> Option<Self> {
+    pub fn named(word: &str) -> Option<Self> {
         Self::WORDS.iter().find(|(known, _)| *known == word).map(|(_, kind)| *kind)
     }
 

@@ -130,6 +130,7 @@ impl ServerStream<'_> {
                 self.moved.get_mut(&graph).map(|moved| moved.remove(&session));
                 self.sink.send("removed", Some(&id), &json!({ "graph": graph, "session": session })).await
             }
+            ServerNews::Extra { event, data } => self.sink.send(event, Some(&id), &data).await,
             ServerNews::Closed => Ok(()),
         }
     }

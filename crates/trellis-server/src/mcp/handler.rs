@@ -15,7 +15,7 @@ use rmcp::{
 };
 
 use super::{
-    McpDoor, admit, arguments,
+    McpDoor, McpMetrics, admit, arguments,
     changes::{self, Followed},
     flows::flows,
     prompts, resources,
@@ -50,6 +50,11 @@ pub(crate) struct McpHandler {
 impl McpHandler {
     pub(crate) fn new(door: Arc<McpDoor>) -> Self {
         Self { door, followed: Followed::default() }
+    }
+
+    /// The counts of the server.
+    pub(super) fn metrics(&self) -> &McpMetrics {
+        &self.door.served.mcp
     }
 
     /// Returns a handler for another client.

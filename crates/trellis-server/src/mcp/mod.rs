@@ -12,6 +12,7 @@ mod arguments;
 mod ask;
 mod author;
 mod changes;
+mod counted;
 mod facts;
 mod flows;
 mod handler;
@@ -35,7 +36,7 @@ pub use self::{
     author::{AuthorTool, serve_author},
     stdio::{McpEnded, serve_stdio},
 };
-pub(crate) use self::{handler::McpHandler, streams::routes};
+pub(crate) use self::{counted::McpMetrics, handler::McpHandler, streams::routes};
 use crate::{
     gate::{Caller, Right, Rights},
     served::Served,

@@ -5,6 +5,7 @@
 use crate::{
     diagnostic::{Code, Diagnostic},
     program::Tool,
+    schema::disjoint::{named, property, required, types},
     value::{Mapping, Value},
 };
 
@@ -92,25 +93,6 @@ fn types_differ(wide: &Mapping, narrow: &Mapping) -> Option<(String, String)> {
     (!missing.is_empty()).then(|| (shown(&now), shown(&missing)))
 }
 
-fn named(kind: &str) -> &'static str {
-    match kind {
-        "string" => "a text",
-        "integer" => "an integer",
-        "number" => "a number",
-        "boolean" => "true or false",
-        "array" => "a list",
-        "object" => "a mapping",
-        _ => "null",
-    }
-}
-
-fn types(schema: &Mapping) -> Option<Vec<&str>> {
-    match schema.get("type")? {
-        Value::List(kinds) => kinds.iter().map(Value::as_str).collect(),
-        kind => Some(vec![kind.as_str()?]),
-    }
-}
-
 fn values(schema: &Mapping) -> Option<Vec<&Value>> {
     match (schema.get("const"), schema.get("enum")) {
         (Some(value), _) => Some(vec![value]),
@@ -118,14 +100,6 @@ fn values(schema: &Mapping) -> Option<Vec<&Value>> {
     }
 }
 
-fn required(schema: &Mapping) -> Vec<&str> {
-    schema.get("required").and_then(Value::as_list).into_iter().flatten().filter_map(Value::as_str).collect()
-}
-
 fn properties(schema: &Mapping) -> impl Iterator<Item = (&str, &Value)> {
     schema.get("properties").and_then(Value::as_map).into_iter().flat_map(Mapping::iter).map(|(key, value)| (&**key, value))
-}
-
-fn property<'s>(schema: &'s Mapping, key: &str) -> Option<&'s Value> {
-    schema.get("properties")?.as_map()?.get(key)
 }

@@ -16,6 +16,9 @@ mod chain;
 mod completion;
 mod config;
 mod deltas;
+#[cfg(feature = "processes")]
+mod headless;
+mod host_models;
 mod messages;
 mod models;
 mod names;
@@ -33,6 +36,7 @@ use futures_util::future::join_all;
 use serde::Deserialize;
 use trellis_core::{ToolError, Value, diagnostic::Severity, span::Spanned, template::Shape};
 
+pub use self::host_models::HostModels;
 use self::{
     completion::AnswerFormat,
     provider::{ChainLink, ReadyKind},

@@ -3,7 +3,11 @@
 mod read;
 mod text;
 
-use std::{fmt, time::Duration};
+use std::{
+    fmt,
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use serde_json::{Value as Json, json};
@@ -21,6 +25,9 @@ use crate::{
     config::{Provider, RemoteSettings},
     message::{ChatPlace, Outgoing},
 };
+
+/// The shortest time between two requests, on average.
+const REQUEST_INTERVAL: Duration = Duration::from_millis(1250);
 
 /// Errors that another attempt gets too.
 const FINAL: [&str; 24] = [
@@ -58,6 +65,8 @@ pub(super) struct Slack {
     api: Api,
     pace: Pace,
     me: OnceCell<SlackUser>,
+    /// Requests of the current look.
+    requests: AtomicU32,
 }
 
 /// The user that the app is.
@@ -69,7 +78,7 @@ struct SlackUser {
 impl Slack {
     pub(super) fn new(Opened { settings, token, hearing }: Opened) -> Self {
         let api = Api::new(settings.base_url.clone(), Some(format!("Bearer {}", token.as_str())));
-        Self { settings, hearing, api, pace: Pace::default(), me: OnceCell::new() }
+        Self { settings, hearing, api, pace: Pace::default(), me: OnceCell::new(), requests: AtomicU32::new(0) }
     }
 
     /// Checks, before anything is read, the token and the access to the chats.
@@ -97,12 +106,19 @@ impl Slack {
     }
 
     async fn get(&self, method: &str, query: &[(&str, &str)]) -> Result<Json, ChannelError> {
+        self.requests.fetch_add(1, Ordering::Relaxed);
         taken(method, self.api.get(method, query).await?)
     }
 
     async fn post(&self, method: &str, body: Json) -> Result<Json, ChannelError> {
         taken(method, self.api.ask("POST", method, Some(body), ANSWER_TIMEOUT).await?)
     }
+}
+
+/// The time between two looks: the more requests a look takes, the longer, since an app may ask about fifty times in a minute.
+fn pause(poll: Duration, requests: u32, is_empty: bool) -> Duration {
+    let paced = poll.min(REQUEST_INTERVAL) * requests;
+    if is_empty { paced.max(poll) } else { paced }
 }
 
 /// The answer of a method that went well.
@@ -135,9 +151,8 @@ impl Channel for Slack {
     async fn read(&self, cursor: Option<&str>) -> Result<Batch, ChannelError> {
         let me = self.me().await?;
         let batch = self.round(cursor, me).await?;
-        if batch.messages.is_empty() {
-            tokio::time::sleep(self.settings.poll).await;
-        }
+        let requests = self.requests.swap(0, Ordering::Relaxed);
+        tokio::time::sleep(pause(self.settings.poll, requests, batch.messages.is_empty())).await;
         Ok(batch)
     }
 
@@ -166,5 +181,23 @@ impl Channel for Slack {
             Err(error) if error.code != "already_reacted" => Err(error),
             _ => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // orchestrator 4.1: many chats are asked no more often in a minute than one app may
+    #[test]
+    fn many_chats_are_asked_in_turn() {
+        let second = Duration::from_secs(1);
+        for (chats, least) in [(1, 2), (3, 3), (10, 12)] {
+            let pause = pause(2 * second, chats, true);
+            assert!(pause >= least * second && pause.as_secs_f64() * 48.0 >= f64::from(chats) * 60.0 - 1.0, "{chats}: {pause:?}");
+        }
+        assert_eq!(pause(Duration::from_millis(10), 3, true), Duration::from_millis(30));
+        assert_eq!(pause(2 * second, 1, false), REQUEST_INTERVAL);
+        assert_eq!(pause(60 * second, 3, true), 60 * second);
     }
 }

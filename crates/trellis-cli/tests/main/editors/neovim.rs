@@ -1,8 +1,7 @@
-//! Neovim itself, set up by the block of `editors/README.md` as it stands (workbench 11); `.ci/setup` unpacks it.
+//! Neovim, over its own protocol.
 
 use std::{
-    env, fs,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
@@ -10,25 +9,11 @@ use std::{
 
 use trellis_tests::peers::peer;
 
+use super::{NODES, block, expect_poured, search_path};
 use crate::sandbox::Sandbox;
-
-const NODES: &[(&str, &str)] = &[
-    ("trellis.yaml", "name: tea\n"),
-    ("start.md", "---\ninput_type: text\nsave_to: name\nto: choose\n---\nWho are you?\n"),
-    ("choose.md", "---\noptions: [Tea, Coffee]\nsave_to: drink\nto: served\n---\nHello, {{ name }}.\n"),
-    ("served.md", "One {{ drink }}.\n"),
-];
 
 fn peers() -> PathBuf {
     peer("neovim/installed").parent().expect("a folder").to_owned()
-}
-
-/// The block below a heading of `editors/README.md`.
-fn block(heading: &str) -> String {
-    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../editors/README.md")).unwrap();
-    let below = readme.split_once(&format!("## {heading}\n")).unwrap().1;
-    let code = below.split_once("```lua\n").unwrap().1;
-    code.split_once("```").unwrap().0.to_owned()
 }
 
 /// An editor without a screen, driven as somebody who types.
@@ -39,7 +24,7 @@ struct Neovim<'s> {
 
 impl<'s> Neovim<'s> {
     fn open(sandbox: &'s Sandbox, file: &str) -> Self {
-        sandbox.write(".config/init.lua", block("Neovim 0.10").as_bytes());
+        sandbox.write(".config/init.lua", block("Neovim 0.10", "lua").as_bytes());
         let mut command = Self::program(sandbox);
         command.args(["--headless", "-n", "-u", ".config/init.lua", "--listen", "./editor.sock", file]);
         let process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -48,9 +33,7 @@ impl<'s> Neovim<'s> {
 
     fn program(sandbox: &Sandbox) -> Command {
         let mut command = Command::new(peers().join("run"));
-        let program = Path::new(env!("CARGO_BIN_EXE_trellis")).parent().unwrap();
-        let path = env::join_paths([program.to_owned()].into_iter().chain(env::split_paths(&env::var_os("PATH").unwrap()))).unwrap();
-        command.arg("nvim").current_dir(sandbox.path()).env("PATH", path).env("HOME", sandbox.path().join(".config"));
+        command.arg("nvim").current_dir(sandbox.path()).env("PATH", search_path()).env("HOME", sandbox.path().join(".config"));
         for folder in ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"] {
             command.env(folder, sandbox.path().join(".config"));
         }
@@ -107,11 +90,8 @@ fn neovim_shows_a_finding_completes_a_target_and_renames_a_node() {
     editor.type_keys("4G$:lua vim.lsp.buf.rename('poured')<CR>");
     editor.wait("getline(4)", "to: poured");
     editor.type_keys(":wa<CR>");
-    let (old, new) = (sandbox.path().join("served.md"), sandbox.path().join("poured.md"));
+    let new = sandbox.path().join("poured.md");
     editor.wait(&format!("filereadable('{}')", new.display()), "1");
     editor.wait("len(filter(getbufinfo(), {_, buffer -> buffer.changed}))", "0");
-    assert!(!old.exists());
-    assert!(fs::read_to_string(sandbox.path().join("choose.md")).unwrap().contains("to: poured"));
-    let checked = sandbox.command(&["check"]).output().unwrap();
-    assert!(checked.status.success(), "{checked:?}");
+    expect_poured(&sandbox);
 }

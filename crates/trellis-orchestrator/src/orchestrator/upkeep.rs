@@ -1,54 +1,51 @@
-//! Timed work: schedules, and the removal of old data (orchestrator 8.1, 9.2).
+//! The order of a workspace: what is old is forgotten, and equal decisions become one (orchestrator 5.5, 9.2).
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 use trellis_host::store::{Retention, SessionStore};
 
-use super::{UpError, by_itself::do_due};
+use super::UpError;
 use crate::tools::Hands;
 
-/// The longest time between two looks at the clock: one that is set is noticed by then.
-const MAX_CLOCK_INTERVAL: Duration = Duration::from_secs(60);
-/// The name under which schedules put messages into the queue.
-const SCHEDULES: &str = "schedules";
+/// The time between two looks.
+const UPKEEP_INTERVAL: Duration = Duration::from_secs(60);
+/// Milliseconds between two looks at the decisions.
+const HOUR: u64 = 3600 * 1000;
 /// Milliseconds of a day.
-const DAY: u64 = 24 * 3600 * 1000;
+const DAY: u64 = 24 * HOUR;
 /// Time after which a session that has ended is forgotten, in milliseconds.
 const SESSION_RETENTION_MS: u64 = 30 * DAY;
 
-/// Puts what is due into the queue, as a message of its chat: the name of the message makes it one, however often this happens. Once a day it forgets
-/// what is old. It goes by `clock`.
-pub(super) async fn keep_time(
+/// Puts the decisions in order every hour, and forgets what is old once a day. It goes by `clock`.
+pub(super) async fn keep_order(
     hands: &Hands,
     store: &dyn SessionStore,
     clock: impl Fn() -> Timestamp,
-    wake: impl Fn(),
     log: &(dyn Fn(&str) + Send + Sync),
 ) -> Result<(), UpError> {
-    let (jobs, queue) = (&hands.jobs, &hands.queue);
-    let mut forgotten = None::<u64>;
+    let (mut tidied, mut forgotten) = (None::<u64>, None::<u64>);
     loop {
-        let now = clock();
-        let moment = u64::try_from(now.as_millisecond()).unwrap_or_default();
-        for (job, message) in jobs.due(now) {
-            queue.store(SCHEDULES, vec![message], None, moment).await?;
-            jobs.happened(&job.id, now)?;
-            wake();
+        let moment = u64::try_from(clock().as_millisecond()).unwrap_or_default();
+        // A clock that jumps in either direction stops nothing.
+        let is_due = |last: Option<u64>, time: u64| last.is_none_or(|last| moment.abs_diff(last) >= time);
+        if is_due(tidied, HOUR) {
+            tidied = Some(moment);
+            let decisions = hands.decisions.clone();
+            if let Ok(Err(error)) = tokio::task::spawn_blocking(move || decisions.tidy()).await {
+                log(&error.to_string());
+            }
         }
-        let next = do_due(hands, now, &wake, log).await?;
-        if forgotten.is_none_or(|last| moment.abs_diff(last) >= DAY) {
+        if is_due(forgotten, DAY) {
             forgotten = Some(moment);
-            queue.forget(moment).await?;
-            queue.forget_sent(moment).await?;
+            hands.queue.forget(moment).await?;
+            hands.queue.forget_sent(moment).await?;
             let old = Retention { before: Some(moment.saturating_sub(SESSION_RETENTION_MS)), ..Retention::default() };
             if let Err(error) = old.apply(store, false, |_, _| {}).await {
                 log(&format!("old sessions are not forgotten: {error}"));
             }
         }
-        let next = jobs.next().map_or(next, |job| job.min(next));
-        let wait: Duration = next.duration_since(clock()).try_into().unwrap_or_default();
-        let _ = tokio::time::timeout(wait.clamp(Duration::from_millis(5), MAX_CLOCK_INTERVAL), jobs.changed.notified()).await;
+        tokio::time::sleep(UPKEEP_INTERVAL).await;
     }
 }
 
@@ -116,7 +113,7 @@ mod tests {
             let lines = std::sync::Mutex::new(Vec::new());
             let log = |line: &str| lines.lock().expect("no panic").push(line.to_owned());
             let later = start.checked_add((days * 24).hours()).expect("a time");
-            let forgets = keep_time(&orchestrator.hands, &*orchestrator.store, || later, || {}, &log);
+            let forgets = keep_order(&orchestrator.hands, &*orchestrator.open_store.store, || later, &log);
             let is_so = async { while what().await != expected {} };
             tokio::select! {
                 ended = forgets => panic!("it goes on: {ended:?}"),
