@@ -15,7 +15,7 @@ use trellis_host::{
 };
 
 /// The number of redactors that are cached.
-const MAX_SESSIONS: usize = 256;
+const MAX_LEARNED_SESSIONS: usize = 256;
 /// The least number of sessions whose secrets are retained, in memory or not.
 const MAX_LIVE: usize = 512;
 /// Keys of a payload whose values are none of a session.
@@ -225,7 +225,7 @@ impl Redactions {
         id: &SessionId,
         from: u64,
     ) -> Result<(&'k Redactor, History), HistoryError> {
-        if by_session.len() >= MAX_SESSIONS && !by_session.contains_key(id) {
+        if by_session.len() >= MAX_LEARNED_SESSIONS && !by_session.contains_key(id) {
             by_session.pop_first();
         }
         let learned = by_session.entry(id.clone()).or_insert_with(|| Learned::new(&self.known()));

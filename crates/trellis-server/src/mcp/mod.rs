@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! tools/call ─▶ handler ─▶ flows, tools ─▶ act ─▶ Walked ─▶ walk ─┬─▶ ask: a form, while somebody can be asked
-//!                                                                  └─▶ told: text and structured content
+//!                                                                  └─▶ turn_report: text and structured content
 //! ```
 //!
 //! **Invariant:** the needs of a session are matched in `ask` alone; the form of a question depends on the capabilities that the client

@@ -37,7 +37,7 @@ impl Findings<'_, '_> {
 
     /// Reports reads of keys that nothing assigns, although other mistakes hide parts of the graph. A key that a file with mistakes
     /// mentions is left out.
-    pub(crate) fn strays(
+    pub(crate) fn misspelt_reads(
         &self,
         known: &mut Analysis<'_, '_>,
         reporter: &mut Reporter<'_, '_>,

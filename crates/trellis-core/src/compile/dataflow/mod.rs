@@ -97,7 +97,7 @@ impl DataflowCache {
     /// Number of points that the analysis executed.
     #[cfg(test)]
     pub(super) fn looked(&self) -> usize {
-        self.analysis.looked
+        self.analysis.processed
     }
 }
 
@@ -258,7 +258,7 @@ impl Findings<'_, '_> {
                     self.one(known, alarm, &shared, FoundSoFar { missing: &missing, failing_nodes: &failing_nodes }, &mut budget);
                 match verdict {
                     Verdict::Witnessed(hops, details) => {
-                        if let Some(path) = reporter.tell(known, alarm, &hops, &details, found) {
+                        if let Some(path) = reporter.report_alarm(known, alarm, &hops, &details, found) {
                             searched.missing.push((path.clone(), (!alarm.never).then_some(alarm.point)));
                             missing.push(path);
                         } else {
@@ -274,7 +274,7 @@ impl Findings<'_, '_> {
                         searched.unreported.extend(inside());
                         match verdict {
                             Verdict::Undecided if self.unset(alarm, &set).is_some() => missing.extend(reporter.name(known, alarm, found)),
-                            Verdict::Undecided => reporter.leave_open(known, alarm, found),
+                            Verdict::Undecided => reporter.report_undecided(known, alarm, found),
                             _ => {}
                         }
                         false
@@ -285,7 +285,7 @@ impl Findings<'_, '_> {
                 break;
             }
         }
-        self.strays(known, &mut reporter, set, found);
+        self.misspelt_reads(known, &mut reporter, set, found);
         reporter.sum_up(found);
         outcome::drop_undecided(found);
         searched
@@ -326,7 +326,7 @@ impl Findings<'_, '_> {
         let straight = bare
             .spending(budget, SearchRun::try_shortest)
             .or_else(|| if may_help { helped.spending(budget, SearchRun::try_shortest) } else { None });
-        if straight.is_none() && !self.may_come(known, &input, budget) {
+        if straight.is_none() && !self.may_reach_goal(known, &input, budget) {
             return (Verdict::Refuted, false);
         }
         let verdict = straight.unwrap_or_else(|| bare.spending(budget, SearchRun::explore));

@@ -22,7 +22,7 @@ use super::{
 use crate::{diagnostic::Report, span::Span};
 
 /// Keys whose values name nodes.
-const TARGETS: [&str; 9] =
+const TARGET_KEYS: [&str; 9] =
     ["to", "jump_to", "on_error", "on_denied", "on_timeout", "on_interrupt", "on_max_visits", "on_rolled_back", "on_signal_default"];
 
 /// Rewrites the keys of one file. Programs that calls name are added to `commands`. Pure.
@@ -193,7 +193,7 @@ impl Walker<'_, '_> {
     /// Targets and ids that end with the extension of a file.
     fn target(&mut self, form: &'static Form, name: &str, value: &Block<'_>) {
         let is = |other: &'static Form| ptr::eq(form, other);
-        let leads = [&NODE, &TRANSITION, &OPTION, &ON_INVALID, &PROJECT].into_iter().any(is) && TARGETS.contains(&name);
+        let leads = [&NODE, &TRANSITION, &OPTION, &ON_INVALID, &PROJECT].into_iter().any(is) && TARGET_KEYS.contains(&name);
         if is(&NODE) && name == "id" {
             let free = scalar(value).and_then(without_extension).is_some_and(|stem| !self.names.is_id(stem) || stem == bare(&self.own));
             if free && !scalar(value).is_some_and(|id| self.names.is_id(id)) {

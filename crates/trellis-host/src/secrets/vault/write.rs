@@ -14,7 +14,7 @@ use super::{
 };
 
 /// The time for which another writer is waited for.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+const VAULT_LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
 /// The right to write a vault, until it is dropped. The lock is a file of its own, since the vault is replaced.
@@ -34,7 +34,7 @@ impl WriteLock {
         options.write(true).create(true).truncate(false);
         for_owner(&mut options);
         let lock = options.open(&path).map_err(VaultError::io(&path, "made"))?;
-        let give_up = Instant::now() + LOCK_TIMEOUT;
+        let give_up = Instant::now() + VAULT_LOCK_TIMEOUT;
         loop {
             match lock.try_lock() {
                 Ok(()) => return Ok(Self { vault, lock }),

@@ -25,11 +25,11 @@ impl<'a, 'p> Analysis<'a, 'p> {
             return None;
         }
         let mut known = Self { program, types, tables, solved, tainted, touched: Vec::new(), touching: None };
-        let (mut changed, looked) = known.reread(fresh)?;
+        let (mut changed, processed) = known.update_points(fresh)?;
         let turned_tainted = known.solved.tainted.iter().zip(tainted).enumerate().filter(|(_, (before, now))| before != now);
         changed.extend(turned_tainted.map(|(at, _)| to_u32(at)));
         known.solved.tainted = tainted.to_vec();
-        let mut open = known.rewoven(cfg);
+        let mut open = known.rebuild_digraph(cfg);
         let begun = known.begin();
         if begun != known.solved.begun {
             known.solved.begun = begun;
@@ -40,10 +40,10 @@ impl<'a, 'p> Analysis<'a, 'p> {
         }
         known.solve(open);
         // Spans and texts may have changed. Executing a point twice is harmless.
-        for point in looked {
+        for point in processed {
             known.touched.push(point.0);
             let before = known.solved.onward[point.index()].clone();
-            known.look_at(point, &mut UpperBound::default(), true);
+            known.process_again(point, &mut UpperBound::default(), true);
             differences(&before, &known.solved.onward[point.index()], &mut |_| debug_assert!(false, "an edit of words leads elsewhere"));
         }
         Some(known)
@@ -51,7 +51,7 @@ impl<'a, 'p> Analysis<'a, 'p> {
 
     /// Interns the edited nodes again. Returns the points whose operations changed, and those that only need new diagnostics. `None` if a
     /// new analysis is needed.
-    fn reread(&mut self, fresh: &[u32]) -> Option<(Vec<u32>, Vec<PointIndex>)> {
+    fn update_points(&mut self, fresh: &[u32]) -> Option<(Vec<u32>, Vec<PointIndex>)> {
         let program = self.program;
         let (mut edited, mut turned) = (Vec::new(), Vec::new());
         let mut reader =
@@ -69,7 +69,7 @@ impl<'a, 'p> Analysis<'a, 'p> {
         if self.tables.keys.is_full() {
             return None;
         }
-        let (mut changed, mut looked) = (Vec::new(), Vec::new());
+        let (mut changed, mut processed) = (Vec::new(), Vec::new());
         for (point, point_ops) in edited {
             let old = self.tables.ops.point_ops(point).clone();
             // The reachable points and the callers of a child are not updated incrementally.
@@ -85,7 +85,7 @@ impl<'a, 'p> Analysis<'a, 'p> {
                     && !self.learns(point, &point_ops));
             self.tables.ops.replace(point, point_ops);
             if is_same {
-                looked.push(point);
+                processed.push(point);
             } else {
                 changed.push(point.0);
             }
@@ -95,7 +95,7 @@ impl<'a, 'p> Analysis<'a, 'p> {
             let depends = ops.points().filter(|point| ops.depends_on(ops.point_ops(*point), &turned));
             changed.extend(depends.map(|point| point.0));
         }
-        Some((changed, looked))
+        Some((changed, processed))
     }
 
     /// Returns true if a read at a point refines its environment.
@@ -108,7 +108,7 @@ impl<'a, 'p> Analysis<'a, 'p> {
 
     /// Rebuilds the components after edges changed. Returns, for each, true if its points did not form one component in the same order
     /// before.
-    fn rewoven(&mut self, cfg: &Cfg<'_>) -> Vec<bool> {
+    fn rebuild_digraph(&mut self, cfg: &Cfg<'_>) -> Vec<bool> {
         let before = Arc::clone(&self.solved.parts);
         if *self.solved.edges == *cfg.digraph {
             return vec![false; before.count() as usize];

@@ -98,7 +98,7 @@ pub(crate) struct AnalysisCache {
     size: usize,
     /// Number of points that the last analysis executed.
     #[cfg(test)]
-    pub(crate) looked: usize,
+    pub(crate) processed: usize,
 }
 
 /// Solution of the dataflow equations.
@@ -176,7 +176,7 @@ impl<'a, 'p> Analysis<'a, 'p> {
         AnalysisCache {
             size: self.size(),
             #[cfg(test)]
-            looked: self.touched.len(),
+            processed: self.touched.len(),
             types: self.types,
             tables: self.tables,
             solved: self.solved,
@@ -201,7 +201,7 @@ impl<'a, 'p> Analysis<'a, 'p> {
     }
 
     /// Returns the type at a path of a key on entering a point; `None` if no session reaches it.
-    pub(crate) fn stands_at(&mut self, point: PointIndex, slot: Slot, rest: SubPathId) -> Option<TypeId> {
+    pub(crate) fn type_at(&mut self, point: PointIndex, slot: Slot, rest: SubPathId) -> Option<TypeId> {
         let known = self.solved.at[point.index()].as_ref()?.get(slot, &mut self.types);
         Some(self.types.select(known, rest))
     }

@@ -65,13 +65,13 @@ impl Analysis<'_, '_> {
             }
             all.push((other, left));
         }
-        comes = comes && self.comes_by_some(goal, slot, Refuted { all: &all, touching: &touching }, budget);
+        comes = comes && self.may_come_by_some_edge(goal, slot, Refuted { all: &all, touching: &touching }, budget);
         self.touching = Some(touching);
         comes
     }
 
     /// Repeats the test for each edge into the nearest point before the goal that tests something: each edge may be refuted by another key.
-    fn comes_by_some(&mut self, goal: PointIndex, slot: Slot, Refuted { all, touching }: Refuted<'_>, budget: &mut Budget) -> bool {
+    fn may_come_by_some_edge(&mut self, goal: PointIndex, slot: Slot, Refuted { all, touching }: Refuted<'_>, budget: &mut Budget) -> bool {
         let Some(asking) = self.asking_before(goal) else { return true };
         let mut from: Vec<u32> = self.solved.edges.backward.of(asking).collect();
         from.sort_unstable();

@@ -55,7 +55,7 @@ impl Analysis<'_, '_> {
                 Op::Fit { name, schema_id, .. } => {
                     let Some(slot) = self.tables.keys.slot(name) else { continue };
                     let known = env.get(slot, &mut self.types);
-                    if self.types.breaches(known, schema_id, true) {
+                    if self.types.may_violate(known, schema_id, true) {
                         now.suspect(Violation::Unfit(at), false, known);
                     }
                     if self.is_unknown(known) || self.types.is_unsure_of(known, schema_id) {
@@ -93,7 +93,7 @@ impl Analysis<'_, '_> {
                 Op::Args { args, child, takes } => {
                     let given = args.map_or(TypeId::NEVER, |args| self.source(point_ops, env, args));
                     if let (Some(takes), Some(_)) = (takes, args)
-                        && self.types.breaches(given, takes, false)
+                        && self.types.may_violate(given, takes, false)
                     {
                         now.suspect(Violation::Args(at), false, given);
                     }
@@ -127,7 +127,7 @@ impl Analysis<'_, '_> {
             let Some(tested) = self.tested(env, read_op.tests) else { return };
             known = self.below(&tested, slot, rest);
         }
-        let known = self.types.stands_inside(known, read_op.inside);
+        let known = self.types.element_type(known, read_op.inside);
         let of = self.types.get(known);
         let (is_absent, any, open) = (of.absent, of.unknown, of.dynamic);
         let is_there = !is_absent && !open;

@@ -117,7 +117,7 @@ impl Analysis<'_, '_> {
             return;
         }
         let passes = before.is_some_and(|before| self.forward_unchanged(point, &before));
-        let changed = if passes { Vec::new() } else { self.look_at(PointIndex(point), &mut worklist.bound, worklist.begun[at]) };
+        let changed = if passes { Vec::new() } else { self.process_again(PointIndex(point), &mut worklist.bound, worklist.begun[at]) };
         for (place, (to, _)) in (0..).zip(&self.solved.onward[at]).filter(|(_, (to, _))| is_in_part(to.0)) {
             worklist.send(to.0, (point, place));
             worklist.wait(to.0, Pending::ForMore);
@@ -178,13 +178,13 @@ impl Analysis<'_, '_> {
         let passes = known.is_same_at(before, own) && made.iter().all(|env| env.is_on(before));
         if passes {
             made.iter_mut().for_each(|env| env.lay_on(known));
-            debug_assert!(self.is_as_looked_at(point), "what was passed on is not what a look gives");
+            debug_assert!(self.is_up_to_date(point), "what was passed on is not what a look gives");
         }
         passes
     }
 
     /// Returns true if executing a point would give the environments and observations that are stored for it.
-    fn is_as_looked_at(&mut self, point: u32) -> bool {
+    fn is_up_to_date(&mut self, point: u32) -> bool {
         let Some(env) = self.solved.at[point as usize].clone() else { return false };
         let point_ops = self.tables.ops.point_ops(PointIndex(point)).clone();
         let mut now = self.look(PointIndex(point), &point_ops, env);
@@ -194,7 +194,7 @@ impl Analysis<'_, '_> {
 
     /// Executes a point and stores its outgoing environments and observations. Returns the callers for which the output of a child changed.
     /// `is_begun`: the environment of the point includes something from outside of its component.
-    pub(crate) fn look_at(&mut self, point: PointIndex, bound: &mut UpperBound, is_begun: bool) -> Vec<u32> {
+    pub(crate) fn process_again(&mut self, point: PointIndex, bound: &mut UpperBound, is_begun: bool) -> Vec<u32> {
         let Some(env) = self.solved.at[point.index()].clone() else { return Vec::new() };
         let point_ops = self.tables.ops.point_ops(point).clone();
         let mut now = self.look(point, &point_ops, env);

@@ -156,7 +156,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
     }
 
     /// Reports a witnessed violation. Returns the path that is missing, if it is one of the context.
-    pub(crate) fn tell(
+    pub(crate) fn report_alarm(
         &mut self,
         known: &mut Analysis<'_, '_>,
         alarm: &Alarm,

@@ -12,7 +12,7 @@ impl Reporter<'_, '_> {
     }
 
     /// Reports an undecided alarm, or only counts it if there are too many.
-    pub(crate) fn leave_open(&mut self, analysis: &Analysis<'_, '_>, alarm: &Alarm, found: &mut Vec<Diagnostic>) {
+    pub(crate) fn report_undecided(&mut self, analysis: &Analysis<'_, '_>, alarm: &Alarm, found: &mut Vec<Diagnostic>) {
         self.remember(alarm);
         self.open += 1;
         if self.open <= MAX_UNDECIDED_NAMED {

@@ -144,7 +144,7 @@ impl<'s, 'p> SearchRun<'s, 'p> {
     }
 
     /// Records that something was neither found nor ruled out. If values were havocked on the path, the next round tracks them.
-    fn leave_open(&mut self, state: &SymState) {
+    fn mark_undecided(&mut self, state: &SymState) {
         if state.havocked.is_empty() {
             self.precision.incomplete = true;
         } else {

@@ -29,12 +29,12 @@ impl Findings<'_, '_> {
         }
         let (slot, rest) = known.followed(site.path)?;
         let points = 0..to_u32(self.program.points.len());
-        let absent = points.map(|point| known.stands_at(PointIndex(point), slot, rest).is_some_and(|of| known.types.may_be_absent(of)));
+        let absent = points.map(|point| known.type_at(PointIndex(point), slot, rest).is_some_and(|of| known.types.may_be_absent(of)));
         Some(absent.collect())
     }
 
     /// Returns whether a session can reach the alarm without the key, judged by the keys that are correlated with it.
-    pub(crate) fn may_come(&self, known: &mut Analysis<'_, '_>, input: &SearchInput<'_, '_>, budget: &mut Budget) -> bool {
+    pub(crate) fn may_reach_goal(&self, known: &mut Analysis<'_, '_>, input: &SearchInput<'_, '_>, budget: &mut Budget) -> bool {
         let missing = input.wanted().filter(|path| input.absent.is_some() && path.is_key());
         let followed = missing.and_then(|path| known.followed(path));
         followed.is_none_or(|(slot, _)| known.may_reach_without(input.alarm.point, slot, budget))

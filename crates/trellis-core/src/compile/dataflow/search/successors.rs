@@ -198,7 +198,7 @@ impl SearchRun<'_, '_> {
             Target::Point(to) => Some(self.enter(state, *to, hops)),
             Target::Proceed(to) => Some(self.arrive(state, *to)),
             Target::Rollback => {
-                state.unwind();
+                state.roll_back();
                 Some(self.enter(state, program.after_rollback(node.graph)?, hops))
             }
             Target::Again | Target::End(_) => None,
@@ -233,7 +233,7 @@ impl SearchRun<'_, '_> {
                 _ => return ExecResult::Infeasible,
             }
         }
-        self.leave_open(state);
+        self.mark_undecided(state);
         ExecResult::Infeasible
     }
 }

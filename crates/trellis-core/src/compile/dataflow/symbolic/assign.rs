@@ -138,8 +138,8 @@ impl Constraints {
 
     /// Adds a possible item, unless it has an equal description.
     fn add_possible(&mut self, items: &mut Items, item: SymValue) {
-        let part_schemas = self.sketch(&item);
-        if !items.some.iter().any(|known| self.sketch(known) == part_schemas) {
+        let fingerprint = self.fingerprint(&item);
+        if !items.some.iter().any(|known| self.fingerprint(known) == fingerprint) {
             items.some.push(item);
         }
     }

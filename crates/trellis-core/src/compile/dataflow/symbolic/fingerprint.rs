@@ -23,10 +23,10 @@ const MAX_VALUES_WRITTEN: usize = 16;
 
 impl Constraints {
     /// Returns the fingerprint of one value.
-    pub(crate) fn sketch(&self, of: &SymValue) -> String {
-        let mut sketcher = Fingerprinter::new(self);
-        sketcher.sym(of);
-        sketcher.text
+    pub(crate) fn fingerprint(&self, of: &SymValue) -> String {
+        let mut fingerprinter = Fingerprinter::new(self);
+        fingerprinter.sym(of);
+        fingerprinter.text
     }
 
     /// Returns true if a field was constrained beyond the schemas of its variable.
@@ -128,7 +128,7 @@ impl<'v> Fingerprinter<'v> {
                     self.var(base, true);
                 }
                 // Sorted: the order of appends does not matter.
-                let mut some: Vec<String> = items.some.iter().map(|item| self.constraints.sketch(item)).collect();
+                let mut some: Vec<String> = items.some.iter().map(|item| self.constraints.fingerprint(item)).collect();
                 some.sort_unstable();
                 some.iter().for_each(|item| self.text.push_str(item));
                 self.text.push(']');

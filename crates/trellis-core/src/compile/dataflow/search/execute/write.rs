@@ -79,7 +79,7 @@ impl SearchRun<'_, '_> {
                 if self.put(state, &write.to, path, value) {
                     ExecResult::Continue
                 } else {
-                    self.doubt(state, std::slice::from_ref(path))
+                    self.end_unless_havocked(state, std::slice::from_ref(path))
                 }
             }
             WriteTarget::Input => {
@@ -116,10 +116,10 @@ impl SearchRun<'_, '_> {
         if has_failed {
             return Ok(None);
         }
-        let sym = match state.look(&path) {
+        let sym = match state.lookup(&path) {
             Lookup::Absent => return Ok(None),
             Lookup::Present(sym) => sym,
-            Lookup::MaybePresent(sym) if state.decide(&path, true) => sym,
+            Lookup::MaybePresent(sym) if state.assume_presence(&path, true) => sym,
             Lookup::MaybePresent(_) => return Ok(None),
         };
         let returns = external::branch_at(program, point, name).map_or(&[][..], |branch| &branch.returns);
@@ -133,7 +133,7 @@ impl SearchRun<'_, '_> {
     /// Returns whether a write creates its key: then an optional value needs no fork.
     fn is_new(&mut self, state: &mut SymState, to: &WriteTarget) -> bool {
         match to {
-            WriteTarget::Path(path) => path.is_key() && matches!(state.look(path), Lookup::Absent),
+            WriteTarget::Path(path) => path.is_key() && matches!(state.lookup(path), Lookup::Absent),
             WriteTarget::Append(_) => false,
             _ => true,
         }
@@ -148,11 +148,11 @@ impl SearchRun<'_, '_> {
             }
         });
         for path in open {
-            if let Lookup::MaybePresent(sym) = state.look(&path)
+            if let Lookup::MaybePresent(sym) = state.lookup(&path)
                 && state.constraints.presence(&sym).is_some()
             {
                 let is_present = !self.fork();
-                state.decide(&path, is_present);
+                state.assume_presence(&path, is_present);
             }
         }
     }
@@ -162,18 +162,18 @@ impl SearchRun<'_, '_> {
         // A parent exists, or is created.
         for length in 1..path.segments().len() {
             let Some(part) = KeyPath::new(path.segments()[..length].to_vec()) else { return false };
-            if matches!(state.look(&part), Lookup::MaybePresent(_)) {
+            if matches!(state.lookup(&part), Lookup::MaybePresent(_)) {
                 let is_present = !self.fork();
-                state.decide(&part, is_present);
+                state.assume_presence(&part, is_present);
             }
         }
         let value = match to {
             WriteTarget::Append(_) => {
-                let list = match state.look(path) {
+                let list = match state.lookup(path) {
                     Lookup::Present(sym) => Some(sym),
                     Lookup::MaybePresent(sym) => {
                         let is_present = !self.fork();
-                        (state.decide(path, is_present) && is_present).then_some(sym)
+                        (state.assume_presence(path, is_present) && is_present).then_some(sym)
                     }
                     Lookup::Absent => None,
                 };
@@ -197,14 +197,16 @@ impl SearchRun<'_, '_> {
         let (Some(mapping), Some(list)) = (typed("object"), typed("array")) else { return false };
         for length in 1..=path.segments().len() {
             let Some(part) = KeyPath::new(path.segments()[..length].to_vec()) else { return false };
-            let (Lookup::Present(sym) | Lookup::MaybePresent(sym)) = state.look(&part) else { return false };
+            let (Lookup::Present(sym) | Lookup::MaybePresent(sym)) = state.lookup(&part) else { return false };
             let wanted = match (length == path.segments().len(), is_list) {
                 (true, false) => return false,
                 (true, true) => &list,
                 (false, _) => &mapping,
             };
             let mut details = state.clone();
-            if details.decide(&part, true) && self.tried(&mut details, |constraints| constraints.assume_violates(&sym, wanted)) {
+            if details.assume_presence(&part, true)
+                && self.try_violation(&mut details, |constraints| constraints.assume_violates(&sym, wanted))
+            {
                 *state = details;
                 return true;
             }
