@@ -133,8 +133,8 @@ fn changed(
         Some((_, text)) => Some(text.as_str().to_owned()),
         None => fs::read_to_string(path).ok(),
     };
-    let shown = cases_that_show(&graph.root, graph.documents(), &change, &text);
-    let sheets = renamed_sheets(&graph.root, graph.documents(), &change, &text).into_iter().map(|sheet| {
+    let shown = cases_that_show(&graph.root, graph.documents(), &change, text);
+    let sheets = renamed_sheets(&graph.root, graph.documents(), &change, text).into_iter().map(|sheet| {
         let (path, text) = (graph.root.join(&*sheet.path), Text::new(&*sheet.text));
         let edit = |(range, new): (Range<usize>, String)| json!({ "range": text.range(Span::new(range.start, range.end), client.encoding), "newText": new });
         let edits = sheet.edits.into_iter().map(edit).collect();

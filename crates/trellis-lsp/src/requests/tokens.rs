@@ -140,7 +140,7 @@ fn encoded(tokens: &[Token], text: &Text, encoding: Encoding) -> Vec<u32> {
         data.extend([down, right, range.end.character - start, token.kind as u32, token.modifiers]);
         (line, character) = (range.start.line, start);
     }
-    debug_assert!(to_u32(data.len()) % 5 == 0);
+    debug_assert!(to_u32(data.len()).is_multiple_of(5));
     data
 }
 

@@ -60,7 +60,7 @@ impl ModelSettings {
     /// The models for a host; relative paths begin at `folder`. Nothing where there are none.
     pub fn models(&self, folder: &Path) -> Option<HostModels> {
         let path = self.path.clone()?;
-        let document = Document::parse(&Source::text("trellis.yaml", &*self.text), Dialect::default());
+        let document = Document::parse(&Source::text("trellis.yaml", &self.text), Dialect::default());
         let (Content::Project(project) | Content::Nodes(_, project)) = document.content else { return None };
         let config = HostConfig { path, spans: self.spans.clone(), ..project.host };
         Some(HostModels::new(config, folder))

@@ -117,6 +117,6 @@ impl TryFrom<JobFields> for Job {
 /// Milliseconds in the largest unit that they are whole in.
 fn interval(millis: u64) -> String {
     let seconds = millis / 1000;
-    let unit = [(86_400, 'd'), (3600, 'h'), (60, 'm')].into_iter().find(|(unit, _)| seconds % unit == 0 && seconds > 0);
+    let unit = [(86_400, 'd'), (3600, 'h'), (60, 'm')].into_iter().find(|(unit, _)| seconds.is_multiple_of(*unit) && seconds > 0);
     unit.map_or_else(|| format!("{seconds}s"), |(unit, name)| format!("{}{name}", seconds / unit))
 }

@@ -51,7 +51,8 @@ impl Workspace {
             // A link may lead anywhere.
             Ok(metadata) if !metadata.is_file() => return Ok(None),
             Ok(metadata) if metadata.len() > MAX_CARD => return Err(io::Error::other(format!("it has more than {MAX_CARD} bytes"))),
-            metadata => drop(metadata?),
+            Ok(_) => {}
+            Err(error) => return Err(error),
         }
         fs::read(path).map(|bytes| Some(String::from_utf8_lossy(&bytes).into_owned()))
     }

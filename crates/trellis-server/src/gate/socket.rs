@@ -117,7 +117,7 @@ impl PatientSocket {
         if self.header != header {
             (self.header, self.header_end) = (header, None);
         }
-        if header % 2 == 0 {
+        if header.is_multiple_of(2) {
             return read;
         }
         if has_bytes && self.header_end.is_none() {

@@ -19,7 +19,7 @@ struct Contended {
 
 impl SessionStore for Contended {
     fn append(&self, append: Append) -> Pending<'_, ()> {
-        if append.expected > 0 && self.appends.fetch_add(1, Ordering::Relaxed) % 2 == 0 {
+        if append.expected > 0 && self.appends.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) {
             let conflict = StoreError::Conflict { session: append.session, expected: append.expected, found: append.expected + 1 };
             return Box::pin(std::future::ready(Err(conflict)));
         }

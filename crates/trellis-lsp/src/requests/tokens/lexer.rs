@@ -101,7 +101,8 @@ fn words(text: &str, inside: Span, is_tag: bool, tokens: &mut Vec<Token>) {
             tokens.push(Token { span: Span::new(at, at + length), kind, modifiers: 0 });
         }
         // `is not defined` still asks for a test.
-        if !word.trim().is_empty() && !(before == "is" && word == "not") {
+        let is_test_denied = before == "is" && word == "not";
+        if !is_test_denied && !word.trim().is_empty() {
             before = word;
         }
         at += length;
