@@ -178,8 +178,8 @@ impl Decisions {
 
     /// The number of decisions that count, over all chats.
     pub fn count(&self) -> usize {
-        let kept = self.decisions.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.iter().filter(|known| known.superseded_by.is_none()).count()
+        let decisions = self.decisions.lock().unwrap_or_else(PoisonError::into_inner);
+        decisions.iter().filter(|known| known.superseded_by.is_none()).count()
     }
 
     /// The newest decisions that count in a chat, at most so many, oldest first.

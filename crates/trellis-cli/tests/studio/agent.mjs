@@ -156,6 +156,26 @@ const JOURNEYS = {
     assert.deepEqual([...page.complaints, ...phone.complaints], []);
   },
 
+  /** A service is started anew: with the pointer, and by keyboard alone, on a phone, in the dark. */
+  async "starts a service anew"({ browser, server }) {
+    const since = async () => (await server.api("GET", "state")).services.find(({ name }) => name === "schedules").since;
+    const restarted = (before) =>
+      server.until(({ services }) => services.some(({ name, state, since }) => name === "schedules" && state === "running" && since > before));
+    const page = await visit(browser, server, "/dashboard");
+    const row = page.getByRole("row").filter({ has: page.getByRole("rowheader", { name: "schedules", exact: true }) });
+    await row.getByText("running").waitFor();
+    const first = await since();
+    await row.getByRole("button", { name: "Restart schedules" }).click();
+    await restarted(first);
+    const phone = await visit(browser, server, "/dashboard", PHONE);
+    await phone.getByRole("button", { name: "Restart schedules" }).waitFor();
+    const second = await since();
+    await tabTo(phone, "Restart schedules");
+    await phone.keyboard.press("Enter");
+    await restarted(second);
+    assert.deepEqual([...page.complaints, ...phone.complaints], []);
+  },
+
   /** Each view, wide and narrow, light and dark, against axe. */
   async "is accessible"({ browser, server, slack }) {
     slack.refuses = "not_in_channel";
