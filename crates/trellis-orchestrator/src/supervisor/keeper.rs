@@ -87,7 +87,7 @@ pub(super) async fn keep(
             },
             Next::Wait(wait) => tokio::select! {
                 () = tokio::time::sleep(wait) => {
-                    keeper.set(|status| status.restarts += 1);
+                    keeper.count_restart();
                     Next::Live
                 }
                 order = keeper.orders.recv() => match order {
@@ -228,6 +228,11 @@ impl Keeper {
 
     fn enter(&self, state: DaemonState, error: Option<String>) {
         self.set(|status| (status.state, status.since, status.error) = (state, now(), error));
+    }
+
+    /// Counts a restart; the change to the next state shows it.
+    fn count_restart(&self) {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner).restarts += 1;
     }
 
     /// Changes the status, and says so if it is another one then.

@@ -122,27 +122,3 @@ async fn a_model_writes_the_memory_anew() {
     assert_eq!(fs::read_to_string(backup.path()).expect("read"), before.0);
     assert!(!text.contains("hunter2"), "{text}");
 }
-
-// a graph of one's own that knows no nights is not told of one each morning
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_graph_without_nights_is_left_alone() {
-    let world = World::new(BEATS);
-    let file = world.graph().join("trellis.yaml");
-    let text = fs::read_to_string(&file).expect("read");
-    fs::write(&file, text.replace("enum: [agent, task, heartbeat, consolidate, command]", "enum: [agent, task, command]"))
-        .expect("written");
-    let orchestrator = world.opened().await;
-    fs::write(world.at("memory/2020-01-01.md"), "- 10:00 tea\n").expect("written");
-    fs::write(world.at("HEARTBEAT.md"), "- [ ] the tea\n").expect("written");
-    orchestrator.hands().queue.set("", "", "moments", "{\"night\":1,\"heartbeat\":1}").await.expect("set");
-    drop(orchestrator);
-    for round in 0..2 {
-        let mut chat = world.chat().await;
-        let heard = [chat.ask("hello").await, chat.ask("/status").await];
-        let told: Vec<String> = chat.leave().await.into_iter().filter(|said| !heard.contains(said)).collect();
-        // The heartbeat, once; the night, never.
-        assert!(told.len() <= 1 - round && !told.iter().any(|said| said.contains("consolidate")), "{told:?}");
-        let orchestrator = world.opened().await;
-        orchestrator.hands().queue.set("", "", "moments", "{\"night\":1,\"heartbeat\":1}").await.expect("set");
-    }
-}
