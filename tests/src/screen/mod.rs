@@ -13,6 +13,5 @@ mod play;
 mod script;
 mod sheet;
 mod terminal;
-mod typist;
 
-pub use self::{play::Stage, sheet::run_sheets, typist::Typist};
+pub use self::{play::Stage, sheet::run_sheets};

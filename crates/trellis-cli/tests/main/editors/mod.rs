@@ -2,7 +2,6 @@
 //! completes a target and renames a node.
 
 mod emacs;
-mod helix;
 mod neovim;
 
 use std::{
