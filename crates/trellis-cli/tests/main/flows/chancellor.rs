@@ -209,11 +209,7 @@ fn without_its_context_the_execution_is_not_begun() {
 /// 001, "각 노드는 `state.outputs`에 정해진 키와 구조로 결과를 저장해야 합니다": a value that is known is held to its contract by `check`.
 #[test]
 fn a_value_that_breaks_its_contract_is_found_before_anything_runs() {
-    for (from, to, word) in [
-        ("status: fail,", "status: failed,", "`fail`"),
-        ("execution_time: 0,", "execution_time: -1,", "at least 0"),
-        ("execution_time: 0, ", "", "`execution_time`"),
-    ] {
+    for (from, to, word) in [("status: fail,", "status: failed,", "`fail`"), ("execution_time: 0,", "execution_time: -1,", "at least 0")] {
         let flow = Flow::copy("chancellor");
         flow.edit("not_executed.md", from, to);
         let checked = flow.trellis(&["check", "."]);
