@@ -158,7 +158,7 @@ mod tests {
         let found: Vec<&str> = found.iter().map(|finding| &*finding.message).collect();
         assert_eq!(
             found,
-            ["there is no key `reactions.agree`", "`x` asks for `deny` and for `approve`", "`reactions.cancel` takes a list, not a text"]
+            ["`x` asks for `deny` and for `approve`", "there is no key `reactions.agree`", "`reactions.cancel` takes a list, not a text"]
         );
     }
 }

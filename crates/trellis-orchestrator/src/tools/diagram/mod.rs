@@ -24,6 +24,8 @@ use crate::{fence::fenced, seal::sha256};
 
 /// Bytes of the text of a diagram.
 const MAX_SOURCE: usize = 64 << 10;
+/// Lines of the text of a diagram: a layout of many edges takes longer than anybody waits, and cannot be stopped.
+const MAX_LINES: usize = 300;
 /// The time for a picture.
 const DRAWING_TIMEOUT: Duration = Duration::from_secs(2);
 /// Drawings at once: one that takes too long ends on its own thread, and holds its place until then.
@@ -93,6 +95,9 @@ pub(crate) struct Drawn {
 pub(crate) fn draw(source: &str) -> Result<Drawn, String> {
     if source.len() > MAX_SOURCE {
         return Err(format!("the text has more than {MAX_SOURCE} bytes"));
+    }
+    if source.lines().count() > MAX_LINES {
+        return Err(format!("the text has more than {MAX_LINES} lines"));
     }
     let rendered =
         |format| render_diagram(source, format, &RenderConfig::default()).map_err(|error| beginning(&error.to_string(), 500).to_owned());

@@ -10,7 +10,7 @@ const WRITES: &str = concat!(
     r"[>`]|\$\(|(^|[\s;&|(!])(rm|rmdir|unlink|mv|cp|mkdir|touch|tee|dd|chmod|chown|chgrp|ln|install|truncate|shred|mkfifo|mknod|rsync|tar|zip|unzip",
     r"|gzip|gunzip|patch|ed|ex|vi|vim|nano|git|hg|svn|make|cargo|npm|pip|apt|apt-get|dnf|apk|sudo|su|doas|kill|pkill|killall|mount|umount|crontab|at|eval|exec",
     r"|source|sh|bash|zsh|dash|env|xargs|nohup|setsid|python|python3|perl|ruby|node|awk|curl|wget|ssh|scp|nc)(\s|$)",
-    r"|(^|[;&|(!])\s*\.\s|\bsed\s[^|;&]*\s-i|\s(--in-place|-delete|-exec|-ok)"
+    r"|(^|[;&|(!])\s*\.\s|\bsed\s([^|;&]*\s)?-i|\s(--in-place|-delete|-exec|-ok)"
 );
 
 /// The calls that need no approval of a list.
