@@ -15,4 +15,4 @@ mod sheet;
 mod terminal;
 mod typist;
 
-pub use self::{play::Stage, sheet::run_sheets, typist::Typist};
+pub use self::{picture::drawn, play::Stage, sheet::run_sheets, typist::Typist};
