@@ -1,4 +1,4 @@
-//! The commands of `trellis`. Each command declares its own arguments in its own file.
+//! The commands that can be typed after `trellis`. Each command's own arguments stand with the command.
 
 use clap::{CommandFactory, Parser, Subcommand};
 
@@ -60,7 +60,7 @@ pub(crate) enum Command {
 }
 
 impl Args {
-    /// Runs the command.
+    /// Carries out what was typed.
     ///
     /// # Errors
     /// The usage is wrong, or the world is: nothing about a graph.

@@ -1,4 +1,4 @@
-//! Differences of files in a form for people.
+//! The changes of a file, as people read them.
 
 use anstyle::{AnsiColor, Style};
 use similar::{ChangeTag, TextDiff};

@@ -1,4 +1,4 @@
-//! Signals that end a long-running command.
+//! Signals that end a program that stays.
 
 use std::process;
 

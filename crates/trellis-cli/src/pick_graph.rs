@@ -1,6 +1,6 @@
-//! Asks which graph of a collection to use: with a menu at a terminal, otherwise with a numbered list and a line of standard input.
+//! A collection offers its graphs: a list to choose from at a terminal, elsewhere a numbered one and a line of standard input.
 //!
-//! **Invariant:** input after the answer is left for the graph, whether it came from a pipe or was typed ahead.
+//! **Invariant:** what stands behind the answer is left to the graph, whether it came from a pipe or was typed ahead.
 
 use std::io::{self, BufRead};
 
@@ -26,7 +26,7 @@ pub(crate) enum Offered<'p> {
     Interrupted,
 }
 
-/// Asks for a graph until one is chosen. A terminal is usable again afterwards.
+/// Asks which graph is meant, until one is. A terminal that is used for that is there again afterwards.
 ///
 /// # Errors
 /// The terminal, standard input or output fails.

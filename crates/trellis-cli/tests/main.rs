@@ -10,8 +10,6 @@ mod author;
 mod builtins;
 #[path = "main/check.rs"]
 mod check;
-#[path = "main/clients.rs"]
-mod clients;
 #[path = "main/collector.rs"]
 mod collector;
 #[path = "main/dead.rs"]
@@ -20,8 +18,6 @@ mod dead;
 mod deep;
 #[path = "main/documents.rs"]
 mod documents;
-#[path = "main/editors/mod.rs"]
-mod editors;
 #[path = "main/edits.rs"]
 mod edits;
 #[path = "main/explain.rs"]
@@ -38,8 +34,6 @@ mod graph;
 mod http;
 #[path = "main/kept.rs"]
 mod kept;
-#[path = "main/load/mod.rs"]
-mod load;
 #[path = "main/lsp.rs"]
 mod lsp;
 #[path = "main/mcp.rs"]
@@ -48,6 +42,8 @@ mod mcp;
 mod mending;
 #[path = "main/migrate.rs"]
 mod migrate;
+#[path = "main/neovim.rs"]
+mod neovim;
 #[path = "main/new.rs"]
 mod new;
 #[path = "main/open.rs"]
@@ -91,8 +87,6 @@ mod testing;
 mod up;
 #[path = "main/up_remote.rs"]
 mod up_remote;
-#[path = "main/up_web.rs"]
-mod up_web;
 #[path = "main/usage.rs"]
 mod usage;
 #[path = "main/vault.rs"]

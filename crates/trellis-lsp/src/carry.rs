@@ -1,6 +1,6 @@
-//! Maps spans of an older text to the newest one.
+//! Spans of an older text carried over the edits since.
 //!
-//! **Invariant:** a span that an edit touched is dropped, never guessed.
+//! **Invariant:** a span that an edit touched is left out, never guessed.
 
 use trellis_core::span::Span;
 

@@ -1,4 +1,4 @@
-//! Code fences around foreign text, so that a model reads it as data.
+//! Fences around what others said, so that it stands apart as data.
 
 /// A text in a fence that no line of it closes.
 pub(crate) fn fenced(text: &str) -> String {

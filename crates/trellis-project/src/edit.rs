@@ -38,12 +38,12 @@ impl Project {
 
     /// Parses one file, or takes it out.
     fn replace(&mut self, path: &FilePath, text: Option<&str>, changed: &mut Vec<FilePath>) {
-        let found = self.documents.binary_search_by(|document| document.path.cmp(path));
+        let seat = self.documents.binary_search_by(|document| document.path.cmp(path));
         let Some(text) = text else {
             if self.files.remove(path).is_some() {
                 changed.push(FilePath::clone(path));
             }
-            if let Ok(at) = found {
+            if let Ok(at) = seat {
                 self.documents.remove(at);
             }
             return;
@@ -56,7 +56,7 @@ impl Project {
             return;
         }
         changed.push(FilePath::clone(path));
-        match found {
+        match seat {
             Ok(at) => self.documents[at] = document,
             Err(at) => self.documents.insert(at, document),
         }

@@ -13,7 +13,6 @@
 //! `.trellis/`.
 
 mod act;
-pub mod extra;
 mod gate;
 mod http;
 mod hub;

@@ -1,4 +1,4 @@
-//! The interface to the files and calculations beside a sheet.
+//! The port to the files and calculations beside a sheet.
 
 use std::sync::Arc;
 

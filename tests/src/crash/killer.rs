@@ -42,12 +42,12 @@ pub fn crash(program: &Path, limit: Limit, runtime: &Runtime, store_in: impl Fn(
         if is_over {
             return Ok((killed, all));
         }
-        let (folder, before) = (tempfile::tempdir()?, killed.at.len());
+        let folder = tempfile::tempdir()?;
         trial.store = store_in(folder.path());
         trial.round(folder.path(), &mut killed)?;
         let verdict = runtime.block_on(async {
             let store = store::open(&trial.store).await.map_err(io::Error::other)?;
-            judge(&*store, folder.path(), SESSIONS, &killed.at[before..]).await
+            judge(&*store, folder.path(), SESSIONS).await
         });
         all = all.and(verdict?);
         killed.rounds += 1;
@@ -56,11 +56,8 @@ pub fn crash(program: &Path, limit: Limit, runtime: &Runtime, store_in: impl Fn(
 
 /// Where chance begins: another moment each time.
 fn seed() -> u64 {
-    u64::try_from(since_1970().as_nanos() & u128::from(u64::MAX)).unwrap_or_default() | 1
-}
-
-fn since_1970() -> Duration {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_nanos() & u128::from(u64::MAX)).unwrap_or_default() | 1
 }
 
 /// One store, and the program that works on it.
@@ -75,8 +72,6 @@ struct Trial {
 pub struct Killed {
     /// After how many milliseconds, each time.
     pub after: Vec<u64>,
-    /// When, each time, in milliseconds since 1970.
-    pub at: Vec<u64>,
     /// How many rounds of sessions were walked to their ends.
     pub rounds: usize,
 }
@@ -101,7 +96,6 @@ impl Trial {
                 return ended(status);
             }
             // SIGKILL: nothing of it gets to do anything any more. Its tools live on, as they would.
-            killed.at.push(u64::try_from(since_1970().as_millis()).unwrap_or(u64::MAX));
             worker.kill()?;
             worker.wait()?;
             killed.after.push(u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX));
@@ -142,11 +136,10 @@ impl Killed {
             let _ =
                 writeln!(out, "  {:>4}–{:<4} ms {:>5} {}", at * slot, (at + 1) * slot, count, "█".repeat((count * widest).div_ceil(most)));
         }
-        let Verdict { records, acknowledged, calls, repeated, ended, inside, noted, flaws } = verdict;
+        let Verdict { records, acknowledged, calls, repeated, ended, flaws } = verdict;
         let _ = writeln!(
             out,
-            "  {inside} inside of trees of children; {ended} sessions ended, {records} records, {acknowledged} turns acknowledged, {calls} calls of \
-             tools ({repeated} made again under the same key), {noted} values appended, {} flaws",
+            "  {ended} sessions ended, {records} records, {acknowledged} turns acknowledged, {calls} calls of tools ({repeated} made again under the same key), {} flaws",
             flaws.len()
         );
         out

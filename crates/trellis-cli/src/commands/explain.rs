@@ -51,7 +51,7 @@ fn page(name: &str) -> anyhow::Result<&'static str> {
     bail!("there is no code `{bare}`\n{}", help.unwrap_or_else(|| "`trellis explain` lists them".to_owned()))
 }
 
-/// Lists all codes by family, each with the first line of its page.
+/// All codes, by family, each with what its page says first.
 fn list() -> String {
     let mut out = String::new();
     let mut family = "";

@@ -55,7 +55,7 @@ pub(crate) struct Fmt {
     stdin: Option<PathBuf>,
 }
 
-/// A file and its outcome.
+/// A file, and what came of it.
 type FormattedFile = (FilePath, Result<FormatOutcome, LoadError>);
 
 /// The outcome of formatting one file.
@@ -70,7 +70,7 @@ enum FormatOutcome {
     Untried,
 }
 
-/// Files by outcome.
+/// Files by what came of them.
 #[derive(Default)]
 struct Count {
     files: usize,
@@ -130,7 +130,7 @@ impl Fmt {
 }
 
 impl Count {
-    /// Reports the outcome of a file, if it matters to a person.
+    /// Says what came of a file, where a person should know.
     fn tell(&mut self, place: &Place, path: &FilePath, outcome: Result<FormatOutcome, LoadError>) -> anyhow::Result<()> {
         self.files += 1;
         let shown = place.shown(path);

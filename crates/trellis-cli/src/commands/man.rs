@@ -1,4 +1,4 @@
-//! `trellis man [COMMAND]`: manual pages, generated from the texts of `--help`.
+//! `trellis man [COMMAND]`: manual pages, made of what `--help` says.
 
 use std::{
     fmt::Write as _,

@@ -1,14 +1,14 @@
-//! The input history of this run, for the arrow keys.
+//! Lines that were typed before in this run, brought back with the arrow keys.
 //!
-//! **Invariant:** no secret is added: the caller adds only lines that may be stored.
+//! **Invariant:** a secret never comes here: who asks adds what may be kept.
 
-/// Number of stored lines.
+/// Lines that are kept.
 const MAX_LINES: usize = 200;
 
 #[derive(Debug, Default)]
 pub(super) struct History {
     lines: Vec<String>,
-    /// The shown line, and the draft that it replaced.
+    /// The line that is shown now, and what stood there before.
     at: Option<(usize, String)>,
 }
 
@@ -33,7 +33,7 @@ impl History {
         line
     }
 
-    /// Returns the next line; after the last one, the draft.
+    /// The line after it; at last what stood there first.
     pub(super) fn newer(&mut self) -> Option<String> {
         let (at, draft) = self.at.take()?;
         let Some(line) = self.lines.get(at + 1) else { return Some(draft) };
@@ -41,7 +41,7 @@ impl History {
         Some(line.clone())
     }
 
-    /// A new question starts after the last line.
+    /// A new question begins behind the last line.
     pub(super) fn rewind(&mut self) {
         self.at = None;
     }

@@ -1,4 +1,4 @@
-//! `check --format graphical`: findings as miette's own handler draws them, with source excerpts.
+//! `check --format graphical`: findings as miette's own handler draws them, with the lines around each place.
 
 use std::{borrow::Cow, fmt::Write as _};
 

@@ -1,12 +1,15 @@
-//! `check --watch`: checks again after every save.
+//! `check --watch`: a checker that one leaves open.
 //!
-//! **Invariant:** it ends on an interrupt or when its output is closed, never because of a change of files.
+//! **Invariant:** it ends when somebody ends it, or nobody reads what it says; never because of what happens to the files.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use trellis_project::{Extent, Live, Status, Version, Wake, Watch};
 
-use super::{READER_CHECK_INTERVAL, ReportOutput, close_on_interrupt, render::Report, warn_of_polling};
+use super::{ReportOutput, close_on_interrupt, render::Report, warn_of_polling};
 use crate::{
     Exit,
     check_policy::CheckPolicy,
@@ -14,6 +17,9 @@ use crate::{
     report::{Checked, Summary},
     terminal::{self, Closed},
 };
+
+/// The time between two looks at whether somebody still reads what is said.
+const GLANCE: Duration = Duration::from_secs(1);
 
 /// The graphs that are checked, whichever they are at the moment.
 pub(crate) struct Checker<P> {
@@ -25,7 +31,7 @@ pub(crate) struct Checker<P> {
     graphs: Vec<WatchedGraph>,
     /// The reason why they cannot be found, if they cannot.
     gone: Option<String>,
-    /// True if the last report had problems.
+    /// True if something was wrong with what was shown last.
     was_wrong: bool,
 }
 
@@ -50,7 +56,7 @@ where
         Ok(Self { places, demands, shown, graphs, gone: None, was_wrong: false })
     }
 
-    /// Reports the findings, and again after each edit, until it is interrupted.
+    /// Shows what is found, and again after each edit, until somebody ends it.
     ///
     /// # Errors
     /// Standard output fails.
@@ -60,7 +66,7 @@ where
         let mut is_warned = watch.trouble().is_some();
         self.show(Instant::now(), None)?;
         loop {
-            match watch.next(Some(READER_CHECK_INTERVAL)) {
+            match watch.next(Some(GLANCE)) {
                 Wake::Closed => break,
                 Wake::Elapsed if terminal::is_closed() => return Err(Closed.into()),
                 Wake::Elapsed => continue,
@@ -144,7 +150,7 @@ impl WatchedGraph {
         Self { place, shown_below, live, gone }
     }
 
-    /// Loads it again, adds the changed files, and returns whether there are any.
+    /// Looks at it again; adds the files that changed, and says whether anything did.
     fn look(&mut self, extent: &Extent, shown: ReportOutput, changed: &mut Vec<String>) -> bool {
         let Some(live) = &mut self.live else {
             let again = Self::open(self.place.clone());

@@ -1,6 +1,6 @@
 //! Contracts that hold where bindings write none (world 9.18, 9.24): with them, a check can prove the calls of builtins.
 
-use crate::{language::Effect, schema::disjoint::disjoint, value::Value};
+use crate::{language::Effect, value::Value};
 
 /// A builtin tool.
 #[derive(Debug)]
@@ -31,20 +31,10 @@ impl BuiltinTool {
     pub fn returns(&self) -> Option<Value> {
         Value::from_json(self.returns).ok()
     }
-
-    /// Returns why no call fits both its contract and arguments of this schema; `None` if some may.
-    pub(crate) fn cannot_take(&self, parameters: &Value) -> Option<String> {
-        disjoint(&self.parameters()?, parameters)
-    }
-
-    /// Returns why no result fits both its contract and this schema; `None` if some may.
-    pub(crate) fn cannot_return(&self, returns: &Value) -> Option<String> {
-        disjoint(&self.returns()?, returns)
-    }
 }
 
 /// The empty contract, which declares nothing.
-const EMPTY_CONTRACT: &str = "";
+const OPEN: &str = "";
 
 const VALUES: [&str; 2] = ["space", "store"];
 const SKILLS: [&str; 4] = ["folder", "workspace", "allow", "block"];
@@ -65,7 +55,7 @@ pub static BUILTINS: [BuiltinTool; 16] = [
         config: &[],
         effect: Effect::None,
         parameters: r#"{"type":"object","required":["text"],"additionalProperties":false,"properties":{"text":{"type":"string"}}}"#,
-        returns: EMPTY_CONTRACT,
+        returns: OPEN,
     },
     BuiltinTool {
         name: "json.merge",
@@ -92,8 +82,8 @@ pub static BUILTINS: [BuiltinTool; 16] = [
         name: "sql.query",
         config: &["database", "init", "sql", "write", "one"],
         effect: Effect::None,
-        parameters: EMPTY_CONTRACT,
-        returns: EMPTY_CONTRACT,
+        parameters: OPEN,
+        returns: OPEN,
     },
     BuiltinTool {
         name: "values.get",
@@ -162,7 +152,7 @@ pub static BUILTINS: [BuiltinTool; 16] = [
         name: "policy.decide",
         config: &["chain"],
         effect: Effect::None,
-        parameters: EMPTY_CONTRACT,
+        parameters: OPEN,
         returns: r#"{"type":"object","required":["decision","source","notes"],"properties":{"decision":{"enum":["AUTO_RUN","ASK","BLOCK"]},"source":{"enum":["forced","block","ask","allow","provider","score_lock"]},"notes":{"type":"array","items":{"type":"string"}},"score":{"type":"number"},"risk":{"type":"number"},"age_minutes":{"type":"number"}}}"#,
     },
 ];

@@ -29,14 +29,6 @@ mod verify;
 
 use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
 
-pub use self::{
-    bindings::contradictions,
-    draft::Draft,
-    incremental::Compiler,
-    layout::nodes,
-    severity::apply_severities,
-    unchecked::{UncheckedRead, Unknown},
-};
 use self::{
     bindings::declare,
     document_index::DocumentIndex,
@@ -53,8 +45,15 @@ use self::{
 };
 pub(crate) use self::{
     dataflow::PointTypes,
-    incremental::is_same_node_place,
+    incremental::is_same_seat,
     resolver::{NamedNode, NodeNames},
+};
+pub use self::{
+    draft::Draft,
+    incremental::Compiler,
+    layout::nodes,
+    severity::apply_severities,
+    unchecked::{UncheckedRead, Unknown},
 };
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath},
@@ -107,7 +106,7 @@ fn in_order(documents: &[Arc<Document>]) -> Arc<[Arc<Document>]> {
 struct Files<'d> {
     documents: &'d Arc<[Arc<Document>]>,
     frame: &'d Arc<FileLayout>,
-    index: &'d DocumentIndex,
+    glance: &'d DocumentIndex,
 }
 
 /// Compiles, and reuses the previous compilation as far as possible. Returns the state for the next one.
@@ -115,19 +114,19 @@ fn link(given: &[Arc<Document>], last: Option<Previous>, both: Option<Join>) -> 
     let edited = last.as_ref().and_then(|last| last.edited(given));
     let documents = if edited.is_some() { given.into() } else { in_order(given) };
     let last = last.zip(edited).filter(|(last, edited)| last.is_same_around(&documents, edited));
-    let (frame, index, last) = match last {
+    let (frame, glance, last) = match last {
         Some((mut last, edited)) => {
-            let mut index = std::mem::take(&mut last.index);
-            index.renew(&documents, &edited);
-            (Arc::clone(&last.frame), index, Some((last, edited)))
+            let mut glance = std::mem::take(&mut last.glance);
+            glance.renew(&documents, &edited);
+            (Arc::clone(&last.frame), glance, Some((last, edited)))
         }
         None => (Arc::new(FileLayout::new(&documents)), DocumentIndex::new(&documents), None),
     };
-    let files = Files { documents: &documents, frame: &frame, index: &index };
+    let files = Files { documents: &documents, frame: &frame, glance: &glance };
     let graphs = GraphSyntax::all(&frame.split, &documents);
-    let severities = Severities::new(&documents, &frame.split, &graphs, &index);
+    let severities = Severities::new(&documents, &frame.split, &graphs, &glance);
     let Some((compiled, linked)) = link_files(&files, graphs, &severities, last, both) else { return link(given, None, both) };
-    (compiled, linked.map(|linked| Previous { index, ..linked }))
+    (compiled, linked.map(|linked| Previous { glance, ..linked }))
 }
 
 /// Compiles with a layout and an index. `None` if reuse failed, so that a full compilation is needed.
@@ -183,7 +182,7 @@ fn prepare<'d>(
     mut schemas: Schemas,
     last: Option<&(Previous, Vec<u32>)>,
 ) -> (Lowering<'d>, PageNames) {
-    let about = DocumentTools { owner: &files.frame.split.owner, tooled: &files.index.tooled };
+    let about = DocumentTools { owner: &files.frame.split.owner, tooled: &files.glance.tooled };
     let tools = Tools::collect(files.documents, &graphs, about, &mut schemas, &mut found);
     bindings::check_settings(&graphs, &mut found);
     let mut predicates = Vec::new();
@@ -262,7 +261,7 @@ fn lower_all<'d>(
         Some((last, edited)) => (std::mem::take(&mut last.own), Some(Reused { program: &last.program, lowered: &last.lowered, edited })),
         None => (verify::CheckCache::default(), None),
     };
-    lowering.modules(&files.index.tooled);
+    lowering.modules(&files.glance.tooled);
     lowering.gates();
     lowering.defaults();
     let (lowered, fresh) = incremental::lower(&mut lowering, taken.as_ref());
@@ -274,8 +273,7 @@ fn lower_all<'d>(
         lowering.unknown_predicates(lowered.bare_names());
     }
     lowering.found.extend(lowering.tools.shadowed());
-    let rollback_replies: Vec<u32> =
-        (0..lowering.graphs.len()).map(|graph| lowering.rollback_reply(u32::try_from(graph).unwrap_or(0))).collect();
+    let unwound: Vec<u32> = (0..lowering.graphs.len()).map(|graph| lowering.unwound(u32::try_from(graph).unwrap_or(0))).collect();
     let entries: Option<Vec<NodeIndex>> =
         lowering.graphs.iter().map(|graph| lowering.layouts.nodes_of[graph.syntax.entry? as usize]).collect();
     let nodes = lowering.nodes.len();
@@ -285,21 +283,21 @@ fn lower_all<'d>(
     let unresolved = lowering.unresolved;
     let layouts = Arc::clone(&lowering.layouts);
     let program = taken.as_ref().map(|taken| &**taken.program);
-    let (program, mut found, mut schemas) = assemble(lowering, files, &entries, &rollback_replies, program);
+    let (program, mut found, mut schemas) = assemble(lowering, files, &entries, &unwound, program);
     let program = Arc::new(program);
     let fresh = taken.is_some().then_some(&fresh[..]);
     if fresh.is_none() {
         schemas.are_all();
     }
-    let checked = CheckInput { program: &program, unresolved, fresh, linking: &files.index.linking };
+    let checked = CheckInput { program: &program, unresolved, fresh, linking: &files.glance.linking };
     let unchecked = verify::program(&checked, severities, &mut own, both, &mut found);
     let linked = Previous {
         program: Arc::clone(&program),
         frame: Arc::clone(files.frame),
-        index: DocumentIndex::default(),
+        glance: DocumentIndex::default(),
         page_names,
         layouts,
-        schemas: schemas.reusable(),
+        schemas: schemas.kept(),
         lowered,
         own,
     };
@@ -310,7 +308,7 @@ fn assemble<'d>(
     mut lowering: Lowering<'d>,
     files: &Files<'d>,
     entries: &[NodeIndex],
-    rollback_replies: &[u32],
+    unwound: &[u32],
     last: Option<&Program>,
 ) -> (Program, Vec<Diagnostic>, Schemas) {
     let mut found = std::mem::take(&mut lowering.found);
@@ -340,7 +338,7 @@ fn assemble<'d>(
             redact: syntax.projects.iter().flat_map(|(_, _, project)| &project.redact).map(|path| path.value.clone()).collect(),
             retry: syntax.project(|project| project.defaults.retry.as_ref()).map(|retry| retry.value.clone()),
             before_each: graph.before_each,
-            rollback_reply: rollback_replies[index],
+            unwound: unwound[index],
         });
     }
     let ids = || lowering.nodes.iter().map(|node| (node.id.clone(), node.index)).collect();
@@ -353,7 +351,7 @@ fn assemble<'d>(
         replies: lowering.replies,
         edges: lowering.edges,
         predicates: lowering.predicates,
-        fingerprint: files.index.fingerprint(),
+        fingerprint: files.glance.fingerprint(),
         documents: Arc::clone(files.documents),
         limits,
         waiting: Waiting::default(),

@@ -172,13 +172,6 @@ impl Engine {
         self.navigate(state, Input::Signal(signal.clone()))
     }
 
-    /// Returns the locales of `messages` whose words the current node of a session has for it.
-    pub fn spoken_locales(&self, state: &State) -> Vec<Arc<str>> {
-        let program = self.inspect();
-        let node = program.find(&state.current_node_id).map(|index| program.node(index));
-        node.into_iter().flat_map(|node| render::spoken(program, state, node)).cloned().collect()
-    }
-
     /// The program.
     pub fn inspect(&self) -> &Program {
         &self.program

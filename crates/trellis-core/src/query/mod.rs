@@ -11,13 +11,9 @@
 
 mod collect;
 mod half_typed;
-mod links;
-mod moves;
 mod named;
 mod offers;
 mod rename;
-mod rename_declared;
-mod rename_option;
 mod rename_tool;
 mod same;
 
@@ -29,19 +25,15 @@ use std::{
 use self::named::Name;
 pub use self::{
     half_typed::TARGETS,
-    links::FileLink,
-    rename::{FileRename, GraphChange, OptionRename, RenameRefusal},
+    rename::{FileRename, GraphChange, RenameRefusal},
     same::difference,
 };
 use crate::{
-    compile::{NamedNode, NodeNames, is_same_node_place},
+    compile::{NamedNode, NodeNames, is_same_seat},
     diagnostic::FilePath,
     id::NodeId,
     span::Span,
-    syntax::{
-        document::{Content, Document},
-        node::NodeSyntax,
-    },
+    syntax::document::{Content, Document},
     value::Key,
 };
 
@@ -58,8 +50,6 @@ pub enum Symbol {
     Predicate(u32, Arc<str>),
     /// A signal.
     Signal(Arc<str>),
-    /// The value of an option of a node.
-    Option(NodeId, Arc<str>),
 }
 
 /// The part that an occurrence plays.
@@ -129,7 +119,7 @@ impl SymbolIndex {
             if old.is_some_and(|old| Arc::ptr_eq(old, document)) {
                 continue;
             }
-            has_same_names &= old.is_some_and(|old| is_same_node_place(old, document));
+            has_same_names &= old.is_some_and(|old| is_same_seat(old, document));
             self.named.insert(document.path.clone(), collect::collect(document));
         }
         if before.len() != documents.len() || !has_same_names {
@@ -208,11 +198,6 @@ impl SymbolIndex {
         self.names.as_ref().map_or(0, |names| names.graph_of(path))
     }
 
-    /// Returns the folder of the graph of a file; empty for the outermost one.
-    pub fn root_of(&self, path: &FilePath) -> &str {
-        self.names.as_ref().map_or("", |names| names.root(names.graph_of(path)))
-    }
-
     /// Returns the node that a target leads to from a folder of a graph.
     pub fn resolve(&self, name: &str, is_jump: bool, folder: &str, graph: u32, is_call: bool) -> Option<NodeEntry> {
         self.names.as_ref()?.resolve(name, is_jump, folder, graph, is_call).map(NodeEntry::from)
@@ -254,9 +239,8 @@ impl SymbolIndex {
                 .find(|node| node.ordinal == named.ordinal)
                 .map_or_else(|| names.root(graph).to_owned(), |node| node.id.folder().to_owned())
         };
-        let node_of = |ordinal| names.of_file(path).into_iter().find(|node| node.ordinal == ordinal);
         let symbol = match &named.name {
-            Name::Node => Symbol::Node(node_of(named.ordinal)?.id),
+            Name::Node => Symbol::Node(names.of_file(path).into_iter().find(|node| node.ordinal == named.ordinal)?.id),
             Name::Target { name, is_jump, is_call } => Symbol::Node(names.resolve(name, *is_jump, &folder(), graph, *is_call)?.id),
             Name::Key(key) => Symbol::Key(graph, key.clone()),
             Name::Argument { key, target, is_jump } => {
@@ -267,8 +251,6 @@ impl SymbolIndex {
             Name::Tool(name) => Symbol::Tool(name.clone()),
             Name::Predicate(name) => Symbol::Predicate(graph, name.clone()),
             Name::Signal(name) => Symbol::Signal(name.clone()),
-            Name::Id(id) => Symbol::Node(names.of_id(&NodeId::new(id.clone()))?.id),
-            Name::Option(value) => Symbol::Option(node_of(named.ordinal)?.id, value.clone()),
         };
         let text = &self.document(path)?.text;
         let (whole, kind, is_exact) = (named.span, named.kind, named.is_exact);
@@ -282,11 +264,6 @@ impl SymbolIndex {
     fn is_predicate(&self, graph: u32, name: &Key) -> bool {
         self.predicates.contains(&(graph, name.clone()))
     }
-}
-
-/// Returns a node of a file, by its place among them, as it is written.
-pub fn node_of(document: &Document, ordinal: u32) -> Option<&NodeSyntax> {
-    document.node(ordinal)
 }
 
 /// Returns the content of a node of a file, as it is written: its body, or its `content`; empty if it has none.

@@ -6,7 +6,6 @@
 
 mod branches;
 mod closed;
-pub(crate) mod disjoint;
 mod hole;
 mod keywords;
 mod part;

@@ -16,10 +16,13 @@ use trellis_core::{
 };
 
 use super::{
-    Answer, Binding, DEFAULT_TIMEOUT, Job, Obstacle, Pending,
+    Answer, Binding, Job, Obstacle, Pending,
     config::{ConfigReader, given},
     kind::{Carrier, Site},
 };
+
+/// The default timeout of a file (9.5).
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Steps that a file may take: it works through lists, where a template of a node prints a text.
 const FUEL: u64 = 16 * DEFAULT_FUEL;
@@ -93,7 +96,7 @@ impl Binding for ComputeFile {
     }
 
     fn timeout(&self) -> Option<Duration> {
-        Some(DEFAULT_TIMEOUT)
+        Some(TIMEOUT)
     }
 
     fn obstacles(&self) -> Vec<Obstacle> {

@@ -34,9 +34,6 @@ pub struct Host {
     /// The connections of bindings that speak HTTP.
     #[cfg(feature = "http")]
     pub http: HttpClient,
-    /// Models that stand before those of the graphs.
-    #[cfg(feature = "model")]
-    pub models: Option<Arc<super::HostModels>>,
     /// Variables that `policy` reads.
     pub environment: Environment,
     /// The time, for `policy.decide`.
@@ -54,13 +51,6 @@ impl Host {
     #[must_use]
     pub fn secrets(self, secrets: Secrets) -> Self {
         Self { secrets, ..self }
-    }
-
-    /// Sets models that stand before those of the graphs.
-    #[cfg(feature = "model")]
-    #[must_use]
-    pub fn models(self, models: super::HostModels) -> Self {
-        Self { models: Some(Arc::new(models)), ..self }
     }
 
     /// Sets other variables than those of the process.

@@ -6,7 +6,6 @@
 //! **Invariant:** the value of a secret that was filled into a call is in no message, no progress and no result of it (world 9.9).
 
 mod builtin;
-mod carrier;
 mod compute;
 mod config;
 mod context;
@@ -37,8 +36,6 @@ mod registry;
 #[cfg(any(feature = "mcp", feature = "model", feature = "processes"))]
 mod sealed;
 mod settings;
-#[cfg(test)]
-mod tests;
 #[cfg(feature = "schemars")]
 mod typed;
 mod unbound;
@@ -64,8 +61,6 @@ use trellis_core::{
 pub(crate) use self::job::breaks_returns;
 #[cfg(feature = "mcp")]
 pub use self::mcp::{Servers, server_library};
-#[cfg(feature = "model")]
-pub use self::model::HostModels;
 #[cfg(feature = "processes")]
 pub use self::process::MAX_ENV_ARGS;
 pub(crate) use self::{context::Report, job::timed_out};
@@ -83,11 +78,8 @@ use self::{
     limits::{CallLimits, Entrance, Turnstiles},
     settings::SessionSettings,
 };
-use crate::policy::{Budget, CallPattern, PolicyChain};
+use crate::policy::{Budget, PolicyChain};
 use crate::secrets::{FilledCall, SHORTEST, Secrets};
-
-/// The default timeout of a call whose binding has no reason for another (world 9.5).
-const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Everything that this host can carry out.
 #[derive(Clone, Default)]
@@ -215,16 +207,6 @@ impl Bindings {
     #[must_use]
     pub fn shared(mut self) -> Self {
         self.is_shared = true;
-        self
-    }
-
-    /// Lets calls run that match one of these, without the approval that the graph's first list of `ask` wants. What stands before that list in `policy`,
-    /// such as `block`, decides first.
-    #[must_use]
-    pub fn allow(mut self, calls: Vec<CallPattern>) -> Self {
-        if !calls.is_empty() {
-            self.settings.policy.allow_before_ask(calls);
-        }
         self
     }
 

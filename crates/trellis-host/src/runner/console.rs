@@ -21,12 +21,7 @@ pub enum Awaited<'a> {
     /// An input that fits the request.
     Input(&'a Request),
     /// The approval of this call.
-    Approval {
-        /// The call.
-        call: &'a PendingCall,
-        /// What would carry it out ([`Bindings::carrier`](crate::Bindings::carrier)).
-        by: Option<&'a str>,
-    },
+    Approval(&'a PendingCall),
     /// The result of this call, which nothing here carries out.
     Result(&'a PendingCall),
     /// The value of a predicate.
@@ -55,12 +50,12 @@ pub enum Awaited<'a> {
 }
 
 impl<'a> Awaited<'a> {
-    /// Returns the input that a session's stop waits for; `by` would carry its call out.
-    pub(super) fn of(stop: &'a Stop, by: Option<&'a str>) -> Self {
+    /// Returns the input that a session's stop waits for.
+    pub(super) fn of(stop: &'a Stop) -> Self {
         match stop {
             Stop::Ask { request, .. } => Self::Input(request),
             Stop::Call { call, .. } => Self::Result(call),
-            Stop::Approve { call, .. } => Self::Approval { call, by },
+            Stop::Approve { call, .. } => Self::Approval(call),
             Stop::Predicate { id, name, .. } => Self::Predicate { id, name },
             Stop::Keys { node, missing } => Self::Keys { node, missing },
             Stop::Changed { call, now } => Self::Changed { pending: call, now },

@@ -17,8 +17,6 @@ use crate::stage::{Stage, run, run_timeless};
 
 #[path = "children/kept.rs"]
 mod kept;
-#[path = "children/rough.rs"]
-mod rough;
 
 type Calls = Arc<Mutex<Vec<(String, String, Mapping)>>>;
 

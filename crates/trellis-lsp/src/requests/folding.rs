@@ -1,4 +1,4 @@
-//! Folding ranges: the frontmatter, mappings and lists by indentation, and sections of the body.
+//! Foldings: the frontmatter, mappings and lists by indentation, and sections of the body.
 
 use super::outline::{Section, outline, parts};
 use crate::{

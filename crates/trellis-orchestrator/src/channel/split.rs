@@ -1,11 +1,11 @@
-//! Splits long texts into parts that a provider accepts (orchestrator 4.1).
+//! Long texts in parts that a provider takes (orchestrator 4.1).
 //!
-//! **Invariant:** no part exceeds the limit, counted in UTF-16; a code fence across a cut is closed before it and opened again after it; no
+//! **Invariant:** no part is longer than the limit, counted in UTF-16; a fence that a cut goes through is closed before it and opened again behind it; no
 //! character is cut.
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-/// Greatest length of a line that opens a code fence; a longer line is text.
+/// Bytes of the longest line that opens a fence: what is longer is a line like others.
 const LONGEST_OPENER: usize = 64;
 
 /// A text in parts of at most `limit` UTF-16 units, at least 200: cut between paragraphs where that is possible, else between lines, sentences, words.
@@ -32,16 +32,16 @@ pub fn parts(text: &str, limit: usize) -> Vec<String> {
             }
         }
         let part = &rest[..end];
-        let after = &rest[next..];
+        let behind = &rest[next..];
         (parts, rest) = match open_fence(part) {
             Some((opener, ticks)) => {
                 parts.push(format!("{part}\n{ticks}"));
-                let is_empty = after.trim_start().starts_with(ticks) && after.trim().trim_matches(['`', '~']).is_empty();
-                (parts, if is_empty { String::new() } else { format!("{opener}\n{after}") })
+                let is_empty = behind.trim_start().starts_with(ticks) && behind.trim().trim_matches(['`', '~']).is_empty();
+                (parts, if is_empty { String::new() } else { format!("{opener}\n{behind}") })
             }
             None => {
                 parts.push(part.to_owned());
-                (parts, after.to_owned())
+                (parts, behind.to_owned())
             }
         };
     }

@@ -1,4 +1,4 @@
-//! Backoff of a message that could not be sent.
+//! How long a message waits that could not be sent.
 
 use std::time::Duration;
 

@@ -9,17 +9,17 @@ use jiff::{Timestamp, tz::TimeZone};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
-use super::{CronExpression, Schedule, fields::JobFields, zone};
+use super::{CronExpression, Schedule, zone};
 use crate::{
     message::{ChatPlace, Incoming},
-    workspace::{MaybeRead, ObjectFileError, copy_corrupt, read_object, write_object},
+    workspace::{ObjectFileError, read_object, write_object},
 };
 
 /// The newest form of the file.
-const SCHEDULES_VERSION: u32 = 1;
+const VERSION: u32 = 1;
 /// Jobs at most.
 const MAX_JOBS: usize = 200;
-/// The sender of a job's message.
+/// The sender of what a job says.
 pub(crate) const SENDER: &str = "cron";
 
 /// The jobs failed.
@@ -34,46 +34,39 @@ pub enum JobsError {
     TooMany,
 }
 
-/// A scheduled job.
+/// Something that happens by itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "JobFields", into = "JobFields")]
 pub struct Job {
     /// Its id.
     pub id: String,
-    /// Its schedule as written: `at …`, `every …` or `cron …`.
+    /// When it happens, as somebody wrote it: `at …`, `every …` or `cron …`.
     pub when: String,
     /// The zone of its calendar.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tz: Option<String>,
-    /// The message to the agent.
+    /// What is said to the agent then.
     pub prompt: String,
     /// The chat.
+    #[serde(flatten)]
     pub place: ChatPlace,
     /// Whether it happens; else it is paused.
     pub enabled: bool,
     /// When it was made, in milliseconds since 1970.
     pub created_at: i64,
     /// When it happens next, in milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_at: Option<i64>,
     /// When it happened last, in milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_at: Option<i64>,
-    /// What came of that: `fired` until its session has ended, then as the session ended.
-    pub last_status: Option<String>,
     /// How often it happened.
     pub runs: u64,
-    /// Who made it: `provider:sender`, or the agent.
-    pub created_by: String,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize, Deserialize)]
 struct Contents {
     version: u32,
     jobs: Vec<Job>,
-}
-
-/// The same as it is read.
-#[derive(Default, Deserialize)]
-struct ReadContents {
-    jobs: Vec<MaybeRead<Job>>,
 }
 
 /// The jobs of a workspace. Clones share them.
@@ -91,12 +84,8 @@ impl Jobs {
     /// # Errors
     /// The file cannot be read, or a newer program wrote it.
     pub fn open(file: &Path) -> Result<(Self, Option<String>), JobsError> {
-        let (contents, mut warning) = read_object::<ReadContents>(file, SCHEDULES_VERSION)?;
-        let (jobs, lost) = MaybeRead::parted(contents.jobs);
-        if lost > 0 {
-            warning = Some(copy_corrupt(file, lost)?);
-        }
-        Ok((Self { file: file.to_owned(), jobs: Arc::new(Mutex::new(jobs)), changed: Arc::default() }, warning))
+        let (contents, warning) = read_object::<Contents>(file, VERSION)?;
+        Ok((Self { file: file.to_owned(), jobs: Arc::new(Mutex::new(contents.jobs)), changed: Arc::default() }, warning))
     }
 
     /// All jobs.
@@ -138,7 +127,7 @@ impl Jobs {
         let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         let mut changed = jobs.clone();
         let done = change(&mut changed)?;
-        let contents = Contents { version: SCHEDULES_VERSION, jobs: changed };
+        let contents = Contents { version: VERSION, jobs: changed };
         write_object(&self.file, &contents)?;
         *jobs = contents.jobs;
         self.changed.notify_one();
@@ -164,25 +153,11 @@ impl Jobs {
     pub fn happened(&self, id: &str, now: Timestamp) -> Result<(), JobsError> {
         let done = self.update(id, |job| {
             job.runs += 1;
-            job.last_status = Some("fired".to_owned());
             job.last_at = job.next_at.or(Some(now.as_millisecond()));
             job.next_at = job.schedule().and_then(|schedule| schedule.next(now)).map(Timestamp::as_millisecond);
             job.next_at.is_some()
         });
         done.map(drop)
-    }
-
-    /// Notes what came of the message of a job, once its session has ended. A job that is over is gone already.
-    ///
-    /// # Errors
-    /// The file cannot be written.
-    pub fn ended(&self, message: &str, status: &str) -> Result<(), JobsError> {
-        let Some(id) = message.strip_prefix("cron-").and_then(|rest| rest.rsplit_once('-')).map(|(id, _)| id) else { return Ok(()) };
-        let note = |job: &mut Job| {
-            job.last_status = Some(status.to_owned());
-            true
-        };
-        self.update(id, note).map(drop)
     }
 
     /// When the next job is due.
@@ -204,15 +179,6 @@ impl Job {
         }
     }
 
-    /// Pauses it, or lets it go on from now: what was missed meanwhile was not wanted.
-    pub fn enable(&mut self, is_enabled: bool) {
-        self.enabled = is_enabled;
-        if is_enabled {
-            let next = self.schedule().and_then(|schedule| schedule.next(Timestamp::now()));
-            self.next_at = next.map(Timestamp::as_millisecond).or(self.next_at);
-        }
-    }
-
     /// What it says at a moment, as a message of its chat.
     pub fn message(&self, moment: i64) -> Incoming {
         Incoming {
@@ -222,7 +188,6 @@ impl Job {
             sender_name: SENDER.to_owned(),
             text: self.prompt.clone(),
             at: u64::try_from(moment).unwrap_or_default(),
-            files: Vec::new(),
         }
     }
 }

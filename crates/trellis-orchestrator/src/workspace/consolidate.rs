@@ -1,6 +1,6 @@
-//! Consolidation of the memory: moves old notes into `MEMORY.md` (orchestrator 5.4).
+//! The memory is made shorter: what was written down days ago goes into `MEMORY.md` (orchestrator 5.4).
 //!
-//! **Invariant:** at every moment `MEMORY.md` has its old or its whole new text, and the previous one is in `memory/backup/`.
+//! **Invariant:** `MEMORY.md` is the old one or the whole new one at every moment, and the one before is in `memory/backup/`.
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, io, os::unix::fs::DirBuilderExt as _};
 
@@ -16,10 +16,10 @@ const LONG: &str = "MEMORY.md";
 const FRESH: i64 = 2;
 /// Lines of a new memory.
 const MAX_LINES: usize = 200;
-/// Number of stored versions.
+/// Versions that are kept.
 const BACKUPS: usize = 30;
 /// The newest form of the list of days.
-const CONSOLIDATION_VERSION: u32 = 1;
+const VERSION: u32 = 1;
 
 /// The memory was not replaced.
 #[derive(Debug, thiserror::Error)]
@@ -59,7 +59,7 @@ impl OldDays {
         self.days.is_empty()
     }
 
-    /// A fingerprint of the memory and the days: it changes when one of them changes.
+    /// A name of memory and days as they are: it is another one as soon as somebody writes into one of them.
     pub fn fingerprint(&self) -> String {
         let days: String = self.days.iter().map(|(day, text)| format!("\0{day}\0{text}")).collect();
         sha256(&format!("{}{days}", self.memory))[..16].to_owned()
@@ -153,16 +153,16 @@ impl Memory {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&backups)?;
         write_whole(&backups.join(format!("{}.md", now.strftime("%Y-%m-%dT%H-%M-%S%.3fZ"))), before.as_bytes())?;
         write_whole(&self.folder.join(LONG), format!("{}\n", text.trim_end()).as_bytes())?;
-        let mut backup_files: Vec<_> = fs::read_dir(&backups)?.flatten().map(|entry| entry.path()).collect();
-        backup_files.sort_unstable();
-        let more = backup_files.len().saturating_sub(BACKUPS);
-        backup_files.iter().take(more).try_for_each(fs::remove_file)
+        let mut kept: Vec<_> = fs::read_dir(&backups)?.flatten().map(|entry| entry.path()).collect();
+        kept.sort_unstable();
+        let more = kept.len().saturating_sub(BACKUPS);
+        kept.iter().take(more).try_for_each(fs::remove_file)
     }
 
     /// Notes that days have gone into the memory.
     fn mark(&self, old: &OldDays) -> io::Result<()> {
         let mut taken = self.taken();
-        taken.version = CONSOLIDATION_VERSION;
+        taken.version = VERSION;
         taken.days.extend(old.days.iter().map(|(day, text)| (day.to_string(), sha256(text)[..16].to_owned())));
         write_whole(&self.taken, &serde_json::to_vec_pretty(&taken)?)
     }

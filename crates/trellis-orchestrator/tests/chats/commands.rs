@@ -1,4 +1,4 @@
-//! Commands of a chat (orchestrator 3.7, requirements 003.4, §4 of the source).
+//! Commands of a chat (orchestrator 3.7).
 
 use crate::world::World;
 

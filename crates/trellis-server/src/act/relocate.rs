@@ -51,9 +51,10 @@ pub(crate) async fn relocate(target: Target, expected: u64, to: Relocation, requ
         }
         Some(_) => return Err(SendError::KeyReused(target.id).into()),
     }
-    let place = target.place().await?;
-    if place.seq != expected {
-        return Err(place.conflict(format!("session `{}` continues with record {}, not {expected}", target.id, place.seq)));
+    let seen = target.sessions.view(&target.id).await?;
+    if seen.seq != expected {
+        let detail = format!("session `{}` continues with record {}, not {expected}", target.id, seen.seq);
+        return Err(Trouble::new(Code::Conflict, detail).current((&seen).into()));
     }
     // A refused move stops nothing.
     let rehearsal = Operator::new(target.graph.store(), &engine, &target.graph.name, Clock::system()).rehearsal();
@@ -68,11 +69,11 @@ pub(crate) async fn relocate(target: Target, expected: u64, to: Relocation, requ
         }
         let trouble = Trouble::from(error);
         let is_conflict = trouble.code == Code::Conflict;
-        return Err(if is_conflict { target.place().await?.conflict(trouble.detail.clone()) } else { trouble });
+        return Err(if is_conflict { trouble.current((&target.sessions.view(&target.id).await?).into()) } else { trouble });
     }
     let turn = target.sessions.resume(&target.id).await?;
     target.hub.tell(&target.graph.name, &target.id, crate::hub::SessionNews::Recorded);
-    target.announce(&turn);
+    target.told(&turn);
     Ok(Walked { target, turn, is_repeated: false })
 }
 

@@ -27,6 +27,6 @@ pub(crate) use self::{
     listen::accept,
     metrics::HttpMetrics,
     pass::pass,
-    rate::{RateLimits, StreamPermit},
+    rate::{RateLimits, StreamSeat},
     token::{Caller, digest},
 };

@@ -15,13 +15,13 @@ use rmcp::{
 };
 
 use super::{
-    McpDoor, McpMetrics, admit, arguments,
+    McpDoor, admit, arguments,
     changes::{self, Followed},
     flows::flows,
     prompts, resources,
     tasks::TaskName,
+    told::refusal,
     tools,
-    turn_report::refusal,
     walk::Walk,
 };
 use crate::{
@@ -50,11 +50,6 @@ pub(crate) struct McpHandler {
 impl McpHandler {
     pub(crate) fn new(door: Arc<McpDoor>) -> Self {
         Self { door, followed: Followed::default() }
-    }
-
-    /// The counts of the server.
-    pub(super) fn metrics(&self) -> &McpMetrics {
-        &self.door.served.mcp
     }
 
     /// Returns a handler for another client.

@@ -9,7 +9,7 @@ use trellis_host::{store::SessionStatus, wire::Reply};
 
 use super::{
     McpApprovals, admit, arguments, schemas,
-    turn_report::{both, refusal, tell},
+    told::{both, refusal, tell},
     walk::Walk,
 };
 use crate::{

@@ -79,7 +79,7 @@ impl VaultArgs {
     }
 }
 
-/// Rejects an invalid name of a secret, and suggests a similar valid one.
+/// Refuses what is no name of a secret, with one that is near.
 ///
 /// # Errors
 /// It is none.

@@ -1,4 +1,4 @@
-//! Times and durations in a form for people.
+//! Moments and spans of time, as people write them.
 
 use std::time::Duration;
 

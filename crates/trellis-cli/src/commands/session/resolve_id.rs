@@ -1,4 +1,4 @@
-//! Finds a session by a prefix of its name.
+//! Sessions by the beginnings of their names.
 
 use anyhow::bail;
 use trellis_core::{SessionId, diagnostic::did_you_mean};

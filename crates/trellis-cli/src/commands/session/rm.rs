@@ -1,4 +1,4 @@
-//! `trellis session rm ID…`: removes sessions.
+//! `trellis session rm ID…`: takes sessions out.
 
 use anyhow::bail;
 use trellis_core::SessionId;

@@ -1,11 +1,12 @@
-//! `trellis test --watch`: after each save, runs the cases that the save affects.
+//! `trellis test --watch`: cases are played again after each save, those that the save affects.
 //!
-//! **Invariant:** it ends on an interrupt or when its output is closed, never because of a change of files.
+//! **Invariant:** it ends when somebody ends it, or nobody reads what it says; never because of what happens to the files.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     io::IsTerminal as _,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use trellis_project::{Wake, Watch, default_path};
@@ -18,10 +19,13 @@ use crate::{
     Exit,
     report::printable,
     terminal::{self, Closed, QUIET},
-    watch::{READER_CHECK_INTERVAL, close_on_interrupt, warn_of_polling},
+    watch::{close_on_interrupt, warn_of_polling},
 };
 
-/// Runs all cases, and after each save those that it affects, until it is interrupted.
+/// The time between two looks at whether somebody still reads what is said.
+const GLANCE: Duration = Duration::from_secs(1);
+
+/// Plays all cases, and after each save those that it affects, until somebody ends it.
 ///
 /// # Errors
 /// There is no case to begin with, or standard output fails.
@@ -41,7 +45,7 @@ pub(super) fn stay(test: &Test) -> anyhow::Result<Exit> {
     watch.also(round.files.keys().map(PathBuf::as_path));
     round.play(&first)?;
     loop {
-        match watch.next(Some(READER_CHECK_INTERVAL)) {
+        match watch.next(Some(GLANCE)) {
             Wake::Closed => break,
             Wake::Elapsed if terminal::is_closed() => return Err(Closed.into()),
             Wake::Elapsed => continue,

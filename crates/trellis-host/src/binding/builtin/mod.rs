@@ -22,10 +22,13 @@ use trellis_core::{
 };
 
 use super::{
-    Answer, Binding, DEFAULT_TIMEOUT, Job, Obstacle, Pending,
+    Answer, Binding, Job, Obstacle, Pending,
     config::{ConfigReader, given},
     kind::{Carrier, Site},
 };
+
+/// The default timeout of a builtin (9.5).
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Carries one builtin out, on a thread that may block.
 trait Tool: fmt::Debug + Send + Sync {
@@ -145,7 +148,7 @@ impl Binding for Builtin {
 
     fn timeout(&self) -> Option<Duration> {
         match &self.carried_out {
-            CarriedOut::Blocking(_) => Some(DEFAULT_TIMEOUT),
+            CarriedOut::Blocking(_) => Some(TIMEOUT),
             #[cfg(all(feature = "processes", feature = "sqlite"))]
             CarriedOut::BySkill(_) => None,
         }

@@ -16,9 +16,6 @@ mod chain;
 mod completion;
 mod config;
 mod deltas;
-#[cfg(feature = "processes")]
-mod headless;
-mod host_models;
 mod messages;
 mod models;
 mod names;
@@ -36,7 +33,6 @@ use futures_util::future::join_all;
 use serde::Deserialize;
 use trellis_core::{ToolError, Value, diagnostic::Severity, span::Spanned, template::Shape};
 
-pub use self::host_models::HostModels;
 use self::{
     completion::AnswerFormat,
     provider::{ChainLink, ReadyKind},
@@ -49,7 +45,7 @@ use super::{
 use crate::{Secrets, http::HttpClient};
 
 /// The default timeout of a call (9.5).
-const MODEL_TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A binding to the role of a model.
 #[derive(Debug)]
@@ -86,7 +82,7 @@ impl Binding for Model {
     }
 
     fn timeout(&self) -> Option<Duration> {
-        Some(MODEL_TIMEOUT)
+        Some(TIMEOUT)
     }
 
     fn obstacles(&self) -> Vec<Obstacle> {

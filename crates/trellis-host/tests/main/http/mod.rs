@@ -5,7 +5,6 @@ mod manners;
 mod requests;
 mod responses;
 mod servers;
-mod sessions;
 mod tls;
 
 use std::path::Path;

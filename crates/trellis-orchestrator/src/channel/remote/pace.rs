@@ -1,4 +1,4 @@
-//! Rate limits of a provider: how long to wait before the next request.
+//! How long a provider wants to be left alone.
 
 use std::{
     collections::BTreeMap,

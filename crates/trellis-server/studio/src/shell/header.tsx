@@ -2,8 +2,7 @@
 
 import type { ComponentChildren, JSX } from "preact";
 
-import { deadCount } from "../state/dead";
-import { approvals, currentGraph, graphs, hasChat, hasState } from "../state/graphs";
+import { approvals, currentGraph, graphs } from "../state/graphs";
 import { href, route } from "../state/route";
 import { nextTheme, theme } from "../state/theme";
 import { Icon } from "../ui/icons";
@@ -66,16 +65,6 @@ export function Header(): JSX.Element {
       )}
       <StatusPill />
       <nav class="tabs" aria-label="Views">
-        {hasChat.value && (
-          <Tab to={href({ view: "chat" })} isCurrent={shown.view === "chat"}>
-            Chat
-          </Tab>
-        )}
-        {hasState.value && (
-          <Tab to={href({ view: "dashboard" })} isCurrent={shown.view === "dashboard"}>
-            Dashboard
-          </Tab>
-        )}
         {graph && (
           <>
             <Tab to={href({ view: "graph", graph: graph.name })} isCurrent={shown.view === "graph"}>
@@ -92,11 +81,6 @@ export function Header(): JSX.Element {
         <Tab to={href({ view: "approvals" })} isCurrent={shown.view === "approvals"}>
           Approvals <Count of={approvals.value?.length ?? 0} tone="tone-held" />
         </Tab>
-        {(deadCount.value > 0 || shown.view === "dead") && (
-          <Tab to={href({ view: "dead" })} isCurrent={shown.view === "dead"}>
-            Dead letters <Count of={deadCount.value} tone="tone-failed" />
-          </Tab>
-        )}
       </nav>
       <div class="header-tools">
         <button type="button" class="button quiet searchbox" onClick={() => (isPaletteShown.value = true)}>

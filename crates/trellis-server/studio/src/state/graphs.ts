@@ -12,10 +12,6 @@ import { token } from "./token";
 export const graphs = signal<GraphCard[] | null>(null);
 export const graphsProblem = signal<Problem | null>(null);
 export const approvals = signal<HeldCall[] | null>(null);
-/** The routes of an orchestrator, where the server is part of one. */
-const extra = signal<string[]>([]);
-export const hasState = computed(() => extra.value.includes("/api/state"));
-export const hasChat = computed(() => extra.value.includes("/api/channels/web/messages"));
 /** The graph of the session that is shown. */
 export const graphOfSession = signal<string | null>(null);
 
@@ -30,9 +26,7 @@ export const currentGraph = computed<GraphCard | null>(() => {
 /** Asks for the list again. */
 export async function refreshGraphs(): Promise<void> {
   try {
-    const list = await listGraphs();
-    extra.value = list.extra ?? [];
-    graphs.value = list.items;
+    graphs.value = (await listGraphs()).items;
     graphsProblem.value = null;
   } catch (error) {
     graphsProblem.value = problemOf(error);

@@ -10,28 +10,16 @@
 //! **Example.** `Read(name)` with `name: {absent, text}` raises `Missing` and leaves `name: text`.
 
 use super::*;
-use crate::{
-    compile::dataflow::index::{OpIndex, SiteIndex},
-    template::KindSet,
-};
-
-/// A write of an abstract value: what is written, how, and where.
-#[derive(Clone, Copy)]
-struct AbstractWrite {
-    how: WriteMode,
-    source: SourceId,
-    slot: Slot,
-    rest: SubPathId,
-}
+use crate::template::KindSet;
 
 impl Analysis<'_, '_> {
     /// Executes operations on `env`. Returns false if no session gets past them.
-    pub(crate) fn transfer(&mut self, point_ops: &PointOps, env: &mut Env, ops: OpRange, now: &mut PointResult) -> bool {
-        for at in ops.iter().map(OpIndex) {
-            match self.tables.ops.op(point_ops, at) {
-                Op::Read(read_op) => self.read(point_ops, env, read_op, None, now),
-                Op::Ask { guard_id, read_op, .. } => {
-                    read_op.into_iter().for_each(|read_op| self.read(point_ops, env, read_op, Some(guard_id), now));
+    pub(crate) fn transfer(&mut self, point_ops: &PointOps, env: &mut Env, steps: OpRange, now: &mut PointResult) -> bool {
+        for at in steps.iter() {
+            match self.tables.steps.step(point_ops, at) {
+                Op::Read(mark) => self.read(point_ops, env, mark, None, now),
+                Op::Ask { guard_id, mark, .. } => {
+                    mark.into_iter().for_each(|mark| self.read(point_ops, env, mark, Some(guard_id), now));
                 }
                 Op::Write { to, how, source, reads } => {
                     let to = to.and_then(|to| Some((self.slot(to)?, to.rest)));
@@ -41,13 +29,13 @@ impl Analysis<'_, '_> {
                             continue;
                         }
                         // A default is evaluated only if the key is absent, so its reads refine a copy.
-                        let mut after = env.clone();
-                        reads.iter().map(SiteIndex).for_each(|read_op| self.read(point_ops, &mut after, read_op, None, now));
+                        let mut behind = env.clone();
+                        reads.iter().for_each(|mark| self.read(point_ops, &mut behind, mark, None, now));
                     } else {
-                        reads.iter().map(SiteIndex).for_each(|read_op| self.read(point_ops, env, read_op, None, now));
+                        reads.iter().for_each(|mark| self.read(point_ops, env, mark, None, now));
                     }
-                    if let Some((slot, rest)) = to
-                        && !self.write(point_ops, at, env, AbstractWrite { how, source, slot, rest }, now)
+                    if let Some(to) = to
+                        && !self.write(point_ops, at, env, (how, source), to, now)
                     {
                         return false;
                     }
@@ -55,7 +43,7 @@ impl Analysis<'_, '_> {
                 Op::Fit { name, schema_id, .. } => {
                     let Some(slot) = self.tables.keys.slot(name) else { continue };
                     let known = env.get(slot, &mut self.types);
-                    if self.types.may_violate(known, schema_id, true) {
+                    if self.types.breaches(known, schema_id, true) {
                         now.suspect(Violation::Unfit(at), false, known);
                     }
                     if self.is_unknown(known) || self.types.is_unsure_of(known, schema_id) {
@@ -93,7 +81,7 @@ impl Analysis<'_, '_> {
                 Op::Args { args, child, takes } => {
                     let given = args.map_or(TypeId::NEVER, |args| self.source(point_ops, env, args));
                     if let (Some(takes), Some(_)) = (takes, args)
-                        && self.types.may_violate(given, takes, false)
+                        && self.types.breaches(given, takes, false)
                     {
                         now.suspect(Violation::Args(at), false, given);
                     }
@@ -111,54 +99,54 @@ impl Analysis<'_, '_> {
     }
 
     /// Executes a read; `asked` is the guard that reads, if a condition does.
-    pub(crate) fn read(&mut self, point_ops: &PointOps, env: &mut Env, at: SiteIndex, asked: Option<GuardId>, now: &mut PointResult) {
-        let read_op = self.tables.ops.read_op(point_ops, at);
-        if let Some(calculated) = read_op.calculated {
+    pub(crate) fn read(&mut self, point_ops: &PointOps, env: &mut Env, at: u32, asked: Option<GuardId>, now: &mut PointResult) {
+        let mark = self.tables.steps.mark(point_ops, at);
+        if let Some(calculated) = mark.calculated {
             return self.calculate(env, at, calculated, now);
         }
-        let Some((slot, rest)) = read_op.path.and_then(|path| Some((self.slot(path)?, path.rest))) else {
-            if read_op.is_deep {
+        let Some((slot, rest)) = mark.path.and_then(|path| Some((self.slot(path)?, path.rest))) else {
+            if mark.is_deep {
                 now.notes.push(Observation::UnknownSite(at, Unknown::Presence));
             }
             return;
         };
         let mut known = self.below(env, slot, rest);
-        if read_op.tests != GuardSetId::NONE && self.types.may_lack(known) {
-            let Some(tested) = self.tested(env, read_op.tests) else { return };
+        if mark.tests != GuardSetId::NONE && self.types.may_lack(known) {
+            let Some(tested) = self.tested(env, mark.tests) else { return };
             known = self.below(&tested, slot, rest);
         }
-        let known = self.types.element_type(known, read_op.inside);
+        let known = self.types.stands_inside(known, mark.inside);
         let of = self.types.get(known);
         let (is_absent, any, open) = (of.absent, of.unknown, of.dynamic);
         let is_there = !is_absent && !open;
-        if is_there && asked.is_none() && read_op.demand.is_none() && !read_op.is_deep {
+        if is_there && asked.is_none() && mark.demand.is_none() && !mark.is_deep {
             return;
         }
         let guard = asked.map(|guard_id| self.types.guard(guard_id));
         let is_typed = matches!(guard, Some(Guard::Truth(..)));
         let is_no_truth = guard.is_some_and(|guard| self.types.may_fail(known, guard));
-        let is_unsure = read_op.demand.is_some_and(|demand| !self.types.meets(known, demand));
-        if is_unsure && read_op.demand.is_some_and(|demand| self.types.may_fall_short(known, demand)) {
+        let is_unsure = mark.demand.is_some_and(|demand| !self.types.meets(known, demand));
+        if is_unsure && mark.demand.is_some_and(|demand| self.types.may_fall_short(known, demand)) {
             now.suspect(Violation::Operand(at), false, known);
         }
         let never = is_absent && !self.types.may_be_there(known);
-        if never || (is_absent && !read_op.is_opaque) {
+        if never || (is_absent && !mark.is_opaque) {
             now.suspect(Violation::Missing(at), never, known);
         }
         if is_no_truth {
             now.suspect(Violation::Truth(at), false, known);
         }
-        if read_op.is_deep || open || (read_op.is_opaque && is_absent) || (is_typed && any) || is_unsure {
-            let unknown = match is_there && !read_op.is_deep {
+        if mark.is_deep || open || (mark.is_opaque && is_absent) || (is_typed && any) || is_unsure {
+            let unknown = match is_there && !mark.is_deep {
                 true if any => Unknown::Kind,
                 true => Unknown::Use,
-                false if read_op.inside != ElementPathId::NONE || is_there => Unknown::Part,
+                false if mark.inside != ElementPathId::NONE || is_there => Unknown::Part,
                 false => Unknown::Presence,
             };
             now.notes.push(Observation::UnknownSite(at, unknown));
         }
         // After a certain read the path is present. If it never is, the analysis continues as if the mistake were corrected.
-        if !is_there && read_op.is_certain && read_op.inside == ElementPathId::NONE {
+        if !is_there && mark.is_certain && mark.inside == ElementPathId::NONE {
             now.learned = true;
             self.be_set(env, slot, rest);
         }
@@ -180,7 +168,7 @@ impl Analysis<'_, '_> {
     }
 
     /// Executes a calculation over the kinds of its operands.
-    fn calculate(&mut self, env: &Env, at: SiteIndex, calculated: ArithmeticId, now: &mut PointResult) {
+    fn calculate(&mut self, env: &Env, at: u32, calculated: ArithmeticId, now: &mut PointResult) {
         let (mut sorts, mut seen, mut is_known) = (Vec::new(), TypeId::NEVER, true);
         for part in self.tables.calculations.parts(calculated).iter() {
             // An operand that is not followed is unknown.
@@ -205,11 +193,13 @@ impl Analysis<'_, '_> {
     fn write(
         &mut self,
         point_ops: &PointOps,
-        at: OpIndex,
+        at: u32,
         env: &mut Env,
-        AbstractWrite { how, source, slot, rest }: AbstractWrite,
+        what: (WriteMode, SourceId),
+        to: (Slot, SubPathId),
         now: &mut PointResult,
     ) -> bool {
+        let ((how, source), (slot, rest)) = (what, to);
         let known = env.get(slot, &mut self.types);
         let source = self.source(point_ops, env, source);
         if self.is_unknown(known) && (rest != SubPathId::NONE || how == WriteMode::Append) {
@@ -229,8 +219,8 @@ impl Analysis<'_, '_> {
                 if may_not_come { self.types.join(known, written) } else { written }
             }
             WriteMode::Default => {
-                let present = self.types.present(known);
-                self.types.join(present, source)
+                let kept = self.types.present(known);
+                self.types.join(kept, source)
             }
             WriteMode::Set => {
                 if self.types.may_block(known, rest) {
