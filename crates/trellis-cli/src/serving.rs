@@ -135,7 +135,7 @@ impl ServingArgs {
     }
 }
 
-/// What ends when serving does.
+/// The hosts, observers and recorder that end with the server.
 pub(crate) struct Serving {
     hosts: Vec<Host>,
     seeing: Vec<Observers>,

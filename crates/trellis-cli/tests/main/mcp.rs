@@ -257,7 +257,7 @@ fn a_task_outlives_a_kill() {
     assert_eq!(stopped["error"]["code"], -32602, "{stopped}");
 }
 
-/// Who cancels waits no more; the session goes on. Who cancels a task pauses its session (3.8). The program ends with its input (3.12).
+/// A cancelled call leaves its session running, a cancelled task pauses it (3.8), and the program ends with its input (3.12).
 #[test]
 fn what_is_cancelled_waits_and_can_go_on() {
     let sandbox = Sandbox::new(OVEN);

@@ -6,7 +6,7 @@ use trellis_tests::peers::peer;
 
 use crate::{sandbox::Sandbox, scenarios, serve::Serving};
 
-/// What is not tried: the document cannot say everything that a request must be, such as which session there is; and wrong tokens close the door.
+/// Checks that are left out: the document cannot say everything about a request, such as which sessions exist, and wrong tokens close the door.
 const UNTRIED: &str = "positive_data_acceptance,missing_required_header,object_level_authorization,ignored_auth";
 
 /// No answer is a mistake of the server, none has a status, a kind or a body that the document does not have, and no request is taken that the document

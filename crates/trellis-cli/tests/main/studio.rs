@@ -60,7 +60,7 @@ fn the_browser_gets_a_file_that_leads_to_the_address() {
     assert!(!file.contains(address.rsplit('#').next().unwrap()), "{file}");
 }
 
-/// How large the page is, and how quick.
+/// Measures the size and the speed of the page.
 #[test]
 fn the_page_stays_within_its_budgets() {
     let ran = script("budgets.mjs").output().unwrap();

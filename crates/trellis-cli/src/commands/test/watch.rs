@@ -66,7 +66,7 @@ fn files(suites: &[Tested]) -> FileBytes {
     suites.iter().flat_map(|tested| tested.suite.files()).collect()
 }
 
-/// What was played last.
+/// The last round: the files that were played.
 struct Round<'t> {
     test: &'t Test,
     files: FileBytes,

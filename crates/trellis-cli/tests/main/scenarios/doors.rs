@@ -10,7 +10,7 @@ use trellis_project::Project;
 
 use crate::{mcp::Talk, open::Open, sandbox::Sandbox, serve::Serving};
 
-/// What came of an act.
+/// The outcome of an act.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Out {
     pub(super) said: Vec<String>,
@@ -112,7 +112,7 @@ impl Lines {
         Self { sandbox, open: None }
     }
 
-    /// What is told up to the next stop or refusal.
+    /// Lines up to the next stop or refusal.
     fn told(&self) -> Out {
         let mut out = Out::default();
         loop {

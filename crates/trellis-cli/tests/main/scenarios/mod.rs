@@ -30,7 +30,7 @@ fn filled(send: &Value, id: &Value) -> Value {
     }
 }
 
-/// Whether everything that is expected stands in what came.
+/// Returns whether the answer has everything that is expected.
 fn has(came: &Value, expected: &Value) -> bool {
     match (came, expected) {
         (Value::Object(came), Value::Object(expected)) => {
