@@ -49,7 +49,7 @@ fn names_say_what_a_thing_is() {
 }
 
 /// The words of a name in either case.
-fn words(name: &str) -> Vec<String> {
+pub(crate) fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     for char in name.chars() {
         if char == '_' || char.is_uppercase() {

@@ -1,4 +1,4 @@
-//! The commands that can be typed after `trellis`. Each command's own arguments stand with the command.
+//! The commands of `trellis`. Each command declares its own arguments in its own file.
 
 use clap::{CommandFactory, Parser, Subcommand};
 
@@ -60,7 +60,7 @@ pub(crate) enum Command {
 }
 
 impl Args {
-    /// Carries out what was typed.
+    /// Runs the command.
     ///
     /// # Errors
     /// The usage is wrong, or the world is: nothing about a graph.

@@ -1,4 +1,4 @@
-//! From a graph that was loaded to one that can be run in a terminal or over JSON Lines.
+//! Assembles a loaded graph into sessions for a terminal or for JSON Lines.
 
 use std::{
     env,
@@ -29,9 +29,9 @@ const MAX_INPUT: &str = "TRELLIS_MAX_INPUT_SIZE";
 pub(crate) struct RunMode {
     /// True if a program sits at the other end, which carries out what nothing here does.
     pub(crate) json: bool,
-    /// True if a person sits there who can type in what no tool says.
+    /// True if a person can type the results of missing tools.
     pub(crate) can_type: bool,
-    /// True if nobody can be asked anything.
+    /// True if no person can answer.
     pub(crate) no_input: bool,
     /// True if every call is approved.
     pub(crate) approve_all: bool,
@@ -58,7 +58,7 @@ impl Loaded {
     /// Makes the graph ready; nothing where an author has to mend something first. What this host has to say joins the findings.
     ///
     /// # Errors
-    /// It asks a predicate that nobody here can answer.
+    /// It asks a predicate that this host cannot answer.
     pub(crate) fn ready(&mut self, assembly: &Assembly) -> anyhow::Result<Option<Runnable>> {
         let assembled = assembly.assemble(self.program.as_ref(), &self.checked.documents, &self.folder);
         self.checked.diagnostics.extend(assembled.findings);
@@ -69,7 +69,7 @@ impl Loaded {
 /// The graph, if it can be run; nothing where an author has to mend something first.
 ///
 /// # Errors
-/// It asks a predicate that nobody here can answer.
+/// It asks a predicate that this host cannot answer.
 pub(crate) fn runnable(assembled: Result<Runnable, NotRunnable>) -> anyhow::Result<Option<Runnable>> {
     match assembled {
         Ok(runnable) => Ok(Some(runnable)),
@@ -107,9 +107,9 @@ impl RunMode {
         Assembly::new().policy(policy).max_input(self.max_input).asks_nobody(self.no_input)
     }
 
-    /// Sessions of a graph on these terms, kept in a store if there is one.
-    pub(crate) fn sessions(self, ready: Runnable, kept: Option<&OpenStore>) -> Sessions {
-        let sessions = self.terms().sessions(ready, kept);
+    /// Returns the sessions of a graph in this mode, with a store if there is one.
+    pub(crate) fn sessions(self, ready: Runnable, store: Option<&OpenStore>) -> Sessions {
+        let sessions = self.terms().sessions(ready, store);
         sessions.unwrap_or_else(|error| unreachable!("nothing here is a function: {error}"))
     }
 }

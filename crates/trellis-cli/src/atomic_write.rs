@@ -1,9 +1,9 @@
-//! Files are replaced as a whole: readers see the old text or the new one, whatever happens in between.
+//! Atomic replacement of files: readers see the old text or the new one, even after a crash.
 //!
-//! An editor may save while a file is formatted. So the new file and the old one change places in one step (`RENAME_EXCHANGE`), and only then the
-//! old one is looked at: if it is not what was read, they change back. What an editor saved between these two steps is found in the same way.
+//! An editor may save while a file is formatted. So the new file and the old one are exchanged in one step (`RENAME_EXCHANGE`), and only then the
+//! old one is compared with the text that was read: if it differs, they are exchanged back. A save between these two steps is detected likewise.
 //!
-//! **Invariant:** a file keeps its bytes, or has all of the new ones; its permissions and links stay; what somebody else saved meanwhile is there.
+//! **Invariant:** a file has its old bytes or all of the new ones; it keeps its permissions and links; a concurrent save is never overwritten.
 
 use std::{
     fs::{self, File, Metadata},
@@ -18,14 +18,14 @@ use tempfile::NamedTempFile;
 /// The beginning of the names of files that are being written; graphs do not read hidden files.
 const UNFINISHED: &str = ".trellis-";
 
-/// The exchanges of two files after which whoever saves that fast is left to win.
+/// Greatest number of exchanges; a program that saves faster wins.
 const EXCHANGES: usize = 64;
 
-/// The looks at an old file before the last one, and the pause behind each.
+/// Number of comparisons of an old file before the last one, and the pause after each.
 const LOOKS: usize = 2;
 const MOMENT: Duration = Duration::from_micros(100);
 
-/// The reason why a file was not replaced. It is as whoever saved it last left it.
+/// The reason why a file was not replaced. It has the text of its last save.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unreplaced {
     #[error("it was changed meanwhile\nrun the command again")]
@@ -39,7 +39,7 @@ pub(crate) enum Unreplaced {
 /// Gives the file at `path`, which had the bytes `before` when it was read, the bytes `after`. A link is followed; what it leads to is replaced.
 ///
 /// # Errors
-/// The file is not what it was, or what the system says.
+/// The file has changed, or the system refuses.
 pub(crate) fn replace(path: &Path, before: &[u8], after: &[u8]) -> Result<(), Unreplaced> {
     let is_link = fs::symlink_metadata(path)?.is_symlink();
     let target = if is_link { fs::canonicalize(path)? } else { path.to_owned() };
@@ -56,10 +56,10 @@ pub(crate) fn replace(path: &Path, before: &[u8], after: &[u8]) -> Result<(), Un
     put_in_place(unfinished, &target, before, after)
 }
 
-/// Makes a file that is not there yet, whole or not at all.
+/// Creates a new file, completely or not at all.
 ///
 /// # Errors
-/// Something stands there by now, or what the system says.
+/// The path exists by now, or the system refuses.
 pub(crate) fn create(path: &Path, text: &[u8]) -> Result<(), Unreplaced> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
@@ -75,7 +75,7 @@ pub(crate) fn create(path: &Path, text: &[u8]) -> Result<(), Unreplaced> {
     }
 }
 
-/// Puts a finished file in the place of the target, unless that is not what was read of it.
+/// Replaces the target by a finished file, unless the target differs from what was read.
 fn put_in_place(unfinished: NamedTempFile, target: &Path, before: &[u8], after: &[u8]) -> Result<(), Unreplaced> {
     if fs::read(target)? != before {
         return Err(Unreplaced::Changed);
@@ -98,8 +98,8 @@ fn put_in_place(unfinished: NamedTempFile, target: &Path, before: &[u8], after: 
         }
     }
     // What somebody saved lies beside the file: it is not thrown away.
-    let (_, kept) = unfinished.keep().map_err(|error| error.error)?;
-    Err(io::Error::other(format!("somebody saves it all the time; a version of it is `{}`", kept.display())).into())
+    let (_, copy) = unfinished.keep().map_err(|error| error.error)?;
+    Err(io::Error::other(format!("somebody saves it all the time; a version of it is `{}`", copy.display())).into())
 }
 
 /// Tells if the old file is still what was read. An editor that writes into the file may have opened it just before it was taken away, so it is

@@ -1,4 +1,4 @@
-//! The tools of `trellis mcp --author`: what the command line says of graphs below one folder, byte for byte, and walks that call nothing.
+//! The tools of `trellis mcp --author`: the output of the command line for graphs below one folder, byte for byte, and trial runs without calls.
 //!
 //! **Invariant:** no path leads out of the folder; nothing is written, and no tool, command or server is called.
 
@@ -18,7 +18,7 @@ use trellis_host::{
 use trellis_project::Project;
 use trellis_server::mcp::AuthorTool;
 
-/// Stops that one walk comes to, at most.
+/// Greatest number of stops of one trial run.
 const MAX_STOPS: usize = 1000;
 
 type Given = Map<String, Json>;
@@ -87,7 +87,7 @@ pub(crate) fn author_tools(root: &Path) -> Vec<AuthorTool> {
     ]
 }
 
-/// The folder, or what is named below it.
+/// Resolves a path below the folder; the folder itself if none is given.
 fn below(root: &Path, given: &Given) -> Result<PathBuf, String> {
     let Some(named) = text(given, "path")? else { return Ok(root.to_owned()) };
     let outside = || format!("`{named}` is not below the folder that is served");
@@ -161,11 +161,11 @@ impl Script {
         let mut turn = sessions.start(start).await.map_err(|error| error.to_string())?;
         let mut lines = Vec::new();
         for _ in 0..MAX_STOPS {
-            let told = wire::Turn::from(&turn);
-            for line in &told.happened {
+            let wire_turn = wire::Turn::from(&turn);
+            for line in &wire_turn.happened {
                 lines.push(line_of(line)?);
             }
-            lines.push(line_of(&told.stop)?);
+            lines.push(line_of(&wire_turn.stop)?);
             let Some(reply) = self.reply(&turn)? else { break };
             let reply = match &turn.child {
                 Some(child) => reply.to(child.clone()),

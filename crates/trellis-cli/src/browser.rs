@@ -12,7 +12,7 @@ use std::{
 /// The program that opens a file as its user wants it opened.
 const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
 /// Time that a browser has to read the file.
-const KEPT: Duration = Duration::from_secs(60);
+const READ_TIME: Duration = Duration::from_secs(60);
 
 /// A file that leads the browser to an address with a token: arguments of programs are seen by everybody on a machine. It goes after a minute.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl LeadingPage {
         thread::spawn(move || {
             // Whether it was opened, its user sees.
             drop(child.wait());
-            thread::sleep(KEPT);
+            thread::sleep(READ_TIME);
             drop(fs::remove_file(path));
         });
         Ok(page)

@@ -1,6 +1,6 @@
-//! The demands on a graph beyond those of its own files: `--host`, `--reach`, `--strict`, `--deny`.
+//! Checks that the command line adds to those of a graph: `--host`, `--reach`, `--strict`, `--deny`.
 //!
-//! In: a graph that was checked. Out: the same with more findings, or graver ones.
+//! In: a checked graph. Out: the same graph with additional findings, or findings of a higher severity.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ use crate::{report::Checked, store_config::secrets, unknown_secrets::unknown_sec
 pub(crate) struct CheckPolicy {
     /// True if every tool has to be carried out here.
     pub(crate) host: bool,
-    /// True if bindings connect to what they call.
+    /// True if bindings connect to their services.
     pub(crate) reach: bool,
     /// True if it is asked again at each save.
     pub(crate) watch: bool,
@@ -45,7 +45,7 @@ impl Denied {
     /// Reads one word of `--deny`.
     ///
     /// # Errors
-    /// There is no such code, as a message that says what could be meant.
+    /// There is no such code; the message suggests a similar one.
     pub(crate) fn named(word: &str) -> Result<Self, String> {
         if word == "warnings" {
             return Ok(Self::Warnings);

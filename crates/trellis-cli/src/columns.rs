@@ -51,7 +51,7 @@ pub(crate) fn cut(text: &str, room: usize) -> String {
     }
 }
 
-/// Plain text as lines of at most `room` columns, broken between words where it can be.
+/// Wraps plain text into lines of at most `room` columns, between words where possible.
 pub(crate) fn wrapped(text: &str, room: usize) -> Vec<String> {
     let room = room.max(1);
     let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! `--context`: what a session begins with, from the command line and from files.
+//! `--context`: the initial context of a session, from the command line and from files.
 
 use std::{fs, path::Path};
 
@@ -23,7 +23,7 @@ pub(crate) fn initial(arguments: &[String]) -> anyhow::Result<Mapping> {
     Ok(context.to_mapping())
 }
 
-/// `KEY=VALUE`: the value is JSON where it can be read so, else text.
+/// `KEY=VALUE`: the value is JSON if it parses as JSON, otherwise text.
 pub(crate) fn assignment(argument: &str) -> Option<(KeyPath, Value)> {
     let (key, value) = argument.split_once('=')?;
     Some((KeyPath::parse(key)?, Value::from_json(value).unwrap_or_else(|_| Value::text(value))))

@@ -1,4 +1,4 @@
-//! The changes of a file, as people read them.
+//! Differences of files in a form for people.
 
 use anstyle::{AnsiColor, Style};
 use similar::{ChangeTag, TextDiff};

@@ -1,4 +1,4 @@
-//! Signals that end a program that stays.
+//! Signals that end a long-running command.
 
 use std::process;
 

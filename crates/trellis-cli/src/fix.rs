@@ -1,6 +1,6 @@
-//! `check --fix`: the changes of [`trellis_project::fix`], shown or made to the files.
+//! `check --fix`: shows the changes of [`trellis_project::fix`], or writes them to the files.
 //!
-//! **Invariant:** a file that is not as it was when it was read is not touched.
+//! **Invariant:** a file that changed since it was read is not written.
 
 use std::{collections::BTreeSet, path::Path};
 

@@ -1,6 +1,6 @@
-//! The program `trellis`: arguments become calls into the other crates, what comes back becomes text and an exit code.
+//! The program `trellis`: turns arguments into calls of the other crates, and their results into text and an exit code.
 //!
-//! **Invariant:** no rule of the language stands here; the terminal, exit codes and `anyhow` stand nowhere else.
+//! **Invariant:** this crate has no rule of the language; no other crate uses the terminal, exit codes or `anyhow`.
 
 mod args;
 mod assemble;
@@ -13,12 +13,13 @@ mod commands;
 #[cfg(unix)]
 mod console;
 #[cfg(not(unix))]
-#[path = "console/absent.rs"]
+#[path = "console/unsupported.rs"]
 mod console;
 mod context;
 mod diff;
 mod ending;
 mod fix;
+mod listening;
 mod markdown;
 mod observability;
 mod open;
@@ -45,7 +46,7 @@ use clap::{
 
 use crate::{args::Args, terminal::Closed};
 
-/// Documents are made on several threads and kept to the end: with the system's allocator a check takes half as long again.
+/// Documents are created on several threads and live to the end: with the system's allocator, a check takes 1.5 times as long.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -91,7 +92,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says how a graph is named, where one stands and none is taken.
+/// Explains how to name a graph, if the command takes none here.
 fn hinted(mut said: clap::Error) -> clap::Error {
     let is_of_sessions = env::args().nth(1).is_some_and(|command| command == "session");
     if let Some(ContextValue::String(word)) = said.get(ContextKind::InvalidArg)
@@ -105,7 +106,7 @@ fn hinted(mut said: clap::Error) -> clap::Error {
     said
 }
 
-/// Prints a help text, the version, or what is wrong with the arguments.
+/// Prints a help text, the version, or an error in the arguments.
 fn tell(said: &clap::Error) -> ExitCode {
     match said.print().and_then(|()| std::io::stdout().flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe && !said.use_stderr() => {

@@ -1,6 +1,6 @@
 //! Observers of the sessions of one run: the collector that the environment names, and a file with metrics.
 //!
-//! **Invariant:** a collector that is slow, refuses or is not there costs a run a warning, and [`FLUSH_TIMEOUT`] at its end.
+//! **Invariant:** a collector that is slow, unavailable or refuses data costs a run one warning, and at most [`FLUSH_TIMEOUT`] at its end.
 
 use std::{
     path::{Path, PathBuf},
@@ -59,8 +59,8 @@ impl Observers {
     }
 
     /// The same store, seen.
-    pub(crate) fn kept(&self, kept: OpenStore) -> OpenStore {
-        self.observers.kept(kept)
+    pub(crate) fn observe_store(&self, store: OpenStore) -> OpenStore {
+        self.observers.observe_store(store)
     }
 
     /// Writes the metrics now and then, for ever.
@@ -73,7 +73,7 @@ impl Observers {
         }
     }
 
-    /// Waits for what is still to be sent, and says what was not. The sessions must be gone.
+    /// Flushes the exporters, and reports what was not sent. The sessions must have been dropped.
     ///
     /// # Errors
     /// The metrics cannot be written.
@@ -89,10 +89,10 @@ impl Observers {
         OutputFile::create(file)?.write_text(&metrics.render())
     }
 
-    /// The same while the run goes on: a device or a pipe gets the last numbers only, since whoever reads it reads once.
+    /// Writes the metrics during the run. A device or a pipe gets the last numbers only, since it is read once.
     fn write_file(&self) -> anyhow::Result<()> {
         match &self.metrics_file {
-            Some(file) if OutputFile::is_passage(file) => Ok(()),
+            Some(file) if OutputFile::is_stream(file) => Ok(()),
             _ => self.write(),
         }
     }

@@ -1,4 +1,4 @@
-//! From a PATH that was typed to loaded graphs: one, or those of a collection (language 1.4).
+//! Loads the graphs of a PATH argument: one graph, or those of a collection (language 1.4).
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::{
     terminal,
 };
 
-/// The meaning of PATH where it is not given, for help texts.
+/// The default of PATH, for help texts.
 pub(crate) const DEFAULT_PATH: &str =
     "The folder or file of a graph, or a folder of graphs [default: `graphs` if it exists, else the current folder]";
 
@@ -52,7 +52,7 @@ pub(crate) fn places(path: Option<&Path>) -> anyhow::Result<Vec<Place>> {
     })
 }
 
-/// Returns the neighbour of a path that is not there, if its name is near.
+/// Returns the sibling of a missing path with the most similar name.
 fn beside(path: &Path) -> Option<String> {
     let (name, folder) = (path.file_name()?.to_str()?, path.parent()?);
     let listed = std::fs::read_dir(if folder.as_os_str().is_empty() { Path::new(".") } else { folder }).ok()?;
@@ -95,7 +95,7 @@ impl Place {
         format!("{}{file}", slashed(self.folder()))
     }
 
-    /// The folder that it stands in, or is.
+    /// Its folder, or itself if it is one.
     pub(crate) fn folder(&self) -> &Path {
         if self.path.is_file() { self.path.parent().unwrap_or(Path::new("")) } else { &self.path }
     }
@@ -103,12 +103,12 @@ impl Place {
     /// Loads and compiles it.
     ///
     /// # Errors
-    /// It cannot be listed. Files that cannot be read are told on standard error, and there is no program then.
+    /// It cannot be listed. Unreadable files are reported on standard error, and there is no program then.
     pub(crate) fn open(&self) -> Result<Opened, LoadError> {
         self.open_with(&mut Compiler::default())
     }
 
-    /// The same; what the compiler knows stays with whoever asks.
+    /// Loads and compiles it with the compiler of the caller, which keeps its state for the next time.
     pub(crate) fn open_with(&self, compiler: &mut Compiler) -> Result<Opened, LoadError> {
         let project = Project::open(&self.path)?;
         for problem in project.problems() {

@@ -1,7 +1,7 @@
-//! Files that are written for somebody else: `--output`, `--metrics`.
+//! Output files: `--output`, `--metrics`.
 //!
-//! **Invariant:** a file has the whole text or is as it was; a device, a pipe or a link is written to and never replaced; what cannot be written is
-//! said before the session begins, where that can be known.
+//! **Invariant:** a file has the whole new text or its old one; a device, a pipe or a link is written to and never replaced; a file that cannot be
+//! written is reported before the session begins, if that is known by then.
 
 use std::{
     fs::{self, OpenOptions},
@@ -17,7 +17,7 @@ use trellis_project::is_graph_file;
 
 use crate::open::Place;
 
-/// Links that are followed behind one another.
+/// Greatest number of links that are followed.
 const LINKS: usize = 40;
 
 /// A file that a text will be written to.
@@ -43,12 +43,12 @@ impl OutputFile {
         Ok(Self { path: path.to_owned(), unfinished })
     }
 
-    /// Returns whether something stands there that only passes on what it gets.
-    pub(crate) fn is_passage(path: &Path) -> bool {
+    /// Returns whether the path is a device, a pipe or a socket.
+    pub(crate) fn is_stream(path: &Path) -> bool {
         replaced(path).is_none()
     }
 
-    /// Writes the value; null where there is none.
+    /// Writes the value, or null if there is none.
     ///
     /// # Errors
     /// It cannot be written; the file is as it was.
@@ -87,7 +87,7 @@ pub(crate) fn keep_out_of(place: &Place, output: &Path) -> anyhow::Result<()> {
     anyhow::bail!("{}: it would be a file of the graph; write it beside the graph: `--output {}`", cannot(output), beside.display())
 }
 
-/// The file that is replaced: a link is followed. Nothing for what only passes on what it gets.
+/// Returns the file to replace, after following links; `None` for a device, a pipe or a socket.
 fn replaced(path: &Path) -> Option<PathBuf> {
     let followed = followed(path);
     // A descriptor of a process leads to a file that others write to.
@@ -96,7 +96,7 @@ fn replaced(path: &Path) -> Option<PathBuf> {
     (is_file && !is_descriptor).then_some(followed)
 }
 
-/// Returns the target of a link, also one to a file that is not there yet.
+/// Returns the target of a link, even if that does not exist yet.
 fn followed(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     for _ in 0..LINKS {

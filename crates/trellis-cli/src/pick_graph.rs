@@ -1,6 +1,6 @@
-//! A collection offers its graphs: a list to choose from at a terminal, elsewhere a numbered one and a line of standard input.
+//! Asks which graph of a collection to use: with a menu at a terminal, otherwise with a numbered list and a line of standard input.
 //!
-//! **Invariant:** what stands behind the answer is left to the graph, whether it came from a pipe or was typed ahead.
+//! **Invariant:** input after the answer is left for the graph, whether it came from a pipe or was typed ahead.
 
 use std::io::{self, BufRead};
 
@@ -26,7 +26,7 @@ pub(crate) enum Offered<'p> {
     Interrupted,
 }
 
-/// Asks which graph is meant, until one is. A terminal that is used for that is there again afterwards.
+/// Asks for a graph until one is chosen. A terminal is usable again afterwards.
 ///
 /// # Errors
 /// The terminal, standard input or output fails.

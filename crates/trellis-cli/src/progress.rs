@@ -1,4 +1,4 @@
-//! A line on standard error that says what takes so long; only at a terminal, only after half a second, gone when it is over.
+//! A progress line on standard error: only on a terminal, only after half a second, removed at the end.
 
 use std::{
     io::{IsTerminal, stderr},
@@ -32,7 +32,7 @@ impl Progress {
         Self { at, shown }
     }
 
-    /// Says what is being done now.
+    /// Sets the current activity.
     pub(crate) fn at(&self, place: &str) {
         if let Ok(mut at) = self.at.lock() {
             *at = printable(place).into_owned();

@@ -1,4 +1,4 @@
-//! Results of tools that are recorded, and recorded ones that answer calls: `--record`, `--replay-tools`.
+//! Records the results of tools, and answers calls with recorded results: `--record`, `--replay-tools`.
 
 use std::path::Path;
 
@@ -39,11 +39,11 @@ impl Taped {
         Self { seeing, ..self }
     }
 
-    /// Records what becomes of the calls of these sessions, or answers them.
+    /// Records the results of the calls of these sessions, or answers the calls.
     pub(crate) fn over(&self, sessions: Sessions) -> Sessions {
         let sessions = self.seeing.over(sessions);
         if let Some(recorder) = self.recorder.clone() {
-            sessions.observe(move |_, happening| recorder.take(happening));
+            sessions.observe(move |_, event| recorder.take(event));
         }
         match &self.recording {
             Some(recording) => sessions.interceptor(recording.rewound()),

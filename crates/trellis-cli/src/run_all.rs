@@ -1,4 +1,4 @@
-//! `run --all`: every kept session of a graph goes on that can go on by itself.
+//! `run --all`: resumes every stored session of a graph that waits for no person.
 
 use std::{
     io::{self, IsTerminal},
@@ -30,9 +30,9 @@ pub(crate) fn wake(ready: Runnable, keep: &StoreSettings, seeing: &Observers, ap
     let host = ready.host.clone();
     let mut tally = Tally { has_secrets, ..Tally::default() };
     let exit = runtime.block_on(async {
-        let kept = seeing.kept(keep.open().await?);
+        let store = seeing.observe_store(keep.open().await?);
         warn(keep).await;
-        let sessions = Assembly::new().policy(policy).sessions(ready, Some(&kept))?;
+        let sessions = Assembly::new().policy(policy).sessions(ready, Some(&store))?;
         let sessions = Arc::new(seeing.over(sessions));
         // A tool that runs must not stay behind.
         let mut signals = interrupts(&[SignalKind::terminate(), SignalKind::hangup()]);

@@ -1,4 +1,4 @@
-//! A session that is about to begin meets its console, and what comes of it becomes an exit code.
+//! Runs one session on its console, and turns its end into an exit code.
 
 use std::{
     io::{self, IsTerminal},
@@ -42,7 +42,7 @@ pub(crate) struct SessionRun {
     /// Edits of its graph, if it is watched.
     pub(crate) news: Option<mpsc::Receiver<Reload>>,
     pub(crate) start: Start,
-    /// True if somebody named the session.
+    /// True if the user named the session.
     pub(crate) is_named: bool,
     pub(crate) terms: RunMode,
     pub(crate) taped: Taped,
@@ -54,7 +54,7 @@ pub(crate) struct SessionRun {
 }
 
 impl SessionRun {
-    /// Walks it to its end, over standard input and output; where it is watched, sessions follow until somebody leaves.
+    /// Runs it to its end over standard input and output; with `--watch`, further sessions follow until the user leaves.
     pub(crate) fn walk(mut self, output: Option<OutputFile>) -> anyhow::Result<Exit> {
         let RunMode { json, no_input, .. } = self.terms;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
@@ -84,38 +84,38 @@ impl SessionRun {
 
     async fn over(self, reader: impl AsyncBufRead + Unpin, json: bool) -> anyhow::Result<Outcome> {
         let writer = tokio::io::stdout();
-        let told_to_end = [SignalKind::terminate(), SignalKind::hangup()];
+        let asked_to_end = [SignalKind::terminate(), SignalKind::hangup()];
         if json {
             // A character may take six bytes in JSON, and something stands around it.
             let line = self.input.max(self.result).saturating_mul(6).saturating_add(4096);
-            return self.with(JsonLines::new(reader, writer, line), &told_to_end).await;
+            return self.with(JsonLines::new(reader, writer, line), &asked_to_end).await;
         }
         let console = TextConsole::new(reader, writer, self.input, self.result)
             .echo(!io::stdin().is_terminal())
             .time_of_day(clock_time)
-            .aside(tokio::io::stderr());
+            .notes(tokio::io::stderr());
         let console = if io::stdin().is_terminal() { console.hide(terminal::hide_typing) } else { console };
         if terminal::is_styled() {
             let console = console.format(|text| terminal::adapted(markdown::drawn(text, terminal::width(), Look::of_stdout())));
-            self.with(console, &told_to_end).await
+            self.with(console, &asked_to_end).await
         } else {
-            self.with(console, &told_to_end).await
+            self.with(console, &asked_to_end).await
         }
     }
 
     async fn with(self, console: impl Console, ends: &[SignalKind]) -> anyhow::Result<Outcome> {
         let Self { ready, keep, news, start, is_named, terms, taped, .. } = self;
-        let kept = open_if_it_can_be(&keep).await?;
-        if let (Some(kept), true) = (&kept, is_named) {
-            taken_up(kept, &start, terms).await?;
+        let store = open_if_it_can_be(&keep).await?;
+        if let (Some(store), true) = (&store, is_named) {
+            taken_up(store, &start, terms).await?;
         }
-        let kept = kept.map(|kept| taped.seeing.kept(kept));
-        let waiting = start.session.clone().filter(|_| kept.is_some() && keep.lasts() && !terms.json && news.is_none());
+        let store = store.map(|store| taped.seeing.observe_store(store));
+        let waiting = start.session.clone().filter(|_| store.is_some() && keep.lasts() && !terms.json && news.is_none());
         let program = ready.engine.clone();
         let signals = || interrupts(ends);
         let over = match news {
-            Some(news) => Player { console, terms, taped, ready, kept, start, news, broken: false, played: 0 }.play(signals).await,
-            None => Runner::new(console, taped.over(terms.sessions(ready, kept.as_ref()))).signals(signals()).run(start).await,
+            Some(news) => Player { console, terms, taped, ready, store, start, news, broken: false, played: 0 }.play(signals).await,
+            None => Runner::new(console, taped.over(terms.sessions(ready, store.as_ref()))).signals(signals()).run(start).await,
         };
         match over {
             Ok(outcome) => {
@@ -135,18 +135,18 @@ impl SessionRun {
 
 /// Looks whether a session that somebody named is there: it cannot begin otherwise then. Of one that is not, says whose name it may have been meant
 /// to be: to go on with one that only begins so could be wrong.
-async fn taken_up(kept: &OpenStore, start: &Start, terms: RunMode) -> anyhow::Result<()> {
+async fn taken_up(store: &OpenStore, start: &Start, terms: RunMode) -> anyhow::Result<()> {
     let Some(id) = start.session.as_ref().filter(|id| check_name(id.as_str()).is_ok()) else { return Ok(()) };
     // A store that fails says so when the session begins.
-    let Ok(found) = kept.store.load(std::slice::from_ref(id)).await else { return Ok(()) };
+    let Ok(found) = store.store.load(std::slice::from_ref(id)).await else { return Ok(()) };
     if found.iter().any(Option::is_some) {
         return if start.locale.is_some() { Err(exists(id)) } else { Ok(()) };
     }
     if terms.json {
         return Ok(());
     }
-    let query = Query { graph: Some(Arc::clone(&kept.graph)), which: Which::Newest, after: None, limit: NEAR };
-    let heads = kept.store.list(query).await.unwrap_or_default();
+    let query = Query { graph: Some(Arc::clone(&store.graph)), which: Which::Newest, after: None, limit: NEAR };
+    let heads = store.store.list(query).await.unwrap_or_default();
     let names: Vec<_> = heads.iter().filter(|head| head.session.as_str().starts_with(id.as_str())).collect();
     if !names.is_empty() {
         let shown = names.iter().take(3).map(|head| format!("`{}`", head.session)).collect::<Vec<_>>().join(", ");
@@ -162,7 +162,7 @@ fn exists(id: &SessionId) -> anyhow::Error {
     )
 }
 
-/// Describes why a session cannot begin, and what to do about it.
+/// Explains why a session cannot begin, and how to fix that.
 fn refusal(refused: &StartError, engine: &Engine) -> anyhow::Error {
     let help = match refused {
         StartError::Inputs { .. } => {

@@ -1,6 +1,6 @@
-//! A secret that somebody types or pipes in: never echoed, never an argument.
+//! Reads a secret from a terminal or a pipe: never echoed, never an argument.
 //!
-//! **Invariant:** the terminal is as it was found when this returns, also after Ctrl-C.
+//! **Invariant:** the terminal's mode is restored, also after Ctrl-C.
 
 use std::io::{self, IsTerminal, Read};
 
@@ -44,7 +44,7 @@ pub(crate) fn read(prompt: &str) -> anyhow::Result<SecretInput> {
     }
 }
 
-/// Takes what is typed, to Enter; not all of it where somebody pressed Ctrl-C.
+/// Reads a line without its end; returns false if Ctrl-C ended it.
 #[cfg(unix)]
 fn typed(bytes: &mut Vec<u8>) -> io::Result<bool> {
     let _hidden = Hidden::begin()?;

@@ -1,4 +1,4 @@
-//! Graphs that are served, at whatever door: each with its store, what its bindings share, and who else sees its sessions.
+//! Assembles graphs for a server: each with its store, the resources of its bindings, and its observers.
 
 use std::{
     future,
@@ -95,7 +95,7 @@ impl ServingArgs {
         self.paths.first().map(PathBuf::as_path)
     }
 
-    /// Opens graphs with their stores, and warns of what is unusual about them.
+    /// Opens graphs with their stores, and warns about unusual settings.
     ///
     /// # Errors
     /// A graph, its store, a recording or the file of the metrics cannot be opened.
@@ -112,14 +112,14 @@ impl ServingArgs {
         for place in places {
             let project = Project::open(&place.path)?;
             let keep = self.store.of(place, project.documents());
-            let kept = keep.open().await?;
+            let store = keep.open().await?;
             warn(&keep).await;
             let host = Host::new().secrets(secrets(place.folder()));
             let assembly = Assembly::new().policy(policy).max_input(max_input()?).host(host.clone());
             let (observers, taped) = (Observers::new(keep.graph(), None)?, Arc::clone(&taped));
             serving.hosts.push(host);
             serving.seeing.push(observers.clone());
-            sources.push(GraphSource::new(&place.path, assembly, kept).over(move |sessions| taped.over(observers.over(sessions))));
+            sources.push(GraphSource::new(&place.path, assembly, store).over(move |sessions| taped.over(observers.over(sessions))));
         }
         let served = Served::open(sources, !self.no_watch).await?;
         for broken in served.broken() {
@@ -173,9 +173,9 @@ impl Serving {
         written.map(|()| ended)
     }
 
-    /// A device or a pipe gets the last numbers only, since whoever reads it reads once.
+    /// A device or a pipe gets the last numbers only, since it is read once.
     async fn write_now_and_then(&self, metrics: impl Fn() -> String) {
-        let Some(file) = self.metrics.as_deref().filter(|file| !OutputFile::is_passage(file)) else { return };
+        let Some(file) = self.metrics.as_deref().filter(|file| !OutputFile::is_stream(file)) else { return };
         loop {
             tokio::time::sleep(BETWEEN_METRICS).await;
             let written = OutputFile::create(file).and_then(|file| file.write_text(&metrics()));

@@ -1,4 +1,4 @@
-//! The place where the sessions of a graph are kept: `--store`, `TRELLIS_STORE`, or `.trellis/sessions.db` in the folder of the graph.
+//! The store for the sessions of a graph: `--store`, `TRELLIS_STORE`, or `.trellis/sessions.db` in the folder of the graph.
 
 use std::{
     env,
@@ -45,7 +45,7 @@ impl StoreArgs {
         self.alone().or_else(|| Some(StoreSettings::usual_in(folder)?.key_file_maybe(self.key_file())))
     }
 
-    /// The store that somebody named.
+    /// The store that the user named.
     fn named(&self) -> Option<String> {
         // A name that is no text names nothing, and no store is called so.
         self.store.clone().or_else(|| set("TRELLIS_STORE").map(|name| name.into_string().unwrap_or_default()))
@@ -56,7 +56,7 @@ impl StoreArgs {
     }
 }
 
-/// Says how the server could lose what it acknowledges, if it could: to whoever writes.
+/// Warns writers if the server could lose acknowledged data.
 pub(crate) async fn warn(settings: &StoreSettings) {
     let weaknesses = settings.weaknesses().await;
     if !weaknesses.is_empty() {
@@ -65,15 +65,15 @@ pub(crate) async fn warn(settings: &StoreSettings) {
     }
 }
 
-/// Opens the store of a run: where nobody said which store, and it cannot be used, nothing is kept.
+/// Opens the store of a run. If the default store cannot be used, the session is not stored.
 ///
 /// # Errors
 /// The store that was named cannot be used.
 pub(crate) async fn open_if_it_can_be(settings: &StoreSettings) -> anyhow::Result<Option<OpenStore>> {
     match settings.open().await {
-        Ok(kept) => {
+        Ok(store) => {
             warn(settings).await;
-            Ok(Some(kept))
+            Ok(Some(store))
         }
         Err(error) if settings.is_default() && settings.key_file().is_none() => {
             terminal::print_error(&format!("warning: the session is not stored: {error}\n"));
@@ -93,7 +93,7 @@ pub(crate) fn secrets(folder: &Path) -> Secrets {
     Secrets::chain([Secrets::from_env(), Secrets::from_vault(&vault_file(folder))])
 }
 
-/// Returns the value of a variable of the environment; a variable that is empty says nothing.
+/// Returns the value of an environment variable; an empty one counts as unset.
 fn set(variable: &str) -> Option<OsString> {
     env::var_os(variable).filter(|value| !value.is_empty())
 }

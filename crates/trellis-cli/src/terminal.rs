@@ -1,8 +1,8 @@
-//! The program's two streams: styled where a person looks, plain elsewhere.
+//! Standard output and standard error: styled on a terminal, plain otherwise.
 //!
 //! `NO_COLOR`, `CLICOLOR`, `CLICOLOR_FORCE` and `TERM=dumb` are respected by anstream.
 //!
-//! **Invariant:** a reader that stops reading standard output ends the program without a word, and not as if all were well ([`Closed`]).
+//! **Invariant:** if standard output is closed, the program ends without a message and not with success ([`Closed`]).
 
 use std::{
     env,
@@ -18,9 +18,9 @@ use trellis_host::controls::escaped;
 #[error("standard output was closed")]
 pub(crate) struct Closed;
 
-/// The style of what is beside the point.
+/// The style of secondary text.
 pub(crate) const QUIET: Style = Style::new().dimmed();
-/// The style of what is looked for.
+/// The style of the searched text.
 pub(crate) const BOLD: Style = Style::new().bold();
 
 /// Columns where the terminal does not say, or there is none.
@@ -31,7 +31,7 @@ const HEIGHT: usize = 24;
 /// Writes to standard output. What turns the text around it stands there as `\u202e`, which in JSON is the same text.
 ///
 /// # Errors
-/// [`Closed`], or what the system says.
+/// [`Closed`], or an error of the system.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut stream = AutoStream::auto(io::stdout());
     let written = stream.write_all(escaped(text).as_bytes()).and_then(|()| stream.flush());
@@ -49,13 +49,13 @@ pub(crate) fn unwritten(error: io::Error) -> anyhow::Error {
     }
 }
 
-/// Writes to standard error; if nobody reads it, there is nobody to tell.
+/// Writes to standard error, and ignores errors.
 pub(crate) fn print_error(text: &str) {
     let mut stream = AutoStream::auto(io::stderr());
     let _ = stream.write_all(escaped(text).as_bytes()).and_then(|()| stream.flush());
 }
 
-/// Returns whether nobody reads standard output any more, as far as that can be known without writing.
+/// Returns whether standard output is closed, as far as that is known without writing.
 pub(crate) fn is_closed() -> bool {
     #[cfg(unix)]
     {
@@ -90,7 +90,7 @@ impl Look {
         Self { styled: AutoStream::choice(&io::stdout()) != ColorChoice::Never, unicode: is_unicode(|name| env::var(name).ok()) }
     }
 
-    /// The first where there is more than ASCII, else the second.
+    /// Returns the first text if the terminal shows more than ASCII, otherwise the second.
     pub(crate) fn pick(self, unicode: &'static str, ascii: &'static str) -> &'static str {
         if self.unicode { unicode } else { ascii }
     }
@@ -120,7 +120,7 @@ pub(crate) fn clock_time(moment: u64) -> String {
     )
 }
 
-/// Shows what is typed, or not, where standard input is a terminal.
+/// Switches the echo of standard input on or off, if it is a terminal.
 pub(crate) fn hide_typing(hidden: bool) {
     #[cfg(unix)]
     if let Ok(mut mode) = rustix::termios::tcgetattr(io::stdin()) {
@@ -137,7 +137,7 @@ pub(crate) fn width() -> usize {
     width.clamp(40, 160)
 }
 
-/// The width of what is written to a stream, and whether longer lines go on below each other.
+/// The width of a stream, and whether longer lines wrap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Width {
     pub(crate) columns: usize,

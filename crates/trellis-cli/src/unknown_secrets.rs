@@ -1,6 +1,6 @@
-//! Secrets that calls and bindings name and this host cannot fill in, and names that come to one variable (world 9.8, 11.1).
+//! Secrets that this host cannot fill in, and names that share one variable (world 9.8, 11.1).
 //!
-//! Like `unbound-tool`, whose code these have, it depends on the host: `check --host` asks for it.
+//! Like `unbound-tool`, whose code they have, these findings depend on the host: `check --host` reports them.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -10,7 +10,7 @@ use trellis_host::{
     secrets::{is_name, named_in, variable},
 };
 
-/// One finding for each name: where it stands first, with its other places as labels; sorted.
+/// Returns one finding for each name: at its first place, with the other places as labels; sorted.
 pub(crate) fn unknown_secrets(program: &Program, secrets: &Secrets) -> Vec<Diagnostic> {
     let mut names = BTreeMap::<Arc<str>, Vec<Place>>::new();
     for document in program.documents() {

@@ -10,6 +10,8 @@ mod author;
 mod builtins;
 #[path = "main/check.rs"]
 mod check;
+#[path = "main/clients.rs"]
+mod clients;
 #[path = "main/collector.rs"]
 mod collector;
 #[path = "main/dead.rs"]
@@ -18,6 +20,8 @@ mod dead;
 mod deep;
 #[path = "main/documents.rs"]
 mod documents;
+#[path = "main/editors/mod.rs"]
+mod editors;
 #[path = "main/edits.rs"]
 mod edits;
 #[path = "main/explain.rs"]
@@ -34,6 +38,8 @@ mod graph;
 mod http;
 #[path = "main/kept.rs"]
 mod kept;
+#[path = "main/load/mod.rs"]
+mod load;
 #[path = "main/lsp.rs"]
 mod lsp;
 #[path = "main/mcp.rs"]
@@ -42,8 +48,6 @@ mod mcp;
 mod mending;
 #[path = "main/migrate.rs"]
 mod migrate;
-#[path = "main/neovim.rs"]
-mod neovim;
 #[path = "main/new.rs"]
 mod new;
 #[path = "main/open.rs"]
@@ -87,6 +91,8 @@ mod testing;
 mod up;
 #[path = "main/up_remote.rs"]
 mod up_remote;
+#[path = "main/up_web.rs"]
+mod up_web;
 #[path = "main/usage.rs"]
 mod usage;
 #[path = "main/vault.rs"]

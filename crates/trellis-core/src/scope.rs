@@ -79,7 +79,7 @@ pub(crate) struct SysValues {
     pub(crate) node: NodeId,
     pub(crate) step: u64,
     pub(crate) visits: Option<u32>,
-    pub(crate) kept: System,
+    pub(crate) context: System,
 }
 
 impl Sys {
@@ -95,8 +95,8 @@ impl Sys {
     fn lookup(&self, rest: &[Segment]) -> Option<&Value> {
         if let (Some(facts), Some((Segment::Key(key), rest))) = (&self.facts, rest.split_first()) {
             match &**key {
-                "ans" => return walk(facts.kept.ans.as_ref()?, rest),
-                "error" => return walk(facts.kept.error.as_ref()?, rest),
+                "ans" => return walk(facts.context.ans.as_ref()?, rest),
+                "error" => return walk(facts.context.error.as_ref()?, rest),
                 _ => {}
             }
         }
@@ -113,12 +113,12 @@ impl From<Value> for Sys {
 
 impl SysValues {
     fn mapping(&self) -> Mapping {
-        let kept = [("ans", &self.kept.ans), ("error", &self.kept.error), ("rollback", &self.kept.rollback)];
-        let kept = kept.into_iter().filter_map(|(key, value)| Some((key, value.clone()?)));
+        let context = [("ans", &self.context.ans), ("error", &self.context.error), ("rollback", &self.context.rollback)];
+        let context = context.into_iter().filter_map(|(key, value)| Some((key, value.clone()?)));
         let own =
             [("session", Value::Text(self.session.shared())), ("node", Value::Text(self.node.shared())), ("step", Value::from(self.step))];
         let visits = self.visits.map(|visits| ("visits", Value::from(visits)));
-        own.into_iter().chain(visits).chain(kept).collect()
+        own.into_iter().chain(visits).chain(context).collect()
     }
 }
 
@@ -128,8 +128,8 @@ mod tests {
 
     #[test]
     fn sys_reads_the_same_by_path_and_as_a_mapping() {
-        let kept = System { ans: Some(Value::map([("id", Value::Int(7))])), ..System::default() };
-        let facts = SysValues { session: "s".into(), node: "a/b".into(), step: 3, visits: None, kept };
+        let context = System { ans: Some(Value::map([("id", Value::Int(7))])), ..System::default() };
+        let facts = SysValues { session: "s".into(), node: "a/b".into(), step: 3, visits: None, context };
         let scope = Scope { sys: Sys::new(facts), ..Scope::default() };
         let at = |path: &str| scope.lookup(&KeyPath::parse(path).unwrap()).map(Value::to_json);
         assert_eq!(at("sys.ans.id").as_deref(), Some("7"));

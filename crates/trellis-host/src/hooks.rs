@@ -21,10 +21,11 @@ use std::{
 };
 
 use tokio::sync::oneshot;
-use trellis_core::{Event, NodeId, SessionId, SignalName, id::CallId, state::EndReason};
+use trellis_core::{Event, NodeId, SessionId, SignalName, engine::Call, id::CallId, state::EndReason};
 
 use crate::{
     journal::{Entry, Record},
+    session::Session,
     store::Snapshot,
 };
 
@@ -48,7 +49,7 @@ pub struct Moment {
     pub node: NodeId,
     /// The step that entered that node: node and step name the visit, in every process that sees something of it.
     pub entered: u64,
-    /// The time at which the session began, in milliseconds since 1970.
+    /// The time at which the session began, of which this may be a child, in milliseconds since 1970.
     pub began: u64,
     /// The fingerprint of the program that did it.
     pub program: Arc<str>,
@@ -59,8 +60,8 @@ pub struct Moment {
 pub struct TakenUp {
     /// The time at which the node was entered, in milliseconds since 1970.
     pub entered_at: u64,
-    /// The call that is pending: its attempt, its tool, and since when.
-    pub call: Option<(CallId, Arc<str>, u64)>,
+    /// The pending call, then its open parts: the attempt, its tool, and since when.
+    pub calls: Vec<(CallId, Arc<str>, u64)>,
 }
 
 /// Names the span of a call before the call runs, as a W3C `traceparent`: of this session, which began at this time in milliseconds since 1970, and of
@@ -73,7 +74,7 @@ pub trait Hooks: Send + Sync + 'static {
     /// A session began.
     fn on_start(&self, moment: &Moment) {}
 
-    /// A session was taken up from its store; the moment is that of its last record.
+    /// A session was taken up from its store, then each of its children, callers first; the moment is that of the last record.
     fn on_resume(&self, moment: &Moment, taken_up: &TakenUp) {}
 
     /// A step was taken: an input was handed in, or a node passed through. The events of the step are reported after it.
@@ -122,7 +123,7 @@ pub(crate) enum HookEvent {
 }
 
 /// A message to a hook.
-enum Told {
+enum HookMessage {
     Happened(Arc<[(Moment, HookEvent)]>),
     Reload {
         from: Arc<str>,
@@ -135,7 +136,7 @@ enum Told {
 
 /// A hook and its queue. Its thread ends when this does.
 pub(crate) struct Hooked {
-    queue: SyncSender<Told>,
+    queue: SyncSender<HookMessage>,
     dropped: Arc<AtomicU64>,
     call_spans: Option<CallSpans>,
 }
@@ -143,21 +144,21 @@ pub(crate) struct Hooked {
 impl Hooked {
     /// Starts a thread for these hooks; the number of events that they miss is added to `dropped`.
     pub(crate) fn new(hooks: impl Hooks, dropped: Arc<AtomicU64>) -> Self {
-        let (queue, told) = sync_channel(MAX_WAITING_EVENTS);
+        let (queue, messages) = sync_channel(MAX_WAITING_EVENTS);
         let (lost, call_spans) = (Arc::clone(&dropped), hooks.call_spans());
         // Without a thread the queue is closed, and everything is counted as dropped.
-        let _ = thread::Builder::new().name("trellis-hooks".into()).spawn(move || listen(&hooks, &told, &lost));
+        let _ = thread::Builder::new().name("trellis-hooks".into()).spawn(move || listen(&hooks, &messages, &lost));
         Self { queue, dropped, call_spans }
     }
 
     /// The `traceparent` of a call of a session that is seen so, if this hook makes spans.
     pub(crate) fn traceparent(&self, session: &SessionId, sight: &Sight, call: &CallId) -> Option<String> {
-        self.call_spans.as_ref().map(|name| name(session, sight.root.began, call))
+        self.call_spans.as_ref().map(|name| name(session, sight.began, call))
     }
 
     /// Reports events, if there is room in the queue.
     pub(crate) fn tell(&self, happened: &Arc<[(Moment, HookEvent)]>) {
-        if self.queue.try_send(Told::Happened(Arc::clone(happened))).is_err() {
+        if self.queue.try_send(HookMessage::Happened(Arc::clone(happened))).is_err() {
             self.dropped.fetch_add(happened.len() as u64, Ordering::Relaxed);
         }
     }
@@ -165,11 +166,11 @@ impl Hooked {
     /// Waits until everything before was reported, [`PATIENCE`] at most; returns false if that was too short.
     pub(crate) async fn flush(&self) -> bool {
         let flushed = async {
-            let (told, heard) = oneshot::channel();
-            let mut told = Some(Told::Flush(told));
-            while let Some(message) = told.take() {
+            let (done, heard) = oneshot::channel();
+            let mut unsent = Some(HookMessage::Flush(done));
+            while let Some(message) = unsent.take() {
                 match self.queue.try_send(message) {
-                    Err(TrySendError::Full(message)) => told = Some(message),
+                    Err(TrySendError::Full(message)) => unsent = Some(message),
                     Err(TrySendError::Disconnected(_)) => return false,
                     Ok(()) => break,
                 }
@@ -183,27 +184,27 @@ impl Hooked {
     /// Returns the objection to a change of the sessions' program, if there is one. Silence is consent.
     pub(crate) async fn objection(&self, from: &Arc<str>, to: &Arc<str>) -> Option<String> {
         let (answer, answered) = oneshot::channel();
-        self.queue.try_send(Told::Reload { from: Arc::clone(from), to: Arc::clone(to), answer }).ok()?;
+        self.queue.try_send(HookMessage::Reload { from: Arc::clone(from), to: Arc::clone(to), answer }).ok()?;
         tokio::time::timeout(PATIENCE, answered).await.ok()?.ok()?.err()
     }
 }
 
-fn listen(hooks: &impl Hooks, told: &Receiver<Told>, dropped: &AtomicU64) {
-    while let Ok(told) = told.recv() {
-        match told {
-            Told::Happened(happened) => {
+fn listen(hooks: &impl Hooks, messages: &Receiver<HookMessage>, dropped: &AtomicU64) {
+    while let Ok(message) = messages.recv() {
+        match message {
+            HookMessage::Happened(happened) => {
                 for (moment, seen) in &*happened {
                     if catch_unwind(AssertUnwindSafe(|| call(hooks, moment, seen))).is_err() {
                         dropped.fetch_add(1, Ordering::Relaxed);
                     }
                 }
             }
-            Told::Reload { from, to, answer } => {
+            HookMessage::Reload { from, to, answer } => {
                 let objection = catch_unwind(AssertUnwindSafe(|| hooks.on_reload(&from, &to)));
                 // The caller may have continued without an answer.
                 let _ = answer.send(objection.unwrap_or(Ok(())));
             }
-            Told::Flush(told) => drop(told.send(())),
+            HookMessage::Flush(done) => drop(done.send(())),
         }
     }
 }
@@ -231,6 +232,8 @@ fn call(hooks: &impl Hooks, moment: &Moment, seen: &HookEvent) {
 pub(crate) struct Sight {
     /// The record from which on they were not.
     next: u64,
+    /// The time at which the session began.
+    began: u64,
     root: Seen,
     children: BTreeMap<SessionId, Seen>,
 }
@@ -238,7 +241,6 @@ pub(crate) struct Sight {
 /// The progress of reports about one session of a tree.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
-    began: u64,
     entered: u64,
     /// True if its end was reported.
     is_over: bool,
@@ -246,46 +248,66 @@ struct Seen {
 
 impl Seen {
     fn of(here: &Snapshot) -> Self {
-        Self { began: here.began, entered: here.state.entered, is_over: here.state.ended.is_some() }
+        Self { entered: here.state.entered, is_over: here.state.ended.is_some() }
     }
 }
 
 impl Sight {
     /// Of a session that begins.
     pub(crate) fn beginning(here: &Snapshot) -> Self {
-        Self { next: 0, root: Seen { entered: 0, is_over: false, ..Seen::of(here) }, children: BTreeMap::new() }
+        Self { next: 0, began: here.began, root: Seen { entered: 0, is_over: false }, children: BTreeMap::new() }
     }
 
-    /// Creates the progress for a session that was stored and whose next record is `next`; with the event for hooks about that.
-    pub(crate) fn taken_up(here: &Snapshot, next: u64) -> (Self, (Moment, HookEvent)) {
-        let state = &here.state;
+    /// Creates the progress for a session that was stored and whose next record is `next`; with the events for hooks about it and its children.
+    pub(crate) fn taken_up(session: &Session, next: u64) -> (Self, Vec<(Moment, HookEvent)>) {
+        let here = session.here();
         let children = here.children.iter().map(|(id, child)| (id.clone(), Seen::of(&child.here))).collect();
-        let sight = Self { next, root: Seen::of(here), children };
+        let sight = Self { next, began: here.began, root: Seen::of(here), children };
+        let mut called_by = BTreeMap::<&SessionId, Vec<&SessionId>>::new();
+        for (id, child) in &here.children {
+            called_by.entry(&child.caller.session).or_default().push(id);
+        }
+        let (mut seen, mut waiting) = (Vec::new(), vec![None]);
+        while let Some(child) = waiting.pop() {
+            let id = child.unwrap_or(&here.state.session_id);
+            waiting.extend(called_by.remove(id).unwrap_or_default().into_iter().map(Some));
+            seen.extend(sight.goes_on(session, child));
+        }
+        (sight, seen)
+    }
+
+    /// The event that a session of the tree was taken up.
+    fn goes_on(&self, session: &Session, child: Option<&SessionId>) -> Option<(Moment, HookEvent)> {
+        let here = session.here_in(child)?;
+        let state = &here.state;
         let moment = Moment {
-            session: state.session_id.clone(),
-            child: None,
-            seq: next.saturating_sub(1),
+            session: session.state().session_id.clone(),
+            child: child.cloned(),
+            seq: self.next.saturating_sub(1),
             at: here.at,
             node: state.current_node_id.clone(),
             entered: state.entered,
-            began: here.began,
+            began: self.began,
             program: Arc::clone(&state.program),
         };
-        let call = state.pending_tool_call.as_ref().map(|call| (call.id.clone(), Arc::clone(&call.name), here.stepped_at));
-        (sight, (moment, HookEvent::TakenUp(TakenUp { entered_at: here.entered_at, call })))
+        let parts = session.open_calls(child).into_iter().filter(|call| call.part.is_some());
+        let calls = state.pending_tool_call.iter().cloned().chain(parts);
+        let since = |call: &Call| here.waits.get(&call.id).copied().unwrap_or(here.stepped_at);
+        let calls = calls.map(|call| (call.id.clone(), Arc::clone(&call.name), since(&call))).collect();
+        Some((moment, HookEvent::TakenUp(TakenUp { entered_at: here.entered_at, calls })))
     }
 
     /// Adds the events for hooks of the records that were not reported yet, in the order of the records.
     pub(crate) fn see(&mut self, session: &SessionId, records: &[Record], seen: &mut Vec<(Moment, HookEvent)>) {
-        let told = records.partition_point(|record| record.seq < self.next);
-        for record in &records[told..] {
+        let reported = records.partition_point(|record| record.seq < self.next);
+        for record in &records[reported..] {
             let begins = match &record.entry {
                 Entry::Start { state, .. } => Some(&**state),
                 entry => entry.epoch(),
             };
             let known = match &record.child {
                 None => &mut self.root,
-                Some(child) => self.children.entry(child.clone()).or_insert(Seen { began: record.at, entered: 0, is_over: false }),
+                Some(child) => self.children.entry(child.clone()).or_insert(Seen { entered: 0, is_over: false }),
             };
             known.entered = begins.map(|state| state.entered).or(record.changes.entered).unwrap_or(known.entered);
             let moment = Moment {
@@ -295,7 +317,7 @@ impl Sight {
                 at: record.at,
                 node: record.to.clone(),
                 entered: known.entered,
-                began: known.began,
+                began: self.began,
                 program: Arc::clone(&record.program),
             };
             let mut tell = |happened: HookEvent| seen.push((moment.clone(), happened));

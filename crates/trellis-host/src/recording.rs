@@ -1,7 +1,6 @@
 //! Recorded results of tools: written while a session runs, answered from later, so that an author can iterate without effects (language C.4).
 //!
-//! A recording is JSON Lines, one result a line: `{"tool": …, "args": {…}, "outcome": {"success": …}}`. Arguments hold the places of secrets, never
-//! their values.
+//! A recording is JSON Lines, a [`RecordedResult`] each.
 //!
 //! **Invariant:** a call that a [`Recording`] sees never runs: it is answered, or its result is asked for.
 
@@ -13,24 +12,12 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use serde::{Deserialize, Serialize};
-use trellis_core::{Mapping, ToolOutcome, Value, state::PendingCall};
+use trellis_core::{ToolOutcome, Value, state::PendingCall, transcript::RecordedResult};
 
 use crate::{
     interceptor::{Deciding, Intercepted, Interceptor, Verdict},
     sessions::SessionEvent,
 };
-
-/// One result.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RecordedResult {
-    tool: Arc<str>,
-    args: Mapping,
-    outcome: ToolOutcome,
-    #[serde(default, deserialize_with = "crate::wire::present", skip_serializing_if = "Option::is_none")]
-    meta: Option<Value>,
-}
 
 /// A recording that cannot be written or read; names its file.
 #[derive(Debug, thiserror::Error)]
@@ -89,9 +76,9 @@ impl Recorder {
     }
 
     /// Takes an event: for [`crate::Sessions::observe`]. A line that cannot be written ends the recording, not the session.
-    pub fn take(&self, happening: &SessionEvent) {
-        let (_, happening) = happening.split();
-        let (SessionEvent::Returned(call, result) | SessionEvent::Given(call, result)) = happening else { return };
+    pub fn take(&self, event: &SessionEvent) {
+        let (_, event) = event.split();
+        let (SessionEvent::Returned(call, result) | SessionEvent::Given(call, result)) = event else { return };
         // The outcome of a call made of calls follows from those.
         if !call.kind.is_tool() {
             return;
@@ -163,11 +150,8 @@ impl Recording {
             if text.trim().is_empty() {
                 continue;
             }
-            let RecordedResult { tool, args, outcome, meta } = serde_json::from_str(&text).map_err(|error| {
-                let why = error.to_string();
-                let why = why.split_once(" at line").map_or(&*why, |(why, _)| why).to_owned();
-                RecordingError::Line { path: path.clone(), line, why }
-            })?;
+            let read = RecordedResult::read(&text).map_err(|why| RecordingError::Line { path: path.clone(), line, why });
+            let RecordedResult { tool, args, outcome, meta } = read?;
             results.entry((tool, Value::Map(args).to_json())).or_default().outcomes.push((outcome, meta));
         }
         Ok(Self { path, results: Mutex::new(results) })

@@ -6,6 +6,9 @@
 mod approval;
 #[path = "main/children.rs"]
 mod children;
+#[cfg(all(feature = "model", feature = "sqlite"))]
+#[path = "main/contracts.rs"]
+mod contracts;
 #[path = "main/dead.rs"]
 mod dead;
 #[path = "main/decide.rs"]

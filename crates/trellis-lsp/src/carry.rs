@@ -1,6 +1,6 @@
-//! Spans of an older text carried over the edits since.
+//! Maps spans of an older text to the newest one.
 //!
-//! **Invariant:** a span that an edit touched is left out, never guessed.
+//! **Invariant:** a span that an edit touched is dropped, never guessed.
 
 use trellis_core::span::Span;
 

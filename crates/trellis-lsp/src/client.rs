@@ -1,6 +1,6 @@
-//! The client: what it can do, as far as answers depend on it, and its settings.
+//! The client: its capabilities, as far as answers depend on them, and its settings.
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use serde_json::Value as Json;
 
@@ -26,6 +26,10 @@ pub(crate) struct Client {
     pub(crate) versioned_edits: bool,
     /// Renames of files inside edits.
     pub(crate) file_renames: bool,
+    /// New files inside edits.
+    pub(crate) file_creations: bool,
+    /// Edits that a person confirms.
+    pub(crate) annotations: bool,
     /// `relatedInformation` of findings.
     pub(crate) related: bool,
     /// Tags of findings.
@@ -34,10 +38,20 @@ pub(crate) struct Client {
     pub(crate) versions: bool,
     /// Watched files that are registered later.
     pub(crate) watching: bool,
+    /// Settings that the server asks for.
+    pub(crate) configuration: bool,
+    /// Changes of settings that are registered later.
+    pub(crate) configuration_registration: bool,
+    /// Progress that the server begins.
+    pub(crate) progress: bool,
+    /// Lenses and hints that are asked for again.
+    pub(crate) refreshed: Vec<&'static str>,
+    /// `workspace/willRenameFiles`.
+    pub(crate) will_rename: bool,
 }
 
 impl Client {
-    /// Reads the capabilities of the parameters of `initialize`. What is not as the protocol says counts as absent.
+    /// Reads the capabilities in the parameters of `initialize`. Malformed ones count as absent.
     pub(crate) fn of(params: &Json) -> Self {
         let at = |pointer: &str| params.pointer(&format!("/capabilities{pointer}"));
         let is = |pointer: &str| at(pointer).and_then(Json::as_bool).unwrap_or_default();
@@ -54,10 +68,20 @@ impl Client {
             // Neovim names operations on files and not the edits that hold them; it takes both.
             versioned_edits: is(&format!("{edits}/documentChanges")) || lists(&format!("{edits}/resourceOperations"), "rename"),
             file_renames: lists(&format!("{edits}/resourceOperations"), "rename"),
+            file_creations: lists(&format!("{edits}/resourceOperations"), "create"),
+            annotations: at(&format!("{edits}/changeAnnotationSupport")).is_some_and(Json::is_object),
             related: is("/textDocument/publishDiagnostics/relatedInformation"),
             tags: at("/textDocument/publishDiagnostics/tagSupport").is_some_and(|tags| tags.is_object() || tags == true),
             versions: is("/textDocument/publishDiagnostics/versionSupport"),
             watching: is("/workspace/didChangeWatchedFiles/dynamicRegistration"),
+            configuration: is("/workspace/configuration"),
+            configuration_registration: is("/workspace/didChangeConfiguration/dynamicRegistration"),
+            progress: is("/window/workDoneProgress"),
+            refreshed: ["codeLens", "inlayHint", "semanticTokens"]
+                .into_iter()
+                .filter(|what| is(&format!("/workspace/{what}/refreshSupport")))
+                .collect(),
+            will_rename: is("/workspace/fileOperations/willRename"),
         }
     }
 }
@@ -69,10 +93,23 @@ pub(crate) struct Settings {
     pub(crate) roots: Vec<PathBuf>,
     /// Unchecked reads are findings.
     pub(crate) strict: bool,
+    /// The inlay hints that are shown.
+    pub(crate) hints: Hints,
+    /// The commands of the client that code lenses may use, by what they do: `play`, `references`, `test`, `update`.
+    pub(crate) commands: BTreeMap<String, String>,
+}
+
+/// The kinds of inlay hints, all off until they are set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hints {
+    /// The types of what is saved.
+    pub(crate) types: bool,
+    /// What happens where a call fails and the node says nothing about it.
+    pub(crate) endings: bool,
 }
 
 impl Settings {
-    /// Reads `initializationOptions`, with or without the section around them. Relative roots are below `folder`.
+    /// Reads settings, with or without the section around them. Relative roots are below `folder`.
     pub(crate) fn of(options: &Json, folder: Option<&PathBuf>) -> Self {
         let options = options.get("trellis").unwrap_or(options);
         let roots = options.get("roots").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str);
@@ -80,7 +117,18 @@ impl Settings {
             Some(path) => path,
             None => folder.map_or_else(|| PathBuf::from(text), |folder| folder.join(text)),
         };
-        Self { roots: roots.map(root).collect(), strict: options.get("strict").and_then(Json::as_bool).unwrap_or_default() }
+        // Some clients send what stands in a tree, others names with dots.
+        let is = |name: &str| {
+            let inside = options.pointer(&format!("/{}", name.replace('.', "/")));
+            inside.or_else(|| options.get(name)).and_then(Json::as_bool).unwrap_or_default()
+        };
+        let commands = options.get("commands").and_then(Json::as_object).into_iter().flatten();
+        Self {
+            roots: roots.map(root).collect(),
+            strict: is("strict"),
+            hints: Hints { types: is("inlayHints.types"), endings: is("inlayHints.endings") },
+            commands: commands.filter_map(|(what, name)| Some((what.clone(), name.as_str()?.to_owned()))).collect(),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
-//! Findings as the protocol says them, and the lists that were published.
+//! Findings as diagnostics of the protocol, and the published lists.
 //!
-//! **Invariant:** a list is whole, and one that equals the last list for the same version is not sent again.
+//! **Invariant:** a list is complete, and a list that equals the last one for the same version is not sent.
 
 use std::collections::BTreeMap;
 
@@ -51,6 +51,26 @@ impl Published {
         Some(Notification::new("textDocument/publishDiagnostics".into(), PublishDiagnosticsParams { uri, version, diagnostics }))
     }
 
+    /// Returns the message with the list of a sheet, unless the client has it.
+    pub(crate) fn of_sheet(
+        &mut self,
+        uri: wire::Uri,
+        version: Option<i32>,
+        diagnostics: Vec<wire::Diagnostic>,
+        client: &Client,
+    ) -> Option<Notification> {
+        match self.0.get(&uri.0) {
+            Some(sent) if sent.version == version && sent.diagnostics == diagnostics => return None,
+            _ => {}
+        }
+        match version {
+            Some(_) => drop(self.0.insert(uri.0.clone(), Sent { graph: GraphNumber::MAX, version, diagnostics: diagnostics.clone() })),
+            None => drop(self.0.remove(&uri.0)),
+        }
+        let version = version.filter(|_| client.versions);
+        Some(Notification::new("textDocument/publishDiagnostics".into(), PublishDiagnosticsParams { uri, version, diagnostics }))
+    }
+
     /// Returns the messages that take back the lists of a graph.
     pub(crate) fn taken_back(&mut self, graph: &Graph) -> Vec<Notification> {
         let gone: Vec<String> = self.0.iter().filter(|(_, sent)| sent.graph == graph.number).map(|(uri, _)| uri.clone()).collect();
@@ -63,7 +83,7 @@ impl Published {
     }
 }
 
-/// Returns a finding as the protocol says it.
+/// Converts a finding to a diagnostic of the protocol.
 pub(crate) fn diagnostic(graph: &mut Graph, path: &FilePath, found: &Diagnostic, client: &Client) -> wire::Diagnostic {
     let span = found.place.as_ref().map_or_else(Span::default, |place| place.span);
     let range = match found.place {

@@ -1,6 +1,6 @@
-//! One graph: its texts, its last link, and the edits between the two.
+//! One graph: its texts, its last link, and the edits since.
 //!
-//! **Invariant:** every span that leaves this file is one of the newest text.
+//! **Invariant:** every span that this module returns is a span of the newest text.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -196,14 +196,14 @@ impl Graph {
         self.stale.insert(path.clone());
     }
 
-    /// Closes a file: from now on it is what the disk says.
+    /// Closes a file: from now on, its text is the one on disk.
     pub(crate) fn closed(&mut self, path: &FilePath) {
         self.open.remove(path);
         self.forget(path);
         self.stale.insert(path.clone());
     }
 
-    /// Takes back what was read of a file that no client has open, and of what files there are: [`Graph::read`] reads them again.
+    /// Marks a file that no client has open as stale, and the list of files: [`Graph::read`] reads them again.
     pub(crate) fn forget(&mut self, path: &FilePath) {
         if !self.open.contains_key(path) {
             self.overlay.put(path, None);
@@ -211,7 +211,7 @@ impl Graph {
         }
     }
 
-    /// Takes back what was read of all files that no client has open.
+    /// Marks all files that no client has open as stale.
     pub(crate) fn forget_all(&mut self) {
         for path in self.documents().iter().map(|document| FilePath::clone(&document.path)).collect::<Vec<_>>() {
             self.forget(&path);
@@ -219,7 +219,7 @@ impl Graph {
         self.is_forgotten = true;
     }
 
-    /// Lists the graph and reads again what was taken back, however often that was.
+    /// Lists the graph and reads stale files, once for any number of marks.
     pub(crate) fn read(&mut self) {
         if !std::mem::take(&mut self.is_forgotten) {
             return;
@@ -240,13 +240,18 @@ impl Graph {
     }
 
     /// Returns a job for the linking thread if there is a newer text than it has, and it has none of this graph.
-    pub(crate) fn job(&mut self) -> Option<Job> {
+    pub(crate) fn job(&mut self, strict: bool) -> Option<Job> {
         let is_done = self.link.as_ref().is_some_and(|link| link.generation == self.generation);
         if self.linking.is_some() || is_done {
             return None;
         }
         self.linking = Some(self.generation);
-        Some(Job::Link { graph: self.number, generation: self.generation, snapshot: self.project.snapshot() })
+        Some(Job::Link { graph: self.number, generation: self.generation, snapshot: self.project.snapshot(), strict })
+    }
+
+    /// Links again, since what counts as a finding is another thing now.
+    pub(crate) fn judge_again(&mut self) {
+        self.generation += 1;
     }
 
     /// Takes a link. The files whose texts it saw are to be published.
@@ -270,6 +275,11 @@ impl Graph {
     /// Takes the types of a link.
     pub(crate) fn typed(&mut self, generation: u64, types: ContextTypes) {
         self.types = Some((generation, types));
+    }
+
+    /// Returns true once the graph was linked.
+    pub(crate) fn has_link(&self) -> bool {
+        self.link.is_some()
     }
 
     /// Returns true if the last link saw the newest texts.
@@ -297,7 +307,7 @@ impl Graph {
         carry(span, &edits)
     }
 
-    /// Returns the file where findings about the whole graph stand: `trellis.yaml`, else the entry, else the first file.
+    /// Returns the file that shows findings about the whole graph: `trellis.yaml`, or else the entry, or else the first file.
     fn home(&self) -> Option<FilePath> {
         let documents = self.documents();
         let named = |stem: &str| documents.iter().find(|document| document.path.rsplit_once('.').map(|(name, _)| name) == Some(stem));
@@ -317,7 +327,6 @@ impl Graph {
             let around: Vec<_> = self.documents().iter().filter(decides).cloned().collect();
             apply_severities(&around, &mut found);
         }
-        let home = self.home();
         if let Some(link) = &self.link {
             let before = link.documents.binary_search_by(|document| document.path.cmp(path)).ok().map(|at| &link.documents[at]);
             let said = |finding: &Diagnostic| {
@@ -328,12 +337,9 @@ impl Graph {
                         .any(|own| own.place == finding.place && own.code == finding.code && own.message == finding.message)
                 })
             };
-            for finding in &link.diagnostics {
-                let is_here = match &finding.place {
-                    Some(place) => place.path == *path,
-                    None => home.as_ref() == Some(path),
-                };
-                if is_here && (is_seen || !said(finding)) {
+            let global = Some(link.of(None)).filter(|global| !global.is_empty() && self.home().as_ref() == Some(path));
+            for finding in global.into_iter().flatten().chain(link.of(Some(path))) {
+                if is_seen || !said(finding) {
                     found.extend(self.moved(finding));
                 }
             }

@@ -1,11 +1,11 @@
-//! The language server of Trellis: what is wrong shows while a graph is written, and every name can be completed, followed and renamed.
+//! The language server of Trellis: shows findings while a graph is written, and completes, finds and renames every name.
 //!
 //! ```text
 //! client ──lsp-server──▶ server ──edits──▶ Graph ──snapshot──▶ linking thread
 //!        ◀──findings────        ◀──────────Link, ContextTypes───────┘
 //! ```
 //!
-//! One thread reads and answers, another one links. A request is answered at once, from the newest text and from the last link that is done.
+//! One thread reads and answers, another one links. A request is answered at once, from the newest text and the last finished link.
 //!
 //! **Invariant:** every position that is sent is one of the newest text, and no list of findings is older than the one before it. Nothing
 //! here runs a node, a tool or a binding, and nothing but the linking thread compiles a graph.
@@ -15,6 +15,7 @@ mod client;
 mod findings;
 mod graph;
 mod linker;
+mod log;
 mod parent;
 mod requests;
 mod server;
@@ -26,7 +27,7 @@ mod uri;
 mod wire;
 mod workspace;
 
-use std::sync::Arc;
+use std::{fs::File, sync::Arc};
 
 use trellis_core::{Diagnostic, Document};
 
@@ -37,13 +38,14 @@ pub use server::{ServeError, serve};
 /// the documents of a graph after each link.
 pub type LateFindings = fn(&[Arc<Document>]) -> Vec<Diagnostic>;
 
-/// Serves a client on the standard streams until it says `exit`.
+/// Serves a client on the standard streams until it says `exit`. What the server says about itself is appended to `log`; without one, warnings
+/// go to standard error.
 ///
 /// # Errors
 /// The client breaks the protocol, or a stream fails.
-pub fn serve_stdio(late: LateFindings) -> Result<(), ServeError> {
+pub fn serve_stdio(late: LateFindings, log: Option<File>) -> Result<(), ServeError> {
     let (connection, threads) = transport::stdio().map_err(ServeError::Stream)?;
-    let served = serve(&connection, late);
+    let served = server::serve_with(&connection, late, log::Log::new(log));
     drop(connection);
     match served {
         Ok(()) => threads.join().map_err(ServeError::Stream),

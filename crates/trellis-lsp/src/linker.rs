@@ -1,4 +1,4 @@
-//! The thread that links graphs: it takes snapshots, and hands back what they came to.
+//! The thread that links graphs: it takes snapshots and returns the results.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -17,8 +17,8 @@ pub(crate) type GraphNumber = u32;
 
 /// A graph to link.
 pub(crate) enum Job {
-    /// The documents of a graph, at a generation of its texts.
-    Link { graph: GraphNumber, generation: u64, snapshot: Snapshot },
+    /// The documents of a graph, at a generation of its texts; with `strict`, unchecked reads are findings.
+    Link { graph: GraphNumber, generation: u64, snapshot: Snapshot, strict: bool },
     /// Nobody asks for this graph any more.
     Forget(GraphNumber),
 }
@@ -32,6 +32,15 @@ pub(crate) struct Link {
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// The graph as far as it was lowered, also with mistakes.
     pub(crate) program: Option<Arc<Program>>,
+}
+
+impl Link {
+    /// Returns the findings of a file, or those about the whole graph. They are found without looking at those of other files.
+    pub(crate) fn of(&self, path: Option<&str>) -> &[Diagnostic] {
+        let start = self.diagnostics.partition_point(|found| found.order().0 < path);
+        let end = self.diagnostics.partition_point(|found| found.order().0 <= path);
+        &self.diagnostics[start..end]
+    }
 }
 
 /// A message of the linking thread.
@@ -51,11 +60,11 @@ pub(crate) struct Linker {
 }
 
 impl Linker {
-    /// Starts the thread. `late` makes the findings that need more than the graph's own rules; with `strict`, unchecked reads are findings.
-    pub(crate) fn start(late: LateFindings, strict: bool) -> std::io::Result<Self> {
+    /// Starts the thread. `late` makes the findings that need more than the graph's own rules.
+    pub(crate) fn start(late: LateFindings) -> std::io::Result<Self> {
         let (jobs, queue) = unbounded();
         let (done, linked) = unbounded();
-        std::thread::Builder::new().name("trellis-link".into()).spawn(move || run(&queue, &done, late, strict))?;
+        std::thread::Builder::new().name("trellis-link".into()).spawn(move || run(&queue, &done, late))?;
         Ok(Self { jobs, linked, is_gone: false })
     }
 
@@ -70,10 +79,10 @@ impl Linker {
     }
 }
 
-fn run(queue: &Receiver<Job>, done: &Sender<Linked>, late: LateFindings, strict: bool) {
+fn run(queue: &Receiver<Job>, done: &Sender<Linked>, late: LateFindings) {
     let mut compilers: BTreeMap<GraphNumber, Compiler> = BTreeMap::new();
     while let Ok(job) = queue.recv() {
-        let Job::Link { graph, generation, snapshot } = job else {
+        let Job::Link { graph, generation, snapshot, strict } = job else {
             if let Job::Forget(graph) = job {
                 compilers.remove(&graph);
             }
@@ -89,8 +98,8 @@ fn run(queue: &Receiver<Job>, done: &Sender<Linked>, late: LateFindings, strict:
         if !more.is_empty() {
             trellis_core::compile::apply_severities(snapshot.documents(), &mut more);
             diagnostics.extend(more);
-            diagnostics.sort_by(|a, b| a.order().cmp(&b.order()));
         }
+        diagnostics.sort_by(|a, b| a.order().cmp(&b.order()));
         let program = compiled.draft.as_ref().map(|draft: &Draft| Arc::clone(draft.program()));
         let link = Link { generation, documents: snapshot.documents().to_vec(), diagnostics, program };
         if done.send(Linked::Link(graph, link)).is_err() {

@@ -1,4 +1,4 @@
-//! The process of a client: a server ends when it is gone, even if its streams stay open.
+//! The client's process: the server ends when it exits, even if its streams stay open.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub(crate) struct Parent {
 }
 
 impl Parent {
-    /// Watches the process of this number. One that is not there at the beginning lives where nobody can see it, in a container perhaps.
+    /// Watches the process with this id. A process that does not exist at the start may run in another container, and is not watched.
     pub(crate) fn watch(number: Option<u32>) -> std::io::Result<Self> {
         let Some(number) = number.filter(|number| is_alive(*number)) else { return Ok(Self { gone: never(), _watched: None }) };
         let (rings, gone) = bounded(1);

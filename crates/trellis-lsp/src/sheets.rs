@@ -1,4 +1,4 @@
-//! Sheets of tests that are open. They are no nodes, but a rename changes them too, and then the text of the editor counts.
+//! Test sheets that are open in the editor. They are no nodes, but a rename changes them too, in the editor's text.
 
 use std::path::Path;
 
@@ -6,14 +6,18 @@ use trellis_project::sheet::TESTS;
 
 use crate::{
     text::{Encoding, Text},
-    wire::{DidChangeTextDocumentParams, TextDocumentContentChangeEvent},
+    wire::{DidChangeTextDocumentParams, TextDocumentContentChangeEvent, Uri},
 };
 
 /// A sheet as the editor has it.
 #[derive(Debug)]
 pub(crate) struct OpenSheet {
+    /// Its address, as its client names it.
+    pub(crate) uri: Uri,
     pub(crate) version: i32,
     pub(crate) text: Text,
+    /// Its cases, as the last text had them that could be read.
+    pub(crate) cases: Vec<serde_json::Value>,
 }
 
 impl OpenSheet {

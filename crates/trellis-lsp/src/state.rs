@@ -1,17 +1,31 @@
-//! Everything that answers depend on: the client and its graphs.
+//! The state of the server: the client and its graphs.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
 
 use trellis_core::diagnostic::FilePath;
 
-use crate::{client::Client, graph::Graph, sheets::OpenSheet, text::Encoding, uri, wire::Uri, workspace::Workspace};
+use crate::{
+    client::{Client, Settings},
+    graph::Graph,
+    sheets::OpenSheet,
+    text::Encoding,
+    uri,
+    wire::Uri,
+    workspace::Workspace,
+};
 
 /// The client and the graphs that it is served.
 pub(crate) struct ServerState {
     pub(crate) client: Client,
+    pub(crate) settings: Settings,
     pub(crate) workspace: Workspace,
     /// The sheets that are open.
     pub(crate) sheets: BTreeMap<PathBuf, OpenSheet>,
+    /// Those of them that changed since their findings were published.
+    pub(crate) stale_sheets: BTreeSet<PathBuf>,
     /// What a person should know of the answers that were given.
     pub(crate) notes: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! The text of one file, its lines, and places in it as clients count them.
+//! The text of one file, its lines, and positions in the client's encoding.
 
 use std::{ops::Range, sync::Arc};
 
@@ -37,7 +37,7 @@ impl Text {
         &self.text
     }
 
-    /// Returns the offset of a place. One behind the end of its line or of the text means that end.
+    /// Returns the offset of a position. A position after the end of its line or of the text means that end.
     pub(crate) fn offset(&self, position: Position, encoding: Encoding) -> usize {
         let Some(line) = self.line(position.line as usize) else { return self.text.len() };
         let text = &self.text[line.clone()];
@@ -75,7 +75,7 @@ impl Text {
         wire::Range { start: self.position(span.start as usize, encoding), end: self.position(span.end as usize, encoding) }
     }
 
-    /// Returns the span of a range; one whose end stands before its begin is empty.
+    /// Returns the span of a range; a range whose end precedes its start is empty.
     pub(crate) fn span(&self, range: wire::Range, encoding: Encoding) -> Span {
         let (start, end) = (self.offset(range.start, encoding), self.offset(range.end, encoding));
         Span::new(start, end.max(start))
@@ -95,7 +95,7 @@ impl Text {
         }
     }
 
-    /// Returns the bytes of a line without its line break; `None` behind the last line.
+    /// Returns the bytes of a line without its line break; `None` after the last line.
     pub(crate) fn line(&self, line: usize) -> Option<Range<usize>> {
         let start = *self.starts.get(line)? as usize;
         let end = self.starts.get(line + 1).map_or(self.text.len(), |end| *end as usize);

@@ -1,6 +1,6 @@
-//! Messages on the standard streams. Those of `lsp-server` would make room for whatever length a header names.
+//! Messages over standard input and output. The reader of `lsp-server` would allocate whatever length a header names.
 //!
-//! **Invariant:** of a message that is too large no more is kept than what it is about.
+//! **Invariant:** of a message that is too large, only its id, its method and the URI of its document are kept.
 
 use std::{
     io::{self, BufRead, Read},
@@ -27,7 +27,7 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// Waits until all is written and the client says no more.
+    /// Waits until everything is written and the client closed its stream.
     pub(crate) fn join(self) -> io::Result<()> {
         let ended = |thread: JoinHandle<io::Result<()>>| thread.join().unwrap_or_else(|_| Err(io::Error::other("a stream broke")));
         ended(self.reader)?;
@@ -75,7 +75,7 @@ enum Received {
     Refused(Response),
 }
 
-/// What is kept of a message that is too large.
+/// The part of a message that is kept if it is too large.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Outline {
@@ -125,7 +125,7 @@ fn read(input: &mut impl BufRead, limit: u64) -> io::Result<Option<Received>> {
     }
 }
 
-/// Reads a header: the length of the body behind it; `None` at the end of the stream.
+/// Reads a header and returns the length of the body; `None` at the end of the stream.
 fn length(input: &mut impl BufRead) -> io::Result<Option<u64>> {
     let mut length = None;
     loop {

@@ -1,6 +1,6 @@
-//! Paths of files and the addresses that clients give them.
+//! Paths of files and their URIs.
 //!
-//! **Invariant:** a file has the address that its client used for it; only files that no client has named get one made from their path.
+//! **Invariant:** a file has the URI that its client used for it; only files that no client named get one from their path.
 
 use std::path::{Path, PathBuf};
 

@@ -4,8 +4,18 @@
 mod client;
 #[path = "main/findings.rs"]
 mod findings;
+#[path = "main/moving.rs"]
+mod moving;
+#[path = "main/offers.rs"]
+mod offers;
 #[path = "main/requests.rs"]
 mod requests;
+#[path = "main/rough.rs"]
+mod rough;
+#[path = "main/settings.rs"]
+mod settings;
+#[path = "main/shown.rs"]
+mod shown;
 #[path = "main/trouble.rs"]
 mod trouble;
 #[path = "main/typing.rs"]

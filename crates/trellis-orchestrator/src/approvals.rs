@@ -1,4 +1,4 @@
-//! Calls that are held, as a chat is asked about them (orchestrator 3.6, 6.2).
+//! Questions to a chat about calls that wait for approval (orchestrator 3.6, 6.2).
 
 use trellis_core::{Value, engine::Call, id::CallId};
 use trellis_host::sessions::Turn;
@@ -6,13 +6,13 @@ use trellis_host::sessions::Turn;
 use crate::texts::Language;
 
 /// Characters of the id of a call that a chat is shown.
-const SHOWN: usize = 8;
+const SHOWN_ID_LENGTH: usize = 8;
 /// Bytes of the arguments that one message shows.
 const MAX_ARGS: usize = 1500;
 
 /// The id of a call as a chat knows it.
 pub fn short_id(call: &CallId) -> String {
-    call.as_str().chars().take(SHOWN).collect()
+    call.as_str().chars().take(SHOWN_ID_LENGTH).collect()
 }
 
 /// The key of the message that asks a chat about a call.
@@ -20,7 +20,7 @@ pub fn ask_key(call: &CallId) -> String {
     format!("ask:{call}")
 }
 
-/// Whether somebody means this call by the beginning of an id.
+/// Returns whether a prefix of an id names this call.
 pub fn is_meant(call: &CallId, typed: &str) -> bool {
     call.as_str().starts_with(typed)
 }
@@ -59,9 +59,9 @@ pub fn question(language: Language, call: &Call, shown: impl FnOnce(&str) -> Str
 fn parts(text: &str) -> Vec<&str> {
     let (mut parts, mut rest) = (Vec::new(), text);
     while rest.len() > MAX_ARGS {
-        let (part, behind) = rest.split_at(rest.floor_char_boundary(MAX_ARGS));
+        let (part, after) = rest.split_at(rest.floor_char_boundary(MAX_ARGS));
         parts.push(part);
-        rest = behind;
+        rest = after;
     }
     parts.push(rest);
     parts

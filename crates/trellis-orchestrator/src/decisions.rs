@@ -1,6 +1,6 @@
-//! Decisions that conversations came to: `runtime/decisions/index.json` (orchestrator 5.5, 9).
+//! Decisions that were made in conversations: `runtime/decisions/index.json` (orchestrator 5.5, 9).
 //!
-//! **Invariant:** of one key in one scope at most one decision counts, the newest; those before it stay in the file and name it.
+//! **Invariant:** for one key in one scope only the newest decision is in force; older ones stay in the file and name it.
 
 use std::{
     collections::BTreeSet,
@@ -15,11 +15,11 @@ use unicode_normalization::UnicodeNormalization as _;
 use crate::{
     message::ChatPlace,
     seal::sha256,
-    workspace::{ObjectFileError, read_object, write_object},
+    workspace::{MaybeRead, ObjectFileError, copy_corrupt, read_object, write_object},
 };
 
 /// The newest form of the file.
-const VERSION: u32 = 1;
+const DECISIONS_VERSION: u32 = 1;
 /// Percent of the words of two decisions that are the same where both say the same.
 const SIMILAR: usize = 90;
 
@@ -35,7 +35,7 @@ pub enum DecisionScope {
 
 /// A decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeptDecision {
+pub struct StoredDecision {
     /// Its id, by the call that made it.
     pub id: String,
     /// The matter.
@@ -47,7 +47,7 @@ pub struct KeptDecision {
     pub why: Option<String>,
     /// Where it counts.
     pub scope: DecisionScope,
-    /// Its chat, `provider:chat`, where it counts only there.
+    /// Its chat, `provider:chat`, if it holds only there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat: Option<String>,
     /// The hash of key and value, normalised.
@@ -66,7 +66,7 @@ pub struct KeptDecision {
     pub superseded_by: Option<String>,
 }
 
-/// A decision to be kept.
+/// A new decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewDecision {
     /// The matter.
@@ -79,17 +79,23 @@ pub struct NewDecision {
     pub scope: DecisionScope,
 }
 
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Serialize)]
 struct DecisionFile {
     version: u32,
-    decisions: Vec<KeptDecision>,
+    decisions: Vec<StoredDecision>,
+}
+
+/// The same as it is read.
+#[derive(Default, Deserialize)]
+struct ReadDecisions {
+    decisions: Vec<MaybeRead<StoredDecision>>,
 }
 
 /// The decisions of a workspace. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Decisions {
     file: PathBuf,
-    kept: Arc<Mutex<Vec<KeptDecision>>>,
+    decisions: Arc<Mutex<Vec<StoredDecision>>>,
 }
 
 impl Decisions {
@@ -98,32 +104,36 @@ impl Decisions {
     /// # Errors
     /// The file cannot be read, or a newer program wrote it.
     pub fn open(file: &Path) -> Result<(Self, Option<String>), ObjectFileError> {
-        let (contents, warning) = read_object::<DecisionFile>(file, VERSION)?;
-        Ok((Self { file: file.to_owned(), kept: Arc::new(Mutex::new(contents.decisions)) }, warning))
+        let (contents, mut warning) = read_object::<ReadDecisions>(file, DECISIONS_VERSION)?;
+        let (decisions, lost) = MaybeRead::parted(contents.decisions);
+        if lost > 0 {
+            warning = Some(copy_corrupt(file, lost)?);
+        }
+        Ok((Self { file: file.to_owned(), decisions: Arc::new(Mutex::new(decisions)) }, warning))
     }
 
     /// Keeps a decision that a call made in a chat, and returns it as it counts now. The same call makes it once.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn add(&self, new: NewDecision, place: &ChatPlace, call: &str, now: Timestamp) -> Result<KeptDecision, ObjectFileError> {
+    pub fn add(&self, new: NewDecision, place: &ChatPlace, call: &str, now: Timestamp) -> Result<StoredDecision, ObjectFileError> {
         let NewDecision { key, value, why, scope } = new;
         let (call, at) = (&sha256(call)[..16], now.as_millisecond());
         let chat = (scope == DecisionScope::Chat).then(|| chat_of(place));
         let fingerprint = sha256(&format!("{}\0{}", normalised(&key), normalised(&value)));
-        self.change(|kept| {
-            if let Some(known) = kept.iter().find(|known| known.last_call.as_deref() == Some(call)) {
+        self.change(|decisions| {
+            if let Some(known) = decisions.iter().find(|known| known.last_call.as_deref() == Some(call)) {
                 return known.clone();
             }
-            let is_same = |known: &&mut KeptDecision| known.counts_in(scope, chat.as_deref()) && known.fingerprint == fingerprint;
-            if let Some(known) = kept.iter_mut().find(is_same) {
+            let is_same = |known: &&mut StoredDecision| known.counts_in(scope, chat.as_deref()) && known.fingerprint == fingerprint;
+            if let Some(known) = decisions.iter_mut().find(is_same) {
                 (known.count, known.last_at, known.last_call) = (known.count + 1, at, Some(call.to_owned()));
                 known.why = why.or_else(|| known.why.take());
                 return known.clone();
             }
             let id = call.to_owned();
             let (count, last_call) = (1, Some(id.clone()));
-            let mut made = KeptDecision {
+            let mut made = StoredDecision {
                 id,
                 key,
                 value,
@@ -138,59 +148,65 @@ impl Decisions {
                 superseded_by: None,
             };
             let chat = made.chat.clone();
-            kept.iter_mut().filter(|known| known.counts_in(scope, chat.as_deref())).for_each(|known| made.supersede(known));
-            kept.push(made.clone());
+            decisions.iter_mut().filter(|known| known.counts_in(scope, chat.as_deref())).for_each(|known| made.supersede(known));
+            decisions.push(made.clone());
             made
         })
     }
 
-    /// Merges what says the same, and lets the newest of a key count: also where somebody wrote into the file while nothing ran. Whether that changed it.
+    /// Merges equal decisions and lets the newest of a key win, also after edits of the file while nothing ran. Returns whether that changed the file.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn tidy(&self) -> Result<bool, ObjectFileError> {
-        let tidied = |kept: &mut Vec<KeptDecision>| {
-            let before = kept.clone();
-            kept.sort_by_key(|decision| decision.last_at);
-            for at in 1..kept.len() {
-                let (earlier, rest) = kept.split_at_mut(at);
+        let tidied = |decisions: &mut Vec<StoredDecision>| {
+            let before = decisions.clone();
+            decisions.sort_by_key(|decision| decision.last_at);
+            for at in 1..decisions.len() {
+                let (earlier, rest) = decisions.split_at_mut(at);
                 let Some(newer) = rest.first_mut().filter(|newer| newer.superseded_by.is_none()) else { continue };
                 let (scope, chat) = (newer.scope, newer.chat.clone());
                 earlier.iter_mut().filter(|known| known.counts_in(scope, chat.as_deref())).for_each(|known| newer.supersede(known));
             }
-            *kept != before
+            *decisions != before
         };
-        if !tidied(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()) {
+        if !tidied(&mut self.decisions.lock().unwrap_or_else(PoisonError::into_inner).clone()) {
             return Ok(false);
         }
         self.change(tidied)
     }
 
+    /// The number of decisions that count, over all chats.
+    pub fn count(&self) -> usize {
+        let decisions = self.decisions.lock().unwrap_or_else(PoisonError::into_inner);
+        decisions.iter().filter(|known| known.superseded_by.is_none()).count()
+    }
+
     /// The newest decisions that count in a chat, at most so many, oldest first.
-    pub fn newest(&self, place: &ChatPlace, count: usize) -> Vec<KeptDecision> {
+    pub fn newest(&self, place: &ChatPlace, count: usize) -> Vec<StoredDecision> {
         let chat = chat_of(place);
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let counts = |known: &&KeptDecision| known.superseded_by.is_none() && known.chat.as_ref().is_none_or(|of| *of == chat);
-        let mut newest: Vec<KeptDecision> = kept.iter().filter(counts).cloned().collect();
+        let decisions = self.decisions.lock().unwrap_or_else(PoisonError::into_inner);
+        let counts = |known: &&StoredDecision| known.superseded_by.is_none() && known.chat.as_ref().is_none_or(|of| *of == chat);
+        let mut newest: Vec<StoredDecision> = decisions.iter().filter(counts).cloned().collect();
         newest.sort_by_key(|decision| decision.last_at);
         newest.drain(..newest.len().saturating_sub(count));
         newest
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut Vec<KeptDecision>) -> T) -> Result<T, ObjectFileError> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut changed = kept.clone();
+    fn change<T>(&self, change: impl FnOnce(&mut Vec<StoredDecision>) -> T) -> Result<T, ObjectFileError> {
+        let mut decisions = self.decisions.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changed = decisions.clone();
         let done = change(&mut changed);
-        if changed != *kept {
-            let contents = DecisionFile { version: VERSION, decisions: changed };
+        if changed != *decisions {
+            let contents = DecisionFile { version: DECISIONS_VERSION, decisions: changed };
             write_object(&self.file, &contents)?;
-            *kept = contents.decisions;
+            *decisions = contents.decisions;
         }
         Ok(done)
     }
 }
 
-impl KeptDecision {
+impl StoredDecision {
     /// Whether it counts, in this scope.
     fn counts_in(&self, scope: DecisionScope, chat: Option<&str>) -> bool {
         self.superseded_by.is_none() && self.scope == scope && self.chat.as_deref() == chat

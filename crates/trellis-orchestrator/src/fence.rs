@@ -1,4 +1,4 @@
-//! Fences around what others said, so that it stands apart as data.
+//! Code fences around foreign text, so that a model reads it as data.
 
 /// A text in a fence that no line of it closes.
 pub(crate) fn fenced(text: &str) -> String {

@@ -7,16 +7,18 @@
 //!                    ▲──────────────────────── message, notice ─────────────────────────────┘
 //! ```
 //!
-//! What a graph can say stands in the graph. Here is what it cannot: reading and writing chats, and keeping what happens through restarts.
+//! Behaviour that a graph can express is in the graph. This crate does the rest: it reads and writes chats, and survives restarts.
 //!
-//! **Invariant:** what was acknowledged is stored; nothing is stored, logged or shown before it was sealed; each hand-over has a name, so that doing it
-//! twice is doing it once.
+//! **Invariant:** acknowledged messages are stored; nothing is stored, logged or shown before it is sealed; each hand-over has a name, so
+//! that a repeated one has no effect.
 
 pub mod approvals;
 pub mod channel;
 pub mod config;
+pub mod dashboard;
 pub mod decisions;
 pub mod dispatch;
+pub mod events;
 mod fence;
 pub mod inbound;
 pub mod message;
@@ -26,6 +28,8 @@ pub mod outbound;
 pub mod queue;
 pub mod schedule;
 pub mod seal;
+pub mod state;
+pub mod supervisor;
 pub mod texts;
 pub mod tools;
 pub mod words;

@@ -1,4 +1,4 @@
-//! Messages, and where they are said.
+//! Messages and their places: provider, chat and thread.
 
 use serde::{Deserialize, Serialize};
 use trellis_core::{Mapping, Value};
@@ -30,7 +30,7 @@ impl ChatPlace {
         (is_provider && !chat.trim().is_empty()).then(|| Self::new(provider, chat))
     }
 
-    /// The name of the file of what was said here: `<provider>-<hash>` (orchestrator 9).
+    /// The name of the history file of this chat: `<provider>-<hash>` (orchestrator 9).
     pub fn file_name(&self) -> String {
         format!("{}-{}", self.provider, &sha256(&format!("{}:{}", self.chat, self.thread.as_deref().unwrap_or_default()))[..16])
     }
@@ -41,7 +41,7 @@ impl ChatPlace {
 pub enum Work {
     /// A task that a session began (orchestrator 2.4).
     Task,
-    /// What stands open in `HEARTBEAT.md` (orchestrator 8.2).
+    /// The open points of `HEARTBEAT.md` (orchestrator 8.2).
     Heartbeat,
     /// The memory is made shorter (orchestrator 5.4).
     Consolidate,
@@ -60,25 +60,79 @@ impl Work {
     /// The work as a message to itself, so that it is kept as all messages are: once under its name. What its session begins with stands in the text.
     pub fn message(self, name: &str, place: ChatPlace, context: Mapping, at: u64) -> Incoming {
         let (id, sender) = (format!("{}-{name}", self.as_str()), self.as_str().to_owned());
-        Incoming { place, id, sender_name: sender.clone(), sender, text: Value::Map(context).to_json(), at }
+        Incoming { place, id, sender_name: sender.clone(), sender, text: Value::Map(context).to_json(), at, files: Vec::new() }
     }
 }
 
 /// A message that a channel read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Incoming {
-    /// Where it was said.
+    /// Its place.
     pub place: ChatPlace,
     /// Its id there: one message has one id, however often it is read.
     pub id: String,
-    /// Who said it, as the provider names them.
+    /// The sender, as named by the provider.
     pub sender: String,
     /// The name that people know them by.
     pub sender_name: String,
-    /// What was said.
+    /// Its text.
     pub text: String,
     /// When, in milliseconds since 1970.
     pub at: u64,
+    /// The files that came with it.
+    pub files: Vec<Attachment>,
+}
+
+/// A file that somebody sent (orchestrator 3.10).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attachment {
+    /// Its name, as the sender has it.
+    pub name: String,
+    /// Its media type, as the provider says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media_type: Option<String>,
+    /// Its length in bytes, as the provider says until it was fetched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// Where the provider has it: an address or an id. It is not stored, since addresses may let anybody in.
+    #[serde(skip)]
+    pub source: String,
+    /// Where it lies in the workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Why it could not be fetched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
+}
+
+impl Attachment {
+    /// The file in one line, as the model reads it: the local path, or why there is none. The address of the provider is never part of it.
+    pub fn line(&self) -> String {
+        let name = printable(&self.name);
+        match (&self.path, &self.trouble) {
+            (Some(path), _) => {
+                let details = [Some(name), self.media_type.as_deref().map(printable), self.size.map(|size| format!("{size} bytes"))];
+                let details: Vec<String> = details.into_iter().flatten().collect();
+                format!("- {path} ({})", details.join(", "))
+            }
+            (None, trouble) => format!("- {name}: not fetched: {}", printable(trouble.as_deref().unwrap_or("it was not asked for"))),
+        }
+    }
+
+    /// The file as a graph gets it: `{name, path?, media_type?, size?, error?}`.
+    pub fn value(&self) -> Value {
+        let texts = [("path", &self.path), ("media_type", &self.media_type), ("error", &self.trouble)];
+        let mut entries = vec![("name", Value::text(&*self.name))];
+        entries.extend(texts.into_iter().filter_map(|(key, text)| Some((key, Value::text(text.as_deref()?)))));
+        entries.extend(self.size.map(|size| ("size", Value::Int(i64::try_from(size).unwrap_or(i64::MAX)))));
+        Value::map(entries)
+    }
+}
+
+/// A text in one line, without characters that a terminal obeys or that change the direction of writing.
+pub fn printable(text: &str) -> String {
+    let is_direction = |char: char| matches!(char, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().map(|char| if char.is_control() || is_direction(char) { ' ' } else { char }).collect::<String>().trim().to_owned()
 }
 
 impl Incoming {
@@ -87,7 +141,7 @@ impl Incoming {
         format!("{}:{}:{}", self.place.provider, self.place.chat, self.id)
     }
 
-    /// The work that it is; nothing where somebody said it. No channel has such senders and ids.
+    /// The task that it represents; `None` for a message of a person. No channel has such senders and ids.
     pub fn work(&self) -> Option<Work> {
         let is_it = |work: &Work| self.sender == work.as_str() && self.id.strip_prefix(work.as_str()).is_some_and(|id| id.starts_with('-'));
         [Work::Task, Work::Heartbeat, Work::Consolidate].into_iter().find(is_it)
@@ -112,12 +166,21 @@ impl Incoming {
 /// A message for a chat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outgoing {
-    /// Where it is said.
+    /// Its place.
     pub place: ChatPlace,
     /// Its text, as Markdown.
     pub text: String,
     /// A name of it that stays over attempts.
     pub key: String,
+    /// The name of the file that the text is sent as; `None` for a message.
+    pub file: Option<String>,
+}
+
+impl Outgoing {
+    /// A message for a chat.
+    pub fn new(place: ChatPlace, text: impl Into<String>, key: impl Into<String>) -> Self {
+        Self { place, text: text.into(), key: key.into(), file: None }
+    }
 }
 
 /// The time now, in milliseconds since 1970.

@@ -38,12 +38,12 @@ impl Project {
 
     /// Parses one file, or takes it out.
     fn replace(&mut self, path: &FilePath, text: Option<&str>, changed: &mut Vec<FilePath>) {
-        let seat = self.documents.binary_search_by(|document| document.path.cmp(path));
+        let found = self.documents.binary_search_by(|document| document.path.cmp(path));
         let Some(text) = text else {
             if self.files.remove(path).is_some() {
                 changed.push(FilePath::clone(path));
             }
-            if let Ok(at) = seat {
+            if let Ok(at) = found {
                 self.documents.remove(at);
             }
             return;
@@ -56,7 +56,7 @@ impl Project {
             return;
         }
         changed.push(FilePath::clone(path));
-        match seat {
+        match found {
             Ok(at) => self.documents[at] = document,
             Err(at) => self.documents.insert(at, document),
         }

@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::{Directory, Edited, GraphLoader, LoadError, Overlay, Project};
+use crate::{Directory, Edited, GraphLoader, LoadError, Overlay, Project, project::PROJECT_FILE};
 use trellis_core::{
     Code, Compiled, Diagnostic, Dialect, Document,
     diagnostic::{FilePath, TextEdit, fixes},
@@ -24,8 +24,6 @@ use trellis_core::{
 
 /// The largest number of rounds: each makes at least one change, and changes seldom reveal findings for many rounds.
 const ROUNDS: usize = 100;
-
-const PROJECT_FILE: &str = "trellis.yaml";
 
 /// A graph whose findings are fixed in memory.
 #[derive(Debug)]
@@ -62,19 +60,19 @@ impl Fixer {
         let overlay = Overlay::new(directory);
         let project = Project::with_loader(overlay.clone())?.below(root.clone());
         let compiled = project.compile();
-        let mut mending = Self { root, overlay, project, compiled, done: Vec::new() };
+        let mut fixer = Self { root, overlay, project, compiled, done: Vec::new() };
         let mut refused = BTreeSet::new();
         // A name may refer to a file that could not be read.
-        let rounds = if mending.project.problems().is_empty() { ROUNDS } else { 0 };
+        let rounds = if fixer.project.problems().is_empty() { ROUNDS } else { 0 };
         if rounds > 0 {
-            mending.name_dialect()?;
+            fixer.name_dialect()?;
         }
         for _ in 0..rounds {
-            if !mending.round(&mut refused)? {
+            if !fixer.round(&mut refused)? {
                 break;
             }
         }
-        Ok(mending)
+        Ok(fixer)
     }
 
     /// Makes a project file that names the dialect of a graph whose templates are all Go's: no finding can, since it would point into a file that is

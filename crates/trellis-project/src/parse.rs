@@ -4,7 +4,11 @@
 
 use std::sync::Arc;
 
-use trellis_core::{Dialect, Document, Source, diagnostic::FilePath, syntax::document::Bytes};
+use trellis_core::{
+    Dialect, Document, Source,
+    diagnostic::FilePath,
+    syntax::document::{Bytes, Content},
+};
 
 use crate::{GraphLoader, LoadError};
 
@@ -47,6 +51,12 @@ impl Parsed {
             Bytes::Read(bytes) => Origin::Other(bytes),
         };
         Self { document: Arc::new(document), dialect, origin }
+    }
+
+    /// Returns a document that was parsed before, of a text in this dialect.
+    pub(crate) fn known(document: Arc<Document>, dialect: Dialect) -> Self {
+        let origin = if document.text.is_empty() && matches!(document.content, Content::Broken) { Origin::Nothing } else { Origin::Text };
+        Self { document, dialect, origin }
     }
 
     /// Returns the document for a file that could not be read: it still claims its id, so that targets to it are not reported too.

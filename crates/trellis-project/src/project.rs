@@ -16,7 +16,7 @@ use trellis_core::{
 };
 
 use crate::{
-    Directory, GraphLoader, LoadError,
+    Directory, GraphLoader, LoadError, Memory,
     loader::{file_name, folder, is_graph_file},
     parse::{Parsed, parse},
     threads::{FILES, both, on_threads},
@@ -64,6 +64,20 @@ impl Project {
     pub fn with_loader(loader: impl GraphLoader + 'static) -> Result<Self, LoadError> {
         let (files, problems) = load(&loader, &Files::new())?;
         Ok(Self { loader: Box::new(loader), root: None, documents: documents(&files), files, problems })
+    }
+
+    /// Returns the graph of these documents, which are sorted by path. It has nothing to read them from again.
+    pub(crate) fn of_documents(documents: &[Arc<Document>]) -> Self {
+        let named = documents.iter().filter(|document| file_name(&document.path) == PROJECT_FILE);
+        let named = named.map(|file| (folder(&file.path).to_owned(), file.dialect().map(|named| named.value).unwrap_or_default()));
+        let dialects = Dialects(named.collect());
+        let known = |document: &Arc<Document>| {
+            let is_project = file_name(&document.path) == PROJECT_FILE;
+            let dialect = if is_project { Dialect::default() } else { dialects.of(&document.path) };
+            (FilePath::clone(&document.path), Parsed::known(Arc::clone(document), dialect))
+        };
+        let files = documents.iter().map(known).collect();
+        Self { loader: Box::new(Memory::new()), root: None, files, documents: documents.to_vec(), problems: Vec::new() }
     }
 
     /// Returns the graph with its files below this absolute folder: a loader that is no [`Directory`] does not say so.

@@ -1,52 +1,58 @@
 //! A change of a graph's files, proved to leave the graph as it is but for the names (the rule of every refactoring).
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use trellis_core::{
-    Compiled, Document,
-    diagnostic::{FilePath, fixes::edited},
+    Compiled, Diagnostic, Document,
+    compile::Compiler,
+    diagnostic::{FilePath, TextEdit, fixes::edited},
     query::{GraphChange, RenameRefusal, difference},
 };
 
-use crate::{Memory, Project};
+use crate::Project;
 
 /// Returns the texts of the files that a change leaves, by their new paths, if the graph that they make is the same but for the names.
 ///
 /// # Errors
 /// The edits overlap, a file that changes has mistakes, or the graph would differ: the reason names the first difference.
 pub fn refactored(documents: &[Arc<Document>], change: &GraphChange) -> Result<BTreeMap<FilePath, String>, RenameRefusal> {
-    let mut texts: BTreeMap<FilePath, String> =
-        documents.iter().map(|document| (FilePath::clone(&document.path), document.text.to_string())).collect();
-    let before = compiled(&texts)?;
-    let is_changed =
-        |path: &FilePath| change.edits.iter().any(|edit| edit.place.path == *path) || change.files.iter().any(|file| file.from == *path);
-    let mistaken =
-        before.diagnostics.iter().find(|found| found.is_error() && found.place.as_ref().is_some_and(|place| is_changed(&place.path)));
+    let (mut project, mut compiler) = (Project::of_documents(documents), Compiler::default());
+    let before = project.recompile(&mut compiler);
+    let mut edits: BTreeMap<&FilePath, Vec<&TextEdit>> = BTreeMap::new();
+    change.edits.iter().for_each(|edit| edits.entry(&edit.place.path).or_default().push(edit));
+    let moves: BTreeMap<&FilePath, &FilePath> = change.files.iter().map(|file| (&file.from, &file.to)).collect();
+    let touched: BTreeSet<&FilePath> = edits.keys().chain(moves.keys()).copied().collect();
+    let is_touched = |found: &&Diagnostic| found.is_error() && found.place.as_ref().is_some_and(|place| touched.contains(&place.path));
+    let mistaken = before.diagnostics.iter().find(is_touched);
     if let Some(found) = mistaken {
         let path = found.place.as_ref().map_or("", |place| &place.path);
         return Err(RenameRefusal(format!("`{path}` has a mistake: {}", found.message)));
     }
-    for path in texts.keys().cloned().collect::<Vec<_>>() {
-        let edits: Vec<_> = change.edits.iter().filter(|edit| edit.place.path == path).collect();
-        if edits.is_empty() {
-            continue;
-        }
-        let Some(after) = texts.get(&path).and_then(|text| edited(text, edits)) else {
-            return Err(RenameRefusal(format!("two changes in `{path}` overlap")));
+    let mut texts: BTreeMap<FilePath, String> = BTreeMap::new();
+    for document in documents {
+        let text = match edits.remove(&document.path) {
+            Some(edits) => {
+                edited(&document.text, edits).ok_or_else(|| RenameRefusal(format!("two changes in `{}` overlap", document.path)))?
+            }
+            None => document.text.to_string(),
         };
-        texts.insert(path, after);
+        texts.insert(moves.get(&document.path).map_or(&document.path, |to| to).clone(), text);
     }
-    for file in &change.files {
-        if let Some(text) = texts.remove(&file.from) {
-            texts.insert(FilePath::clone(&file.to), text);
-        }
-    }
-    let after = compiled(&texts)?;
+    let gone = moves.keys().filter(|path| !texts.contains_key(**path)).map(|path| (FilePath::clone(path), None));
+    let changed = documents.iter().map(|document| &document.path).filter(|path| touched.contains(path));
+    let changed = changed.map(|path| moves.get(path).copied().unwrap_or(path));
+    let changed = changed.filter_map(|path| Some((path.clone(), Some(texts.get(path)?.as_str()))));
+    let all: Vec<(FilePath, Option<&str>)> = gone.chain(changed).collect();
+    project.edit(&all);
+    let after = project.recompile(&mut compiler);
     let (Some(one), Some(other)) = (&before.draft, &after.draft) else { return Err(RenameRefusal("the graph has no `start`".into())) };
     if let Some(difference) = difference(one.program(), other.program(), change) {
         return Err(RenameRefusal(difference));
     }
-    let moved = |path: &FilePath| change.files.iter().find(|file| file.from == *path).map_or_else(|| path.clone(), |file| file.to.clone());
+    let moved = |path: &FilePath| moves.get(path).map_or_else(|| path.clone(), |to| FilePath::clone(to));
     let findings = |compiled: &Compiled, moves: bool| {
         let place = |path: &FilePath| if moves { moved(path) } else { path.clone() };
         let mut all: Vec<_> =
@@ -66,16 +72,12 @@ pub fn refactored(documents: &[Arc<Document>], change: &GraphChange) -> Result<B
     Ok(texts)
 }
 
-fn compiled(texts: &BTreeMap<FilePath, String>) -> Result<Compiled, RenameRefusal> {
-    let graph: Memory = texts.iter().map(|(path, text)| (FilePath::clone(path), text)).collect();
-    Ok(Project::with_loader(graph).map_err(|error| RenameRefusal(error.to_string()))?.compile())
-}
-
 #[cfg(test)]
 mod tests {
     use trellis_core::query::SymbolIndex;
 
     use super::*;
+    use crate::Memory;
 
     fn documents(files: &[(&str, &str)]) -> Vec<Arc<Document>> {
         let graph: Memory = files.iter().copied().collect();

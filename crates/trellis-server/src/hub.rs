@@ -44,6 +44,8 @@ pub(crate) enum ServerNews {
     Letter { graph: Arc<str>, session: SessionId, letter: Arc<str>, state: &'static str },
     /// A session was removed.
     Removed { graph: Arc<str>, session: SessionId },
+    /// Something of the application that the server is part of.
+    Extra { event: &'static str, data: Arc<serde_json::Value> },
     /// The server stops.
     Closed,
 }
@@ -58,6 +60,22 @@ pub(crate) struct Hub {
     server: broadcast::Sender<(u64, ServerNews)>,
     /// Distinguishes this run of the server from others.
     pub(crate) boot: String,
+}
+
+/// Tells the listeners of a server what an application has to say. Clones tell the same.
+#[derive(Clone, Debug)]
+pub struct News(pub(crate) Arc<Hub>);
+
+impl News {
+    /// Sends an event to everybody who follows `/api/events`.
+    pub fn tell(&self, event: &'static str, data: serde_json::Value) {
+        self.0.publish(ServerNews::Extra { event, data: Arc::new(data) });
+    }
+
+    /// Returns whether anybody follows.
+    pub fn has_listeners(&self) -> bool {
+        self.0.has_listeners()
+    }
 }
 
 #[derive(Debug, Default)]
@@ -184,6 +202,11 @@ impl Hub {
             }
             Err(error) => self.tell(graph, id, SessionNews::Failed(error)),
         }
+    }
+
+    /// Returns whether anybody listens to the server.
+    pub(crate) fn has_listeners(&self) -> bool {
+        self.server.receiver_count() > 0
     }
 
     /// Reports to every listener that the server stops.

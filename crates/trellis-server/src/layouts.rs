@@ -11,14 +11,14 @@ use trellis_core::{
 };
 
 /// The number of layouts that are stored of one graph.
-const KEPT: usize = 8;
+const MAX_CACHED_LAYOUTS: usize = 8;
 
 /// The layouts of one graph, the newest last.
 #[derive(Debug, Default)]
-pub(crate) struct Layouts(Mutex<Vec<KeptLayout>>);
+pub(crate) struct Layouts(Mutex<Vec<CachedLayout>>);
 
 #[derive(Clone, Debug)]
-struct KeptLayout {
+struct CachedLayout {
     program: Arc<str>,
     settings: LayoutSettings,
     layout: Arc<Layout>,
@@ -28,23 +28,23 @@ impl Layouts {
     /// Returns the layout of a program, which is the same for the same program.
     pub(crate) fn of(&self, program: &Program, drawing: &Drawing<'_>, settings: &LayoutSettings) -> Arc<Layout> {
         let before = {
-            let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let same = kept.iter().rev().find(|kept| kept.settings == *settings);
-            same.or_else(|| kept.iter().rev().find(|kept| kept.settings.direction == settings.direction)).cloned()
+            let cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let same = cached.iter().rev().find(|cached| cached.settings == *settings);
+            same.or_else(|| cached.iter().rev().find(|cached| cached.settings.direction == settings.direction)).cloned()
         };
-        if let Some(kept) = &before
-            && kept.settings == *settings
-            && kept.program == *program.fingerprint()
+        if let Some(cached) = &before
+            && cached.settings == *settings
+            && cached.program == *program.fingerprint()
         {
-            return Arc::clone(&kept.layout);
+            return Arc::clone(&cached.layout);
         }
-        let layout = Arc::new(Layout::new(drawing, settings, before.as_ref().map(|kept| &*kept.layout)));
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(|kept| kept.settings != *settings);
-        if kept.len() == KEPT {
-            kept.remove(0);
+        let layout = Arc::new(Layout::new(drawing, settings, before.as_ref().map(|cached| &*cached.layout)));
+        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        cached.retain(|cached| cached.settings != *settings);
+        if cached.len() == MAX_CACHED_LAYOUTS {
+            cached.remove(0);
         }
-        kept.push(KeptLayout { program: Arc::clone(program.fingerprint()), settings: settings.clone(), layout: Arc::clone(&layout) });
+        cached.push(CachedLayout { program: Arc::clone(program.fingerprint()), settings: settings.clone(), layout: Arc::clone(&layout) });
         layout
     }
 }

@@ -13,6 +13,7 @@
 //! `.trellis/`.
 
 mod act;
+pub mod extra;
 mod gate;
 mod http;
 mod hub;

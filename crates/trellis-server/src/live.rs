@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Edits that wait to be taken up.
-const WAITING: usize = 4;
+const MAX_WAITING_EDITS: usize = 4;
 
 /// Loads a graph, and watches it from then on.
 ///
@@ -26,7 +26,7 @@ pub(crate) async fn begin(graph: &Arc<ServedGraph>, watch: bool) -> Result<(), B
     }
     let mut live = LiveGraph::open(&graph.source.path, graph.source.assembly.clone())?;
     drop(graph.take(live.live().version(), live.assemble()).await);
-    let (sender, mut edits) = tokio::sync::mpsc::channel::<(Arc<Version>, Assembled)>(WAITING);
+    let (sender, mut edits) = tokio::sync::mpsc::channel::<(Arc<Version>, Assembled)>(MAX_WAITING_EDITS);
     let taker = Arc::downgrade(graph);
     tokio::spawn(async move {
         while let Some((version, assembled)) = edits.recv().await {

@@ -15,7 +15,7 @@ use trellis_host::{
 };
 
 /// The number of redactors that are cached.
-const MAX_KEPT: usize = 256;
+const MAX_LEARNED_SESSIONS: usize = 256;
 /// The least number of sessions whose secrets are retained, in memory or not.
 const MAX_LIVE: usize = 512;
 /// Keys of a payload whose values are none of a session.
@@ -48,7 +48,7 @@ const STRUCTURE: [&str; 22] = [
 #[derive(Default)]
 pub(crate) struct Redactions {
     graph: RwLock<KnownPlaces>,
-    kept: Mutex<BTreeMap<SessionId, Learned>>,
+    by_session: Mutex<BTreeMap<SessionId, Learned>>,
     /// The secrets seen in sessions in memory: stores have nothing that the graph redacts.
     live: std::sync::Mutex<LiveSecrets>,
     sessions: OnceLock<Weak<Sessions>>,
@@ -185,8 +185,8 @@ impl Redactions {
                 return Ok(history);
             }
         }
-        let mut kept = self.kept.lock().await;
-        let (redactor, mut history) = self.caught_up(&mut kept, store, id, from).await?;
+        let mut by_session = self.by_session.lock().await;
+        let (redactor, mut history) = self.caught_up(&mut by_session, store, id, from).await?;
         history.records.retain(|record| record.seq >= from);
         history.flaws.retain(|flaw| flaw.until > from);
         redactor.hide_known(&mut history);
@@ -201,9 +201,9 @@ impl Redactions {
         if !self.is_needed() {
             return Ok(());
         }
-        let mut kept = self.kept.lock().await;
+        let mut by_session = self.by_session.lock().await;
         let mut fresh;
-        let redactor = match self.caught_up(&mut kept, store, id, u64::MAX).await {
+        let redactor = match self.caught_up(&mut by_session, store, id, u64::MAX).await {
             Ok((redactor, _)) => redactor,
             // It has not begun, and nothing was typed.
             Err(HistoryError::Unknown(_)) => {
@@ -220,15 +220,15 @@ impl Redactions {
     /// The redactor of a session, which has seen all of it, and the history from the first record that it had not seen, or from `from`.
     async fn caught_up<'k>(
         &self,
-        kept: &'k mut BTreeMap<SessionId, Learned>,
+        by_session: &'k mut BTreeMap<SessionId, Learned>,
         store: &dyn SessionStore,
         id: &SessionId,
         from: u64,
     ) -> Result<(&'k Redactor, History), HistoryError> {
-        if kept.len() >= MAX_KEPT && !kept.contains_key(id) {
-            kept.pop_first();
+        if by_session.len() >= MAX_LEARNED_SESSIONS && !by_session.contains_key(id) {
+            by_session.pop_first();
         }
-        let learned = kept.entry(id.clone()).or_insert_with(|| Learned::new(&self.known()));
+        let learned = by_session.entry(id.clone()).or_insert_with(|| Learned::new(&self.known()));
         loop {
             let known = self.known();
             if learned.generation != known.generation {
@@ -253,7 +253,7 @@ impl Redactions {
     /// Forgets a session.
     pub(crate) async fn forget(&self, id: &SessionId) {
         self.live.lock().unwrap_or_else(PoisonError::into_inner).of.remove(id);
-        self.kept.lock().await.remove(id);
+        self.by_session.lock().await.remove(id);
     }
 }
 

@@ -15,8 +15,8 @@ use std::{
 
 use trellis_core::{Diagnostic, Document, Engine, Program, SessionId};
 use trellis_host::{
-    Sessions,
-    assembly::{Assembled, Assembly, OpenStore, Runnable},
+    SendError, Sessions, Turn,
+    assembly::{Assembled, Runnable},
     metrics::Metrics,
     sessions::{Drive, Driven},
     store::SessionStore,
@@ -24,44 +24,15 @@ use trellis_host::{
 use trellis_project::Version;
 
 use crate::{
-    hub::{Hub, ServerNews},
+    hub::{Hub, News, ServerNews},
     layouts::Layouts,
+    mcp::McpMetrics,
     redaction::Redactions,
+    source::GraphSource,
     trouble::{Code, Trouble},
 };
 
-type Watching = dyn Fn(Sessions) -> Sessions + Send + Sync;
-
-/// The source of a graph, and the terms on which it runs.
-#[derive(Clone)]
-pub struct GraphSource {
-    /// Its folder or file.
-    pub path: PathBuf,
-    /// The terms on which it runs.
-    pub assembly: Assembly,
-    /// Its store, and the name that it has there.
-    pub kept: OpenStore,
-    over: Arc<Watching>,
-}
-
-impl GraphSource {
-    /// A graph that is run so, with its sessions in that store.
-    pub fn new(path: impl Into<PathBuf>, assembly: Assembly, kept: OpenStore) -> Self {
-        Self { path: path.into(), assembly, kept, over: Arc::new(|sessions| sessions) }
-    }
-
-    /// Sets `over`, which adds observers and interceptors to its sessions.
-    #[must_use]
-    pub fn over(self, over: impl Fn(Sessions) -> Sessions + Send + Sync + 'static) -> Self {
-        Self { over: Arc::new(over), ..self }
-    }
-}
-
-impl fmt::Debug for GraphSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GraphSource").field("path", &self.path).field("kept", &self.kept).finish_non_exhaustive()
-    }
-}
+type TurnOwner = dyn Fn(&Turn) + Send + Sync;
 
 /// A graph that cannot be served.
 #[derive(Debug, thiserror::Error)]
@@ -91,6 +62,7 @@ pub struct Served {
     graphs: BTreeMap<Arc<str>, Arc<ServedGraph>>,
     pub(crate) hub: Arc<Hub>,
     pub(crate) metrics: Metrics,
+    pub(crate) mcp: McpMetrics,
     is_stopping: AtomicBool,
 }
 
@@ -101,6 +73,8 @@ pub(crate) struct ServedGraph {
     pub(crate) redactions: Redactions,
     pub(crate) layouts: Layouts,
     hub: Arc<Hub>,
+    /// Hears of turns that requests made, where somebody else drives the sessions.
+    owner: Option<Box<TurnOwner>>,
     now: RwLock<GraphVersion>,
     /// Held while a version is taken up, so that they come one after the other.
     taking: tokio::sync::Mutex<()>,
@@ -136,12 +110,12 @@ impl Served {
         let (hub, metrics) = (Arc::new(Hub::new()), Metrics::new());
         let mut graphs = BTreeMap::<Arc<str>, Arc<ServedGraph>>::new();
         for source in sources {
-            let name = Arc::clone(&source.kept.graph);
+            let name = Arc::clone(&source.store.graph);
             if let Some(other) = graphs.get(&name) {
                 return Err(BadGraph::Twice { name, one: other.source.path.clone(), other: source.path });
             }
             let mut source = source;
-            source.kept.store = metrics.store(Arc::clone(&source.kept.store));
+            source.store.store = metrics.store(Arc::clone(&source.store.store));
             let counted = metrics.clone();
             let inner = Arc::clone(&source.over);
             let source = source.over(move |sessions| counted.over(inner(sessions)));
@@ -151,13 +125,46 @@ impl Served {
                 layouts: Layouts::default(),
                 source,
                 hub: Arc::clone(&hub),
+                owner: None,
                 now: RwLock::default(),
                 taking: tokio::sync::Mutex::default(),
             });
             crate::live::begin(&graph, watch).await?;
             graphs.insert(name, graph);
         }
-        Ok(Self { graphs, hub, metrics, is_stopping: AtomicBool::new(false) })
+        Ok(Self { graphs, hub, metrics, mcp: McpMetrics::default(), is_stopping: AtomicBool::new(false) })
+    }
+
+    /// Serves one graph whose `sessions` somebody else drives, watches and tells of through the [`SharedGraph`]. `turned` hears of the turns that
+    /// requests make; `metrics` are those that count the sessions.
+    pub fn shared(
+        source: GraphSource,
+        sessions: Arc<Sessions>,
+        metrics: Metrics,
+        turned: impl Fn(&Turn) + Send + Sync + 'static,
+    ) -> (Self, SharedGraph) {
+        let (hub, name) = (Arc::new(Hub::new()), Arc::clone(&source.store.graph));
+        let graph = Arc::new(ServedGraph {
+            name: Arc::clone(&name),
+            redactions: Redactions::default(),
+            layouts: Layouts::default(),
+            source,
+            hub: Arc::clone(&hub),
+            owner: Some(Box::new(turned)),
+            now: RwLock::new(GraphVersion { sessions: Some(Arc::clone(&sessions)), ..GraphVersion::default() }),
+            taking: tokio::sync::Mutex::default(),
+        });
+        graph.observe(&sessions);
+        let shared = SharedGraph(Arc::clone(&graph));
+        (
+            Self { graphs: BTreeMap::from([(name, graph)]), hub, metrics, mcp: McpMetrics::default(), is_stopping: AtomicBool::new(false) },
+            shared,
+        )
+    }
+
+    /// Tells whoever follows the server.
+    pub fn news(&self) -> News {
+        News(Arc::clone(&self.hub))
     }
 
     /// The names of the graphs.
@@ -170,9 +177,10 @@ impl Served {
         self.graphs.values().filter(|graph| !graph.now().is_sound).map(|graph| &*graph.name)
     }
 
-    /// Returns the counts and times of the sessions, in the format of Prometheus.
+    /// Returns the counts and times of the sessions and of MCP, in the format of Prometheus.
     pub fn metrics(&self) -> String {
-        self.metrics.render()
+        // The counts of sessions end the text.
+        format!("{}{}", self.mcp.render(), self.metrics.render())
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<ServedGraph>> {
@@ -263,7 +271,7 @@ impl ServedGraph {
     }
 
     pub(crate) fn store(&self) -> &dyn SessionStore {
-        &*self.source.kept.store
+        &*self.source.store.store
     }
 
     /// Returns whether it has a session, in memory or in its store.
@@ -293,7 +301,11 @@ impl ServedGraph {
         let before = (now.is_sound, fingerprint(&now));
         now.is_sound = assembled.runnable.is_ok();
         let mut vetoed = None;
-        if let Ok(runnable) = assembled.runnable {
+        // The program that its sessions began with is there.
+        let is_first = now.program.is_none() && self.owner.is_some();
+        if let Ok(runnable) = assembled.runnable
+            && !is_first
+        {
             match &now.sessions {
                 Some(sessions) => vetoed = sessions.swap(runnable.engine, runnable.bindings).await.err(),
                 None => now.sessions = Some(self.begin(runnable)?),
@@ -320,10 +332,25 @@ impl ServedGraph {
 
     /// Returns the sessions of its first program, and starts the task that resumes them.
     fn begin(self: &Arc<Self>, runnable: Runnable) -> Result<Arc<Sessions>, Trouble> {
-        let sessions = self.source.assembly.sessions(runnable, Some(&self.source.kept));
+        let sessions = self.source.assembly.sessions(runnable, Some(&self.source.store));
         let sessions = sessions.map_err(|error| Trouble::new(Code::Internal, Code::Internal.title()).logged(error.to_string()))?;
         let sessions = Arc::new((self.source.over)(sessions));
-        self.redactions.watch(&sessions);
+        self.observe(&sessions);
+        let (driven, graph): (_, Weak<Self>) = (Arc::clone(&sessions), Arc::downgrade(self));
+        tokio::spawn(async move {
+            let report = |driven: Driven<'_>| {
+                if let (Driven::Turn(id, turn), Some(graph)) = (driven, graph.upgrade()) {
+                    graph.hub.turn(&graph.name, id, turn);
+                }
+            };
+            driven.drive(Drive::Forever, report).await
+        });
+        Ok(sessions)
+    }
+
+    /// Hears what happens in its sessions.
+    fn observe(self: &Arc<Self>, sessions: &Arc<Sessions>) {
+        self.redactions.watch(sessions);
         let (hub, name, graph) = (Arc::clone(&self.hub), Arc::clone(&self.name), Arc::downgrade(self));
         sessions.observe(move |id, event| {
             if let Some(graph) = graph.upgrade() {
@@ -331,16 +358,14 @@ impl ServedGraph {
             }
             hub.observe(&name, id, event);
         });
-        let (driven, graph): (_, Weak<Self>) = (Arc::clone(&sessions), Arc::downgrade(self));
-        tokio::spawn(async move {
-            let told = |driven: Driven<'_>| {
-                if let (Driven::Turn(id, turn), Some(graph)) = (driven, graph.upgrade()) {
-                    graph.hub.turn(&graph.name, id, turn);
-                }
-            };
-            driven.drive(Drive::Forever, told).await
-        });
-        Ok(sessions)
+    }
+
+    /// Reports the turn of a request to listeners; where somebody else drives the sessions, they do that.
+    pub(crate) fn report(&self, turn: &Turn) {
+        match &self.owner {
+            Some(owner) => owner(turn),
+            None => self.hub.turn(&self.name, &turn.session, Ok(turn.clone())),
+        }
     }
 
     /// The program that runs.
@@ -353,6 +378,25 @@ impl ServedGraph {
 
     fn no_program(&self) -> Trouble {
         Trouble::new(Code::NoProgram, format!("`{}` has mistakes, and no earlier version runs", self.name))
+    }
+}
+
+/// A served graph whose sessions somebody else drives. Clones are the same.
+#[derive(Clone, Debug)]
+pub struct SharedGraph(Arc<ServedGraph>);
+
+impl SharedGraph {
+    /// Tells listeners where a session stopped, or why it did not continue.
+    pub fn turned(&self, id: &SessionId, turn: Result<Turn, SendError>) {
+        self.0.hub.turn(&self.0.name, id, turn);
+    }
+
+    /// Takes a version of the files: the sessions continue with it, if it can be run. The first one is that with which they began.
+    ///
+    /// # Errors
+    /// A hook objects.
+    pub async fn take(&self, version: &Version, assembled: Assembled) -> Result<(), Trouble> {
+        self.0.take(version, assembled).await
     }
 }
 

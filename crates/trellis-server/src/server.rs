@@ -7,10 +7,11 @@ use tokio::net::TcpListener;
 
 use crate::{
     gate::{self, Tokens},
-    http::{self, App},
+    http::{self, App, CallsInNeed, ExtraRoute},
     mcp,
     served::Served,
     settings::Settings,
+    trouble::Trouble,
 };
 
 /// A server over HTTP.
@@ -40,7 +41,20 @@ pub struct Server {
 impl Server {
     /// These graphs, on these terms.
     pub fn new(served: Served, settings: Settings) -> Self {
-        Self { app: Arc::new(App::new(served, settings)) }
+        Self::with(served, settings, Vec::new())
+    }
+
+    /// The same, with further routes behind the same gates.
+    pub fn with(served: Served, settings: Settings, extra: Vec<ExtraRoute>) -> Self {
+        Self { app: Arc::new(App::new(served, settings, extra)) }
+    }
+
+    /// The calls of sessions that need somebody.
+    ///
+    /// # Errors
+    /// A store fails.
+    pub async fn calls(&self) -> Result<CallsInNeed, Trouble> {
+        CallsInNeed::of(&self.app).await
     }
 
     /// Returns its routes with all gates, for another axum application. Only [`Server::serve`] has the bound of connections, the time limit of

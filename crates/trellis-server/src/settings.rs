@@ -130,8 +130,10 @@ pub struct Bounds {
     pub headers: usize,
     /// Bytes of all headers of a request.
     pub header_bytes: usize,
-    /// Time limit for the headers of a request.
+    /// Time limit for the headers of a request, from their first byte.
     pub header_time: Duration,
+    /// The time for which a connection may wait for its next request.
+    pub idle: Duration,
     /// Bytes of a body.
     pub body: usize,
     /// Time limit for a body.
@@ -159,6 +161,7 @@ impl Default for Bounds {
             headers: 32,
             header_bytes: 16 << 10,
             header_time: Duration::from_secs(10),
+            idle: Duration::from_secs(75),
             body: 2 << 20,
             body_time: Duration::from_secs(30),
             patience: Duration::from_secs(75),

@@ -8,6 +8,8 @@ mod bounds;
 mod busy;
 #[path = "main/codes.rs"]
 mod codes;
+#[path = "main/doors.rs"]
+mod doors;
 #[path = "main/events.rs"]
 mod events;
 #[path = "main/gates.rs"]
@@ -18,6 +20,8 @@ mod gone;
 mod graphs;
 #[path = "main/hidden.rs"]
 mod hidden;
+#[path = "main/late.rs"]
+mod late;
 #[path = "main/mcp.rs"]
 mod mcp;
 #[path = "main/refusals.rs"]

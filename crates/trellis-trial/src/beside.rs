@@ -1,4 +1,4 @@
-//! The port to the files and calculations beside a sheet.
+//! The interface to the files and calculations beside a sheet.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Lines that came out against lines that were expected: wildcards, and where the first difference is.
+//! Compares actual with expected lines: wildcards, and the first difference.
 
 use trellis_core::transcript::is_program_line;
 
@@ -12,9 +12,9 @@ pub(crate) const ESCAPED: &str = "\\[..]";
 /// The first difference between a block and the actual lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mismatch {
-    /// The line of the block that it is about, from 0; one behind the last where lines are missing there.
+    /// The line of the block, from 0; one after the last if lines are missing there.
     pub(crate) expected: usize,
-    /// The line of the output, from 0; one behind the last where lines are missing there.
+    /// The line of the output, from 0; one after the last if lines are missing there.
     pub(crate) got: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Coverage of cases: items come from the edge list and the nodes, counts from the steps.
+//! Coverage of cases: the items are edges and nodes, the counts come from the steps.
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -26,6 +26,7 @@ pub struct Counts {
     undos: BTreeMap<(NodeId, bool), u64>,
     /// Branches by their names, items of a list by their tools; whether they succeeded.
     parts: BTreeMap<(NodeId, String, bool), u64>,
+    locales: BTreeMap<(NodeId, Arc<str>), u64>,
 }
 
 impl Counts {
@@ -45,12 +46,17 @@ impl Counts {
             *self.edges.entry(taken.edge).or_default() += 1;
         }
         let Some(first) = step.took.first() else { return };
-        let answers = program.out_edges(first.point).any(|way| way.index == first.edge && is_answer(&way.reply.on));
+        let answers = program.out_edges(first.point).any(|out_edge| out_edge.index == first.edge && is_answer(&out_edge.reply.on));
         let node = program.node(program.point(first.point).node);
         let (Role::Listen(listen), true, Some(answer)) = (&node.role, answers, &step.state.system_context.ans) else { return };
         if let Some(chosen) = listen.options.iter().position(|choice| choice.value == *answer) {
             *self.options.entry((node.id.clone(), chosen)).or_default() += 1;
         }
+    }
+
+    /// Counts the words of a locale that a node said.
+    pub(crate) fn said(&mut self, node: &NodeId, locale: Arc<str>) {
+        *self.locales.entry((node.clone(), locale)).or_default() += 1;
     }
 
     /// Counts another attempt of a call.
@@ -86,6 +92,7 @@ impl Counts {
         sum(&mut self.retries, &other.retries);
         sum(&mut self.undos, &other.undos);
         sum(&mut self.parts, &other.parts);
+        sum(&mut self.locales, &other.locales);
     }
 }
 
@@ -126,7 +133,8 @@ impl Coverage {
 
     /// Counts the items of each kind; those that follow from the rules alone are a kind of their own.
     pub fn summarise(&mut self) {
-        self.summary = ["edge", "guard", "implied", "node", "option", "part", "retry", "undo"].map(|kind| (kind.to_owned(), [0, 0])).into();
+        self.summary =
+            ["edge", "guard", "implied", "locale", "node", "option", "part", "retry", "undo"].map(|kind| (kind.to_owned(), [0, 0])).into();
         for item in &self.items {
             let kind = if item.implied { "implied" } else { &*item.kind };
             let entry = self.summary.entry(kind.to_owned()).or_default();
@@ -147,8 +155,8 @@ fn reachable(program: &Program) -> BTreeSet<NodeIndex> {
             Target::Point(point) | Target::Proceed(point) => Some(program.point(*point).node),
             _ => None,
         };
-        next.extend(points(node).flat_map(|point| program.out_edges(point)).filter_map(|way| target(&way.edge.to)));
-        next.extend(program.edges_after_rollback(node.graph).filter_map(|way| target(&way.edge.to)));
+        next.extend(points(node).flat_map(|point| program.out_edges(point)).filter_map(|out_edge| target(&out_edge.edge.to)));
+        next.extend(program.edges_after_rollback(node.graph).filter_map(|out_edge| target(&out_edge.edge.to)));
         if let Role::Act(call) = &node.role {
             next.extend(callees(call));
         }
@@ -196,10 +204,14 @@ impl<'p> Items<'p> {
         let entered = self.counts.nodes.get(&node.id).copied().unwrap_or_default();
         self.add(node, place, "node", self.id(node), None, entered, false);
         for point in points(node) {
-            let ways: Vec<OutEdge<'p>> = self.program.out_edges(point).collect();
-            for (at, way) in ways.iter().enumerate() {
-                self.way(node, way, &ways[at + 1..]);
+            let out_edges: Vec<OutEdge<'p>> = self.program.out_edges(point).collect();
+            for (at, out_edge) in out_edges.iter().enumerate() {
+                self.out_edge(node, out_edge, &out_edges[at + 1..]);
             }
+        }
+        for (locale, _) in &node.localised {
+            let count = self.counts.locales.get(&(node.id.clone(), Arc::clone(locale))).copied().unwrap_or_default();
+            self.add(node, place, "locale", locale.to_string(), None, count, false);
         }
         if let Role::Listen(listen) = &node.role {
             for (at, choice) in listen.options.iter().enumerate() {
@@ -208,7 +220,7 @@ impl<'p> Items<'p> {
             }
         }
         let Role::Act(call) = &node.role else { return };
-        let has_retry = points(node).flat_map(|point| self.program.out_edges(point)).any(|way| way.edge.to == Target::Again);
+        let has_retry = points(node).flat_map(|point| self.program.out_edges(point)).any(|out_edge| out_edge.edge.to == Target::Again);
         if has_retry {
             let count = self.counts.retries.get(&node.id).copied().unwrap_or_default();
             self.add(node, place, "retry", "another attempt".to_owned(), None, count, false);
@@ -227,20 +239,21 @@ impl<'p> Items<'p> {
         }
     }
 
-    /// Adds an edge, and both sides of its condition; `behind` are the edges that are tried after it.
-    fn way(&mut self, node: &'p Node, way: &OutEdge<'p>, behind: &[OutEdge<'p>]) {
+    /// Adds an edge, and both sides of its condition; `later_edges` are the edges that are tried after it.
+    fn out_edge(&mut self, node: &'p Node, out_edge: &OutEdge<'p>, later_edges: &[OutEdge<'p>]) {
         // Another attempt is an item of its own.
-        if way.edge.to == Target::Again {
+        if out_edge.edge.to == Target::Again {
             return;
         }
-        let count = |way: &OutEdge<'_>| self.counts.edges.get(&way.index).copied().unwrap_or_default();
-        let (outcome, taken) = (outcome(&way.reply.on), count(way));
-        let later = behind.iter().filter(|other| std::ptr::eq(other.reply, way.reply)).map(count).sum();
-        let place = way.edge.origin.map_or((node.document, node.span.start), |origin| (origin.document, origin.span.start));
-        let to = self.target(&way.edge.to);
-        let implied = way.edge.origin.is_none();
+        let count = |out_edge: &OutEdge<'_>| self.counts.edges.get(&out_edge.index).copied().unwrap_or_default();
+        let (outcome, taken) = (outcome(&out_edge.reply.on), count(out_edge));
+        let later = later_edges.iter().filter(|other| std::ptr::eq(other.reply, out_edge.reply)).map(count).sum();
+        let place = out_edge.edge.origin.map_or((node.document, node.span.start), |origin| (origin.document, origin.span.start));
+        let to = self.target(&out_edge.edge.to);
+        let implied = out_edge.edge.origin.is_none();
         self.add(node, place, "edge", format!("{outcome} → {to}"), Some(outcome), taken, implied);
-        let is_condition = !matches!(way.edge.when, Guard::Always | Guard::Attempts(_)) && !matches!(way.edge.why, Provenance::Option(_));
+        let is_condition =
+            !matches!(out_edge.edge.when, Guard::Always | Guard::Attempts(_)) && !matches!(out_edge.edge.why, Provenance::Option(_));
         if is_condition && !implied {
             self.add(node, place, "guard", format!("→ {to}: held"), None, taken, false);
             self.add(node, place, "guard", format!("→ {to}: did not hold"), None, later, false);
@@ -292,6 +305,6 @@ fn outcome(on: &Outcome) -> &'static str {
         Outcome::Denied => "denied",
         Outcome::Signal(_) | Outcome::AnySignal => "signal",
         Outcome::Exhausted => "exhausted",
-        Outcome::Unwound => "unwound",
+        Outcome::RolledBack => "unwound",
     }
 }

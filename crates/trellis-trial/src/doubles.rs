@@ -1,7 +1,12 @@
-//! Doubles of tools: a line of a block `tools` gives the outcome of a call.
+//! Test doubles of tools: a line of a `tools` block is the outcome of a call.
 
-use trellis_core::{Mapping, ToolOutcome, Value, transcript::read};
+use trellis_core::{
+    Mapping, ToolOutcome, Value,
+    transcript::{RecordedResult, read},
+};
 use trellis_project::sheet::Expected;
+
+use crate::beside::Beside;
 
 /// One line of a block.
 #[derive(Clone, Debug)]
@@ -20,15 +25,30 @@ pub(crate) struct Double {
     pub(crate) distance: usize,
     /// The number of calls that it answered.
     pub(crate) used: usize,
+    /// Whether a recording has it: then it answers calls with the same arguments and no others.
+    is_recorded: bool,
+}
+
+impl Double {
+    /// Returns whether it is of a recording whose line was used.
+    pub(crate) fn shares(&self, is_used: impl Fn(usize) -> bool) -> bool {
+        self.is_recorded && is_used(self.line)
+    }
 }
 
 /// The doubles of a case, those of the nearest heading first; an error comes with its line.
-pub(crate) fn read_blocks(headings: &[Vec<Expected>]) -> Result<Vec<Double>, (usize, String)> {
+pub(crate) fn read_blocks(headings: &[Vec<Expected>], beside: &dyn Beside) -> Result<Vec<Double>, (usize, String)> {
     let mut doubles = Vec::new();
     for (distance, blocks) in headings.iter().enumerate() {
         let lines = blocks.iter().flat_map(|block| block.text.lines().enumerate().map(|(at, text)| (block.line + 1 + at, text)));
         for (line, text) in lines.filter(|(_, text)| !text.trim().is_empty() && !text.starts_with('#')) {
-            doubles.push(read_line(text, line, distance).map_err(|error| (line, error))?);
+            match recording(text) {
+                Some((file, is_optional)) => {
+                    let read = beside.read_beside(file).and_then(|text| recorded(&text, line, distance, is_optional));
+                    doubles.extend(read.map_err(|error| (line, format!("`{file}`: {error}")))?);
+                }
+                None => doubles.push(read_line(text, line, distance).map_err(|error| (line, error))?),
+            }
         }
     }
     Ok(doubles)
@@ -37,18 +57,39 @@ pub(crate) fn read_blocks(headings: &[Vec<Expected>]) -> Result<Vec<Double>, (us
 /// Returns the doubles of a case, followed by those of the case that it replays. A line of both has been used as often as the replay used
 /// it; other doubles of the replayed case may stay unused.
 pub(crate) fn before(mut own: Vec<Double>, replayed: Vec<Double>) -> Vec<Double> {
-    let behind = own.iter().map(|double| double.distance).max().unwrap_or_default() + 1;
+    let beyond = own.iter().map(|double| double.distance).max().unwrap_or_default() + 1;
     for mut double in replayed {
         match own.iter_mut().find(|known| known.line == double.line) {
             Some(known) => known.used = double.used,
             None => {
-                double.distance += behind;
+                double.distance += beyond;
                 double.is_optional = true;
                 own.push(double);
             }
         }
     }
     own
+}
+
+/// The file of a line that names a recording, and whether its results need not be used.
+fn recording(text: &str) -> Option<(&str, bool)> {
+    let text = text.trim();
+    let (file, is_optional) = text.strip_suffix(" ?").map_or((text, false), |file| (file.trim_end(), true));
+    let is_file = std::path::Path::new(file).extension().is_some_and(|extension| extension == "jsonl");
+    (is_file && !file.contains(char::is_whitespace)).then_some((file, is_optional))
+}
+
+/// Reads the results of a recording: each answers the calls of its tool with just its arguments. They share the line that names the file, so that
+/// one of them counts as its use.
+fn recorded(text: &str, line: usize, distance: usize, is_optional: bool) -> Result<Vec<Double>, String> {
+    // A last line without its line break was not finished.
+    let whole = text.split_inclusive('\n').enumerate().filter(|(_, line)| line.ends_with('\n') && !line.trim().is_empty());
+    let double = |(at, text): (usize, &str)| {
+        let result = RecordedResult::read(text).map_err(|why| format!("line {} is no result of a tool: {why}", at + 1))?;
+        let (name, args) = (result.tool.to_string(), Some(result.args));
+        Ok(Double { line, name, args, outcome: result.outcome, is_optional, distance, used: 0, is_recorded: true })
+    };
+    whole.map(double).collect()
 }
 
 /// Reads `NAME [{args}] OUTCOME [?]`.
@@ -63,7 +104,7 @@ fn read_line(text: &str, line: usize, distance: usize) -> Result<Double, String>
         None => (None, rest),
     };
     let outcome = read::outcome(outcome)?;
-    Ok(Double { line, name: name.to_owned(), args, outcome, is_optional, distance, used: 0 })
+    Ok(Double { line, name: name.to_owned(), args, outcome, is_optional, distance, used: 0, is_recorded: false })
 }
 
 /// Splits a mapping of arguments from the outcome that follows it.
@@ -86,7 +127,8 @@ pub(crate) fn answering<'d>(doubles: &'d mut [Double], name: &str, args: &Mappin
     let rank = |double: &Double| {
         let given = double.args.clone().map(Value::Map);
         let particular = given.as_ref().map_or(Some(0), |given| equal_parts(given, &args))?;
-        (double.name == name).then_some((double.distance, std::cmp::Reverse(particular)))
+        let fits = !double.is_recorded || given.as_ref() == Some(&args);
+        (fits && double.name == name).then_some((double.distance, std::cmp::Reverse(particular)))
     };
     let best = doubles.iter().filter_map(rank).min()?;
     let kind: Vec<usize> = (0..doubles.len()).filter(|&at| rank(&doubles[at]) == Some(best)).collect();
@@ -137,6 +179,23 @@ mod tests {
         let both = before(doubles("a 1"), replayed);
         assert_eq!(both.iter().map(|double| (double.line, double.used, double.distance)).collect::<Vec<_>>(), [(0, 1, 0), (9, 0, 1)]);
         assert!(both[1].is_optional && !both[0].is_optional);
+    }
+
+    #[test]
+    fn a_recording_answers_calls_with_its_arguments_and_no_others() {
+        let line = |args: &str, result: u8| format!("{{\"tool\":\"a\",\"args\":{args},\"outcome\":{{\"success\":{result}}}}}\n");
+        let text = [line("{\"x\":1}", 1), line("{\"x\":1}", 2), "{\"tool\":".to_owned()].concat();
+        let mut found = recorded(&text, 3, 0, false).unwrap();
+        let mut outcome = |args: &str| {
+            let Ok(Value::Map(args)) = Value::from_json(args) else { panic!("{args}") };
+            answering(&mut found, "a", &args).map(|double| double.outcome.clone())
+        };
+        let is = |value: i64| Some(ToolOutcome::Success(Value::Int(value)));
+        assert_eq!([outcome("{\"x\":1}"), outcome("{\"x\":1}"), outcome("{\"x\":1}")], [is(1), is(2), is(2)]);
+        assert_eq!(outcome("{\"x\":1,\"y\":2}"), None);
+        assert!(recorded("{}\n", 3, 0, false).unwrap_err().starts_with("line 1 is no result"));
+        assert_eq!(recording("runs/a.jsonl ?"), Some(("runs/a.jsonl", true)));
+        assert_eq!(recording("a b.jsonl"), None);
     }
 
     #[test]

@@ -19,11 +19,11 @@ pub fn junit(cases: &[Case]) -> String {
     let mut rest = &all[..];
     while let Some(first) = rest.first() {
         let length = rest.iter().take_while(|case| case.path == first.path).count();
-        let (sheet, behind) = rest.split_at(length);
+        let (sheet, after) = rest.split_at(length);
         let _ = writeln!(out, "  <testsuite name=\"{}\" {}>", escaped(&first.path), numbers(sheet));
         sheet.iter().for_each(|case| testcase(&mut out, case));
         out.push_str("  </testsuite>\n");
-        rest = behind;
+        rest = after;
     }
     out.push_str("</testsuites>\n");
     out

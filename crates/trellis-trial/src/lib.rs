@@ -1,11 +1,11 @@
-//! Tests of graphs: sheets of cases are played through the engine alone, and differences are shown at their places.
+//! Tests of graphs: runs sheets of cases through the engine alone, and reports differences at their places.
 //!
 //! ```text
 //! _tests/*.md ──trellis_project::sheet──▶ cases ──Player──▶ lines ──compare──▶ Difference
 //!                                                   └──────▶ Counts ──coverage──▶ items
 //! ```
 //!
-//! **Invariant:** no binding is ever run; the same sheets give the same bytes on every run, but for times.
+//! **Invariant:** no binding is ever run; the same sheets give the same bytes on every run, except for times.
 
 mod beside;
 mod compare;

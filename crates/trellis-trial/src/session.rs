@@ -38,7 +38,7 @@ pub(crate) fn marked(line: &str, number: Option<usize>) -> String {
     }
 }
 
-/// A line of an author without the number of a child behind its mark, and that number.
+/// Splits a line of the author into the number of a child after its mark, and the rest.
 pub(crate) fn unmarked(line: &str) -> (String, Option<usize>) {
     let mut chars = line.chars();
     let Some(mark) = chars.next().filter(|mark| matches!(mark, '>' | '<' | '^' | '.' | '=')) else { return (line.to_owned(), None) };

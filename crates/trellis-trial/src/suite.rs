@@ -1,4 +1,4 @@
-//! The sheets of one graph, read once and played side by side.
+//! The sheets of one graph, read once and run in parallel.
 
 use std::{
     collections::BTreeMap,
@@ -41,7 +41,7 @@ const FUEL: u64 = 16 * DEFAULT_FUEL;
 pub struct SuiteError {
     /// The sheet.
     pub path: PathBuf,
-    /// The line, from 1; 0 where it is about the whole file.
+    /// The line, from 1; 0 if it is about the whole file.
     pub line: usize,
     /// The description of the mistake.
     pub message: String,
@@ -118,7 +118,7 @@ impl Suite {
         self.root.join(TESTS)
     }
 
-    /// The files that its cases depend on, with their bytes: those of the graph, what they calculate with, its sheets and what is beside them.
+    /// The files that its cases depend on, with their bytes: the graph, files of calculations, the sheets and the files beside them.
     pub fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let graphs = self.compiled.program.iter().flat_map(|program| program.graphs());
         let computed = graphs.flat_map(|graph| {
@@ -142,14 +142,10 @@ impl Suite {
             Err(problem) => return self.errors.push(error(0, problem.to_string())),
         };
         match Sheet::parse(path.clone(), text, self) {
-            Ok(sheet) => {
-                let mut titles: Vec<_> = sheet.cases.iter().map(|case| (&case.title, case.line)).collect();
-                titles.sort();
-                match titles.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-                    Some(twice) => self.errors.push(error(twice[1].1, format!("two cases are named `{}`", twice[1].0))),
-                    None => self.sheets.push(sheet),
-                }
-            }
+            Ok(sheet) => match sheet.repeated() {
+                Some((line, title)) => self.errors.push(error(line, format!("two cases are named `{title}`"))),
+                None => self.sheets.push(sheet),
+            },
             Err(problem) => self.errors.push(error(problem.line, problem.message)),
         }
     }
@@ -171,7 +167,7 @@ impl Suite {
         all.filter(fits).collect()
     }
 
-    /// Plays the chosen cases; each with its verdict and time, in order. Those behind a first failure are left out with `fail_fast`.
+    /// Runs the chosen cases and returns them in order, each with its verdict and time. With `fail_fast`, cases after the first failure are left out.
     pub fn play(&self, options: &Options) -> Vec<(&Sheet, &Case, Verdict, Duration)> {
         let chosen = self.chosen(&options.filters);
         let (next, stop, done) = (AtomicUsize::new(0), AtomicBool::new(false), Mutex::new(Vec::new()));
@@ -200,7 +196,8 @@ impl Suite {
     /// Inherited doubles that no case of a sheet used, by line: known once all its cases were played.
     pub fn unused(&self, sheet: &Sheet, verdicts: &[&Verdict]) -> Vec<(usize, String)> {
         let used: Vec<usize> = verdicts.iter().flat_map(|verdict| verdict.used.iter().copied()).collect();
-        unused(sheet, &used).into_iter().collect()
+        let beside = BesideSheet { root: &self.root, sheet: sheet.path.parent().unwrap_or(Path::new("")) };
+        unused(sheet, &used, &beside).into_iter().collect()
     }
 
     fn judge(&self, sheet: &Sheet, case: &Case, options: &Options) -> Verdict {

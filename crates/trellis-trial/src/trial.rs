@@ -1,4 +1,4 @@
-//! One case played, and its blocks compared.
+//! Runs one case and compares its blocks.
 
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
@@ -18,7 +18,7 @@ use crate::{
     beside::Beside,
     compare::{is_expectation, mismatch},
     coverage::Counts,
-    doubles::read_blocks,
+    doubles::{Double, read_blocks},
     limits::Limits,
     player::{Player, Printed},
     update::{Update, written},
@@ -57,7 +57,7 @@ pub(crate) struct Trial<'t> {
     pub(crate) beside: &'t dyn Beside,
     pub(crate) limits: &'t Limits,
     pub(crate) update: Option<Update>,
-    /// True if a block without a program line fails, since nobody is there to look at it.
+    /// True if a block without a program line fails, as in continuous integration.
     pub(crate) is_ci: bool,
 }
 
@@ -98,7 +98,7 @@ impl Trial<'_> {
     /// The findings of a graph that the case made, or that a block is about.
     fn findings(&self, verdict: &mut Verdict) {
         let found = &self.graph.compiled.diagnostics;
-        let mut is_told = false;
+        let mut was_reported = false;
         for block in &self.case.expected {
             let got = match block.kind {
                 BlockKind::Diagnostics => findings::print(found, self.graph.texts),
@@ -109,7 +109,7 @@ impl Trial<'_> {
                     continue;
                 }
             };
-            is_told = true;
+            was_reported = true;
             let (expected, got): (Vec<_>, Vec<_>) = (block.text.lines().collect(), got.lines().collect());
             if got == expected {
                 continue;
@@ -124,7 +124,7 @@ impl Trial<'_> {
             verdict.fail(shown(block.line, &expected, &got, at, at));
         }
         let errors: Vec<Diagnostic> = found.iter().filter(|found| found.severity == Severity::Error).cloned().collect();
-        if !is_told && self.case.changes_graph && !errors.is_empty() {
+        if !was_reported && self.case.changes_graph && !errors.is_empty() {
             let got = findings::print(&errors, self.graph.texts);
             let got = got.lines().map(str::to_owned).collect();
             verdict.fail(Difference { got, ..self.said(self.case.line, "the graph of this case has errors") });
@@ -168,7 +168,10 @@ impl Trial<'_> {
         if let Some(stopped) = &player.stopped {
             verdict.fail(self.said(block.line, stopped.trim_start_matches("- ")));
         }
-        if let Some(unused) = player.doubles.iter().find(|double| double.distance == 0 && double.used == 0 && !double.is_optional) {
+        // Of a recording one result is enough.
+        let is_used = |line: usize| player.doubles.iter().any(|double| double.line == line && double.used > 0);
+        let is_unused = |double: &&Double| double.distance == 0 && !double.is_optional && double.used == 0 && !double.shares(is_used);
+        if let Some(unused) = player.doubles.iter().find(is_unused) {
             verdict.fail(self.said(unused.line, &format!("unused double: `{}`", unused.name)));
         }
     }
@@ -193,10 +196,10 @@ impl Trial<'_> {
         }
         // The first of them begins the session; each of the others takes it as the one before it left it.
         chain.reverse();
-        let mut player = Player::new(Arc::clone(program), read_blocks(&chain[0].0.doubles)?, self.beside, self.limits);
+        let mut player = Player::new(Arc::clone(program), read_blocks(&chain[0].0.doubles, self.beside)?, self.beside, self.limits);
         for (at, (_, block)) in chain.iter().enumerate().take(chain.len() - 1) {
             block.text.lines().filter(|line| !is_expectation(line)).for_each(|line| player.take(line));
-            player.go_on_with(read_blocks(&chain[at + 1].0.doubles)?);
+            player.go_on_with(read_blocks(&chain[at + 1].0.doubles, self.beside)?);
         }
         Ok(player)
     }
@@ -241,8 +244,8 @@ fn shown(block: usize, expected: &[&str], got: &[&str], at: usize, to: usize) ->
 }
 
 /// Inherited doubles of a sheet that no case used, by line.
-pub(crate) fn unused(sheet: &Sheet, used: &[usize]) -> BTreeMap<usize, String> {
-    let doubles = sheet.cases.iter().filter_map(|case| read_blocks(&case.doubles).ok()).flatten();
+pub(crate) fn unused(sheet: &Sheet, used: &[usize], beside: &dyn Beside) -> BTreeMap<usize, String> {
+    let doubles = sheet.cases.iter().filter_map(|case| read_blocks(&case.doubles, beside).ok()).flatten();
     let unused = doubles.filter(|double| double.distance > 0 && !double.is_optional && !used.contains(&double.line));
     unused.map(|double| (double.line, double.name)).collect()
 }

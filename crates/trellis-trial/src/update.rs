@@ -1,4 +1,4 @@
-//! Rewriting of blocks: lines that still match retain their bytes, wildcards included.
+//! Rewrites blocks: lines that still match keep their bytes, wildcards included.
 //!
 //! **Invariant:** a written block matches the actual lines, and is at least as specific as before.
 

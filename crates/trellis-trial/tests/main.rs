@@ -8,6 +8,8 @@ mod edges;
 mod mutations;
 #[path = "main/renames.rs"]
 mod renames;
+#[path = "main/rough.rs"]
+mod rough;
 
 use std::{
     fs,

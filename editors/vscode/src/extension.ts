@@ -15,8 +15,11 @@ const SELECTOR = ["markdown", "yaml", "json"].flatMap((language) => [
   { scheme: "untitled", language },
 ]);
 
-/** The settings that the server reads when it starts. */
-const SERVER_SETTINGS = ["trellis.path", "trellis.roots", "trellis.strict"];
+/** The settings because of which the server is started again; it asks for the others itself. */
+const SERVER_SETTINGS = ["trellis.path", "trellis.codeLens"];
+
+/** The commands that code lenses use, by what they do. Cases have their own signs in the margin. */
+const LENSES = { play: "trellis.playNode", references: "trellis.references" };
 
 let client: LanguageClient | undefined;
 
@@ -32,7 +35,12 @@ async function restart(graphs: Graphs): Promise<void> {
   const options: LanguageClientOptions = {
     documentSelector: SELECTOR,
     outputChannel: graphs.log,
-    initializationOptions: { ...(roots.length > 0 && { roots }), strict: settings.get<boolean>("strict", false) },
+    initializationOptions: {
+      ...(roots.length > 0 && { roots }),
+      strict: settings.get<boolean>("strict", false),
+      inlayHints: settings.get("inlayHints", {}),
+      ...(settings.get<boolean>("codeLens", true) && { commands: LENSES }),
+    },
   };
   client = new LanguageClient("trellis", "Trellis", { command, args: ["lsp"] }, options);
   await client.start().catch((error: unknown) => vscode.window.showErrorMessage(`The language server did not start: ${String(error)}`));
@@ -135,6 +143,19 @@ async function play(graphs: Graphs, from: "start" | "here"): Promise<void> {
   graphs.inTerminal("Trellis", root, ["run", "--watch", ...at, "."]);
 }
 
+/** Plays a graph in a terminal from one of its nodes. */
+function playNode(graphs: Graphs, uri: string, node: string): void {
+  const root = graphs.of(vscode.Uri.parse(uri));
+  if (root !== undefined) graphs.inTerminal("Trellis", root, ["run", "--watch", "--at", node, "."]);
+}
+
+/** Shows the places that name a node. */
+async function references(uri: string, position: { line: number; character: number }): Promise<void> {
+  const [file, place] = [vscode.Uri.parse(uri), new vscode.Position(position.line, position.character)];
+  const found = await vscode.commands.executeCommand<vscode.Location[]>("vscode.executeReferenceProvider", file, place);
+  await vscode.commands.executeCommand("editor.action.showReferences", file, place, found ?? []);
+}
+
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
   const log = vscode.window.createOutputChannel("Trellis", { log: true });
   const graphs = new Graphs(log);
@@ -157,6 +178,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     ["trellis.graph", withRoot((root) => views.open(root))],
     ["trellis.play", () => play(graphs, "start")],
     ["trellis.playHere", () => play(graphs, "here")],
+    ["trellis.playNode", (uri: string, node: string) => playNode(graphs, uri, node)],
+    ["trellis.references", (uri: string, position: { line: number; character: number }) => references(uri, position)],
     ["trellis.studio", withRoot((root) => openStudio(graphs, root))],
     ["trellis.accept", (item?: vscode.TestItem | { test?: vscode.TestItem }) => sheets.accept(item && "test" in item ? item.test : (item as vscode.TestItem))],
     ["trellis.restart", again],

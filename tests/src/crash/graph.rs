@@ -1,5 +1,5 @@
 //! The graph that is walked while its process is killed: calls with undos and retries, approvals, questions, sleeps, rollbacks, children side by
-//! side of which some fail after they did something.
+//! side of which some fail after they did something, and values that are appended once.
 
 use std::{fs, io, path::Path, sync::Arc};
 
@@ -9,7 +9,10 @@ use trellis_host::{Bindings, assembly::deferred_predicates};
 /// Its name, as stores have it.
 pub const NAME: &str = "crash";
 
-const FILES: [(&str, &str); 12] = [
+/// The file, in the folder of a round, in which `values.append` stores.
+pub const VALUES: &str = "values.db";
+
+const FILES: [(&str, &str); 13] = [
     (
         "trellis.yaml",
         "\
@@ -23,6 +26,13 @@ bindings:
   take: { process: [sh, ./tool.sh, take], returns: { type: integer }, retry: { max: 5, base: 2ms, factor: 1, cap: 2ms } }
   give: { process: [sh, ./tool.sh, give], returns: { type: integer }, retry: { max: 9, base: 2ms, factor: 1, cap: 2ms } }
   pay: { process: [sh, ./tool.sh, pay], returns: { type: integer }, retry: { max: 5, base: 2ms, factor: 1, cap: 2ms } }
+  note:
+    builtin: values.append
+    space: crash
+    store: ./values.db
+    args: { key: \"{{ who }}\", item: \"{{ call.key }}\", keep: 1000 }
+    parameters: { type: object, required: [who], properties: { who: { type: string } } }
+    retry: { max: 9, base: 2ms, factor: 1, cap: 2ms }
 ",
     ),
     ("start.md", "---\ndefault_context: { taken: 0 }\nto: take\n---\n{{ who }} begins.\n"),
@@ -49,10 +59,11 @@ do:
     left: { graph: branch, args: { who: \"{{ who }}/left\", n: \"{{ n }}\" } }
     right: { graph: branch, args: { who: \"{{ who }}/right\", n: \"{{ n }}\" } }
   on_error: collect
-to: ask
+to: note
 ---
 ",
     ),
+    ("note.md", "---\ndo: { name: note, args: { who: \"{{ who }}\" } }\non_error: ask\nto: ask\n---\n"),
     (
         "branch.md",
         "\

@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs, io,
+    ops::Range,
     path::Path,
 };
 
@@ -10,7 +11,7 @@ use trellis_core::{Engine, SessionId, ToolOutcome};
 use trellis_host::{
     Entry, Record,
     journal::{fold, replay},
-    store::{Row, SessionStore, StoreError, read},
+    store::{Row, SessionStore, Snapshot, StoreError, read},
 };
 
 use super::{graph, worker};
@@ -30,6 +31,10 @@ pub struct Verdict {
     pub repeated: usize,
     /// Sessions that ended.
     pub ended: usize,
+    /// Moments at which a session had children that were alive.
+    pub inside: usize,
+    /// Items that `values.append` stored.
+    pub noted: usize,
 }
 
 impl Verdict {
@@ -42,15 +47,17 @@ impl Verdict {
         self.calls += other.calls;
         self.repeated += other.repeated;
         self.ended += other.ended;
+        self.inside += other.inside;
+        self.noted += other.noted;
         self
     }
 }
 
-/// Judges all sessions.
+/// Judges all sessions, whose worker was killed at these moments, in milliseconds since 1970.
 ///
 /// # Errors
 /// The store or the folder cannot be read.
-pub async fn judge(store: &dyn SessionStore, folder: &Path, sessions: usize) -> io::Result<Verdict> {
+pub async fn judge(store: &dyn SessionStore, folder: &Path, sessions: usize, killed: &[u64]) -> io::Result<Verdict> {
     let mut verdict = Verdict::default();
     let engine = graph::engine();
     let mut journals = BTreeMap::new();
@@ -73,7 +80,56 @@ pub async fn judge(store: &dyn SessionStore, folder: &Path, sessions: usize) -> 
     }
     let called = fs::read_to_string(folder.join("called"))?;
     twice(&called, &journals, &mut verdict);
+    noted(&notes(folder).map_err(io::Error::other)?, &journals, &mut verdict);
+    let trees: Vec<Range<u64>> = journals.values().flat_map(|records| trees(records)).collect();
+    verdict.inside = killed.iter().filter(|at| trees.iter().any(|tree| tree.contains(at))).count();
     Ok(verdict)
+}
+
+/// What `values.append` stored, by session.
+fn notes(folder: &Path) -> Result<BTreeMap<String, Vec<String>>, rusqlite::Error> {
+    let connection = rusqlite::Connection::open(folder.join(graph::VALUES))?;
+    let mut rows = connection.prepare("select key, value from entries")?;
+    let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))?;
+    let items = |(key, json): (String, String)| (key, serde_json::from_str(&json).unwrap_or_default());
+    rows.map(|row| row.map(items)).collect()
+}
+
+/// When a session had children that were alive.
+fn trees(records: &[Record]) -> Vec<Range<u64>> {
+    let Some(Entry::Start { state, .. }) = records.first().map(|record| &record.entry) else { return Vec::new() };
+    let mut here = Snapshot::beginning((**state).clone(), records[0].at);
+    let (mut trees, mut since) = (Vec::new(), None);
+    for record in &records[1..] {
+        here.take(record);
+        if here.children.is_empty() {
+            trees.extend(since.take().map(|since| since..record.at));
+        } else {
+            since.get_or_insert(record.at);
+        }
+    }
+    trees
+}
+
+/// Whether each item of `values.append` is there once: those that a journal knows to be there, and no other (table B, 12).
+fn noted(notes: &BTreeMap<String, Vec<String>>, journals: &BTreeMap<String, Vec<Record>>, verdict: &mut Verdict) {
+    for (id, records) in journals {
+        let found = notes.get(id).map(Vec::as_slice).unwrap_or_default();
+        let once: BTreeSet<&str> = found.iter().map(String::as_str).collect();
+        let known: BTreeSet<&str> = records.iter().filter_map(appended).collect();
+        verdict.noted += found.len();
+        if once.len() != found.len() || once != known {
+            verdict.flaws.push(format!("{id}: {found:?} was appended, and the journal knows of {known:?}"));
+        }
+    }
+}
+
+/// The key of a call of `values.append` that succeeded by this record.
+fn appended(record: &Record) -> Option<&str> {
+    let Entry::Result { result } = &record.entry else { return None };
+    let is_note = record.from.as_ref().is_some_and(|node| node.as_str() == "note");
+    let is_done = is_note && matches!(result.outcome, ToolOutcome::Success(_));
+    result.id.as_str().rsplit_once('-').filter(|_| is_done).map(|(key, _)| key)
 }
 
 /// All records of a session.

@@ -42,12 +42,12 @@ pub fn crash(program: &Path, limit: Limit, runtime: &Runtime, store_in: impl Fn(
         if is_over {
             return Ok((killed, all));
         }
-        let folder = tempfile::tempdir()?;
+        let (folder, before) = (tempfile::tempdir()?, killed.at.len());
         trial.store = store_in(folder.path());
         trial.round(folder.path(), &mut killed)?;
         let verdict = runtime.block_on(async {
             let store = store::open(&trial.store).await.map_err(io::Error::other)?;
-            judge(&*store, folder.path(), SESSIONS).await
+            judge(&*store, folder.path(), SESSIONS, &killed.at[before..]).await
         });
         all = all.and(verdict?);
         killed.rounds += 1;
@@ -56,8 +56,11 @@ pub fn crash(program: &Path, limit: Limit, runtime: &Runtime, store_in: impl Fn(
 
 /// Where chance begins: another moment each time.
 fn seed() -> u64 {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.as_nanos() & u128::from(u64::MAX)).unwrap_or_default() | 1
+    u64::try_from(since_1970().as_nanos() & u128::from(u64::MAX)).unwrap_or_default() | 1
+}
+
+fn since_1970() -> Duration {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
 }
 
 /// One store, and the program that works on it.
@@ -72,6 +75,8 @@ struct Trial {
 pub struct Killed {
     /// After how many milliseconds, each time.
     pub after: Vec<u64>,
+    /// When, each time, in milliseconds since 1970.
+    pub at: Vec<u64>,
     /// How many rounds of sessions were walked to their ends.
     pub rounds: usize,
 }
@@ -96,6 +101,7 @@ impl Trial {
                 return ended(status);
             }
             // SIGKILL: nothing of it gets to do anything any more. Its tools live on, as they would.
+            killed.at.push(u64::try_from(since_1970().as_millis()).unwrap_or(u64::MAX));
             worker.kill()?;
             worker.wait()?;
             killed.after.push(u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX));
@@ -136,10 +142,11 @@ impl Killed {
             let _ =
                 writeln!(out, "  {:>4}–{:<4} ms {:>5} {}", at * slot, (at + 1) * slot, count, "█".repeat((count * widest).div_ceil(most)));
         }
-        let Verdict { records, acknowledged, calls, repeated, ended, flaws } = verdict;
+        let Verdict { records, acknowledged, calls, repeated, ended, inside, noted, flaws } = verdict;
         let _ = writeln!(
             out,
-            "  {ended} sessions ended, {records} records, {acknowledged} turns acknowledged, {calls} calls of tools ({repeated} made again under the same key), {} flaws",
+            "  {inside} inside of trees of children; {ended} sessions ended, {records} records, {acknowledged} turns acknowledged, {calls} calls of \
+             tools ({repeated} made again under the same key), {noted} values appended, {} flaws",
             flaws.len()
         );
         out

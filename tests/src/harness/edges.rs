@@ -60,7 +60,7 @@ pub fn outcome(outcome: &Outcome) -> String {
         Outcome::Signal(signal) => format!("signal {signal}"),
         Outcome::AnySignal => "signal *".into(),
         Outcome::Exhausted => "exhausted".into(),
-        Outcome::Unwound => "unwound".into(),
+        Outcome::RolledBack => "unwound".into(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Fake providers of chats: servers on this machine that answer as the public documents of Slack, Telegram and Discord say, and fail when they are told to.
 
 mod discord;
+mod files;
 mod server;
 mod slack;
 mod telegram;
@@ -14,6 +15,7 @@ use std::{
 
 use serde_json::Value as Json;
 
+pub use self::files::FakeFile;
 use self::server::{HttpCall, HttpReply};
 
 /// The token that all of them take.
@@ -50,6 +52,8 @@ pub enum Side {
     Read,
     /// Those that send messages.
     Write,
+    /// Those that fetch a file.
+    File,
 }
 
 /// Who writes a message.
@@ -78,6 +82,8 @@ pub struct FakeMessage {
     pub text: String,
     /// Everything that the bot sent with it.
     pub body: Json,
+    /// The files that came with it.
+    pub files: Vec<FakeFile>,
 }
 
 /// A provider that runs until the process ends.
@@ -97,14 +103,23 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     messages: Vec<FakeMessage>,
+    /// The number of the last update of Telegram.
+    last_update: u64,
     /// The updates of Telegram that nobody has confirmed.
     updates: Vec<(u64, Json)>,
     faults: Vec<(Side, Fault)>,
     /// Until when nobody may ask.
-    held: [Option<Instant>; 2],
+    held: [Option<Instant>; 3],
     early: usize,
     gone: BTreeSet<u64>,
     reactions: Vec<u64>,
+    /// What others reacted with: to which message, who, and with what.
+    others: Vec<(u64, Author, String)>,
+    /// The headers that name a token, of the requests that fetched files.
+    fetched: Vec<String>,
+    /// Files that the bot sent and has not shared.
+    uploads: Vec<(String, FakeFile)>,
+    address: Option<SocketAddr>,
     typing: usize,
     requests: Vec<String>,
     webhook: bool,
@@ -124,7 +139,13 @@ impl FakeProvider {
             ProviderKind::Telegram => telegram::answer(&state, &call),
             ProviderKind::Discord => discord::answer(&state, &call),
         });
+        shared.lock().address = Some(address);
         Self { kind, address, state: shared }
+    }
+
+    /// Where it answers.
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// Its name in settings.
@@ -199,6 +220,50 @@ impl FakeProvider {
         n
     }
 
+    /// Somebody sends files, with a text or without one: the number of the message.
+    pub fn post_files(&self, chat: u64, author: Author, text: &str, files: &[FakeFile]) -> u64 {
+        let mut state = self.state.lock();
+        let n = state.keep(chat, None, author, text.to_owned(), Json::Null);
+        state.messages.iter_mut().filter(|message| message.n == n).for_each(|message| message.files = files.to_vec());
+        if self.kind == ProviderKind::Telegram {
+            telegram::tell(&mut state, "message", n);
+        }
+        self.state.news.notify_all();
+        n
+    }
+
+    /// Somebody reacts to a message with an emoji.
+    pub fn react(&self, n: u64, author: Author, emoji: &str) {
+        self.react_at_once(n, &[(author, emoji)]);
+    }
+
+    /// Several people react to a message at once.
+    pub fn react_at_once(&self, n: u64, reactions: &[(Author, &str)]) {
+        let mut state = self.state.lock();
+        for (author, emoji) in reactions {
+            state.others.push((n, *author, (*emoji).to_owned()));
+            if self.kind == ProviderKind::Telegram {
+                telegram::tell_reaction(&mut state, n, *author, (&[], &[emoji]));
+            }
+        }
+        self.state.news.notify_all();
+    }
+
+    /// Somebody takes a reaction back.
+    pub fn take_back(&self, n: u64, author: Author, emoji: &str) {
+        let mut state = self.state.lock();
+        state.others.retain(|(of, who, what)| (*of, *who, &**what) != (n, author, emoji));
+        if self.kind == ProviderKind::Telegram {
+            telegram::tell_reaction(&mut state, n, author, (&[emoji], &[]));
+        }
+        self.state.news.notify_all();
+    }
+
+    /// The headers that name a token, of the requests that fetched files.
+    pub fn fetched(&self) -> Vec<String> {
+        self.state.lock().fetched.clone()
+    }
+
     /// Somebody changes what they wrote.
     pub fn edit(&self, n: u64, text: &str) {
         let mut state = self.state.lock();
@@ -271,7 +336,7 @@ impl Shared {
 impl State {
     fn keep(&mut self, chat: u64, thread: Option<u64>, author: Author, text: String, body: Json) -> u64 {
         self.count += 1;
-        self.messages.push(FakeMessage { n: self.count, chat, thread, author, text, body });
+        self.messages.push(FakeMessage { n: self.count, chat, thread, author, text, body, files: Vec::new() });
         self.count
     }
 

@@ -16,13 +16,32 @@ pub(super) struct HttpCall {
     pub(super) path: String,
     pub(super) query: BTreeMap<String, String>,
     pub(super) authorization: String,
+    /// The body, where it is JSON.
     pub(super) body: Json,
+    /// The body as it came.
+    pub(super) raw: Vec<u8>,
+    pub(super) kind: String,
+}
+
+impl HttpCall {
+    /// The parts of a form: the name of the field, that of the file, and what stands in it.
+    pub(super) fn parts(&self) -> Vec<(String, Option<String>, String)> {
+        let Some((_, boundary)) = self.kind.split_once("boundary=") else { return Vec::new() };
+        let body = String::from_utf8_lossy(&self.raw).into_owned();
+        let part = |part: &str| {
+            let (head, text) = part.trim_start_matches("\r\n").split_once("\r\n\r\n")?;
+            let named = |key: &str| Some(head.split_once(&format!("{key}=\""))?.1.split('"').next()?.to_owned());
+            Some((named(" name")?, named("filename"), text.strip_suffix("\r\n")?.to_owned()))
+        };
+        body.split(&format!("--{boundary}")).filter_map(part).collect()
+    }
 }
 
 /// An answer.
 pub(super) struct HttpReply {
     status: u16,
     headers: Vec<(&'static str, String)>,
+    kind: &'static str,
     body: String,
     is_cut: bool,
 }
@@ -33,7 +52,13 @@ impl HttpReply {
     }
 
     pub(super) fn text(status: u16, body: &str) -> Self {
-        Self { status, headers: Vec::new(), body: body.to_owned(), is_cut: false }
+        Self { status, headers: Vec::new(), kind: "application/json", body: body.to_owned(), is_cut: false }
+    }
+
+    /// The same as a page of another type.
+    pub(super) fn typed(mut self, kind: &'static str) -> Self {
+        self.kind = kind;
+        self
     }
 
     pub(super) fn header(mut self, name: &'static str, value: &str) -> Self {
@@ -65,8 +90,8 @@ pub(super) fn serve(answer: impl Fn(HttpCall) -> HttpReply + Send + Sync + 'stat
 fn talk(stream: &TcpStream, answer: &dyn Fn(HttpCall) -> HttpReply) -> io::Result<()> {
     let mut reader = BufReader::new(stream);
     while let Some(call) = read(&mut reader)? {
-        let HttpReply { status, headers, body, is_cut } = answer(call);
-        let mut head = format!("HTTP/1.1 {status} Said\r\ncontent-type: application/json\r\n");
+        let HttpReply { status, headers, kind, body, is_cut } = answer(call);
+        let mut head = format!("HTTP/1.1 {status} Said\r\ncontent-type: {kind}\r\n");
         if status != 204 {
             head += &format!("content-length: {}\r\n", body.len());
         }
@@ -88,7 +113,7 @@ fn read(reader: &mut BufReader<&TcpStream>) -> io::Result<Option<HttpCall>> {
     }
     let mut words = line.split_whitespace();
     let (method, target) = (words.next().unwrap_or_default().to_owned(), words.next().unwrap_or_default().to_owned());
-    let (mut length, mut authorization) = (0, String::new());
+    let (mut length, mut authorization, mut kind) = (0, String::new(), String::new());
     loop {
         let mut header = String::new();
         reader.read_line(&mut header)?;
@@ -96,18 +121,19 @@ fn read(reader: &mut BufReader<&TcpStream>) -> io::Result<Option<HttpCall>> {
         match &*name.to_ascii_lowercase() {
             "content-length" => length = value.trim().parse().unwrap_or_default(),
             "authorization" => value.trim().clone_into(&mut authorization),
+            "content-type" => value.trim().clone_into(&mut kind),
             _ => {}
         }
     }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body)?;
+    let mut raw = vec![0; length];
+    reader.read_exact(&mut raw)?;
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));
     let query = query.split('&').filter_map(|pair| pair.split_once('=')).map(|(key, value)| (key.to_owned(), decoded(value))).collect();
-    let body = serde_json::from_slice(&body).unwrap_or(Json::Null);
-    Ok(Some(HttpCall { method, path: path.to_owned(), query, authorization, body }))
+    let body = serde_json::from_slice(&raw).unwrap_or(Json::Null);
+    Ok(Some(HttpCall { method, path: path.to_owned(), query, authorization, body, raw, kind }))
 }
 
-fn decoded(value: &str) -> String {
+pub(super) fn decoded(value: &str) -> String {
     let (mut bytes, mut rest) = (Vec::new(), value.as_bytes());
     while let [first, behind @ ..] = rest {
         let escaped = (*first == b'%').then(|| behind.get(..2)).flatten();

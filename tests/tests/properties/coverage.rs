@@ -144,7 +144,7 @@ fn outcome(outcome: &Outcome) -> &'static str {
         Outcome::Signal(_) => "signal",
         Outcome::AnySignal => "any signal",
         Outcome::Exhausted => "exhausted",
-        Outcome::Unwound => "unwound",
+        Outcome::RolledBack => "unwound",
     }
 }
 

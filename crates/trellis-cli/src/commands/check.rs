@@ -128,7 +128,7 @@ impl Check {
             return self.stay(demands);
         }
         let began = Instant::now();
-        let CheckOutcome { graphs, whole } = if self.fix { self.mend(&demands)? } else { self.look(&demands)? };
+        let CheckOutcome { graphs, whole } = if self.fix { self.fix_all(&demands)? } else { self.look(&demands)? };
         let text = match self.format {
             ReportFormat::Json => report::json(&graphs),
             ReportFormat::Sarif => report::sarif(&graphs),
@@ -166,40 +166,40 @@ impl Check {
 
     /// Makes the changes that findings offer; what is left is the outcome, or what is there now, with `--dry-run` and where something could not be
     /// written.
-    fn mend(&self, demands: &CheckPolicy) -> anyhow::Result<CheckOutcome> {
+    fn fix_all(&self, demands: &CheckPolicy) -> anyhow::Result<CheckOutcome> {
         let mut outcome = CheckOutcome { graphs: Vec::new(), whole: true };
         let mut said = String::new();
         let (mut count, mut is_written) = (0, true);
         for place in self.places()? {
             let progress = Progress::begin("fixing");
             progress.at(&place.path.to_string_lossy());
-            let mending = Fixer::begin(&place.path)?;
+            let fixer = Fixer::begin(&place.path)?;
             drop(progress);
-            for problem in mending.problems() {
+            for problem in fixer.problems() {
                 terminal::print_error(&format!("error: {}\n", printable(&problem.to_string())));
             }
-            if !mending.problems().is_empty() {
+            if !fixer.problems().is_empty() {
                 outcome.whole = false;
                 terminal::print_error("note: nothing is fixed: what could not be read may be just what a name means\n");
             }
-            let mut made: Vec<&AppliedFix> = mending.done().iter().collect();
+            let mut made: Vec<&AppliedFix> = fixer.done().iter().collect();
             if self.dry_run {
-                terminal::print(&fix::differences(&mending, &place))?;
-            } else if let Err(unwritten) = fix::write(mending.root(), mending.changed()) {
+                terminal::print(&fix::differences(&fixer, &place))?;
+            } else if let Err(unwritten) = fix::write(fixer.root(), fixer.changed()) {
                 let shown = place.shown(&unwritten.path);
                 let error = unwritten.error.context(format!("`{shown}` is as it was"));
                 terminal::print_error(&report::failure(&error));
                 (outcome.whole, is_written) = (false, false);
-                made.retain(|mended| unwritten.written.contains(&mended.path));
+                made.retain(|applied| unwritten.written.contains(&applied.path));
             }
             let verb = if self.dry_run { "would fix" } else { "fixed" };
-            for mended in &made {
-                let at = format!("{}:{}:{}", place.shown(&mended.path), mended.at.line, mended.at.column);
-                let _ = writeln!(said, "{verb} {}  {}: {}", printable(&at), mended.code, printable(&mended.title));
+            for applied in &made {
+                let at = format!("{}:{}:{}", place.shown(&applied.path), applied.at.line, applied.at.column);
+                let _ = writeln!(said, "{verb} {}  {}: {}", printable(&at), applied.code, printable(&applied.title));
             }
             count += made.len();
-            let mut checked = fix::checked(&mending, &place);
-            demands.apply(&mut checked, mending.compiled().program.as_deref(), mending.root())?;
+            let mut checked = fix::checked(&fixer, &place);
+            demands.apply(&mut checked, fixer.compiled().program.as_deref(), fixer.root())?;
             outcome.graphs.push(checked);
         }
         if count > 0 {

@@ -51,7 +51,7 @@ fn page(name: &str) -> anyhow::Result<&'static str> {
     bail!("there is no code `{bare}`\n{}", help.unwrap_or_else(|| "`trellis explain` lists them".to_owned()))
 }
 
-/// All codes, by family, each with what its page says first.
+/// Lists all codes by family, each with the first line of its page.
 fn list() -> String {
     let mut out = String::new();
     let mut family = "";

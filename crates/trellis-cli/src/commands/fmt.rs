@@ -55,7 +55,7 @@ pub(crate) struct Fmt {
     stdin: Option<PathBuf>,
 }
 
-/// A file, and what came of it.
+/// A file and its outcome.
 type FormattedFile = (FilePath, Result<FormatOutcome, LoadError>);
 
 /// The outcome of formatting one file.
@@ -70,7 +70,7 @@ enum FormatOutcome {
     Untried,
 }
 
-/// Files by what came of them.
+/// Files by outcome.
 #[derive(Default)]
 struct Count {
     files: usize,
@@ -130,7 +130,7 @@ impl Fmt {
 }
 
 impl Count {
-    /// Says what came of a file, where a person should know.
+    /// Reports the outcome of a file, if it matters to a person.
     fn tell(&mut self, place: &Place, path: &FilePath, outcome: Result<FormatOutcome, LoadError>) -> anyhow::Result<()> {
         self.files += 1;
         let shown = place.shown(path);

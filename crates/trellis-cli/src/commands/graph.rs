@@ -1,4 +1,4 @@
-//! `trellis graph [PATH]`: the graph as a diagram, with every way that the engine can take.
+//! `trellis graph [PATH]`: the graph as a diagram, with every transition that the engine can take.
 
 use std::path::PathBuf;
 
@@ -56,7 +56,7 @@ enum DrawingFormat {
     Svg,
 }
 
-/// The history of a kept session.
+/// The history of a stored session.
 fn walked(keep: &StoreSettings, session: &str) -> anyhow::Result<History> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
     runtime.block_on(async {
@@ -94,13 +94,13 @@ impl Graph {
         }
         for flaw in &history.flaws {
             let (first, last) = (flaw.seq, flaw.until - 1);
-            let told = match flaw.is_pruned {
+            let message = match flaw.is_pruned {
                 true => format!("records before {} were taken out: the path is drawn and numbered from there\n", flaw.until),
                 false => {
                     format!("records {first} to {last} are missing, and so is that part of the path: {}\n", report::printable(&flaw.why))
                 }
             };
-            terminal::print_error(&told);
+            terminal::print_error(&message);
         }
         Ok(Exit::Fine)
     }

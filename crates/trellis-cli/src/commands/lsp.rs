@@ -1,8 +1,8 @@
-//! `trellis lsp`: the language server, on the standard streams. Editors start it; nobody types it.
+//! `trellis lsp`: the language server, over standard input and output. Editors start it.
 
-use std::io::IsTerminal as _;
+use std::{fs::File, io::IsTerminal as _, path::PathBuf};
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use trellis_host::binding::check_bindings;
 
 use crate::Exit;
@@ -14,22 +14,30 @@ use crate::Exit;
 #[command(after_help = "\
 Examples:
   trellis lsp                         what an editor runs, and talks to
+  trellis lsp --log /tmp/trellis.log  the same, with a line for what it links, tells and refuses
   nvim graphs/tour/start.md           with the setup of editors/README.md")]
 pub(crate) struct Lsp {
     /// Accepted, since editors pass it: the standard streams are all there is
     #[arg(long, hide = true)]
     stdio: bool,
+    /// Append to FILE what the server links, and what it tells and refuses
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
 }
 
 impl Lsp {
-    #[expect(clippy::unused_self, reason = "every command takes its arguments")]
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         if std::io::stdin().is_terminal() {
             bail!(
                 "an editor starts `trellis lsp` and talks to it\n`editors/README.md` shows how to set one up; `trellis check --watch` reports to a terminal"
             );
         }
-        trellis_lsp::serve_stdio(check_bindings)?;
+        let opened = self.log.as_ref().map(|file| {
+            let opened = File::options().create(true).append(true).open(file);
+            opened.with_context(|| format!("`{}` cannot be written", file.display()))
+        });
+        let log = opened.transpose()?;
+        trellis_lsp::serve_stdio(check_bindings, log)?;
         Ok(Exit::Fine)
     }
 }

@@ -1,4 +1,4 @@
-//! `trellis man [COMMAND]`: manual pages, made of what `--help` says.
+//! `trellis man [COMMAND]`: manual pages, generated from the texts of `--help`.
 
 use std::{
     fmt::Write as _,

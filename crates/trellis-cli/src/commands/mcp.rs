@@ -1,4 +1,4 @@
-//! `trellis mcp [PATH…]`: graphs as tools of a model, over standard input and output.
+//! `trellis mcp [PATH…]`: serves graphs as tools of a model, over standard input and output.
 
 use std::{path::PathBuf, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! `trellis migrate [PATH…]`: graphs of Go Trellis become graphs of this one.
+//! `trellis migrate [PATH…]`: converts graphs of Go Trellis to this language.
 
 use std::{fmt::Write as _, io, path::PathBuf};
 

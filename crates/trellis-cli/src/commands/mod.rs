@@ -1,4 +1,4 @@
-//! The commands, one a file. Each takes its own arguments and says how the program ends.
+//! The commands, one per file. Each takes its own arguments and returns the exit status.
 
 mod check;
 mod completions;

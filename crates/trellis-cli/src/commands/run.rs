@@ -1,4 +1,4 @@
-//! `trellis run [PATH]`: walks a graph, in text or in JSON Lines.
+//! `trellis run [PATH]`: runs a graph, in text or in JSON Lines.
 
 use std::{
     hash::{BuildHasher, Hasher, RandomState},

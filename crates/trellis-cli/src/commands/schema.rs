@@ -1,4 +1,4 @@
-//! `trellis schema [KIND]`: the keys of a file, for editors; the shapes of what the program prints, for other programs.
+//! `trellis schema [KIND]`: JSON Schemas of files, for editors, and of the program's output, for other programs.
 
 use clap::ValueEnum;
 use trellis_core::syntax::vocabulary::{self, FileKind};

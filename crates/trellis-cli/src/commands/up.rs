@@ -1,7 +1,8 @@
-//! `trellis up [PATH]`: a graph as an agent that people chat with.
+//! `trellis up [PATH]`: runs a graph as an agent that people chat with.
 
 use std::{
-    env, io,
+    collections::BTreeSet,
+    env, fs, io,
     io::IsTerminal as _,
     os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
@@ -10,19 +11,26 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
-use tokio::io::BufReader;
-use trellis_core::Document;
+use tokio::{
+    io::BufReader,
+    sync::{broadcast, oneshot},
+    task::JoinHandle,
+};
+use trellis_core::{Diagnostic, Document};
 use trellis_host::Secrets;
 use trellis_orchestrator::{
     Found, Orchestrator, Up, UpError,
     channel::{Channel, Rendering, Terminal, TerminalIo},
     check, config, settings,
+    supervisor::{DaemonState, DaemonStatus},
+    texts::Language,
     workspace::{Workspace, variables},
 };
 
 use crate::{
     Exit,
     ending::ended,
+    listening::{ListenArgs, reload_tokens},
     markdown,
     open::{self, DEFAULT_PATH},
     report::{self, Checked},
@@ -31,8 +39,8 @@ use crate::{
 
 /// Chats with people, each message a session of a graph
 ///
-/// The chat is in this terminal: a line is a message, `/help` lists the commands. Everything that happens is stored in the workspace: after a
-/// restart, interrupted work resumes.
+/// The chat is in this terminal, where a line is a message and `/help` lists the commands, and in a browser, which also shows what runs: the address
+/// is printed at the start. Everything that happens is stored in the workspace: after a restart, interrupted work resumes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -41,6 +49,7 @@ Examples:
   TRELLIS_MODEL_BASE_URL=http://localhost:11434/v1 TRELLIS_MODEL=llama3.2 trellis up graphs/orchestrator
   echo 'Hello' | trellis up graphs/orchestrator --channel terminal
   trellis up graphs/orchestrator --channel slack --check
+  trellis up graphs/orchestrator --no-dashboard
 
 Exit codes: 0 ended; 1 --check found something; 2 wrong usage, mistakes in the settings, or the program failed.")]
 pub(crate) struct UpArgs {
@@ -50,69 +59,138 @@ pub(crate) struct UpArgs {
     #[arg(long, value_name = "DIR", default_value = "workspace")]
     workspace: PathBuf,
     /// Use this channel only; may be repeated. `terminal` reads standard input, also where that is no terminal
-    #[arg(long, value_name = "NAME", value_parser = ["terminal", "slack", "telegram", "discord"])]
+    #[arg(long, value_name = "NAME", value_parser = ["terminal", "web", "slack", "telegram", "discord"])]
     channel: Vec<String>,
+    /// Make `events/index.json`, `tasks/` and `dlq/` in `runtime/` again at the start, from what the queue and the sessions hold
+    #[arg(long, conflicts_with = "check")]
+    rebuild: bool,
     /// Check settings, vault, queue, graph and tokens of channels, and start nothing
     #[arg(long)]
     check: bool,
+    /// Serve no page for the browser
+    #[arg(long, conflicts_with_all = ["port", "listen", "host", "allow_origin", "behind_proxy", "tls", "token_file", "no_token", "log"])]
+    no_dashboard: bool,
+    #[command(flatten)]
+    at: ListenArgs,
 }
 
 impl UpArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        self.at.admit()?;
         let place = open::only(self.path.as_deref(), "up")?;
-        let workspace = Workspace::open(&self.workspace, place.folder())?;
+        let workspace = Workspace::open_in(&self.workspace, place.folder(), language(&self.workspace))?;
         with_variables_of(&workspace)?;
-        let mut settings = match settings(&workspace) {
-            Ok(settings) => settings,
-            Err(error) => return refused(error, &workspace, self.check),
-        };
         if self.check {
             return checked(&place.path, &workspace);
         }
+        let mut settings = match settings(&workspace) {
+            Ok(settings) => settings,
+            Err(error) => return refused(error, &workspace),
+        };
         let is_named = |name: &str| self.channel.iter().any(|named| named == name);
         settings.remote.retain(|remote| self.channel.is_empty() || is_named(remote.provider.as_str()));
-        for name in self.channel.iter().filter(|name| *name != "terminal") {
+        let has_web = (is_named("web") || self.channel.is_empty() && settings.web) && !self.no_dashboard;
+        if self.no_dashboard && is_named("web") {
+            bail!("channel `web` is a page of the dashboard\nleave `--no-dashboard` out");
+        }
+        for name in self.channel.iter().filter(|name| !["terminal", "web"].contains(&&***name)) {
             if !settings.remote.iter().any(|remote| remote.provider.as_str() == name) {
-                bail!("channel `{name}` is not set up\nwrite it under `channels` in `{}`", workspace.path(config::FILE).display());
+                bail!("channel `{name}` is not set up\nwrite it under `channels` in `{}`", workspace.path(config::CONFIG_FILE).display());
             }
         }
         let mut channels = channels(is_named("terminal") || self.channel.is_empty() && settings.terminal && io::stdin().is_terminal());
-        if channels.is_empty() && settings.remote.is_empty() {
+        if channels.is_empty() && settings.remote.is_empty() && !has_web {
             bail!("there is no channel: standard input is no terminal\nread it all the same with `--channel terminal`");
         }
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the host cannot start")?;
         let up = Up { graph: place.path.clone(), workspace, settings, secrets: Secrets::from_env() };
         let ran = runtime.block_on(async {
-            let orchestrator = Orchestrator::open(up).await?;
+            let mut orchestrator = Orchestrator::open(up).await?;
+            if self.rebuild {
+                orchestrator.rebuild()?;
+            }
             channels.extend(orchestrator.remote_channels()?);
             terminal::print_error(&format!("graph      {}\n", place.path.display()));
             terminal::print_error(&format!("workspace  {}\n", self.workspace.display()));
+            let dashboard = if self.no_dashboard { None } else { Some(self.dashboard(&mut orchestrator, has_web, &mut channels).await?) };
             for channel in &channels {
                 terminal::print_error(&format!("channel    {}; `/help` lists the commands\n", channel.name()));
             }
-            orchestrator.run(channels, ended(), |line| terminal::print_error(&format!("warning: {}\n", harmless(line)))).await
+            tokio::spawn(show_starts(orchestrator.supervisor().subscribe()));
+            let stop = async move {
+                ended().await;
+                // In reverse: the page goes before what it shows.
+                if let Some((end, served)) = dashboard {
+                    drop(end);
+                    drop(served.await);
+                }
+            };
+            let ran = orchestrator.run(channels, stop, |line| terminal::print_error(&format!("warning: {}\n", harmless(line)))).await;
+            anyhow::Ok(ran?)
         });
         // A thread may still wait for a line that nobody will type.
         runtime.shutdown_background();
         ran?;
         Ok(Exit::Fine)
     }
+
+    /// Serves the page, and says where; its chat is one of the channels if it `has_web`.
+    async fn dashboard(
+        &self,
+        orchestrator: &mut Orchestrator,
+        has_web: bool,
+        channels: &mut Vec<Arc<dyn Channel>>,
+    ) -> anyhow::Result<RunningPage> {
+        let listening = self.at.open().await?;
+        terminal::print_error(&format!("dashboard  {}\n", listening.location()));
+        let dashboard = orchestrator.dashboard(listening.settings, has_web).await;
+        channels.extend(dashboard.channel());
+        dashboard.show_channels(channels.iter().map(|channel| channel.name().to_owned()).collect());
+        reload_tokens(dashboard.server());
+        let (end, is_over) = oneshot::channel::<()>();
+        let served = tokio::spawn(async move { dashboard.serve(listening.listeners, async { drop(is_over.await) }).await });
+        Ok((end, served))
+    }
 }
 
-/// Says what is in the way, and starts nothing.
+/// Shows each service once it has started, or could not.
+async fn show_starts(mut changes: broadcast::Receiver<DaemonStatus>) {
+    let mut shown = BTreeSet::new();
+    while let Ok(DaemonStatus { name, state, .. }) = changes.recv().await {
+        if state != DaemonState::Starting && shown.insert(name.clone()) {
+            terminal::print_error(&format!("service    {name}: {}\n", state.as_str()));
+        }
+    }
+}
+
+/// What ends the page when it is dropped, and the page until it has ended.
+type RunningPage = (oneshot::Sender<()>, JoinHandle<()>);
+
+/// The language of the files that a new workspace begins with: that of its settings, else that of the environment.
+fn language(workspace: &Path) -> Language {
+    let settings = fs::read_to_string(workspace.join(config::CONFIG_FILE));
+    settings.map_or_else(|_| Language::of_environment(), |text| config::read(config::CONFIG_FILE, &text).0.language)
+}
+
+/// Reports the obstacles, and starts nothing.
 fn checked(graph: &Path, workspace: &Workspace) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the host cannot start")?;
-    let Found { obstacles, warnings } = runtime.block_on(check(graph, workspace, Secrets::from_env()))?;
+    let Found { mistakes, text, obstacles, warnings, .. } = runtime.block_on(check(graph, workspace, Secrets::from_env()))?;
+    let is_wrong = mistakes.iter().any(Diagnostic::is_error);
+    if !mistakes.is_empty() {
+        show_mistakes(workspace, text, mistakes);
+    }
     for warning in &warnings {
         terminal::print_error(&format!("warning: {}\n", harmless(warning)));
     }
     for obstacle in &obstacles {
         terminal::print_error(&format!("error: {}\n", harmless(obstacle)));
     }
-    if obstacles.is_empty() {
-        terminal::print("nothing is in the way\n")?;
+    if !obstacles.is_empty() || is_wrong {
+        return Ok(Exit::Failed);
     }
-    Ok(if obstacles.is_empty() { Exit::Fine } else { Exit::Failed })
+    terminal::print("nothing is in the way\n")?;
+    Ok(Exit::Fine)
 }
 
 /// The channels of this process.
@@ -157,18 +235,22 @@ fn with_variables_of(workspace: &Workspace) -> anyhow::Result<()> {
 }
 
 /// Shows the mistakes of the settings.
-fn refused(error: UpError, workspace: &Workspace, is_check: bool) -> anyhow::Result<Exit> {
+fn refused(error: UpError, workspace: &Workspace) -> anyhow::Result<Exit> {
     let UpError::Settings { text, found, .. } = error else { return Err(error.into()) };
+    show_mistakes(workspace, text, found);
+    Ok(Exit::Usage)
+}
+
+fn show_mistakes(workspace: &Workspace, text: String, found: Vec<Diagnostic>) {
     let checked = Checked {
         shown_below: shown(workspace.folder()),
         below: String::new(),
-        documents: vec![Arc::new(Document::broken(config::FILE, text))],
+        documents: vec![Arc::new(Document::broken(config::CONFIG_FILE, text))],
         diagnostics: found,
         nodes: 0,
         unchecked: Vec::new(),
     };
     terminal::print_error(&report::human(&[checked], Width::of(&io::stderr())));
-    Ok(if is_check { Exit::Failed } else { Exit::Usage })
 }
 
 fn shown(folder: &Path) -> String {

@@ -1,4 +1,4 @@
-//! The work that goes on while nobody is asked: calls that run, several side by side where they are parts of one or those of several children, or
+//! Work in progress while no question is open: running calls, several at once if they are parts of one or belong to several children, or
 //! a sleep.
 
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ const SILENT_CALL: Duration = Duration::from_millis(150);
 /// The time between two turns of the mark of a running call.
 const TURN: Duration = Duration::from_millis(100);
 
-/// The work that goes on now.
+/// The work in progress.
 #[derive(Default)]
 pub(super) enum Busy {
     #[default]
@@ -108,12 +108,12 @@ impl Busy {
     }
 }
 
-/// Returns the name of a call beside others: a part by its name and what it calls.
+/// Returns the name of a call among others: a part by its name and its tool.
 pub(super) fn label(call: &PendingCall) -> String {
     call.part.as_ref().map_or_else(|| call.callee().to_owned(), |of| format!("{}: {}", of.part, call.callee()))
 }
 
-/// The time until a clock that shows what is left changes.
+/// Returns the time until a countdown changes.
 pub(super) fn to_second(until: Instant) -> Option<Duration> {
     let left = until.saturating_duration_since(Instant::now());
     let step = if left > Duration::from_secs(10) { 1000 } else { 100 };

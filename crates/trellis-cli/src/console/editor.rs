@@ -1,9 +1,9 @@
-//! A line being typed: text, a cursor, what was removed last.
+//! The input line: its text, its cursor, and the text that was removed last.
 //!
-//! In: keys. Out: the text, and how it looks in so many columns.
+//! In: keys. Out: the text, and its rows at a given width.
 //!
-//! **Invariant:** the text never grows above its bound, never holds a control character but line breaks and tabs, and the cursor stands
-//! between graphemes. What is left out is counted and said.
+//! **Invariant:** the text never exceeds its bound and has no control characters but line breaks and tabs, and the cursor is always
+//! between graphemes. Omitted characters are counted and reported.
 
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 
@@ -48,7 +48,7 @@ impl Editor {
         self.text.is_empty() && self.over == 0
     }
 
-    /// The bytes that came, where they are too many.
+    /// The number of bytes, if they were too many.
     pub(super) fn too_large(&self) -> Option<(u64, u64)> {
         (self.over > 0).then(|| (self.text.len() as u64 + self.over, self.bound))
     }
@@ -57,13 +57,13 @@ impl Editor {
         self.replace("");
     }
 
-    /// Another text, with the cursor behind it.
+    /// Replaces the text, with the cursor at its end.
     pub(super) fn replace(&mut self, text: &str) {
         text.clone_into(&mut self.text);
         (self.cursor, self.over, self.left_out, self.junk) = (text.len(), 0, 0, 0);
     }
 
-    /// Returns the words for what came and is not part of the text.
+    /// Describes input that was not added to the text.
     pub(super) fn notice(&self) -> Option<String> {
         if let Some((size, bound)) = self.too_large() {
             return Some(format!("the input is {size} bytes, the limit is {bound}"));
@@ -80,7 +80,7 @@ impl Editor {
         (!all.is_empty()).then(|| format!("{all} {} left out", if is_one { "was" } else { "were" }))
     }
 
-    /// Takes a key; false where it means nothing to a line.
+    /// Applies a key; returns false if the key has no meaning for a line.
     pub(super) fn press(&mut self, key: &Key) -> bool {
         if !matches!(key, Key::Text(_) | Key::Paste(_) | Key::Junk(_) | Key::Break) {
             self.over = 0;
@@ -111,15 +111,15 @@ impl Editor {
     }
 
     fn insert(&mut self, text: &str) {
-        let kept = kept(text);
-        self.left_out += kept.left_out;
-        let size = (self.text.len() + kept.text.len()) as u64;
+        let cleaned = cleaned(text);
+        self.left_out += cleaned.left_out;
+        let size = (self.text.len() + cleaned.text.len()) as u64;
         if self.over > 0 || size > self.bound {
-            self.over += kept.text.len() as u64;
+            self.over += cleaned.text.len() as u64;
             return;
         }
-        self.text.insert_str(self.cursor, &kept.text);
-        self.cursor += kept.text.len();
+        self.text.insert_str(self.cursor, &cleaned.text);
+        self.cursor += cleaned.text.len();
         // A mark that was inserted belongs to the letter before it; one that follows joins what was inserted.
         self.cursor = self.boundary();
     }
@@ -210,29 +210,29 @@ impl Editor {
     }
 }
 
-struct Kept {
+struct CleanedText {
     text: String,
     left_out: usize,
 }
 
 /// A text without control characters; line breaks of any kind are `\n`, tabs stay.
-fn kept(text: &str) -> Kept {
-    let mut kept = Kept { text: String::with_capacity(text.len()), left_out: 0 };
+fn cleaned(text: &str) -> CleanedText {
+    let mut cleaned = CleanedText { text: String::with_capacity(text.len()), left_out: 0 };
     let mut chars = text.chars().peekable();
     while let Some(char) = chars.next() {
         match char {
             '\r' => {
                 chars.next_if_eq(&'\n');
-                kept.text.push('\n');
+                cleaned.text.push('\n');
             }
-            '\n' | '\t' => kept.text.push(char),
-            char if char.is_control() => kept.left_out += 1,
+            '\n' | '\t' => cleaned.text.push(char),
+            char if char.is_control() => cleaned.left_out += 1,
             // They turn the direction of what stands around them.
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => kept.left_out += 1,
-            char => kept.text.push(char),
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => cleaned.left_out += 1,
+            char => cleaned.text.push(char),
         }
     }
-    kept
+    cleaned
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! The live rows at the bottom of a terminal, and what it takes to change them.
+//! The live rows at the bottom of a terminal, and the updates that change them.
 //!
-//! In: the rows that stand there, the rows that should. Out: text for the terminal.
+//! In: the rows on the terminal and the rows to show. Out: text for the terminal.
 //!
 //! **Invariant:** nothing above the rows is touched, and no more is written than the rows that changed.
 

@@ -10,7 +10,7 @@ use trellis_host::runner::choose;
 use super::{layout::in_one_row, schema_text::words};
 use crate::terminal::Look;
 
-/// Describes the accepted answers, and what Enter alone means; nothing where the prompt says it.
+/// Describes the accepted answers and the meaning of Enter alone; `None` if the prompt already does.
 pub(super) fn hint(request: &Request) -> Option<String> {
     let kind = match request.input_type {
         RequestType::Declared(InputType::Confirm) => return None,

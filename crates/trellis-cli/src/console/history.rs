@@ -1,14 +1,14 @@
-//! Lines that were typed before in this run, brought back with the arrow keys.
+//! The input history of this run, for the arrow keys.
 //!
-//! **Invariant:** a secret never comes here: who asks adds what may be kept.
+//! **Invariant:** no secret is added: the caller adds only lines that may be stored.
 
-/// Lines that are kept.
+/// Number of stored lines.
 const MAX_LINES: usize = 200;
 
 #[derive(Debug, Default)]
 pub(super) struct History {
     lines: Vec<String>,
-    /// The line that is shown now, and what stood there before.
+    /// The shown line, and the draft that it replaced.
     at: Option<(usize, String)>,
 }
 
@@ -33,7 +33,7 @@ impl History {
         line
     }
 
-    /// The line after it; at last what stood there first.
+    /// Returns the next line; after the last one, the draft.
     pub(super) fn newer(&mut self) -> Option<String> {
         let (at, draft) = self.at.take()?;
         let Some(line) = self.lines.get(at + 1) else { return Some(draft) };
@@ -41,7 +41,7 @@ impl History {
         Some(line.clone())
     }
 
-    /// A new question begins behind the last line.
+    /// A new question starts after the last line.
     pub(super) fn rewind(&mut self) {
         self.at = None;
     }

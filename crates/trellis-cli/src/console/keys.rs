@@ -1,12 +1,12 @@
-//! Bytes of a terminal become keys.
+//! Decodes the bytes of a terminal into keys.
 //!
-//! In: bytes as they arrive, cut anywhere. Out: keys, text that was typed in one piece, pastes.
+//! In: bytes as they arrive, in chunks of any size. Out: keys, typed text, pastes.
 //!
-//! **Invariant:** no byte is lost without a key that says so, and nothing grows with what a terminal sends but the text itself.
+//! **Invariant:** a dropped byte is reported by a key, and only the text itself grows with the input.
 
 use std::str;
 
-/// A key, or what was typed or pasted in one piece.
+/// A key, or text that was typed or pasted in one piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Key {
     /// Letters, without control characters.

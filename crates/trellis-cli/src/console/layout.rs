@@ -1,6 +1,6 @@
-//! Text in rows of a bounded width, and the part of them that is shown.
+//! Breaks text into rows of a bounded width, and selects the visible ones.
 //!
-//! In: graphemes and a cursor between two of them. Out: rows, and where the cursor stands in them.
+//! In: graphemes and a cursor between two of them. Out: rows, and the cursor's position in them.
 
 use crate::{
     columns::{self, width},
@@ -47,7 +47,7 @@ impl RowLayout {
         self.column = 0;
     }
 
-    /// The cursor stands here.
+    /// The position of the cursor.
     pub(super) fn mark(&mut self) {
         if self.column >= self.room {
             self.next_row();
@@ -63,7 +63,7 @@ impl RowLayout {
     }
 }
 
-/// A text in one row, for what was answered.
+/// Renders a text in one row, for an answer.
 pub(super) fn in_one_row(text: &str, room: usize, look: Look) -> String {
     // Marks take no columns, so more characters than columns may be seen.
     let start = text.chars().take(room.saturating_mul(8).saturating_add(8)).collect::<String>();

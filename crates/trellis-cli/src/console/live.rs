@@ -1,6 +1,6 @@
-//! The live rows on the real terminal: what stands there now, what the window is, what happens to it.
+//! The live rows on the real terminal: the rows that it shows, its size, and its events.
 //!
-//! **Invariant:** a terminal that is gone is written to no more and asked no more; it is no error, it is the end of input.
+//! **Invariant:** once a terminal is closed, nothing is written to it or read from it; that is the end of input, not an error.
 
 use std::{io, time::Duration};
 
@@ -19,11 +19,11 @@ pub(super) struct Live {
     tty: Option<Tty>,
     look: Look,
     decoder: Decoder,
-    /// The rows that stand there.
+    /// The shown rows.
     frame: Frame,
     size: (usize, usize),
     gone: bool,
-    /// True if the terminal wraps what stands there again when its width changes.
+    /// True if the terminal rewraps its rows when its width changes.
     wraps_again: bool,
     signals: Signals,
 }
@@ -98,7 +98,7 @@ impl Live {
         self.frame = Frame::default();
     }
 
-    /// Lets the shell go on until it gives the terminal back.
+    /// Suspends the program until the shell returns the terminal.
     pub(super) fn suspend(&mut self) {
         self.draw(&Frame::default());
         Tty::leave();

@@ -1,8 +1,8 @@
-//! A choice: options in a window that moves, narrowed by what is typed.
+//! A choice: options in a scrolling window, filtered by the input line.
 //!
-//! In: keys that move, and the line that is typed. Out: the option that is meant, and rows.
+//! In: navigation keys and the input line. Out: the selected option, and rows.
 //!
-//! **Invariant:** a typed line means what it means on a pipe ([`choose`]); the marked option counts only where nothing is typed, or where
+//! **Invariant:** a typed line means what it means on a pipe ([`choose`]); the marked option counts only if nothing is typed, or if
 //! it was moved to since.
 
 use anstyle::{AnsiColor, Style};
@@ -26,9 +26,9 @@ pub(super) struct Menu {
     moved: bool,
     /// The first row that is shown.
     top: usize,
-    /// Rows that were shown last: what a page is.
+    /// Number of rows that were shown last: the size of a page.
     page: usize,
-    /// Options by what they are searched by.
+    /// The searchable texts of the options.
     names: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ impl Menu {
         menu
     }
 
-    /// Shows what the typed line may mean: all, where it means nothing.
+    /// Filters the options by the typed line; shows all if it matches none.
     pub(super) fn narrow(&mut self, request: &Request, line: &str) {
         let typed = line.trim().to_lowercase();
         let is_number = choose::is_numbered(request) && !typed.is_empty() && typed.bytes().all(|byte| byte.is_ascii_digit());
@@ -93,7 +93,7 @@ impl Menu {
         marked.filter(|_| self.moved || line.trim().is_empty())
     }
 
-    /// At most `most` rows of `room` columns, and where the window stands if it does not show all.
+    /// Renders at most `most` rows of `room` columns, and the position of the window if it does not show all options.
     pub(super) fn rows(&mut self, request: &Request, room: usize, most: usize, look: Look) -> (Vec<String>, Option<String>) {
         let most = most.clamp(1, self.shown.len().max(1));
         self.page = most.saturating_sub(1).max(1);
@@ -123,7 +123,7 @@ fn row_text(text: &str, number: usize, digits: usize, is_marked: bool, room: usi
     cut_row(format!("{first}{mark}{number}{first:#}{second}{text}{second:#}"), room, width(mark) + number.len())
 }
 
-/// The row, unless not even what stands before the text fits.
+/// Returns the row; `None` if not even its prefix fits.
 fn cut_row(row: String, room: usize, before: usize) -> String {
     if before <= room { row } else { cut(&anstream::adapter::strip_str(&row).to_string(), room) }
 }

@@ -1,4 +1,4 @@
-//! A person at a terminal: what is said goes into the scrollback, what is asked and what runs stands in live rows below it.
+//! The interactive console: output goes into the scrollback, questions and running work are shown in live rows below it.
 //!
 //! ```text
 //! keys ──▶ Question ──▶ Command          Note ──▶ lines above
@@ -53,30 +53,30 @@ pub(crate) struct Interactive {
     look: Look,
     /// Bytes of an answer, and of a typed result.
     limits: (u64, u64),
-    /// Keys that nobody took yet.
+    /// Unhandled keys.
     keys: VecDeque<Key>,
     question: Option<Question>,
-    /// True if the question stands there to be answered.
+    /// True if the question is shown and can be answered.
     asking: bool,
     /// Until when it can be.
     until: Option<Instant>,
     /// The answer that was given last, until it is known whether it was taken.
     answered: Option<Answered>,
     busy: Busy,
-    /// The child that is told of; nothing for the session itself.
+    /// The child that the current event belongs to; `None` for the session itself.
     child: Option<SessionId>,
     /// The lines that the running tool wrote last.
     written: VecDeque<String>,
     /// The end of the text that a model has written so far.
     streamed: String,
     history: History,
-    /// True if the graph was edited since something was asked, and the session stands where it stood.
+    /// True if the graph was edited since the question was asked, and the session did not move.
     edited: bool,
-    /// True if the program was told to end: the graph may clean up, but nothing is asked any more.
+    /// True if the program was asked to end: the graph may clean up, but no question is shown any more.
     terminated: bool,
 }
 
-/// An answer, not yet said: where it is refused, it goes on standing in its line.
+/// An answer that is not in the scrollback yet: a rejected one stays in its line.
 struct Answered {
     lead: String,
     shown: String,
@@ -116,7 +116,7 @@ impl Interactive {
         })
     }
 
-    /// Asks which of the request's options it should be. The terminal comes back, with what was typed ahead.
+    /// Asks the user to choose an option. Returns the terminal, with input that was typed ahead.
     ///
     /// # Errors
     /// The terminal fails.
@@ -146,13 +146,13 @@ impl Interactive {
         }
     }
 
-    /// Says something, once the last answer is said.
+    /// Writes a text to the scrollback, after the last answer.
     fn say(&mut self, text: &str) {
         self.settle();
         self.live.say(text, &Frame::default());
     }
 
-    /// Forgets what ran or slept for the child that is told of.
+    /// Removes the work in progress of the current child.
     fn leave(&mut self) {
         for call in self.busy.leave(self.child.as_ref()) {
             let text = scrollback::stopped(&call.name, call.since.elapsed(), self.live.window());
@@ -160,7 +160,7 @@ impl Interactive {
         }
     }
 
-    /// The last answer was taken, or at least no longer stands there.
+    /// Clears the last answer, after it was accepted or replaced.
     fn settle(&mut self) {
         let Some(answered) = self.answered.take() else { return };
         if !self.asking {
@@ -172,14 +172,14 @@ impl Interactive {
         self.live.say(&(scrollback::answer(&answered.lead, &shown) + &refusal), &Frame::default());
     }
 
-    /// The question is left without an answer: what stands there is shown, and why.
+    /// Ends the question without an answer: shows its rows and the reason.
     fn unanswered(&mut self, why: &str) {
         if let Some(question) = self.question.as_ref().filter(|_| std::mem::take(&mut self.asking)) {
             self.answered = Some(Answered { lead: question.lead(self.look), shown: question.left(why), refusal: None });
         }
     }
 
-    /// The rows that should stand there.
+    /// Returns the rows to show.
     fn frame(&mut self) -> Frame {
         let window = self.live.window();
         let now = Instant::now();

@@ -1,6 +1,6 @@
-//! The messages and questions of a runner for a person, as it happens.
+//! Shows the messages and questions of a runner to a person.
 //!
-//! **Invariant:** an answer stands in its line until it is known whether it was taken; a line that was half typed outlives what is said above it.
+//! **Invariant:** an answer stays in its line until it is accepted or rejected; output above never destroys a partly typed line.
 
 use std::{collections::VecDeque, io, time::Instant};
 
@@ -16,7 +16,7 @@ use crate::markdown;
 
 /// Columns of text that are pleasant to read.
 const READABLE: usize = 100;
-/// Lines of a tool that are remembered, so that they are not said twice.
+/// Lines of a tool that are stored, so that they are not repeated.
 const REMEMBERED: usize = 20;
 /// Bytes of a model's text that are remembered while it is written.
 const STREAMED: usize = 4096;
@@ -94,10 +94,10 @@ impl Console for Interactive {
                 Some(answered) if answered.refusal.is_none() => answered.refusal = Some(message.to_owned()),
                 _ => self.say(&scrollback::refusal(message, window)),
             },
-            Note::End(farewell) => {
+            Note::End(summary) => {
                 self.leave();
                 self.pass_on();
-                self.say(&scrollback::farewell(farewell, window));
+                self.say(&scrollback::summary(summary, window));
             }
             _ => {}
         }
@@ -161,7 +161,7 @@ impl Console for Interactive {
 }
 
 impl Interactive {
-    /// Remembers the end of what a model writes.
+    /// Stores the end of a model's text.
     fn stream(&mut self, delta: &Delta) {
         if delta.is_reset {
             self.streamed.clear();
@@ -184,10 +184,10 @@ impl Interactive {
     }
 }
 
-/// Forgets keys that were typed before the question was seen, where they would decide it.
+/// Drops keys that were typed before the question was shown, if they would answer it.
 pub(super) fn forget_unseen(awaited: Awaited<'_>, keys: &mut VecDeque<Key>) {
     match awaited {
-        Awaited::Approval(_) => keys.retain(|key| matches!(key, Key::Interrupt | Key::Suspend | Key::Eof)),
+        Awaited::Approval { .. } => keys.retain(|key| matches!(key, Key::Interrupt | Key::Suspend | Key::Eof)),
         Awaited::Input(request) if !request.options.is_empty() => {
             while keys.front() == Some(&Key::Enter) {
                 keys.pop_front();
@@ -200,7 +200,7 @@ pub(super) fn forget_unseen(awaited: Awaited<'_>, keys: &mut VecDeque<Key>) {
 /// Returns the text above the line that answers it; nothing where the node has asked itself.
 fn lead(awaited: Awaited<'_>, window: Window) -> String {
     match awaited {
-        Awaited::Approval(call) => {
+        Awaited::Approval { call, .. } => {
             let asks = call.approve.as_ref().and_then(|approval| approval.ask.clone());
             let asks = asks.unwrap_or_else(|| format!("May `{}` run?", call.name).into());
             format!("\n{}{}", scrollback::call(call, window), scrollback::lead(&asks, window))

@@ -1,8 +1,8 @@
-//! A question to a person: the line that they type, the options, what is accepted and why what stands there is not.
+//! A question to a person: the input line, the options, the accepted answers, and the reason why the current line is not one.
 //!
-//! In: what is awaited, keys. Out: a command, and rows.
+//! In: the awaited reply and keys. Out: a command, and rows.
 //!
-//! **Invariant:** it refuses nothing that the engine would judge; it only says beforehand what the engine would say.
+//! **Invariant:** it rejects nothing by itself; it only shows the engine's verdict early.
 
 use trellis_core::{
     Mapping, ToolError, ToolOutcome, ToolResult, Value,
@@ -21,7 +21,7 @@ pub(super) struct Question {
     pub(super) menu: Option<Menu>,
     /// The reason why the last answer was not taken; until something else is typed.
     refused: Option<String>,
-    /// The reason why what stands there would not be taken.
+    /// The reason why the current line would be rejected.
     problem: Option<String>,
     /// The answers that are accepted.
     hint: Option<String>,
@@ -57,7 +57,7 @@ pub(super) enum Pressed {
 }
 
 impl Question {
-    /// The question, for answers of at most `input` bytes and results of `result`; nothing where nothing is asked.
+    /// Creates the question, for answers of at most `input` bytes and results of at most `result` bytes; `None` if nothing is asked.
     pub(super) fn new(awaited: Awaited<'_>, input: u64, result: u64) -> Option<Self> {
         let mut menu = None;
         let (mut bound, mut secret) = (input, false);
@@ -67,7 +67,7 @@ impl Question {
                 secret = request.input_type == RequestType::Declared(InputType::Secret);
                 Asked::Input { request: Box::new(request.clone()), acceptance: Box::new(Acceptance::of(request)) }
             }
-            Awaited::Approval(_) => Asked::Approval,
+            Awaited::Approval { .. } => Asked::Approval,
             Awaited::Result(call) => {
                 bound = result;
                 Asked::Result(call.id.clone())
@@ -92,7 +92,7 @@ impl Question {
         self.problem = None;
     }
 
-    /// Takes over what was typed for the same question before it was edited.
+    /// Takes over the line that was typed for the same question before an edit.
     pub(super) fn take_over(&mut self, before: Self) {
         if std::mem::discriminant(&self.asked) == std::mem::discriminant(&before.asked)
             && self.editor.is_secret() == before.editor.is_secret()
@@ -102,13 +102,13 @@ impl Question {
         }
     }
 
-    /// Returns the rows that stand there when it is left without an answer, and why it is.
+    /// Returns the rows of a question that ends without an answer, with the reason.
     pub(super) fn left(&self, why: &str) -> String {
         let typed = if self.editor.is_secret() { "" } else { self.editor.text() };
         if typed.is_empty() { why.trim_start().to_owned() } else { format!("{typed}{why}") }
     }
 
-    /// Returns whether nothing stands there.
+    /// Returns whether the line is empty.
     pub(super) fn is_empty(&self) -> bool {
         self.editor.is_empty()
     }
@@ -140,7 +140,7 @@ impl Question {
         Pressed::Open
     }
 
-    /// Looks at what stands there.
+    /// Checks the current line.
     fn check(&mut self) {
         let line = self.editor.text();
         if let (Asked::Input { request, .. }, Some(menu)) = (&self.asked, &mut self.menu) {
@@ -209,7 +209,7 @@ impl Question {
         }
     }
 
-    /// Returns whether what is typed here may be brought back later.
+    /// Returns whether the line may be added to the input history.
     fn remembers(&self) -> bool {
         let Asked::Input { request, .. } = &self.asked else { return matches!(self.asked, Asked::Result(_)) };
         let is_text = matches!(request.input_type, RequestType::Any(_) | RequestType::Declared(InputType::Text | InputType::Json));
@@ -245,7 +245,7 @@ impl Question {
         self.refused.as_deref()
     }
 
-    /// Returns the remark about what stands there.
+    /// Returns the remark about the current line.
     pub(super) fn remark(&self) -> Option<String> {
         self.editor.notice().or_else(|| self.problem.clone())
     }

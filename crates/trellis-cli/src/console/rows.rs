@@ -1,8 +1,8 @@
-//! The look of a question and a running tool in the live rows.
+//! Renders a question or a running tool into live rows.
 //!
-//! In: what is asked or done, and the size of the window. Out: a frame that fits into it.
+//! In: the question or the running work, and the size of the window. Out: a frame that fits into it.
 //!
-//! **Invariant:** the line that is typed is always shown; what explains it comes as far as there is room.
+//! **Invariant:** the input line is always shown; explanations fill the remaining rows.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::{
     terminal::{Look, QUIET},
 };
 
-/// The window, and what it can show.
+/// The window and its capabilities.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     /// Columns that may be filled: the last one stays free, where terminals differ about what follows.
@@ -26,7 +26,7 @@ pub(super) struct Window {
 
 /// Rows of an explanation.
 const NOTE_ROWS: usize = 3;
-/// Rows that are left to what was said.
+/// Rows that stay reserved for the scrollback.
 const SAID_ROWS: usize = 5;
 
 impl Question {
@@ -72,7 +72,7 @@ impl Question {
         if let Some(remark) = self.remark() {
             notes.push((remark, yellow));
         }
-        let left = left.map(|left| format!("{} left", spoken(left)));
+        let left = left.map(|left| format!("{} left", duration_text(left)));
         let hint = [left, place, self.hint().map(str::to_owned)].into_iter().flatten().collect::<Vec<_>>();
         if !hint.is_empty() {
             notes.push((hint.join(look.pick(" · ", " - ")), QUIET));
@@ -103,7 +103,7 @@ pub(super) fn running(calls: &[(&str, Duration)], window: Window) -> Frame {
     let row = |(name, elapsed): &(&str, Duration), hint: &str| {
         let at = usize::try_from(elapsed.as_millis() / 100).unwrap_or(0);
         let turn = if window.look.unicode { TURNS[at % TURNS.len()] } else { PLAIN_TURNS[at % PLAIN_TURNS.len()] };
-        busy(turn, &format!("{} {}", printable(name), spoken(*elapsed)), hint, window)
+        busy(turn, &format!("{} {}", printable(name), duration_text(*elapsed)), hint, window)
     };
     let hint = |at: usize| if at == 0 { "  Ctrl-C stops it" } else { "" };
     let mut frame = Frame::default();
@@ -127,7 +127,7 @@ pub(super) fn streamed(text: &str, below: Frame, window: Window) -> Frame {
 
 /// A sleep: how long it still takes.
 pub(super) fn sleeping(left: Duration, window: Window) -> Frame {
-    busy(window.look.pick("◷", "."), &format!("resuming in {}", spoken(left)), "  Ctrl-C interrupts", window)
+    busy(window.look.pick("◷", "."), &format!("resuming in {}", duration_text(left)), "  Ctrl-C interrupts", window)
 }
 
 fn busy(mark: &str, text: &str, hint: &str, window: Window) -> Frame {
@@ -142,7 +142,7 @@ fn busy(mark: &str, text: &str, hint: &str, window: Window) -> Frame {
 }
 
 /// A length of time as it is said: `0.3 s`, `12 s`, `2 min 5 s`, `1 h 2 min`.
-pub(super) fn spoken(time: Duration) -> String {
+pub(super) fn duration_text(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
         0..10 => format!("{}.{} s", seconds, time.subsec_millis() / 100),

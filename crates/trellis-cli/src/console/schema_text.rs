@@ -1,22 +1,22 @@
 //! A JSON Schema in words: `an integer from 1 to 5`, `a mapping with id (a text)`.
 //!
-//! In: the schema as a value. Out: one line; nothing where it says nothing that fits into one.
+//! In: the schema as a value. Out: one line, or `None` if no line describes it.
 //!
-//! **Invariant:** words never say more than the schema: what they leave out, the refusal of a value still names.
+//! **Invariant:** the description never claims more than the schema; the rejection of a value names what it omits.
 
 use trellis_core::{Mapping, Value};
 
 /// Values and keys that are named; the rest is counted.
 const MAX_NAMED: usize = 6;
-/// Levels that are told.
+/// Greatest depth of a description.
 const DEEPEST: usize = 3;
 
 /// Describes the values that a schema accepts.
 pub(super) fn words(schema: &Value) -> Option<String> {
-    told(schema, DEEPEST).filter(|words| !words.is_empty())
+    described(schema, DEEPEST).filter(|words| !words.is_empty())
 }
 
-fn told(schema: &Value, depth: usize) -> Option<String> {
+fn described(schema: &Value, depth: usize) -> Option<String> {
     let schema = schema.as_map()?;
     let mut parts = Vec::new();
     match (schema.get("const"), schema.get("enum").and_then(Value::as_list)) {
@@ -38,17 +38,17 @@ fn told(schema: &Value, depth: usize) -> Option<String> {
         parts.extend(
             schema
                 .get("items")
-                .and_then(|items| told(items, deeper))
+                .and_then(|items| described(items, deeper))
                 .filter(|items| !items.is_empty())
                 .map(|items| format!(", each {items}")),
         );
         parts.extend(properties(schema, deeper));
         for (key, joined) in [("anyOf", " or "), ("oneOf", " or "), ("allOf", " and ")] {
             let all =
-                schema.get(key).and_then(Value::as_list).map(|all| all.iter().filter_map(|one| told(one, deeper)).collect::<Vec<_>>());
+                schema.get(key).and_then(Value::as_list).map(|all| all.iter().filter_map(|one| described(one, deeper)).collect::<Vec<_>>());
             parts.extend(all.filter(|all| !all.is_empty()).map(|all| all.join(joined)));
         }
-        parts.extend(schema.get("not").and_then(|not| told(not, deeper)).map(|not| format!("not {not}")));
+        parts.extend(schema.get("not").and_then(|not| described(not, deeper)).map(|not| format!("not {not}")));
     }
     if schema.get("uniqueItems").and_then(Value::as_bool) == Some(true) {
         parts.push(", none twice".to_owned());
@@ -123,13 +123,13 @@ fn properties(schema: &Mapping, depth: usize) -> Option<String> {
     let properties = schema.get("properties").and_then(Value::as_map);
     let required = schema.get("required").and_then(Value::as_list).cloned().unwrap_or_default();
     let required = required.iter().filter_map(Value::as_str).collect::<Vec<_>>();
-    let told = |name: &str| match properties.and_then(|known| known.get(name)).and_then(|known| told(known, depth)) {
+    let described = |name: &str| match properties.and_then(|known| known.get(name)).and_then(|known| described(known, depth)) {
         Some(words) if !words.is_empty() => format!("`{name}` ({words})"),
         _ => format!("`{name}`"),
     };
     let optional = properties.into_iter().flat_map(Mapping::keys).filter(|name| !required.contains(&&***name));
-    let optional = listed(optional.map(|name| told(name)), "more");
-    let needed = listed(required.iter().map(|name| told(name)), "more");
+    let optional = listed(optional.map(|name| described(name)), "more");
+    let needed = listed(required.iter().map(|name| described(name)), "more");
     match (needed.is_empty(), optional.is_empty()) {
         (true, true) => None,
         (false, true) => Some(format!("with {needed}")),

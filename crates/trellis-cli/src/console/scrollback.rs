@@ -1,6 +1,6 @@
-//! The rows that stand above the live ones for good: calls, results, answers, edits, the end.
+//! The permanent rows above the live ones: calls, results, answers, edits, the end.
 //!
-//! In: what happened. Out: lines for the terminal.
+//! In: events. Out: lines for the terminal.
 //!
 //! **Invariant:** nothing that a tool or an author wrote reaches the terminal as a command, and an approval shows every argument whole.
 
@@ -20,7 +20,7 @@ use trellis_host::{
 
 use super::{
     busy::label,
-    rows::{Window, spoken},
+    rows::{Window, duration_text},
 };
 use crate::{
     columns::{width, wrapped},
@@ -35,9 +35,17 @@ const NOTED: Style = AnsiColor::Yellow.on_default();
 const WORTH_SAYING: Duration = Duration::from_millis(100);
 const MARKED: Style = AnsiColor::Cyan.on_default();
 
-/// A call as it would be made: its name, then each argument. Texts of several lines stand as they are, behind a bar.
+/// Renders a call before it is made: its name, then each argument. Texts of several lines follow a bar, unchanged.
 pub(super) fn call(call: &PendingCall, window: Window) -> String {
+    held_call(call, None, window)
+}
+
+/// The same call with what would carry it out.
+pub(super) fn held_call(call: &PendingCall, by: Option<&str>, window: Window) -> String {
     let mut out = format!("{BOLD}{}{BOLD:#}\n", printable(&call.name));
+    for line in by.into_iter().flat_map(|by| wrapped(&printable(&format!("carried out by {by}")), window.room.saturating_sub(2).max(8))) {
+        let _ = writeln!(out, "  {QUIET}{line}{QUIET:#}");
+    }
     match &call.kind {
         CallKind::Parallel { branches, .. } => {
             for (name, branch) in branches {
@@ -85,7 +93,7 @@ fn argument(key: &str, value: &Value, margin: &str, column: usize, window: Windo
 /// Returns the outcome of a call; `said` are the lines that it wrote, which a message need not repeat.
 pub(super) fn result(call: &PendingCall, outcome: &ToolOutcome, elapsed: Option<Duration>, said: &[String], window: Window) -> String {
     let elapsed = elapsed.filter(|elapsed| *elapsed >= WORTH_SAYING);
-    let time = elapsed.map_or_else(String::new, |elapsed| format!(" {QUIET}{}{QUIET:#}", spoken(elapsed)));
+    let time = elapsed.map_or_else(String::new, |elapsed| format!(" {QUIET}{}{QUIET:#}", duration_text(elapsed)));
     let name = label(call);
     let name = printable(&name);
     let (mark, style, why) = match outcome {
@@ -109,7 +117,7 @@ pub(super) fn held(call: &PendingCall, decided: &Decided, window: Window) -> Str
 
 /// A call that ran and was left.
 pub(super) fn stopped(name: &str, elapsed: Duration, window: Window) -> String {
-    format!("{NOTED}{}{NOTED:#} {} {QUIET}stopped after {}{QUIET:#}\n", window.look.pick("■", "x"), printable(name), spoken(elapsed))
+    format!("{NOTED}{}{NOTED:#} {} {QUIET}stopped after {}{QUIET:#}\n", window.look.pick("■", "x"), printable(name), duration_text(elapsed))
 }
 
 /// A line that a tool wrote.
@@ -152,15 +160,15 @@ pub(super) fn reload(reloaded: &Reloaded<'_>, window: Window) -> String {
     }
 }
 
-/// Describes why it is over, where that was, and what to do.
-pub(super) fn farewell(farewell: &RunSummary, window: Window) -> String {
-    let ended = farewell.ended.as_deref();
-    let message = ended.and_then(|ended| ended.message.as_deref()).or(farewell.message.as_deref());
+/// Renders the end of a session: the reason, the place, and what to do.
+pub(super) fn summary(summary: &RunSummary, window: Window) -> String {
+    let ended = summary.ended.as_deref();
+    let message = ended.and_then(|ended| ended.message.as_deref()).or(summary.message.as_deref());
     let node = ended.map(|ended| format!("`{}`", ended.node));
     // Most messages name the node themselves.
     let node = node.filter(|node| !message.is_some_and(|message| message.starts_with(node)));
     let at = node.map_or_else(String::new, |node| format!(" at {node}"));
-    let (word, mark, style) = match farewell.reason {
+    let (word, mark, style) = match summary.reason {
         Reason::Finished => return format!("\n{GOOD}{}{GOOD:#} {QUIET}finished{QUIET:#}\n", window.look.pick("✓", "ok")),
         Reason::Failed => ("failed", "✗", BAD),
         Reason::Denied => ("denied", "✗", BAD),
@@ -175,19 +183,19 @@ pub(super) fn farewell(farewell: &RunSummary, window: Window) -> String {
         (word, None) => format!("{word}{at}"),
     };
     let mut out = format!("\n{style}{mark}{style:#} {}\n", indented(&text, 2, window));
-    if let Some(place) = &farewell.place {
+    if let Some(place) = &summary.place {
         let _ = writeln!(out, "  {QUIET}{}{QUIET:#}", printable(place));
     }
-    if let Some(unwound) = ended.and_then(|ended| ended.rollback.as_ref()).filter(|list| leaves_something(list)) {
-        argument("rollback", unwound, "  ", 8, window, &mut out);
+    if let Some(rollback) = ended.and_then(|ended| ended.rollback.as_ref()).filter(|list| leaves_something(list)) {
+        argument("rollback", rollback, "  ", 8, window, &mut out);
     }
-    if let Some(help) = farewell.help {
+    if let Some(help) = summary.help {
         let _ = writeln!(out, "{GOOD}help{GOOD:#}: {}", indented(help, 6, window));
     }
     out
 }
 
-/// Text behind `taken` columns of its first line, the others two columns in.
+/// Wraps a text that begins at column `taken`; further lines are indented by two columns.
 fn indented(text: &str, taken: usize, window: Window) -> String {
     let room = window.room.max(10);
     let taken = taken.min(room - 2);

@@ -1,9 +1,9 @@
 //! The terminal itself: its mode, its bytes, its size.
 //!
-//! The mode is our own and not that of a library: what a tool or a panic prints keeps its line breaks, and Enter is told from Ctrl-J.
-//! So is the reading: a terminal that is gone must end a run, where the readers of libraries try again for ever.
+//! No library sets the mode: the output of a tool or of a panic keeps its line breaks, and Enter differs from Ctrl-J.
+//! Nor does one read: a closed terminal must end a run, where the readers of libraries retry for ever.
 //!
-//! **Invariant:** the terminal is as it was found when the program ends or sleeps, on every way out: return, error, panic, signal.
+//! **Invariant:** the terminal's mode is restored when the program ends or is suspended: after a return, an error, a panic or a signal.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -22,7 +22,7 @@ const CHUNK: usize = 1 << 16;
 /// The time to wait for a terminal that is busy.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The mode that the terminal had; where it is kept while ours is on.
+/// The original mode of the terminal, stored while ours is on.
 static FOUND: Mutex<Option<Termios>> = Mutex::new(None);
 
 /// A terminal on standard input and output.
@@ -49,7 +49,7 @@ impl Tty {
         }
     }
 
-    /// Bytes that are there already.
+    /// Returns the bytes that are available.
     pub(super) fn ready(&mut self) -> Option<Vec<u8>> {
         self.bytes.as_mut().and_then(|bytes| bytes.try_recv().ok())
     }
@@ -81,8 +81,8 @@ impl Tty {
         ours.input_modes -= InputModes::IGNBRK | InputModes::BRKINT | InputModes::PARMRK;
         ours.special_codes[SpecialCodeIndex::VMIN] = 1;
         ours.special_codes[SpecialCodeIndex::VTIME] = 0;
-        if let Ok(mut kept) = FOUND.lock() {
-            kept.get_or_insert(found);
+        if let Ok(mut stored) = FOUND.lock() {
+            stored.get_or_insert(found);
         }
         tcsetattr(io::stdin(), OptionalActions::Now, &ours)?;
         write(BEGIN)
@@ -90,7 +90,7 @@ impl Tty {
 
     /// Puts the terminal back into the mode that it was found in, if ours is on.
     pub(super) fn leave() {
-        let found = FOUND.lock().ok().and_then(|mut kept| kept.take());
+        let found = FOUND.lock().ok().and_then(|mut stored| stored.take());
         if let Some(found) = found {
             let _ = write(END);
             let _ = tcsetattr(io::stdin(), OptionalActions::Now, &found);
@@ -124,12 +124,12 @@ pub(super) fn write(text: &str) -> io::Result<()> {
     }
 }
 
-/// Returns whether the terminal is only busy: another program may have told it not to let anybody wait.
+/// Returns whether the terminal is only busy: another program may have set it to non-blocking.
 fn is_passing(kind: io::ErrorKind) -> bool {
     matches!(kind, io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
-/// Reads until the terminal is gone, or nobody wants its bytes.
+/// Reads until the terminal is closed, or the receiver is dropped.
 fn read(sender: &mpsc::Sender<Vec<u8>>) {
     let mut bytes = vec![0; CHUNK];
     loop {

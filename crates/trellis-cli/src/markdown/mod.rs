@@ -1,10 +1,10 @@
-//! Markdown as a terminal shows it: blocks with margins, wrapped to the terminal's width.
+//! Renders Markdown for a terminal: blocks with margins, wrapped to the terminal's width.
 //!
-//! In: Markdown. Out: text for a terminal. Where styles are not wanted, Markdown's own marks say what they would have said.
-//! On a pipe the Markdown itself is printed instead; who calls decides.
+//! In: Markdown. Out: text for a terminal. Without styles, Markdown's own marks take their place.
+//! On a pipe, the caller prints the Markdown itself instead.
 //!
 //! **Invariant:** nothing in the source reaches the terminal as a command: control characters are replaced before a style is added.
-//! A link always shows where it leads, so what is read is what is followed.
+//! A link always shows its target.
 
 mod page;
 mod table;
@@ -20,7 +20,7 @@ use pulldown_cmark::{BlockQuoteKind, CodeBlockKind, Event, HeadingLevel, Options
 use self::page::Page;
 use crate::{columns::is_right_to_left, terminal::Look};
 
-/// Columns of a rule, where there are so many.
+/// Maximum width of a rule.
 const RULE: usize = 40;
 
 /// The source as text in at most `width` columns, ended by one newline. Lines of code stay as they are, so that they can be copied.
@@ -37,7 +37,7 @@ pub(crate) fn drawn(source: &str, width: usize, look: Look) -> String {
     drawing.page.finished()
 }
 
-/// Text that is written from right to left, kept from turning what stands around it: margins and the cells beside it.
+/// Isolates right-to-left text, so that it does not reorder the margins and cells around it.
 fn isolated(text: &str) -> Cow<'_, str> {
     if is_right_to_left(text) { format!("\u{2068}{text}\u{2069}").into() } else { text.into() }
 }
@@ -48,7 +48,7 @@ struct Drawing {
     look: Look,
     /// The targets of open links, and the part of them that is shown so far.
     links: Vec<(String, String)>,
-    /// True if a comment is open, which nobody sees.
+    /// True inside a comment, which is not shown.
     comment: bool,
 }
 
@@ -177,7 +177,7 @@ impl Drawing {
         self.page.pop();
     }
 
-    /// Writes the mark that says without styles what a style says.
+    /// Writes the mark that replaces a style on plain output.
     fn mark(&mut self, mark: &str) {
         if !self.look.styled {
             self.page.text(mark);

@@ -1,4 +1,4 @@
-//! A page in the making: blocks below each other, each behind the margins of the quotes and lists that it stands in.
+//! The page under construction: a column of blocks, each with the margins of its enclosing quotes and lists.
 //!
 //! **Invariant:** margins take at most two thirds of the width, however deep the nesting is.
 
@@ -105,7 +105,7 @@ impl Page {
         self.margins.push(Margin::new(Kind::Quote, self.look.pick("│ ", "| ")));
     }
 
-    /// A block of code, behind the file that it is of.
+    /// Writes a block of code below the name of its file.
     pub(super) fn begin_code(&mut self, file: Option<&str>) {
         self.begin_block();
         if let Some(file) = file {
@@ -263,7 +263,7 @@ impl Margin {
     }
 }
 
-/// The lines of a code block, each styled by itself so that margins stay plain.
+/// Styles each line of a code block separately, so that margins stay plain.
 fn code_lines(words: &[Piece]) -> Vec<String> {
     let style = words.first().map(|piece| piece.style).unwrap_or_default();
     let text = words.iter().map(|piece| piece.text.as_str()).collect::<String>();

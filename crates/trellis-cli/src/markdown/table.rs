@@ -1,4 +1,4 @@
-//! Tables: boxes where they fit, else one row below the other, each cell behind the name of its column.
+//! Tables: boxes if they fit, otherwise one row below the other, each cell after the name of its column.
 
 use pulldown_cmark::Alignment;
 

@@ -1,4 +1,4 @@
-//! Styled pieces become lines of a bounded width: broken between words, between the characters of scripts that know no spaces, and
+//! Wraps styled pieces into lines of a bounded width: between words, between the characters of scripts without spaces, and
 //! inside a word that is longer than a line.
 
 use std::fmt::Write as _;
@@ -30,7 +30,7 @@ pub(super) struct Line {
 struct Unit<'p> {
     parts: Vec<(&'p str, Style)>,
     width: usize,
-    /// True if a space stands before it.
+    /// True if a space precedes it.
     spaced: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `check --format github`: workflow commands, which GitHub shows beside the lines that they are about.
+//! `check --format github`: workflow commands, which GitHub shows beside the lines of the findings.
 
 use std::fmt::Write as _;
 
@@ -52,12 +52,12 @@ fn at(place: &Place, places: &Places<'_>) -> String {
     format!("{lines}{last},")
 }
 
-/// Escapes a message for what it may hold: the rest is written as its bytes.
+/// Escapes the characters that a message may not contain.
 fn message(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// Escapes the value of a property for what it may hold.
+/// Escapes the characters that the value of a property may not contain.
 fn property(text: &str) -> String {
     message(text).replace(':', "%3A").replace(',', "%2C")
 }

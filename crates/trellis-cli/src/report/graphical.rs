@@ -1,4 +1,4 @@
-//! `check --format graphical`: findings as miette's own handler draws them, with the lines around each place.
+//! `check --format graphical`: findings as miette's own handler draws them, with source excerpts.
 
 use std::{borrow::Cow, fmt::Write as _};
 

@@ -1,6 +1,6 @@
-//! The look of a finding on a terminal: at most about ten lines, one for each place elsewhere (`docs/reference/cli.md`).
+//! Renders a finding for a terminal: at most about ten lines, one for each related place (`docs/reference/cli.md`).
 //!
-//! In: any miette diagnostic. Out: styled text; the stream strips the styles where they are not wanted.
+//! In: any miette diagnostic. Out: styled text; the stream strips the styles if it shows none.
 
 use std::fmt::{self, Write as _};
 
@@ -15,14 +15,14 @@ use crate::terminal::{BOLD, QUIET, Width};
 
 /// Lines for places elsewhere; the rest is counted.
 const PLACES: usize = 5;
-/// Of these, lines for places that are not on the way, where there is a way.
+/// Of these, lines for places off the path, if there is a path.
 const BESIDE: usize = 2;
-/// Columns between a place and what is to be seen there, and before both.
+/// Columns between a place and its description, and before both.
 const MARGIN: usize = 7;
-/// Columns below which what is to be seen stands below its place.
+/// Width below which a description is written below its place.
 const MIN_SEEN_COLUMNS: usize = 20;
-/// The text behind the mark where a way follows and nothing else is said.
-const THIS_WAY: &str = "on this path:";
+/// The text after the mark if a path follows without another remark.
+const PATH_FOLLOWS: &str = "on this path:";
 
 /// Draws the diagnostics of one graph.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ impl ReportHandler for Layout {
 }
 
 impl Layout {
-    /// A harmless text in lines that fit behind `indent` columns, the first behind `used` more.
+    /// Wraps an escaped text into lines that fit after `indent` columns, the first after `used` more.
     fn folded(&self, text: &str, indent: usize, used: usize) -> Vec<String> {
         let text = printable(text);
         if !self.width.folds {
@@ -104,14 +104,14 @@ impl Layout {
     }
 
     /// The place, its line, and a mark below it.
-    fn excerpt(&self, error: &dyn Diagnostic, style: Style, has_way: bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn excerpt(&self, error: &dyn Diagnostic, style: Style, has_path: bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some((source, label)) = error.source_code().zip(error.labels().and_then(|mut labels| labels.next())) else {
             return if self.graph.is_empty() { Ok(()) } else { writeln!(f, "  {QUIET}{}{QUIET:#}", printable(&self.graph)) };
         };
         let Ok(contents) = source.read_span(label.inner(), 0, 0) else { return Ok(()) };
         let place = format!("{}:{}:{}", name(&*contents), contents.line() + 1, contents.column() + 1);
         writeln!(f, "  {QUIET}{}{QUIET:#}", self.folded(&place, 2, 0).join("\n  "))?;
-        let note = label.label().or(has_way.then_some(THIS_WAY));
+        let note = label.label().or(has_path.then_some(PATH_FOLLOWS));
         let data = String::from_utf8_lossy(contents.data());
         let line = data.lines().next().unwrap_or_default();
         if line.trim().is_empty() {
@@ -140,7 +140,7 @@ impl Layout {
         Ok(())
     }
 
-    /// A line for each place elsewhere: the steps of a way by their number, then the others.
+    /// Writes a line for each related place: the steps of a path by number, then the others.
     fn elsewhere(&self, places: &[Elsewhere], f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (steps, others): (Vec<_>, Vec<_>) = places.iter().partition(|place| place.is_step);
         let beside = if steps.is_empty() { PLACES } else { BESIDE };
@@ -187,7 +187,7 @@ struct Elsewhere {
 }
 
 impl Elsewhere {
-    /// The other labels of a diagnostic, then what is related to it: the steps of a way have a code.
+    /// Returns the secondary labels of a diagnostic, then the related ones: the steps of a path have a code.
     fn of(error: &dyn Diagnostic) -> Vec<Self> {
         let labels = error.labels().into_iter().flatten().skip(1);
         let own = labels.filter_map(|label| Self::at(error.source_code()?, &label, label.label().unwrap_or_default(), false));

@@ -36,7 +36,7 @@ pub(crate) struct Checked {
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// The number of its nodes.
     pub(crate) nodes: usize,
-    /// The reads of which nothing is known.
+    /// The unchecked reads.
     pub(crate) unchecked: Vec<UncheckedRead>,
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn failure(error: &anyhow::Error) -> String {
     trouble(&lines.join("\n"))
 }
 
-/// Draws an error, in as many lines as it is told in.
+/// Renders an error, with one line for each of its lines.
 pub(crate) fn trouble(text: &str) -> String {
     let style = AnsiColor::Red.on_default().bold();
     let text = text.lines().map(|line| printable(line).into_owned()).collect::<Vec<_>>().join("\n  ");

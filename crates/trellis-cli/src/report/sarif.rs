@@ -115,7 +115,7 @@ fn change(edit: &TextEdit, places: &Places<'_>) -> Value {
     })
 }
 
-/// A file by its URI: relative to where the program was started, absolute where it lies elsewhere.
+/// Returns the URI of a file: relative to the working directory, absolute outside of it.
 fn artifact(path: &str) -> Value {
     if !path.starts_with('/') && !path.split('/').any(|part| part == "..") {
         return json!({ "uri": escaped(path), "uriBaseId": ROOT });

@@ -1,4 +1,4 @@
-//! Text on a terminal: made harmless, measured in columns, cut around a place.
+//! Text for a terminal: escapes control characters, measures columns, cuts excerpts.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -96,7 +96,7 @@ fn shown(part: &str) -> String {
     printable(&part.replace('\t', TAB)).into_owned()
 }
 
-/// The end of `before`, if all of it and what is marked would not fit; and whether something was cut.
+/// Returns the end of `before`, if all of it and the marked text would not fit, and whether it was cut.
 fn cut_front(before: &str, room: usize, marked: usize) -> (&str, bool) {
     if display_width(before) + marked.min(room / 2) <= room.saturating_sub(room / 8) {
         return (before, false);
@@ -117,11 +117,11 @@ fn cut_back(text: &str, room: usize) -> String {
         return text.to_owned();
     }
     let mut width = 1;
-    let kept = text.chars().take_while(|char| {
+    let shortened = text.chars().take_while(|char| {
         width += char.width().unwrap_or(0);
         width <= room
     });
-    kept.chain(['…']).collect()
+    shortened.chain(['…']).collect()
 }
 
 #[cfg(test)]

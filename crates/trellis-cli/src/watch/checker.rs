@@ -1,15 +1,12 @@
-//! `check --watch`: a checker that one leaves open.
+//! `check --watch`: checks again after every save.
 //!
-//! **Invariant:** it ends when somebody ends it, or nobody reads what it says; never because of what happens to the files.
+//! **Invariant:** it ends on an interrupt or when its output is closed, never because of a change of files.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Instant};
 
 use trellis_project::{Extent, Live, Status, Version, Wake, Watch};
 
-use super::{ReportOutput, close_on_interrupt, render::Report, warn_of_polling};
+use super::{READER_CHECK_INTERVAL, ReportOutput, close_on_interrupt, render::Report, warn_of_polling};
 use crate::{
     Exit,
     check_policy::CheckPolicy,
@@ -17,9 +14,6 @@ use crate::{
     report::{Checked, Summary},
     terminal::{self, Closed},
 };
-
-/// The time between two looks at whether somebody still reads what is said.
-const GLANCE: Duration = Duration::from_secs(1);
 
 /// The graphs that are checked, whichever they are at the moment.
 pub(crate) struct Checker<P> {
@@ -31,7 +25,7 @@ pub(crate) struct Checker<P> {
     graphs: Vec<WatchedGraph>,
     /// The reason why they cannot be found, if they cannot.
     gone: Option<String>,
-    /// True if something was wrong with what was shown last.
+    /// True if the last report had problems.
     was_wrong: bool,
 }
 
@@ -56,7 +50,7 @@ where
         Ok(Self { places, demands, shown, graphs, gone: None, was_wrong: false })
     }
 
-    /// Shows what is found, and again after each edit, until somebody ends it.
+    /// Reports the findings, and again after each edit, until it is interrupted.
     ///
     /// # Errors
     /// Standard output fails.
@@ -66,7 +60,7 @@ where
         let mut is_warned = watch.trouble().is_some();
         self.show(Instant::now(), None)?;
         loop {
-            match watch.next(Some(GLANCE)) {
+            match watch.next(Some(READER_CHECK_INTERVAL)) {
                 Wake::Closed => break,
                 Wake::Elapsed if terminal::is_closed() => return Err(Closed.into()),
                 Wake::Elapsed => continue,
@@ -150,7 +144,7 @@ impl WatchedGraph {
         Self { place, shown_below, live, gone }
     }
 
-    /// Looks at it again; adds the files that changed, and says whether anything did.
+    /// Loads it again, adds the changed files, and returns whether there are any.
     fn look(&mut self, extent: &Extent, shown: ReportOutput, changed: &mut Vec<String>) -> bool {
         let Some(live) = &mut self.live else {
             let again = Self::open(self.place.clone());

@@ -1,11 +1,14 @@
-//! Commands that stay open while files are edited.
+//! Commands that run until interrupted, while files are edited.
 
 mod checker;
 mod player;
 mod reload;
 mod render;
 
-use std::{thread, time::SystemTime};
+use std::{
+    thread,
+    time::{Duration, SystemTime},
+};
 
 use trellis_project::{Closer, WatchError};
 
@@ -17,6 +20,9 @@ pub(crate) use self::{
     reload::{Following, Reload},
     render::ReportOutput,
 };
+
+/// The interval at which a watch checks whether its output is still read.
+pub(crate) const READER_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// In milliseconds since 1970.
 fn millis(time: SystemTime) -> u64 {
@@ -32,7 +38,7 @@ pub(crate) fn warn_of_polling(trouble: Option<&WatchError>) {
     }
 }
 
-/// Ends a wait when somebody presses Ctrl-C; the second time ends the program, whatever it does.
+/// Ends a wait on Ctrl-C; the second Ctrl-C ends the program.
 pub(crate) fn close_on_interrupt(closer: Closer) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     thread::Builder::new().name("interrupts".to_owned()).spawn(move || {

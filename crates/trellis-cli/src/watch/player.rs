@@ -1,9 +1,9 @@
-//! `run --watch`: sessions one after the other over one console, each on the newest program.
+//! `run --watch`: sessions one after the other on one console, each with the newest program.
 //!
-//! A session that ended is no end here. An edit of the node where it ended goes on there, any edit after a failure does, unless that would repeat
-//! what acted; and whoever sits there may begin again.
+//! The end of a session does not end the command. An edit of the node where it ended resumes it there, and so does any edit after a failure,
+//! unless that would repeat an effect. The user can also start again.
 //!
-//! **Invariant:** nothing that acted is repeated because a file was saved.
+//! **Invariant:** a save never repeats an effect.
 
 use std::{io, sync::Arc};
 
@@ -32,7 +32,7 @@ pub(crate) struct Player<C> {
     pub(crate) terms: RunMode,
     pub(crate) taped: Taped,
     pub(crate) ready: Runnable,
-    pub(crate) kept: Option<OpenStore>,
+    pub(crate) store: Option<OpenStore>,
     /// The start of the first session.
     pub(crate) start: Start,
     pub(crate) news: mpsc::Receiver<Reload>,
@@ -42,7 +42,7 @@ pub(crate) struct Player<C> {
     pub(crate) played: u32,
 }
 
-/// The ways to go on after an end.
+/// What happens after the end of a session.
 enum Next {
     Play(Start),
     Leave,
@@ -57,7 +57,7 @@ struct Ended {
 }
 
 impl<C: Console> Player<C> {
-    /// Plays until somebody leaves, or the input ends; what the last session came to.
+    /// Runs sessions until the user leaves or the input ends; returns the outcome of the last one.
     ///
     /// # Errors
     /// The first start is refused, or the console is gone.
@@ -87,8 +87,8 @@ impl<C: Console> Player<C> {
     async fn one(&mut self, start: Start, signals: mpsc::Receiver<SignalName>) -> Result<Outcome, RunError> {
         self.played += 1;
         let (sender, edits) = mpsc::channel(1);
-        let Self { console, terms, taped, ready, kept, news, broken, .. } = self;
-        let sessions = taped.over(terms.sessions(ready.clone(), kept.as_ref()));
+        let Self { console, terms, taped, ready, store, news, broken, .. } = self;
+        let sessions = taped.over(terms.sessions(ready.clone(), store.as_ref()));
         let run = Runner::new(console, sessions).signals(signals).edits(edits).run(start);
         let relay = async {
             while let Some(edit) = news.recv().await {
@@ -109,7 +109,7 @@ impl<C: Console> Player<C> {
         }
     }
 
-    /// Waits for an edit, or for somebody who begins again or leaves.
+    /// Waits for an edit, or until the user restarts or leaves.
     async fn pause(&mut self, ended: &Ended, mut signals: mpsc::Receiver<SignalName>) -> io::Result<Next> {
         let request = what_now();
         let awaited = Awaited::Input(&request);
@@ -147,10 +147,10 @@ impl<C: Console> Player<C> {
         }
     }
 
-    /// Takes up an edit after an end; how it goes on, if it does.
+    /// Applies an edit after an end; returns how the session continues, if it does.
     async fn take(&mut self, news: Reload, ended: &Ended) -> io::Result<Option<Next>> {
-        let (ready, told) = match news {
-            Reload::Sound(ready, told) => (*ready, told),
+        let (ready, note) = match news {
+            Reload::Sound(ready, note) => (*ready, note),
             Reload::Broken { findings, since } => {
                 self.broken = true;
                 self.console.note(Note::Reload(&Reloaded::Broken { findings: &findings, since })).await?;
@@ -158,17 +158,17 @@ impl<C: Console> Player<C> {
             }
         };
         self.ready = ready;
-        match self.go_on(ended, told).await? {
+        match self.go_on(ended, note).await? {
             None if self.terms.no_input => Ok(Some(Next::Play(self.named(self.start.clone())))),
             next => Ok(next),
         }
     }
 
-    /// Goes on where a session ended, if the newest program has anything new there; says so.
-    async fn go_on(&mut self, ended: &Ended, told: Option<String>) -> io::Result<Option<Next>> {
+    /// Resumes a session where it ended, if the newest program changed there, and reports it.
+    async fn go_on(&mut self, ended: &Ended, note: Option<String>) -> io::Result<Option<Next>> {
         let node = ended.goes_on_at(self.ready.engine.inspect()).filter(|_| !self.terms.no_input);
         let moved = node.as_ref().map(|node| format!("continuing at `{node}`"));
-        let said = moved.into_iter().chain(told).collect::<Vec<_>>().join("; ");
+        let said = moved.into_iter().chain(note).collect::<Vec<_>>().join("; ");
         let healed = std::mem::take(&mut self.broken);
         self.console.note(Note::Reload(&Reloaded::Sound { healed, moved: (!said.is_empty()).then_some(&said) })).await?;
         Ok(node.map(|node| Next::Play(self.named(Start { at: Some(node), ..ended.start.clone() }))))
@@ -212,7 +212,7 @@ impl<C: Console> Player<C> {
 }
 
 impl Ended {
-    /// The node at which a session can go on: the last one, unless it acted and all was well.
+    /// Returns the node at which a session can be resumed: the last one, unless it had an effect and succeeded.
     fn node(&self, program: &Program) -> Option<NodeId> {
         let at = self.at.as_ref()?;
         let node = program.node(program.find(at).or_else(|| program.find_renamed(at))?);
@@ -235,7 +235,7 @@ impl Ended {
     }
 }
 
-/// The file that a node stands in.
+/// Returns the file of a node.
 fn document_of<'p>(program: &'p Program, node: &NodeId) -> Option<&'p Arc<Document>> {
     program.documents().get(program.node(program.find(node)?).document as usize)
 }

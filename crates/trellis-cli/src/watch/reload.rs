@@ -1,6 +1,6 @@
-//! A graph that is edited while it runs: each save becomes a program that can be run here, or what is wrong with it.
+//! Reloads a running graph: each save yields a program that this host can run, or its findings.
 //!
-//! **Invariant:** a program is handed on only if this host can run it; one that it cannot run is as broken as one that does not compile.
+//! **Invariant:** only programs that this host can run are handed on; one that it cannot run counts as one that does not compile.
 
 use std::{path::PathBuf, thread};
 
@@ -35,16 +35,16 @@ pub(crate) struct Following {
 pub(crate) enum Reload {
     /// It can be run; with what else there is to say, in one line.
     Sound(Box<Runnable>, Option<String>),
-    /// It cannot; the version of `since` goes on, in milliseconds since 1970.
+    /// It cannot be run; the version of `since` stays in use, in milliseconds since 1970.
     Broken { findings: Findings, since: u64 },
 }
 
 impl From<Reload> for runner::Edit {
     fn from(news: Reload) -> Self {
         match news {
-            Reload::Sound(ready, told) => {
+            Reload::Sound(ready, script_note) => {
                 let Runnable { engine, bindings, .. } = *ready;
-                Self::Sound { engine, bindings: Box::new(bindings), told }
+                Self::Sound { engine, bindings: Box::new(bindings), script_note }
             }
             Reload::Broken { findings, since } => Self::Broken { findings, since },
         }
@@ -63,7 +63,7 @@ impl Following {
         Ok(Self { graph, place: place.clone(), terms })
     }
 
-    /// The first version that can be run, with what is to be said about it; until there is one, what is wrong is shown.
+    /// Waits for the first version that can be run, and returns its findings; shows the errors until then.
     ///
     /// # Errors
     /// Standard output fails.
@@ -108,13 +108,13 @@ impl Following {
             (None, _) => Err(self.findings(&[], &[])),
         };
         match prepared {
-            Ok((ready, _)) => Reload::Sound(Box::new(ready), self.told(&reload.edit.scripts)),
+            Ok((ready, _)) => Reload::Sound(Box::new(ready), self.script_note(&reload.edit.scripts)),
             Err(findings) => Reload::Broken { findings, since: millis(reload.since) },
         }
     }
 
     /// Names the scripts that are others now.
-    fn told(&self, scripts: &[PathBuf]) -> Option<String> {
+    fn script_note(&self, scripts: &[PathBuf]) -> Option<String> {
         let root = self.graph.live().root();
         let below = |script: &PathBuf| script.strip_prefix(&root).unwrap_or(script).to_string_lossy().into_owned();
         let names = scripts.iter().map(|script| format!("`{}`", printable(&below(script)))).collect::<Vec<_>>().join(", ");
@@ -134,14 +134,14 @@ impl Following {
     }
 
     fn findings(&self, checked: &[Checked], problems: &[String]) -> Findings {
-        let told = problems.iter().flat_map(|problem| problem.lines().map(|line| format!("error: {}\n", printable(line))));
-        let told = told.collect::<String>();
+        let script_note = problems.iter().flat_map(|problem| problem.lines().map(|line| format!("error: {}\n", printable(line))));
+        let script_note = script_note.collect::<String>();
         let drawn = report::human(checked, Width::of(&std::io::stdout()));
         if self.terms.json {
             // What is no diagnostic has no place in the line.
-            terminal::print_error(&told);
+            terminal::print_error(&script_note);
         }
-        Findings { text: terminal::adapted(format!("{told}{drawn}")), json: report::diagnostics(checked) }
+        Findings { text: terminal::adapted(format!("{script_note}{drawn}")), json: report::diagnostics(checked) }
     }
 
     /// Shows why there is nothing to run yet.

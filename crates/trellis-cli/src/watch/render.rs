@@ -1,4 +1,4 @@
-//! The ways in which a check that stays open shows what it found: a page that is drawn anew, a report under the last one, or a line of JSON.
+//! Output of `check --watch`: a page that is redrawn, a report below the last one, or a line of JSON.
 
 use std::{
     io::{IsTerminal, stdout},
@@ -74,7 +74,7 @@ fn summary(report: &Report<'_>) -> String {
     }
 }
 
-/// A screen: as many findings as fit, from the first, and below them what they come to.
+/// Renders a screen: the first findings, as many as fit, and a summary below.
 fn page(report: &Report<'_>, time: &str, (columns, rows): (usize, usize)) -> String {
     let style = match () {
         () if !report.problems.is_empty() || Summary::of(report.graphs).errors > 0 => AnsiColor::Red.on_default().bold(),
@@ -116,7 +116,7 @@ fn first_of(findings: &str, columns: usize, rows: usize) -> (String, usize) {
     (all[..count].concat(), all.len() - count)
 }
 
-/// Rows that a text takes where long lines go on in the next row.
+/// Returns the number of rows of a text whose long lines wrap.
 fn rows_of(text: &str, columns: usize) -> usize {
     let width = |line: &str| report::display_width(&anstream::adapter::strip_str(line).to_string());
     text.lines().map(|line| width(line).div_ceil(columns.max(1)).max(1)).sum()

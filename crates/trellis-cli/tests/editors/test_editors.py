@@ -117,3 +117,57 @@ async def test_a_file_is_edited(client: LanguageClient):
 def moves_files(client: LanguageClient) -> bool:
     edit = client_capabilities(client.editor).workspace.workspace_edit
     return bool(edit and edit.resource_operations and "rename" in edit.resource_operations)
+
+
+@pytest.mark.asyncio
+async def test_everything_that_is_offered_is_answered(client: LanguageClient):
+    offered = client.initialized_with.capabilities
+    file = File(client, "start.md")
+    await file.findings(lambda found: not found)
+    document = types.TextDocumentIdentifier(uri=file.uri)
+    target = os.environ["TRELLIS_TARGET"]
+    place = file.at(f"to: {target}", 5)
+    whole = types.Range(start=types.Position(line=0, character=0), end=types.Position(line=file.text.count("\n"), character=0))
+
+    tokens = await client.text_document_semantic_tokens_full_async(types.SemanticTokensParams(text_document=document))
+    assert len(tokens.data) > 0 and len(tokens.data) % 5 == 0
+    assert all(kind < len(offered.semantic_tokens_provider.legend.token_types) for kind in tokens.data[3::5])
+    links = await client.text_document_document_link_async(types.DocumentLinkParams(text_document=document))
+    assert any(link.target.endswith(f"/{target}.md") for link in links)
+    ranges = await client.text_document_selection_range_async(
+        types.SelectionRangeParams(text_document=document, positions=[place["position"]])
+    )
+    assert ranges[0].parent is not None
+    items = await client.text_document_prepare_call_hierarchy_async(types.CallHierarchyPrepareParams(**place))
+    assert [item.name for item in items] == [target]
+    for _ in range(600):
+        calls = await client.call_hierarchy_incoming_calls_async(types.CallHierarchyIncomingCallsParams(item=items[0]))
+        if calls:
+            break
+        await asyncio.sleep(0.05)
+    assert "start" in [call.from_.name for call in calls]
+    assert not await client.text_document_inlay_hint_async(types.InlayHintParams(text_document=document, range=whole))
+    assert not await client.text_document_code_lens_async(types.CodeLensParams(text_document=document))
+    assert await client.text_document_folding_range_async(types.FoldingRangeParams(text_document=document))
+    assert await client.text_document_document_symbol_async(types.DocumentSymbolParams(text_document=document))
+    assert await client.text_document_references_async(
+        types.ReferenceParams(**place, context=types.ReferenceContext(include_declaration=True))
+    )
+    assert await client.text_document_document_highlight_async(types.DocumentHighlightParams(**place))
+
+    # A target that leads nowhere: the node can be added, where the editor makes files in edits.
+    file.put(file.text.replace(f"to: {target}", "to: brand_new"))
+    await file.findings(lambda found: any(one.code == "unknown-target" for one in found))
+    at = file.at("brand_new", 1)["position"]
+    here = types.CodeActionParams(
+        text_document=document, range=types.Range(start=at, end=at), context=types.CodeActionContext(diagnostics=[])
+    )
+    if offered.code_action_provider is None:
+        return
+    titles = [action.title for action in await client.text_document_code_action_async(here)]
+    assert ("add node `brand_new`" in titles) == makes_files(client), titles
+
+
+def makes_files(client: LanguageClient) -> bool:
+    edit = client_capabilities(client.editor).workspace.workspace_edit
+    return bool(edit and edit.resource_operations and "create" in edit.resource_operations)

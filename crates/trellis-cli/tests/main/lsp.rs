@@ -27,7 +27,7 @@ fn editors_see_findings_complete_follow_and_rename() {
         .env("PYTHONDONTWRITEBYTECODE", "1");
     let ran = command.output().unwrap();
     let out = String::from_utf8_lossy(&ran.stdout);
-    assert!(ran.status.success() && out.contains("3 passed"), "{out}\n{}", String::from_utf8_lossy(&ran.stderr));
+    assert!(ran.status.success() && out.contains("6 passed"), "{out}\n{}", String::from_utf8_lossy(&ran.stderr));
 }
 
 /// Runs the program with these messages on its standard input.

@@ -52,7 +52,8 @@ fn sheets_change_along_and_pass() {
     let ran = sandbox.trellis(&["rename", "node", "bye", "farewell", ".", "--dry-run"]);
     assert!(ran.out.contains("+$ at farewell"), "{ran:?}");
     let ran = sandbox.trellis(&["rename", "node", "bye", "farewell", "."]);
-    assert_eq!((ran.code, &*ran.out), (Some(0), "3 files changed\n"), "{ran:?}");
+    let said = "3 files changed\nnote: 1 case may fail now: what a node says is not changed\n";
+    assert_eq!((ran.code, &*ran.out), (Some(0), said), "{ran:?}");
     let ran = sandbox.trellis(&["rename", "tool", "book", "reserve", "."]);
     assert!(ran.code == Some(0) && ran.out.starts_with("3 files changed\nnote: functions of hosts"), "{ran:?}");
     let expected = sheet.replace("$ at bye", "$ at farewell").replace("book null", "reserve null").replace("! book", "! reserve");
@@ -73,4 +74,72 @@ fn where_one_file_cannot_be_written_all_keep_their_texts() {
     for (path, text) in SHOP {
         assert_eq!(std::fs::read_to_string(sandbox.path().join(path)).unwrap(), text, "{path}");
     }
+}
+
+const TEA: [(&str, &str); 8] = [
+    ("trellis.yaml", "predicates: [vip]\n"),
+    ("start.md", "---\noptions: [Tea, Coffee]\nsave_to: drink\non_signal: { stop: bye }\nto: make\n---\nWhich?\n"),
+    (
+        "make/start.md",
+        "---\ntransitions:\n  - { condition: drink == \"Tea\", to: pour }\n  - { condition: vip, to: /bye }\n  - to: pour\n---\n",
+    ),
+    ("make/pour.md", "---\nto: bye\n---\nOne {{ drink }}. See [the end](../bye.md).\n"),
+    ("make/kettle.txt", "no node\n"),
+    ("bye.md", "---\n---\nBye. See [making](make/pour.md).\n"),
+    (
+        "_tests/t.md",
+        "# A\n\n```transcript\n...\n> Tea\n...\n* end finished\n```\n\n# B\n\n```transcript\n$ at make/start\n$ context {\"drink\":\"Coffee\"}\n@ vip = true\n...\n* end finished\n```\n",
+    ),
+    ("make/_notes.md", "no node either\n"),
+];
+
+#[test]
+fn a_folder_moves_with_everything_in_it_and_tests_pass_afterwards() {
+    let sandbox = Sandbox::new(&TEA);
+    let ran = sandbox.trellis(&["rename", "folder", "make", "brew", ".", "--dry-run"]);
+    assert!(ran.code == Some(0) && ran.out.contains("make → brew"), "{ran:?}");
+    assert!(sandbox.path().join("make").exists());
+    let ran = sandbox.trellis(&["rename", "folder", "make", "brew", "."]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let text = |path: &str| std::fs::read_to_string(sandbox.path().join(path)).unwrap();
+    assert!(
+        !sandbox.path().join("make").exists()
+            && sandbox.path().join("brew/kettle.txt").exists()
+            && sandbox.path().join("brew/_notes.md").exists()
+    );
+    assert_eq!(text("brew/pour.md"), "---\nwas: [make/pour]\nto: bye\n---\nOne {{ drink }}. See [the end](../bye.md).\n");
+    assert!(
+        text("start.md").contains("to: brew\n")
+            && text("bye.md").contains("(brew/pour.md)")
+            && text("_tests/t.md").contains("$ at brew/start\n")
+    );
+    assert_eq!(sandbox.trellis(&["check", "."]).code, Some(0));
+    assert_eq!(sandbox.trellis(&["test", "."]).code, Some(0));
+    // By the node that it begins with, too; and back: no id is an old one of itself.
+    let ran = sandbox.trellis(&["rename", "node", "brew/start", "make", "."]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(text("make/pour.md"), "---\nwas: [brew/pour]\nto: bye\n---\nOne {{ drink }}. See [the end](../bye.md).\n");
+    let ran = sandbox.trellis(&["rename", "folder", "make", "a b", "."]);
+    assert!(ran.code == Some(2) && ran.err.contains("no name of a folder"), "{ran:?}");
+}
+
+#[test]
+fn options_predicates_and_signals_are_renamed_and_tests_pass_afterwards() {
+    let sandbox = Sandbox::new(&TEA);
+    let renames = [["option", "Tea", "Green tea"], ["predicate", "vip", "gold"], ["signal", "stop", "halt"]];
+    for [what, old, new] in renames {
+        let ran = sandbox.trellis(&["rename", what, old, new, "."]);
+        assert_eq!(ran.code, Some(0), "{what}: {ran:?}");
+        let left = std::fs::read_dir(sandbox.path())
+            .unwrap()
+            .filter_map(Result::ok)
+            .filter_map(|entry| std::fs::read_to_string(entry.path()).ok());
+        assert!(what == "option" || left.into_iter().all(|text| !text.contains(old)), "{what}");
+        assert_eq!(sandbox.trellis(&["test", "."]).code, Some(0), "{what}");
+    }
+    let text = |path: &str| std::fs::read_to_string(sandbox.path().join(path)).unwrap();
+    assert!(text("start.md").contains("options: [Green tea, Coffee]") && text("make/start.md").contains("drink == \"Green tea\""));
+    assert!(text("_tests/t.md").contains("> Green tea\n"));
+    let ran = sandbox.trellis(&["rename", "option", "Water", "x", "."]);
+    assert!(ran.code == Some(2) && ran.err.contains("no node has an option `Water`"), "{ran:?}");
 }

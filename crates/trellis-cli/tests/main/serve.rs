@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::{open::Open, sandbox::Sandbox};
 
-const TOKEN: &str = "0123456789abcdef0123456789abcdef";
+const TOKEN: &str = Serving::TOKEN;
 
 const TOOL: &[(&str, &str)] = &[
     ("trellis.yaml", "name: oven\nbindings: {bake: {process: [sh, ./bake]}}\n"),
@@ -29,8 +29,14 @@ pub(crate) struct Serving {
 }
 
 impl Serving {
+    /// The token that it takes.
+    pub(crate) const TOKEN: &'static str = "0123456789abcdef0123456789abcdef";
+
     pub(crate) fn start(sandbox: &Sandbox, args: &[&str]) -> Self {
-        let mut command = sandbox.command(&[&["serve"], args].concat());
+        Self::of(sandbox.command(&[&["serve"], args].concat()))
+    }
+
+    fn of(mut command: Command) -> Self {
         command.env("TRELLIS_TOKEN", TOKEN);
         let open = Open::start(command);
         let line = open.line();
@@ -48,7 +54,7 @@ impl Serving {
         TOKEN
     }
 
-    fn port(&self) -> &str {
+    pub(crate) fn port(&self) -> &str {
         self.address.rsplit(':').next().unwrap()
     }
 
@@ -64,8 +70,19 @@ impl Serving {
         self.shell(&format!("{head} {more} -d '{body}' $URL{path}"))
     }
 
-    fn get(&self, path: &str, more: &str) -> Value {
+    pub(crate) fn get(&self, path: &str, more: &str) -> Value {
         self.shell(&format!("curl -s -H \"Authorization: Bearer $TOKEN\" {more} $URL{path}"))
+    }
+
+    /// The number of its process.
+    pub(crate) fn process(&self) -> u32 {
+        self.open.id()
+    }
+
+    /// Ends it as a system ends its services.
+    pub(crate) fn end(&mut self) {
+        self.signal("-TERM");
+        assert_eq!(self.open.code(), Some(0));
     }
 
     fn signal(&self, name: &str) {
@@ -147,6 +164,65 @@ fn a_killed_server_goes_on_where_it_was() {
     // A session that waits is no reason to stay.
     serving.open.interrupt();
     assert_eq!(serving.open.code(), Some(0));
+}
+
+/// A tool does not inherit the token of the server that runs it (9.3), and there are files for every connection (9.5).
+#[test]
+fn tools_have_no_token_and_connections_have_files() {
+    let sandbox = Sandbox::new(&[
+        ("trellis.yaml", "name: spy\nbindings: {look: {process: [sh, ./look]}}\n"),
+        ("look", "printf '{\"token\": \"%s\", \"files\": %s}' \"${TRELLIS_TOKEN-none}\" \"$(ulimit -S -n)\"\n"),
+        ("start.md", "---\ndo: look\nsave_to: seen\non_error: fail\nto: end\n---\n"),
+        ("end.md", "---\noutput: \"{{ seen }}\"\n---\n"),
+    ]);
+    let mut command = std::process::Command::new("sh");
+    let line = format!("ulimit -S -n 256; exec {} serve . --no-watch", env!("CARGO_BIN_EXE_trellis"));
+    command.args(["-c", &line]).current_dir(sandbox.path());
+    let serving = Serving::of(command);
+    let seen = serving.post("/api/sessions", r#"{"id":"ana"}"#, "");
+    let output = &seen["stop"]["payload"]["output"];
+    assert_eq!(output["token"], "none", "{seen}");
+    assert!(output["files"].as_u64() >= Some(1024), "{seen}");
+}
+
+/// Certificates over the command line, with both addresses of this machine (9.1, 9.4).
+#[test]
+fn a_certificate_of_the_command_line_is_served() {
+    let sandbox = Sandbox::new(TOOL);
+    let made = Command::new("openssl")
+        .args([
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+            "-nodes",
+            "-days",
+            "1",
+            "-subj",
+            "/CN=localhost",
+        ])
+        .args(["-addext", "subjectAltName=DNS:localhost", "-keyout", "key.pem", "-out", "cert.pem"])
+        .current_dir(sandbox.path())
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{made:?}");
+    let serving = Serving::start(&sandbox, &[".", "--tls", "cert.pem", "key.pem", "--no-watch"]);
+    assert!(serving.address().starts_with("https://"), "{}", serving.address());
+    let cert = sandbox.path().join("cert.pem").display().to_string();
+    let curl = |address: &str, more: &str| {
+        let line = format!("curl -s -D - {more} -H \"Authorization: Bearer {TOKEN}\" '{address}/api/graphs'");
+        String::from_utf8(Command::new("sh").args(["-c", &line]).output().unwrap().stdout).unwrap()
+    };
+    let named = curl(&format!("https://localhost:{}", serving.port()), &format!("--cacert {cert}"));
+    assert!(named.contains("200 OK") && named.contains("strict-transport-security: max-age=") && named.contains("\"oven\""), "{named}");
+    if std::net::TcpListener::bind("[::1]:0").is_ok() {
+        let other = curl(&format!("https://[::1]:{}", serving.port()), &format!("-6 -k --cacert {cert}"));
+        assert!(other.contains("200 OK"), "{other}");
+    }
+    assert_eq!(curl(&format!("https://localhost:{}", serving.port()), ""), "", "who does not trust it gets nothing");
+    assert_eq!(curl(&format!("http://localhost:{}", serving.port()), ""), "", "nothing is said without TLS");
 }
 
 /// Records that were taken out are told apart from those that cannot be read (1.3).

@@ -37,6 +37,14 @@ fn people_walk_decide_and_travel_in_a_browser() {
     assert!(ran.status.success() && out.contains("journeys\n"), "{out}\n{}", String::from_utf8_lossy(&ran.stderr));
 }
 
+/// The chat and the dashboard of an agent, each with the pointer, by keyboard, on a phone, in the dark, and against axe (orchestrator 4, 8.5).
+#[test]
+fn people_chat_with_an_agent_and_mend_it_in_a_browser() {
+    let ran = script("agent.mjs").output().unwrap();
+    let out = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success() && out.contains("journeys\n"), "{out}\n{}", String::from_utf8_lossy(&ran.stderr));
+}
+
 /// The arguments of a program are seen by everybody, so the token stands in a file that only its user may read.
 #[test]
 fn the_browser_gets_a_file_that_leads_to_the_address() {

@@ -84,6 +84,45 @@ fn mistakes_of_the_settings_are_shown_where_they_are() {
     assert!(ran.code == Some(1) && ran.err.contains("agents/nobody.md"), "{}", ran.err);
 }
 
+// orchestrator 1.1: settings, vault, files, graph and tokens are looked at, whatever is wrong with the others
+#[test]
+fn a_check_finds_what_is_wrong_everywhere_at_once() {
+    let sandbox = sandbox("");
+    sandbox.trellis(&["up", "graph", "--check"]);
+    let settings = "locale: fr\nchannels: { slack: { token: { env: NO_SUCH_TOKEN }, read: [C1], allow: [\"*\"] } }\nagent: { name: nobody }\n\
+                    roles: { agent: [{ provider: nowhere }] }\n";
+    sandbox.write("workspace/orchestrator.yaml", settings.as_bytes());
+    sandbox.write("workspace/runtime/security/master.key", b"short");
+    sandbox.write("workspace/runtime/tasks/store.json", b"{\"version\": 9}");
+    sandbox.write("graph/nowhere.md", b"---\nto: no_such_node\n---\n");
+    let ran = sandbox.trellis(&["up", "graph", "--check"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    for part in [
+        "`fr`",
+        "there is no provider `nowhere`",
+        "NO_SUCH_TOKEN",
+        "agents/nobody.md",
+        "master.key",
+        "store.json",
+        "the graph cannot be run",
+    ] {
+        assert!(ran.err.contains(part), "{part}: {}", ran.err);
+    }
+}
+
+// orchestrator 1.4, 5.1: a model of the workspace answers before that of the graph, also one that is started with the rest
+#[test]
+fn a_model_of_the_workspace_answers() {
+    let sandbox = sandbox("- reply: { content: from the graph }\n");
+    sandbox.trellis(&["up", "graph", "--check"]);
+    sandbox.write("workspace/_script.yaml", b"- reply: { content: from the workspace }\n");
+    let settings = "providers: { newcomer: { scripted: ./_script.yaml } }\nroles: { agent: [{ provider: newcomer }] }\n";
+    sandbox.write("workspace/orchestrator.yaml", settings.as_bytes());
+    let ran = said(up(&sandbox), "Hello\n");
+    assert!(ran.out.contains("from the workspace"), "{} {}", ran.out, ran.err);
+    assert!(ran.err.contains("service    outbox: running"), "{}", ran.err);
+}
+
 #[test]
 fn the_schema_of_the_settings_takes_what_they_take() {
     let sandbox = Sandbox::new(&[]);
@@ -110,7 +149,13 @@ fn the_schema_of_the_settings_takes_what_they_take() {
         (r#"{"heartbeat": {"every": "soon"}}"#, false),
         (r#"{"heartbeat": {"chat": "slack"}}"#, false),
         (r#"{"tools": {"web": {"allow_private": "wiki"}}}"#, false),
-        (r#"{"tools": {"shell": {}}}"#, false),
+        (r#"{"providers": {"openrouter": {"key": {"secret": "openrouter"}}, "claude_code": null}}"#, true),
+        (r#"{"roles": {"agent": [{"provider": "openrouter", "model": "m"}]}}"#, true),
+        (r#"{"providers": {"openrouter": {"key": "sk-1"}}}"#, false),
+        (r#"{"providers": {"a": {"headless": "gemini"}}}"#, false),
+        (r#"{"roles": {"agent": []}}"#, false),
+        (r#"{"tools": {"shell": {}}}"#, true),
+        (r#"{"tools": {"shell": {"mode": "everything"}}}"#, false),
     ] {
         assert_eq!(schema.is_valid(&serde_json::from_str(text).unwrap()), fits, "{text}");
     }
@@ -119,8 +164,12 @@ fn the_schema_of_the_settings_takes_what_they_take() {
 #[test]
 fn what_cannot_be_begun_says_why() {
     let sandbox = sandbox("");
-    let ran = sandbox.trellis(&["up", "graph"]);
+    let ran = sandbox.trellis(&["up", "graph", "--no-dashboard"]);
     assert!(ran.code == Some(2) && ran.err.contains("--channel terminal"), "{}", ran.err);
+    let ran = sandbox.trellis(&["up", "graph", "--no-dashboard", "--channel", "web"]);
+    assert!(ran.code == Some(2) && ran.err.contains("leave `--no-dashboard` out"), "{}", ran.err);
+    let ran = sandbox.trellis(&["up", "graph", "--listen", "0.0.0.0"]);
+    assert!(ran.code == Some(2) && ran.err.contains("`--token-file FILE`"), "{}", ran.err);
     let ran = sandbox.trellis(&["up", "graph", "--workspace", "graph/ws", "--check"]);
     assert!(ran.code == Some(2) && ran.err.contains("its files would be nodes"), "{}", ran.err);
     let ran = sandbox.trellis(&["up", "nothing"]);

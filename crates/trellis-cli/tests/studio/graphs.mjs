@@ -19,6 +19,15 @@ export const SHOP = {
   "shop/end.md": "---\noutput: \"{{ shipped }}\"\n---\nShipped.\n",
 };
 
+/** A call that fails while the file `down` is there, and ends its session. */
+export const STALL = {
+  "stall/trellis.yaml": "name: stall\nbindings:\n  charge: { process: [sh, ./charge.sh] }\n",
+  "stall/charge.sh": "if [ -e down ]; then echo 'the line is down' >&2; exit 1; fi\necho '{\"id\": 7}'\n",
+  "stall/down": "",
+  "stall/start.md": "---\ndo:\n  name: charge\n  args: { total: 12, currency: EUR }\nsave_to: paid\nto: end\n---\nOne moment.\n",
+  "stall/end.md": "---\noutput: \"{{ paid.id }}\"\n---\nThank you.\n",
+};
+
 /** Texts that try to run something. */
 const TRICKS = [
   "<script>window.tricked = true</script>",
@@ -58,3 +67,12 @@ export const LONG = {
   "long/step.md": "---\nset: {n: \"{{ n + 1 }}\"}\ntransitions:\n  - { condition: n == 10000, to: rest }\n  - to: step\n---\n",
   "long/rest.md": "---\ninput_type: text\nsave_to: word\nto: rest\n---\nAll of it is passed.\n",
 };
+
+/** A model that runs a command, writes to another chat, begins a task, or says what came. */
+export const MODEL = `
+- when: { matches: '^run ' }
+  reply: { tool_calls: [{ name: shell, args: { command: "{{ last.content | replace('run ', '') }}" } }] }
+- when: { matches: '^tell slack ' }
+  reply: { tool_calls: [{ name: message, args: { chat: "slack:C0123", text: "{{ last.content | replace('tell slack ', '') }}" } }] }
+- reply: { content: 'came: {{ last.content }}' }
+`;

@@ -41,15 +41,24 @@ export class Server {
       env: { ...process.env, TRELLIS_TOKEN: TOKEN },
       stdio: ["ignore", "pipe", "inherit"],
     });
-    const line = await new Promise((resolve, reject) => {
+    return this.at(await this.line(this.child.stdout, () => true));
+  }
+
+  /** Waits for the line of an output that `wanted` takes; what comes later is read and left. */
+  async line(output, wanted) {
+    return new Promise((resolve, reject) => {
       let text = "";
-      this.child.stdout.on("data", (piece) => {
+      output.on("data", (piece) => {
         text += piece;
-        if (text.includes("\n")) resolve(text.split("\n")[0]);
+        const line = text.split("\n").slice(0, -1).find(wanted);
+        if (line !== undefined) resolve(line);
       });
-      this.child.on("exit", (code) => reject(new Error(`the server ended with ${code}`)));
+      this.child.on("exit", (code) => reject(new Error(`the server ended with ${code}: ${text}`)));
     });
-    this.address = line.split("/#")[0];
+  }
+
+  at(address) {
+    this.address = address.split("/#")[0];
     this.port = Number(this.address.split(":").at(-1));
     return this;
   }
@@ -75,6 +84,43 @@ export class Server {
     for (const input of answers) turn = await this.api("POST", `sessions/${id}/turns`, { input });
     assert.ok(turn.stop, `${id}: ${turn.detail}`);
     return turn;
+  }
+}
+
+/** `trellis up` over the graph of the repository, with a model that says what `model` has. */
+export class Agent extends Server {
+  constructor(model, settings = "") {
+    super(folderOf(["orchestrator"], { "orchestrator/_model.yaml": model, "workspace/orchestrator.yaml": settings }));
+  }
+
+  async start() {
+    const port = this.port === undefined ? [] : ["--port", String(this.port)];
+    this.child = spawn(process.env.TRELLIS, ["up", "orchestrator", "--workspace", "workspace", ...port], {
+      cwd: this.folder,
+      env: { ...process.env, TRELLIS_TOKEN: TOKEN, TRELLIS_MODEL_BASE_URL: "", SLACK_BOT_TOKEN: "xoxb-of-the-tests" },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    return this.at((await this.line(this.child.stderr, (line) => line.startsWith("dashboard "))).replace(/^dashboard +/, ""));
+  }
+
+  /** Says something, as a page does. */
+  async say(text) {
+    return this.api("POST", "channels/web/messages", { text });
+  }
+
+  /** Waits until the state is as `is` says. */
+  async until(is) {
+    for (let looks = 0; looks < 400; looks += 1) {
+      const state = await this.api("GET", "state");
+      if (is(state)) return state;
+      await new Promise((resume) => setTimeout(resume, 50));
+    }
+    return assert.fail(`it never came: ${JSON.stringify(await this.api("GET", "state"))}`);
+  }
+
+  async end() {
+    await this.kill();
+    fs.rmSync(this.folder, { recursive: true, force: true });
   }
 }
 

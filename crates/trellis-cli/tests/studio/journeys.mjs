@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 
-import { HOSTILE, KINDS, LONG, large, SHOP } from "./graphs.mjs";
+import { HOSTILE, KINDS, LONG, large, SHOP, STALL } from "./graphs.mjs";
 import { accessible, asked, folderOf, launch, newContext, Server, tabTo, TOKEN, visit } from "./harness.mjs";
 
 const menu = (folder) => path.join(folder, "tour/menu.md");
@@ -158,6 +158,47 @@ const JOURNEYS = {
     await page.locator(".decision-button").first().waitFor({ state: "detached" });
     const { items } = await server.api("GET", "sessions/narrow/records");
     assert.ok(items.some(({ result }) => result?.outcome?.denied !== undefined), JSON.stringify(items));
+  },
+
+  /** A call that was given up fails again, then is done, while another tab looks on. */
+  async "retries a call that was given up"({ browser, server, folder }) {
+    await server.session("stall", "stuck");
+    const [page, other] = await Promise.all([visit(browser, server, "/dead"), visit(browser, server, "/sessions")]);
+    const letter = page.locator(".dead-card").filter({ hasText: "stuck" });
+    await letter.getByText("the line is down").first().waitFor();
+    await other.getByRole("link", { name: /Dead letters/ }).waitFor();
+    await letter.getByRole("button", { name: "Retry charge of stuck" }).click();
+    await letter.getByText("It failed again").waitFor();
+    const down = path.join(folder, "stall/down");
+    fs.rmSync(down);
+    await letter.getByRole("button", { name: "Retry charge of stuck" }).click();
+    await letter.waitFor({ state: "detached" });
+    fs.writeFileSync(down, "");
+    await other.getByRole("link", { name: /Dead letters/ }).waitFor({ state: "detached" });
+    assert.deepEqual((await server.api("GET", "dead-letters")).items, []);
+    assert.deepEqual([...page.complaints, ...other.complaints], []);
+  },
+
+  /** By keyboard alone, on a phone, in the dark: a letter is found by its words, and dropped. */
+  async "drops a dead letter without a pointer"({ browser, server }) {
+    await server.session("stall", "one");
+    await server.session("stall", "two");
+    const page = await visit(browser, server, "/sessions", { width: 390, height: 844, colorScheme: "dark" });
+    await page.getByRole("heading", { name: "Sessions", exact: true }).waitFor();
+    await page.keyboard.press("g");
+    await page.keyboard.press("d");
+    await page.locator(".dead-card").nth(1).waitFor();
+    await page.getByRole("searchbox").focus();
+    await page.keyboard.type("two");
+    await page.locator(".dead-card").nth(1).waitFor({ state: "detached" });
+    await tabTo(page, "Drop charge of two");
+    await page.keyboard.press("Enter");
+    await page.getByText("No dead letter has these words").or(page.locator(".dead-card").filter({ hasText: "one" })).first().waitFor();
+    const { items } = await server.api("GET", "dead-letters");
+    assert.deepEqual(items.map(({ session }) => session), ["one"]);
+    await server.api("DELETE", `dead-letters/${items[0].key}?graph=stall`);
+    await page.getByText("Nothing was given up").waitFor();
+    assert.deepEqual(page.complaints, []);
   },
 
   /** A fork is removed under the eyes of somebody who looks at it. */
@@ -355,9 +396,10 @@ const JOURNEYS = {
   async "is accessible"({ browser, server, folder }) {
     await server.session("tour", "open", ["Ada"]);
     await server.session("shop", "held", ["3"]);
+    await server.session("stall", "given-up");
     const text = fs.readFileSync(path.join(folder, "kinds/done.md"), "utf8");
     fs.writeFileSync(path.join(folder, "kinds/done.md"), text.replace("many", "mnay"));
-    const views = ["/", "/g/tour", "/g/tour?node=menu", "/g/kinds/problems", "/sessions", "/approvals", "/s/open", "/s/open/@1", "/s/held", "/s/open/answer"];
+    const views = ["/", "/g/tour", "/g/tour?node=menu", "/g/kinds/problems", "/sessions", "/approvals", "/dead", "/s/open", "/s/open/@1", "/s/held", "/s/open/answer"];
     const wrong = [];
     for (const [width, colorScheme] of [[1440, "light"], [1440, "dark"], [390, "light"], [390, "dark"]]) {
       const page = await visit(browser, server, "/", { width, height: width === 390 ? 844 : 900, colorScheme });
@@ -383,7 +425,7 @@ const JOURNEYS = {
 const wanted = process.argv.slice(2);
 const names = Object.keys(JOURNEYS).filter((name) => wanted.length === 0 || wanted.some((word) => name.includes(word)));
 assert.ok(names.length > 0, "no journey has such a name");
-const folder = folderOf(["tour"], { ...KINDS, ...SHOP, ...HOSTILE, ...LONG, ...large(1000) });
+const folder = folderOf(["tour"], { ...KINDS, ...SHOP, ...HOSTILE, ...LONG, ...STALL, ...large(1000) });
 const server = await new Server(folder).start();
 const browser = await launch();
 let failures = 0;

@@ -3,17 +3,56 @@
 import fs from "node:fs";
 import path from "node:path";
 
-import { large } from "./graphs.mjs";
-import { asked, folderOf, launch, Server, visit } from "./harness.mjs";
+import { large, STALL } from "./graphs.mjs";
+import { FakeSlack } from "./fake-slack.mjs";
+import { Agent, asked, folderOf, launch, Server, visit } from "./harness.mjs";
 
 const target = process.argv[2] ?? ".";
-const folder = folderOf(["tour", "hello"], large(1000));
+const folder = folderOf(["tour", "hello"], { ...STALL, ...large(1000) });
 const server = await new Server(folder).start();
 const browser = await launch();
 
 await server.session("tour", "ana", ["Ada"]);
 await server.session("tour", "postcard", [], { at: "tools/card", context: { name: "Ada" } });
 await server.session("tour", "hotel", ["Ada", "answers", "Tea"]);
+await server.session("stall", "order-1207");
+
+/** An agent that answers as one would. */
+const SAYS = `
+- when: { matches: 'queue' }
+  reply: { content: "Three orders wait, the oldest since **Monday**:\n\n| order | since |\n|---|---|\n| 1207 | Monday |\n| 1211 | Tuesday |\n| 1212 | today |\n\nShall I write the report?" }
+- when: { matches: 'report' }
+  reply: { tool_calls: [{ name: shell, args: { command: "./report.sh orders --since monday > report.md" } }] }
+- when: { matches: 'Slack' }
+  reply: { tool_calls: [{ name: message, args: { chat: "slack:C0123", text: "The report of this week is in report.md: three orders wait." } }] }
+- when: { matches: 'research' }
+  reply: { tool_calls: [{ name: spawn, args: { title: "Compare the carriers", prompt: "compare", steps: [{ title: "Collect prices", prompt: "wait for prices" }, { title: "Collect times", prompt: "times" }, { title: "Write it up", prompt: "write" }] } }] }
+- when: { matches: 'prices' }
+  reply: { tool_calls: [{ name: shell, args: { command: "./prices.sh --carriers all" } }] }
+- reply: { content: "Done." }
+`;
+
+/** An agent with something in every part of its dashboard. */
+async function busyAgent() {
+  const slack = await new FakeSlack().start();
+  const agent = await new Agent(SAYS, slack.settings()).start();
+  await agent.say("Tell Slack about it");
+  const { approvals } = await agent.until((state) => state.approvals.length > 0);
+  await agent.api("POST", `sessions/${approvals[0].session}/approvals/${approvals[0].call.id}`, { decision: "approve" });
+  await agent.until((state) => state.dead.length > 0 && state.runs.length === 0);
+  await agent.say('/cron add "0 9 * * 1-5" tz=Europe/Berlin "The morning report"');
+  await agent.say('/cron add every 2h "Look at the queue of orders"');
+  await agent.until((state) => state.cron.length === 2);
+  await agent.api("POST", `cron/${(await agent.api("GET", "state")).cron[1].id}/pause`, {});
+  await agent.say("Please research the carriers");
+  await agent.until((state) => state.tasks.length > 0 && state.approvals.length > 0);
+  await agent.say("How long is the queue?");
+  await agent.until((state) => state.runs.length === 0);
+  await agent.say("Yes, the report please");
+  await agent.until((state) => state.approvals.length > 1);
+  return { agent, slack };
+}
+const { agent, slack } = await busyAgent();
 
 /** Nodes in two files that lead to nothing, and read what nobody wrote. */
 function breakTour() {
@@ -47,6 +86,10 @@ const PICTURES = {
     await page.waitForTimeout(600);
     return mend;
   },
+  async dead(page) {
+    await open(page, "/dead");
+    await page.locator(".dead-card").first().waitFor();
+  },
   async large(page) {
     await open(page, "/g/large");
     await page.locator(".module-folded").first().waitFor();
@@ -65,7 +108,32 @@ async function open(page, hash) {
   await page.locator("h1").first().waitFor({ state: "attached" });
 }
 
+const AGENT_PICTURES = {
+  async chat(page) {
+    await open(page, "/chat");
+    await page.locator(".chat-held").last().waitFor();
+  },
+  async dashboard(page) {
+    await page.setViewportSize({ width: 1280, height: 1100 });
+    await open(page, "/dashboard");
+    await page.locator(".dead-card").first().waitFor();
+  },
+  async phone(page) {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await open(page, "/chat");
+    await page.locator(".chat-held").last().waitFor();
+  },
+};
+
 for (const colorScheme of ["light", "dark"]) {
+  for (const [name, show] of Object.entries(AGENT_PICTURES)) {
+    const page = await visit(browser, agent, "/", { width: 1280, height: 800, colorScheme });
+    await show(page);
+    await page.waitForTimeout(500);
+    await page.evaluate(() => document.activeElement?.blur());
+    await page.screenshot({ path: path.join(target, `agent-${name}-${colorScheme}.png`) });
+    await page.context().close();
+  }
   for (const [name, show] of Object.entries(PICTURES)) {
     const page = await visit(browser, server, "/", { width: 1280, height: 800, colorScheme });
     const after = await show(page);
@@ -78,4 +146,6 @@ for (const colorScheme of ["light", "dark"]) {
 }
 await browser.close();
 await server.kill();
+await agent.end();
+slack.server.close();
 fs.rmSync(folder, { recursive: true, force: true });

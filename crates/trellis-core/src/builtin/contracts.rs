@@ -1,6 +1,6 @@
 //! Contracts that hold where bindings write none (world 9.18, 9.24): with them, a check can prove the calls of builtins.
 
-use crate::{language::Effect, value::Value};
+use crate::{language::Effect, schema::disjoint::disjoint, value::Value};
 
 /// A builtin tool.
 #[derive(Debug)]
@@ -31,10 +31,20 @@ impl BuiltinTool {
     pub fn returns(&self) -> Option<Value> {
         Value::from_json(self.returns).ok()
     }
+
+    /// Returns why no call fits both its contract and arguments of this schema; `None` if some may.
+    pub(crate) fn cannot_take(&self, parameters: &Value) -> Option<String> {
+        disjoint(&self.parameters()?, parameters)
+    }
+
+    /// Returns why no result fits both its contract and this schema; `None` if some may.
+    pub(crate) fn cannot_return(&self, returns: &Value) -> Option<String> {
+        disjoint(&self.returns()?, returns)
+    }
 }
 
 /// The empty contract, which declares nothing.
-const OPEN: &str = "";
+const EMPTY_CONTRACT: &str = "";
 
 const VALUES: [&str; 2] = ["space", "store"];
 const SKILLS: [&str; 4] = ["folder", "workspace", "allow", "block"];
@@ -55,7 +65,7 @@ pub static BUILTINS: [BuiltinTool; 16] = [
         config: &[],
         effect: Effect::None,
         parameters: r#"{"type":"object","required":["text"],"additionalProperties":false,"properties":{"text":{"type":"string"}}}"#,
-        returns: OPEN,
+        returns: EMPTY_CONTRACT,
     },
     BuiltinTool {
         name: "json.merge",
@@ -82,8 +92,8 @@ pub static BUILTINS: [BuiltinTool; 16] = [
         name: "sql.query",
         config: &["database", "init", "sql", "write", "one"],
         effect: Effect::None,
-        parameters: OPEN,
-        returns: OPEN,
+        parameters: EMPTY_CONTRACT,
+        returns: EMPTY_CONTRACT,
     },
     BuiltinTool {
         name: "values.get",
@@ -152,7 +162,7 @@ pub static BUILTINS: [BuiltinTool; 16] = [
         name: "policy.decide",
         config: &["chain"],
         effect: Effect::None,
-        parameters: OPEN,
+        parameters: EMPTY_CONTRACT,
         returns: r#"{"type":"object","required":["decision","source","notes"],"properties":{"decision":{"enum":["AUTO_RUN","ASK","BLOCK"]},"source":{"enum":["forced","block","ask","allow","provider","score_lock"]},"notes":{"type":"array","items":{"type":"string"}},"score":{"type":"number"},"risk":{"type":"number"},"age_minutes":{"type":"number"}}}"#,
     },
 ];

@@ -27,26 +27,26 @@ pub(super) fn say_once(parsed: &mut Vec<Diagnostic>, documents: &[Arc<Document>]
         owners.get(at).copied()
     };
     let mut first: BTreeMap<Option<u32>, usize> = BTreeMap::new();
-    let mut kept: Vec<Diagnostic> = Vec::with_capacity(parsed.len());
+    let mut reported: Vec<Diagnostic> = Vec::with_capacity(parsed.len());
     for found in parsed.drain(..) {
         match first.get(&owner(&found)).filter(|_| is_go(&found)) {
-            Some(&at) => kept[at].message = GO_TEMPLATES.into(),
+            Some(&at) => reported[at].message = GO_TEMPLATES.into(),
             None => {
                 if is_go(&found) {
-                    first.insert(owner(&found), kept.len());
+                    first.insert(owner(&found), reported.len());
                 }
-                kept.push(found);
+                reported.push(found);
             }
         }
     }
     for (graph, at) in first {
-        let found = kept[at].clone();
-        kept[at] = graph
+        let found = reported[at].clone();
+        reported[at] = graph
             .and_then(|graph| setting(documents, owners, graph))
             .into_iter()
             .fold(found, |found, (path, edits)| fixed(found, &path, edits));
     }
-    *parsed = kept;
+    *parsed = reported;
 }
 
 /// The edits of the project file of a graph that name the dialect, if all of its templates are Go's.

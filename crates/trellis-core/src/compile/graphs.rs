@@ -34,9 +34,9 @@ pub(super) struct GraphSyntax<'d> {
     pub(super) entry: Option<u32>,
 }
 
-/// Origin of a graph-wide key.
+/// Default of a graph, and where it is declared.
 #[derive(Clone, Copy)]
-pub(super) struct Said<'d, T> {
+pub(super) struct GraphDefault<'d, T> {
     pub(super) document: u32,
     pub(super) path: &'d FilePath,
     pub(super) value: T,
@@ -45,10 +45,10 @@ pub(super) struct Said<'d, T> {
 /// The graph-wide defaults of a graph, each from `trellis.yaml` or the entry node.
 #[derive(Default)]
 pub(super) struct Defaults<'d> {
-    pub(super) on_error: Option<Said<'d, &'d TargetSyntax>>,
-    pub(super) signals: Vec<Said<'d, (Option<&'d str>, &'d TargetSyntax)>>,
-    pub(super) before_each: Option<Said<'d, &'d CallSyntax>>,
-    pub(super) on_rolled_back: Option<Said<'d, &'d TargetSyntax>>,
+    pub(super) on_error: Option<GraphDefault<'d, &'d TargetSyntax>>,
+    pub(super) signals: Vec<GraphDefault<'d, (Option<&'d str>, &'d TargetSyntax)>>,
+    pub(super) before_each: Option<GraphDefault<'d, &'d CallSyntax>>,
+    pub(super) on_rolled_back: Option<GraphDefault<'d, &'d TargetSyntax>>,
 }
 
 /// A graph while it is lowered.
@@ -96,8 +96,8 @@ impl<'d> GraphSyntax<'d> {
     pub(super) fn defaults(&self, names: &NameTable<'d>, found: &mut Vec<Diagnostic>) -> Defaults<'d> {
         let mut defaults = Defaults::default();
         for &(document, path, project) in &self.projects {
-            let said = |value| Said { document, path, value };
-            defaults.on_error = defaults.on_error.or(project.defaults.on_error.as_ref().map(said));
+            let declared = |value| GraphDefault { document, path, value };
+            defaults.on_error = defaults.on_error.or(project.defaults.on_error.as_ref().map(declared));
             defaults.take(document, path, &project.defaults, found);
         }
         if let Some(entry) = self.entry {
@@ -113,9 +113,9 @@ impl<'d> GraphSyntax<'d> {
 impl<'d> Defaults<'d> {
     /// Every node that a default names, called graphs included.
     pub(super) fn targets(&self) -> impl Iterator<Item = &'d TargetSyntax> {
-        let single = [self.on_error, self.on_rolled_back].into_iter().flatten().map(|said| said.value);
-        let signals = self.signals.iter().map(|said| said.value.1);
-        let called = self.before_each.into_iter().flat_map(|said| said.value.called());
+        let single = [self.on_error, self.on_rolled_back].into_iter().flatten().map(|declared| declared.value);
+        let signals = self.signals.iter().map(|declared| declared.value.1);
+        let called = self.before_each.into_iter().flat_map(|declared| declared.value.called());
         single.chain(signals).chain(called)
     }
 
@@ -127,14 +127,14 @@ impl<'d> Defaults<'d> {
                     .help("keep one of them"),
             );
         };
-        let said = |value| Said { document, path, value };
+        let declared = |value| GraphDefault { document, path, value };
         if let Some((_, target)) = syntax.on_signal_default.first()
             && let Some(first) = self.signals.first()
         {
             twice("on_signal_default", (first.path, first.value.1.key.span), target.key.span);
         } else {
             let signals = syntax.on_signal_default.iter();
-            self.signals.extend(signals.map(|(name, target)| Said {
+            self.signals.extend(signals.map(|(name, target)| GraphDefault {
                 document,
                 path,
                 value: (name.as_ref().map(|name| name.value.as_str()), target),
@@ -142,12 +142,12 @@ impl<'d> Defaults<'d> {
         }
         match (&self.before_each, &syntax.before_each) {
             (Some(first), Some(second)) => twice("before_each", (first.path, first.value.key), second.key),
-            (None, Some(call)) => self.before_each = Some(Said { document, path, value: call }),
+            (None, Some(call)) => self.before_each = Some(GraphDefault { document, path, value: call }),
             _ => {}
         }
         match (&self.on_rolled_back, &syntax.on_rolled_back) {
             (Some(first), Some(second)) => twice("on_rolled_back", (first.path, first.value.key.span), second.key.span),
-            (None, Some(target)) => self.on_rolled_back = Some(said(target)),
+            (None, Some(target)) => self.on_rolled_back = Some(declared(target)),
             _ => {}
         }
     }

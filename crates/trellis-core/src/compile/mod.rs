@@ -29,6 +29,14 @@ mod verify;
 
 use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
 
+pub use self::{
+    bindings::contradictions,
+    draft::Draft,
+    incremental::Compiler,
+    layout::nodes,
+    severity::apply_severities,
+    unchecked::{UncheckedRead, Unknown},
+};
 use self::{
     bindings::declare,
     document_index::DocumentIndex,
@@ -45,15 +53,8 @@ use self::{
 };
 pub(crate) use self::{
     dataflow::PointTypes,
-    incremental::is_same_seat,
+    incremental::is_same_node_place,
     resolver::{NamedNode, NodeNames},
-};
-pub use self::{
-    draft::Draft,
-    incremental::Compiler,
-    layout::nodes,
-    severity::apply_severities,
-    unchecked::{UncheckedRead, Unknown},
 };
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath},
@@ -106,7 +107,7 @@ fn in_order(documents: &[Arc<Document>]) -> Arc<[Arc<Document>]> {
 struct Files<'d> {
     documents: &'d Arc<[Arc<Document>]>,
     frame: &'d Arc<FileLayout>,
-    glance: &'d DocumentIndex,
+    index: &'d DocumentIndex,
 }
 
 /// Compiles, and reuses the previous compilation as far as possible. Returns the state for the next one.
@@ -114,19 +115,19 @@ fn link(given: &[Arc<Document>], last: Option<Previous>, both: Option<Join>) -> 
     let edited = last.as_ref().and_then(|last| last.edited(given));
     let documents = if edited.is_some() { given.into() } else { in_order(given) };
     let last = last.zip(edited).filter(|(last, edited)| last.is_same_around(&documents, edited));
-    let (frame, glance, last) = match last {
+    let (frame, index, last) = match last {
         Some((mut last, edited)) => {
-            let mut glance = std::mem::take(&mut last.glance);
-            glance.renew(&documents, &edited);
-            (Arc::clone(&last.frame), glance, Some((last, edited)))
+            let mut index = std::mem::take(&mut last.index);
+            index.renew(&documents, &edited);
+            (Arc::clone(&last.frame), index, Some((last, edited)))
         }
         None => (Arc::new(FileLayout::new(&documents)), DocumentIndex::new(&documents), None),
     };
-    let files = Files { documents: &documents, frame: &frame, glance: &glance };
+    let files = Files { documents: &documents, frame: &frame, index: &index };
     let graphs = GraphSyntax::all(&frame.split, &documents);
-    let severities = Severities::new(&documents, &frame.split, &graphs, &glance);
+    let severities = Severities::new(&documents, &frame.split, &graphs, &index);
     let Some((compiled, linked)) = link_files(&files, graphs, &severities, last, both) else { return link(given, None, both) };
-    (compiled, linked.map(|linked| Previous { glance, ..linked }))
+    (compiled, linked.map(|linked| Previous { index, ..linked }))
 }
 
 /// Compiles with a layout and an index. `None` if reuse failed, so that a full compilation is needed.
@@ -182,7 +183,7 @@ fn prepare<'d>(
     mut schemas: Schemas,
     last: Option<&(Previous, Vec<u32>)>,
 ) -> (Lowering<'d>, PageNames) {
-    let about = DocumentTools { owner: &files.frame.split.owner, tooled: &files.glance.tooled };
+    let about = DocumentTools { owner: &files.frame.split.owner, tooled: &files.index.tooled };
     let tools = Tools::collect(files.documents, &graphs, about, &mut schemas, &mut found);
     bindings::check_settings(&graphs, &mut found);
     let mut predicates = Vec::new();
@@ -261,7 +262,7 @@ fn lower_all<'d>(
         Some((last, edited)) => (std::mem::take(&mut last.own), Some(Reused { program: &last.program, lowered: &last.lowered, edited })),
         None => (verify::CheckCache::default(), None),
     };
-    lowering.modules(&files.glance.tooled);
+    lowering.modules(&files.index.tooled);
     lowering.gates();
     lowering.defaults();
     let (lowered, fresh) = incremental::lower(&mut lowering, taken.as_ref());
@@ -273,7 +274,8 @@ fn lower_all<'d>(
         lowering.unknown_predicates(lowered.bare_names());
     }
     lowering.found.extend(lowering.tools.shadowed());
-    let unwound: Vec<u32> = (0..lowering.graphs.len()).map(|graph| lowering.unwound(u32::try_from(graph).unwrap_or(0))).collect();
+    let rollback_replies: Vec<u32> =
+        (0..lowering.graphs.len()).map(|graph| lowering.rollback_reply(u32::try_from(graph).unwrap_or(0))).collect();
     let entries: Option<Vec<NodeIndex>> =
         lowering.graphs.iter().map(|graph| lowering.layouts.nodes_of[graph.syntax.entry? as usize]).collect();
     let nodes = lowering.nodes.len();
@@ -283,21 +285,21 @@ fn lower_all<'d>(
     let unresolved = lowering.unresolved;
     let layouts = Arc::clone(&lowering.layouts);
     let program = taken.as_ref().map(|taken| &**taken.program);
-    let (program, mut found, mut schemas) = assemble(lowering, files, &entries, &unwound, program);
+    let (program, mut found, mut schemas) = assemble(lowering, files, &entries, &rollback_replies, program);
     let program = Arc::new(program);
     let fresh = taken.is_some().then_some(&fresh[..]);
     if fresh.is_none() {
         schemas.are_all();
     }
-    let checked = CheckInput { program: &program, unresolved, fresh, linking: &files.glance.linking };
+    let checked = CheckInput { program: &program, unresolved, fresh, linking: &files.index.linking };
     let unchecked = verify::program(&checked, severities, &mut own, both, &mut found);
     let linked = Previous {
         program: Arc::clone(&program),
         frame: Arc::clone(files.frame),
-        glance: DocumentIndex::default(),
+        index: DocumentIndex::default(),
         page_names,
         layouts,
-        schemas: schemas.kept(),
+        schemas: schemas.reusable(),
         lowered,
         own,
     };
@@ -308,7 +310,7 @@ fn assemble<'d>(
     mut lowering: Lowering<'d>,
     files: &Files<'d>,
     entries: &[NodeIndex],
-    unwound: &[u32],
+    rollback_replies: &[u32],
     last: Option<&Program>,
 ) -> (Program, Vec<Diagnostic>, Schemas) {
     let mut found = std::mem::take(&mut lowering.found);
@@ -338,7 +340,7 @@ fn assemble<'d>(
             redact: syntax.projects.iter().flat_map(|(_, _, project)| &project.redact).map(|path| path.value.clone()).collect(),
             retry: syntax.project(|project| project.defaults.retry.as_ref()).map(|retry| retry.value.clone()),
             before_each: graph.before_each,
-            unwound: unwound[index],
+            rollback_reply: rollback_replies[index],
         });
     }
     let ids = || lowering.nodes.iter().map(|node| (node.id.clone(), node.index)).collect();
@@ -351,7 +353,7 @@ fn assemble<'d>(
         replies: lowering.replies,
         edges: lowering.edges,
         predicates: lowering.predicates,
-        fingerprint: files.glance.fingerprint(),
+        fingerprint: files.index.fingerprint(),
         documents: Arc::clone(files.documents),
         limits,
         waiting: Waiting::default(),

@@ -21,7 +21,7 @@ pub(super) struct Schemas {
 }
 
 /// Schemas that edits may leave behind, at least.
-const LEFT: usize = 256;
+const MIN_LEFTOVERS: usize = 256;
 
 impl Schemas {
     /// Notes that everything was compiled.
@@ -30,9 +30,9 @@ impl Schemas {
     }
 
     /// The schemas for the next time, or none: those of texts that are gone must not pile up.
-    pub(super) fn kept(self) -> Self {
+    pub(super) fn reusable(self) -> Self {
         let Self { known, needed, room } = self;
-        if known.len() > needed * 2 + LEFT { Self { needed, ..Self::default() } } else { Self { known, needed, room } }
+        if known.len() > needed * 2 + MIN_LEFTOVERS { Self { needed, ..Self::default() } } else { Self { known, needed, room } }
     }
 
     fn compile(&mut self, source: &Value) -> &Result<Schema, SchemaError> {

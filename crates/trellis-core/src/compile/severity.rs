@@ -38,11 +38,11 @@ pub(super) struct Severities<'d> {
 
 impl<'d> Severities<'d> {
     pub(super) fn new(documents: &'d [Arc<Document>], split: &'d GraphSplit, graphs: &[GraphSyntax<'_>], index: &'d DocumentIndex) -> Self {
-        let said = |graph: &GraphSyntax<'_>| {
+        let severity = |graph: &GraphSyntax<'_>| {
             let all = graph.projects.iter().flat_map(|(_, _, project)| &project.severity);
             all.map(|(code, severity)| (code.value, *severity)).collect::<BTreeMap<_, _>>()
         };
-        Self { severities: graphs.iter().map(said).collect(), documents, split, index }
+        Self { severities: graphs.iter().map(severity).collect(), documents, split, index }
     }
 
     /// Returns the diagnostics of parsing.
@@ -63,9 +63,9 @@ impl<'d> Severities<'d> {
         }
         let of = |place: &Place| at_path(self.documents, &place.path).map(|at| self.split.owner[at as usize]);
         let graph = found.place.as_ref().map_or(Some(0), of);
-        let said = graph.and_then(|graph| self.severities.get(graph as usize)).and_then(|said| said.get(&found.code));
-        match said {
-            Some(said) if found.code.is_tolerable() => *said,
+        let severity = graph.and_then(|graph| self.severities.get(graph as usize)).and_then(|severity| severity.get(&found.code));
+        match severity {
+            Some(severity) if found.code.is_tolerable() => *severity,
             _ => Some(found.severity),
         }
     }

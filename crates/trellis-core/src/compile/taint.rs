@@ -35,7 +35,7 @@ enum TaintKind {
     /// No part.
     None,
     /// An edge is missing; all others are as written.
-    Way,
+    Edge,
     /// The behaviour of a node.
     Node,
 }
@@ -62,10 +62,10 @@ impl Taint {
                     let around = nodes[..after].last().filter(|node| place.span.end <= node.span.end);
                     of_node(diagnostic.code, around?, place.span)
                 }
-                Content::Project(_) if is_aside(&document.text, place.span) => TaintKind::None,
+                Content::Project(_) if is_inert(&document.text, place.span) => TaintKind::None,
                 // An edge for the whole graph, or its call.
                 Content::Project(_) if matches!(diagnostic.code, Code::UnknownTarget | Code::UnknownModule | Code::WrongCase) => {
-                    TaintKind::Way
+                    TaintKind::Edge
                 }
                 Content::Project(_) if matches!(diagnostic.code, Code::UnknownTool | Code::UnboundTool) => TaintKind::None,
                 Content::Project(_) => return None,
@@ -77,7 +77,7 @@ impl Taint {
             };
             match harm {
                 TaintKind::None => {}
-                TaintKind::Way => tainted.is_lossy = true,
+                TaintKind::Edge => tainted.is_lossy = true,
                 TaintKind::Node => broken.push((at, place.span)),
             }
         }
@@ -101,7 +101,7 @@ impl Taint {
 fn of_node(code: Code, node: &NodeSyntax, span: Span) -> TaintKind {
     match code {
         // Such a target is lowered to a failing end.
-        Code::UnknownTarget | Code::UnknownModule | Code::WrongCase | Code::ShadowedTransition => TaintKind::Way,
+        Code::UnknownTarget | Code::UnknownModule | Code::WrongCase | Code::ShadowedTransition => TaintKind::Edge,
         Code::NeverTrue | Code::NonExhaustive | Code::UnreachableNode | Code::EndlessLoop | Code::NoWayOut | Code::DuplicateOption => {
             TaintKind::None
         }
@@ -115,7 +115,7 @@ fn of_node(code: Code, node: &NodeSyntax, span: Span) -> TaintKind {
         | Code::MaybeUndefined
         | Code::FailedAssert => TaintKind::None,
         // The node accepts any answer instead; only the edge of a `no` may be missing.
-        Code::WrongType if key_at(node, span) == Some("input_type") => TaintKind::Way,
+        Code::WrongType if key_at(node, span) == Some("input_type") => TaintKind::Edge,
         // The arguments of a child would be unknown.
         Code::BadToolArgs if calls_tools(node) => TaintKind::None,
         Code::TemplateSyntax | Code::UnknownFilter | Code::SecretExposed | Code::WrongType | Code::MissingValue if is_said(node, span) => {
@@ -151,7 +151,7 @@ fn key_at(node: &NodeSyntax, span: Span) -> Option<&'static str> {
 
 /// Returns true if a place of a project file is below a key that changes no behaviour. The keys themselves do not count: one may be
 /// misspelt for another.
-fn is_aside(text: &str, span: Span) -> bool {
+fn is_inert(text: &str, span: Span) -> bool {
     let before = text.get(..span.start as usize + 1).unwrap_or_default();
     let key = before.lines().rev().find(|line| line.starts_with(|first: char| first.is_ascii_alphabetic()));
     let key = key.and_then(|line| line.split_once(':')).map(|(key, _)| key);

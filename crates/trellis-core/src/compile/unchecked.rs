@@ -76,9 +76,11 @@ pub(super) fn drop_explained(unchecked: &mut Vec<UncheckedRead>, found: &[Diagno
         return;
     }
     unchecked.retain(|read| {
-        let said = places.get(&read.place.path).into_iter().flatten();
+        let reported = places.get(&read.place.path).into_iter().flatten();
         let span = read.place.span;
-        !said.clone().any(|said| (said.start <= span.start && span.end <= said.end) || (span.start <= said.start && said.end <= span.end))
+        !reported.clone().any(|reported| {
+            (reported.start <= span.start && span.end <= reported.end) || (span.start <= reported.start && reported.end <= span.end)
+        })
     });
 }
 

@@ -56,7 +56,7 @@ pub(super) struct CheckInput<'p> {
 pub(super) fn program(
     checked: &CheckInput<'_>,
     severities: &Severities<'_>,
-    kept: &mut CheckCache,
+    cache: &mut CheckCache,
     both: Option<Join>,
     found: &mut Vec<Diagnostic>,
 ) -> Vec<UncheckedRead> {
@@ -64,7 +64,7 @@ pub(super) fn program(
     let cfg = Cfg::new(program);
     let tame = vec![false; program.points.len()];
     let mut known = None;
-    let CheckCache { nodes, data } = kept;
+    let CheckCache { nodes, data } = cache;
     let mut shape = || check::shape(&cfg, unresolved.then_some(severities), nodes, fresh, linking, found);
     match both.filter(|_| fresh.is_none() && program.points.len() >= MIN_PARALLEL_POINTS) {
         // Most graphs have no mistakes, so the data analysis of that case runs at the same time.

@@ -153,8 +153,8 @@ impl Diagnostic {
 
     /// Returns whether both read the same.
     pub(crate) fn says_the_same(&self, other: &Self) -> bool {
-        let said = |found: &Self| (found.code, found.severity, found.place.clone(), found.message.clone());
-        said(self) == said(other) && self.labels == other.labels && self.help == other.help && self.fix == other.fix
+        let core_of = |found: &Self| (found.code, found.severity, found.place.clone(), found.message.clone());
+        core_of(self) == core_of(other) && self.labels == other.labels && self.help == other.help && self.fix == other.fix
     }
 
     /// Adds a fix that replaces one range of the finding's own file.

@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// Returns a guard in the grammar of conditions (language 6.1); `None` for one that always holds.
-pub(super) fn condition(program: &Program, guard: &Guard) -> Option<String> {
+pub fn condition(program: &Program, guard: &Guard) -> Option<String> {
     Some(match guard {
         Guard::Always => return None,
         Guard::Is(operand, true, value) => format!("{} == {}", operand.path, literal(value)),
@@ -61,8 +61,8 @@ pub(super) fn arrow(arrow: &Arrow<'_>) -> String {
     parts.join(" ")
 }
 
-/// An outcome, as in `signal interrupt`.
-pub(super) fn outcome(outcome: &Outcome) -> String {
+/// Returns an outcome in words, as in `signal interrupt`.
+pub fn outcome(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Signal(name) => format!("signal {name}"),
         Outcome::AnySignal => "any signal".to_owned(),
@@ -84,7 +84,7 @@ pub(super) fn outcome_name(outcome: &Outcome) -> &'static str {
         Outcome::Signal(_) => "signal",
         Outcome::AnySignal => "any_signal",
         Outcome::Exhausted => "exhausted",
-        Outcome::Unwound => "unwound",
+        Outcome::RolledBack => "unwound",
     }
 }
 

@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::layout::{Layout, LayoutSettings};
 pub use self::{
+    label::{condition, outcome},
     path::{Path, PathStep},
     svg::STYLE,
 };
@@ -169,7 +170,7 @@ impl<'p> Drawing<'p> {
         let mut pen = Pen::new(program);
         for (index, node) in program.nodes().iter().enumerate() {
             for point in node.gate.into_iter().chain([node.body]) {
-                pen.node_ways(index, node, point);
+                pen.node_edges(index, node, point);
             }
         }
         for graph in 0..program.graphs().len() {
@@ -219,18 +220,18 @@ impl<'p> Pen<'p> {
         }
     }
 
-    fn node_ways(&mut self, from: usize, node: &'p Node, point: PointIndex) {
+    fn node_edges(&mut self, from: usize, node: &'p Node, point: PointIndex) {
         let gate = self.program.point(point).part == Part::Gate;
         let mut answered: Vec<&Edge> = Vec::new();
-        for way in self.program.out_edges(point) {
+        for out in self.program.out_edges(point) {
             // The writes of an option are not drawn, so edges that it shares with other answers are drawn once.
-            if matches!(way.reply.on, Outcome::Answer | Outcome::Chosen(_)) {
-                if answered.iter().any(|edge| std::ptr::eq(*edge, way.edge)) {
+            if matches!(out.reply.on, Outcome::Answer | Outcome::Chosen(_)) {
+                if answered.iter().any(|edge| std::ptr::eq(*edge, out.edge)) {
                     continue;
                 }
-                answered.push(way.edge);
+                answered.push(out.edge);
             }
-            let to = match &way.edge.to {
+            let to = match &out.edge.to {
                 Target::Point(to) => self.program.point(*to).node.0 as usize,
                 // From `before_each` on to its own node: the node is not left, so there is nothing to draw.
                 Target::Proceed(_) => continue,
@@ -238,39 +239,39 @@ impl<'p> Pen<'p> {
                 Target::Rollback => self.rollback(node.graph as usize),
                 Target::End(reason) => self.end(reason),
             };
-            self.arrow(from, to, gate, way);
+            self.arrow(from, to, gate, out);
         }
     }
 
     fn edges_after_rollback(&mut self, graph: usize) {
         let Some(&from) = self.extra.get(&self.rollback_id(graph)) else { return };
-        for way in self.program.edges_after_rollback(u32::try_from(graph).unwrap_or(u32::MAX)) {
-            let to = match &way.edge.to {
+        for out in self.program.edges_after_rollback(u32::try_from(graph).unwrap_or(u32::MAX)) {
+            let to = match &out.edge.to {
                 Target::Point(to) | Target::Proceed(to) => self.program.point(*to).node.0 as usize,
                 Target::Again | Target::Rollback => from,
                 Target::End(reason) => self.end(reason),
             };
-            self.arrow(from, to, false, way);
+            self.arrow(from, to, false, out);
         }
     }
 
-    fn arrow(&mut self, from: usize, to: usize, gate: bool, way: OutEdge<'p>) {
-        let failure = match &way.edge.to {
+    fn arrow(&mut self, from: usize, to: usize, gate: bool, out: OutEdge<'p>) {
+        let failure = match &out.edge.to {
             Target::End(Reason::Failed(failure)) => Some(failure.as_str()),
             _ => None,
         };
-        let at = way.edge.origin.and_then(|origin| self.locate(origin));
-        let chosen = match &way.edge.why {
-            Provenance::Option(_) => self.chosen(from, &way.reply.on),
+        let at = out.edge.origin.and_then(|origin| self.locate(origin));
+        let chosen = match &out.edge.why {
+            Provenance::Option(_) => self.chosen(from, &out.reply.on),
             _ => None,
         };
         self.arrows.push(Arrow {
             from,
             to,
-            outcome: &way.reply.on,
+            outcome: &out.reply.on,
             gate,
-            condition: chosen.or_else(|| label::condition(self.program, &way.edge.when)),
-            why: &way.edge.why,
+            condition: chosen.or_else(|| label::condition(self.program, &out.edge.when)),
+            why: &out.edge.why,
             failure,
             at,
         });

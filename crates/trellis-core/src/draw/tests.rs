@@ -78,7 +78,7 @@ fn program(sketches: Vec<Sketch>) -> Program {
     }
     let start = count(program.edges.len());
     program.edges.push(Edge { when: Guard::Always, to: Target::End(Reason::RolledBack), why: Provenance::Rule, origin: None });
-    program.replies.push(Reply { on: Outcome::Unwound, update: Writes::default(), edges: start..start + 1 });
+    program.replies.push(Reply { on: Outcome::RolledBack, update: Writes::default(), edges: start..start + 1 });
     program.graphs.push(Graph {
         root: "".into(),
         name: None,
@@ -92,7 +92,7 @@ fn program(sketches: Vec<Sketch>) -> Program {
         redact: Vec::new(),
         retry: None,
         before_each: None,
-        unwound: count(program.replies.len() - 1),
+        rollback_reply: count(program.replies.len() - 1),
     });
     program
 }

@@ -48,7 +48,7 @@ impl Move<'_> {
         if let Some(argument) = &call.body {
             let body = render::content(self.program, &self.state, node);
             // A body without a visible part is an empty text.
-            let text = body.map(|body| Ok(self.said(&node.id, body)?.unwrap_or_default())).transpose()?;
+            let text = body.map(|body| Ok(self.render_speech(&node.id, body)?.unwrap_or_default())).transpose()?;
             args.insert(argument.clone(), text.map_or(Value::Null, Value::Text));
         }
         let metadata = call.metadata.as_ref().or(node.metadata.as_deref());

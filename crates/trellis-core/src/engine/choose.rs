@@ -59,7 +59,7 @@ impl<'e> Move<'e> {
             return edge.to.clone();
         }
         Target::End(match reply.on {
-            Outcome::Unwound => Reason::RolledBack,
+            Outcome::RolledBack => Reason::RolledBack,
             Outcome::Denied => Reason::Denied,
             Outcome::Timeout | Outcome::Signal(_) | Outcome::AnySignal => Reason::Failed(Failure::Timeout),
             _ => Reason::Failed(Failure::ToolError),
@@ -97,8 +97,8 @@ impl<'e> Move<'e> {
             Some(shape) if of_terminal => self.evaluate(&node.id, shape)?,
             _ => None,
         };
-        let kept = output.iter().try_for_each(|output| self.program.limits().keep(output));
-        kept.map_err(|excess| Stop::excess(&node.id, "`output`", excess))?;
+        let checked = output.iter().try_for_each(|output| self.program.limits().keep(output));
+        checked.map_err(|excess| Stop::excess(&node.id, "`output`", excess))?;
         let message = match &node.reason {
             Some(why) if of_terminal && *reason == Reason::Failed(Failure::End) => {
                 let why = self.text(&node.id, why)?;

@@ -94,7 +94,7 @@ impl<'e> Move<'e> {
         let shown = !matches!(&node.role, Role::Act(call) if call.body.is_some());
         let failed = |error| Stop::template(&node.id, &error);
         if let Some(content) = render::content(self.program, &self.state, node).filter(|content| shown && !content.is_literal()) {
-            self.said(&node.id, content)?;
+            self.render_speech(&node.id, content)?;
         }
         if let Role::Listen(listen) = &node.role {
             for choice in &listen.options {

@@ -114,7 +114,7 @@ impl Move<'_> {
 
     /// Names the paths that the conditions of the node read, since none of them held.
     fn no_match(&self, id: &NodeId, point: PointIndex) -> String {
-        let mut read: Vec<&KeyPath> = self.program.out_edges(point).filter_map(|way| way.edge.when.operand()).map(operand_path).collect();
+        let mut read: Vec<&KeyPath> = self.program.out_edges(point).filter_map(|out| out.edge.when.operand()).map(operand_path).collect();
         read.sort();
         read.dedup();
         if read.is_empty() {

@@ -25,7 +25,7 @@ pub struct View {
 impl View {
     /// Returns the actions in order: the text of the node, then the next action. There is no next action where the session passes on.
     pub fn actions(&self) -> impl Iterator<Item = Action<'_>> {
-        let said = self.content.as_deref().map(Action::RenderContent);
+        let content = self.content.as_deref().map(Action::RenderContent);
         let next = match &self.next {
             Next::Pass => None,
             Next::Ask(request) => Some(Action::RequestInput(request)),
@@ -33,7 +33,7 @@ impl View {
             Next::End(ended) => Some(Action::End(ended)),
         };
         let parts: &[Call] = if let Next::Parts { open, .. } = &self.next { open } else { &[] };
-        said.into_iter().chain(next).chain(parts.iter().map(|part| Action::CallTool(part)))
+        content.into_iter().chain(next).chain(parts.iter().map(|part| Action::CallTool(part)))
     }
 
     /// Returns whether the session has ended.

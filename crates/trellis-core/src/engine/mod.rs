@@ -172,6 +172,13 @@ impl Engine {
         self.navigate(state, Input::Signal(signal.clone()))
     }
 
+    /// Returns the locales of `messages` whose words the current node of a session has for it.
+    pub fn rendered_locales(&self, state: &State) -> Vec<Arc<str>> {
+        let program = self.inspect();
+        let node = program.find(&state.current_node_id).map(|index| program.node(index));
+        node.into_iter().flat_map(|node| render::rendered_locales(program, state, node)).cloned().collect()
+    }
+
     /// The program.
     pub fn inspect(&self) -> &Program {
         &self.program

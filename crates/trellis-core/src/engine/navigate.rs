@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Returns the input as `on_invalid` may show it; `None` for a secret, and where no text reads it.
-fn told(listen: &Listen, given: &ReceivedInput) -> Option<Value> {
+fn shown_input(listen: &Listen, given: &ReceivedInput) -> Option<Value> {
     let invalid = listen.on_invalid.as_ref().filter(|_| listen.kind != Some(InputType::Secret))?;
     let mut texts = invalid.text.iter().chain(invalid.messages.iter().map(|(_, text)| text));
     texts.any(|text| !text.is_literal()).then(|| given.shown())
@@ -58,7 +58,7 @@ impl Engine {
     fn listen(&self, state: &State, node: &Node, listen: &Listen, given: ReceivedInput) -> Result<Step, NavigateError> {
         let called = |choice: &Choice| render::called(&self.program, state, node, choice);
         given.check_depth(listen, self.program.limits())?;
-        let refused = told(listen, &given);
+        let refused = shown_input(listen, &given);
         let gone = self.stands_in.and_then(|_| given.as_value()).filter(|value| self.is_gone(value));
         let read = match (input::read(listen, &called, given), gone) {
             (Taken::Invalid(_), Some(gone)) => Taken::Answer(gone),

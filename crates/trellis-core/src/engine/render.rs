@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     Engine, Next, OptionView, RenderError, Request, RequestType, View,
     io::{AnyInput, NoInput},
-    speech::said,
+    speech::render_speech,
     step::{limits, scope},
 };
 use crate::{
@@ -24,8 +24,8 @@ impl Engine {
         }
         let found = self.program.find(&state.current_node_id);
         if let (Status::Terminated, Some(ended)) = (state.status, &state.ended) {
-            let said = found.map(|index| self.program.node(index)).filter(|node| says_farewell(node, ended));
-            let content = said.map(|node| self.content(state, node)).transpose()?.flatten();
+            let shown = found.map(|index| self.program.node(index)).filter(|node| renders_final_text(node, ended));
+            let content = shown.map(|node| self.content(state, node)).transpose()?.flatten();
             return Ok(View { content, next: Next::End(ended.clone()) });
         }
         let node = found.map(|index| self.program.node(index));
@@ -47,13 +47,13 @@ impl Engine {
 
     fn content(&self, state: &State, node: &Node) -> Result<Option<Arc<str>>, RenderError> {
         let Some(speech) = content(&self.program, state, node) else { return Ok(None) };
-        let said = said(&self.program, &scope(&self.program, state), speech);
-        said.map_err(|unsaid| RenderError::Template { node: node.id.clone(), message: unsaid.message })
+        let rendered = render_speech(&self.program, &scope(&self.program, state), speech);
+        rendered.map_err(|unsaid| RenderError::Template { node: node.id.clone(), message: unsaid.message })
     }
 }
 
 /// Returns whether an ended session still shows its node: it does if a terminal with content only was entered and ended it.
-fn says_farewell(node: &Node, ended: &Ended) -> bool {
+fn renders_final_text(node: &Node, ended: &Ended) -> bool {
     let of_its_own = ended.code.as_deref().is_none_or(|code| code == Failure::End.as_str());
     node.terminal && matches!(node.role, Role::Pass) && ended.node == node.id && of_its_own
 }
@@ -148,6 +148,13 @@ pub(super) fn content<'n>(program: &Program, state: &State, node: &'n Node) -> O
 /// locale is the one of the start, else the current text under the graph's `locale` key.
 pub(super) fn localised<'n>(program: &Program, state: &State, node: &'n Node) -> [Option<&'n Localised>; 2] {
     in_locale(program, state, node, &node.localised)
+}
+
+/// Returns the locales of `messages` whose words a node has for a session: exactly its own, its language, or both where each has a part.
+pub(super) fn rendered_locales<'n>(program: &Program, state: &State, node: &'n Node) -> impl Iterator<Item = &'n Arc<str>> {
+    let words = localised(program, state, node);
+    let is_rendered = move |own: &Localised| words.into_iter().flatten().any(|words| std::ptr::eq(words, own));
+    node.localised.iter().filter(move |(_, own)| is_rendered(own)).map(|(locale, _)| locale)
 }
 
 /// Looks up exactly the session's locale, then its language, in a list that is sorted by locale.

@@ -42,12 +42,12 @@ impl<'e> Move<'e> {
             }
         }
         self.state.rolled_back = true;
-        let (graph, body) = self.standing();
-        Ok(Some((body, self.program.unwound(graph))))
+        let (graph, body) = self.current_graph();
+        Ok(Some((body, self.program.rollback_reply(graph))))
     }
 
     /// The graph that unwinds; its node may be gone, since frozen undo calls survive it.
-    fn standing(&self) -> (&'e Graph, PointIndex) {
+    fn current_graph(&self) -> (&'e Graph, PointIndex) {
         let node = find(self.program, &self.state.current_node_id).map_or_else(|| self.program.entry(), |index| self.program.node(index));
         (self.program.graph_of(node), node.body)
     }

@@ -24,13 +24,13 @@ impl From<TemplateError> for Unsaid {
 }
 
 /// Renders a speech; `None` if no part of it is shown.
-pub(super) fn said(program: &Program, scope: &Scope, speech: &Speech) -> Result<Option<Arc<str>>, Unsaid> {
+pub(super) fn render_speech(program: &Program, scope: &Scope, speech: &Speech) -> Result<Option<Arc<str>>, Unsaid> {
     let parts = match speech {
         Speech::Text(text) => return Ok(Some(text.render(scope, limits(program))?)),
         Speech::Parts(parts) => parts,
     };
     let limits = limits(program);
-    let mut said = String::new();
+    let mut rendered = String::new();
     for part in parts {
         if !holds(program, scope, &part.when)? {
             continue;
@@ -40,16 +40,16 @@ pub(super) fn said(program: &Program, scope: &Scope, speech: &Speech) -> Result<
         if text.trim().is_empty() {
             continue;
         }
-        if !said.is_empty() {
-            said.push_str("\n\n");
+        if !rendered.is_empty() {
+            rendered.push_str("\n\n");
         }
-        said.push_str(text);
-        if said.len() as u64 > limits.output {
+        rendered.push_str(text);
+        if rendered.len() as u64 > limits.output {
             let message = format!("the text is longer than {} bytes (`limits.template_output`)", limits.output);
             return Err(Unsaid { failure: Failure::Template, message });
         }
     }
-    Ok((!said.is_empty()).then(|| said.into()))
+    Ok((!rendered.is_empty()).then(|| rendered.into()))
 }
 
 /// Returns whether a guard holds; a predicate by a schema is evaluated over the context.

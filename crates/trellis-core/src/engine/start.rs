@@ -45,7 +45,7 @@ impl Engine {
             let missing = missing(&needs.certain, &node.entry.required, &start.context);
             let lacking = missing.into_iter().chain(self.unfit(&needs.kinds, &start.context)).chain(unwritten(&needs.sys, node));
             for problem in lacking {
-                if !problems.iter().any(|said| are_about_one(said, &problem)) {
+                if !problems.iter().any(|reported| are_about_one(reported, &problem)) {
                     problems.push(problem);
                 }
             }

@@ -8,7 +8,7 @@ use super::{
     Engine, Event, Step, Unanswered,
     fail::{Failed, Stop},
     retry::Trying,
-    speech::said,
+    speech::render_speech,
 };
 use crate::{
     id::NodeId,
@@ -97,8 +97,8 @@ impl<'e> Move<'e> {
     }
 
     /// Renders the content of a node; `None` if no part of it is shown.
-    pub(super) fn said(&self, node: &NodeId, speech: &Speech) -> Result<Option<Arc<str>>, Stop> {
-        said(self.program, &self.scope(), speech).map_err(|unsaid| Stop::unsaid(node, &unsaid))
+    pub(super) fn render_speech(&self, node: &NodeId, speech: &Speech) -> Result<Option<Arc<str>>, Stop> {
+        render_speech(self.program, &self.scope(), speech).map_err(|unsaid| Stop::unsaid(node, &unsaid))
     }
 
     /// Ends the move: it becomes a step, also when it failed.
@@ -146,7 +146,7 @@ pub(super) fn scope(program: &Program, state: &State) -> Scope {
         node: state.current_node_id.clone(),
         step: state.step,
         visits,
-        kept: state.system_context.clone(),
+        context: state.system_context.clone(),
     };
     Scope { context: state.context.clone(), sys: Sys::new(facts), input: None, tool_result: None }
 }

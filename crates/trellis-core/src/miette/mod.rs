@@ -2,7 +2,7 @@
 //!
 //! In: diagnostics, and the documents that they point into. Out: [`Finding`]s, which hold the texts that a handler shows.
 //!
-//! **Invariant:** nothing that an author wrote reaches a terminal as a command, and no excerpt of a long line is longer than `LONG` bytes on a side.
+//! **Invariant:** nothing that an author wrote reaches a terminal as a command, and no excerpt of a long line is longer than `MAX_LINE_LENGTH` bytes on a side.
 
 mod text;
 
@@ -18,9 +18,9 @@ use crate::{
 };
 
 /// Bytes that an excerpt shows of one long line before and behind its place; longer lines around it are left out.
-const LONG: usize = 1000;
+const MAX_LINE_LENGTH: usize = 1000;
 /// Lines of a long place that an excerpt shows.
-const MOST: usize = 12;
+const MAX_EXCERPT_LINES: usize = 12;
 
 /// The texts that findings point into.
 ///

@@ -79,18 +79,18 @@ fn nothing_that_an_author_wrote_reaches_a_terminal_as_a_command() {
 
 #[test]
 fn long_lines_and_long_places_are_shown_around_where_they_begin() {
-    let long = format!("short\n{}HERE{}\nlast\n", "é".repeat(LONG * 3), "b".repeat(LONG * 3));
+    let long = format!("short\n{}HERE{}\nlast\n", "é".repeat(MAX_LINE_LENGTH * 3), "b".repeat(MAX_LINE_LENGTH * 3));
     let place = at(&long, "HERE");
     let found = Diagnostic::new(Code::UnknownKey, &"a.md".into(), place, "odd");
     let (at_, text) = shown(&sources(&[("a.md", &long)]).finding(&found), 0, 1);
-    assert_eq!(at_, format!("a.md:2:{}", LONG * 3 + 1));
-    assert!(text.len() <= LONG * 2 && text.contains("HERE") && !text.contains('\n'), "{text}");
+    assert_eq!(at_, format!("a.md:2:{}", MAX_LINE_LENGTH * 3 + 1));
+    assert!(text.len() <= MAX_LINE_LENGTH * 2 && text.contains("HERE") && !text.contains('\n'), "{text}");
     let beside = Diagnostic::new(Code::UnknownKey, &"a.md".into(), at(&long, "last"), "odd");
     assert_eq!(shown(&sources(&[("a.md", &long)]).finding(&beside), 0, 3).1, "last\n", "a long line around it is left out");
 
     let many = "line\n".repeat(500);
     let found = Diagnostic::new(Code::UnknownKey, &"a.md".into(), Span::new(10, many.len()), "odd");
-    assert_eq!(shown(&sources(&[("a.md", &many)]).finding(&found), 0, 0).1.lines().count(), MOST);
+    assert_eq!(shown(&sources(&[("a.md", &many)]).finding(&found), 0, 0).1.lines().count(), MAX_EXCERPT_LINES);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn every_place_of_every_text_can_be_shown() {
                 }
             }
         }
-        let wild = Span { start: u32::MAX, end: 0 };
-        shown(&sources.finding(&Diagnostic::new(Code::YamlSyntax, &"a.md".into(), wild, "odd")), 0, 1);
+        let beyond = Span { start: u32::MAX, end: 0 };
+        shown(&sources.finding(&Diagnostic::new(Code::YamlSyntax, &"a.md".into(), beyond, "odd")), 0, 1);
     }
 }

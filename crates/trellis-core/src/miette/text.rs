@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use self_cell::self_cell;
 
-use super::{LONG, MOST};
+use super::{MAX_EXCERPT_LINES, MAX_LINE_LENGTH};
 use crate::{
     span::{LineIndex, Span},
     syntax::document::Document,
@@ -74,17 +74,17 @@ impl Text {
     pub(super) fn excerpt(&self, place: Span, before: usize, after: usize) -> Excerpt<'_> {
         let (index, text) = (self.index(), self.text());
         let at = index.locate(place.start);
-        let last = index.locate(place.end.max(place.start + 1) - 1).line.clamp(at.line, at.line + MOST - 1);
+        let last = index.locate(place.end.max(place.start + 1) - 1).line.clamp(at.line, at.line + MAX_EXCERPT_LINES - 1);
         let (mut line, mut from, mut to) = (at.line, index.start(at.line), index.start(last + 1));
         let mut lines = last + 1 - line;
-        if place.start as usize - from > LONG || to - (place.start as usize) > LONG * lines {
-            from = from.max(text.floor_char_boundary((place.start as usize).saturating_sub(LONG)));
-            to = to.min(text.floor_char_boundary(place.start as usize + LONG));
+        if place.start as usize - from > MAX_LINE_LENGTH || to - (place.start as usize) > MAX_LINE_LENGTH * lines {
+            from = from.max(text.floor_char_boundary((place.start as usize).saturating_sub(MAX_LINE_LENGTH)));
+            to = to.min(text.floor_char_boundary(place.start as usize + MAX_LINE_LENGTH));
             lines = text[from..to].lines().count().max(1);
             return Excerpt { text: &text[from..to], from, line, lines, column: at.column };
         }
         for _ in 0..before {
-            if line == 1 || from - index.start(line - 1) > LONG {
+            if line == 1 || from - index.start(line - 1) > MAX_LINE_LENGTH {
                 break;
             }
             line -= 1;
@@ -93,7 +93,7 @@ impl Text {
         }
         for _ in 0..after {
             let end = index.start(line + lines + 1);
-            if end == to || end - to > LONG {
+            if end == to || end - to > MAX_LINE_LENGTH {
                 break;
             }
             lines += 1;

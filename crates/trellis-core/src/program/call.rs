@@ -62,7 +62,7 @@ impl Call {
     }
 
     /// Returns the nodes at which it may begin a child: itself, its branches, and their undos.
-    pub(crate) fn starts(&self) -> impl Iterator<Item = NodeIndex> {
+    pub fn starts(&self) -> impl Iterator<Item = NodeIndex> {
         let (mut starts, mut open) = (Vec::new(), vec![self]);
         while let Some(call) = open.pop() {
             match &call.callee {

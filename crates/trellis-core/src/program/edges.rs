@@ -55,7 +55,7 @@ pub enum Outcome {
     /// The node was to be entered more than `max_visits` times. Nothing was entered.
     Exhausted,
     /// Everything was unwound (language 7.7); belongs to the graph, not to a point.
-    Unwound,
+    RolledBack,
 }
 
 /// One outcome with its writes and its edges. Writes come before the guards, for every edge alike.
@@ -345,17 +345,17 @@ impl Program {
             Target::Proceed(_) | Target::Again | Target::Rollback | Target::End(_) => false,
         };
         let points = (0..u32::try_from(self.points.len()).unwrap_or(u32::MAX)).map(PointIndex);
-        points.flat_map(move |point| self.out_edges(point).filter(move |way| is_here(&way.edge.to)).map(move |way| (point, way)))
+        points.flat_map(move |point| self.out_edges(point).filter(move |out| is_here(&out.edge.to)).map(move |out| (point, out)))
     }
 
     /// Returns the edges after a rollback in a graph.
     pub fn edges_after_rollback(&self, graph: u32) -> impl Iterator<Item = OutEdge<'_>> + Clone {
-        edges_of_reply(self, &self.replies[self.graphs[graph as usize].unwound as usize])
+        edges_of_reply(self, &self.replies[self.graphs[graph as usize].rollback_reply as usize])
     }
 
     /// Returns the point where a session continues after a rollback in a graph; `None` if it ends.
     pub(crate) fn after_rollback(&self, graph: u32) -> Option<PointIndex> {
-        self.edges_after_rollback(graph).find_map(|way| match way.edge.to {
+        self.edges_after_rollback(graph).find_map(|out| match out.edge.to {
             Target::Point(point) => Some(point),
             _ => None,
         })

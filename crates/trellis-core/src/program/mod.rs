@@ -93,8 +93,8 @@ pub struct Graph {
     pub retry: Option<Retry>,
     /// The call before each node.
     pub before_each: Option<Arc<Call>>,
-    /// The reply when everything was unwound: one reply with [`Outcome::Unwound`].
-    pub unwound: u32,
+    /// The reply when everything was unwound: one reply with [`Outcome::RolledBack`].
+    pub rollback_reply: u32,
 }
 
 impl Program {
@@ -197,8 +197,8 @@ impl Program {
     }
 
     /// Returns the reply after everything was unwound in a graph.
-    pub(crate) fn unwound(&self, graph: &Graph) -> &Reply {
-        &self.replies[graph.unwound as usize]
+    pub(crate) fn rollback_reply(&self, graph: &Graph) -> &Reply {
+        &self.replies[graph.rollback_reply as usize]
     }
 
     /// Edges by range.

@@ -98,9 +98,9 @@ impl Program {
             Role::Act(call) => reads.call(call),
             Role::Listen(listen) => {
                 listen.options.iter().for_each(|choice| reads.template(&choice.text));
-                let said =
+                let texts =
                     listen.on_invalid.iter().flat_map(|invalid| invalid.text.iter().chain(invalid.messages.iter().map(|(_, text)| text)));
-                said.for_each(|text| reads.template(text));
+                texts.for_each(|text| reads.template(text));
             }
             Role::Pass => {}
         }

@@ -1,5 +1,7 @@
 //! The names in one file, as they are written: their meanings depend on the other files.
 
+use std::sync::Arc;
+
 use super::{
     OccurrenceKind, half_typed,
     named::{Name, Named},
@@ -46,6 +48,24 @@ pub(super) fn collect(document: &Document) -> Vec<Named> {
     collected.all
 }
 
+/// The texts that a condition compares its subject with.
+pub(super) fn literals(test: &Test) -> impl Iterator<Item = &str> {
+    let values = match test {
+        Test::Is(value) => std::slice::from_ref(value),
+        Test::In(values) => values,
+        Test::Truth | Test::Set | Test::Empty => &[],
+    };
+    values.iter().filter_map(Value::as_str)
+}
+
+/// The place of a literal inside the quotes of a condition; `None` if it is not written there as it is.
+pub(super) fn place_of(text: &str, condition: Span, literal: &str) -> Option<Span> {
+    let written = text.get(condition.range())?;
+    let at = ['"', '\''].iter().find_map(|quote| written.find(&format!("{quote}{literal}{quote}")))?;
+    let start = condition.start as usize + at + 1;
+    Some(Span::new(start, start + literal.len()))
+}
+
 struct Collected<'d> {
     all: Vec<Named>,
     ordinal: u32,
@@ -88,8 +108,10 @@ impl Collected<'_> {
         let Condition { subject, subject_span, test, .. } = &condition.value;
         let root = subject.root();
         if crate::scope::RESERVED.contains(&&**root) {
-            if subject.to_string() == "sys.error.tool" {
-                self.compared_tools(condition, test);
+            match &*subject.to_string() {
+                "sys.error.tool" => self.compared(condition, test, Name::Tool),
+                "sys.node" | "sys.error.node" => self.compared(condition, test, Name::Id),
+                _ => {}
             }
             return;
         }
@@ -98,23 +120,27 @@ impl Collected<'_> {
         self.all.push(Named { name, span: *subject_span, kind: OccurrenceKind::Reads, is_exact, ordinal: self.ordinal });
     }
 
-    /// The tools that `sys.error.tool` is compared with.
-    fn compared_tools(&mut self, condition: &Spanned<Condition>, test: &Test) {
-        let literals = match test {
-            Test::Is(value) => std::slice::from_ref(value),
-            Test::In(values) => values,
-            Test::Truth | Test::Set | Test::Empty => &[],
-        };
-        for literal in literals.iter().filter_map(Value::as_str) {
-            let written = self.text.get(condition.span.range()).unwrap_or_default();
-            let at = ['"', '\''].iter().find_map(|quote| written.find(&format!("{quote}{literal}{quote}")));
-            let span = at.map_or(condition.span, |at| {
-                let start = condition.span.start as usize + at + 1;
-                Span::new(start, start + literal.len())
-            });
-            let (name, kind) = (Name::Tool(literal.into()), OccurrenceKind::Refers);
-            self.all.push(Named { name, span, kind, is_exact: at.is_some(), ordinal: self.ordinal });
+    /// The names that a part of `sys` is compared with.
+    fn compared(&mut self, condition: &Spanned<Condition>, test: &Test, name: impl Fn(Arc<str>) -> Name) {
+        for literal in literals(test) {
+            let found = place_of(self.text, condition.span, literal);
+            let (name, kind, is_exact) = (name(literal.into()), OccurrenceKind::Refers, found.is_some());
+            self.all.push(Named { name, span: found.unwrap_or(condition.span), kind, is_exact, ordinal: self.ordinal });
         }
+    }
+
+    /// The values of options, wherever the node itself names them.
+    fn options(&mut self, node: &NodeSyntax) {
+        let mut add = |value: &str, span: Span, kind| self.add(Name::Option(value.into()), span, kind);
+        for option in node.options() {
+            if let Some(text) = option.value.value.as_str() {
+                add(text, option.value.span, OccurrenceKind::Defines);
+            }
+        }
+        let localised = node.messages.iter().flat_map(|message| &message.options);
+        localised.for_each(|(value, _)| add(&value.value, value.span, OccurrenceKind::Refers));
+        let default = node.input_default.iter().filter(|_| node.options.is_some());
+        default.for_each(|value| value.value.as_str().into_iter().for_each(|text| add(text, value.span, OccurrenceKind::Refers)));
     }
 
     fn assigned(&mut self, assigned: &[AssignSyntax]) {
@@ -139,6 +165,7 @@ impl Collected<'_> {
             }
         }
         node.messages.iter().flat_map(|message| &message.options).for_each(|(_, text)| self.template(&text.value));
+        self.options(node);
         for option in node.options() {
             self.template(&option.text.value);
             option.target.iter().for_each(|target| self.target(target, false));

@@ -11,9 +11,13 @@
 
 mod collect;
 mod half_typed;
+mod links;
+mod moves;
 mod named;
 mod offers;
 mod rename;
+mod rename_declared;
+mod rename_option;
 mod rename_tool;
 mod same;
 
@@ -25,15 +29,19 @@ use std::{
 use self::named::Name;
 pub use self::{
     half_typed::TARGETS,
-    rename::{FileRename, GraphChange, RenameRefusal},
+    links::FileLink,
+    rename::{FileRename, GraphChange, OptionRename, RenameRefusal},
     same::difference,
 };
 use crate::{
-    compile::{NamedNode, NodeNames, is_same_seat},
+    compile::{NamedNode, NodeNames, is_same_node_place},
     diagnostic::FilePath,
     id::NodeId,
     span::Span,
-    syntax::document::{Content, Document},
+    syntax::{
+        document::{Content, Document},
+        node::NodeSyntax,
+    },
     value::Key,
 };
 
@@ -50,6 +58,8 @@ pub enum Symbol {
     Predicate(u32, Arc<str>),
     /// A signal.
     Signal(Arc<str>),
+    /// The value of an option of a node.
+    Option(NodeId, Arc<str>),
 }
 
 /// The part that an occurrence plays.
@@ -119,7 +129,7 @@ impl SymbolIndex {
             if old.is_some_and(|old| Arc::ptr_eq(old, document)) {
                 continue;
             }
-            has_same_names &= old.is_some_and(|old| is_same_seat(old, document));
+            has_same_names &= old.is_some_and(|old| is_same_node_place(old, document));
             self.named.insert(document.path.clone(), collect::collect(document));
         }
         if before.len() != documents.len() || !has_same_names {
@@ -198,6 +208,11 @@ impl SymbolIndex {
         self.names.as_ref().map_or(0, |names| names.graph_of(path))
     }
 
+    /// Returns the folder of the graph of a file; empty for the outermost one.
+    pub fn root_of(&self, path: &FilePath) -> &str {
+        self.names.as_ref().map_or("", |names| names.root(names.graph_of(path)))
+    }
+
     /// Returns the node that a target leads to from a folder of a graph.
     pub fn resolve(&self, name: &str, is_jump: bool, folder: &str, graph: u32, is_call: bool) -> Option<NodeEntry> {
         self.names.as_ref()?.resolve(name, is_jump, folder, graph, is_call).map(NodeEntry::from)
@@ -239,8 +254,9 @@ impl SymbolIndex {
                 .find(|node| node.ordinal == named.ordinal)
                 .map_or_else(|| names.root(graph).to_owned(), |node| node.id.folder().to_owned())
         };
+        let node_of = |ordinal| names.of_file(path).into_iter().find(|node| node.ordinal == ordinal);
         let symbol = match &named.name {
-            Name::Node => Symbol::Node(names.of_file(path).into_iter().find(|node| node.ordinal == named.ordinal)?.id),
+            Name::Node => Symbol::Node(node_of(named.ordinal)?.id),
             Name::Target { name, is_jump, is_call } => Symbol::Node(names.resolve(name, *is_jump, &folder(), graph, *is_call)?.id),
             Name::Key(key) => Symbol::Key(graph, key.clone()),
             Name::Argument { key, target, is_jump } => {
@@ -251,6 +267,8 @@ impl SymbolIndex {
             Name::Tool(name) => Symbol::Tool(name.clone()),
             Name::Predicate(name) => Symbol::Predicate(graph, name.clone()),
             Name::Signal(name) => Symbol::Signal(name.clone()),
+            Name::Id(id) => Symbol::Node(names.of_id(&NodeId::new(id.clone()))?.id),
+            Name::Option(value) => Symbol::Option(node_of(named.ordinal)?.id, value.clone()),
         };
         let text = &self.document(path)?.text;
         let (whole, kind, is_exact) = (named.span, named.kind, named.is_exact);
@@ -264,6 +282,11 @@ impl SymbolIndex {
     fn is_predicate(&self, graph: u32, name: &Key) -> bool {
         self.predicates.contains(&(graph, name.clone()))
     }
+}
+
+/// Returns a node of a file, by its place among them, as it is written.
+pub fn node_of(document: &Document, ordinal: u32) -> Option<&NodeSyntax> {
+    document.node(ordinal)
 }
 
 /// Returns the content of a node of a file, as it is written: its body, or its `content`; empty if it has none.

@@ -27,6 +27,10 @@ pub(super) enum Name {
     Tool(Arc<str>),
     Predicate(Arc<str>),
     Signal(Arc<str>),
+    /// The id of a node, as `sys.node` is compared with it.
+    Id(Arc<str>),
+    /// The value of an option of the node that holds it.
+    Option(Arc<str>),
 }
 
 impl Name {
@@ -34,6 +38,8 @@ impl Name {
     pub(super) fn may_name(&self, symbol: &Symbol) -> bool {
         match (self, symbol) {
             (Self::Node, Symbol::Node(_)) => true,
+            (Self::Id(name), Symbol::Node(id)) => **name == *id.as_str(),
+            (Self::Option(value), Symbol::Option(_, wanted)) => value == wanted,
             (Self::Target { name, .. }, Symbol::Node(id)) => {
                 let last = name.rsplit('/').next().unwrap_or(name);
                 let folder = id.folder();

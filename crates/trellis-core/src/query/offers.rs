@@ -26,7 +26,7 @@ impl SymbolIndex {
                     Name::Tool(name) => drop(symbols.insert(Symbol::Tool(name.clone()))),
                     Name::Predicate(name) => drop(symbols.insert(Symbol::Predicate(graph, name.clone()))),
                     Name::Signal(name) => drop(symbols.insert(Symbol::Signal(name.clone()))),
-                    Name::Node | Name::Target { .. } | Name::Argument { .. } => {}
+                    Name::Node | Name::Target { .. } | Name::Argument { .. } | Name::Id(_) | Name::Option(_) => {}
                 }
             }
         }

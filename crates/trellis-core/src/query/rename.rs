@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{Occurrence, OccurrenceKind, Symbol, SymbolIndex};
+use super::{Occurrence, OccurrenceKind, Symbol, SymbolIndex, links::leads};
 use crate::{
     diagnostic::{FilePath, Place, TextEdit},
     id::NodeId,
@@ -24,16 +24,41 @@ use crate::{
 pub struct GraphChange {
     /// The replacements, in order of file and place.
     pub edits: Vec<TextEdit>,
+    /// Those of the replacements that keep an old id, for stored sessions.
+    pub was: Vec<TextEdit>,
     /// The files that move, after they are edited.
     pub files: Vec<FileRename>,
     /// The parts of the change that are left out, and those beside the names.
     pub notes: Vec<String>,
-    /// The node that gets another id: its old one and its new one.
-    pub node: Option<(NodeId, NodeId)>,
+    /// The folder that moves as a whole, with everything in it: its old path and its new one. `files` has those of the graph.
+    pub folder: Option<(String, String)>,
+    /// The nodes that get another id: the old one and the new one of each.
+    pub nodes: Vec<(NodeId, NodeId)>,
     /// The key that gets another name: the old and the new.
     pub key: Option<(Key, Key)>,
     /// The tool that gets another name: the old and the new.
     pub tool: Option<(Arc<str>, Arc<str>)>,
+    /// The predicate that gets another name: the old and the new.
+    pub predicate: Option<(Arc<str>, Arc<str>)>,
+    /// The signal that gets another name: the old and the new.
+    pub signal: Option<(Arc<str>, Arc<str>)>,
+    /// The option that gets another value.
+    pub option: Option<OptionRename>,
+    /// True if somebody outside the graph knows the name: then a person confirms the change.
+    pub is_known_outside: bool,
+}
+
+/// An option that gets another value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OptionRename {
+    /// Its node.
+    pub node: NodeId,
+    /// Its value before.
+    pub old: Arc<str>,
+    /// Its value afterwards.
+    pub new: Arc<str>,
+    /// The keys and arguments that hold what was chosen.
+    pub held_by: Vec<Arc<str>>,
 }
 
 /// A file that gets another path.
@@ -59,12 +84,15 @@ impl SymbolIndex {
     /// gets the old id, so that stored sessions find the node.
     ///
     /// # Errors
-    /// The name is taken or none that a node can have, the node is a `start`, or some target cannot be rewritten exactly.
+    /// The name is taken or none that a node can have, the node is the entry, or some target cannot be rewritten exactly.
     pub fn rename_node(&self, id: &NodeId, new: &str) -> Result<GraphChange, RenameRefusal> {
         let Some(node) = self.node(id) else { return refused(format!("there is no node `{id}`")) };
         let Some(document) = self.document(&node.path) else { return refused(format!("there is no node `{id}`")) };
         if id.is_start() {
-            return refused(format!("`{id}` is the beginning of its folder: rename the folder"));
+            return match id.folder() {
+                "" => refused("`start` is where a session begins: it keeps its name"),
+                folder => self.rename_folder(folder, new),
+            };
         }
         if !is_node_name(new) {
             return refused(format!("`{new}` is no name of a node: letters, digits, `_` and `-`, and no number or word of YAML"));
@@ -77,14 +105,8 @@ impl SymbolIndex {
         if let Some(other) = self.node(&renamed) {
             return refused(format!("there is a node `{renamed}` already, in `{}`", other.path));
         }
-        for other in &self.documents {
-            let nodes =
-                (0..).map_while(|ordinal| other.node(ordinal).filter(|_| ordinal == 0 || matches!(other.content, Content::Nodes(..))));
-            if nodes.into_iter().flat_map(|node| &node.was).any(|was| was.value == renamed) {
-                return refused(format!("`{renamed}` is an old id of a node in `{}`: sessions may still hold it", other.path));
-            }
-        }
-        let mut change = GraphChange { node: Some((id.clone(), renamed.clone())), ..GraphChange::default() };
+        self.is_free_of_sessions(&renamed, &node)?;
+        let mut change = GraphChange { nodes: vec![(id.clone(), renamed.clone())], ..GraphChange::default() };
         let symbol = Symbol::Node(id.clone());
         for occurrence in self.occurrences(&symbol) {
             let Some(text) = self.document(&occurrence.path).and_then(|document| document.text.get(occurrence.span.range())) else {
@@ -110,10 +132,24 @@ impl SymbolIndex {
             self.rename_links(&node.path, &to, &mut change);
             change.files.push(FileRename { from: node.path.clone(), to });
         }
-        change.edits.extend(was(document, node.ordinal, id));
+        change.was.extend(was(document, node.ordinal, id, &renamed));
+        change.edits.extend(change.was.iter().cloned());
         change.edits.sort();
         change.edits.dedup();
         Ok(change)
+    }
+
+    /// Refuses an id that sessions of another node may hold.
+    pub(super) fn is_free_of_sessions(&self, id: &NodeId, own: &super::NodeEntry) -> Result<(), RenameRefusal> {
+        for other in &self.documents {
+            let nodes =
+                (0..).map_while(|ordinal| other.node(ordinal).filter(|_| ordinal == 0 || matches!(other.content, Content::Nodes(..))));
+            let others = (0..).zip(nodes).filter(|(ordinal, _)| other.path != own.path || *ordinal != own.ordinal);
+            if others.flat_map(|(_, node)| &node.was).any(|was| was.value == *id) {
+                return refused(format!("`{id}` is an old id of a node in `{}`: sessions may still hold it", other.path));
+            }
+        }
+        Ok(())
     }
 
     /// Rewrites the links of bodies that lead to a file.
@@ -163,8 +199,18 @@ impl SymbolIndex {
         }
         change.edits.sort();
         change.edits.dedup();
+        change.is_known_outside = self.is_given(graph, key);
         change.notes.push(format!("stored sessions hold `{key}`: they are asked for `{new}` when they resume"));
         Ok(change)
+    }
+
+    /// Whether somebody outside gives a key: the outermost graph asks for it before anything sets it.
+    fn is_given(&self, graph: u32, key: &Key) -> bool {
+        let is_written = self
+            .occurrences(&Symbol::Key(graph, key.clone()))
+            .iter()
+            .any(|occurrence| occurrence.kind == OccurrenceKind::Writes && self.graph_of(&occurrence.path) == graph);
+        graph == 0 && !is_written
     }
 
     /// Returns the project file of a graph whose schemas of inputs or predicates name a key.
@@ -200,29 +246,19 @@ pub(super) fn edit(path: &FilePath, span: Span, text: &str) -> TextEdit {
 }
 
 /// Returns true for a name that needs no quotes in YAML and no escape in a path.
-fn is_node_name(name: &str) -> bool {
+pub(super) fn is_node_name(name: &str) -> bool {
     let words = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
     let is_number = name.parse::<f64>().is_ok() || name.starts_with(|char: char| char.is_ascii_digit()) && name.contains('_');
     let is_plain = name.chars().all(|char| char.is_alphanumeric() || matches!(char, '_' | '-'));
     !name.is_empty() && is_plain && !name.starts_with(['-', '_']) && !is_number && !words.contains(&name.to_ascii_lowercase().as_str())
 }
 
-/// Returns the path that a relative link leads to.
-fn leads(folder: &str, link: &str) -> Option<String> {
-    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
-    for part in link.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()?),
-            part => parts.push(part),
-        }
-    }
-    Some(parts.join("/"))
-}
-
-/// Returns the edit that adds an id to `was:` of a node.
-fn was(document: &Document, ordinal: u32, id: &NodeId) -> Option<TextEdit> {
+/// Returns the edit that adds an id to `was:` of a node. The id that it gets now is no old one any more.
+pub(super) fn was(document: &Document, ordinal: u32, id: &NodeId, now: &NodeId) -> Option<TextEdit> {
     let (text, syntax) = (&*document.text, document.node(ordinal)?);
+    if let Some(again) = syntax.was.iter().find(|was| was.value == *now) {
+        return Some(edit(&document.path, again.span, id.as_str()));
+    }
     let at = |offset: usize, new: String| Some(edit(&document.path, Span::at(offset), &new));
     if let Some(last) = syntax.was.iter().max_by_key(|was| was.span.end) {
         let end = last.span.end as usize;

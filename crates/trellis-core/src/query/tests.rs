@@ -126,7 +126,7 @@ fn a_node_is_renamed_with_its_file_and_everything_that_leads_to_it() {
         let refusal = index.rename_node(&"pay".into(), name).expect_err(name);
         assert!(refusal.0.contains(reason), "{refusal}");
     }
-    assert!(index.rename_node(&"orders/start".into(), "x").expect_err("a module").0.contains("folder"));
+    assert!(index.rename_node(&"start".into(), "x").expect_err("the entry").0.contains("keeps its name"));
 }
 
 #[test]
@@ -213,5 +213,140 @@ fn a_tool_is_renamed_where_it_is_bound_called_compared_and_ruled() {
     assert_eq!(same(&files, &change), None);
     for (old, new, why) in [("gone", "x", "no tool"), ("look", "see", "already"), ("look", "a b", "no name"), ("look", "yes", "no name")] {
         assert!(index.rename_tool(old, new).expect_err(new).0.contains(why), "{old} {new}");
+    }
+}
+
+const PLACES: [(&str, &str); 9] = [
+    ("trellis.yaml", "name: shop\nbindings: { look: { function: true } }\n"),
+    ("start.md", "---\ntools: [orders/lib.yaml]\nto: orders\n---\nSee [it](orders/find.md).\n"),
+    ("bye.md", "---\ntransitions:\n  - { condition: sys.node == \"orders/find\", to: ./orders/find }\n  - to: /orders/pay\n---\n"),
+    ("orders/start.md", "---\nto: find\n---\n"),
+    ("orders/find.md", "---\ntools: [./lib.yaml]\nto: pay\n---\nBack to [start](../start.md) or [pay](pay.md).\n"),
+    ("orders/pay.md", "---\ndo: { graph: inner }\nto: end\n---\n"),
+    ("orders/end.md", "---\nid: orders/last\n---\n"),
+    ("orders/lib.yaml", "tools:\n  - { name: look2 }\n"),
+    ("orders/inner/start.md", "---\n---\n"),
+];
+
+#[test]
+fn a_folder_is_renamed_with_all_that_leads_there_and_out_of_it() {
+    let mut files = PLACES.to_vec();
+    files[5].1 = "---\nto: last\n---\n";
+    let index = index(&files);
+    let change = index.rename_folder("orders", "purchases").expect("it can be");
+    assert_eq!(change.folder, Some(("orders".into(), "purchases".into())));
+    let after = changed(&files, &change);
+    let text =
+        |path: &str| after.iter().find(|(other, _)| other == path).map(|(_, text)| text.clone()).unwrap_or_else(|| panic!("no {path}"));
+    assert_eq!(text("start.md"), "---\ntools: [purchases/lib.yaml]\nto: purchases\n---\nSee [it](purchases/find.md).\n");
+    let bye = text("bye.md");
+    for now in ["sys.node == \"purchases/find\"", "to: ./purchases/find", "to: /purchases/pay"] {
+        assert!(bye.contains(now), "{now}: {bye}");
+    }
+    assert_eq!(
+        text("purchases/find.md"),
+        "---\nwas: [orders/find]\ntools: [./lib.yaml]\nto: pay\n---\nBack to [start](../start.md) or [pay](pay.md).\n"
+    );
+    assert_eq!(text("purchases/end.md"), "---\nid: orders/last\n---\n", "an id of its own stays");
+    for (name, why) in [("bye/x", "no name"), ("fail", "meaning"), ("orders", "already")] {
+        assert!(index.rename_folder("orders", name).expect_err(name).0.contains(why), "{name}");
+    }
+    assert!(index.rename_folder("nowhere", "x").expect_err("none").0.contains("no folder"));
+}
+
+#[test]
+fn a_file_that_moves_keeps_its_ways() {
+    let mut files = PLACES.to_vec();
+    files[5].1 = "---\nto: end\n---\n";
+    files[6].1 = "---\n---\n";
+    let index = index(&files);
+    let moved = [FileRename { from: "orders/find.md".into(), to: "found.md".into() }];
+    let change = index.move_files(&moved).expect("it can be");
+    let after = changed(&files, &change);
+    let text =
+        |path: &str| after.iter().find(|(other, _)| other == path).map(|(_, text)| text.clone()).unwrap_or_else(|| panic!("no {path}"));
+    assert_eq!(
+        text("found.md"),
+        "---\nwas: [orders/find]\ntools: [./orders/lib.yaml]\nto: orders/pay\n---\nBack to [start](start.md) or [pay](orders/pay.md).\n"
+    );
+    assert_eq!(text("orders/start.md"), "---\nto: found\n---\n");
+    assert!(text("bye.md").contains("to: ./found") && text("bye.md").contains("== \"found\""), "{}", text("bye.md"));
+    assert_eq!(same(&files, &change), None);
+    let back = [FileRename { from: "found.md".into(), to: "orders/find.md".into() }];
+    let now: Vec<(&str, &str)> = after.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let again = super::tests::index(&now).move_files(&back).expect("it can be");
+    let there_and_back = changed(&now, &again);
+    let find = there_and_back.iter().find(|(path, _)| path == "orders/find.md").map(|(_, text)| text.clone()).unwrap_or_default();
+    assert!(find.contains("was: [found]\n"), "the old id is no old one any more: {find}");
+    for (from, to, why) in [
+        ("bye.md", "start.md", "already"),
+        ("gone.md", "x.md", "no file"),
+        ("bye.md", "_x.md", "no node"),
+        ("trellis.yaml", "x.yaml", "keeps its name"),
+    ] {
+        let moved = [FileRename { from: from.into(), to: to.into() }];
+        assert!(index.move_files(&moved).expect_err(to).0.contains(why), "{to}");
+    }
+}
+
+#[test]
+fn an_option_is_renamed_with_what_compares_it() {
+    let files = [
+        (
+            "start.md",
+            "---\noptions: [Tea, { value: Coffee, text: Black }]\ninput_default: Tea\nmessages: { pt: { content: Qual?, options: { Tea: Chá } } }\nsave_to: drink\ntransitions:\n  - { condition: input == \"Tea\", to: tea }\n  - to: tea\n---\nWhich?\n",
+        ),
+        (
+            "tea.md",
+            "---\ntransitions:\n  - { condition: 'drink in [\"Tea\", \"Coffee\"]', to: end }\n  - { condition: other == \"Tea\", to: end }\n  - to: end\n---\n{% if drink == 'Tea' %}Hot{% endif %} Tea {{ drink }}\n",
+        ),
+        ("end.md", "---\n---\nTea\n"),
+    ];
+    let index = index(&files);
+    let change = index.rename_option(&"start".into(), "Tea", "Green tea").expect("it can be");
+    let after = changed(&files, &change);
+    let text = |path: &str| after.iter().find(|(other, _)| other == path).map(|(_, text)| text.clone()).unwrap_or_default();
+    let start = text("start.md");
+    for now in ["options: [Green tea, ", "input_default: Green tea", "{ Green tea: Chá }", "input == \"Green tea\""] {
+        assert!(start.contains(now), "{now}: {start}");
+    }
+    let tea = text("tea.md");
+    assert!(
+        tea.contains("'drink in [\"Green tea\", \"Coffee\"]'") && tea.contains("other == \"Tea\"") && tea.contains("== 'Green tea' %}Hot"),
+        "{tea}"
+    );
+    assert_eq!(text("end.md"), "---\n---\nTea\n", "what a body prints stays");
+    for (new, why) in [("Coffee", "already"), ("", "on one line"), ("{{ x }}", "on one line")] {
+        assert!(index.rename_option(&"start".into(), "Tea", new).expect_err(new).0.contains(why), "{new}");
+    }
+    assert!(index.rename_option(&"start".into(), "Water", "x").expect_err("none").0.contains("no option"));
+    let twice = [files[0], ("tea.md", "---\noptions: [Tea]\nsave_to: drink\nto: end\n---\n"), files[2]];
+    assert!(super::tests::index(&twice).rename_option(&"start".into(), "Tea", "x").expect_err("two").0.contains("too"));
+    let typed = [files[0], ("trellis.yaml", "context: { drink: { enum: [Tea, Coffee] } }\n"), files[1], files[2]];
+    assert!(super::tests::index(&typed).rename_option(&"start".into(), "Tea", "x").expect_err("typed").0.contains("schema"));
+}
+
+#[test]
+fn predicates_and_signals_are_renamed_where_they_are_declared_and_asked() {
+    let files = [
+        ("trellis.yaml", "predicates: [vip, old]\non_signal_default: { stop: end }\n"),
+        ("start.md", "---\ntransitions:\n  - { condition: not vip, to: end }\n  - to: wait\n---\n"),
+        ("wait.md", "---\ninput_type: text\non_signal: { stop: end }\non_timeout: end\ntimeout: 1m\nto: end\n---\nWait.\n"),
+        ("end.md", "---\n---\n"),
+    ];
+    let index = index(&files);
+    let change = index.rename_predicate(0, "vip", "gold").expect("it can be");
+    let after = changed(&files, &change);
+    assert!(after.iter().all(|(_, text)| !text.contains("vip")), "{after:?}");
+    assert!(change.is_known_outside && change.notes.iter().any(|note| note.contains("the host answers `vip`")));
+    assert_eq!(same(&files, &change), None);
+    assert!(index.rename_predicate(0, "vip", "old").expect_err("taken").0.contains("already"));
+    assert!(index.rename_predicate(0, "none", "x").expect_err("none").0.contains("no predicate"));
+    let change = index.rename_signal("stop", "halt").expect("it can be");
+    let after = changed(&files, &change);
+    assert!(after.iter().all(|(_, text)| !text.contains("stop")), "{after:?}");
+    assert_eq!(same(&files, &change), None);
+    for (old, new, why) in [("timeout", "x", "of the language"), ("stop", "a b", "no name"), ("gone", "x", "there is no")] {
+        assert!(index.rename_signal(old, new).expect_err(new).0.contains(why), "{old}");
     }
 }

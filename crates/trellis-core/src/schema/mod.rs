@@ -6,6 +6,7 @@
 
 mod branches;
 mod closed;
+pub(crate) mod disjoint;
 mod hole;
 mod keywords;
 mod part;

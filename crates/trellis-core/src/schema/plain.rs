@@ -26,20 +26,20 @@ fn at(schema: &Value, value: &Value, holes: &[Hole], pointer: &str, left: usize)
         Some(_) => return true,
         None => Some(value),
     };
-    entries.iter().all(|(key, said)| match (&**key, is_open) {
+    entries.iter().all(|(key, schema_part)| match (&**key, is_open) {
         ("title" | "description" | "default" | "examples", _) => true,
-        ("type", value) => match said {
+        ("type", value) => match schema_part {
             Value::List(kinds) => kinds.iter().any(|kind| is_of(kind, value)),
             kind => is_of(kind, value),
         },
-        ("enum", value) => said.as_list().is_some_and(|values| values.iter().any(|one| is_same(one, value))),
-        ("const", value) => is_same(said, value),
+        ("enum", value) => schema_part.as_list().is_some_and(|values| values.iter().any(|one| is_same(one, value))),
+        ("const", value) => is_same(schema_part, value),
         // A text has neither properties nor items.
         ("properties" | "required" | "additionalProperties" | "items", None) => true,
-        ("properties", Some(Value::Map(values))) => said.as_map().is_some_and(|properties| {
+        ("properties", Some(Value::Map(values))) => schema_part.as_map().is_some_and(|properties| {
             properties.iter().all(|(key, schema)| values.get(key).is_none_or(|value| at(schema, value, holes, &below(pointer, key), left)))
         }),
-        ("required", Some(Value::Map(values))) => said.as_list().is_some_and(|keys| {
+        ("required", Some(Value::Map(values))) => schema_part.as_list().is_some_and(|keys| {
             let given = |key: &str| values.contains(key) && !holes.iter().any(|hole| hole.optional && hole.pointer == below(pointer, key));
             keys.iter().all(|key| key.as_str().is_some_and(given))
         }),
@@ -47,10 +47,10 @@ fn at(schema: &Value, value: &Value, holes: &[Hole], pointer: &str, left: usize)
             let properties = entries.get("properties").and_then(Value::as_map);
             let is_named = |key: &str| properties.is_some_and(|properties: &Mapping| properties.contains(key));
             let mut others = values.iter().filter(|(key, _)| !is_named(key));
-            others.all(|(key, value)| at(said, value, holes, &below(pointer, key), left))
+            others.all(|(key, value)| at(schema_part, value, holes, &below(pointer, key), left))
         }
         ("items", Some(Value::List(values))) => {
-            values.iter().enumerate().all(|(index, value)| at(said, value, holes, &format!("{pointer}/{index}"), left))
+            values.iter().enumerate().all(|(index, value)| at(schema_part, value, holes, &format!("{pointer}/{index}"), left))
         }
         ("properties" | "required" | "additionalProperties" | "items", Some(_)) => true,
         (key, _) => key.starts_with("x-"),

@@ -43,8 +43,8 @@ pub(super) fn allows(text: &str, yaml: Range<usize>) -> Box<[Allow]> {
 
 fn allow(text: &str, yaml: &Range<usize>, comment: Range<usize>) -> Option<Allow> {
     let written = &text[comment.clone()];
-    let said = written.trim_start_matches('#').trim_start().strip_prefix(MARK)?;
-    let inner = said.trim().strip_prefix("allow").map(str::trim_start).and_then(|rest| rest.strip_prefix('('));
+    let mark = written.trim_start_matches('#').trim_start().strip_prefix(MARK)?;
+    let inner = mark.trim().strip_prefix("allow").map(str::trim_start).and_then(|rest| rest.strip_prefix('('));
     let inner = inner.and_then(|inner| inner.split_once(')')).map(|(inner, _)| inner).unwrap_or_default();
     let mut at = comment.start + written.find('(').map_or(0, |open| open + 1);
     let mut codes = Vec::new();

@@ -94,6 +94,13 @@ impl Document {
         Self { is_graph: true, ..self }
     }
 
+    /// Returns the same file at another path.
+    #[must_use]
+    pub(crate) fn moved(&self, path: FilePath) -> Self {
+        let moved = Self::new(path, Arc::clone(&self.text), self.content.clone(), self.diagnostics.clone(), self.allows.clone());
+        Self { is_graph: self.is_graph, ..moved }
+    }
+
     /// Returns whether a part of it could not be read.
     pub(crate) fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)

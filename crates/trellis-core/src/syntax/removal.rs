@@ -16,11 +16,11 @@ pub(crate) fn removal(text: &str, whole: Span) -> Option<Span> {
     }
     let line = text[..start].rfind('\n').map_or(0, |before| before + 1);
     let before = text[line..start].trim_matches([' ', '\u{feff}']);
-    let behind = text[end..].find('\n').map_or(text.len(), |length| end + length);
-    let rest = text[end..behind].trim_matches([' ', '\r']);
+    let line_end = text[end..].find('\n').map_or(text.len(), |length| end + length);
+    let rest = text[end..line_end].trim_matches([' ', '\r']);
     if rest.is_empty() && (before.is_empty() || before == "-") {
         let first = text[line..].len() - text[line..].trim_start_matches('\u{feff}').len();
-        return Some(Span::new(line + first, (behind + 1).min(text.len())));
+        return Some(Span::new(line + first, (line_end + 1).min(text.len())));
     }
     // In brackets, behind another one: the comma before it goes too.
     let comma = text[..start].trim_end_matches([' ', '\n', '\r']).strip_suffix(',')?.len();

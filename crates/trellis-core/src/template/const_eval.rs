@@ -14,7 +14,7 @@ use super::{RenderLimits, explain, lower, machine::Machine};
 use crate::scope::Scope;
 
 /// The bounds of one trial.
-const LIMITS: RenderLimits = RenderLimits { output: 1 << 20, fuel: 100_000 };
+pub(super) const TRIAL_LIMITS: RenderLimits = RenderLimits { output: 1 << 20, fuel: 100_000 };
 
 /// Returns the reason why an expression of constants fails.
 pub(super) fn constant(tree: &Expr<'_>) -> Option<String> {
@@ -50,7 +50,7 @@ fn fails(run: impl Fn(Dyn) -> Option<String>) -> Option<String> {
 }
 
 fn run(lowered: &Expr<'_>) -> Option<String> {
-    let error = Machine::expression("", lowered).evaluate(&Scope::default(), LIMITS).err()?;
+    let error = Machine::expression("", lowered).evaluate(&Scope::default(), TRIAL_LIMITS).err()?;
     // A graph may have other limits.
     if matches!(error.kind(), ErrorKind::WriteFailure | ErrorKind::OutOfFuel) {
         return None;

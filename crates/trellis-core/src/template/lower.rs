@@ -73,8 +73,8 @@ pub(super) fn expression<'s>(tree: &Expr<'s>) -> (Expr<'s>, bool) {
 }
 
 fn statements<'s>(trees: &[Stmt<'s>], mode: LoweringMode) -> Vec<Stmt<'s>> {
-    let is_kept = |tree: &&Stmt<'s>| mode.prints || !matches!(tree, Stmt::EmitRaw(node) if node.raw.trim().is_empty());
-    trees.iter().filter(is_kept).map(|tree| statement(tree, mode)).collect()
+    let is_assigned = |tree: &&Stmt<'s>| mode.prints || !matches!(tree, Stmt::EmitRaw(node) if node.raw.trim().is_empty());
+    trees.iter().filter(is_assigned).map(|tree| statement(tree, mode)).collect()
 }
 
 fn statement<'s>(tree: &Stmt<'s>, mode: LoweringMode) -> Stmt<'s> {
@@ -115,7 +115,7 @@ fn statement<'s>(tree: &Stmt<'s>, mode: LoweringMode) -> Stmt<'s> {
             Stmt::IfCond(Spanned::new(lowered, flat(node.span())))
         }
         Stmt::WithBlock(node) => {
-            let assignments = node.assignments.iter().map(|(name, value)| (target(name), kept(value))).collect();
+            let assignments = node.assignments.iter().map(|(name, value)| (target(name), assigned(value))).collect();
             Stmt::WithBlock(Spanned::new(ast::WithBlock { assignments, body: statements(&node.body, mode) }, flat(node.span())))
         }
         // The engine's own object, which `set` can change: a copy of it could not be.
@@ -127,7 +127,9 @@ fn statement<'s>(tree: &Stmt<'s>, mode: LoweringMode) -> Stmt<'s> {
             let value = filter(hook::KEEP, needed(&node.expr), Vec::new(), extent(&node.expr));
             Stmt::Set(Spanned::new(ast::Set { target: target(&node.target), expr: value }, flat(node.span())))
         }
-        Stmt::Set(node) => Stmt::Set(Spanned::new(ast::Set { target: target(&node.target), expr: kept(&node.expr) }, flat(node.span()))),
+        Stmt::Set(node) => {
+            Stmt::Set(Spanned::new(ast::Set { target: target(&node.target), expr: assigned(&node.expr) }, flat(node.span())))
+        }
         Stmt::SetBlock(node) => {
             let lowered = ast::SetBlock {
                 target: target(&node.target),
@@ -161,7 +163,7 @@ fn compared<'s>(tree: &Expr<'s>) -> Expr<'s> {
 }
 
 /// A value that gets a name: reading is not yet using.
-fn kept<'s>(tree: &Expr<'s>) -> Expr<'s> {
+fn assigned<'s>(tree: &Expr<'s>) -> Expr<'s> {
     filter(hook::KEEP, may_be_unset(tree), Vec::new(), extent(tree))
 }
 
@@ -280,7 +282,7 @@ fn namespace<'s>(tree: &Expr<'s>) -> Option<Expr<'s>> {
     }
     let span = flat(node.span());
     let callee = Expr::Var(Spanned::new(ast::Var { id: hook::NAMESPACE }, span));
-    Some(Expr::Call(Spanned::new(ast::Call { expr: callee, args: arguments(&node.args, kept) }, span)))
+    Some(Expr::Call(Spanned::new(ast::Call { expr: callee, args: arguments(&node.args, assigned) }, span)))
 }
 
 /// Returns a filter as it runs over this value, in place of its author's input.

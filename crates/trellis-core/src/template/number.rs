@@ -12,10 +12,10 @@ use crate::{scope::Scope, span::Span, value::Value};
 const MAX_EXPRESSION_BYTES: usize = 4 << 10;
 
 /// More than an expression of that length can need.
-const LIMITS: RenderLimits = RenderLimits { output: 1 << 10, fuel: 100_000 };
+const EXPRESSION_LIMITS: RenderLimits = RenderLimits { output: 1 << 10, fuel: 100_000 };
 
 /// Before the expression, to make a template of it.
-const OPEN: &str = "{{ ";
+const EXPRESSION_START: &str = "{{ ";
 
 /// Calculates a number: `+ - * / // % **`, parentheses, the filters `abs` and `round`. Each step has to fit 64 bits, or be a finite decimal.
 ///
@@ -38,18 +38,20 @@ pub fn number(expression: &str) -> Result<Value, TemplateError> {
             return Err(error(message, Some(at..at + 1)));
         }
     }
-    let template = format!("{OPEN}{expression} }}}}");
+    let template = format!("{EXPRESSION_START}{expression} }}}}");
     let tree = jinja::parse(&template).map_err(refused)?;
     let Some(tree) = jinja::sole_expression(&tree, &template) else {
         return Err(error("this is not one expression", None));
     };
     let lowered = lower::expression(&bounded(tree).map_err(refused)?).0;
-    let made = Machine::expression(&template, &lowered).evaluate(&Scope::default(), LIMITS);
+    let made = Machine::expression(&template, &lowered).evaluate(&Scope::default(), EXPRESSION_LIMITS);
     let made = made.map_err(|failure| {
-        let (message, place) = failure::failure(&failure, &template, LIMITS);
+        let (message, place) = failure::failure(&failure, &template, EXPRESSION_LIMITS);
         error(
             message,
-            place.map(|place| place.start.saturating_sub(OPEN.len())..place.end.saturating_sub(OPEN.len()).min(expression.len())),
+            place.map(|place| {
+                place.start.saturating_sub(EXPRESSION_START.len())..place.end.saturating_sub(EXPRESSION_START.len()).min(expression.len())
+            }),
         )
     })?;
     made.ok_or_else(|| error("there is no number", None))
@@ -63,7 +65,7 @@ fn error(message: impl Into<String>, place: Option<std::ops::Range<usize>>) -> T
 }
 
 fn refused(mistake: Mistake) -> TemplateError {
-    let shifted = mistake.place.start.saturating_sub(OPEN.len())..mistake.place.end.saturating_sub(OPEN.len());
+    let shifted = mistake.place.start.saturating_sub(EXPRESSION_START.len())..mistake.place.end.saturating_sub(EXPRESSION_START.len());
     error(mistake.message(), Some(shifted))
 }
 

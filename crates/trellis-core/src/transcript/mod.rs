@@ -7,9 +7,11 @@
 pub mod input;
 pub mod print;
 pub mod read;
+mod recorded;
 mod writer;
 
 pub use self::{
     read::{AuthorLine, is_program_line},
+    recorded::RecordedResult,
     writer::TranscriptWriter,
 };

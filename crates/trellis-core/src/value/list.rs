@@ -19,15 +19,12 @@ use std::{
 use rpds::VectorSync;
 
 use super::{
-    Value,
+    MAX_DEBUG_DEPTH, Value,
     measure::{Measure, PartSizes},
 };
 
 /// Items of a block.
 const BLOCK: usize = 32;
-
-/// Levels that are written out where a value is shown to programmers.
-const SHOWN: u32 = 128;
 
 /// A list of values: cheap to clone, and cheap to append to.
 #[derive(Clone, Default)]
@@ -72,7 +69,7 @@ impl List {
     pub fn get(&self, index: usize) -> Option<&Value> {
         match index.checked_sub(self.front.items.len()) {
             None => self.front.items.get(index),
-            Some(behind) => self.back.as_ref()?.get(behind),
+            Some(in_back) => self.back.as_ref()?.get(in_back),
         }
     }
 
@@ -299,7 +296,7 @@ impl PartialEq for List {
 impl fmt::Debug for List {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match Value::List(self.clone()).depth() {
-            depth if depth > SHOWN => write!(f, "[… {depth} levels]"),
+            depth if depth > MAX_DEBUG_DEPTH => write!(f, "[… {depth} levels]"),
             _ => f.debug_list().entries(self).finish(),
         }
     }

@@ -7,12 +7,9 @@ use std::{
 };
 
 use super::{
-    Key, Value,
+    Key, MAX_DEBUG_DEPTH, Value,
     measure::{Measure, PartSizes},
 };
-
-/// Levels that are written out where a value is shown to programmers.
-const SHOWN: u32 = 128;
 
 /// A mapping from text to values, sorted by key; cheap to clone.
 #[derive(Clone, Default)]
@@ -140,7 +137,7 @@ impl PartialEq for Mapping {
 impl fmt::Debug for Mapping {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match Value::Map(self.clone()).depth() {
-            depth if depth > SHOWN => write!(f, "{{… {depth} levels}}"),
+            depth if depth > MAX_DEBUG_DEPTH => write!(f, "{{… {depth} levels}}"),
             _ => f.debug_map().entries(self.iter()).finish(),
         }
     }

@@ -29,6 +29,9 @@ pub use mapping::Mapping;
 pub(crate) use measure::PartSizes;
 pub use serialize::to_value;
 
+/// Levels that are written out where a value is shown to programmers.
+const MAX_DEBUG_DEPTH: u32 = 128;
+
 /// The key of a mapping.
 pub type Key = Arc<str>;
 

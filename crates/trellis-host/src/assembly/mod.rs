@@ -175,9 +175,9 @@ impl Assembly {
     ///
     /// # Errors
     /// A function is registered that the graph does not call.
-    pub fn sessions(&self, runnable: Runnable, kept: Option<&OpenStore>) -> Result<Sessions, UnknownFunctions> {
+    pub fn sessions(&self, runnable: Runnable, store: Option<&OpenStore>) -> Result<Sessions, UnknownFunctions> {
         let sessions = Sessions::new(runnable.engine, runnable.bindings)?.policy(self.policy);
-        Ok(match kept {
+        Ok(match store {
             Some(OpenStore { store, graph }) => sessions.store(Arc::clone(store), graph),
             None => sessions,
         })

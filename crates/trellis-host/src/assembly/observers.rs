@@ -73,12 +73,12 @@ impl Observers {
     }
 
     /// Returns the store, observed.
-    pub fn kept(&self, kept: OpenStore) -> OpenStore {
+    pub fn observe_store(&self, store: OpenStore) -> OpenStore {
         #[cfg(feature = "metrics")]
         if let Some(metrics) = &self.0.metrics {
-            return OpenStore { store: metrics.store(kept.store), ..kept };
+            return OpenStore { store: metrics.store(store.store), ..store };
         }
-        kept
+        store
     }
 
     /// Waits until everything is sent, for `patience` at most, and describes the rest. The sessions must be gone.

@@ -13,7 +13,7 @@ use crate::store::{self, MemoryStore, Redacted, SessionStore, StoreError};
 use crate::store::{Keys, Sealed};
 
 /// The default store, below the folder of the graph.
-const FOLDER: &str = ".trellis";
+const STORE_FOLDER: &str = ".trellis";
 const FILE: &str = "sessions.db";
 
 /// The address of the store, its sealing and redaction, and the name that a graph has there.
@@ -67,7 +67,7 @@ impl StoreSettings {
 
     /// The store that the graph in `folder` has by default, if it was ever made; no graph is looked for.
     pub fn usual_in(folder: &Path) -> Option<Self> {
-        let is_there = folder.join(FOLDER).join(FILE).is_file();
+        let is_there = folder.join(STORE_FOLDER).join(FILE).is_file();
         is_there.then(|| Self { address: usual(folder), graph: "".into(), is_default: true, key_file: None, redact: Vec::new() })
     }
 
@@ -191,7 +191,7 @@ impl StoreSettings {
 }
 
 fn usual(folder: &Path) -> String {
-    format!("sqlite:{}", folder.join(FOLDER).join(FILE).display())
+    format!("sqlite:{}", folder.join(STORE_FOLDER).join(FILE).display())
 }
 
 /// Makes the folder, which no version control needs.

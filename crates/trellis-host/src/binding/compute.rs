@@ -16,13 +16,10 @@ use trellis_core::{
 };
 
 use super::{
-    Answer, Binding, Job, Obstacle, Pending,
+    Answer, Binding, DEFAULT_TIMEOUT, Job, Obstacle, Pending,
     config::{ConfigReader, given},
     kind::{Carrier, Site},
 };
-
-/// The default timeout of a file (9.5).
-const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Steps that a file may take: it works through lists, where a template of a node prints a text.
 const FUEL: u64 = 16 * DEFAULT_FUEL;
@@ -96,7 +93,7 @@ impl Binding for ComputeFile {
     }
 
     fn timeout(&self) -> Option<Duration> {
-        Some(TIMEOUT)
+        Some(DEFAULT_TIMEOUT)
     }
 
     fn obstacles(&self) -> Vec<Obstacle> {

@@ -10,6 +10,8 @@ use std::{
 
 use futures_util::future::join_all;
 
+#[cfg(feature = "model")]
+use super::host_models::HostModels;
 #[cfg(feature = "http")]
 use crate::http::HttpClient;
 use crate::{Secrets, environment::Environment, journal::Clock};
@@ -34,6 +36,9 @@ pub struct Host {
     /// The connections of bindings that speak HTTP.
     #[cfg(feature = "http")]
     pub http: HttpClient,
+    /// Models that stand before those of the graphs.
+    #[cfg(feature = "model")]
+    pub models: Option<Arc<HostModels>>,
     /// Variables that `policy` reads.
     pub environment: Environment,
     /// The time, for `policy.decide`.
@@ -51,6 +56,13 @@ impl Host {
     #[must_use]
     pub fn secrets(self, secrets: Secrets) -> Self {
         Self { secrets, ..self }
+    }
+
+    /// Sets models that stand before those of the graphs.
+    #[cfg(feature = "model")]
+    #[must_use]
+    pub fn models(self, models: HostModels) -> Self {
+        Self { models: Some(Arc::new(models)), ..self }
     }
 
     /// Sets other variables than those of the process.

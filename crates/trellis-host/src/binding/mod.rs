@@ -6,6 +6,7 @@
 //! **Invariant:** the value of a secret that was filled into a call is in no message, no progress and no result of it (world 9.9).
 
 mod builtin;
+mod carrier;
 mod compute;
 mod config;
 mod context;
@@ -13,6 +14,8 @@ mod frontmatter;
 mod function;
 mod hidden;
 mod host;
+#[cfg(feature = "model")]
+mod host_models;
 #[cfg(feature = "http")]
 mod http;
 mod job;
@@ -36,6 +39,8 @@ mod registry;
 #[cfg(any(feature = "mcp", feature = "model", feature = "processes"))]
 mod sealed;
 mod settings;
+#[cfg(test)]
+mod tests;
 #[cfg(feature = "schemars")]
 mod typed;
 mod unbound;
@@ -61,6 +66,8 @@ use trellis_core::{
 pub(crate) use self::job::breaks_returns;
 #[cfg(feature = "mcp")]
 pub use self::mcp::{Servers, server_library};
+#[cfg(feature = "model")]
+pub use self::host_models::HostModels;
 #[cfg(feature = "processes")]
 pub use self::process::MAX_ENV_ARGS;
 pub(crate) use self::{context::Report, job::timed_out};
@@ -78,8 +85,11 @@ use self::{
     limits::{CallLimits, Entrance, Turnstiles},
     settings::SessionSettings,
 };
-use crate::policy::{Budget, PolicyChain};
+use crate::policy::{Budget, CallPattern, PolicyChain};
 use crate::secrets::{FilledCall, SHORTEST, Secrets};
+
+/// The default timeout of a call whose binding has no reason for another (world 9.5).
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Everything that this host can carry out.
 #[derive(Clone, Default)]
@@ -207,6 +217,16 @@ impl Bindings {
     #[must_use]
     pub fn shared(mut self) -> Self {
         self.is_shared = true;
+        self
+    }
+
+    /// Lets calls run that match one of these, without the approval that the graph's first list of `ask` wants. What stands before that list in `policy`,
+    /// such as `block`, decides first.
+    #[must_use]
+    pub fn allow(mut self, calls: Vec<CallPattern>) -> Self {
+        if !calls.is_empty() {
+            self.settings.policy.allow_before_ask(calls);
+        }
         self
     }
 

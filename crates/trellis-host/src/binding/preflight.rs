@@ -20,9 +20,11 @@ const SLACK: Duration = Duration::from_secs(1);
 
 impl Bindings {
     /// Findings about bindings that could not carry a call out, where they are written; a server, host or provider of several of them has one, at the
-    /// first. Nothing is started, and nothing is connected to.
+    /// first; and about contracts that contradict those of builtins. Nothing is started, and nothing is connected to.
     pub fn obstacles(&self, program: &Program) -> Vec<Diagnostic> {
-        findings(self.written(program).map(|written| (written, written.binding.obstacles())))
+        let mut found = findings(self.written(program).map(|written| (written, written.binding.obstacles())));
+        found.extend(self.written(program).flat_map(|written| compile::contradictions(written.file, written.syntax)));
+        found
     }
 
     /// Lines that a person should read before the first call, each once.
@@ -40,9 +42,9 @@ impl Bindings {
             let span = written.syntax.tool.span;
             ((written, obstacles), takes.map(|schema| (Arc::clone(written.file), span, schema)))
         });
-        let (told, held): (Vec<_>, Vec<_>) = futures_util::future::join_all(asked).await.into_iter().unzip();
+        let (results, held): (Vec<_>, Vec<_>) = futures_util::future::join_all(asked).await.into_iter().unzip();
         let held: Vec<_> = held.into_iter().flatten().collect();
-        let mut found = findings(told);
+        let mut found = findings(results);
         found.extend(misfits(program, &held));
         found
     }
@@ -85,10 +87,10 @@ fn misfits(program: &Program, held: &[(FilePath, Span, Value)]) -> Vec<Diagnosti
 
 /// A finding for each obstacle; of those that say the same about the same peer the first, as grave as the gravest, with how many bindings it
 /// concerns.
-fn findings<'b>(told: impl IntoIterator<Item = (Written<'b>, Vec<Obstacle>)>) -> Vec<Diagnostic> {
+fn findings<'b>(results: impl IntoIterator<Item = (Written<'b>, Vec<Obstacle>)>) -> Vec<Diagnostic> {
     let mut all: Vec<(Written<'b>, Obstacle, usize)> = Vec::new();
     let mut known: BTreeMap<(Arc<str>, String), usize> = BTreeMap::new();
-    for (written, obstacles) in told {
+    for (written, obstacles) in results {
         let mut here = BTreeSet::new();
         for obstacle in obstacles {
             let key = obstacle.peer.clone().map(|peer| (peer, obstacle.message.clone()));

@@ -38,7 +38,7 @@ pub(super) struct ProgressLines {
     /// The line that is not over.
     line: Vec<u8>,
     /// The amount that was reported in all.
-    told: Amount,
+    admitted: Amount,
     /// The amount that was reported in the second that began then.
     second: Option<(Instant, Amount)>,
     /// The number of lines that were dropped since the last reported one, not counting `last`.
@@ -88,11 +88,11 @@ impl ProgressLines {
     /// Returns whether there is room for a line, which is taken then.
     fn admits(&mut self, line: &str, now: Instant) -> bool {
         let this_second = self.second.filter(|(since, _)| now.saturating_duration_since(*since) < Duration::from_secs(1));
-        let (since, told) = this_second.unwrap_or((now, Amount::default()));
-        let (told, in_all) = (told.with(line), self.told.with(line));
-        let is_admitted = told.is_within(A_SECOND) && in_all.is_within(IN_ALL);
+        let (since, admitted) = this_second.unwrap_or((now, Amount::default()));
+        let (admitted, in_all) = (admitted.with(line), self.admitted.with(line));
+        let is_admitted = admitted.is_within(A_SECOND) && in_all.is_within(IN_ALL);
         if is_admitted {
-            (self.second, self.told) = (Some((since, told)), in_all);
+            (self.second, self.admitted) = (Some((since, admitted)), in_all);
         }
         is_admitted
     }
@@ -114,72 +114,72 @@ mod tests {
 
     /// Lines with the ones they reported.
     #[derive(Default)]
-    struct Told {
+    struct Collected {
         lines: ProgressLines,
-        told: Mutex<Vec<String>>,
+        admitted: Mutex<Vec<String>>,
     }
 
-    impl Told {
+    impl Collected {
         fn push(&mut self, text: &str, now: Instant) {
-            let (lines, told) = (&mut self.lines, &self.told);
-            lines.push(text.as_bytes(), now, &|line: &str| told.lock().unwrap().push(line.to_owned()));
+            let (lines, admitted) = (&mut self.lines, &self.admitted);
+            lines.push(text.as_bytes(), now, &|line: &str| admitted.lock().unwrap().push(line.to_owned()));
         }
 
         fn finish(mut self, now: Instant) -> Vec<String> {
-            let (lines, told) = (&mut self.lines, &self.told);
-            lines.finish(now, &|line: &str| told.lock().unwrap().push(line.to_owned()));
-            self.told.into_inner().unwrap()
+            let (lines, admitted) = (&mut self.lines, &self.admitted);
+            lines.finish(now, &|line: &str| admitted.lock().unwrap().push(line.to_owned()));
+            self.admitted.into_inner().unwrap()
         }
     }
 
     #[test]
     fn a_stream_comes_line_by_line_whatever_its_pieces() {
-        let (mut told, now) = (Told::default(), Instant::now());
+        let (mut admitted, now) = (Collected::default(), Instant::now());
         for piece in ["10%\r5", "0%\r\n", "", "\n\ndone", " now"] {
-            told.push(piece, now);
+            admitted.push(piece, now);
         }
-        assert_eq!(told.finish(now), ["10%", "50%", "done now"]);
-        let mut told = Told::default();
-        told.push(&"x".repeat(5000), now);
-        assert_eq!(told.finish(now).len(), 5, "a long line comes in pieces");
+        assert_eq!(admitted.finish(now), ["10%", "50%", "done now"]);
+        let mut admitted = Collected::default();
+        admitted.push(&"x".repeat(5000), now);
+        assert_eq!(admitted.finish(now).len(), 5, "a long line comes in pieces");
     }
 
     #[test]
     fn more_than_a_hundred_lines_a_second_are_counted_and_the_last_one_is_told() {
-        let (mut told, began) = (Told::default(), Instant::now());
+        let (mut admitted, began) = (Collected::default(), Instant::now());
         for line in 0..250 {
-            told.push(&format!("{line}\n"), began);
+            admitted.push(&format!("{line}\n"), began);
         }
-        told.push("later\n", began + Duration::from_secs(1));
+        admitted.push("later\n", began + Duration::from_secs(1));
         for line in 0..100 {
-            told.push(&format!("{line}\n"), began + Duration::from_secs(1));
+            admitted.push(&format!("{line}\n"), began + Duration::from_secs(1));
         }
-        let told = told.finish(began + Duration::from_secs(1));
-        assert_eq!(told[99..102], ["99", "… 150 lines were left out", "later"]);
-        assert_eq!(told[200..], ["98", "99"]);
+        let admitted = admitted.finish(began + Duration::from_secs(1));
+        assert_eq!(admitted[99..102], ["99", "… 150 lines were left out", "later"]);
+        assert_eq!(admitted[200..], ["98", "99"]);
     }
 
     #[test]
     fn a_second_has_a_bound_in_bytes_too() {
-        let (mut told, now) = (Told::default(), Instant::now());
+        let (mut admitted, now) = (Collected::default(), Instant::now());
         for _ in 0..80 {
-            told.push(&format!("{}\n", "x".repeat(1000)), now);
+            admitted.push(&format!("{}\n", "x".repeat(1000)), now);
         }
-        let told = told.finish(now);
-        assert_eq!(told.len(), 65 + 2);
-        assert_eq!(told[65], "… 14 lines were left out");
+        let admitted = admitted.finish(now);
+        assert_eq!(admitted.len(), 65 + 2);
+        assert_eq!(admitted[65], "… 14 lines were left out");
     }
 
     #[test]
     fn there_is_a_bound_in_all() {
-        let (mut told, began) = (Told::default(), Instant::now());
+        let (mut admitted, began) = (Collected::default(), Instant::now());
         for second in 0..200 {
             for _ in 0..100 {
-                told.push("x\n", began + Duration::from_secs(second));
+                admitted.push("x\n", began + Duration::from_secs(second));
             }
         }
-        let told = told.finish(began + Duration::from_secs(200));
-        assert_eq!(told.len(), 10_000 + 2);
-        assert_eq!(told[10_000], "… 9999 lines were left out");
+        let admitted = admitted.finish(began + Duration::from_secs(200));
+        assert_eq!(admitted.len(), 10_000 + 2);
+        assert_eq!(admitted[10_000], "… 9999 lines were left out");
     }
 }

@@ -15,6 +15,7 @@ use super::{
     operator::{Put, Target, due},
 };
 use crate::{
+    policy::Decided,
     session::{Adoption, Session},
     store::{HEADS_PER_PAGE, Head, Query, SessionStatus, Snapshot, StoreError, Stored, Which, absent},
 };
@@ -35,6 +36,10 @@ pub struct PendingApproval {
     pub asked: u64,
     /// The time at which the question expires: it is denied then.
     pub due: Option<u64>,
+    /// The decision of a policy by which it waits; `None` if the graph itself asks.
+    pub why: Option<Decided>,
+    /// The number of the record of the session that comes next.
+    pub seq: u64,
 }
 
 impl PendingApproval {
@@ -44,8 +49,9 @@ impl PendingApproval {
             session.is_held_for_approval(child, &call).then_some(())?;
             let (asked, expires) = (session.asked_at(child, &call), call.approve.as_ref().and_then(|approval| approval.expires));
             let due = expires.map(|expires| asked.saturating_add(expires));
-            let (child, graph) = (child.cloned(), Arc::clone(graph));
-            Some(Self { session: session.state().session_id.clone(), child, graph, asked, due, call })
+            let why = session.here_in(child).and_then(|here| here.rulings.get(&call.idempotency_key)).cloned();
+            let (child, graph, seq) = (child.cloned(), Arc::clone(graph), session.journal().next_seq());
+            Some(Self { session: session.state().session_id.clone(), child, graph, asked, due, why, seq, call })
         };
         let of = |child: Option<&SessionId>| {
             let pending = session.here_in(child).and_then(|here| here.state.pending_tool_call.clone());

@@ -29,7 +29,7 @@ pub struct Replayed {
 pub fn replay(engine: &Engine, history: &History) -> Result<Replayed, Box<Divergence>> {
     let mut done = Replayed { records: 0, left_out: 0, redacted: 0, unchecked: Vec::new(), state: None };
     for stretch in stretches(history) {
-        let held = history.snapshot.as_ref().filter(|(next, _)| *next == stretch[0].seq).map(|(_, state)| standing(state, &stretch[0]));
+        let held = history.snapshot.as_ref().filter(|(next, _)| *next == stretch[0].seq).map(|(_, state)| record_of(state, &stretch[0]));
         let begins = stretch.iter().position(|record| record.child.is_none() && record.entry.epoch().is_some());
         let records: Vec<Record> = match (begins, held) {
             (Some(0), _) => stretch.to_vec(),
@@ -70,7 +70,7 @@ fn stretches(history: &History) -> impl Iterator<Item = &[Record]> {
 }
 
 /// Returns a snapshot as the record that it replaces.
-fn standing(state: &State, before: &Record) -> Record {
+fn record_of(state: &State, before: &Record) -> Record {
     let seq = before.seq.saturating_sub(1);
     Record {
         seq,

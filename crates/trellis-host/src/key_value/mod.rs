@@ -94,7 +94,7 @@ pub enum Expected {
 #[non_exhaustive]
 pub enum ValueError {
     /// It is not as was expected; nothing was written. Get it, and decide again.
-    #[error("`{key}` is not as it was expected: {}", told(*found))]
+    #[error("`{key}` is not as it was expected: {}", version_found(*found))]
     Conflict {
         /// The key.
         key: String,
@@ -112,7 +112,7 @@ pub enum ValueError {
     Store(#[from] StoreError),
 }
 
-fn told(found: Option<u64>) -> String {
+fn version_found(found: Option<u64>) -> String {
     found.map_or_else(|| "there is no value".to_owned(), |version| format!("it has version {version}"))
 }
 
@@ -218,7 +218,7 @@ impl Values {
                 return Err(conflict.into());
             }
             let now = self.clock.now();
-            let version = found.live(now).map(|kept| kept.version);
+            let version = found.live(now).map(|entry| entry.version);
             let is_fit = match expected {
                 Expected::Any => true,
                 Expected::Absent => version.is_none(),

@@ -73,7 +73,7 @@ impl Metrics {
         let counted = Arc::clone(&self.counted);
         let (done, pending) = channel();
         locked(&self.pending).push(pending);
-        sessions.observe(move |_, happening| counted.happened(happening));
+        sessions.observe(move |_, event| counted.happened(event));
         sessions.hooks(Counting { counted: Arc::clone(&self.counted), _done: done })
     }
 
@@ -98,8 +98,8 @@ impl Metrics {
 }
 
 impl CountedSession {
-    fn happened(&self, happening: &SessionEvent) {
-        match happening.split().1 {
+    fn happened(&self, event: &SessionEvent) {
+        match event.split().1 {
             SessionEvent::Calling(call) => remember(&self.running, &call.id, Instant::now()),
             SessionEvent::Returned(call, _) => {
                 if let Some(since) = locked(&self.running).remove(&call.id) {
@@ -119,8 +119,10 @@ impl Hooks for Counting {
     }
 
     fn on_resume(&self, moment: &Moment, taken_up: &TakenUp) {
-        self.counted.series.resumed();
-        if let Some((call, tool, _)) = &taken_up.call {
+        if moment.child.is_none() {
+            self.counted.series.resumed();
+        }
+        for (call, tool, _) in &taken_up.calls {
             remember(&self.counted.pending, call, (moment.session.clone(), Arc::clone(tool)));
         }
     }

@@ -83,6 +83,12 @@ impl PolicyChain {
         Self { providers, folder: folder.into(), environment, is_faulty: false }
     }
 
+    /// Lets calls run that the first list of `ask` would hold; what stands before it decides first.
+    pub(crate) fn allow_before_ask(&mut self, calls: Vec<CallPattern>) {
+        let place = self.providers.iter().position(|provider| matches!(provider, PolicyProvider::Ask(_))).unwrap_or(self.providers.len());
+        self.providers.insert(place, PolicyProvider::Allow(calls, Otherwise::Pass));
+    }
+
     /// A chain with a mistake: each call fails with the code `policy`.
     pub(crate) fn faulty() -> Self {
         Self { is_faulty: true, ..Self::default() }
@@ -190,7 +196,7 @@ fn answered(tool: &str, answer: Result<Value, ToolError>, notes: &mut Vec<Arc<st
         Ok(value) => value,
         Err(error) => return Some(asks(format!("`{tool}` was not answered: {}", error.message))),
     };
-    let told: Vec<Arc<str>> = match value.get("notes") {
+    let given: Vec<Arc<str>> = match value.get("notes") {
         Some(Value::Text(note)) => vec![Arc::clone(note)],
         Some(Value::List(list)) => list.iter().filter_map(Value::as_str).map(Arc::from).collect(),
         _ => Vec::new(),
@@ -198,7 +204,7 @@ fn answered(tool: &str, answer: Result<Value, ToolError>, notes: &mut Vec<Arc<st
     let named = ["decision", "mode"].into_iter().find_map(|key| value.get(key).filter(|named| !named.is_null()));
     let Some(named) = named else {
         notes.push(format!("`{tool}` names no decision").into());
-        notes.extend(told);
+        notes.extend(given);
         return None;
     };
     let Some(decision) = named.as_str().and_then(Decision::parse) else {
@@ -206,6 +212,6 @@ fn answered(tool: &str, answer: Result<Value, ToolError>, notes: &mut Vec<Arc<st
         return Some(asks(format!("`{tool}` answers AUTO_RUN, ASK or BLOCK, not {}", cut(&named))));
     };
     let note = format!("`{tool}` decides {decision}");
-    let notes = if told.is_empty() { vec![Arc::from(note)] } else { told };
+    let notes = if given.is_empty() { vec![Arc::from(note)] } else { given };
     Some(Decided { notes, ..Decided::new(decision, DecisionSource::Provider).evidence(evidence) })
 }

@@ -40,7 +40,7 @@ pub fn option<'r>(request: &'r Request, typed: &str) -> Option<&'r OptionView> {
 }
 
 /// Options that an ambiguous beginning names in full.
-const SHOWN: usize = 5;
+const MAX_NAMED_OPTIONS: usize = 5;
 
 /// Returns the message about a line that is the prefix of several options.
 pub fn ambiguity(request: &Request, typed: &str) -> Option<String> {
@@ -50,8 +50,8 @@ pub fn ambiguity(request: &Request, typed: &str) -> Option<String> {
     if typed.is_empty() || begun.len() < 2 || option(request, typed).is_some() {
         return None;
     }
-    let more = if begun.len() > SHOWN { ", …" } else { "" };
-    Some(format!("`{typed}` fits several options: {}{more}", begun[..begun.len().min(SHOWN)].join(", ")))
+    let more = if begun.len() > MAX_NAMED_OPTIONS { ", …" } else { "" };
+    Some(format!("`{typed}` fits several options: {}{more}", begun[..begun.len().min(MAX_NAMED_OPTIONS)].join(", ")))
 }
 
 /// Returns the options that begin with a text in small letters; none if other input is accepted too.

@@ -21,7 +21,12 @@ pub enum Awaited<'a> {
     /// An input that fits the request.
     Input(&'a Request),
     /// The approval of this call.
-    Approval(&'a PendingCall),
+    Approval {
+        /// The call.
+        call: &'a PendingCall,
+        /// What would carry it out ([`Bindings::carrier`](crate::Bindings::carrier)).
+        by: Option<&'a str>,
+    },
     /// The result of this call, which nothing here carries out.
     Result(&'a PendingCall),
     /// The value of a predicate.
@@ -50,12 +55,12 @@ pub enum Awaited<'a> {
 }
 
 impl<'a> Awaited<'a> {
-    /// Returns the input that a session's stop waits for.
-    pub(super) fn of(stop: &'a Stop) -> Self {
+    /// Returns the input that a session's stop waits for; `by` would carry its call out.
+    pub(super) fn of(stop: &'a Stop, by: Option<&'a str>) -> Self {
         match stop {
             Stop::Ask { request, .. } => Self::Input(request),
             Stop::Call { call, .. } => Self::Result(call),
-            Stop::Approve { call, .. } => Self::Approval(call),
+            Stop::Approve { call, .. } => Self::Approval { call, by },
             Stop::Predicate { id, name, .. } => Self::Predicate { id, name },
             Stop::Keys { node, missing } => Self::Keys { node, missing },
             Stop::Changed { call, now } => Self::Changed { pending: call, now },

@@ -5,12 +5,12 @@
 //!
 //! **Invariant:** a refusal costs nothing: it is reported, and the question asked again. An edit never comes between a question and its answer.
 
-mod aside;
 pub mod choose;
 mod console;
 mod held;
 mod json;
 mod lines;
+mod notes;
 mod stream;
 mod summary;
 mod text;
@@ -116,7 +116,7 @@ pub enum Edit {
         /// The bindings that carry its calls out.
         bindings: Box<Bindings>,
         /// A further remark about it, in one line: that a script changed, which no program shows.
-        told: Option<String>,
+        script_note: Option<String>,
     },
     /// It is broken; an older version stays in use.
     Broken {
@@ -134,7 +134,7 @@ pub struct Runner<C> {
     sessions: Sessions,
     signals: mpsc::Receiver<SignalName>,
     edits: mpsc::Receiver<Edit>,
-    happenings: mpsc::UnboundedReceiver<SessionEvent>,
+    events: mpsc::UnboundedReceiver<SessionEvent>,
     edited: Edited,
     held: HeldSignals,
 }
@@ -144,24 +144,24 @@ pub struct Runner<C> {
 struct Edited {
     /// True if the last edit broke the graph.
     broken: bool,
-    told: Option<String>,
+    script_note: Option<String>,
 }
 
 impl<C: Console> Runner<C> {
     /// A runner of `sessions` over a console.
     pub fn new(console: C, sessions: Sessions) -> Self {
         let sessions = sessions.walked();
-        let (sender, happenings) = mpsc::unbounded_channel();
-        sessions.observe(move |_, happening| {
+        let (sender, events) = mpsc::unbounded_channel();
+        sessions.observe(move |_, event| {
             // A runner that is gone wants to know nothing.
-            let _ = sender.send(happening.clone());
+            let _ = sender.send(event.clone());
         });
         Self {
             console,
             sessions,
             signals: mpsc::channel(1).1,
             edits: mpsc::channel(1).1,
-            happenings,
+            events,
             edited: Edited::default(),
             held: HeldSignals::default(),
         }
@@ -185,16 +185,16 @@ impl<C: Console> Runner<C> {
     /// The start is refused, or the console is gone.
     pub async fn run(mut self, start: Start) -> Result<Outcome, RunError> {
         let id = start.session.clone().unwrap_or_else(|| SessionId::from("local"));
-        let farewell = self.walk(&id, start).await?;
-        self.console.note(Note::End(&farewell)).await?;
-        Ok(Outcome { reason: farewell.reason, output: farewell.output().cloned(), session: self.sessions.close(&id) })
+        let summary = self.walk(&id, start).await?;
+        self.console.note(Note::End(&summary)).await?;
+        Ok(Outcome { reason: summary.reason, output: summary.output().cloned(), session: self.sessions.close(&id) })
     }
 
     /// Shows something that happened.
-    async fn show(console: &mut C, happening: &SessionEvent, edited: &mut Edited) -> io::Result<()> {
-        let (child, happening) = happening.split();
+    async fn show(console: &mut C, event: &SessionEvent, edited: &mut Edited) -> io::Result<()> {
+        let (child, event) = event.split();
         console.about(child);
-        let note = match happening {
+        let note = match event {
             SessionEvent::Said(content) => Note::Content(content),
             SessionEvent::Invalid(message) => Note::Error { code: "invalid-input", message },
             SessionEvent::Calling(call) => Note::Call(call),
@@ -205,8 +205,8 @@ impl<C: Console> Runner<C> {
             SessionEvent::Sleeping(left) => Note::Sleep(*left),
             SessionEvent::Trouble(code, message) => Note::Error { code, message },
             SessionEvent::Adopted(moved) => {
-                let Edited { broken: healed, told } = std::mem::take(edited);
-                let said = moved.iter().map(|moved| &**moved).chain(told.as_deref()).collect::<Vec<_>>().join("; ");
+                let Edited { broken: healed, script_note } = std::mem::take(edited);
+                let said = moved.iter().map(|moved| &**moved).chain(script_note.as_deref()).collect::<Vec<_>>().join("; ");
                 let moved = (!said.is_empty()).then_some(&*said);
                 return console.note(Note::Reload(&Reloaded::Sound { healed, moved })).await;
             }

@@ -13,9 +13,10 @@ use trellis_core::{
 };
 
 use super::{
-    Reason, aside, choose,
+    Reason, choose,
     console::{Asking, Awaited, Command, Console, Note, Reloaded, RunSummary},
     lines::{Line, LineReader},
+    notes,
     stream::StreamedText,
     summary::leaves_something,
 };
@@ -30,16 +31,16 @@ pub struct TextConsole<R, W> {
     lines: LineReader<R>,
     writer: W,
     /// The output for failures, attempts and rollbacks, a line each.
-    aside: Option<Box<dyn AsyncWrite + Unpin>>,
+    notes: Option<Box<dyn AsyncWrite + Unpin>>,
     /// The line that is written there before further output: the end may have the same message.
-    untold: Option<String>,
+    withheld: Option<String>,
     /// Bytes of an answer, and of a typed result.
     limits: (u64, u64),
     format: Format,
     time_of_day: Option<TimeOfDay>,
     hide: Option<Hide>,
     echo: bool,
-    behind: Behind,
+    unfinished_line: UnfinishedLine,
     /// True if some content was shown: a blank line then precedes the next one.
     said: bool,
     stream: StreamedText,
@@ -47,7 +48,7 @@ pub struct TextConsole<R, W> {
 
 /// The text that must be written before any other output.
 #[derive(Default)]
-enum Behind {
+enum UnfinishedLine {
     #[default]
     Nothing,
     /// The line break of a prompt without an answer.
@@ -63,14 +64,14 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> TextConsole<R, W> {
         Self {
             lines: LineReader::new(reader),
             writer,
-            aside: None,
-            untold: None,
+            notes: None,
+            withheld: None,
             limits: (input, result),
             format,
             time_of_day: None,
             hide: None,
             echo: false,
-            behind: Behind::Nothing,
+            unfinished_line: UnfinishedLine::Nothing,
             said: false,
             stream: StreamedText::default(),
         }
@@ -85,8 +86,8 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> TextConsole<R, W> {
 
     /// Sets the output for failed, repeated and denied calls, and for the reason of a rollback; without it only the end is reported.
     #[must_use]
-    pub fn aside(mut self, writer: impl AsyncWrite + Unpin + 'static) -> Self {
-        self.aside = Some(Box::new(writer));
+    pub fn notes(mut self, writer: impl AsyncWrite + Unpin + 'static) -> Self {
+        self.notes = Some(Box::new(writer));
         self
     }
 
@@ -124,27 +125,27 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> TextConsole<R, W> {
 
     async fn prompt(&mut self, lead: &str, accepted: &str) -> io::Result<()> {
         self.write(&format!("{}{accepted} > ", plain(lead))).await?;
-        (self.behind, self.said) = (Behind::Prompt, true);
+        (self.unfinished_line, self.said) = (UnfinishedLine::Prompt, true);
         Ok(())
     }
 
     /// Writes the pending line beside the conversation.
-    async fn tell_aside(&mut self) -> io::Result<()> {
-        let Some(line) = self.untold.take() else { return Ok(()) };
-        self.write_aside(&(plain(&line).replace(is_steering, "\u{fffd}") + "\n")).await
+    async fn write_note(&mut self) -> io::Result<()> {
+        let Some(line) = self.withheld.take() else { return Ok(()) };
+        self.write_notes(&(plain(&line).replace(is_steering, "\u{fffd}") + "\n")).await
     }
 
-    async fn write_aside(&mut self, text: &str) -> io::Result<()> {
-        let Some(aside) = self.aside.as_mut().filter(|_| !text.is_empty()) else { return Ok(()) };
-        aside.write_all(text.as_bytes()).await?;
-        aside.flush().await
+    async fn write_notes(&mut self, text: &str) -> io::Result<()> {
+        let Some(notes) = self.notes.as_mut().filter(|_| !text.is_empty()) else { return Ok(()) };
+        notes.write_all(text.as_bytes()).await?;
+        notes.flush().await
     }
 
     async fn write(&mut self, text: &str) -> io::Result<()> {
-        let before = match std::mem::take(&mut self.behind) {
-            Behind::Nothing => String::new(),
-            Behind::Prompt => "\n".to_owned(),
-            Behind::Answer(answer) => answer + "\n",
+        let before = match std::mem::take(&mut self.unfinished_line) {
+            UnfinishedLine::Nothing => String::new(),
+            UnfinishedLine::Prompt => "\n".to_owned(),
+            UnfinishedLine::Answer(answer) => answer + "\n",
         };
         // Texts of people and tools may contain characters that change the direction of the text around them.
         let shown = (before + text).replace(is_steering, "\u{fffd}");
@@ -160,14 +161,14 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for TextConsole<R, 
     }
 
     async fn note(&mut self, note: Note<'_>) -> io::Result<()> {
-        if let Note::End(farewell) = note
-            && let Some(said) = farewell_text(farewell)
+        if let Note::End(summary) = note
+            && let Some(said) = summary_text(summary)
         {
-            self.untold.take_if(|untold| said.contains(&**untold));
+            self.withheld.take_if(|withheld| said.contains(&**withheld));
         }
         let end = if matches!(note, Note::Delta(..) | Note::Progress(..)) { "" } else { self.stream.end() };
-        self.write_aside(end).await?;
-        self.tell_aside().await?;
+        self.write_notes(end).await?;
+        self.write_note().await?;
         match note {
             Note::Content(text) => {
                 let text = (self.format)(&plain(text));
@@ -176,13 +177,13 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for TextConsole<R, 
             }
             Note::Call(_) | Note::Policy(..) | Note::Result(..) | Note::Refused(..) | Note::RollingBack { .. } => {
                 self.write("").await?;
-                self.untold = aside::line(&note);
+                self.withheld = notes::line(&note);
                 Ok(())
             }
             Note::Delta(_, delta) => {
                 let text = self.stream.next(delta);
                 self.write("").await?;
-                self.write_aside(&text).await
+                self.write_notes(&text).await
             }
             Note::Awaiting(_) | Note::Progress(..) | Note::Sleep(_) => Ok(()),
             Note::Reload(reloaded) => match reload_text(reloaded, self.time_of_day.as_ref()) {
@@ -190,9 +191,9 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for TextConsole<R, 
                 None => Ok(()),
             },
             Note::Error { message, .. } => self.print(&plain(message)).await,
-            Note::End(farewell) => {
+            Note::End(summary) => {
                 self.hidden(false);
-                match farewell_text(farewell) {
+                match summary_text(summary) {
                     Some(text) => self.print(&plain(&text)).await,
                     None => self.write("").await,
                 }
@@ -201,11 +202,11 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for TextConsole<R, 
     }
 
     async fn ask(&mut self, awaited: Awaited<'_>, _asking: Asking) -> io::Result<()> {
-        self.tell_aside().await?;
+        self.write_note().await?;
         self.hidden(is_secret(awaited));
         match awaited {
             Awaited::Input(request) => self.prompt(&options(request), &accepted(request)).await,
-            Awaited::Approval(call) => {
+            Awaited::Approval { call, .. } => {
                 let asks = call.approve.as_ref().and_then(|approval| approval.ask.as_deref());
                 let question = asks.map_or_else(String::new, |asks| format!("{asks}\n"));
                 self.prompt(&format!("{question}{}", call_text(call)), "[y/N]").await
@@ -241,11 +242,11 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for TextConsole<R, 
             Line::End => return Ok(Command::End),
         };
         let secret = is_secret(awaited);
-        self.behind = match (self.echo, secret) {
+        self.unfinished_line = match (self.echo, secret) {
             // The line break was not shown either.
-            (_, true) if self.echo || self.hide.is_some() => Behind::Answer("***".into()),
-            (true, _) => Behind::Answer(plain(&line)),
-            _ => Behind::Nothing,
+            (_, true) if self.echo || self.hide.is_some() => UnfinishedLine::Answer("***".into()),
+            (true, _) => UnfinishedLine::Answer(plain(&line)),
+            _ => UnfinishedLine::Nothing,
         };
         if secret {
             self.hidden(false);
@@ -268,7 +269,7 @@ fn understand(awaited: Awaited<'_>, line: &str) -> Command {
             let value = Value::from_json(line).unwrap_or_else(|_| Value::text(line));
             Command::Result(ToolResult::new(call.id.clone(), ToolOutcome::Success(value)))
         }
-        Awaited::Approval(_) => match choose::yes_or_no(line) {
+        Awaited::Approval { .. } => match choose::yes_or_no(line) {
             _ if line.trim().is_empty() => Command::Approve { id: None, yes: false },
             Some(yes) => Command::Approve { id: None, yes },
             None => unclear(),
@@ -350,22 +351,22 @@ fn call_text(call: &PendingCall) -> String {
 }
 
 /// Returns the description of the end, unless the session finished.
-fn farewell_text(farewell: &RunSummary) -> Option<String> {
-    let ended = farewell.ended.as_deref();
+fn summary_text(summary: &RunSummary) -> Option<String> {
+    let ended = summary.ended.as_deref();
     let at = ended.map_or_else(String::new, |ended| format!(" at `{}`", ended.node));
-    let message = ended.and_then(|ended| ended.message.as_deref()).or(farewell.message.as_deref());
+    let message = ended.and_then(|ended| ended.message.as_deref()).or(summary.message.as_deref());
     let why = message.map_or_else(String::new, |message| format!(": {message}"));
-    let place = farewell.place.as_ref().map_or_else(String::new, |place| format!("\n  {place}"));
-    let help = farewell.help.map_or_else(String::new, |help| format!("\nhelp: {help}"));
-    let unwound = ended
+    let place = summary.place.as_ref().map_or_else(String::new, |place| format!("\n  {place}"));
+    let help = summary.help.map_or_else(String::new, |help| format!("\nhelp: {help}"));
+    let undone = ended
         .and_then(|ended| ended.rollback.as_ref())
         .filter(|list| leaves_something(list))
         .map_or_else(String::new, |list| format!(" {}", list.to_json()));
-    match farewell.reason {
+    match summary.reason {
         Reason::Finished => None,
-        Reason::Failed => Some(format!("failed{at}{why}{unwound}{place}{help}")),
-        Reason::Denied => Some(format!("denied{at}{why}{unwound}{place}{help}")),
-        Reason::RolledBack => Some(format!("rolled back{at}{why}{unwound}")),
+        Reason::Failed => Some(format!("failed{at}{why}{undone}{place}{help}")),
+        Reason::Denied => Some(format!("denied{at}{why}{undone}{place}{help}")),
+        Reason::RolledBack => Some(format!("rolled back{at}{why}{undone}")),
         Reason::EndOfInput => Some(message.unwrap_or("the input ended").to_owned()),
         Reason::Interrupted => Some(format!("interrupted{at}{why}")),
     }

@@ -54,7 +54,7 @@ impl<C: Console> Runner<C> {
             let is_answer = matches!(reply, Some(Onward::Reply(_)));
             let turn = match self.busy(id, start.take(), reply).await? {
                 ControlFlow::Continue(turn) => turn,
-                ControlFlow::Break(farewell) => return Ok(farewell),
+                ControlFlow::Break(summary) => return Ok(summary),
             };
             let turn = match turn {
                 // The answer was refused, and this question replaces the earlier one.
@@ -70,8 +70,8 @@ impl<C: Console> Runner<C> {
             let (seq, (stop, others), again) = match turn {
                 Ok(Turn { stop: Stop::Ended(ended), .. }) => {
                     let program = self.sessions.look(id, |session| session.engine().clone());
-                    let farewell = program.map(|engine| RunSummary::ended(std::sync::Arc::clone(&ended), engine.inspect()));
-                    return Ok(farewell.unwrap_or_else(|| RunSummary::stopped(ended.reason.into(), None)));
+                    let summary = program.map(|engine| RunSummary::ended(std::sync::Arc::clone(&ended), engine.inspect()));
+                    return Ok(summary.unwrap_or_else(|| RunSummary::stopped(ended.reason.into(), None)));
                 }
                 Ok(turn) => {
                     let (seq, stop, others) = (turn.asked, turn.first(), std::sync::Arc::clone(&turn.others));
@@ -109,7 +109,7 @@ impl<C: Console> Runner<C> {
             };
             onward = match self.answer(id, seq, (&stop, &others), again).await? {
                 ControlFlow::Continue(onward) => Some(onward),
-                ControlFlow::Break(farewell) => return Ok(farewell),
+                ControlFlow::Break(summary) => return Ok(summary),
             };
             asked = Some((seq, (stop, others)));
         }
@@ -123,7 +123,7 @@ impl<C: Console> Runner<C> {
         start: Option<Start>,
         onward: Option<Onward>,
     ) -> Result<Flow<Result<Turn, SendError>>, RunError> {
-        let Self { console, sessions, signals, edits, happenings, edited, held } = self;
+        let Self { console, sessions, signals, edits, events, edited, held } = self;
         let mut work: Work<'_> = match (start, onward) {
             (Some(start), _) => Box::pin(sessions.start_or_resume(start)),
             (None, Some(Onward::Reply(reply))) => Box::pin(sessions.send(id, reply)),
@@ -135,7 +135,7 @@ impl<C: Console> Runner<C> {
         while done.is_none() {
             tokio::select! {
                 biased;
-                Some(happening) = happenings.recv() => Self::show(console, &happening, edited).await?,
+                Some(event) = events.recv() => Self::show(console, &event, edited).await?,
                 turn = &mut work => done = Some(turn),
                 Some(signal) = signals.recv() => held.push(signal),
                 Some(edit) = edits.recv() => {
@@ -174,8 +174,8 @@ impl<C: Console> Runner<C> {
             }
         }
         drop(work);
-        while let Ok(happening) = happenings.try_recv() {
-            Self::show(console, &happening, edited).await?;
+        while let Ok(event) = events.try_recv() {
+            Self::show(console, &event, edited).await?;
         }
         Ok(match done {
             Some(turn) if stopping && is_waiting(&turn) => interrupted(),
@@ -194,7 +194,8 @@ impl<C: Console> Runner<C> {
         mut again: bool,
     ) -> Result<Flow<Onward>, RunError> {
         let stop = &waiting.stop;
-        let awaited = Awaited::of(stop);
+        let by = if let Stop::Approve { call, .. } = stop { self.sessions.carrier(call) } else { None };
+        let awaited = Awaited::of(stop, by.as_deref());
         let due = std::iter::once(waiting).chain(others).filter_map(|waiting| waiting.stop.acts_at()).min();
         let until = due.map(|due| Instant::now() + self.sessions.until(due));
         let holds = std::iter::once(waiting).chain(others).any(|waiting| matches!(waiting.stop, Stop::Approve { .. }));
@@ -271,12 +272,12 @@ fn interrupted<T>() -> Flow<T> {
 /// Takes up an edit; whether there is another program now.
 async fn take_edit<C: Console>(console: &mut C, sessions: &Sessions, edited: &mut Edited, edit: Edit) -> io::Result<bool> {
     match edit {
-        Edit::Sound { engine, bindings, told } => {
+        Edit::Sound { engine, bindings, script_note } => {
             if let Err(vetoed) = sessions.swap(engine, *bindings).await {
                 console.note(Note::Error { code: "vetoed", message: &vetoed.to_string() }).await?;
                 return Ok(false);
             }
-            edited.told = told;
+            edited.script_note = script_note;
             Ok(true)
         }
         Edit::Broken { findings, since } => {
@@ -288,7 +289,7 @@ async fn take_edit<C: Console>(console: &mut C, sessions: &Sessions, edited: &mu
 }
 
 /// The interval at which a store is read for another decision about a held call.
-const LOOK: Duration = Duration::from_secs(1);
+const DECISION_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Waits until the store has more records of a session whose call is held; for ever if none is.
 async fn decided_elsewhere(sessions: &Sessions, id: &SessionId, holds: bool) {
@@ -296,7 +297,7 @@ async fn decided_elsewhere(sessions: &Sessions, id: &SessionId, holds: bool) {
         return std::future::pending().await;
     }
     loop {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(DECISION_POLL_INTERVAL).await;
         if sessions.has_news(id).await {
             return;
         }
@@ -355,7 +356,7 @@ fn reply(command: Command) -> Option<Reply> {
         Command::Approve { id, yes } => Reply::Approve { call: id.map(CallId::new), yes },
         Command::Predicate { id, value } => Reply::Predicate { id: id.into(), holds: value },
         Command::Context(keys) => Reply::Context(keys),
-        Command::Keep(kept) => Reply::Keep(kept),
+        Command::Keep(keeps_call) => Reply::Keep(keeps_call),
         Command::Signal(signal) => Reply::Input(Input::Signal(signal)),
         Command::Addressed { .. } | Command::Bad { .. } | Command::End => return None,
     })

@@ -3,8 +3,7 @@
 /// Beginnings of the names of such variables.
 const PREFIXES: [&str; 3] = [super::name::PREFIX, "TRELLIS_VAULT", "TRELLIS_KEY"];
 
-/// Names of others: the store's address may hold a password, `TRELLIS_TOKEN` lets its holder use a server, the collector's address and headers may
-/// hold a token. `docs/reference/projects.md` names them.
+/// Names of others: the store's address may hold a password, a server is reached by its token, the collector's address and headers a token. `docs/reference/projects.md` names them.
 const CREDENTIALS: [&str; 10] = [
     "TRELLIS_STORE",
     "TRELLIS_TOKEN",

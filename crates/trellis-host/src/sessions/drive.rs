@@ -18,7 +18,7 @@ use super::{
     persistence::KeepPoint,
     predicate::PredicateAnswer,
     rest::{RestPoint, SleepPolicy},
-    scheduler::Seat,
+    scheduler::WakePermit,
     slot::{PanicSafeLock, RunningSession, Slot, SlotState},
     works::{Carried, RunningWork, Subject, Works},
 };
@@ -37,7 +37,7 @@ impl Sessions {
 
     /// Continues until a client is needed, for a caller that holds `driving`.
     pub(super) async fn onward(&self, slot: &Slot) -> Result<Turn, SendError> {
-        let patience = if self.policy.is_detached && self.keeping.is_some() { SleepPolicy::Brief } else { SleepPolicy::Whole };
+        let patience = if self.policy.is_detached && self.persistence.is_some() { SleepPolicy::Brief } else { SleepPolicy::Whole };
         loop {
             match self.rest(slot, patience, None).await? {
                 RestPoint::Stopped(turn) => return Ok(turn),
@@ -53,9 +53,14 @@ impl Sessions {
     }
 
     /// Continues until a client is needed, or time must pass that the policy does not wait for. A woken session has a seat.
-    pub(super) async fn rest(&self, slot: &Slot, patience: SleepPolicy, mut seat: Option<&mut Seat>) -> Result<RestPoint, SendError> {
+    pub(super) async fn rest(
+        &self,
+        slot: &Slot,
+        patience: SleepPolicy,
+        mut permit: Option<&mut WakePermit>,
+    ) -> Result<RestPoint, SendError> {
         slot.take_pause();
-        if seat.is_some() && self.is_paused(&slot.id) {
+        if permit.is_some() && self.is_paused(&slot.id) {
             return Err(SendError::Stopped);
         }
         let (mut works, mut stops, mut ready) = (Works::default(), StopsById::new(), Vec::new());
@@ -84,8 +89,8 @@ impl Sessions {
             stops.retain(|id, stop| front.needs_stop(id) && stop.due().is_none_or(|due| due > now));
             let can_begin = |need: &&Need| need.begins_by(now) && need.id().is_some_and(|id| !works.holds(id) && !stops.contains_key(id));
             let begin: Vec<&Need> = front.needs.iter().filter(can_begin).collect();
-            if let (Some(seat), false) = (&mut seat, begin.is_empty()) {
-                seat.take_for_a_call().await;
+            if let (Some(permit), false) = (&mut permit, begin.is_empty()) {
+                permit.take_for_a_call().await;
                 if slot.disturbances() != front.disturbances {
                     continue;
                 }
@@ -96,8 +101,8 @@ impl Sessions {
                 }
             }
             if works.is_empty() {
-                if let Some(seat) = &mut seat {
-                    seat.take_for_a_move().await;
+                if let Some(permit) = &mut permit {
+                    permit.take_for_a_move().await;
                 }
                 let waiting = self.waiting(slot, &front, &stops, now);
                 if waiting.iter().any(|waiting| !matches!(waiting.stop, Stop::Sleeping { .. })) {
@@ -215,7 +220,7 @@ impl Sessions {
                 NeedKind::Call { .. } | NeedKind::Predicate(_) => stops.get(need.id()?).cloned(),
             };
             let child = need.child.clone();
-            Some(Waiting { asked: asked(child.as_ref()), child, node: need.node.clone(), stop: stop? })
+            Some(Waiting { asked: asked(child.as_ref()), child, node: need.node.clone(), stop: stop?.due_by(need.until) })
         };
         let mut waiting: Vec<Waiting> = front.needs.iter().filter_map(of).collect();
         waiting.sort_by_key(|waiting| match waiting.stop {
@@ -236,7 +241,7 @@ impl Sessions {
                 (running.stop, running.others) = (Some(first.clone()), Arc::clone(&others));
                 running.session.forget_left();
                 let said = std::mem::take(&mut running.said);
-                Turn { said, others, ..Turn::of(&running.session, first) }
+                Turn { said, others, budget: running.bindings.budget(), ..Turn::of(&running.session, first) }
             }
             SlotState::Beginning(_) | SlotState::Away | SlotState::Gone => {
                 Turn::before(slot.id.clone(), Arc::clone(self.current().engine.inspect().fingerprint()), first)

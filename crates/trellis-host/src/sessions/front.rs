@@ -49,6 +49,8 @@ pub(super) struct Need {
     pub(super) child: Option<SessionId>,
     pub(super) node: NodeId,
     pub(super) what: NeedKind,
+    /// The time at which the first of the calls that it is part of takes too long.
+    pub(super) until: Option<u64>,
 }
 
 pub(super) enum NeedKind {
@@ -65,12 +67,8 @@ pub(super) enum NeedKind {
 }
 
 impl Front {
-    fn need(&mut self, child: Option<&SessionId>, node: &NodeId, what: NeedKind) {
-        self.needs.push(Need { child: child.cloned(), node: node.clone(), what });
-    }
-
     fn of(node: NodeId, what: NeedKind) -> Self {
-        Self { needs: vec![Need { child: None, node, what }], ..Self::default() }
+        Self { needs: vec![Need { child: None, node, what, until: None }], ..Self::default() }
     }
 
     /// Returns the first time at which the tree continues by itself: a sleep, a delay, a timeout.
@@ -98,6 +96,8 @@ struct Advance<'s> {
     now: u64,
     /// True if a session moved by the outcome of another one.
     has_moved: bool,
+    /// The time at which the first of the calls around the present session takes too long.
+    until: Option<u64>,
 }
 
 impl Sessions {
@@ -128,10 +128,10 @@ impl Sessions {
         (running.stop, running.others) = (None, Arc::default());
         if is_idle && let Some((child, stop)) = self.take_up(slot, running)? {
             let node = running.session.here_in(child.as_ref()).map_or_else(|| running.session.state(), |here| &here.state);
-            let need = Need { child, node: node.current_node_id.clone(), what: NeedKind::Stop(stop) };
+            let need = Need { child, node: node.current_node_id.clone(), what: NeedKind::Stop(stop), until: None };
             return Ok(Front { needs: vec![need], disturbances, ..Front::default() });
         }
-        let mut advance = Advance { sessions: self, running, front: Front::default(), now, has_moved: true };
+        let mut advance = Advance { sessions: self, running, front: Front::default(), now, has_moved: true, until: None };
         while std::mem::take(&mut advance.has_moved) && !advance.front.is_going {
             advance.front = Front::default();
             advance.advance(None)?;
@@ -169,27 +169,40 @@ impl Advance<'_> {
                 if due <= self.now {
                     return self.move_by(child, Input::Pass);
                 }
-                self.front.need(child, &node, NeedKind::Sleep { since: entered_at, due });
+                self.need(child, &node, NeedKind::Sleep { since: entered_at, due });
             }
             Halt::Ask(request) => {
                 let due = due(request.timeout);
                 if due.is_some_and(|due| due <= self.now) {
                     return self.move_by(child, Input::Signal(SignalName::TIMEOUT.into()));
                 }
-                self.front.need(child, &node, NeedKind::Ask { request, due });
+                self.need(child, &node, NeedKind::Ask { request, due });
             }
             Halt::Call(call) => return self.call(child, call, None),
             Halt::Parts { whole, open } => return self.parts(child, &whole, open),
             Halt::Predicate(asked) => {
                 let question = PredicateQuestion::in_step(*asked, child.cloned(), node.clone(), step);
-                self.front.need(child, &node, NeedKind::Predicate(question));
+                self.need(child, &node, NeedKind::Predicate(question));
             }
             Halt::Ended(ended) => match child {
-                None => self.front.need(None, &node, NeedKind::Stop(Stop::Ended(ended))),
+                None => self.need(None, &node, NeedKind::Stop(Stop::Ended(ended))),
                 Some(child) => return self.ended(child),
             },
         }
         Ok(())
+    }
+
+    fn need(&mut self, child: Option<&SessionId>, node: &NodeId, what: NeedKind) {
+        self.front.needs.push(Need { child: child.cloned(), node: node.clone(), what, until: self.until });
+    }
+
+    /// Advances what is below a call, which takes too long from `due` on.
+    fn below(&mut self, due: Option<u64>, advance: impl FnOnce(&mut Self) -> Result<(), SendError>) -> Result<(), SendError> {
+        let around = self.until;
+        self.until = around.into_iter().chain(due).min();
+        let advanced = advance(self);
+        self.until = around;
+        advanced
     }
 
     fn move_by(&mut self, child: Option<&SessionId>, input: Input) -> Result<(), SendError> {
@@ -221,16 +234,17 @@ impl Advance<'_> {
             if self.is_over(child, &call, asked)? {
                 return Ok(());
             }
-            return self.advance(Some(&below));
+            let due = call.timeout.map(|timeout| asked.saturating_add(timeout));
+            return self.below(due, |advance| advance.advance(Some(&below)));
         }
         if let Some(asks) = session.child_asks(&call.id) {
             let question = PredicateQuestion::of_child(asks.clone(), child.cloned(), &call);
-            self.front.need(child, &call.node, NeedKind::Predicate(question));
+            self.need(child, &call.node, NeedKind::Predicate(question));
             return Ok(());
         }
         let begins = if call.delay > 0 { asked } else { 0 };
         let node = call.node.clone();
-        self.front.need(child, &node, NeedKind::Call { call, whole, begins });
+        self.need(child, &node, NeedKind::Call { call, whole, begins });
         Ok(())
     }
 
@@ -241,19 +255,22 @@ impl Advance<'_> {
         let is_held = whole.approve.is_some() && !session.is_approved(child, whole) && !self.sessions.policy.approve_all;
         if is_held || whole.delay > 0 && asked > self.now {
             let begins = if whole.delay > 0 { asked } else { 0 };
-            self.front.need(child, &whole.node, NeedKind::Call { call: Arc::clone(whole), whole: None, begins });
+            self.need(child, &whole.node, NeedKind::Call { call: Arc::clone(whole), whole: None, begins });
             return Ok(());
         }
         if self.is_over(child, whole, asked)? {
             return Ok(());
         }
-        for part in open {
-            self.call(child, part, Some(Arc::clone(whole)))?;
-            if self.has_moved || self.front.is_going {
-                return Ok(());
+        let due = whole.timeout.map(|timeout| asked.saturating_add(timeout));
+        self.below(due, |advance| {
+            for part in open {
+                advance.call(child, part, Some(Arc::clone(whole)))?;
+                if advance.has_moved || advance.front.is_going {
+                    return Ok(());
+                }
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Returns whether the time of a call is up that this host does not carry out in one piece; then it was settled.

@@ -99,11 +99,11 @@ impl Sessions {
     /// There is no such letter, or its call cannot be made here.
     pub async fn retry_letter(&self, id: &SessionId, key: &str) -> Result<ToolOutcome, LetterError> {
         self.admit()?;
-        let Some(keeping) = &self.keeping else { return Err(SendError::Unknown(id.clone()).into()) };
+        let Some(persistence) = &self.persistence else { return Err(SendError::Unknown(id.clone()).into()) };
         // Before the letter is read, since its present retry may settle it.
         let _retrying = Retrying::begin(&self.retried, key).ok_or_else(|| LetterError::InProgress(key.to_owned()))?;
         let current = self.current();
-        let operator = Operator::new(&*keeping.store, &current.engine, &keeping.graph, self.clock.clone());
+        let operator = Operator::new(&*persistence.store, &current.engine, &persistence.graph, self.clock.clone());
         let found = operator.dead_letter(id, key).await?;
         let tool = found.letter.tool.to_string();
         let call = found.letter.call.ok_or_else(|| LetterError::Late(tool.clone()))?;
@@ -118,7 +118,7 @@ impl Sessions {
         if !current.bindings.carries_out(program, &call) {
             return Err(LetterError::Elsewhere(tool));
         }
-        let stored = keeping.store.load(std::slice::from_ref(id)).await.map_err(HistoryError::from)?.pop().flatten();
+        let stored = persistence.store.load(std::slice::from_ref(id)).await.map_err(HistoryError::from)?.pop().flatten();
         let stored = stored.ok_or_else(|| HistoryError::Unknown(id.clone()))?;
         let context = Snapshot::of(&stored).map_err(HistoryError::from)?.state.context;
         let graph = self.graph();

@@ -24,7 +24,7 @@ impl Sessions {
         if let Some(slot) = slots.get(id) {
             return Ok(Arc::clone(slot));
         }
-        if self.keeping.is_none() || check_name(id.as_str()).is_err() {
+        if self.persistence.is_none() || check_name(id.as_str()).is_err() {
             return Err(SendError::Unknown(id.clone()));
         }
         let slot = Arc::new(Slot::new(id.clone(), SlotState::Away));
@@ -35,7 +35,7 @@ impl Sessions {
     /// Ends the use of a session: one that has ended, or is not in memory anyway, is dropped, and of the others those that were used last
     /// stay in memory.
     pub(super) fn leave(&self, slot: Arc<Slot>) {
-        if self.keeping.is_none() || self.in_memory == usize::MAX {
+        if self.persistence.is_none() || self.in_memory == usize::MAX {
             return;
         }
         slot.used.store(self.uses.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
@@ -69,7 +69,7 @@ impl Sessions {
     /// Drops a session that the store has, unless it is in use: it is loaded when it is needed.
     pub fn release(&self, id: &SessionId) {
         let mut slots = self.slots.locked();
-        let Some(slot) = slots.get(id).filter(|slot| self.keeping.is_some() && Arc::strong_count(slot) == 1) else { return };
+        let Some(slot) = slots.get(id).filter(|slot| self.persistence.is_some() && Arc::strong_count(slot) == 1) else { return };
         let is_stored = match &*slot.place.locked() {
             SlotState::Running(running) => running.is_whole_in_store(),
             SlotState::Away | SlotState::Gone => true,

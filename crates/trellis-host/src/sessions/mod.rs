@@ -51,7 +51,7 @@ use std::{
 };
 
 use tokio::sync::Notify;
-use trellis_core::{Engine, SessionId, SignalName};
+use trellis_core::{Engine, SessionId, SignalName, state::PendingCall};
 
 #[cfg(feature = "history")]
 pub use self::letters::LetterError;
@@ -131,7 +131,7 @@ pub struct Sessions {
     in_memory: usize,
     uses: AtomicU64,
     is_stopping: AtomicBool,
-    keeping: Option<Persistence>,
+    persistence: Option<Persistence>,
     /// The time at which the scheduler looks again, and the means to make it look before.
     wakes_at: AtomicU64,
     sooner: Notify,
@@ -170,7 +170,7 @@ impl Sessions {
             in_memory: IN_MEMORY,
             uses: AtomicU64::new(0),
             is_stopping: AtomicBool::new(false),
-            keeping: None,
+            persistence: None,
             wakes_at: AtomicU64::new(u64::MAX),
             sooner: Notify::new(),
         })
@@ -198,7 +198,7 @@ impl Sessions {
     #[must_use]
     pub fn store(self, store: Arc<dyn SessionStore>, graph: &str) -> Self {
         let store = Arc::new(Redacted::of(self.current().engine.inspect(), store));
-        Self { keeping: Some(Persistence { store, graph: graph.into() }), ..self }
+        Self { persistence: Some(Persistence { store, graph: graph.into() }), ..self }
     }
 
     /// Sets the number of unused sessions in memory; others are loaded when they are needed. Without a store, all stay.
@@ -272,7 +272,7 @@ impl Sessions {
         let raised = async {
             self.arrived(&slot).await?;
             let promise = self.raise(&slot, None, signal, None)?;
-            self.kept(&slot, promise).await
+            self.durable(&slot, promise).await
         };
         let raised = raised.await;
         self.leave(slot);
@@ -290,8 +290,8 @@ impl Sessions {
                 return Err(Vetoed(why));
             }
         }
-        if let Some(keeping) = &self.keeping {
-            keeping.store.keep_from(engine.inspect());
+        if let Some(persistence) = &self.persistence {
+            persistence.store.keep_from(engine.inspect());
         }
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         *current = Current { bindings: Arc::new(bindings.serving(engine.inspect())), engine, version: current.version + 1 };
@@ -316,6 +316,12 @@ impl Sessions {
         Duration::from_millis(due.saturating_sub(self.clock.now()))
     }
 
+    /// What would carry out a call of the program in use ([`Bindings::carrier`]).
+    pub(crate) fn carrier(&self, call: &PendingCall) -> Option<String> {
+        let current = self.current();
+        current.bindings.carrier(current.engine.inspect(), call)
+    }
+
     /// The engine that sessions take up now.
     pub fn engine(&self) -> Engine {
         self.current().engine
@@ -323,8 +329,8 @@ impl Sessions {
 
     /// The graph, as the host calls it: as its store knows it, else by its `name`, else nothing.
     fn graph(&self) -> Arc<str> {
-        match &self.keeping {
-            Some(keeping) => Arc::clone(&keeping.graph),
+        match &self.persistence {
+            Some(persistence) => Arc::clone(&persistence.graph),
             None => self.current().engine.inspect().root().name.clone().unwrap_or_else(|| Arc::from("")),
         }
     }

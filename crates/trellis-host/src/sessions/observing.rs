@@ -24,29 +24,29 @@ impl Sessions {
         !self.observers.read().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    pub(super) fn tell(&self, slot: &Slot, happening: &SessionEvent) {
-        if happening.is_for_a_turn() {
-            slot.happened([happening.clone()]);
+    pub(super) fn tell(&self, slot: &Slot, event: &SessionEvent) {
+        if event.is_for_a_turn() {
+            slot.happened([event.clone()]);
         }
-        self.observed(&slot.id)(happening);
+        self.observed(&slot.id)(event);
     }
 
     /// Reports an event of a session of a tree.
-    pub(super) fn tell_in(&self, slot: &Slot, child: Option<&SessionId>, happening: SessionEvent) {
-        self.tell(slot, &happening.of_child(child));
+    pub(super) fn tell_in(&self, slot: &Slot, child: Option<&SessionId>, event: SessionEvent) {
+        self.tell(slot, &event.of_child(child));
     }
 
     /// Returns a function that reports events of a session of a tree to its observers.
     pub(super) fn teller(&self, session: &SessionId, child: Option<&SessionId>) -> impl Fn(SessionEvent) + Send + Sync + use<> {
         let (tell, child) = (self.observed(session), child.cloned());
-        move |happening| tell(&happening.of_child(child.as_ref()))
+        move |event| tell(&event.of_child(child.as_ref()))
     }
 
     fn observed(&self, session: &SessionId) -> impl Fn(&SessionEvent) + Send + Sync + use<> {
         let (session, observers, dropped) = (session.clone(), Arc::clone(&self.observers), Arc::clone(&self.dropped));
-        move |happening| {
+        move |event| {
             for observe in observers.read().unwrap_or_else(PoisonError::into_inner).iter() {
-                if guarded(|| observe(&session, happening)).is_err() {
+                if guarded(|| observe(&session, event)).is_err() {
                     dropped.fetch_add(1, Ordering::Relaxed);
                 }
             }

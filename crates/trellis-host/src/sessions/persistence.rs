@@ -74,8 +74,8 @@ impl Drop for Unsure<'_> {
 impl Sessions {
     /// Returns whether the store has a session of this name.
     pub(super) async fn is_stored(&self, id: &SessionId) -> Result<bool, StoreError> {
-        match &self.keeping {
-            Some(keeping) => Ok(load(keeping, id).await?.is_some()),
+        match &self.persistence {
+            Some(persistence) => Ok(load(persistence, id).await?.is_some()),
             None => Ok(false),
         }
     }
@@ -94,8 +94,10 @@ impl Sessions {
     /// # Errors
     /// There is none, or it cannot be read: it is looked for again the next time.
     pub(super) async fn awake(&self, slot: &Slot) -> Result<bool, SendError> {
-        let Some(keeping) = self.keeping.as_ref().filter(|_| matches!(*slot.place.locked(), SlotState::Away)) else { return Ok(false) };
-        match self.loaded(slot, keeping).await {
+        let Some(persistence) = self.persistence.as_ref().filter(|_| matches!(*slot.place.locked(), SlotState::Away)) else {
+            return Ok(false);
+        };
+        match self.loaded(slot, persistence).await {
             Ok(running) => {
                 *slot.place.locked() = SlotState::Running(Box::new(running));
                 Ok(true)
@@ -108,16 +110,16 @@ impl Sessions {
     }
 
     /// Returns the stored session of this graph.
-    pub(super) async fn loaded_once(&self, keeping: &Persistence, id: &SessionId) -> Result<Stored, SendError> {
-        let Some(stored) = load(keeping, id).await? else { return Err(SendError::Unknown(id.clone())) };
-        if stored.head.graph == keeping.graph {
+    pub(super) async fn loaded_once(&self, persistence: &Persistence, id: &SessionId) -> Result<Stored, SendError> {
+        let Some(stored) = load(persistence, id).await? else { return Err(SendError::Unknown(id.clone())) };
+        if stored.head.graph == persistence.graph {
             return Ok(stored);
         }
-        Err(SendError::OtherGraph { session: id.clone(), graph: stored.head.graph, here: Arc::clone(&keeping.graph) })
+        Err(SendError::OtherGraph { session: id.clone(), graph: stored.head.graph, here: Arc::clone(&persistence.graph) })
     }
 
-    async fn loaded(&self, slot: &Slot, keeping: &Persistence) -> Result<RunningSession, SendError> {
-        let stored = self.loaded_once(keeping, &slot.id).await?;
+    async fn loaded(&self, slot: &Slot, persistence: &Persistence) -> Result<RunningSession, SendError> {
+        let stored = self.loaded_once(persistence, &slot.id).await?;
         let current = self.current();
         let here = Snapshot::asked_by(current.engine.inspect(), &stored)?;
         // The version 0 matches none: a state of another program is adopted before anything else, and so is one that may lack values that
@@ -128,8 +130,8 @@ impl Sessions {
         let version = if is_whole && is_current { current.version } else { 0 };
         let is_ahead = here.at > self.now();
         let session = Session::resume(current.engine, here, stored.head.next, self.clock.clone());
-        let (sight, taken_up) = Sight::taken_up(session.here(), stored.head.next);
-        let seen = if self.hooks.is_empty() { Vec::new() } else { vec![taken_up] };
+        let (sight, taken_up) = Sight::taken_up(&session, stored.head.next);
+        let seen = if self.hooks.is_empty() { Vec::new() } else { taken_up };
         Ok(RunningSession {
             is_stored: true,
             is_ahead,
@@ -142,16 +144,16 @@ impl Sessions {
 
     /// Appends the new steps, if `act` makes them known to others, or if there are enough of them; then reports them.
     pub(super) async fn keep(&self, slot: &Slot, pace: &KeepPoint<'_>) -> Result<(), SendError> {
-        if let Some(keeping) = &self.keeping {
+        if let Some(persistence) = &self.persistence {
             let append = slot.place.locked().running_mut().and_then(|running| {
                 // Everything promised until now is among the records.
-                self.append(running, keeping, pace).map(|append| (append, std::mem::take(&mut running.promised)))
+                self.append(running, persistence, pace).map(|append| (append, std::mem::take(&mut running.promised)))
             });
             let due = append.as_ref().and_then(|(append, _)| append.head.due);
             match append {
                 Some((append, promised)) => {
                     let unsure = Unsure(Some(slot));
-                    let stored = append_surely(&*keeping.store, append).await;
+                    let stored = append_surely(&*persistence.store, append).await;
                     unsure.resolve();
                     promised.into_iter().for_each(|promised| drop(promised.send(stored.clone())));
                     if let Err(error) = stored {
@@ -172,7 +174,7 @@ impl Sessions {
         }
         let (seen, telling) = match slot.place.locked().running_mut() {
             Some(running) => {
-                if self.keeping.is_none() {
+                if self.persistence.is_none() {
                     self.see(running);
                 }
                 (std::mem::take(&mut running.seen), std::mem::take(&mut running.telling))
@@ -183,14 +185,14 @@ impl Sessions {
             let seen = Arc::from(seen);
             self.hooks.iter().for_each(|hook| hook.tell(&seen));
         }
-        for happening in telling {
-            self.tell(slot, &happening);
+        for event in telling {
+            self.tell(slot, &event);
         }
         Ok(())
     }
 
     /// Returns the records to append now; `None` if there are none, or if they can wait.
-    fn append(&self, running: &mut RunningSession, keeping: &Persistence, pace: &KeepPoint<'_>) -> Option<Append> {
+    fn append(&self, running: &mut RunningSession, persistence: &Persistence, pace: &KeepPoint<'_>) -> Option<Append> {
         let waiting = running.session.journal().records().len() as u64;
         if waiting == 0 || pace.can_wait() && waiting < MAX_WAITING_RECORDS {
             return None;
@@ -209,7 +211,7 @@ impl Sessions {
         let here = running.session.here();
         let next = running.session.journal().next_seq();
         let (tail, snapshot) = running.tail.grown(&records, here);
-        let head = head(keeping, here, next, due);
+        let head = head(persistence, here, next, due);
         running.tail = tail;
         Some(Append { session: here.state.session_id.clone(), expected: next - waiting, records, head, snapshot })
     }
@@ -256,11 +258,11 @@ impl Sessions {
     }
 }
 
-fn head(keeping: &Persistence, here: &Snapshot, next: u64, due: Option<u64>) -> Head {
+fn head(persistence: &Persistence, here: &Snapshot, next: u64, due: Option<u64>) -> Head {
     let state: &State = &here.state;
     Head {
         session: state.session_id.clone(),
-        graph: Arc::clone(&keeping.graph),
+        graph: Arc::clone(&persistence.graph),
         program: Arc::clone(&state.program),
         next,
         began: here.began,
@@ -271,10 +273,10 @@ fn head(keeping: &Persistence, here: &Snapshot, next: u64, due: Option<u64>) -> 
     }
 }
 
-async fn load(keeping: &Persistence, id: &SessionId) -> Result<Option<Stored>, StoreError> {
+async fn load(persistence: &Persistence, id: &SessionId) -> Result<Option<Stored>, StoreError> {
     let mut pauses = AGAIN.iter();
     loop {
-        match keeping.store.load(std::slice::from_ref(id)).await {
+        match persistence.store.load(std::slice::from_ref(id)).await {
             Ok(mut stored) => return Ok(stored.pop().flatten()),
             Err(error) => pause(error, &mut pauses).await?,
         }

@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// Time that a tool of a policy has where its binding does not say.
-const TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);
+const POLICY_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);
 
 /// The effect of the policy on a call.
 #[derive(Debug)]
@@ -164,7 +164,7 @@ impl Sessions {
             idempotency_key: IdempotencyKey::new(&*format!("{}@policy", about.idempotency_key)),
             attempt: 1,
             delay: 0,
-            timeout: Some(bound.map_or(millis(TIMEOUT), |timeout| millis(timeout.value))),
+            timeout: Some(bound.map_or(millis(POLICY_TIMEOUT), |timeout| millis(timeout.value))),
             approve: None,
             retry: None,
             metadata: None,

@@ -32,7 +32,7 @@ use crate::{
 /// Sessions that move at the same time, and calls of woken sessions that are carried out at the same time.
 const ABREAST: usize = 64;
 /// The interval between queries of a store: another process may have stored an earlier due time.
-const LOOK: Duration = Duration::from_secs(5);
+const DUE_POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// The time for which a session is left alone whose store cannot be reached.
 const AWAY: u64 = 1000;
 /// The time for which a session is left to another process that advanced it first.
@@ -74,27 +74,27 @@ pub enum DriveError {
 /// The seats of woken sessions. One that moves holds a seat for a moment; one whose call is carried out has another, for as long as that takes. So
 /// due sessions do not wait for long calls.
 #[derive(Clone)]
-struct Seats {
+struct WakePermits {
     moving: Arc<Semaphore>,
     calling: Arc<Semaphore>,
 }
 
 /// The seat of one woken session.
-pub(super) struct Seat {
-    seats: Seats,
+pub(super) struct WakePermit {
+    permits: WakePermits,
     permit: Option<OwnedSemaphorePermit>,
     is_calling: bool,
 }
 
-impl Seats {
+impl WakePermits {
     fn new() -> Self {
         Self { moving: Arc::new(Semaphore::new(ABREAST)), calling: Arc::new(Semaphore::new(ABREAST)) }
     }
 
     /// A seat, if one is free.
-    fn free(&self) -> Option<Seat> {
+    fn free(&self) -> Option<WakePermit> {
         let permit = Arc::clone(&self.moving).try_acquire_owned().ok()?;
-        Some(Seat { seats: self.clone(), permit: Some(permit), is_calling: false })
+        Some(WakePermit { permits: self.clone(), permit: Some(permit), is_calling: false })
     }
 
     /// Waits until one is free.
@@ -104,7 +104,7 @@ impl Seats {
     }
 }
 
-impl Seat {
+impl WakePermit {
     /// Waits for a seat in which a call may take its time.
     pub(super) async fn take_for_a_call(&mut self) {
         self.take(true).await;
@@ -120,8 +120,8 @@ impl Seat {
             return;
         }
         self.permit = None;
-        let seats = if is_calling { &self.seats.calling } else { &self.seats.moving };
-        (self.permit, self.is_calling) = (Arc::clone(seats).acquire_owned().await.ok(), is_calling);
+        let permits = if is_calling { &self.permits.calling } else { &self.permits.moving };
+        (self.permit, self.is_calling) = (Arc::clone(permits).acquire_owned().await.ok(), is_calling);
     }
 
     /// Frees the seat.
@@ -158,24 +158,24 @@ struct Schedule {
 
 impl Sessions {
     /// Resumes every stored session that can continue by itself, in time: interrupted ones at once, sleeps and timeouts when they have elapsed.
-    /// `told` receives each turn, or the reason why there was none, and a failure of the store. Sessions that it woke do not stay in memory.
+    /// `report` receives each turn, or the reason why there was none, and a failure of the store. Sessions that it woke do not stay in memory.
     ///
     /// It ends when it is dropped, which interrupts the sessions that it advances, or after [`Sessions::stop`].
     ///
     /// # Errors
     /// There is no store, it fails, or it cannot be reached at first. One that becomes unavailable later is queried again, unless it is to
     /// end by itself.
-    pub async fn drive(self: &Arc<Self>, how: Drive, mut told: impl FnMut(Driven<'_>)) -> Result<(), DriveError> {
-        let keeping = self.keeping.clone().ok_or(DriveError::NoStore)?;
-        let (mut schedule, mut running, seats) = (Schedule::default(), JoinSet::new(), Seats::new());
+    pub async fn drive(self: &Arc<Self>, how: Drive, mut report: impl FnMut(Driven<'_>)) -> Result<(), DriveError> {
+        let persistence = self.persistence.clone().ok_or(DriveError::NoStore)?;
+        let (mut schedule, mut running, permits) = (Schedule::default(), JoinSet::new(), WakePermits::new());
         loop {
             if self.is_stopping() && running.is_empty() {
                 return Ok(());
             }
             if schedule.is_stale(self.clock.now()) {
                 let is_first = schedule.asked.is_none();
-                match schedule.ask(&keeping, self.clock.now()).await {
-                    Err(error @ StoreError::Unavailable { .. }) if how == Drive::Forever && !is_first => schedule.away(&error, &mut told),
+                match schedule.ask(&persistence, self.clock.now()).await {
+                    Err(error @ StoreError::Unavailable { .. }) if how == Drive::Forever && !is_first => schedule.away(&error, &mut report),
                     asked => {
                         asked?;
                         schedule.is_away = false;
@@ -185,14 +185,14 @@ impl Sessions {
             let now = self.clock.now();
             while schedule.has_due(now)
                 && !self.is_stopping()
-                && let Some(seat) = seats.free()
+                && let Some(permit) = permits.free()
                 && let Some((session, next)) = schedule.pop(now)
             {
                 if self.is_paused(&session) {
                     schedule.awake.remove(&session);
                     continue;
                 }
-                running.spawn(Arc::clone(self).wake(session, next, seat));
+                running.spawn(Arc::clone(self).wake(session, next, permit));
             }
             if running.is_empty() && schedule.is_over(how, self.clock.now()) {
                 return Ok(());
@@ -200,25 +200,26 @@ impl Sessions {
             let next = schedule.due.first().map(|(due, ..)| *due);
             self.wakes_at.store(next.unwrap_or(u64::MAX), Ordering::Relaxed);
             let is_full = schedule.has_due(self.clock.now());
-            let left = next.filter(|_| !is_full && !self.is_stopping()).map_or(LOOK, |next| self.until(next).min(LOOK));
+            let left =
+                next.filter(|_| !is_full && !self.is_stopping()).map_or(DUE_POLL_INTERVAL, |next| self.until(next).min(DUE_POLL_INTERVAL));
             tokio::select! {
                 Some(Ok(woken)) = running.join_next() => {
                     match schedule.woken(&woken.session, woken.next, woken.rest, self.clock.now()) {
-                        Some(Err(SendError::Store(error @ StoreError::Unavailable { .. }))) => schedule.away(&error, &mut told),
-                        Some(turn) => told(Driven::Turn(&woken.session, turn)),
+                        Some(Err(SendError::Store(error @ StoreError::Unavailable { .. }))) => schedule.away(&error, &mut report),
+                        Some(turn) => report(Driven::Turn(&woken.session, turn)),
                         None => {}
                     }
                     self.release(&woken.session);
                 }
-                () = seats.wait(), if is_full && !self.is_stopping() => {}
+                () = permits.wait(), if is_full && !self.is_stopping() => {}
                 () = self.sooner.notified() => schedule.is_outdated = true,
                 () = tokio::time::sleep(left) => {}
             }
         }
     }
 
-    async fn wake(self: Arc<Self>, session: SessionId, seen: u64, seat: Seat) -> Woken {
-        let rest = Guarded::new(self.rested(&session, seen, seat)).await;
+    async fn wake(self: Arc<Self>, session: SessionId, seen: u64, permit: WakePermit) -> Woken {
+        let rest = Guarded::new(self.rested(&session, seen, permit)).await;
         let rest = rest.unwrap_or_else(|Panicked(why)| {
             self.found(&session).iter().for_each(|slot| slot.lose());
             Err(SendError::Panicked(why))
@@ -228,15 +229,15 @@ impl Sessions {
     }
 
     /// Continues until a client is needed, or time must pass; from record `seen` at least, which the store had when it was listed.
-    async fn rested(&self, id: &SessionId, seen: u64, mut seat: Seat) -> Result<RestPoint, SendError> {
+    async fn rested(&self, id: &SessionId, seen: u64, mut permit: WakePermit) -> Result<RestPoint, SendError> {
         let slot = self.slot(id)?;
         let _driving = match slot.driving.try_lock() {
             Ok(driving) => driving,
             // Another caller advances it, for as long as that takes.
             Err(_) => {
-                seat.leave();
+                permit.leave();
                 let driving = slot.driving.lock().await;
-                seat.take_for_a_move().await;
+                permit.take_for_a_move().await;
                 driving
             }
         };
@@ -247,14 +248,16 @@ impl Sessions {
             // Another writer advanced it since it was listed, and may still do so.
             return Err(StoreError::Conflict { session: id.clone(), expected: seen, found }.into());
         }
-        self.rest(&slot, SleepPolicy::None, Some(&mut seat)).await
+        self.rest(&slot, SleepPolicy::None, Some(&mut permit)).await
     }
 }
 
 impl Schedule {
     /// Returns whether the store must be queried: for the first time, after a while, or because all listed sessions were handled.
     fn is_stale(&self, now: u64) -> bool {
-        self.is_outdated || self.asked.is_none_or(|asked| asked.elapsed() >= LOOK) || self.horizon <= now && self.due.is_empty()
+        self.is_outdated
+            || self.asked.is_none_or(|asked| asked.elapsed() >= DUE_POLL_INTERVAL)
+            || self.horizon <= now && self.due.is_empty()
     }
 
     /// Returns whether there is nothing left to wait for.
@@ -267,12 +270,12 @@ impl Schedule {
     }
 
     /// Asks for the heads that are due soonest, until enough of them are news.
-    async fn ask(&mut self, keeping: &Persistence, now: u64) -> Result<(), StoreError> {
+    async fn ask(&mut self, persistence: &Persistence, now: u64) -> Result<(), StoreError> {
         (self.asked, self.is_outdated) = (Some(Instant::now()), false);
         let (mut after, mut news) = (None, BTreeSet::new());
         loop {
-            let query = Query { graph: Some(Arc::clone(&keeping.graph)), which: Which::Due(u64::MAX), after, limit: HEADS_PER_PAGE };
-            let page = keeping.store.list(query).await?;
+            let query = Query { graph: Some(Arc::clone(&persistence.graph)), which: Which::Due(u64::MAX), after, limit: HEADS_PER_PAGE };
+            let page = persistence.store.list(query).await?;
             let last = page.last().and_then(|head| Some((head.due?, head.session.clone())));
             let is_last = page.len() < HEADS_PER_PAGE;
             for head in page.into_iter().filter(|head| !self.awake.contains(&head.session)) {
@@ -311,9 +314,9 @@ impl Schedule {
     }
 
     /// Reports that the store is unavailable, once until it is back.
-    fn away(&mut self, error: &StoreError, told: &mut impl FnMut(Driven<'_>)) {
+    fn away(&mut self, error: &StoreError, report: &mut impl FnMut(Driven<'_>)) {
         if !std::mem::replace(&mut self.is_away, true) {
-            told(Driven::Away(error));
+            report(Driven::Away(error));
         }
     }
 

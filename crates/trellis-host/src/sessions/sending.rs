@@ -6,7 +6,7 @@
 //!
 //! **Invariant:** no answer is taken to another question than the one that it was given to; no turn is discarded.
 
-use std::sync::Arc;
+use std::{ops::RangeInclusive, sync::Arc};
 
 use trellis_core::{Next, SessionId, SignalName, state::Status};
 
@@ -21,23 +21,31 @@ use crate::{
 };
 
 /// The question of a session when an answer came for it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Default)]
 struct AskedAtSend {
     /// The number from which on it is asked; `None` if nothing is asked.
     asked: Option<u64>,
     /// True if the time for an answer is up.
     is_over: bool,
+    /// The numbers by which a look at a session that was not in memory names what an edit asks of it: of the session, and of each child.
+    looked: Vec<(Option<SessionId>, RangeInclusive<u64>)>,
 }
 
 impl AskedAtSend {
-    const NONE: Self = Self { asked: None, is_over: false };
-
     fn of(running: &RunningSession, now: u64) -> Self {
         let here = running.session.here();
         let waits = |here: &Snapshot| here.blocked.is_some() || here.state.status == Status::WaitingForInput;
         let child = here.children.values().map(|child| &child.here).find(|child| waits(child));
         let asks = Some(here).filter(|here| waits(here)).or(child);
-        Self { asked: asks.map(|here| here.asked), is_over: running.time_is_up(now) }
+        Self { asked: asks.map(|here| here.asked), is_over: running.time_is_up(now), looked: Vec::new() }
+    }
+
+    /// Adds what a look at a session shows before it is loaded: the needs of an edit are asked without a record.
+    fn looked(self, running: &RunningSession) -> Self {
+        let (here, next) = (running.session.here(), running.session.journal().next_seq());
+        let children = here.children.iter().map(|(child, known)| (Some(child.clone()), &known.here));
+        let unblocked = std::iter::once((None, here)).chain(children).filter(|(_, here)| here.blocked.is_none());
+        Self { looked: unblocked.map(|(child, here)| (child, here.asked..=next)).collect(), ..self }
     }
 }
 
@@ -124,7 +132,7 @@ impl Sessions {
         self.admit_once(slot, request.as_ref()).await?;
         let expected = expected.or(question.asked);
         if reply.is_for_a_question() {
-            self.hold_against(slot, to, expected, question).await?;
+            self.hold_against(slot, to, (&reply, expected), &question).await?;
         } else if question.is_over && !reply.is_result() && !self.awaits(slot, &reply) {
             return Err(SendError::TooLate(Box::new(self.present(slot).await?)));
         }
@@ -141,10 +149,17 @@ impl Sessions {
             self.admit_once(slot, request.as_ref()).await?;
             if !self.shows_again(slot, before) {
                 if !reply.is_for_a_question() {
-                    return turn;
+                    // Another part of the same call may have moved on: a decision or a result names its own.
+                    let current = self.onward(slot).await?;
+                    self.unsay(slot, current);
+                    saw = slot.place.locked().running().map(Saw::of);
+                    if self.take_by(slot, to, reply.clone(), request.clone()).is_err() {
+                        return turn;
+                    }
+                    continue;
                 }
                 let question = self.arrive(slot).await?;
-                self.hold_against(slot, to, expected, question).await?;
+                self.hold_against(slot, to, (&reply, expected), &question).await?;
             }
             self.take_by(slot, to, reply.clone(), request.clone())?;
         }
@@ -170,13 +185,13 @@ impl Sessions {
     async fn arrive(&self, slot: &Slot) -> Result<AskedAtSend, SendError> {
         let is_loaded = self.awake(slot).await?;
         let now = self.now();
-        let question = slot.place.locked().running_mut().map_or(AskedAtSend::NONE, |running| {
+        let question = slot.place.locked().running_mut().map_or_else(AskedAtSend::default, |running| {
             let question = AskedAtSend::of(running, now);
             if is_loaded && question.asked.is_some() {
                 // Whoever answers a question has seen it.
                 running.session.was_heard();
             }
-            question
+            if is_loaded { question.looked(running) } else { question }
         });
         if is_loaded || question.is_over {
             let turn = self.onward(slot).await?;
@@ -190,17 +205,20 @@ impl Sessions {
         &self,
         slot: &Slot,
         to: Option<&SessionId>,
-        expected: Option<u64>,
-        question: AskedAtSend,
+        (reply, expected): (&Reply, Option<u64>),
+        question: &AskedAtSend,
     ) -> Result<(), SendError> {
-        let is_asked = match slot.place.locked().running() {
-            Some(running) => {
+        let is_asked = match (slot.place.locked().running(), expected) {
+            (Some(running), Some(expected)) => {
                 let asks = to.filter(|to| **to != slot.id).or_else(|| running.stop.as_ref()?.child.as_ref().filter(|_| to.is_none()));
                 let asked = running.session.here_in(asks).map_or(0, |here| here.asked);
-                let numbers = asked..=running.session.journal().next_seq();
-                expected.is_none_or(|expected| numbers.contains(&expected))
+                let is_looked =
+                    |(child, numbers): &(Option<SessionId>, RangeInclusive<u64>)| child.as_ref() == asks && numbers.contains(&expected);
+                let answers_an_edit = matches!(reply, Reply::Context(_) | Reply::Keep(_));
+                (asked..=running.session.journal().next_seq()).contains(&expected)
+                    || answers_an_edit && question.looked.iter().any(is_looked)
             }
-            None => true,
+            _ => true,
         };
         if is_asked {
             return Ok(());
@@ -267,7 +285,7 @@ impl Sessions {
     async fn news_of(&self, slot: &Slot) -> Option<u64> {
         let next = slot.place.locked().running().filter(|running| running.is_stored).map(RunningSession::stored_to)?;
         // A store that does not respond fails at the next append.
-        let rows = self.keeping.as_ref()?.store.records(&slot.id, next, 1).await;
+        let rows = self.persistence.as_ref()?.store.records(&slot.id, next, 1).await;
         rows.is_ok_and(|rows| !rows.is_empty()).then_some(next)
     }
 

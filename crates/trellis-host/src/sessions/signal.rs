@@ -36,10 +36,13 @@ impl Sessions {
         let promise = match &mut *place {
             SlotState::Running(running) => {
                 let to = to.filter(|to| **to != slot.id);
+                if let Some(gone) = to.filter(|to| running.session.here_in(Some(to)).is_none()) {
+                    return Err(SendError::UnknownChild(gone.clone()));
+                }
                 let before = running.requests.len();
                 running.asked_by(request);
                 running.session.raise(to, signal).inspect_err(|_| running.requests.truncate(before))?;
-                let is_promised = self.keeping.is_some() && !running.session.holds_input();
+                let is_promised = self.persistence.is_some() && !running.session.holds_input();
                 is_promised.then(|| {
                     let (sender, receiver) = oneshot::channel();
                     running.promised.push(sender);
@@ -54,17 +57,17 @@ impl Sessions {
     }
 
     /// Waits until a signal is stored: by the caller that advances the session, or here.
-    pub(super) async fn kept(&self, slot: &Slot, promise: Promise) -> Result<(), SendError> {
+    pub(super) async fn durable(&self, slot: &Slot, promise: Promise) -> Result<(), SendError> {
         let Promise(Some(mut promise)) = promise else { return Ok(()) };
-        let kept = tokio::select! {
+        let durable = tokio::select! {
             biased;
-            kept = &mut promise => kept,
+            durable = &mut promise => durable,
             _driving = slot.driving.lock() => {
                 self.keep(slot, &KeepPoint::Left).await?;
                 promise.await
             }
         };
-        match kept {
+        match durable {
             Ok(stored) => Ok(stored?),
             // The session was removed meanwhile; its new holder has the signal.
             Err(_) => Err(SendError::Unknown(slot.id.clone())),

@@ -73,7 +73,7 @@ pub(super) struct RunningSession {
     /// The other waits in its tree.
     pub(super) others: Arc<Vec<Waiting>>,
     /// The composite calls of which the start was reported.
-    pub(super) told_wholes: BTreeSet<CallId>,
+    pub(super) reported_wholes: BTreeSet<CallId>,
     /// The content shown since the last turn.
     pub(super) said: Vec<Said>,
     /// The events that are reported as soon as they are stored.
@@ -202,7 +202,7 @@ impl RunningSession {
             changed: ChangedCall::Blocks,
             stop: None,
             others: Arc::default(),
-            told_wholes: BTreeSet::new(),
+            reported_wholes: BTreeSet::new(),
             said: Vec::new(),
             telling: Vec::new(),
             seen: Vec::new(),
@@ -263,8 +263,8 @@ impl RunningSession {
     }
 
     /// Sets the decision about the pending call that changed.
-    pub(super) fn decide(&mut self, kept: bool) {
-        self.changed = if kept { ChangedCall::Kept } else { ChangedCall::MadeAgain };
+    pub(super) fn decide(&mut self, keeps_call: bool) {
+        self.changed = if keeps_call { ChangedCall::Kept } else { ChangedCall::MadeAgain };
     }
 }
 

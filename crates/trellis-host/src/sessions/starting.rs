@@ -69,7 +69,7 @@ impl Sessions {
     pub async fn start_or_resume(&self, start: Start) -> Result<Turn, SendError> {
         let is_bare = start.context.is_empty() && start.at.is_none();
         match self.start(start).await {
-            Err(SendError::Exists(id)) if is_bare && self.keeping.is_some() => self.resume(&id).await,
+            Err(SendError::Exists(id)) if is_bare && self.persistence.is_some() => self.resume(&id).await,
             turn => turn,
         }
     }

@@ -42,7 +42,7 @@ impl Sessions {
                 }
                 running.session.supply_in(child.as_ref(), keys)?;
             }
-            (Some(Stop::Changed { .. }), Reply::Keep(kept)) => running.decide(kept),
+            (Some(Stop::Changed { .. }), Reply::Keep(keeps_call)) => running.decide(keeps_call),
             (_, Reply::Approve { call: id, yes }) if running.held(id.as_ref()).is_some() => {
                 let Some((child, call)) = running.held(id.as_ref()) else { return Ok(()) };
                 if yes {

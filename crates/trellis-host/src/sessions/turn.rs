@@ -8,7 +8,13 @@ use trellis_core::{
     id::CallId,
 };
 
-use crate::{binding::Delta, journal::Record, policy::Decided, session::Session, store::SessionStatus};
+use crate::{
+    binding::Delta,
+    journal::Record,
+    policy::{Budget, Decided, Spent},
+    session::Session,
+    store::SessionStatus,
+};
 
 /// The stop of a session, and the content that it showed before.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +46,10 @@ pub struct Turn {
     pub stop: Stop,
     /// The other waits and sleeps in its tree: each can be answered before `stop`, by its id or with [`Sent::to`].
     pub others: Arc<Vec<Waiting>>,
+    /// The bounds of its calls.
+    pub budget: Budget,
+    /// The amount that its calls have spent.
+    pub spent: Spent,
 }
 
 /// The content of a node.
@@ -74,7 +84,7 @@ impl Turn {
     pub(super) fn of(session: &Session, first: Waiting) -> Self {
         let state = session.state();
         let turn = Self::before(state.session_id.clone(), Arc::clone(&state.program), first);
-        Self { seq: session.journal().next_seq(), standing: SessionStatus::of(state), ..turn }
+        Self { seq: session.journal().next_seq(), standing: SessionStatus::of(state), spent: session.here().spent, ..turn }
     }
 
     /// The turn of a session that has not begun.
@@ -93,6 +103,8 @@ impl Turn {
             has_more: false,
             stop,
             others: Arc::default(),
+            budget: Budget::default(),
+            spent: Spent::default(),
         }
     }
 
@@ -192,6 +204,14 @@ impl Stop {
             Self::Sleeping { until, .. } => Some(*until),
             stop => stop.due(),
         }
+    }
+
+    /// Stops waiting at this time at the latest: a call around it takes too long then.
+    pub(super) fn due_by(mut self, until: Option<u64>) -> Self {
+        if let Self::Ask { due, .. } | Self::Call { due, .. } | Self::Approve { due, .. } = &mut self {
+            *due = due.iter().copied().chain(until).min();
+        }
+        self
     }
 
     /// Returns the time at which it stops waiting, in milliseconds since 1970.

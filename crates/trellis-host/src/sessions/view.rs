@@ -31,14 +31,14 @@ impl Sessions {
         if let Some(turn) = self.in_sight(id).await? {
             return Ok(turn);
         }
-        let keeping = self.keeping.as_ref().ok_or_else(|| SendError::Unknown(id.clone()))?;
+        let persistence = self.persistence.as_ref().ok_or_else(|| SendError::Unknown(id.clone()))?;
         crate::store::check_name(id.as_str())?;
-        let stored = self.loaded_once(keeping, id).await?;
+        let stored = self.loaded_once(persistence, id).await?;
         let (here, next) = (Snapshot::of(&stored)?, stored.head.next);
         let current = self.current();
         let session = Session::resume(current.engine.clone(), here, next, self.clock.clone());
-        let waiting = self.standing(&session, &current)?;
-        Ok(turn(&session, waiting))
+        let waiting = self.pending_waits(&session, &current)?;
+        Ok(turn(&session, &current, waiting))
     }
 
     /// The turn of a session in memory, if the store has no more of it.
@@ -60,8 +60,8 @@ impl Sessions {
         let current =
             Current { engine: running.session.engine().clone(), bindings: Arc::clone(&running.bindings), version: running.version };
         let waiting: Vec<Waiting> = running.waits().cloned().collect();
-        let waiting = if waiting.is_empty() { self.standing(&running.session, &current)? } else { waiting };
-        Ok(Some(turn(&running.session, waiting)))
+        let waiting = if waiting.is_empty() { self.pending_waits(&running.session, &current)? } else { waiting };
+        Ok(Some(turn(&running.session, &current, waiting)))
     }
 
     /// The turn of a session that has not begun.
@@ -73,7 +73,7 @@ impl Sessions {
 
     /// Returns the needs of the sessions of a tree in their current states; those that work by themselves come first, since no question is
     /// asked before.
-    fn standing(&self, session: &Session, current: &Current) -> Result<Vec<Waiting>, SendError> {
+    fn pending_waits(&self, session: &Session, current: &Current) -> Result<Vec<Waiting>, SendError> {
         let mut waiting = Vec::new();
         let is_edited = session.state().program != *current.engine.inspect().fingerprint();
         let state = match fit(&current.engine, session.here(), ChangedCall::Blocks) {
@@ -197,7 +197,7 @@ impl Stop {
 }
 
 /// Returns the current turn of a session, with the content of its node.
-fn turn(session: &Session, mut waiting: Vec<Waiting>) -> Turn {
+fn turn(session: &Session, current: &Current, mut waiting: Vec<Waiting>) -> Turn {
     let others = waiting.split_off(1);
     let first = waiting.pop().unwrap_or_else(|| unreachable!("a session waits for something, or has ended"));
     let child = first.child.clone();
@@ -206,7 +206,7 @@ fn turn(session: &Session, mut waiting: Vec<Waiting>) -> Turn {
         Some((here.state.current_node_id.clone(), session.engine().render(&here.state).ok()?.content?))
     });
     let said = last.map(|(node, text)| Said { child: child.clone(), node, text });
-    Turn { said: said.into_iter().collect(), others: Arc::new(others), ..Turn::of(session, first) }
+    Turn { said: said.into_iter().collect(), others: Arc::new(others), budget: current.bindings.budget(), ..Turn::of(session, first) }
 }
 
 /// Whether it is known what a session asks before it goes on with an edited graph: keys that were not stored, or what was asked before it was stored.

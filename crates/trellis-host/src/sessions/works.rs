@@ -176,7 +176,7 @@ impl Sessions {
 
     /// Reports once that the parts of a call are carried out.
     fn tell_whole(&self, slot: &Slot, child: Option<&SessionId>, whole: &Call) -> Result<(), SendError> {
-        let is_new = self.running(slot, |running| Ok(running.told_wholes.insert(whole.id.clone())))?;
+        let is_new = self.running(slot, |running| Ok(running.reported_wholes.insert(whole.id.clone())))?;
         if is_new {
             self.tell_in(slot, child, SessionEvent::Calling(Arc::clone(whole)));
         }
@@ -296,7 +296,7 @@ impl Sessions {
     fn caller(&self, slot: &Slot, child: Option<&SessionId>, call: &Call, context: Context) -> Caller {
         let (tell, of) = (self.teller(&slot.id, child), Arc::clone(call));
         let report = move |line: &str| tell(SessionEvent::Progress(Arc::clone(&of), line.into()));
-        let caller = Caller::new(slot.id.clone(), self.graph(), report).within(context).traced(self.traceparent(slot, child, call));
+        let caller = Caller::new(slot.id.clone(), self.graph(), report).within(context).traced(self.traceparent(slot, call));
         if !self.is_observed() {
             return caller;
         }
@@ -304,15 +304,9 @@ impl Sessions {
         caller.watched(move |delta| tell(SessionEvent::Delta(Arc::clone(&of), delta)))
     }
 
-    /// The name of a call's span, where a hook makes one; of a child's call that of the call which the root made, since children have no spans.
-    fn traceparent(&self, slot: &Slot, child: Option<&SessionId>, call: &Call) -> Option<String> {
-        let name = |running: &mut RunningSession| {
-            let call = match child {
-                None => &call.id,
-                Some(_) => &running.session.state().pending_tool_call.as_ref()?.id,
-            };
-            self.hooks.iter().find_map(|hook| hook.traceparent(&slot.id, &running.sight, call))
-        };
+    /// The name of a call's span, where a hook makes one.
+    fn traceparent(&self, slot: &Slot, call: &Call) -> Option<String> {
+        let name = |running: &mut RunningSession| self.hooks.iter().find_map(|hook| hook.traceparent(&slot.id, &running.sight, &call.id));
         self.running(slot, |running| Ok(name(running))).ok().flatten()
     }
 

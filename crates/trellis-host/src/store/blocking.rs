@@ -40,7 +40,7 @@ impl Pace {
 }
 
 /// Does work that may wait for a disk on a thread of tokio that may block.
-pub(super) async fn aside<T: Send + 'static>(
+pub(super) async fn run_blocking<T: Send + 'static>(
     store: Arc<str>,
     act: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {

@@ -71,7 +71,7 @@ impl Query {
     }
 
     /// Returns the beginning of the next page, if that head is the last of this one.
-    pub(super) fn behind(&self, last: &Head) -> (u64, SessionId) {
+    pub(super) fn page_after(&self, last: &Head) -> (u64, SessionId) {
         let moment = match self.which {
             Which::Newest => last.at,
             Which::Due(_) => last.due.unwrap_or_default(),

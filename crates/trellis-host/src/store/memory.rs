@@ -38,16 +38,16 @@ impl MemoryStore {
     fn put(&self, append: Append) -> Result<(), StoreError> {
         let Append { session, expected, records, head, snapshot } = append;
         let mut sessions = self.sessions();
-        let found = sessions.get(&session).map_or(0, |kept| kept.head.next);
+        let found = sessions.get(&session).map_or(0, |stored| stored.head.next);
         if found != expected {
             return Err(StoreError::Conflict { session, expected, found });
         }
         let snapshot = snapshot.map(|text| (head.next, text));
         match sessions.get_mut(&session) {
-            Some(kept) => {
-                kept.head = head;
-                kept.snapshot = snapshot.or_else(|| kept.snapshot.take());
-                kept.records.extend(records);
+            Some(stored) => {
+                stored.head = head;
+                stored.snapshot = snapshot.or_else(|| stored.snapshot.take());
+                stored.records.extend(records);
             }
             None => {
                 sessions.insert(session, StoredSession { head, snapshot, first: 0, records: records.into() });
@@ -58,16 +58,16 @@ impl MemoryStore {
 
     fn take_out(&self, session: &SessionId, removal: Removal) -> Result<(), StoreError> {
         let mut sessions = self.sessions();
-        let Some(kept) = sessions.get_mut(session) else { return Ok(()) };
+        let Some(stored) = sessions.get_mut(session) else { return Ok(()) };
         match removal {
-            Removal::Session { expected } if kept.head.next != expected => {
-                return Err(StoreError::Conflict { session: session.clone(), expected, found: kept.head.next });
+            Removal::Session { expected } if stored.head.next != expected => {
+                return Err(StoreError::Conflict { session: session.clone(), expected, found: stored.head.next });
             }
             Removal::Session { .. } => drop(sessions.remove(session)),
             Removal::Before(seq) => {
-                let held = kept.snapshot.as_ref().map_or(0, |(held, _)| *held);
-                while kept.first < seq.min(held) && kept.records.pop_front().is_some() {
-                    kept.first += 1;
+                let held = stored.snapshot.as_ref().map_or(0, |(held, _)| *held);
+                while stored.first < seq.min(held) && stored.records.pop_front().is_some() {
+                    stored.first += 1;
                 }
             }
         }
@@ -94,17 +94,17 @@ impl SessionStore for MemoryStore {
     }
 
     fn load<'a>(&'a self, sessions: &'a [SessionId]) -> Pending<'a, Vec<Option<Stored>>> {
-        let kept = self.sessions();
-        Box::pin(future::ready(Ok(sessions.iter().map(|session| kept.get(session).map(StoredSession::stored)).collect())))
+        let stored = self.sessions();
+        Box::pin(future::ready(Ok(sessions.iter().map(|session| stored.get(session).map(StoredSession::stored)).collect())))
     }
 
     fn records<'a>(&'a self, session: &'a SessionId, from: u64, limit: usize) -> Pending<'a, Vec<Row>> {
-        let rows = self.sessions().get(session).map_or_else(Vec::new, |kept| kept.from(from).take(limit).collect());
+        let rows = self.sessions().get(session).map_or_else(Vec::new, |stored| stored.from(from).take(limit).collect());
         Box::pin(future::ready(Ok(rows)))
     }
 
     fn list(&self, query: Query) -> Pending<'_, Vec<Head>> {
-        let heads = self.sessions().values().map(|kept| kept.head.clone()).collect();
+        let heads = self.sessions().values().map(|stored| stored.head.clone()).collect();
         Box::pin(future::ready(Ok(query.of(heads))))
     }
 

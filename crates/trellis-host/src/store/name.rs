@@ -51,8 +51,8 @@ mod tests {
             assert_eq!(check_name(name), Ok(()), "{name}");
         }
         for name in ["", "../../x", ".hidden", "a/b", "a b", "tab\there", "ünï", &"x".repeat(10_240)] {
-            let told = check_name(name).unwrap_err().to_string();
-            assert!(told.len() < 200 && !told.chars().any(char::is_control), "{told}");
+            let message = check_name(name).unwrap_err().to_string();
+            assert!(message.len() < 200 && !message.chars().any(char::is_control), "{message}");
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use super::{FilesStore, MemoryStore, SessionStore, StoreError, TUNNEL, blocking::aside};
+use super::{FilesStore, MemoryStore, SessionStore, StoreError, TUNNEL, blocking::run_blocking};
 
 /// Opens the store that `spec` names. Paths are relative to the current folder.
 ///
@@ -14,8 +14,8 @@ pub async fn open(spec: &str) -> Result<Arc<dyn SessionStore>, StoreError> {
     let (kind, place) = spec.split_once(':').unwrap_or((spec, ""));
     match kind {
         "memory" if place.is_empty() => Ok(Arc::new(MemoryStore::new())),
-        "memory" => Err(StoreError::Spec("`memory` takes nothing behind it".to_owned())),
-        "files" | "sqlite" if place.is_empty() => Err(StoreError::Spec(format!("`{kind}:` does not say where: a path belongs behind it"))),
+        "memory" => Err(StoreError::Spec("`memory` takes nothing after it".to_owned())),
+        "files" | "sqlite" if place.is_empty() => Err(StoreError::Spec(format!("`{kind}:` does not say where: a path belongs after it"))),
         "files" => {
             let folder = place.to_owned();
             opened(move || FilesStore::open(folder)).await
@@ -101,7 +101,7 @@ fn postgres(_: &str) -> Result<Arc<dyn SessionStore>, StoreError> {
 async fn opened<S: SessionStore + 'static>(
     open: impl FnOnce() -> Result<S, StoreError> + Send + 'static,
 ) -> Result<Arc<dyn SessionStore>, StoreError> {
-    aside("the store".into(), open).await.map(|store| -> Arc<dyn SessionStore> { Arc::new(store) })
+    run_blocking("the store".into(), open).await.map(|store| -> Arc<dyn SessionStore> { Arc::new(store) })
 }
 
 #[cfg(not(all(feature = "sqlite", feature = "redis", feature = "postgres")))]

@@ -37,7 +37,7 @@ impl Retention {
     ///
     /// # Errors
     /// The store fails; reported removals are done.
-    pub async fn apply(&self, store: &dyn SessionStore, is_dry: bool, mut told: impl FnMut(&Head, Pruned)) -> Result<(), StoreError> {
+    pub async fn apply(&self, store: &dyn SessionStore, is_dry: bool, mut report: impl FnMut(&Head, Pruned)) -> Result<(), StoreError> {
         let (mut after, mut seen) = (None, 0);
         loop {
             let query = Query { graph: self.graph.clone(), which: Which::Newest, after: after.take(), limit: HEADS_PER_PAGE };
@@ -49,7 +49,7 @@ impl Retention {
                 seen += usize::from(self.may_take(&head));
                 let (pruned, removal) = match self.records {
                     _ if self.takes(&head, seen) => (Pruned::Session, Removal::Session { expected: head.next }),
-                    Some(kept) if head.next > kept => (Pruned::Records(head.next - kept), Removal::Before(head.next - kept)),
+                    Some(newest) if head.next > newest => (Pruned::Records(head.next - newest), Removal::Before(head.next - newest)),
                     _ => continue,
                 };
                 if !is_dry {
@@ -59,7 +59,7 @@ impl Retention {
                         removed => removed?,
                     }
                 }
-                told(&head, pruned);
+                report(&head, pruned);
             }
             if is_last {
                 return Ok(());

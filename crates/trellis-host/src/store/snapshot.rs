@@ -50,7 +50,7 @@ pub struct Snapshot {
     #[serde(default, skip_serializing_if = "Spent::is_nothing")]
     pub spent: Spent,
     /// The number of the record from which on its question is asked: an answer to an earlier one is stale.
-    #[serde(default = "not_kept")]
+    #[serde(default = "not_stored")]
     pub asked: u64,
     /// The checksum of its question ([`Record::question`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -77,7 +77,7 @@ pub struct Snapshot {
 }
 
 /// Returns the number for snapshots of before it was stored: their question counts as new as they are.
-fn not_kept() -> u64 {
+fn not_stored() -> u64 {
     u64::MAX
 }
 
@@ -274,7 +274,7 @@ impl Snapshot {
             None => None,
         };
         let mut next = stored.snapshot.as_ref().map_or(0, |(next, _)| *next);
-        if let Some(snapshot) = snapshot.as_mut().filter(|snapshot| snapshot.asked == not_kept()) {
+        if let Some(snapshot) = snapshot.as_mut().filter(|snapshot| snapshot.asked == not_stored()) {
             snapshot.asked = next;
         }
         // The loss by a record that is missing or cannot be read: everything up to the next whole state.

@@ -20,9 +20,10 @@ pub(super) fn session(trace: u128, seq: u64) -> u64 {
     Hash::of(trace).text("session").number(seq).half()
 }
 
-/// A visit of a node, by the step that entered it.
-pub(super) fn visit(trace: u128, node: &NodeId, entered: u64) -> u64 {
-    Hash::of(trace).text("visit").text(node.as_str()).number(entered).half()
+/// A visit of a node by a session, or by a child of it, by the step that entered it.
+pub(super) fn visit(trace: u128, child: Option<&SessionId>, node: &NodeId, entered: u64) -> u64 {
+    let visit = Hash::of(trace).text("visit").text(node.as_str()).number(entered);
+    child.map_or(visit, |child| visit.text(child.as_str())).half()
 }
 
 /// An attempt of a call.
@@ -82,7 +83,7 @@ mod tests {
         let trace = trace(&moment("ana", 1000));
         assert_eq!(format!("{trace:032x}"), "ad0e2db02a32487b66b279d91e7384d9");
         assert_eq!(format!("{:016x}", session(trace, 0)), "b3c95d96add3d9f1");
-        assert_eq!(format!("{:016x}", visit(trace, &"a".into(), 0)), "7ccf1653dd97afbb");
+        assert_eq!(format!("{:016x}", visit(trace, None, &"a".into(), 0)), "7ccf1653dd97afbb");
         assert_eq!(format!("{:016x}", call(trace, &"k-1".into())), "7d4678073e416e40");
     }
 
@@ -91,9 +92,10 @@ mod tests {
         let one = trace(&moment("ana", 1000));
         for other in [trace(&moment("ana", 1001)), trace(&moment("bob", 1000))] {
             assert_ne!(one, other);
-            assert_ne!(visit(one, &"a".into(), 0), visit(other, &"a".into(), 0));
+            assert_ne!(visit(one, None, &"a".into(), 0), visit(other, None, &"a".into(), 0));
         }
-        let visits: std::collections::BTreeSet<_> = (0..1000).map(|step| visit(one, &"a".into(), step)).collect();
+        let visits: std::collections::BTreeSet<_> = (0..1000).map(|step| visit(one, None, &"a".into(), step)).collect();
         assert_eq!(visits.len(), 1000);
+        assert_ne!(visit(one, None, &"a".into(), 0), visit(one, Some(&"k-1".into()), &"a".into(), 0));
     }
 }

@@ -1,7 +1,7 @@
 //! Spans of sessions: for collectors that speak OTLP, and for subscribers of `tracing`.
 //!
 //! ```text
-//! Hooks ──▶ Spans ──▶ a session ⊃ its visits of nodes ⊃ their calls ──▶ Sink: Otlp, Tracing, or one of your own
+//! Hooks ──▶ Spans ──▶ a session ⊃ its visits of nodes ⊃ their calls ⊃ visits of a child ⊃ … ──▶ Sink: Otlp, Tracing, or one of your own
 //! ```
 //!
 //! A span has the times of the journal, not those of the moment when it was made. All spans of a session are of one trace, whichever process made
@@ -110,11 +110,6 @@ impl<S: Sink> Spans<S> {
         Self(Mutex::new(OpenSpans::new(sink)))
     }
 
-    /// Returns the spans of a session; `None` for its children, whose calls have theirs.
-    fn of(&self, moment: &Moment) -> Option<MutexGuard<'_, OpenSpans<S>>> {
-        moment.child.is_none().then(|| self.walk())
-    }
-
     fn walk(&self) -> MutexGuard<'_, OpenSpans<S>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -130,56 +125,38 @@ impl<S: Sink> Hooks for Spans<S> {
     }
 
     fn on_start(&self, moment: &Moment) {
-        if let Some(mut spans) = self.of(moment) {
-            spans.began(moment);
-        }
+        self.walk().began(moment);
     }
 
     fn on_resume(&self, moment: &Moment, taken_up: &TakenUp) {
-        if let Some(mut spans) = self.of(moment) {
-            spans.taken_up(moment, taken_up);
-        }
+        self.walk().taken_up(moment, taken_up);
     }
 
     fn on_step(&self, moment: &Moment) {
-        if let Some(mut spans) = self.of(moment) {
-            spans.stepped(moment);
-        }
+        self.walk().stepped(moment);
     }
 
     fn on_node_enter(&self, moment: &Moment, node: &NodeId) {
-        if let Some(mut spans) = self.of(moment) {
-            spans.entered(moment, node);
-        }
+        self.walk().entered(moment, node);
     }
 
     fn on_node_leave(&self, moment: &Moment, node: &NodeId) {
-        if let Some(mut spans) = self.of(moment) {
-            spans.left(moment, node);
-        }
+        self.walk().left(moment, node);
     }
 
     fn on_tool_call(&self, moment: &Moment, call: &CallId, tool: &str) {
-        if let Some(mut spans) = self.of(moment) {
-            spans.called(moment, call, tool);
-        }
+        self.walk().called(moment, call, tool);
     }
 
     fn on_tool_return(&self, moment: &Moment, call: &CallId, outcome: &str) {
-        if let Some(mut spans) = self.of(moment) {
-            spans.returned(moment, call, outcome);
-        }
+        self.walk().returned(moment, call, outcome);
     }
 
     fn on_signal(&self, moment: &Moment, signal: &SignalName) {
-        if let Some(mut spans) = self.of(moment) {
-            spans.signalled(moment, signal);
-        }
+        self.walk().signalled(moment, signal);
     }
 
     fn on_end(&self, moment: &Moment, reason: EndReason) {
-        if let Some(mut spans) = self.of(moment) {
-            spans.ended(moment, reason);
-        }
+        self.walk().ended(moment, reason);
     }
 }

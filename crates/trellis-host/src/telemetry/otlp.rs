@@ -139,6 +139,7 @@ impl Sink for Otlp {
             KeyValue::new("trellis.seq", whole(moment.seq)),
             KeyValue::new("trellis.program", Arc::clone(&moment.program)),
         ];
+        attributes.extend(moment.child.as_ref().map(|child| KeyValue::new("trellis.child", child.as_str().to_owned())));
         let name = match opening.kind {
             SpanSubject::Session => {
                 attributes.push(KeyValue::new("trellis.graph", Arc::clone(&self.graph)));

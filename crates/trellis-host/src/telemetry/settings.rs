@@ -9,7 +9,7 @@ use opentelemetry_sdk::{
 };
 
 /// The default duration of a request, in milliseconds.
-const TIMEOUT: u64 = 10_000;
+const EXPORT_TIMEOUT_MS: u64 = 10_000;
 /// The number of spans that may wait, the number that are sent at once, and the time for which those wait, in milliseconds.
 const MAX_WAITING_SPANS: u64 = 2048;
 const MAX_SPANS_PER_REQUEST: u64 = 512;
@@ -71,7 +71,7 @@ impl Settings {
         ignored.pairs("OTEL_EXPORTER_OTLP_TRACES_HEADERS");
         ignored.pairs("OTEL_RESOURCE_ATTRIBUTES");
         let timeout = said("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT").or_else(|| said("OTEL_EXPORTER_OTLP_TIMEOUT"));
-        let timeout = ignored.number(timeout, TIMEOUT);
+        let timeout = ignored.number(timeout, EXPORT_TIMEOUT_MS);
         let (sampler, batches) = (ignored.sampler(), ignored.batches());
         let timeout = Duration::from_millis(timeout);
         Ok(Some(Self { timeout, resource: resource(), sampler, batches, ignored: ignored.0 }))

@@ -12,7 +12,7 @@ use crate::hooks::{Moment, TakenUp};
 
 /// The number of sessions in memory; the one without events for the longest time is closed for another.
 const MAX_OPEN_SESSIONS: usize = 10_000;
-/// Calls of a session that are remembered.
+/// Calls of a session and its children that are remembered, and as many visits.
 const MAX_CALLS_PER_SESSION: usize = 1_000;
 
 /// The spans that are open.
@@ -30,16 +30,24 @@ struct OpenSession<T> {
     trace: u128,
     /// The span, `None` before the first event: a process that only looks at a session makes none.
     span: Option<(u64, T)>,
-    /// Its status when it was taken up, until the first event.
-    taken_up: Option<(Moment, TakenUp)>,
-    visit: Option<OpenVisit<T>>,
-    calls: Vec<(CallId, T)>,
+    /// The status of itself and its children when they were taken up, until the first event.
+    taken_up: Vec<(Moment, TakenUp)>,
+    /// The visit of each session of the tree: `None` is the session itself.
+    visits: BTreeMap<Option<SessionId>, OpenVisit<T>>,
+    calls: Vec<OpenCall<T>>,
     last: Moment,
 }
 
 struct OpenVisit<T> {
     node: NodeId,
     id: u64,
+    span: T,
+}
+
+struct OpenCall<T> {
+    /// The session of the tree that makes it.
+    by: Option<SessionId>,
+    id: CallId,
     span: T,
 }
 
@@ -62,22 +70,26 @@ impl<S: Sink> OpenSpans<S> {
 
     pub(super) fn taken_up(&mut self, moment: &Moment, taken_up: &TakenUp) {
         let open = self.remembered(moment);
-        // Another process may have advanced it since it was here.
-        open.visit = None;
-        open.calls.clear();
-        open.taken_up = Some((moment.clone(), taken_up.clone()));
+        if moment.child.is_none() {
+            // Another process may have advanced it since it was here.
+            open.forget();
+        }
+        open.taken_up.push((moment.clone(), taken_up.clone()));
     }
 
     pub(super) fn entered(&mut self, moment: &Moment, node: &NodeId) {
         let (sink, open) = self.seen(moment);
-        open.close_visit(sink, moment);
+        open.close_visit(sink, moment, moment.child.as_ref());
         open.open_visit(sink, moment, node, moment.at);
     }
 
     pub(super) fn left(&mut self, moment: &Moment, node: &NodeId) {
         let (sink, open) = self.seen(moment);
-        open.visit = open.visit.take().filter(|visit| visit.node == *node);
-        open.close_visit(sink, moment);
+        // A visit of another node was seen by another process.
+        if open.visits.get(&moment.child).is_some_and(|visit| visit.node != *node) {
+            open.visits.remove(&moment.child);
+        }
+        open.close_visit(sink, moment, moment.child.as_ref());
     }
 
     pub(super) fn called(&mut self, moment: &Moment, call: &CallId, tool: &str) {
@@ -87,15 +99,15 @@ impl<S: Sink> OpenSpans<S> {
 
     pub(super) fn returned(&mut self, moment: &Moment, call: &CallId, outcome: &str) {
         let (sink, open) = self.seen(moment);
-        if let Some(at) = open.calls.iter().position(|(id, _)| id == call) {
-            let (_, span) = open.calls.swap_remove(at);
-            sink.close(span, &Closing::at(moment, Some(outcome)));
+        if let Some(at) = open.calls.iter().position(|open| open.id == *call) {
+            open.close_call(sink, moment, at, outcome);
         }
     }
 
     pub(super) fn signalled(&mut self, moment: &Moment, signal: &SignalName) {
         let (sink, open) = self.seen(moment);
-        let span = open.visit.as_mut().map(|visit| &mut visit.span).or(open.span.as_mut().map(|(_, span)| span));
+        let visit = open.visits.get_mut(&moment.child).map(|visit| &mut visit.span);
+        let span = visit.or(open.span.as_mut().map(|(_, span)| span));
         if let Some(span) = span {
             sink.note(span, signal.as_str(), moment.at);
         }
@@ -103,7 +115,11 @@ impl<S: Sink> OpenSpans<S> {
 
     pub(super) fn ended(&mut self, moment: &Moment, reason: EndReason) {
         let (sink, open) = self.seen(moment);
-        open.close_visit(sink, moment);
+        open.close_visit(sink, moment, moment.child.as_ref());
+        // The end of a child is the outcome of its call.
+        if moment.child.is_some() {
+            return;
+        }
         if let Some((_, span)) = open.span.take() {
             sink.close(span, &Closing::at(moment, Some(reason.as_str())));
         }
@@ -121,10 +137,10 @@ impl<S: Sink> OpenSpans<S> {
         if open.span.is_none() {
             open.open_session(sink, moment);
         }
-        if let Some((since, taken_up)) = open.taken_up.take() {
+        for (since, taken_up) in std::mem::take(&mut open.taken_up) {
             let node = since.node.clone();
             open.open_visit(sink, &since, &node, taken_up.entered_at);
-            if let Some((call, tool, at)) = taken_up.call {
+            for (call, tool, at) in taken_up.calls {
                 open.open_call(sink, &since, &call, &tool, at);
             }
         }
@@ -146,8 +162,8 @@ impl<S: Sink> OpenSpans<S> {
             tick,
             trace,
             span: None,
-            taken_up: None,
-            visit: None,
+            taken_up: Vec::new(),
+            visits: BTreeMap::new(),
             calls: Vec::new(),
             last: moment.clone(),
         });
@@ -158,9 +174,7 @@ impl<S: Sink> OpenSpans<S> {
             // Another session of that name: the one before was removed.
             let before = std::mem::replace(&mut open.trace, trace);
             debug_assert_ne!(before, trace);
-            open.visit = None;
-            open.calls.clear();
-            open.taken_up = None;
+            open.forget();
             if let Some((_, span)) = open.span.take() {
                 self.sink.close(span, &Closing::at(&open.last, None));
             }
@@ -188,49 +202,62 @@ impl<T> OpenSession<T> {
     }
 
     fn open_visit<S: Sink<Span = T>>(&mut self, sink: &mut S, moment: &Moment, node: &NodeId, at: u64) {
-        let id = identity::visit(self.trace, node, moment.entered);
-        let parent = self.span.as_ref();
-        let opening = SpanStart {
-            kind: SpanSubject::Visit,
-            name: node.as_str(),
-            call: None,
-            moment,
-            at,
-            trace: self.trace,
-            id,
-            parent: parent.map(|(id, _)| *id),
-        };
-        let span = sink.open(&opening, parent.map(|(_, span)| span));
-        self.visit = Some(OpenVisit { node: node.clone(), id, span });
+        if self.visits.len() >= MAX_CALLS_PER_SESSION {
+            return;
+        }
+        let id = identity::visit(self.trace, moment.child.as_ref(), node, moment.entered);
+        let (parent, above) = self.around(moment.child.as_ref());
+        let opening = SpanStart { kind: SpanSubject::Visit, name: node.as_str(), call: None, moment, at, trace: self.trace, id, parent };
+        let span = sink.open(&opening, above);
+        self.visits.insert(moment.child.clone(), OpenVisit { node: node.clone(), id, span });
     }
 
     fn open_call<S: Sink<Span = T>>(&mut self, sink: &mut S, moment: &Moment, call: &CallId, tool: &str, at: u64) {
         if self.calls.len() >= MAX_CALLS_PER_SESSION {
             return;
         }
-        let parent = self.visit.as_ref().map(|visit| (visit.id, &visit.span)).or(self.span.as_ref().map(|(id, span)| (*id, span)));
-        let opening = SpanStart {
-            kind: SpanSubject::Call,
-            name: tool,
-            call: Some(call),
-            moment,
-            at,
-            trace: self.trace,
-            id: identity::call(self.trace, call),
-            parent: parent.map(|(id, _)| id),
-        };
-        let span = sink.open(&opening, parent.map(|(_, span)| span));
-        self.calls.push((call.clone(), span));
+        let visit = self.visits.get(&moment.child).map(|visit| (Some(visit.id), Some(&visit.span)));
+        let (parent, above) = visit.unwrap_or_else(|| self.around(moment.child.as_ref()));
+        let id = identity::call(self.trace, call);
+        let opening = SpanStart { kind: SpanSubject::Call, name: tool, call: Some(call), moment, at, trace: self.trace, id, parent };
+        let span = sink.open(&opening, above);
+        self.calls.push(OpenCall { by: moment.child.clone(), id: call.clone(), span });
     }
 
-    /// Ends the visit, and its calls without a result.
-    fn close_visit<S: Sink<Span = T>>(&mut self, sink: &mut S, moment: &Moment) {
-        for (_, span) in self.calls.drain(..) {
-            sink.close(span, &Closing::at(moment, Some("abandoned")));
+    /// The span around the visits of a session of the tree: of a child that of its call, whose name it has.
+    fn around(&self, child: Option<&SessionId>) -> (Option<u64>, Option<&T>) {
+        match child {
+            None => self.span.as_ref().map_or((None, None), |(id, span)| (Some(*id), Some(span))),
+            Some(child) => {
+                let call = CallId::from(child.as_str());
+                let open = self.calls.iter().find(|open| open.id == call);
+                (Some(identity::call(self.trace, &call)), open.map(|open| &open.span))
+            }
         }
-        if let Some(visit) = self.visit.take() {
+    }
+
+    /// Ends a visit of a session of the tree, and its calls without a result.
+    fn close_visit<S: Sink<Span = T>>(&mut self, sink: &mut S, moment: &Moment, child: Option<&SessionId>) {
+        while let Some(at) = self.calls.iter().position(|call| call.by.as_ref() == child) {
+            self.close_call(sink, moment, at, "abandoned");
+        }
+        if let Some(visit) = self.visits.remove(&child.cloned()) {
             sink.close(visit.span, &Closing::at(moment, None));
         }
+    }
+
+    /// Ends a call, and what its child was at.
+    fn close_call<S: Sink<Span = T>>(&mut self, sink: &mut S, moment: &Moment, at: usize, outcome: &str) {
+        let call = self.calls.remove(at);
+        self.close_visit(sink, moment, Some(&SessionId::from(call.id.as_str())));
+        sink.close(call.span, &Closing::at(moment, Some(outcome)));
+    }
+
+    /// Leaves visits and calls to another process, or to nobody.
+    fn forget(&mut self) {
+        self.visits.clear();
+        self.calls.clear();
+        self.taken_up.clear();
     }
 
     /// Leaves the session to another process.

@@ -48,6 +48,10 @@ pub struct Call {
     /// The kind of a call that is no plain tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<CallKind>,
+    /// The names of the tools that a model is offered by this call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schemars", schemars(length(min = 1)))]
+    pub offered: Vec<Arc<str>>,
     /// The call that this is a part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<CallId>,
@@ -92,6 +96,7 @@ impl From<&state::PendingCall> for Call {
             approve: call.approve.as_ref().map(Approval::from),
             metadata: call.metadata.clone(),
             kind: CallKind::of(&call.kind),
+            offered: call.offered.clone(),
             of: call.part.as_ref().map(|part| part.of.clone()),
             part: call.part.as_ref().map(|part| PartName::from(&part.part)),
         }
@@ -225,8 +230,8 @@ pub struct Branch(pub Call);
 
 impl Serialize for Branch {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Call { id, name, args, secrets, idempotency_key, attempt, node, role, timeout, approve, metadata, kind, .. } = &self.0;
-        let mut keys = serializer.serialize_struct("Branch", 12)?;
+        let Call { id, name, args, secrets, idempotency_key, attempt, node, role, timeout, approve, metadata, kind, offered, .. } = &self.0;
+        let mut keys = serializer.serialize_struct("Branch", 13)?;
         keys.serialize_field("id", id)?;
         keys.serialize_field("name", name)?;
         keys.serialize_field("role", role)?;
@@ -248,6 +253,9 @@ impl Serialize for Branch {
         }
         if let Some(kind) = kind {
             keys.serialize_field("kind", kind)?;
+        }
+        if !offered.is_empty() {
+            keys.serialize_field("offered", offered)?;
         }
         keys.end()
     }

@@ -40,7 +40,7 @@ impl SendError {
             Self::BadName(_) | Self::OtherGraph { .. } | Self::Unfit { .. } | Self::Unknown(_) | Self::Exists(_) => "session",
             Self::Start(_) | Self::Stopped | Self::Stopping | Self::Repeated(_) | Self::KeyReused(_) => "session",
             Self::Panicked(_) => "panicked",
-            told_apart => told_apart.code(),
+            are_distinct => are_distinct.code(),
         }
     }
 }

@@ -45,7 +45,7 @@ pub use self::{
         ApprovalQuestion, Choice, InputQuestion, InputType, KeepQuestion, KeysQuestion, PredicateQuestion, Running, RunningCall, Sleeping,
         Stop,
     },
-    turn::{Said, Turn, TurnLine, Waiting},
+    turn::{BoundUse, BudgetUse, Said, Turn, TurnLine, Waiting},
 };
 
 /// The version of these shapes, which is part of the `$id` of their schema.

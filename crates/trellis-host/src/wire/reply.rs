@@ -283,7 +283,7 @@ mod tests {
     /// JSON Lines: a bad line is reported in words of the page, and names no type of this code.
     #[test]
     fn a_bad_line_is_told_in_plain_words() {
-        for (line, told) in [
+        for (line, message) in [
             (r#"{"tool_result":3}"#, "`tool_result`: invalid type: integer `3`, expected an object such as {\"id\": …, \"result\": …}"),
             (
                 r#"{"tool_result":{"id":"c","error":7}}"#,
@@ -291,7 +291,7 @@ mod tests {
             ),
             (r#"{"predicate":true}"#, "`predicate`: invalid type: boolean `true`, expected an object such as {\"id\": …, \"value\": true}"),
         ] {
-            assert_eq!(Reply::parse(line).unwrap_err().message, told, "{line}");
+            assert_eq!(Reply::parse(line).unwrap_err().message, message, "{line}");
         }
     }
 }

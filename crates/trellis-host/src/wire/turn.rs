@@ -6,7 +6,11 @@ use serde::{Deserialize, Serialize};
 use trellis_core::{NodeId, SessionId};
 
 use super::{SessionEvent, Stop};
-use crate::{sessions, store::SessionStatus};
+use crate::{
+    policy::{Budget, Spent},
+    sessions,
+    store::SessionStatus,
+};
 
 /// The answer of everything that walks a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,8 +50,49 @@ pub struct Turn {
     /// The other needs in the session and its children; each is answered by its id, or with `to`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<Waiting>,
+    /// True if there are more needs than these 64.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub more_others: bool,
+    /// The bounds of its calls, and the amount that they have spent; absent if there is no bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<BudgetUse>,
     /// The moment when the session stops waiting for that, in milliseconds since 1970; null where it waits for ever.
     pub due: Option<u64>,
+}
+
+/// The largest number of other needs in a turn.
+const MAX_OTHERS: usize = 64;
+
+/// The use of the budget of a session, for each bound that is set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "budget_use"))]
+#[non_exhaustive]
+pub struct BudgetUse {
+    /// The attempts of calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<BoundUse>,
+    /// The tokens of models.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<BoundUse>,
+}
+
+/// The use of a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "bound_use"))]
+#[non_exhaustive]
+pub struct BoundUse {
+    /// The amount that is spent.
+    pub used: u64,
+    /// The bound.
+    pub max: u64,
+}
+
+impl BudgetUse {
+    fn of(budget: Budget, spent: Spent) -> Option<Self> {
+        let bound = |max: Option<u64>, used| max.map(|max| BoundUse { used, max });
+        let (calls, tokens) = (bound(budget.calls, spent.calls), bound(budget.tokens, spent.tokens));
+        (calls.is_some() || tokens.is_some()).then_some(Self { calls, tokens })
+    }
 }
 
 /// A line of an event, with the child that it is about.
@@ -71,7 +116,7 @@ impl TurnLine {
 impl Turn {
     /// Adds the name of the graph and the time, as a server sends them.
     #[must_use]
-    pub fn told(self, graph: impl Into<Arc<str>>, now: u64) -> Self {
+    pub fn addressed(self, graph: impl Into<Arc<str>>, now: u64) -> Self {
         Self { graph: Some(graph.into()), now: Some(now), ..self }
     }
 }
@@ -91,7 +136,9 @@ impl From<&sessions::Turn> for Turn {
             more: turn.has_more,
             said: turn.said.iter().map(Said::from).collect(),
             stop: Stop::of(&turn.stop, turn.asked),
-            others: turn.others.iter().map(Waiting::from).collect(),
+            others: turn.others.iter().take(MAX_OTHERS).map(Waiting::from).collect(),
+            more_others: turn.others.len() > MAX_OTHERS,
+            budget: BudgetUse::of(turn.budget, turn.spent),
             due: turn.due(),
         }
     }

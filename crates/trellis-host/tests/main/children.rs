@@ -17,6 +17,8 @@ use crate::stage::{Stage, run, run_timeless};
 
 #[path = "children/kept.rs"]
 mod kept;
+#[path = "children/rough.rs"]
+mod rough;
 
 type Calls = Arc<Mutex<Vec<(String, String, Mapping)>>>;
 

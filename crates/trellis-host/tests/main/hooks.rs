@@ -160,7 +160,7 @@ impl Hooks for Log {
     }
 
     fn on_resume(&self, moment: &Moment, taken_up: &TakenUp) {
-        let call = taken_up.call.as_ref().map(|(_, tool, since)| format!(" with {tool} since {since}")).unwrap_or_default();
+        let call: String = taken_up.calls.iter().map(|(_, tool, since)| format!(" with {tool} since {since}")).collect();
         self.0.send(format!("{} goes on at {} since {}{call}", moment.seq, moment.node, taken_up.entered_at)).unwrap();
     }
 

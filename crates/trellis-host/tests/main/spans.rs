@@ -16,6 +16,8 @@ use trellis_host::{
 
 use crate::stage::{Stage, run};
 
+#[path = "spans/children.rs"]
+mod children;
 #[path = "spans/live.rs"]
 mod live;
 
@@ -166,25 +168,6 @@ fn a_call_knows_the_name_of_its_span_before_it_runs() {
     ended.sort();
     told.sort();
     assert_eq!((told.len(), told), (3, ended));
-}
-
-// world 9.15
-#[test]
-fn a_call_of_a_child_has_the_name_of_the_call_that_the_root_made() {
-    let graph = [
-        ("trellis.yaml", "bindings: {pay: {function: pay}}\n"),
-        ("start.md", "---\ndo: {graph: kid}\nto: end\non_error: end\n---\n"),
-        ("kid.md", "---\ndo: pay\non_error: end\n---\n"),
-        ("end.md", "Done.\n"),
-    ];
-    let (stage, told) = told_of_spans(&graph);
-    let kept = Continued::default();
-    let sessions = stage.sessions().hooks(Spans::new(kept.clone()));
-    run(sessions.start(Start::default())).unwrap();
-    drop(sessions);
-    let all = kept.0.all(4);
-    let call = all.iter().find(|ended| ended.line.starts_with("Call ")).unwrap();
-    assert_eq!(*told.lock().unwrap(), [format!("00-{:032x}-{:016x}-00", call.trace, call.id)], "{all:?}");
 }
 
 #[test]

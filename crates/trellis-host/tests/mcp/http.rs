@@ -263,6 +263,20 @@ fn events_without_end_run_into_the_timeout_and_large_ones_into_the_bound() {
 }
 
 #[test]
+fn an_image_above_the_bound_of_results_is_refused_over_http_too() {
+    // world F
+    run(async {
+        let image = |_: &str, body: &str| {
+            let data = "QUJD".repeat(500_000);
+            result(body, &format!(r#"{{"content":[{{"type":"image","mimeType":"image/png","data":"{data}"}}]}}"#))
+        };
+        let error = stage(legacy(image), "").call("t", "{}").await.unwrap_err();
+        assert_eq!((code(&error), error.is_final), ("too-large", true), "{}", &error.message[..200.min(error.message.len())]);
+        assert!(error.message.ends_with("more than the 1048576 that `limits.tool_output` allows"), "{}", error.message);
+    });
+}
+
+#[test]
 fn headers_hold_secrets_and_nobody_sees_them() {
     run(async {
         let echo = |head: &str, _: &str| {

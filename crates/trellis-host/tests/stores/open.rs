@@ -35,13 +35,13 @@ async fn what_names_no_store_is_said_without_what_may_be_a_secret() {
         let message = refused(spec).await;
         assert!(message.contains("names no store") && !message.contains("hunter2"), "{message}");
     }
-    assert_eq!(refused("memory:hunter2").await, "`memory` takes nothing behind it");
+    assert_eq!(refused("memory:hunter2").await, "`memory` takes nothing after it");
     assert_eq!(refused("sqlite::memory:").await, "a store that keeps nothing is `memory`, not `sqlite::memory:`");
     assert_eq!(refused("redis:hunter2").await, "`redis:…` is no address like `redis://user:password@host:6379/0?prefix=trellis`");
     let postgres = refused("postgres:hunter2").await;
     assert!(postgres.starts_with("`postgres:…` is no address like `postgres://") && !postgres.contains("hunter2"), "{postgres}");
-    assert_eq!(refused("files:").await, "`files:` does not say where: a path belongs behind it");
-    assert_eq!(refused("sqlite").await, "`sqlite:` does not say where: a path belongs behind it");
+    assert_eq!(refused("files:").await, "`files:` does not say where: a path belongs after it");
+    assert_eq!(refused("sqlite").await, "`sqlite:` does not say where: a path belongs after it");
 }
 
 #[tokio::test]

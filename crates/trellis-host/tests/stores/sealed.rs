@@ -84,7 +84,7 @@ async fn a_missing_key_and_a_wrong_one_are_named() {
     let error = missing.load(&["one".into()]).await.unwrap_err();
     let place = other.display();
     let expected = format!(
-        "the snapshot of session `one` is sealed with the key `{name}`, which is not in {place}: add its line there, behind the first"
+        "the snapshot of session `one` is sealed with the key `{name}`, which is not in {place}: add its line there, after the first"
     );
     assert_eq!(error, StoreError::Key(expected));
     // History is shown as far as it can be.
@@ -178,7 +178,7 @@ fn a_key_file_is_for_its_owner_and_says_what_is_wrong_without_its_keys() {
         says("# x\nq83v/q83v q83v"),
         "line 2 of the key file FILE does not begin with a name: up to 64 letters, digits, `-`, `_` and `.`"
     );
-    assert_eq!(says("a q83v?"), "line 1 of the key file FILE holds no Base64 behind the name");
+    assert_eq!(says("a q83v?"), "line 1 of the key file FILE holds no Base64 after the name");
     assert_eq!(says("a q83vEiM0VniavN7w"), "line 1 of the key file FILE holds 12 bytes; a key has 32");
     let key = "q83vEiM0VniavN7wESIzRFVmd4iZqrvM3e7/ABEiM0Q=";
     assert_eq!(says(&format!("a {key}\nb {key}\na {key}")), "line 3 of the key file FILE names the key `a` again");
@@ -249,7 +249,7 @@ async fn what_an_old_key_sealed_goes_on_without_it() {
     assert!(matches!(&failed[..], [(session, StoreError::Key(_))] if session.as_str() == "s6"), "{failed:?}");
     // Again, there is nothing to do.
     let page = store.reseal(None, 100).await.unwrap();
-    assert_eq!((page.sealed, page.kept, page.failed.len(), page.next), (0, 6, 1, None));
+    assert_eq!((page.sealed, page.already_sealed, page.failed.len(), page.next), (0, 6, 1, None));
     // The newest key alone opens where they are.
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.lines().next().unwrap()).unwrap();

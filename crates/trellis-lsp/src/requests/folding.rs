@@ -1,4 +1,4 @@
-//! Foldings: the frontmatter, mappings and lists by indentation, and sections of the body.
+//! Folding ranges: the frontmatter, mappings and lists by indentation, and sections of the body.
 
 use super::outline::{Section, outline, parts};
 use crate::{

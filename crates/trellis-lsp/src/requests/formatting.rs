@@ -1,4 +1,4 @@
-//! Formatting: the text that `trellis fmt` would write, as edits of the lines that change.
+//! Formatting: the output of `trellis fmt`, as edits of the lines that change.
 
 use trellis_core::{
     Source,
@@ -12,7 +12,7 @@ use crate::{
     wire::{DocumentFormattingParams, TextEdit},
 };
 
-/// Returns the edits that format a file; none where it cannot be read as YAML.
+/// Returns the edits that format a file; none if it is not valid YAML.
 pub(super) fn format(state: &mut ServerState, params: &DocumentFormattingParams) -> Option<Vec<TextEdit>> {
     let encoding = state.encoding();
     let (graph, path) = state.graph(&params.text_document.uri)?;
@@ -22,8 +22,8 @@ pub(super) fn format(state: &mut ServerState, params: &DocumentFormattingParams)
     // Both texts share what stands before and behind, so the bounds of letters are the same.
     let start = text.as_str().floor_char_boundary(start as usize);
     let end = text.as_str().ceil_char_boundary(end as usize);
-    let behind = text.as_str().len() - end;
-    let new = formatted.get(start..formatted.len() - behind).map(str::to_owned);
+    let unchanged_tail = text.as_str().len() - end;
+    let new = formatted.get(start..formatted.len() - unchanged_tail).map(str::to_owned);
     debug_assert!(length as usize <= formatted.len(), "a part is not longer than the whole");
     let edit = TextEdit { range: text.range(Span::new(start, end), encoding), new_text: new.unwrap_or_default() };
     Some(vec![edit])

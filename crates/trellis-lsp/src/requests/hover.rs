@@ -1,11 +1,12 @@
-//! Hover: the meaning of what stands under the cursor.
+//! Hover: documentation of the word under the cursor.
 
 use std::fmt::Write as _;
 
 use trellis_core::{
     Code,
+    diagnostic::FilePath,
     program::Role,
-    query::{NodeEntry, OccurrenceKind, Symbol},
+    query::{NodeEntry, Occurrence, OccurrenceKind, Symbol},
     span::Span,
     syntax::{
         cursor::{CursorPlace, cursor_context},
@@ -24,32 +25,45 @@ use crate::{
 /// Lines of a body that a hover shows.
 const SHOWN_LINES: usize = 5;
 
-/// Returns what is known of the name or the key at a place.
+/// Returns the documentation of the name or the key at a place.
 pub(super) fn hover(state: &mut ServerState, params: &HoverParams) -> Option<Hover> {
     let (encoding, is_markdown) = (state.encoding(), state.client.hover_markdown);
-    let mut place = place(state, &params.text_document_position_params)?;
-    let (value, span) = of_symbol(&mut place).or_else(|| of_key(&place)).or_else(|| of_code(&place))?;
+    let (value, range) = if let Some(mut place) = super::sheets::names::place(state, &params.text_document_position_params) {
+        let one = place.name()?;
+        let text = about(place.graph, &FilePath::from(""), one.span.start, &one)?;
+        (text, place.text.range(one.span, encoding))
+    } else {
+        let mut place = place(state, &params.text_document_position_params)?;
+        let (value, span) =
+            of_symbol(&mut place).or_else(|| of_key(&place)).or_else(|| of_code(&place)).or_else(|| of_condition(&mut place))?;
+        (value, place.text.range(span, encoding))
+    };
     let (kind, value) = if is_markdown { (MarkupKind::Markdown, value) } else { (MarkupKind::PlainText, value.replace(['`', '*'], "")) };
-    Some(Hover { contents: Contents::MarkupContent(MarkupContent { kind, value }), range: Some(place.text.range(span, encoding)) })
+    Some(Hover { contents: Contents::MarkupContent(MarkupContent { kind, value }), range: Some(range) })
 }
 
 fn of_symbol(place: &mut RequestPlace<'_>) -> Option<(String, Span)> {
     let (path, offset) = (place.path.clone(), to_u32(place.offset));
-    let graph = &mut *place.graph;
-    let one = graph.index().at(&path, offset)?;
-    let text = match &one.symbol {
+    let one = place.graph.index().at(&path, offset)?;
+    Some((about(place.graph, &path, offset, &one)?, one.span))
+}
+
+/// Returns what is known of a name that stands at an offset of a file.
+fn about(graph: &mut Graph, path: &FilePath, offset: u32, one: &Occurrence) -> Option<String> {
+    Some(match &one.symbol {
         Symbol::Node(id) => {
             let node = graph.index().node(id)?;
             about_node(graph, &node)
         }
         Symbol::Key(_, key) => {
-            let here = graph.index().node_around(&path, offset);
+            let here = graph.index().node_around(path, offset);
             let types = graph.types().zip(here.as_ref()).map(|(types, node)| types.at(&node.id)).unwrap_or_default();
             let mut text = format!("**key** `{key}`\n");
             if let Some(known) = types.iter().find(|known| known.key == *key) {
                 let certain = if known.certain { "set on every path" } else { "perhaps not set" };
                 let _ = writeln!(text, "\nhere: {}, {certain}", known.kind);
             }
+            text.push_str(&asked(graph, path, one).unwrap_or_default());
             let writers = graph.index().occurrences(&one.symbol);
             let writers: Vec<String> =
                 writers.iter().filter(|one| one.kind == OccurrenceKind::Writes).map(|one| format!("`{}`", one.path)).collect();
@@ -76,10 +90,42 @@ fn of_symbol(place: &mut RequestPlace<'_>) -> Option<(String, Span)> {
             bound.iter().for_each(|one| text.push_str(&format!("\ndefined in `{}`\n", one.path)));
             text
         }
-        Symbol::Predicate(_, name) => format!("**predicate** `{name}`\n\nThe host, a schema or a tool answers it.\n"),
+        Symbol::Predicate(_, name) => {
+            let before = asked(graph, path, one).unwrap_or_default();
+            format!("**predicate** `{name}`\n\nThe host, a schema or a tool answers it.\n{before}")
+        }
         Symbol::Signal(name) => format!("**signal** `{name}`\n"),
-    };
-    Some((text, one.span))
+        Symbol::Option(node, value) => format!("**option** `{value}` of `{node}`\n"),
+    })
+}
+
+/// Returns what is known of a condition beside its subject: the values that it may have, and the conditions that were asked before it.
+fn of_condition(place: &mut RequestPlace<'_>) -> Option<(String, Span)> {
+    let (condition, before) = conditions(place.graph, &place.path, to_u32(place.offset))?;
+    let text = &place.text.as_str()[condition.range()];
+    Some((format!("**condition** `{text}`\n{}", listed(&before, place.text.as_str())), condition))
+}
+
+/// Returns the conditions that are asked before the one that an occurrence stands in, as Markdown.
+fn asked(graph: &mut Graph, path: &FilePath, one: &Occurrence) -> Option<String> {
+    let (_, before) = conditions(graph, path, one.span.start)?;
+    let text = std::sync::Arc::clone(&graph.document(path)?.text);
+    Some(listed(&before, &text))
+}
+
+fn listed(before: &[Span], text: &str) -> String {
+    let asked: Vec<String> = before.iter().filter_map(|span| text.get(span.range())).map(|text| format!("`{text}`")).collect();
+    if asked.is_empty() { String::new() } else { format!("\nasked before: {}\n", asked.join(", ")) }
+}
+
+/// Returns the condition of a transition at an offset, and those of the transitions above it.
+fn conditions(graph: &mut Graph, path: &FilePath, offset: u32) -> Option<(Span, Vec<Span>)> {
+    let node = graph.index().node_around(path, offset)?;
+    let document = graph.document(path)?;
+    let syntax = trellis_core::query::node_of(document, node.ordinal)?;
+    let all: Vec<Span> = syntax.transitions.iter().filter_map(|transition| Some(transition.condition.as_ref()?.span)).collect();
+    let at = all.iter().position(|span| span.start <= offset && offset <= span.end)?;
+    Some((all[at], all[..at].to_vec()))
 }
 
 /// Returns the first lines of a node and the number of its transitions.
@@ -132,7 +178,7 @@ fn of_code(place: &RequestPlace<'_>) -> Option<(String, Span)> {
 }
 
 /// Returns the word around an offset.
-fn word(text: &str, offset: usize) -> Option<Span> {
+pub(super) fn word(text: &str, offset: usize) -> Option<Span> {
     let is_part = |char: char| char.is_alphanumeric() || matches!(char, '_' | '-');
     let start = text[..offset].rfind(|char| !is_part(char)).map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8));
     let end = text[offset..].find(|char| !is_part(char)).map_or(text.len(), |at| offset + at);

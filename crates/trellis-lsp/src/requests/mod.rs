@@ -1,15 +1,23 @@
-//! Requests: which there are, and who answers them. Each kind has a file of its own.
+//! The table of requests and their handlers. Each kind has its own file.
 
 mod actions;
 mod completion;
+mod drawing;
 mod edits;
 mod folding;
 mod formatting;
+mod hierarchy;
+mod hints;
 mod hover;
+mod lenses;
+mod links;
 mod navigation;
 mod outline;
 mod rename;
+mod selection;
+pub(crate) mod sheets;
 mod symbols;
+mod tokens;
 
 use lsp_server::Request;
 use serde::de::DeserializeOwned;
@@ -22,9 +30,12 @@ use crate::{
     state::ServerState,
     text::Text,
     wire::{
-        CodeActionKind, CodeActionOptions, CodeActionProvider, CompletionOptions, DeclarationProvider, DefinitionProvider,
-        DocumentFormattingProvider, DocumentHighlightProvider, DocumentSymbolProvider, FoldingRangeProvider, HoverProvider,
-        ReferencesProvider, RenameOptions, RenameProvider, ServerCapabilities, TextDocumentPositionParams, WorkspaceSymbolProvider,
+        CallHierarchyProvider, CodeActionKind, CodeActionOptions, CodeActionProvider, CodeLensOptions, CompletionOptions,
+        DeclarationProvider, DefinitionProvider, DocumentFormattingProvider, DocumentHighlightProvider, DocumentLinkOptions,
+        DocumentSymbolProvider, FileOperationFilter, FileOperationOptions, FileOperationPattern, FileOperationRegistrationOptions,
+        FoldingRangeProvider, Full, HoverProvider, InlayHintProvider, ReferencesProvider, RenameOptions, RenameProvider,
+        SelectionRangeProvider, SemanticTokensLegend, SemanticTokensOptions, SemanticTokensOptionsRange, SemanticTokensProvider,
+        ServerCapabilities, TextDocumentPositionParams, WorkspaceSymbolProvider,
     },
 };
 
@@ -35,9 +46,9 @@ pub(crate) enum Refusal {
     NotLinked,
     /// Nobody offers it.
     Unknown,
-    /// Its parameters are not as the protocol says.
+    /// Its parameters are malformed.
     BadParams(String),
-    /// It cannot be done, for a reason that a person is told.
+    /// It cannot be done; the user sees the reason.
     Refused(String),
 }
 
@@ -47,10 +58,25 @@ pub(crate) type Answer<T = Json> = Result<T, Refusal>;
 /// Characters after which completions are offered.
 const TRIGGERS: [&str; 9] = [":", " ", "/", "{", ".", "\"", "|", "-", "("];
 
-/// Returns what the server offers to a client.
+/// Returns the capabilities of the server for a client.
 pub(crate) fn capabilities(client: &Client) -> ServerCapabilities {
-    let actions = CodeActionOptions { code_action_kinds: Some(vec![CodeActionKind::QuickFix]), ..CodeActionOptions::default() };
-    let completion = CompletionOptions { trigger_characters: Some(TRIGGERS.map(str::to_owned).into()), ..CompletionOptions::default() };
+    let kinds = actions::ACTION_KINDS.map(|kind| CodeActionKind::from(kind.to_owned()));
+    let actions = CodeActionOptions { code_action_kinds: Some(kinds.into()), ..CodeActionOptions::default() };
+    let completion = CompletionOptions {
+        trigger_characters: Some(TRIGGERS.map(str::to_owned).into()),
+        resolve_provider: Some(true),
+        ..CompletionOptions::default()
+    };
+    let legend = SemanticTokensLegend {
+        token_types: tokens::TOKEN_KINDS.map(str::to_owned).into(),
+        token_modifiers: tokens::MODIFIERS.map(str::to_owned).into(),
+    };
+    let tokens = SemanticTokensOptions {
+        legend,
+        range: Some(SemanticTokensOptionsRange::Bool(true)),
+        full: Some(Full::Bool(true)),
+        ..SemanticTokensOptions::default()
+    };
     ServerCapabilities {
         completion_provider: Some(completion),
         hover_provider: Some(HoverProvider::Bool(true)),
@@ -64,23 +90,53 @@ pub(crate) fn capabilities(client: &Client) -> ServerCapabilities {
         rename_provider: Some(RenameProvider::RenameOptions(RenameOptions { prepare_provider: Some(true), ..RenameOptions::default() })),
         folding_range_provider: Some(FoldingRangeProvider::Bool(true)),
         document_formatting_provider: Some(DocumentFormattingProvider::Bool(true)),
+        semantic_tokens_provider: Some(SemanticTokensProvider::SemanticTokensOptions(tokens)),
+        inlay_hint_provider: Some(InlayHintProvider::Bool(true)),
+        code_lens_provider: Some(CodeLensOptions::default()),
+        document_link_provider: Some(DocumentLinkOptions::default()),
+        selection_range_provider: Some(SelectionRangeProvider::Bool(true)),
+        call_hierarchy_provider: Some(CallHierarchyProvider::Bool(true)),
+        experimental: Some(serde_json::json!({ "trellis": { "graph": true, "tests": true } })),
         ..ServerCapabilities::default()
     }
+}
+
+/// Returns the moves of files that the server wants to hear of before they are made: those of graphs, and of folders.
+pub(crate) fn file_operations() -> FileOperationOptions {
+    let filter = |glob: &str| FileOperationFilter {
+        scheme: Some("file".into()),
+        pattern: FileOperationPattern { glob: glob.into(), matches: None, options: None },
+    };
+    let filters = vec![filter("**/*.{md,yaml,yml,json}"), filter("**/")];
+    FileOperationOptions { will_rename: Some(FileOperationRegistrationOptions { filters }), ..FileOperationOptions::default() }
 }
 
 /// Answers a request.
 pub(crate) fn answer(state: &mut ServerState, request: &Request) -> Answer {
     match request.method.as_str() {
         "textDocument/completion" => json(completion::complete(state, &params(request)?)),
+        "completionItem/resolve" => Ok(completion::resolve(state, request.params.clone())),
         "textDocument/hover" => json(hover::hover(state, &params(request)?)),
         "textDocument/definition" | "textDocument/declaration" => json(navigation::definition(state, &params(request)?)),
         "textDocument/references" => json(navigation::references(state, &params(request)?)),
         "textDocument/documentHighlight" => json(navigation::highlight(state, &params(request)?)),
         "textDocument/documentSymbol" => json(symbols::of_document(state, &params(request)?)),
         "workspace/symbol" => json(symbols::of_workspace(state, &params(request)?)),
-        "textDocument/codeAction" => json(actions::actions(state, &params(request)?)),
+        "textDocument/codeAction" => actions::actions(state, &params(request)?),
         "textDocument/prepareRename" => rename::prepare(state, &params(request)?),
         "textDocument/rename" => rename::rename(state, &params(request)?),
+        "workspace/willRenameFiles" => rename::will_rename(state, &params(request)?),
+        "textDocument/prepareCallHierarchy" => json(hierarchy::prepare(state, &params(request)?)),
+        "callHierarchy/incomingCalls" => json(hierarchy::incoming(state, &params(request)?)),
+        "callHierarchy/outgoingCalls" => json(hierarchy::outgoing(state, &params(request)?)),
+        "textDocument/semanticTokens/full" => json(tokens::full(state, &params(request)?)),
+        "textDocument/semanticTokens/range" => json(tokens::in_range(state, &params(request)?)),
+        "textDocument/inlayHint" => json(hints::hints(state, &params(request)?)),
+        "textDocument/codeLens" => json(lenses::lenses(state, &params(request)?)),
+        "textDocument/documentLink" => json(links::links(state, &params(request)?)),
+        "textDocument/selectionRange" => json(selection::select(state, &params(request)?)),
+        "trellis/graph" => json(drawing::draw(state, &params(request)?)),
+        "trellis/tests" => json(sheets::tests(state, &params(request)?)),
         "textDocument/foldingRange" => json(folding::fold(state, &params(request)?)),
         "textDocument/formatting" => json(formatting::format(state, &params(request)?)),
         _ => Err(Refusal::Unknown),

@@ -1,4 +1,4 @@
-//! The outline of a text, by indentation and headings, so that it needs no YAML that parses.
+//! The outline of a text, by indentation and headings, so that the YAML need not parse.
 
 use trellis_core::span::Span;
 
@@ -7,7 +7,7 @@ use crate::text::Text;
 /// Levels of keys that an outline has.
 const LEVELS: usize = 3;
 
-/// A key or a heading with what is below it.
+/// A key or a heading with its children.
 pub(super) struct Section {
     pub(super) name: String,
     /// The name alone.

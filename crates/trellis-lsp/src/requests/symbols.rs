@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Symbols of a workspace that are sent at most.
-const MOST: usize = 200;
+const MAX_SYMBOLS: usize = 200;
 
 /// Returns the outline of a file, as a tree where the client takes one.
 #[expect(deprecated, reason = "the protocol's type has the field")]
@@ -63,7 +63,8 @@ pub(super) fn of_workspace(state: &mut ServerState, params: &WorkspaceSymbolPara
                 Symbol::Key(_, name) => (name.clone(), SymbolKind::Variable),
                 Symbol::Tool(name) => (name.clone(), SymbolKind::Function),
                 Symbol::Predicate(_, name) => (name.clone(), SymbolKind::Boolean),
-                Symbol::Node(_) | Symbol::Signal(_) => continue,
+                Symbol::Signal(name) => (name.clone(), SymbolKind::Event),
+                Symbol::Node(_) | Symbol::Option(..) => continue,
             };
             if holds(&name, &query)
                 && let Some(one) = graph.index().occurrences(&symbol).into_iter().min_by_key(|one| one.kind)
@@ -75,7 +76,7 @@ pub(super) fn of_workspace(state: &mut ServerState, params: &WorkspaceSymbolPara
     }
     // The closest names first.
     found.sort_by_key(|(length, _)| *length);
-    found.into_iter().map(|(_, symbol)| symbol).take(MOST).collect()
+    found.into_iter().map(|(_, symbol)| symbol).take(MAX_SYMBOLS).collect()
 }
 
 /// Returns true if a name has the letters of a query, in order.

@@ -1,12 +1,16 @@
-//! The loop: messages of the client and of the linking thread, one after the other.
+//! The main loop: messages of the client and of the linking thread, in order.
 //!
-//! **Invariant:** what waits is taken all at once before a list is published or a graph is linked, so that of ten keystrokes one is.
+//! **Invariant:** all waiting messages are read before a list is published or a graph is linked, so that ten keystrokes cause one link.
 
+mod asking;
 mod notifications;
 mod start;
 mod waiting;
 
-use std::{collections::BTreeSet, fmt};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use crossbeam_channel::{Receiver, never, select};
 use lsp_server::{Connection, ErrorCode, Message, Notification, ProtocolError, Request, RequestId, Response};
@@ -17,6 +21,7 @@ use crate::{
     LateFindings,
     findings::Published,
     linker::{Job, Linked, Linker},
+    log::Log,
     parent::Parent,
     requests::{self, Refusal},
     state::ServerState,
@@ -28,7 +33,7 @@ use crate::{
 pub enum ServeError {
     /// The client broke the protocol.
     Protocol(ProtocolError),
-    /// The client said `exit` without `shutdown`, or is gone.
+    /// The client sent `exit` without `shutdown`, or has exited.
     Left,
     /// The system gives no thread, or a stream failed.
     Stream(std::io::Error),
@@ -54,16 +59,21 @@ impl std::error::Error for ServeError {
     }
 }
 
-/// Serves a client until it says `exit`. `late` makes the findings of `trellis check` that are not of the graph's own rules.
+/// Serves a client until it sends `exit`. `late` computes the findings of `trellis check` that need more than the graph.
 ///
 /// # Errors
 /// The client breaks the protocol, leaves without `shutdown`, or a thread cannot be started.
 pub fn serve(connection: &Connection, late: LateFindings) -> Result<(), ServeError> {
-    let Some(mut server) = start::start(connection, late)? else { return Ok(()) };
+    serve_with(connection, late, Log::default())
+}
+
+/// Serves a client, with a log.
+pub(crate) fn serve_with(connection: &Connection, late: LateFindings, log: Log) -> Result<(), ServeError> {
+    let Some(mut server) = start::start(connection, late, log)? else { return Ok(()) };
     server.run()
 }
 
-/// What is said when nothing is linked any more.
+/// The message after the linking thread ended.
 const BROKEN: &str = "checking this graph broke off: findings stay as they are until the server is started again";
 
 /// The kinds of `window/showMessage`.
@@ -81,9 +91,23 @@ struct Server<'c> {
     /// The process of the client.
     parent: Parent,
     waiting: Queue,
-    /// What a person was told.
+    /// Messages that were shown to the user.
     said: BTreeSet<String>,
+    /// What the client is asked, by the ids of the requests.
+    asked: BTreeMap<String, Asked>,
+    /// Whether the client shows that the first link is on its way.
+    is_progressing: bool,
+    log: Log,
     is_shut_down: bool,
+}
+
+/// A question of the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    /// The settings.
+    Settings,
+    /// Whether it shows a progress: that of the first link.
+    Progress,
 }
 
 /// How the loop goes on.
@@ -95,12 +119,14 @@ enum Flow {
 
 impl Server<'_> {
     fn run(&mut self) -> Result<(), ServeError> {
+        self.ask_settings();
+        self.begin_progress();
         self.settle();
         loop {
             let (linked, timer) = (self.linker.linked.clone(), self.waiting.timer());
             let flow = select! {
                 recv(self.connection.receiver) -> message => match message {
-                    Ok(message) => self.take(message),
+                    Ok(message) => self.take_all(message),
                     Err(_) => return Err(ServeError::Left),
                 },
                 recv(linked) -> linked => {
@@ -122,15 +148,30 @@ impl Server<'_> {
                     Flow::On
                 }
             };
-            let mut exits = flow == Flow::Exit;
-            while !exits && let Ok(message) = self.connection.receiver.try_recv() {
-                exits = self.take(message) == Flow::Exit;
-            }
-            if exits {
+            if flow == Flow::Exit {
                 return if self.is_shut_down { Ok(()) } else { Err(ServeError::Left) };
             }
             self.settle();
         }
+    }
+
+    /// Takes a message and what waits behind it. A request that is taken back in the meantime is not begun.
+    fn take_all(&mut self, first: Message) -> Flow {
+        let messages: Vec<Message> = std::iter::once(first).chain(self.connection.receiver.try_iter()).collect();
+        let cancelled: BTreeSet<String> = messages.iter().filter_map(cancelled).collect();
+        for message in messages {
+            match message {
+                Message::Request(request) if cancelled.contains(&request.id.to_string()) => {
+                    self.refuse(vec![request.id], ErrorCode::RequestCanceled, "cancelled");
+                }
+                message => {
+                    if self.take(message) == Flow::Exit {
+                        return Flow::Exit;
+                    }
+                }
+            }
+        }
+        Flow::On
     }
 
     fn take(&mut self, message: Message) -> Flow {
@@ -142,6 +183,7 @@ impl Server<'_> {
             Message::Request(request) => self.request(request),
             Message::Notification(notification) if notification.method == "exit" => return Flow::Exit,
             Message::Notification(notification) if !self.is_shut_down => self.notified(notification),
+            Message::Response(response) if !self.is_shut_down => self.answered(response),
             Message::Notification(_) | Message::Response(_) => {}
         }
         Flow::On
@@ -184,6 +226,7 @@ impl Server<'_> {
     /// Warns a person, once.
     fn say(&mut self, message: String) {
         if self.said.insert(message.clone()) {
+            self.log.warning(&message);
             self.show(WARNING, &message);
         }
     }
@@ -192,18 +235,22 @@ impl Server<'_> {
         self.send(Notification::new("window/showMessage".into(), json!({ "type": kind, "message": message })));
     }
 
-    /// Takes what the linking thread found.
+    /// Applies a result of the linking thread.
     fn linked(&mut self, linked: Linked) {
         match linked {
             Linked::Link(number, link) => {
                 if let Some(graph) = self.state.workspace.numbered(number) {
+                    let (root, found) = (graph.root.display().to_string(), link.diagnostics.len());
+                    self.log.note(&format!("linked {root}, text {}: {found} findings", link.generation));
                     graph.linked(link);
                 }
+                self.end_progress();
             }
             Linked::Types(number, generation, types) => {
                 if let Some(graph) = self.state.workspace.numbered(number) {
                     graph.typed(generation, *types);
                 }
+                self.refresh();
             }
         }
         self.refuse_outdated();
@@ -226,7 +273,7 @@ impl Server<'_> {
         self.refuse(outdated, ErrorCode::ContentModified, "the text changed meanwhile");
     }
 
-    /// Publishes the lists that are not as their client has them, and hands over what is to be linked.
+    /// Publishes the lists that differ from the client's, and hands changed graphs to the linking thread.
     fn settle(&mut self) {
         self.state.workspace.read();
         self.refuse_outdated();
@@ -235,11 +282,20 @@ impl Server<'_> {
         let mut messages = Vec::new();
         for graph in &mut self.state.workspace.graphs {
             for path in std::mem::take(&mut graph.stale) {
+                // A sheet that is open has a list of its own.
+                if self.state.sheets.contains_key(&graph.file(&path)) {
+                    continue;
+                }
                 messages.extend(self.published.list(graph, &path, &self.state.client));
             }
-            if let Some(job) = graph.job() {
+            if let Some(job) = graph.job(self.state.settings.strict) {
                 self.linker.hand_over(job);
             }
+        }
+        for file in std::mem::take(&mut self.state.stale_sheets) {
+            let Some(found) = requests::sheets::findings(&mut self.state, &file) else { continue };
+            let Some(sheet) = self.state.sheets.get(&file) else { continue };
+            messages.extend(self.published.of_sheet(sheet.uri.clone(), Some(sheet.version), found, &self.state.client));
         }
         messages.into_iter().for_each(|message| self.send(message));
     }
@@ -255,4 +311,11 @@ impl Server<'_> {
     fn send(&self, message: impl Into<Message>) {
         let _ = self.connection.sender.send(message.into());
     }
+}
+
+/// Returns the id of the request that a message takes back.
+fn cancelled(message: &Message) -> Option<String> {
+    let Message::Notification(notification) = message else { return None };
+    let id = notification.params.get("id").filter(|_| notification.method == "$/cancelRequest")?;
+    serde_json::from_value::<RequestId>(id.clone()).ok().map(|id| id.to_string())
 }

@@ -1,4 +1,4 @@
-//! What clients tell: texts that are opened, changed and closed, files that were saved, folders that come and go.
+//! Notifications of clients: texts that are opened, changed and closed, saved files, added and removed folders.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ use crate::{
 };
 
 impl Server<'_> {
-    /// Takes a notification. One that is unknown, or not as the protocol says, changes nothing.
+    /// Handles a notification. An unknown or malformed one changes nothing.
     pub(super) fn notified(&mut self, notification: Notification) {
         match notification.method.as_str() {
             "textDocument/didOpen" => drop(params(notification).map(|params| self.opened(params))),
@@ -29,6 +29,14 @@ impl Server<'_> {
             "textDocument/didClose" => drop(params(notification).map(|params| self.closed(&params))),
             "workspace/didChangeWatchedFiles" => drop(params(notification).map(|params| self.saved(&params))),
             "workspace/didChangeWorkspaceFolders" => drop(params(notification).map(|params| self.refolded(&params))),
+            "workspace/didChangeConfiguration" => {
+                // Clients that can be asked send no settings; others send all of them.
+                match notification.params.get("settings").filter(|settings| settings.is_object()) {
+                    _ if self.state.client.configuration => self.ask_settings(),
+                    Some(settings) => self.set(&settings.clone()),
+                    None => {}
+                }
+            }
             "$/cancelRequest" => {
                 let id = notification.params.get("id").cloned();
                 self.cancelled(id.and_then(|id| serde_json::from_value(id).ok()));
@@ -46,7 +54,11 @@ impl Server<'_> {
         let Some(path) = uri::to_path(&file.uri) else { return };
         // A sheet is a file of the graph like others, though none of its nodes.
         if is_sheet(&path) {
-            self.state.sheets.insert(path.clone(), OpenSheet { version: file.version, text: Text::new(file.text.clone()) });
+            self.state.stale_sheets.insert(path.clone());
+            self.state.sheets.insert(
+                path.clone(),
+                OpenSheet { uri: file.uri.clone(), version: file.version, text: Text::new(file.text.clone()), cases: Vec::new() },
+            );
         }
         let Some((graph, path)) = self.state.workspace.graph_of(&path) else { return };
         self.state.workspace.graphs[graph].opened(&path, OpenFile { uri: file.uri, version: file.version }, &file.text);
@@ -69,10 +81,12 @@ impl Server<'_> {
         let encoding = self.state.encoding();
         if let Some(path) = uri::to_path(&document.text_document_identifier.uri)
             && let Some(sheet) = self.state.sheets.get_mut(&path)
-            && !sheet.edited(params, encoding)
         {
-            // What the editor has there is not known any more: the disk counts until it is opened again.
-            self.state.sheets.remove(&path);
+            self.state.stale_sheets.insert(path.clone());
+            if !sheet.edited(params, encoding) {
+                // What the editor has there is not known any more: the disk counts until it is opened again.
+                self.state.sheets.remove(&path);
+            }
         }
         let Some((graph, path)) = self.open(&document.text_document_identifier.uri) else { return Ok(()) };
         let before = graph.open.get(&path).map_or(i32::MIN, |open| open.version);
@@ -99,7 +113,7 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// Takes an open file from the disk until it is opened again: what the client has there is not known any more.
+    /// Reads an open file from the disk until it is opened again: the client's text is unknown.
     fn out_of_step(&mut self, notification: &Notification, why: &str) {
         let uri = notification.params.pointer("/textDocument/uri").and_then(|uri| uri.as_str());
         let Some(uri) = uri.map(|uri| Uri(uri.to_owned())) else { return };
@@ -117,8 +131,11 @@ impl Server<'_> {
     }
 
     fn closed(&mut self, params: &DidCloseTextDocumentParams) {
-        if let Some(path) = uri::to_path(&params.text_document.uri) {
-            self.state.sheets.remove(&path);
+        if let Some(path) = uri::to_path(&params.text_document.uri)
+            && self.state.sheets.remove(&path).is_some()
+        {
+            let message = self.published.of_sheet(params.text_document.uri.clone(), None, Vec::new(), &self.state.client);
+            message.into_iter().for_each(|message| self.send(message));
         }
         if let Some((graph, path)) = self.open(&params.text_document.uri) {
             graph.closed(&path);
@@ -169,13 +186,13 @@ impl Server<'_> {
     }
 }
 
-/// Returns true for a message that says no more than that the disk counts: what it is about is read when somebody asks.
+/// Returns true for a message that only marks files on disk as changed: they are read before the next request.
 pub(super) fn is_of_disk(message: &Message) -> bool {
     let methods = ["workspace/didChangeWatchedFiles", "textDocument/didClose"];
     matches!(message, Message::Notification(notification) if methods.contains(&notification.method.as_str()))
 }
 
-/// Returns the parameters of a notification, if they are as the protocol says.
+/// Returns the parameters of a notification, if they are well-formed.
 fn params<T: DeserializeOwned>(notification: Notification) -> Option<T> {
     serde_json::from_value(notification.params).ok()
 }

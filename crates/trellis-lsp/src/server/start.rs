@@ -1,4 +1,4 @@
-//! The beginning: what the client can do, what the server offers, and the graphs of the workspace.
+//! Initialization: the capabilities of the client and of the server, and the graphs of the workspace.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,6 +16,7 @@ use crate::{
     client::{Client, Settings, folders},
     findings::Published,
     linker::Linker,
+    log::Log,
     parent::Parent,
     requests,
     state::ServerState,
@@ -29,7 +30,7 @@ use crate::{
 };
 
 /// Shakes hands; `None` if the client left again.
-pub(super) fn start<'c>(connection: &'c Connection, late: LateFindings) -> Result<Option<Server<'c>>, ServeError> {
+pub(super) fn start<'c>(connection: &'c Connection, late: LateFindings, log: Log) -> Result<Option<Server<'c>>, ServeError> {
     let (id, params) = match connection.initialize_start() {
         Ok(begun) => begun,
         Err(error) if error.channel_is_disconnected() => return Ok(None),
@@ -52,15 +53,26 @@ pub(super) fn start<'c>(connection: &'c Connection, late: LateFindings) -> Resul
         Err(error) if error.channel_is_disconnected() => return Ok(None),
         Err(error) => return Err(ServeError::Protocol(error)),
     }
-    let linker = Linker::start(late, settings.strict).map_err(ServeError::Stream)?;
+    let linker = Linker::start(late).map_err(ServeError::Stream)?;
     let saves = if client.watching { never() } else { watch(folders.clone()).map_err(ServeError::Stream)? };
-    if client.watching {
-        register(connection);
-    }
-    let workspace = Workspace::new(folders, settings.roots, ENTRIES);
+    register(connection, &client);
+    let workspace = Workspace::new(folders, settings.roots.clone(), ENTRIES);
     let (published, waiting, said) = (Published::default(), Queue::default(), BTreeSet::new());
-    let state = ServerState { client, workspace, sheets: BTreeMap::new(), notes: Vec::new() };
-    Ok(Some(Server { connection, state, published, linker, saves, parent, waiting, said, is_shut_down: false }))
+    let state = ServerState { client, settings, workspace, sheets: BTreeMap::new(), stale_sheets: BTreeSet::new(), notes: Vec::new() };
+    Ok(Some(Server {
+        connection,
+        state,
+        published,
+        linker,
+        saves,
+        parent,
+        waiting,
+        said,
+        asked: BTreeMap::new(),
+        is_progressing: false,
+        log,
+        is_shut_down: false,
+    }))
 }
 
 fn capabilities(client: &Client) -> crate::wire::ServerCapabilities {
@@ -81,23 +93,30 @@ fn capabilities(client: &Client) -> crate::wire::ServerCapabilities {
     let mut capabilities = requests::capabilities(client);
     capabilities.position_encoding = Some(encoding);
     capabilities.text_document_sync = Some(TextDocumentSync::Options(sync));
-    capabilities.workspace = Some(WorkspaceOptions { workspace_folders: Some(folders), ..WorkspaceOptions::default() });
+    let file_operations = client.will_rename.then(requests::file_operations);
+    capabilities.workspace = Some(WorkspaceOptions { workspace_folders: Some(folders), file_operations, ..WorkspaceOptions::default() });
     capabilities
 }
 
-/// Asks the client to say which files are saved.
-fn register(connection: &Connection) {
-    let globs = ["**/*.{md,yaml,yml,json}", "**/.gitignore"];
-    let watchers = globs.map(|glob| FileSystemWatcher { glob_pattern: GlobPattern::Pattern(glob.into()), kind: None });
-    let options = DidChangeWatchedFilesRegistrationOptions { watchers: watchers.into() };
-    let registration = Registration {
-        id: "files".into(),
-        method: "workspace/didChangeWatchedFiles".into(),
-        register_options: serde_json::to_value(options).ok(),
-    };
-    let params = RegistrationParams { registrations: vec![registration] };
-    let request = Request::new("register-files".to_owned().into(), "client/registerCapability".into(), params);
-    let _ = connection.sender.send(Message::Request(request));
+/// Asks the client to say which files are saved and which settings change, as far as it can.
+fn register(connection: &Connection, client: &Client) {
+    let mut registrations = Vec::new();
+    if client.watching {
+        let globs = ["**/*.{md,yaml,yml,json}", "**/.gitignore"];
+        let watchers = globs.map(|glob| FileSystemWatcher { glob_pattern: GlobPattern::Pattern(glob.into()), kind: None });
+        let options = DidChangeWatchedFilesRegistrationOptions { watchers: watchers.into() };
+        let (id, method) = ("files".into(), "workspace/didChangeWatchedFiles".into());
+        registrations.push(Registration { id, method, register_options: serde_json::to_value(options).ok() });
+    }
+    if client.configuration_registration {
+        let (id, method) = ("settings".into(), "workspace/didChangeConfiguration".into());
+        registrations.push(Registration { id, method, register_options: Some(serde_json::json!({ "section": "trellis" })) });
+    }
+    if !registrations.is_empty() {
+        let params = RegistrationParams { registrations };
+        let request = Request::new("register".to_owned().into(), "client/registerCapability".into(), params);
+        let _ = connection.sender.send(Message::Request(request));
+    }
 }
 
 /// Watches folders on a thread of its own, which ends after the server.

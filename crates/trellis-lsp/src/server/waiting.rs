@@ -1,4 +1,4 @@
-//! Requests that wait for the link of the newest text, for a while.
+//! Requests that wait for the link of the newest text, for a bounded time.
 
 use std::{
     sync::Arc,
@@ -39,7 +39,7 @@ impl Queue {
         self.0.extract_if(.., is_outdated).map(|waiting| waiting.request.id).collect()
     }
 
-    /// Takes out one that is asked again: `is_over` says whether it got its answer, or waits on.
+    /// Removes a request that is tried again: `is_over` returns whether it was answered; otherwise it keeps waiting.
     pub(super) fn ask_again(&mut self, mut is_over: impl FnMut(&Request) -> bool) {
         self.0.retain(|waiting| !is_over(&waiting.request));
     }

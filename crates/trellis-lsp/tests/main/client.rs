@@ -43,6 +43,12 @@ pub(crate) struct Client {
     pub(crate) lists: BTreeMap<String, Vec<List>>,
     /// What a person was told.
     pub(crate) said: Vec<String>,
+    /// Other notifications.
+    pub(crate) noted: Vec<(String, Json)>,
+    /// What the server asked.
+    pub(crate) asked: Vec<String>,
+    /// The section `trellis` of its settings.
+    pub(crate) settings: Json,
     pub(crate) initialized: Json,
     next: AtomicI32,
 }
@@ -84,6 +90,17 @@ impl Client {
         Self::in_folders(folder, &[root], late, params)
     }
 
+    /// With these of its folders as those of the workspace.
+    pub(crate) fn in_workspaces(files: &[(&str, &str)], folders: &[&str], capabilities: Json) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (path, text) in files {
+            write(&folder.path().join(path), text);
+        }
+        let root = std::fs::canonicalize(folder.path()).expect("it is there");
+        let roots: Vec<PathBuf> = folders.iter().map(|folder| root.join(folder)).collect();
+        Self::in_folders(folder, &roots, |_| Vec::new(), json!({ "capabilities": capabilities }))
+    }
+
     fn in_folders(folder: tempfile::TempDir, roots: &[PathBuf], late: LateFindings, mut params: Json) -> Self {
         let (own, other) = Connection::memory();
         let server = std::thread::spawn(move || serve(&other, late));
@@ -93,6 +110,9 @@ impl Client {
             folder,
             lists: BTreeMap::new(),
             said: Vec::new(),
+            noted: Vec::new(),
+            asked: Vec::new(),
+            settings: Json::Null,
             initialized: Json::Null,
             next: AtomicI32::new(1),
         };
@@ -151,9 +171,11 @@ impl Client {
             Message::Notification(note) if note.method == "window/showMessage" => {
                 self.said.push(note.params["message"].as_str().unwrap_or_default().to_owned());
             }
-            Message::Notification(_) => {}
+            Message::Notification(note) => self.noted.push((note.method, note.params)),
             Message::Request(request) => {
-                let _ = self.connection.sender.send(Response::new_ok(request.id, Json::Null).into());
+                self.asked.push(request.method.clone());
+                let answer = if request.method == "workspace/configuration" { json!([self.settings]) } else { Json::Null };
+                let _ = self.connection.sender.send(Response::new_ok(request.id, answer).into());
             }
         }
         None
@@ -206,6 +228,21 @@ impl Client {
             };
             self.take(message);
         }
+    }
+
+    /// Takes messages until something holds.
+    pub(crate) fn until(&mut self, what: &str, holds: impl Fn(&Self) -> bool) {
+        while !holds(self) {
+            let message = self.connection.receiver.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("{what} never comes"));
+            self.take(message);
+        }
+    }
+
+    /// The place of the cursor `‸` in a text that is on the disk or open already.
+    pub(crate) fn place(&self, path: &str, marked: &str) -> Json {
+        let before = marked.split('‸').next().unwrap_or_default();
+        let (line, character) = (before.matches('\n').count(), before.rsplit('\n').next().unwrap_or_default().encode_utf16().count());
+        json!({ "textDocument": { "uri": self.uri(path) }, "position": { "line": line, "character": character } })
     }
 
     /// Asks about the place of the cursor `‸` in a text that is typed into an open file.

@@ -9,13 +9,23 @@ use trellis_project::{Found, GraphLoader as _, Memory, Overlay, Project, discove
 use crate::client::Client;
 
 /// Requests about a place.
-const AT: [&str; 6] = [
+const AT: [&str; 7] = [
     "textDocument/completion",
     "textDocument/hover",
     "textDocument/definition",
     "textDocument/references",
     "textDocument/documentHighlight",
     "textDocument/prepareRename",
+    "textDocument/prepareCallHierarchy",
+];
+
+/// Requests about a whole file.
+const OF: [&str; 5] = [
+    "textDocument/documentSymbol",
+    "textDocument/foldingRange",
+    "textDocument/semanticTokens/full",
+    "textDocument/codeLens",
+    "textDocument/documentLink",
 ];
 
 fn graphs() -> Vec<std::path::PathBuf> {
@@ -86,10 +96,18 @@ fn type_file(client: &mut Client, files: &[(String, String)], path: &str, text: 
             let own = matches!(method, "textDocument/completion" | "textDocument/hover" | "textDocument/documentHighlight");
             assert!(is_refusal || !own || positions_fit(&answer, lines), "{method} of {typed:?}: {answer}");
         }
-        for method in ["textDocument/documentSymbol", "textDocument/foldingRange"] {
+        for method in OF {
             let answer = client.request(method, json!({ "textDocument": { "uri": uri } })).expect("it answers");
             assert!(positions_fit(&answer, lines), "{method} of {typed:?}: {answer}");
         }
+        let all = json!({ "start": { "line": 0, "character": 0 }, "end": { "line": lines, "character": 0 } });
+        let ranged = json!({ "textDocument": { "uri": uri }, "range": all, "context": { "diagnostics": [], "triggerKind": 2 } });
+        for method in ["textDocument/codeAction", "textDocument/inlayHint", "textDocument/semanticTokens/range"] {
+            client.request(method, ranged.clone()).unwrap_or_else(|error| panic!("{method} of {typed:?}: {error:?}"));
+        }
+        let positions = json!({ "textDocument": { "uri": uri }, "positions": [position] });
+        let answer = client.request("textDocument/selectionRange", positions).expect("it answers");
+        assert!(positions_fit(&answer, lines), "selectionRange of {typed:?}: {answer}");
         let format = json!({ "textDocument": { "uri": uri }, "options": { "tabSize": 2, "insertSpaces": true } });
         client.request("textDocument/formatting", format).expect("it answers");
     }
@@ -111,10 +129,12 @@ fn every_file_of_the_graphs_can_be_typed_letter_by_letter() {
     for root in graphs() {
         let files = texts(&root);
         let borrowed: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-        let mut client = Client::new(&borrowed);
+        let options =
+            json!({ "inlayHints": { "types": true, "endings": true }, "commands": { "play": "play", "references": "references" } });
+        let mut client = Client::with(&borrowed, crate::client::capabilities(), options);
         for (path, text) in &files {
-            // A prime, so that the letters that are looked at differ from line to line.
-            let stride = if text.len() < 40 { 1 } else { 7 };
+            // A prime, so that the letters that are looked at differ from line to line. `EVERY_LETTER` looks at all of them.
+            let stride = if text.len() < 40 || std::env::var_os("EVERY_LETTER").is_some() { 1 } else { 7 };
             client.lists.clear();
             type_file(&mut client, &files, path, text, stride);
         }

@@ -1,19 +1,52 @@
 //! Channels: where people write and read (orchestrator 4).
 
+mod inbox;
 mod remote;
 mod split;
 mod terminal;
+mod troubles;
+mod web;
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 
 pub use self::{
+    inbox::{INBOX, Inbox, InboxError, InboxFile},
     remote::{ChannelSetup, check_remote, open_remote},
     split::parts,
     terminal::{Terminal, TerminalIo},
+    troubles::ChannelTroubles,
+    web::{Web, WebPosts},
 };
-use crate::message::{ChatPlace, Incoming, Outgoing};
+use crate::{
+    message::{Attachment, ChatPlace, Incoming, Outgoing},
+    words::{Command, command},
+};
+
+/// What a channel can do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Capabilities {
+    /// People can send files in it.
+    pub has_files: bool,
+    /// People can react to messages of it.
+    pub has_reactions: bool,
+    /// It shows that an answer is being written.
+    pub shows_typing: bool,
+}
+
+/// A reaction that somebody put on a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reaction {
+    /// The chat of the message.
+    pub place: ChatPlace,
+    /// The message, as the provider names it.
+    pub message: String,
+    /// Who reacted, as the provider names them.
+    pub sender: String,
+    /// The emoji, or the name that the provider has for it.
+    pub name: String,
+}
 
 /// How a chat gets answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,9 +76,13 @@ pub struct Batch {
     pub messages: Vec<Incoming>,
     /// Messages of before that have another text now.
     pub edits: Vec<Incoming>,
+    /// Messages of before that are gone: their chats and their names.
+    pub deletions: Vec<(ChatPlace, String)>,
+    /// Reactions to messages, also such as were read before.
+    pub reactions: Vec<Reaction>,
     /// Where the next read begins.
     pub cursor: Option<String>,
-    /// Whether nothing will ever come behind it.
+    /// Whether it is the last one.
     pub is_over: bool,
     /// What could not be read, while the rest could: a chat that is gone.
     pub troubles: Vec<ChannelError>,
@@ -105,16 +142,42 @@ impl ChannelError {
     }
 }
 
-/// A way to people.
+/// A channel to people.
 #[async_trait]
 pub trait Channel: Send + Sync {
-    /// Its name, which stands in the keys of messages.
+    /// Its name, which is part of the keys of messages.
     fn name(&self) -> &str;
+
+    /// What it can do.
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::default()
+    }
 
     /// How long messages of one person are collected after the first, to be answered together.
     fn grouping(&self) -> Duration;
 
-    /// Waits for messages behind a cursor. It may be dropped: what it had read is read again.
+    /// Names the messages whose reactions are waited for. A channel whose provider tells of reactions by itself need not know.
+    fn watch(&self, _messages: Vec<(ChatPlace, String)>) {}
+
+    /// Reads the text of a message as a command.
+    fn parse_command(&self, message: &Incoming) -> Option<Command> {
+        command(&message.text)
+    }
+
+    /// The names by which a text calls the agent: mentions as the provider writes them, and aliases.
+    fn parse_agent_mentions(&self, _text: &str) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Fetches a file of a message.
+    ///
+    /// # Errors
+    /// The channel has no files, or the provider does not hand this one over.
+    async fn fetch(&self, _file: &Attachment, _into: InboxFile) -> Result<Attachment, ChannelError> {
+        Err(ChannelError::new("no_files", "this channel has no files").finally())
+    }
+
+    /// Waits for messages after a cursor. The future may be dropped; the next call reads the same messages again.
     ///
     /// # Errors
     /// The provider cannot be read.

@@ -1,11 +1,11 @@
-//! Long texts in parts that a provider takes (orchestrator 4.1).
+//! Splits long texts into parts that a provider accepts (orchestrator 4.1).
 //!
-//! **Invariant:** no part is longer than the limit, counted in UTF-16; a fence that a cut goes through is closed before it and opened again behind it; no
+//! **Invariant:** no part exceeds the limit, counted in UTF-16; a code fence across a cut is closed before it and opened again after it; no
 //! character is cut.
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-/// Bytes of the longest line that opens a fence: what is longer is a line like others.
+/// Greatest length of a line that opens a code fence; a longer line is text.
 const LONGEST_OPENER: usize = 64;
 
 /// A text in parts of at most `limit` UTF-16 units, at least 200: cut between paragraphs where that is possible, else between lines, sentences, words.
@@ -32,16 +32,16 @@ pub fn parts(text: &str, limit: usize) -> Vec<String> {
             }
         }
         let part = &rest[..end];
-        let behind = &rest[next..];
+        let after = &rest[next..];
         (parts, rest) = match open_fence(part) {
             Some((opener, ticks)) => {
                 parts.push(format!("{part}\n{ticks}"));
-                let is_empty = behind.trim_start().starts_with(ticks) && behind.trim().trim_matches(['`', '~']).is_empty();
-                (parts, if is_empty { String::new() } else { format!("{opener}\n{behind}") })
+                let is_empty = after.trim_start().starts_with(ticks) && after.trim().trim_matches(['`', '~']).is_empty();
+                (parts, if is_empty { String::new() } else { format!("{opener}\n{after}") })
             }
             None => {
                 parts.push(part.to_owned());
-                (parts, behind.to_owned())
+                (parts, after.to_owned())
             }
         };
     }
@@ -56,15 +56,18 @@ fn cut(window: &str, text: &str) -> (usize, usize) {
     // A part that is hardly begun is no part.
     let least = window.len() / 4;
     let found = |at: Option<usize>, length: usize| at.filter(|at| *at > least).map(|at| (at, at + length));
+    // What stands within a line opens no fence, and must not begin a part and open one there.
+    let is_apt = |at: &usize| text[*at..].trim_start().lines().next().and_then(fence).is_none();
     let sentence = || {
         let ends = [". ", "! ", "? ", "。", "! ", "？", "！"];
-        ends.iter().filter_map(|end| window.rfind(end).map(|at| at + end.trim_end().len())).max()
+        ends.iter().filter_map(|end| window.rfind(end).map(|at| at + end.trim_end().len())).filter(is_apt).max()
     };
+    let word = || window.rmatch_indices(char::is_whitespace).map(|(at, _)| at).find(is_apt);
     let paragraph = window.rfind("\n\n").filter(|at| open_fence(&window[..*at]).is_none());
     let place = found(paragraph, 2)
         .or_else(|| found(window.rfind('\n'), 1))
         .or_else(|| found(sentence(), 0))
-        .or_else(|| found(window.rfind(char::is_whitespace), 0))
+        .or_else(|| found(word(), 0))
         .unwrap_or((window.len(), window.len()));
     let (end, next) = place;
     if open_fence(&text[..end]).is_some() {
@@ -174,6 +177,14 @@ mod tests {
             let all: usize = parts.iter().flat_map(|part| part.lines()).filter(|line| line.starts_with('x')).map(str::len).sum();
             assert!(all == 1000 && parts.iter().all(|part| units(part) <= 200), "{parts:?}");
         }
+    }
+
+    // orchestrator 4.1: what is no fence within a line is none at the beginning of a part
+    #[test]
+    fn a_part_does_not_begin_with_a_fence_that_was_none() {
+        let parts = parts(&format!("{} ~~~~ text\nThat is all.", "word ".repeat(39).trim_end()), 200);
+        assert_eq!(parts.len(), 2);
+        assert!(parts[1].starts_with("word ~~~~ text"), "{parts:?}");
     }
 
     // orchestrator 4.1: never inside a character

@@ -1,4 +1,4 @@
-//! A chat in the terminal: a line is a message.
+//! A chat in the terminal: each line is a message.
 
 use std::{fmt, io, time::Duration};
 
@@ -102,7 +102,8 @@ impl Channel for Terminal {
         lines.count += 1;
         // The moment at which this process began tells its lines from those of another one.
         let id = format!("{}-{}", lines.began, lines.count);
-        let message = Incoming { place: Self::place(), id, sender: NAME.to_owned(), sender_name: NAME.to_owned(), text, at: now() };
+        let (sender, sender_name) = (NAME.to_owned(), NAME.to_owned());
+        let message = Incoming { place: Self::place(), id, sender, sender_name, text, at: now(), files: Vec::new() };
         Ok(Batch { messages: vec![message], ..Batch::default() })
     }
 

@@ -1,16 +1,12 @@
-//! The settings of tools, and of what the agent does by itself.
+//! The settings of what the agent does by itself.
 
 use jiff::Timestamp;
 use serde_json::{Value as Json, json};
-use trellis_core::Value;
 
-use super::{
-    Settings,
-    reader::{Reader, with_article},
-};
+use super::{Settings, reader::Reader};
 use crate::{message::ChatPlace, schedule::Schedule};
 
-/// When the agent looks at `HEARTBEAT.md`, and where it says what it found.
+/// The schedule of `HEARTBEAT.md`, and the chat for its results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heartbeat {
     /// The time between two looks, in milliseconds.
@@ -25,12 +21,8 @@ impl Default for Heartbeat {
     }
 }
 
-/// Reads the sections into the settings.
+/// Reads the section into the settings.
 pub(super) fn read(reader: &mut Reader<'_>, settings: &mut Settings) {
-    reader.mapping("tools", &["web"]);
-    if let Some(web) = reader.mapping("tools.web", &["allow_private"]) {
-        settings.web_private = web.get("allow_private").map(|hosts| hosts_of(reader, hosts)).unwrap_or_default();
-    }
     let mut heartbeat = Heartbeat::default();
     let is_set = reader.mapping("heartbeat", &["every", "chat"]).is_some();
     if let Some(every) = reader.text("heartbeat.every", &["heartbeat", "every"]) {
@@ -57,65 +49,6 @@ pub(super) fn read(reader: &mut Reader<'_>, settings: &mut Settings) {
     settings.heartbeat = (is_set || settings.terminal).then_some(heartbeat);
 }
 
-/// The hosts of a list, each a name or an address, perhaps with a port.
-fn hosts_of(reader: &mut Reader<'_>, value: &Value) -> Vec<String> {
-    const PLACE: &str = "tools.web.allow_private";
-    let Value::List(hosts) = value else {
-        reader.report(PLACE, format!("`{PLACE}` takes a list of hosts, not {}", with_article(value.kind())), "write `[wiki.internal]`");
-        return Vec::new();
-    };
-    let mut read = Vec::new();
-    for (at, host) in hosts.iter().enumerate() {
-        match host.as_str().and_then(host_of) {
-            Some(host) => read.push(host),
-            None => {
-                let message = format!("`{}` is no host", host.to_json());
-                reader.report(
-                    &format!("{PLACE}.{at}"),
-                    message,
-                    "write a name or an address, such as `wiki.internal` or `\"10.0.0.7:8080\"`",
-                );
-            }
-        }
-    }
-    read
-}
-
-/// A host in the form in which URLs have it; nothing where a text is none.
-fn host_of(text: &str) -> Option<String> {
-    let url = url::Url::parse(&format!("https://{text}")).ok()?;
-    let host = url.host_str()?;
-    let is_host_alone = url.path() == "/" && !text.ends_with('/') && url.query().is_none() && url.fragment().is_none();
-    let is_plain = url.username().is_empty() && url.password().is_none() && !text.contains(['@', '*', '\\']);
-    (is_host_alone && is_plain).then(|| match text.rsplit_once(':') {
-        // 443 is the port that a URL leaves out.
-        Some((_, port)) if !text.ends_with(']') => format!("{host}:{port}"),
-        _ => host.to_owned(),
-    })
-}
-
-/// The schema of the section `tools`.
-pub(super) fn tools_schema() -> Json {
-    json!({
-        "type": ["object", "null"],
-        "additionalProperties": false,
-        "properties": {
-            "web": {
-                "type": ["object", "null"],
-                "additionalProperties": false,
-                "properties": {
-                    "allow_private": {
-                        "description": "Hosts, perhaps with a port, that are read also where their address is not public",
-                        "type": "array",
-                        "items": { "type": "string", "minLength": 1 },
-                        "default": []
-                    }
-                }
-            }
-        }
-    })
-}
-
 /// The schema of the section `heartbeat`.
 pub(super) fn heartbeat_schema() -> Json {
     json!({
@@ -132,7 +65,7 @@ pub(super) fn heartbeat_schema() -> Json {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{FILE, read},
+        super::{CONFIG_FILE, read},
         Heartbeat,
     };
     use crate::message::ChatPlace;
@@ -141,7 +74,7 @@ mod tests {
     #[test]
     fn a_heartbeat_has_a_time_and_a_chat() {
         let heartbeat = |text: &str| {
-            let (settings, found) = read(FILE, text);
+            let (settings, found) = read(CONFIG_FILE, text);
             let messages: Vec<String> = found.into_iter().map(|finding| finding.message.to_string()).collect();
             (settings.heartbeat, messages)
         };
@@ -152,24 +85,5 @@ mod tests {
         let (_, found) = heartbeat("heartbeat: { every: 1s, chat: slack, chats: [] }\n");
         assert_eq!(found, ["`1s` is no time between two looks", "`slack` is no chat", "there is no key `heartbeat.chats`"]);
         assert_eq!(heartbeat("heartbeat: { every: 5, chat: [] }\n").1.len(), 2);
-    }
-
-    // orchestrator 1.4, 6
-    #[test]
-    fn hosts_are_read_as_urls_have_them() {
-        let (settings, found) =
-            read(FILE, "tools: { web: { allow_private: [Wiki.Internal, \"10.0.0.7:8080\", \"[::1]:443\", \"127.1\"] } }\n");
-        assert!(found.is_empty(), "{found:?}");
-        assert_eq!(settings.web_private, ["wiki.internal", "10.0.0.7:8080", "[::1]:443", "127.0.0.1"]);
-        let text = "tools: { web: { allow_private: [a/b, \"*\", \"ana@wiki\", 7, \"http://wiki\", \"\"] }, shell: { mode: ask } }\n";
-        let (_, found) = read(FILE, text);
-        let messages: Vec<&str> = found.iter().map(|finding| &*finding.message).collect();
-        let hosts = ["`\"a/b\"`", "`\"*\"`", "`\"ana@wiki\"`", "`7`", "`\"http://wiki\"`", "`\"\"`"];
-        let mut expected: Vec<String> = hosts.iter().map(|host| format!("{host} is no host")).collect();
-        expected.push("`tools.shell` does nothing yet".to_owned());
-        assert_eq!(messages, expected);
-        let (_, found) = read(FILE, "tools: { web: { allow_private: wiki, private: [] } }\n");
-        let messages: Vec<&str> = found.iter().map(|finding| &*finding.message).collect();
-        assert_eq!(messages, ["`tools.web.allow_private` takes a list of hosts, not a text", "there is no key `tools.web.private`"]);
     }
 }

@@ -1,26 +1,33 @@
 //! `orchestrator.yaml`: the settings of a workspace, read strictly (orchestrator 1.4).
 //!
-//! **Invariant:** every mistake of the file is a finding at its place; a key that is not carried out is one of them.
+//! **Invariant:** every mistake in the file is a finding at its place, and so is a key without effect.
 
 mod hands;
+mod models;
+mod reactions;
 mod reader;
 mod remote;
 mod schema;
+mod tools;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use trellis_core::{Diagnostic, Value, diagnostic::FilePath, syntax::project::HostConfig};
 
+pub(crate) use self::models::without_models;
 use self::reader::Reader;
 pub use self::{
     hands::Heartbeat,
+    models::{ModelSettings, StartedModel},
+    reactions::{Reactions, Sign},
     remote::{Provider, RemoteSettings, TokenSource},
     schema::schema,
+    tools::{Sandbox, ShellMode, ShellSettings},
 };
 use crate::{message::Incoming, texts::Language};
 
 /// The name of the file.
-pub const FILE: &str = "orchestrator.yaml";
+pub const CONFIG_FILE: &str = "orchestrator.yaml";
 
 /// The settings of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,16 +45,30 @@ pub struct Settings {
     pub runs: usize,
     /// Whether there is a chat in the terminal.
     pub terminal: bool,
+    /// Whether there is a chat in the browser.
+    pub web: bool,
     /// The channels over a network.
     pub remote: Vec<RemoteSettings>,
     /// Those who may approve calls, as `provider:user`.
     pub approvers: BTreeSet<String>,
+    /// The reactions that ask for something.
+    pub reactions: Reactions,
+    /// Bytes of a file that somebody sends.
+    pub attachment: u64,
     /// Tokens of the messages for the model.
     pub context_tokens: usize,
-    /// When the agent looks at `HEARTBEAT.md`; nothing where it does not.
+    /// The schedule of `HEARTBEAT.md`; `None` if it is not used.
     pub heartbeat: Option<Heartbeat>,
+    /// Models of this workspace.
+    pub models: ModelSettings,
     /// Hosts, some with a port, that `web` reads whatever address they have.
     pub web_private: Vec<String>,
+    /// Which lines of the shell wait for an approval, and what they can reach.
+    pub shell: ShellSettings,
+    /// The folder of files, below the workspace.
+    pub files: String,
+    /// The names of the secrets that tools may open besides those of the chat, by tool.
+    pub secrets: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Default for Settings {
@@ -59,11 +80,18 @@ impl Default for Settings {
             auto_reply: false,
             runs: 16,
             terminal: true,
+            web: true,
             remote: Vec::new(),
             approvers: BTreeSet::new(),
+            reactions: Reactions::default(),
+            attachment: 20 << 20,
             context_tokens: 24_000,
             heartbeat: Some(Heartbeat::default()),
+            models: ModelSettings::default(),
             web_private: Vec::new(),
+            shell: ShellSettings::default(),
+            files: "files".to_owned(),
+            secrets: BTreeMap::new(),
         }
     }
 }
@@ -71,11 +99,20 @@ impl Default for Settings {
 impl Settings {
     /// Whether the person who wrote a message may approve calls (orchestrator 3.6): in the terminal always, elsewhere only those who are named.
     pub fn may_approve(&self, message: &Incoming) -> bool {
-        let provider = &message.place.provider;
-        provider == "terminal" || self.approvers.contains(&format!("{provider}:{}", message.sender))
+        self.is_approver(&message.place.provider, &message.sender)
     }
 
-    /// The channels on which nobody may approve anything.
+    /// Whether a person of a channel may approve calls.
+    pub fn is_approver(&self, provider: &str, person: &str) -> bool {
+        provider == "terminal" || self.approvers.contains(&format!("{provider}:{person}"))
+    }
+
+    /// Whether a tool may open a secret in every chat.
+    pub fn may_open(&self, tool: &str, name: &str) -> bool {
+        self.secrets.get(tool).is_some_and(|names| names.contains(name))
+    }
+
+    /// The channels without approvers.
     pub fn without_approvers(&self) -> impl Iterator<Item = Provider> {
         let has = |provider: Provider| self.approvers.iter().any(|who| who.split_once(':').is_some_and(|(of, _)| of == provider.as_str()));
         self.remote.iter().map(|remote| remote.provider).filter(move |provider| !has(*provider))
@@ -83,21 +120,18 @@ impl Settings {
 }
 
 /// Keys that are planned and do nothing yet; each is refused with this reason.
-const PLANNED: &[(&str, &str)] = &[
-    ("providers", "so far models are set up in `trellis.yaml` of the graph"),
-    ("roles", "so far models are set up in `trellis.yaml` of the graph"),
-    ("tools.shell", "so far the policy in `trellis.yaml` of the graph says which lines are held"),
-    ("tools.file", "so far files lie in `files/` of the workspace"),
-    ("channels.web", "so far the channels are `terminal`, `slack`, `telegram` and `discord`"),
-    ("limits.attachment", "so far no channel has attachments"),
-];
+const PLANNED: &[(&str, &str)] = &[];
 
 /// Reads the file. The settings are those of its sound keys; with an error among the findings they are not to be used.
 pub fn read(path: impl Into<FilePath>, text: &str) -> (Settings, Vec<Diagnostic>) {
     let (config, found) = HostConfig::parse(path, text);
     let mut reader = Reader { config: &config, found };
     let mut settings = Settings::default();
-    reader.keys("", &config.values, &["locale", "agent", "channels", "approvers", "tools", "heartbeat", "limits"]);
+    reader.keys(
+        "",
+        &config.values,
+        &["locale", "agent", "channels", "approvers", "reactions", "providers", "roles", "tools", "heartbeat", "limits"],
+    );
     if let Some(locale) = reader.text("locale", &["locale"]) {
         match Language::named(locale) {
             Some(language) => settings.language = language,
@@ -110,18 +144,24 @@ pub fn read(path: impl Into<FilePath>, text: &str) -> (Settings, Vec<Diagnostic>
         settings.auto_reply = reader.truth("agent.auto_reply", agent.get("auto_reply"));
         settings.runs = reader.number("agent.runs", agent.get("runs"), 1..=1000).unwrap_or(settings.runs);
     }
-    if let Some(channels) = reader.mapping("channels", &["terminal", "slack", "telegram", "discord"]) {
+    if let Some(channels) = reader.mapping("channels", &["terminal", "web", "slack", "telegram", "discord"]) {
         settings.terminal = channels.contains("terminal");
+        settings.web = channels.contains("web");
         reader.mapping("channels.terminal", &[]);
+        reader.mapping("channels.web", &[]);
         let named = Provider::ALL.into_iter().filter(|provider| channels.contains(provider.as_str()));
         settings.remote = named.filter_map(|provider| reader.remote(provider)).collect();
     }
     settings.approvers = reader.approvers();
-    if let Some(limits) = reader.mapping("limits", &["context_tokens"]) {
+    settings.reactions = reader.reactions();
+    if let Some(limits) = reader.mapping("limits", &["attachment", "context_tokens"]) {
+        settings.attachment = reader.bytes("limits.attachment", limits.get("attachment")).unwrap_or(settings.attachment);
         let tokens = reader.number("limits.context_tokens", limits.get("context_tokens"), 1000..=10_000_000);
         settings.context_tokens = tokens.unwrap_or(settings.context_tokens);
     }
+    tools::read(&mut reader, &mut settings);
     hands::read(&mut reader, &mut settings);
+    settings.models = models::read(&mut reader);
     reader.secrets("", &Value::Map(config.values.clone()));
     let mut found = reader.found;
     found.sort_by(|one, other| one.order().cmp(&other.order()));
@@ -137,7 +177,7 @@ mod tests {
 
     /// The findings as `line: message`.
     fn found(text: &str) -> Vec<String> {
-        let (_, found) = read(FILE, text);
+        let (_, found) = read(CONFIG_FILE, text);
         let line = |finding: &Diagnostic| {
             let span = finding.place.as_ref().expect("a place").span;
             text[..span.start as usize].lines().count().max(1)
@@ -148,15 +188,29 @@ mod tests {
     // orchestrator 1.4
     #[test]
     fn the_default_file_says_the_defaults() {
-        assert_eq!(read(FILE, DEFAULT_SETTINGS), (Settings::default(), Vec::new()));
-        assert_eq!(read(FILE, ""), (Settings::default(), Vec::new()));
+        assert_eq!(read(CONFIG_FILE, DEFAULT_SETTINGS), (Settings::default(), Vec::new()));
+        assert_eq!(read(CONFIG_FILE, ""), (Settings::default(), Vec::new()));
+    }
+
+    // orchestrator 1.3, 1.4: a new workspace can be in Korean, with the same keys
+    #[test]
+    fn the_default_file_is_in_both_languages() {
+        let korean = include_str!("../../defaults/ko/orchestrator.yaml");
+        assert_eq!(read(CONFIG_FILE, korean), (Settings { language: Language::Korean, ..Settings::default() }, Vec::new()));
+        let keys = |text: &str| {
+            text.lines()
+                .filter_map(|line| line.trim_start_matches("# ").split_once(": ").filter(|(key, _)| key.chars().all(char::is_alphabetic)))
+                .map(|(key, _)| key.to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(keys(korean), keys(DEFAULT_SETTINGS));
     }
 
     // orchestrator 1.4
     #[test]
     fn every_mistake_is_found_at_once_at_its_place() {
         let text = "locale: fr\nagent: { name: a/b, runs: 0, nam: x }\nchannels:\n  slack: { token: xoxb-123456789012-abcdefghijkl }\n\
-                    limits: []\nroles: {}\nlocal: en\n";
+                    limits: []\nroles: []\nlocal: en\n";
         let expected = [
             "1: there are no texts in `fr`",
             "2: `a/b` is no name of an agent",
@@ -166,7 +220,7 @@ mod tests {
             "4: `channels.slack` says in `allow` who is heard",
             "4: `channels.slack.token` names a variable or a secret, and holds none",
             "5: `limits` takes a mapping, not a list",
-            "6: `roles` does nothing yet",
+            "6: `roles` takes a mapping by name, not a list",
             "7: there is no key `local`",
         ];
         assert_eq!(found(text), expected);
@@ -192,7 +246,7 @@ mod tests {
         ];
         assert_eq!(found(text), expected);
         let text = "channels: { slack: { token: { env: T }, read: [C1], allow: [7] } }\napprovers: [\"slack:U1\"]\n";
-        let (settings, found) = read(FILE, text);
+        let (settings, found) = read(CONFIG_FILE, text);
         assert!(found.is_empty() && !settings.terminal && settings.remote[0].allow == ["7"], "{found:?}");
         assert_eq!(settings.without_approvers().count(), 0);
         let said = |provider: &str, sender: &str| Incoming {
@@ -202,10 +256,84 @@ mod tests {
             sender_name: "slack:U1".into(),
             text: String::new(),
             at: 0,
+            files: Vec::new(),
         };
         let may = [("slack", "U1"), ("slack", "U2"), ("telegram", "U1"), ("terminal", "anybody")]
             .map(|(provider, sender)| settings.may_approve(&said(provider, sender)));
         assert_eq!(may, [true, false, false, true]);
+    }
+
+    // issue 23: a configuration with every field wrong at once
+    #[test]
+    fn every_field_that_is_wrong_is_found_at_once() {
+        let text = "locale: 5\nagent: { name: \"\", aliases: {}, auto_reply: 1, runs: -1 }\nchannels:\n  terminal: [x]\n  web: 7\n  slack: { token: \"\", \
+                    read: [], allow: [[]], base_url: ftp://x, poll: 1d, rows: 0 }\n  telegram: { token: { env: A, secret: b }, allow: {}, poll: 1ms }\n  \
+                    discord: []\n  irc: {}\napprovers: { a: b }\nproviders:\n  one: {}\n  two: { openai: \"https://a.example\", process: [x] }\n  \
+                    three: { openai: not a url, key: sk-abcdefghijklmnopqrstuvwxyz123456 }\n  four: { headless: gemini }\n  five: { start: [], openai: \
+                    \"http://127.0.0.1:1\" }\n  six: 6\nroles:\n  agent: []\n  memory: [{ provider: one, temperature: 3 }, 7]\ntools: { web: { \
+                    allow_private: [\"*\"] }, webs: {} }\nheartbeat: { every: never, chat: \"\" }\nlimits: { context_tokens: 1 }\n";
+        let places = [
+            "`locale`",
+            "`` is no name of an agent",
+            "`agent.aliases`",
+            "`agent.auto_reply`",
+            "`agent.runs`",
+            "`channels.terminal`",
+            "`channels.web`",
+            "`channels.slack.token`",
+            "`channels.slack.read`",
+            "`channels.slack.allow`",
+            "`channels.slack.base_url`",
+            "`channels.slack.poll`",
+            "`channels.slack.rows`",
+            "`channels.telegram.token`",
+            "`channels.telegram.allow`",
+            "`channels.telegram.poll`",
+            "`channels.discord`",
+            "`channels.irc`",
+            "`approvers`",
+            "`one`",
+            "`two`",
+            "`providers.three.key`",
+            "`not a url`",
+            "`providers.five.start`",
+            "`providers.six`",
+            "`roles.agent`",
+            "`roles.memory.1`",
+            "`temperature`",
+            "`\"*\"` is no host",
+            "`tools.webs`",
+            "`never`",
+            "`limits.context_tokens`",
+        ];
+        let found = found(text);
+        for place in places {
+            assert!(found.iter().any(|finding| finding.contains(place)), "{place}: {found:#?}");
+        }
+        assert!(!found.iter().any(|finding| finding.contains("sk-abc")), "{found:#?}");
+    }
+
+    // orchestrator 1.4, 5.1: models of the workspace, also under the names of the source
+    #[test]
+    fn models_are_read_with_their_secrets_elsewhere() {
+        let text = "providers:\n  openrouter: { key: { secret: openrouter } }\n  phi4_local: { start: [llama-server, --port, \"8080\"] }\n  \
+                    claude_code:\n  chatgpt: { own_shell: accept }\n  mine: { openai: \"https://a.example/v1\", key: { env: MY_KEY }, headers: { x: \
+                    { secret: other } } }\nroles:\n  agent: [{ provider: openrouter, model: m }, { provider: phi4_local, model: phi4 }, { provider: \
+                    chatgpt }]\n  memory: [{ provider: newcomer }]\n";
+        let (settings, found) = read(CONFIG_FILE, text);
+        assert!(found.is_empty(), "{found:?}");
+        let started = StartedModel {
+            provider: "phi4_local".to_owned(),
+            base: "http://127.0.0.1:8080/v1".to_owned(),
+            command: ["llama-server", "--port", "8080"].map(str::to_owned).into(),
+        };
+        assert_eq!(settings.models.started, [started]);
+        assert!(!settings.models.is_empty() && settings.models.models(std::path::Path::new("/w")).is_some());
+        // Which providers the graph has is asked where there is one.
+        let models = settings.models.models(std::path::Path::new("/w")).expect("models");
+        let missing: Vec<String> = models.check_with(&[]).into_iter().map(|finding| finding.message).collect();
+        assert_eq!(missing, ["there is no provider `newcomer`"]);
+        assert!(read(CONFIG_FILE, "locale: en\n").0.models.is_empty());
     }
 
     #[test]
@@ -221,8 +349,9 @@ mod tests {
             let object = schema.pointer(place).and_then(Json::as_object).expect("properties");
             object.keys().cloned().collect()
         };
-        assert_eq!(keys("/properties"), ["agent", "approvers", "channels", "heartbeat", "limits", "locale", "tools"]);
-        assert_eq!(keys("/properties/channels/properties"), ["discord", "slack", "telegram", "terminal"]);
+        let all = ["agent", "approvers", "channels", "heartbeat", "limits", "locale", "providers", "reactions", "roles", "tools"];
+        assert_eq!(keys("/properties"), all);
+        assert_eq!(keys("/properties/channels/properties"), ["discord", "slack", "telegram", "terminal", "web"]);
         for (path, _) in PLANNED {
             let pointer = format!("/properties/{}", path.replace('.', "/properties/"));
             assert!(schema().pointer(&pointer).is_none(), "{path} is planned, and the schema has it");

@@ -1,11 +1,14 @@
-//! Reading of the settings: every key that is none, and every value of another kind, is a finding at its place.
+//! Reads the settings: every unknown key and every value of a wrong kind is a finding at its place.
 
 use trellis_core::{Code, Diagnostic, Mapping, Value, diagnostic::did_you_mean, span::Span, syntax::project::HostConfig};
 
 use super::PLANNED;
 use crate::seal::{self, SecretKind};
 
-/// A file of settings, with what was found in it so far.
+/// Bytes that a setting may allow at most.
+const MAX_ATTACHMENT: u64 = 100 << 20;
+
+/// A file of settings, with its findings so far.
 pub(super) struct Reader<'c> {
     pub(super) config: &'c HostConfig,
     pub(super) found: Vec<Diagnostic>,
@@ -131,12 +134,29 @@ impl<'c> Reader<'c> {
         }
     }
 
+    /// A number of bytes: `500KiB`, `20MiB`, at most 100 MiB.
+    pub(super) fn bytes(&mut self, place: &str, value: Option<&Value>) -> Option<u64> {
+        let value = value?;
+        let unit = |text: &str| {
+            [("KiB", 10), ("MiB", 20), ("B", 0)]
+                .into_iter()
+                .find_map(|(unit, shift)| Some((text.strip_suffix(unit)?.trim().parse::<u64>().ok()?, shift)))
+        };
+        let bytes = value.as_str().and_then(unit).and_then(|(number, shift)| number.checked_mul(1 << shift));
+        let bytes = bytes.filter(|bytes| (1..=MAX_ATTACHMENT).contains(bytes));
+        if bytes.is_none() {
+            self.report(place, format!("`{place}` takes a size up to `100MiB`"), "write `500KiB` or `20MiB`");
+        }
+        bytes
+    }
+
     /// Reports each text that looks like a token: a file of settings is no place for one.
     pub(super) fn secrets(&mut self, place: &str, value: &Value) {
         let below = |key: &str| if place.is_empty() { key.to_owned() } else { format!("{place}.{key}") };
         match value {
             // A token that stands here is reported whatever it looks like.
             Value::Text(_) if place.starts_with("channels.") && place.ends_with(".token") => {}
+            Value::Text(_) if place.starts_with("providers.") && place.ends_with(".key") => {}
             Value::Text(text) if seal::find(text, None).iter().any(|found| !is_number(found.kind)) => {
                 let help = "put it into `.env` of the workspace, or into its vault with `/secret set`".to_owned();
                 self.find(Code::SecretExposed, place, format!("`{place}` looks like a secret"), help);
@@ -148,7 +168,7 @@ impl<'c> Reader<'c> {
     }
 }
 
-/// Returns whether what is found may be the id of a person or a chat as well: long numbers, and words.
+/// Returns whether a finding may also be the id of a person or a chat: long numbers, and words.
 fn is_number(kind: SecretKind) -> bool {
     matches!(kind, SecretKind::Password | SecretKind::Card | SecretKind::Account)
 }

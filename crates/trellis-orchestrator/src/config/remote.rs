@@ -53,7 +53,7 @@ impl Provider {
         }
     }
 
-    /// Whether the chats that are read have to be named: Telegram hands over whatever is said to its bot.
+    /// Whether the settings must name the chats: Telegram delivers every message to its bot.
     fn names_chats(self) -> bool {
         self != Self::Telegram
     }
@@ -67,7 +67,7 @@ impl Provider {
     }
 }
 
-/// Where a token is kept.
+/// The place of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenSource {
     /// In a variable of the environment.
@@ -137,7 +137,7 @@ impl Reader<'_> {
         Some(RemoteSettings { provider, token: token?, read, allow, base_url, poll, rows })
     }
 
-    /// A token stands elsewhere: `{env: NAME}` or `{secret: NAME}`.
+    /// A token is not written into the file: `{env: NAME}` or `{secret: NAME}`.
     fn token(&mut self, place: &str, value: Option<&Value>) -> Option<TokenSource> {
         let path = format!("{place}.token");
         let help = "write `{ env: NAME }` for a variable, or `{ secret: NAME }` for a secret of the vault";
@@ -205,7 +205,7 @@ fn millis(text: &str) -> Option<u64> {
     number.checked_mul(factor)
 }
 
-/// Whether nobody on the way reads what goes to a URL.
+/// Returns whether requests to a URL are encrypted or stay on this machine.
 fn is_protected(url: &str) -> bool {
     let rest = match (url.strip_prefix("https://"), url.strip_prefix("http://")) {
         (Some(rest), _) => return !rest.is_empty() && !rest.starts_with('/') && !rest.contains(['?', '#', '@']),

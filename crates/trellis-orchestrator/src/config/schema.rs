@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Provider, Settings, hands};
+use super::{Provider, Settings, hands, models, reactions, tools};
 
 /// The JSON Schema of the file, for editors.
 pub fn schema() -> Json {
@@ -26,26 +26,31 @@ pub fn schema() -> Json {
             },
             "channels": {
                 "type": ["object", "null"],
-                "description": "The channels that are used; without it, the terminal",
+                "description": "The channels that are used; without it, the terminal and the browser",
                 "additionalProperties": false,
                 "properties": {
                     "terminal": { "description": "A chat in this terminal", "type": ["object", "null"], "additionalProperties": false },
+                    "web": { "description": "A chat in the browser", "type": ["object", "null"], "additionalProperties": false },
                     "slack": remote(Provider::Slack),
                     "telegram": remote(Provider::Telegram),
                     "discord": remote(Provider::Discord)
                 }
             },
             "approvers": {
-                "description": "Those who may approve calls, as PROVIDER:USER; the terminal always may",
+                "description": "Those who may approve calls, as PROVIDER:USER; the terminal always may, and in the browser who has the right `approve`",
                 "type": "array",
                 "items": { "type": "string", "pattern": "^(slack|telegram|discord):[^*]" }
             },
-            "tools": hands::tools_schema(),
+            "providers": models::providers_schema(),
+            "roles": models::roles_schema(),
+            "reactions": reactions::reactions_schema(),
+            "tools": tools::tools_schema(),
             "heartbeat": hands::heartbeat_schema(),
             "limits": {
                 "type": ["object", "null"],
                 "additionalProperties": false,
                 "properties": {
+                    "attachment": { "description": "Bytes of a file that somebody sends, at most 100MiB", "type": "string", "pattern": "^[0-9]+ ?(B|KiB|MiB)$", "default": "20MiB" },
                     "context_tokens": { "description": "Tokens of the messages for the model, three bytes each", "type": "integer", "minimum": 1000, "maximum": 10_000_000, "default": defaults.context_tokens }
                 }
             }

@@ -1,4 +1,4 @@
-//! Decisions that are made again, changed, or said in other words (orchestrator 5.5).
+//! Decisions that are made again, changed, or said in other words (orchestrator 5.5, requirements 003.10).
 
 use std::fs;
 
@@ -11,14 +11,14 @@ fn decisions() -> (tempfile::TempDir, Decisions) {
     (folder, decisions)
 }
 
-fn add(decisions: &Decisions, key: &str, value: &str, scope: DecisionScope, chat: &str, call: &str, at: i64) -> KeptDecision {
+fn add(decisions: &Decisions, key: &str, value: &str, scope: DecisionScope, chat: &str, call: &str, at: i64) -> StoredDecision {
     let new = NewDecision { key: key.to_owned(), value: value.to_owned(), why: None, scope };
     let now = Timestamp::from_millisecond(at).expect("a moment");
     decisions.add(new, &ChatPlace::new("terminal", chat), call, now).expect("kept")
 }
 
 fn lines(decisions: &Decisions, chat: &str) -> Vec<String> {
-    decisions.newest(&ChatPlace::new("terminal", chat), 50).iter().map(KeptDecision::line).collect()
+    decisions.newest(&ChatPlace::new("terminal", chat), 50).iter().map(StoredDecision::line).collect()
 }
 
 // equal → counted; the same key and scope → the newer one; else by similarity

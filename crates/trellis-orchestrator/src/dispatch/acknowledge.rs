@@ -1,4 +1,4 @@
-//! Signs that a message was read and that somebody is at work (orchestrator 3.9).
+//! Acknowledges that a message was read, and shows that the agent is at work (orchestrator 3.9).
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -6,6 +6,7 @@ use trellis_core::SessionId;
 
 use super::Dispatcher;
 use crate::{
+    channel::Web,
     config::Provider,
     inbound::Group,
     message::{ChatPlace, now},
@@ -16,10 +17,10 @@ use crate::{
 const RENEWED: Duration = Duration::from_secs(4);
 
 /// The time for which a chat is shown that, in milliseconds: an hour.
-const LONGEST: u64 = 3_600_000;
+const MAX_ACKNOWLEDGED_MS: u64 = 3_600_000;
 
 impl Dispatcher {
-    /// Shows a chat that a group was read, and that it is being answered. Nothing waits for that, and where it fails, nothing is lost.
+    /// Shows a chat that a group was read and is being answered. Nothing waits for this, and a failure is ignored.
     pub(super) fn acknowledge(&self, group: &Group) {
         let Some(channel) = self.channels.get(&group.place().provider).map(Arc::clone) else { return };
         let (place, last) = (group.place().clone(), group.rows[group.rows.len() - 1].message.id.clone());
@@ -44,19 +45,22 @@ impl Dispatcher {
         }
     }
 
-    /// The chats over a network in which a session is at work, rather than waiting for somebody.
+    /// Returns the chats over a network or in the browser whose session is working, rather than waiting for a person.
     async fn working(&self) -> Result<BTreeSet<ChatPlace>, QueueError> {
         let mut runs = BTreeSet::new();
         // What has been held or asked for long is not at work; looking at each of these is.
-        let since = now().saturating_sub(LONGEST);
+        let since = now().saturating_sub(MAX_ACKNOWLEDGED_MS);
         for row in self.hands.queue.taken().await?.into_iter().filter(|row| row.stored >= since) {
-            if Provider::named(&row.message.place.provider).is_none() {
+            if Provider::named(&row.message.place.provider).is_none() && !Web::has(&row.message.place) {
                 continue;
             }
             runs.extend(row.run.map(|run| (run, row.message.place)));
         }
         let mut working = BTreeSet::new();
         for (run, place) in runs {
+            if self.hands.files.has_session(&run) {
+                continue;
+            }
             if self.sessions.view(&SessionId::new(run)).await.is_ok_and(|turn| turn.stop.needs_nobody()) {
                 working.insert(place);
             }

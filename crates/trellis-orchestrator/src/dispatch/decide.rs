@@ -1,6 +1,6 @@
-//! Decisions about calls that are held (orchestrator 3.6).
+//! Approves and denies the calls that wait for a decision (orchestrator 3.6).
 //!
-//! **Invariant:** a word without an id decides about a call only if its chat was asked about the call before the word came. Every other word stays
+//! **Invariant:** a reply without an id decides about a call only if its chat was asked about the call before the reply came. Every other reply stays
 //! conversation, whatever is asked later. One decision about a call is carried out at a time, and nothing else waits for it.
 
 use std::{
@@ -15,15 +15,18 @@ use super::Dispatcher;
 use crate::{
     approvals::{ask_key, held, is_meant, short_id},
     inbound::{Answer, Decision, Group},
-    message::ChatPlace,
+    message::{ChatPlace, now},
     queue::{QuestionState, QueueError, is_later},
 };
+
+/// Milliseconds until a chat is asked again about a call that was deferred: an hour.
+const ASK_AGAIN_MS: u64 = 3_600_000;
 
 /// What a text is that may decide about a call.
 pub(super) enum Ruling {
     /// Conversation.
     Talk,
-    /// That is not known yet: what it answers is being asked.
+    /// Not known yet: the question is still being sent.
     Later,
     /// A decision that is to be carried out.
     Carry(Box<Carrying>),
@@ -43,16 +46,16 @@ pub(super) struct Carrying {
 pub(super) struct Underway(Arc<Mutex<BTreeMap<CallId, i64>>>);
 
 impl Underway {
-    fn begin(&self, call: &CallId, row: i64) {
+    pub(super) fn begin(&self, call: &CallId, row: i64) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(call.clone(), row);
     }
 
-    fn end(&self, call: &CallId) {
+    pub(super) fn end(&self, call: &CallId) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(call);
     }
 
     /// Whether a decision about a call is being carried out.
-    fn has(&self, call: &CallId) -> bool {
+    pub(super) fn has(&self, call: &CallId) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).contains_key(call)
     }
 
@@ -68,7 +71,7 @@ impl Underway {
 }
 
 impl Dispatcher {
-    /// Takes a text as a decision about a call that is held in its chat, if that is what it is.
+    /// Takes a text as a decision about a waiting call of its chat, if it is one.
     pub(super) async fn decide(&self, group: &Group, answer: &Answer) -> Result<Ruling, QueueError> {
         let (place, language, row) = (group.place(), self.hands.settings.language, group.rows[0].n);
         if self.underway.has_row(row) {
@@ -94,7 +97,7 @@ impl Dispatcher {
         }
         let said = match &meant[..] {
             [] => return Ok(Ruling::Talk),
-            _ if !self.hands.settings.may_approve(&group.rows[0].message) => language.text("approval_refused").to_owned(),
+            _ if !self.hands.may_approve(&group.rows[0].message) => language.text("approval_refused").to_owned(),
             [(session, call)] => {
                 self.underway.begin(&call.id, row);
                 let (session, call) = (session.clone(), call.clone());
@@ -111,7 +114,7 @@ impl Dispatcher {
     }
 
     /// The calls that are held in a chat and thread, with their sessions.
-    async fn held_in(&self, place: &ChatPlace) -> Result<Vec<(SessionId, Call)>, QueueError> {
+    pub(super) async fn held_in(&self, place: &ChatPlace) -> Result<Vec<(SessionId, Call)>, QueueError> {
         let rows = self.hands.queue.taken().await?.into_iter().filter(|row| row.message.place == *place);
         let runs: BTreeSet<String> = rows.filter_map(|row| row.run).collect();
         let mut calls = Vec::new();
@@ -128,7 +131,12 @@ impl Dispatcher {
     pub(super) async fn carry_out(self, carrying: Box<Carrying>, group: Group) -> Result<(), QueueError> {
         let Carrying { session, call, decision } = *carrying;
         // Where the program is about to end, it is carried out after the next start.
-        let Some(said) = self.carried(&session, &call, decision).await? else { return Ok(()) };
+        let said = match self.carried(&session, &call, decision).await? {
+            Carried::Stopping => return Ok(()),
+            Carried::Undecided(why) => why,
+            Carried::Decided(name) => self.named(name, &call),
+            Carried::Gone => self.named("approval_gone", &call),
+        };
         self.post(group.place(), format!("decided:{}", group.session()), said).await?;
         self.hands.queue.settle(group.numbers()).await?;
         self.underway.end(&call.id);
@@ -136,31 +144,50 @@ impl Dispatcher {
         Ok(())
     }
 
-    /// Carries a decision out: what is said about it.
-    async fn carried(&self, session: &SessionId, call: &Call, decision: Decision) -> Result<Option<String>, QueueError> {
+    /// A fixed text about a call.
+    fn named(&self, text: &'static str, call: &Call) -> String {
+        self.hands.settings.language.fill(text, &[("tool", &call.name), ("id", &short_id(&call.id))])
+    }
+
+    /// Carries a decision out.
+    pub(super) async fn carried(&self, session: &SessionId, call: &Call, decision: Decision) -> Result<Carried, QueueError> {
         let reply = |yes| Reply::Approve { call: Some(call.id.clone()), yes };
         let (name, taken) = match decision {
             Decision::Approve => ("approval_done", self.sessions.send(session, reply(true)).await.map(Some)),
             Decision::Deny => ("approval_denied", self.sessions.send(session, reply(false)).await.map(Some)),
-            Decision::Defer => ("approval_deferred", Ok(None)),
+            Decision::Defer => {
+                self.hands.queue.ask_again(call.id.as_str(), now() + ASK_AGAIN_MS).await?;
+                self.wake.notify_one();
+                ("approval_deferred", Ok(None))
+            }
             Decision::Cancel => {
                 // A signal that the session takes leaves the call: nobody need deny it.
                 let interrupt = SignalName::new(SignalName::INTERRUPT);
                 ("approval_cancelled", self.sessions.signal(session, &interrupt).await.map(|()| None))
             }
         };
-        let name = match taken {
+        Ok(match taken {
             Ok(turn) => {
                 if let Some(turn) = turn {
                     self.turned(&turn).await?;
                 }
-                name
+                Carried::Decided(name)
             }
-            Err(SendError::Stopping) => return Ok(None),
-            // It was not decided, and can be once more.
-            Err(error @ SendError::Store(_)) => return Ok(Some(error.to_string())),
-            Err(_) => "approval_gone",
-        };
-        Ok(Some(self.hands.settings.language.fill(name, &[("tool", &call.name), ("id", &short_id(&call.id))])))
+            Err(SendError::Stopping) => Carried::Stopping,
+            Err(error @ SendError::Store(_)) => Carried::Undecided(error.to_string()),
+            Err(_) => Carried::Gone,
+        })
     }
+}
+
+/// What became of a decision.
+pub(super) enum Carried {
+    /// It is carried out; the name of the text that says so.
+    Decided(&'static str),
+    /// The call was decided already, or waits no more.
+    Gone,
+    /// It was not carried out, and can be made once more: why.
+    Undecided(String),
+    /// The program is about to end.
+    Stopping,
 }

@@ -1,13 +1,15 @@
-//! From stored messages to sessions, and from what sessions stop for to messages (orchestrator 2.2, 3.4–3.8).
+//! Hands stored messages to sessions, and the stops of sessions to chats (orchestrator 2.2, 3.4–3.8).
 //!
-//! **Invariant:** a message is taken by one session, which has the same name however often it is begun; a chat and thread has one conversation at a time.
+//! **Invariant:** one session takes a message, under the same name after every restart; a thread of a chat has one conversation at a time.
 
 mod acknowledge;
 mod decide;
+mod react;
 mod recover;
+mod stops;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     pin::pin,
     sync::{
         Arc,
@@ -17,27 +19,31 @@ use std::{
 };
 
 use tokio::{sync::Notify, task::JoinSet};
-use trellis_core::{Input, Mapping, SessionId, Start, Value, state::EndReason};
+use trellis_core::{Input, Mapping, SessionId, Start, Value};
 use trellis_host::{
     SendError, Sessions,
     sessions::{Stop, Turn},
 };
+use trellis_server::extra::SharedGraph;
 
-use self::decide::{Ruling, Underway};
+use self::{
+    decide::{Ruling, Underway},
+    react::Reacting,
+};
 use crate::{
-    approvals::{held, question},
     inbound::{Command, Group, Kind, Who, grouped},
-    message::{ChatPlace, Outgoing, now},
+    message::{Attachment, ChatPlace, Outgoing, now},
     outbound::Channels,
     queue::{InboundRow, QueueError},
     seal::references,
+    supervisor::Pulse,
     tools::Hands,
-    workspace::{Said, Speaker},
+    workspace::Said,
 };
 
-/// Groups that wait behind a run before its chat is told so.
-const PATIENCE: usize = 20;
-/// The time until what is about to change is looked at again, in milliseconds.
+/// Groups that wait for a run before its chat gets a notice.
+const MAX_SILENT_GROUPS: usize = 20;
+/// The interval at which pending changes are checked, in milliseconds.
 const SOON: u64 = 20;
 
 /// Begins sessions for messages, and tells chats what sessions need.
@@ -48,17 +54,37 @@ pub struct Dispatcher {
     channels: Arc<Channels>,
     /// Told when there may be something to do.
     pub wake: Arc<Notify>,
+    /// Whether it is alive.
+    pub pulse: Arc<Pulse>,
     /// Decisions that are being carried out.
     underway: Underway,
+    /// Reactions that are being acted on.
+    reacting: Reacting,
     /// The newest message that was looked at.
     looked: Arc<AtomicI64>,
+    /// Who else is told of turns.
+    shared: Option<SharedGraph>,
+}
+
+/// What waits behind the conversation of a chat.
+#[derive(Default)]
+struct Queued {
+    groups: usize,
+    messages: usize,
 }
 
 impl Dispatcher {
     /// A dispatcher between these.
     pub fn new(hands: Arc<Hands>, sessions: Arc<Sessions>, channels: Arc<Channels>) -> Self {
         let wake = Arc::clone(&hands.wake);
-        Self { hands, sessions, channels, wake, underway: Underway::default(), looked: Arc::default() }
+        let (underway, reacting, looked) = (Underway::default(), Reacting::default(), Arc::default());
+        Self { hands, sessions, channels, wake, pulse: Arc::default(), underway, reacting, looked, shared: None }
+    }
+
+    /// The same, which tells those who follow the graph of each turn.
+    #[must_use]
+    pub fn shared(self, shared: Option<SharedGraph>) -> Self {
+        Self { shared, ..self }
     }
 
     /// Dispatches forever. It may be dropped.
@@ -74,6 +100,7 @@ impl Dispatcher {
             loop {
                 tokio::select! {
                     _ = &mut news => break,
+                    () = self.pulse.asked() => self.pulse.beat(),
                     Some(done) = carried.join_next() => done.unwrap_or_else(|error| Err(QueueError::Gone(error.to_string())))?,
                 }
             }
@@ -83,13 +110,17 @@ impl Dispatcher {
     /// Does what can be done about the messages that wait; when the next of them can be looked at, in milliseconds since 1970. What takes as long as a
     /// call is `carried` out beside it.
     async fn dispatch(&self, carried: &mut JoinSet<Result<(), QueueError>>) -> Result<Option<u64>, QueueError> {
+        let again = self.ask_again().await?;
+        self.act_on_reactions(carried).await?;
         let window = |provider: &str| self.channels.get(provider).map(|channel| channel.grouping()).unwrap_or_default();
         let rows = self.hands.queue.waiting().await?;
         let newest = rows.last().map_or(0, |row| row.n);
         let (groups, mut due) = grouped(rows, now(), window);
+        due = [due, again].into_iter().flatten().min();
         let (mut talks, mut works) = self.open().await?;
-        let mut waiting: BTreeMap<ChatPlace, usize> = BTreeMap::new();
+        let mut waiting: BTreeMap<ChatPlace, Queued> = BTreeMap::new();
         for group in groups {
+            self.pulse.beat();
             let ruling = match &group.kind {
                 Kind::Command(_) => {
                     self.begin(group).await?;
@@ -129,15 +160,19 @@ impl Dispatcher {
         &self,
         group: Group,
         talks: &mut BTreeMap<ChatPlace, String>,
-        waiting: &mut BTreeMap<ChatPlace, usize>,
+        waiting: &mut BTreeMap<ChatPlace, Queued>,
     ) -> Result<(), QueueError> {
         let place = group.place().clone();
+        if group.files().next().is_some() && self.bring_files(&group).await? {
+            return Ok(());
+        }
         match talks.get(&place) {
             Some(run) if waiting.contains_key(&place) || !self.answer(run, &group).await? => {
-                let count = waiting.entry(place.clone()).or_default();
-                *count += group.rows.len();
-                if *count > PATIENCE {
-                    let text = self.hands.settings.language.fill("busy", &[("waiting", &count.to_string())]);
+                let queued = waiting.entry(place.clone()).or_default();
+                queued.groups += 1;
+                queued.messages += group.rows.len();
+                if queued.groups > MAX_SILENT_GROUPS {
+                    let text = self.hands.settings.language.fill("busy", &[("waiting", &queued.messages.to_string())]);
                     self.post(&place, format!("busy:{run}"), text).await?;
                 }
             }
@@ -152,7 +187,7 @@ impl Dispatcher {
         Ok(())
     }
 
-    /// The conversations that go on, by chat and thread, and the number of works beside them.
+    /// The running conversations, by chat and thread, and the number of tasks beside them.
     async fn open(&self) -> Result<(BTreeMap<ChatPlace, String>, usize), QueueError> {
         let (mut talks, mut works) = (BTreeMap::new(), 0);
         for row in self.hands.queue.taken().await? {
@@ -179,7 +214,7 @@ impl Dispatcher {
     /// Hands a group to a session that waits for it: the same one as often as the session waits for the same.
     async fn hand_over(&self, group: &Group, turn: &Turn) -> Result<(), QueueError> {
         self.note(group, turn.session.as_str()).await;
-        match self.sessions.send(&turn.session, turn.answer(Input::Text(group.text()))).await {
+        match self.sessions.send(&turn.session, turn.answer(Input::Text(group.text_with_files()))).await {
             Ok(turn) => self.turned(&turn).await,
             // It is handed over after the next start.
             Err(SendError::Stopping) => Ok(()),
@@ -191,7 +226,7 @@ impl Dispatcher {
         }
     }
 
-    /// Whether a group refers to a secret that cannot be opened: it begins nothing then, and its chat is told so (3.8).
+    /// Returns whether a group refers to a secret that cannot be opened: then it begins nothing, and its chat gets a notice (3.8).
     async fn lacks(&self, group: &Group) -> Result<bool, QueueError> {
         let (vault, names) = (Arc::clone(&self.hands.vault), references(&group.text()));
         let missing = tokio::task::spawn_blocking(move || {
@@ -215,7 +250,7 @@ impl Dispatcher {
             Kind::Command(Command { name: typed, args }) => {
                 let commands = self.hands.commands.now();
                 let known = commands.find(typed);
-                if known.is_some_and(|known| known.who == Who::Approver) && !self.hands.settings.may_approve(&group.rows[0].message) {
+                if known.is_some_and(|known| known.who == Who::Approver) && !self.hands.may_approve(&group.rows[0].message) {
                     let text = self.hands.settings.language.fill("command_denied", &[("name", typed)]);
                     self.post(&place, format!("denied:{name}"), text).await?;
                     return self.hands.queue.settle(group.numbers()).await;
@@ -244,7 +279,9 @@ impl Dispatcher {
             Err(SendError::Exists(_) | SendError::Stopping) => Ok(()),
             Err(error) => {
                 let text = format!("{} {error}", self.hands.settings.language.of_code("start"));
-                self.post(&place, format!("start:{name}"), text).await?;
+                if let Some(key) = recover::start_failure_key(&group, &name, &text) {
+                    self.post(&place, key, text).await?;
+                }
                 self.hands.queue.end_run(&name).await.map(drop)
             }
         }
@@ -257,97 +294,42 @@ impl Dispatcher {
             ("chat", Value::text(&*place.chat)),
             ("sender", Value::text(&*group.rows[0].message.sender)),
             ("text", Value::text(group.text())),
+            ("files", Value::list(group.files().map(Attachment::value))),
             ("locale", Value::text(self.hands.settings.language.as_str())),
         ];
         context.extend(place.thread.as_deref().map(|thread| ("thread", Value::text(thread))));
         context
     }
 
-    /// Notes what was said in the history of the chat.
+    /// Appends messages to the history of the chat.
     async fn note(&self, group: &Group, run: &str) {
         let (history, place, run) = (self.hands.history.clone(), group.place().clone(), run.to_owned());
         let rows = group.rows.clone();
         let noting = tokio::task::spawn_blocking(move || {
-            rows.into_iter().try_for_each(|InboundRow { message, .. }| {
-                let (id, sender) = (message.key(), message.sender_name);
-                history.note(
-                    &place,
-                    &Said { id, at: message.at, role: Speaker::User, sender, text: message.text, run: run.clone(), edited: false },
-                )
-            })
+            rows.into_iter().try_for_each(|InboundRow { message, .. }| history.note(&place, &Said::by(message, &run)))
         });
         // The queue has the messages; a history that cannot be written stops no conversation.
         drop(noting.await);
     }
 
-    /// Tells a chat what a session of it stopped for, and marks it when it has ended.
-    ///
-    /// # Errors
-    /// The queue fails.
-    pub async fn turned(&self, turn: &Turn) -> Result<(), QueueError> {
-        let (queue, language, run) = (&self.hands.queue, self.hands.settings.language, turn.session.as_str());
-        let Some(row) = queue.of_run(run).await? else { return Ok(()) };
-        let place = row.message.place;
-        for call in held(turn) {
-            let mask = self.hands.mask.clone();
-            let asking = tokio::task::spawn_blocking(move || question(language, &call, |args| mask.masked(args)));
-            for (key, text) in asking.await.map_err(|error| QueueError::Gone(error.to_string()))? {
-                self.post(&place, key, text).await?;
-            }
+    /// Gives a group to the call of its chat that waits for a file, if one does.
+    async fn bring_files(&self, group: &Group) -> Result<bool, QueueError> {
+        let Some((call, session)) = self.hands.files.waiting(group.place()) else { return Ok(false) };
+        // What was said before the file is conversation, and waits.
+        let has_no_file = |row: &InboundRow| row.message.files.is_empty();
+        let brings = Group { rows: group.rows.iter().skip_while(|row| has_no_file(row)).cloned().collect(), kind: Kind::Talk };
+        if !self.hands.queue.answer_file_request(&call, brings.numbers()).await? {
+            return Ok(false);
         }
-        match &turn.stop {
-            Stop::Ask { .. } => {
-                let texts: Vec<&str> = turn.said.iter().map(|said| said.text.trim()).filter(|text| !text.is_empty()).collect();
-                self.post(&place, format!("said:{run}:{}", turn.asked), texts.join("\n\n")).await?;
-            }
-            Stop::Ended(end) => {
-                let is_told = end.output.as_ref().is_some_and(|output| output.get("status").is_some());
-                if end.reason != EndReason::Finished && !is_told {
-                    let code = end.code.as_deref().unwrap_or("failed");
-                    self.post(&place, format!("end:{run}"), language.of_code(code)).await?;
-                }
-                queue.end_run(run).await?;
-                self.wake.notify_one();
-            }
-            _ => {}
-        }
-        Ok(())
+        self.note(&brings, &session).await;
+        self.acknowledge(&brings);
+        self.wake.notify_one();
+        self.hands.files.news.notify_waiters();
+        Ok(true)
     }
 
     async fn post(&self, place: &ChatPlace, key: String, text: String) -> Result<(), QueueError> {
-        self.hands.outbox.post(Outgoing { place: place.clone(), text, key }).await.map(drop)
-    }
-
-    /// Whether nothing is left that goes on by itself: what is left waits for a person.
-    ///
-    /// # Errors
-    /// The queue fails.
-    pub async fn is_idle(&self) -> Result<bool, QueueError> {
-        // In the order in which messages move, so that none is missed between two looks.
-        let waiting = self.hands.queue.waiting().await?;
-        if !self.underway.is_empty() {
-            return Ok(false);
-        }
-        let mut runs = BTreeSet::new();
-        for row in self.hands.queue.taken().await? {
-            runs.extend(row.run.map(|run| (SessionId::new(run), row.message.place)));
-        }
-        let mut places = BTreeSet::new();
-        for (run, place) in runs {
-            match self.sessions.view(&run).await {
-                Ok(turn) if turn.stop.needs_nobody() || matches!(turn.stop, Stop::Ended(_)) => return Ok(false),
-                Ok(_) => drop(places.insert(place)),
-                // It was taken, and begins right now.
-                Err(SendError::Unknown(_)) => return Ok(false),
-                // What waits behind it begins, once its chat was told.
-                Err(error) if self.failed(&run, &error).await? => return Ok(false),
-                Err(_) => {}
-            }
-        }
-        // What waits behind a question waits for a person too, if it is no answer to it.
-        let looked = self.looked.load(Ordering::Relaxed);
-        let waits = |row: &InboundRow| row.n <= looked && places.contains(&row.message.place);
-        Ok(waiting.iter().all(waits) && self.hands.queue.is_flushed().await?)
+        self.hands.outbox.post(Outgoing::new(place.clone(), text, key)).await.map(drop)
     }
 }
 

@@ -1,10 +1,10 @@
-//! What goes on after a restart, and what cannot go on (orchestrator 9).
+//! Recovery after a restart: resumes sessions, and gives up those that cannot be resumed (orchestrator 9).
 //!
-//! **Invariant:** a session that nobody can go on with stops no chat: its chat is told why, once, and goes on without it.
+//! **Invariant:** a session that cannot be resumed blocks no chat: its chat gets the reason once, and continues without it.
 
 use std::collections::BTreeMap;
 
-use trellis_core::SessionId;
+use trellis_core::{SessionId, Value, state::EndReason};
 use trellis_host::{
     SendError,
     sessions::{Stop, Turn},
@@ -14,11 +14,25 @@ use trellis_host::{
 use super::Dispatcher;
 use crate::{
     inbound::{Group, Kind},
+    message::{Incoming, Work},
     queue::{InboundRow, QueueError},
+    schedule::SENDER,
+    seal::sha256,
 };
 
 impl Dispatcher {
-    /// Takes up after a restart: sessions that ended are marked, those that had not begun begin, what is held is asked for.
+    /// Notes what came of a schedule whose session has ended.
+    pub(super) async fn note_end_of_job(&self, message: &Incoming, reason: EndReason) {
+        if message.sender != SENDER {
+            return;
+        }
+        let (jobs, id) = (self.hands.jobs.clone(), message.id.clone());
+        let status = if reason == EndReason::Finished { "completed" } else { "failed" };
+        // The next look at the file finds it; that it cannot be written is said there.
+        drop(tokio::task::spawn_blocking(move || jobs.ended(&id, status)).await);
+    }
+
+    /// Recovers after a restart: marks ended sessions, begins those that had not begun, and asks about waiting calls.
     ///
     /// # Errors
     /// The queue fails.
@@ -41,7 +55,7 @@ impl Dispatcher {
         Ok(())
     }
 
-    /// Where a session stands, as far as that can be known now.
+    /// Returns the state of a session, as far as it is known.
     pub(super) async fn seen(&self, id: &SessionId) -> Result<Option<Turn>, QueueError> {
         match self.sessions.view(id).await {
             Ok(turn) => Ok(Some(turn)),
@@ -49,11 +63,14 @@ impl Dispatcher {
         }
     }
 
-    /// Tells a chat why a session of it cannot go on, and marks the session; whether that was necessary. What may pass is waited for.
+    /// Tells a chat why its session cannot be resumed, and marks the session; returns whether that was necessary. Temporary errors are waited out.
     ///
     /// # Errors
     /// The queue fails.
     pub async fn failed(&self, id: &SessionId, error: &SendError) -> Result<bool, QueueError> {
+        if let Some(shared) = &self.shared {
+            shared.turned(id, Err(error.clone()));
+        }
         if may_pass(error) {
             return Ok(false);
         }
@@ -61,9 +78,23 @@ impl Dispatcher {
         let Some(row) = queue.of_run(id.as_str()).await?.filter(InboundRow::is_taken) else { return Ok(false) };
         let text = self.hands.settings.language.fill("run_lost", &[("why", &error.to_string())]);
         self.post(&row.message.place, format!("lost:{id}"), text).await?;
+        queue.hold(id.as_str(), &row.message.place, Vec::new()).await?;
         queue.end_run(id.as_str()).await?;
         self.wake.notify_one();
         Ok(true)
+    }
+}
+
+/// The key under which a chat is told that a session could not begin: nobody waits for what comes by itself at night, which a graph of one's own may
+/// lack, and a heartbeat that cannot begin is told once for each reason.
+pub(super) fn start_failure_key(group: &Group, session: &str, why: &str) -> Option<String> {
+    match &group.kind {
+        Kind::Work(Work::Consolidate) => {
+            let is_awaited = group.rows[0].message.context().get("tell").and_then(Value::as_bool);
+            is_awaited.unwrap_or_default().then(|| format!("start:{session}"))
+        }
+        Kind::Work(Work::Heartbeat) => Some(format!("start:heartbeat:{}", &sha256(why)[..16])),
+        _ => Some(format!("start:{session}")),
     }
 }
 
@@ -74,7 +105,7 @@ fn unanswered(turn: &Turn, rows: Vec<InboundRow>) -> Option<Group> {
     (!rows.is_empty()).then_some(Group { kind: Kind::Talk, rows })
 }
 
-/// Whether a session may go on another time that cannot go on now.
+/// Returns whether a session that cannot be resumed now may be resumed later.
 fn may_pass(error: &SendError) -> bool {
     let is_away = matches!(error, SendError::Store(StoreError::Unavailable { .. } | StoreError::Conflict { .. }));
     is_away || matches!(error, SendError::Unknown(_) | SendError::Stopping | SendError::Stopped)

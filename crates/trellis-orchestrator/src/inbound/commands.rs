@@ -1,4 +1,4 @@
-//! The commands of a graph: the nodes in `commands/` that say in their frontmatter how they are called (orchestrator 2.1).
+//! The commands of a graph: the nodes in `commands/` whose frontmatter names them (orchestrator 2.1).
 
 use std::{
     collections::BTreeMap,

@@ -1,9 +1,13 @@
-//! Messages that belong together are answered together (orchestrator 3.4).
+//! Groups messages that belong together, so that they get one answer (orchestrator 3.4).
 
 use std::time::Duration;
 
 use super::MAX_GROUP;
-use crate::{message::ChatPlace, queue::InboundRow, words::Kind};
+use crate::{
+    message::{Attachment, ChatPlace},
+    queue::InboundRow,
+    words::Kind,
+};
 
 /// Messages that are answered together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +19,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// Where it was said.
+    /// Its place.
     pub fn place(&self) -> &ChatPlace {
         &self.rows[0].message.place
     }
@@ -25,13 +29,29 @@ impl Group {
         self.rows[0].message.session()
     }
 
-    /// Everything that was said, a message a line.
+    /// All texts, one message per line.
     pub fn text(&self) -> String {
         let texts: Vec<&str> = self.rows.iter().map(|row| &*row.message.text).collect();
         texts.join("\n")
     }
 
-    /// Whether it is work beside the conversation, which neither ends nor continues what somebody says.
+    /// The files that came with the messages.
+    pub fn files(&self) -> impl Iterator<Item = &Attachment> {
+        self.rows.iter().flat_map(|row| &row.message.files)
+    }
+
+    /// Everything that was said, and the files that came with it, a line each.
+    pub fn text_with_files(&self) -> String {
+        let lines = std::iter::once(self.text()).filter(|text| !text.trim().is_empty());
+        lines.chain(self.files().map(Attachment::line)).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Whether a file came with its last message: nothing more belongs to it then.
+    fn ends_with_file(&self) -> bool {
+        self.rows.last().is_some_and(|row| !row.message.files.is_empty())
+    }
+
+    /// Whether it is a task beside the conversation, which neither ends nor continues a group of messages.
     fn is_work(&self) -> bool {
         matches!(self.kind, Kind::Work(_))
     }
@@ -61,7 +81,10 @@ pub fn grouped(rows: Vec<InboundRow>, now: u64, window: impl Fn(&str) -> Duratio
             let group = &groups[at];
             let ends = end(group, &window);
             // What something else follows, or what is full, grows no more.
-            let is_open = group.kind == Kind::Talk && group.rows.len() < MAX_GROUP && last_of(&groups, group.place()) == Some(at);
+            let is_open = group.kind == Kind::Talk
+                && group.rows.len() < MAX_GROUP
+                && !group.ends_with_file()
+                && last_of(&groups, group.place()) == Some(at);
             let is_waiting = is_open && ends > now;
             if is_waiting {
                 due = Some(due.map_or(ends, |due| due.min(ends)));
@@ -76,6 +99,7 @@ pub fn grouped(rows: Vec<InboundRow>, now: u64, window: impl Fn(&str) -> Duratio
 fn takes(group: &Group, row: &InboundRow, window: &impl Fn(&str) -> Duration) -> bool {
     group.kind == Kind::Talk
         && group.rows.len() < MAX_GROUP
+        && !group.ends_with_file()
         && group.rows[0].message.sender == row.message.sender
         && row.stored <= end(group, window)
 }

@@ -1,4 +1,4 @@
-//! The way of a message in, from a channel to a session (orchestrator 3).
+//! The path of an incoming message, from a channel to a session (orchestrator 3).
 //!
 //! ```text
 //! read ─▶ seal ─▶ store (each once) ─▶ group ─▶ approval by text? ─▶ command? ─▶ references ─▶ session

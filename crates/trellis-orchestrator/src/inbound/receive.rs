@@ -1,14 +1,15 @@
-//! The first steps of a message: it is sealed, then stored, each once (orchestrator 3.2, 3.3).
+//! Receives a message: seals it, then stores it, exactly once (orchestrator 3.2, 3.3).
 
 use std::time::Duration;
 
 use super::{LiveCommands, setter::value_to_seal};
 use crate::{
     channel::Batch,
-    message::{Incoming, now},
+    config::Reactions,
+    message::{Attachment, ChatPlace, Incoming, now, printable},
     queue::{Queue, QueueError, Stored},
     seal::{Sealer, SecretKind},
-    workspace::{History, Said, Speaker},
+    workspace::{History, Said},
 };
 
 /// Takes messages in.
@@ -19,15 +20,40 @@ pub struct Receiver {
     /// The commands of the graph, one of which sets a secret.
     commands: LiveCommands,
     history: History,
+    reactions: Reactions,
 }
 
 impl Receiver {
     /// A receiver into this queue.
     pub fn new(queue: Queue, sealer: Sealer, commands: LiveCommands, history: History) -> Self {
-        Self { queue, sealer, commands, history }
+        Self { queue, sealer, commands, history, reactions: Reactions::default() }
     }
 
-    /// Takes what a channel read: nothing of it is stored, logged or shown before it is sealed. `window` is how long what somebody said before counts.
+    /// The same with other reactions that ask for something.
+    #[must_use]
+    pub fn reactions(self, reactions: Reactions) -> Self {
+        Self { reactions, ..self }
+    }
+
+    /// The name of a file of a message as it may be stored, also as a part of a path.
+    ///
+    /// # Errors
+    /// The work is broken off.
+    pub async fn sealed_name(&self, place: &ChatPlace, name: &str) -> Result<String, QueueError> {
+        let (sealer, place, name) = (self.sealer.clone(), place.clone(), printable(name));
+        let sealing = tokio::task::spawn_blocking(move || sealer.seal(&place.provider, &place.chat, &name, None));
+        sealing.await.map_err(|error| QueueError::Gone(error.to_string()))
+    }
+
+    /// Whether a message was stored before, so that nothing of it need be fetched again.
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub async fn knows(&self, message: &Incoming) -> Result<bool, QueueError> {
+        self.queue.has_message(message.key()).await
+    }
+
+    /// Receives the messages of a channel, sealed before they are stored, logged or shown. `window` is the time for which an earlier message counts.
     ///
     /// # Errors
     /// The queue fails; the channel reads the same again then.
@@ -41,29 +67,35 @@ impl Receiver {
             let edit = self.sealed(edit, None).await?;
             self.note_edit(edit).await?;
         }
-        self.queue.store(channel, sealed, batch.cursor, now()).await
+        for (place, id) in batch.deletions {
+            self.note_deletion(place, id).await?;
+        }
+        let signs = batch.reactions.into_iter().filter_map(|reaction| Some((self.reactions.sign(&reaction.name)?, reaction)));
+        let reactions = signs.map(|(sign, reaction)| (reaction, sign)).collect();
+        self.queue.store_all(channel, sealed, reactions, batch.cursor, now()).await
     }
 
-    /// Notes in the history of a chat that a message has another text now; what was said about it stays said (3.2).
+    /// Records in the history of a chat that a message was edited; earlier answers to it stay (3.2).
     async fn note_edit(&self, edit: Incoming) -> Result<(), QueueError> {
-        let history = self.history.clone();
-        let noting = tokio::task::spawn_blocking(move || {
-            let said = Said {
-                id: edit.key(),
-                at: edit.at,
-                role: Speaker::User,
-                sender: edit.sender_name,
-                text: edit.text,
-                run: String::new(),
-                edited: true,
-            };
-            history.note(&edit.place, &said)
-        });
-        // The provider has the text; a history that cannot be written stops nobody.
-        noting.await.map(drop).map_err(|error| QueueError::Gone(error.to_string()))
+        let place = edit.place.clone();
+        self.note(place, Said { edited: true, ..Said::by(edit, "") }).await
     }
 
-    /// What the same person said just before.
+    /// Notes in the history of a chat that a message is gone.
+    async fn note_deletion(&self, place: ChatPlace, id: String) -> Result<(), QueueError> {
+        let (sender, sender_name, text, files) = Default::default();
+        let gone = Incoming { place: place.clone(), id, sender, sender_name, text, at: now(), files };
+        self.note(place, Said { deleted: true, ..Said::by(gone, "") }).await
+    }
+
+    async fn note(&self, place: ChatPlace, said: Said) -> Result<(), QueueError> {
+        let history = self.history.clone();
+        // The provider has the text; a history that cannot be written stops nobody.
+        let noting = tokio::task::spawn_blocking(move || drop(history.note(&place, &said)));
+        noting.await.map_err(|error| QueueError::Gone(error.to_string()))
+    }
+
+    /// The previous message of the same person.
     async fn before(&self, earlier: &[Incoming], message: &Incoming, window: Duration) -> Result<Option<String>, QueueError> {
         let is_same = |earlier: &&Incoming| earlier.place == message.place && earlier.sender == message.sender;
         if let Some(before) = earlier.iter().rev().find(is_same) {
@@ -81,8 +113,9 @@ impl Receiver {
             let Incoming { place, sender_name, text, .. } = &message;
             let seal = |text: &str, before| receiver.sealer.seal(&place.provider, &place.chat, text, before);
             let text = receiver.with_value_sealed(&message).unwrap_or_else(|| seal(text, before.as_deref()));
-            let sender_name = seal(sender_name, None);
-            Incoming { text, sender_name, ..message }
+            let sender_name = seal(&printable(sender_name), None);
+            let files = message.files.iter().map(|file| Attachment { name: seal(&printable(&file.name), None), ..file.clone() }).collect();
+            Incoming { text, sender_name, files, ..message }
         });
         sealing.await.map_err(|error| QueueError::Gone(error.to_string()))
     }

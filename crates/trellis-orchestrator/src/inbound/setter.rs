@@ -1,6 +1,6 @@
-//! The value in a command that sets a secret, however it is typed (orchestrator 3.7).
+//! Finds the value in a command that sets a secret, also if the command is mistyped (orchestrator 3.7).
 //!
-//! What is meant to be kept is in no file in clear, also where the command is mistyped and cannot be carried out: then it is sealed for nothing.
+//! The value is in no file in clear text, even if the command is mistyped and cannot be carried out: then it is sealed in vain.
 
 use super::{Command, CommandTable, command};
 

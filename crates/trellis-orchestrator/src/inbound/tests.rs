@@ -61,8 +61,8 @@ fn answers_are_single_words() {
 
 fn row(n: i64, sender: &str, text: &str, stored: u64) -> InboundRow {
     let place = ChatPlace::new("slack", "C1");
-    let message =
-        Incoming { place, id: n.to_string(), sender: sender.to_owned(), sender_name: sender.to_owned(), text: text.to_owned(), at: stored };
+    let (id, text, sender_name) = (n.to_string(), text.to_owned(), sender.to_owned());
+    let message = Incoming { place, id, sender: sender.to_owned(), sender_name, text, at: stored, files: Vec::new() };
     InboundRow { n, message, stored, run: None, asked: None, is_talk: false, is_done: false }
 }
 

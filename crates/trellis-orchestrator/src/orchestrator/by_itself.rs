@@ -1,5 +1,4 @@
-//! What the agent does without being asked: the heartbeat, the nights in which the memory is made shorter, and order among decisions (orchestrator 5.4,
-//! 5.5, 8.2).
+//! What the agent does without being asked: the heartbeat, and the nights in which the memory is made shorter (orchestrator 5.4, 8.2).
 //!
 //! **Invariant:** each is named by its moment, so that it happens once; of each kind one is under way.
 
@@ -21,15 +20,12 @@ use crate::{
 const MOMENTS: &str = "moments";
 /// When the memory is made shorter.
 const NIGHTLY: &str = "0 3 * * *";
-/// Milliseconds between two looks at decisions.
-const HOUR: i64 = 3_600_000;
 
-/// Something that happens again and again, and the name under which its last moment is kept.
+/// A recurring task, and the name under which its last run is stored.
 #[derive(Clone, Copy)]
 enum Rhythm {
     Heartbeat { every: i64 },
     Night,
-    Decisions,
 }
 
 impl Rhythm {
@@ -37,23 +33,20 @@ impl Rhythm {
         match self {
             Self::Heartbeat { .. } => "heartbeat",
             Self::Night => "night",
-            Self::Decisions => "decisions",
         }
     }
 
-    /// The first moment behind another.
+    /// The first time after another.
     fn next(self, after: Timestamp) -> Timestamp {
-        let in_time = |millis: i64| after.checked_add(Span::new().milliseconds(millis)).ok();
         let next = match self {
-            Self::Heartbeat { every } => in_time(every),
-            Self::Decisions => in_time(HOUR),
+            Self::Heartbeat { every } => after.checked_add(Span::new().milliseconds(every)).ok(),
             Self::Night => CronExpression::parse(NIGHTLY).ok().and_then(|nightly| nightly.next(after, &TimeZone::system())),
         };
         next.unwrap_or(Timestamp::MAX)
     }
 }
 
-/// Does what is due, and returns when the next is. What was missed comes once.
+/// Runs the tasks that are due, and returns when the next one is. Missed runs are made up once.
 pub(super) async fn do_due(
     hands: &Hands,
     now: Timestamp,
@@ -64,7 +57,7 @@ pub(super) async fn do_due(
     let known = hands.queue.setting("", "", MOMENTS).await?.unwrap_or_default();
     let known: BTreeMap<String, i64> = serde_json::from_str(&known).unwrap_or_default();
     let (mut soonest, mut moments) = (Timestamp::MAX, BTreeMap::new());
-    for rhythm in heartbeat.into_iter().chain([Rhythm::Night, Rhythm::Decisions]) {
+    for rhythm in heartbeat.into_iter().chain([Rhythm::Night]) {
         let last = known.get(rhythm.name()).and_then(|last| Timestamp::from_millisecond(*last).ok());
         // A clock that was set back does not stop it.
         let Some(last) = last.filter(|last| *last <= now) else {
@@ -80,11 +73,6 @@ pub(super) async fn do_due(
         match rhythm {
             Rhythm::Heartbeat { .. } => beat(hands, now, log).await?,
             Rhythm::Night => consolidate(hands, now, log).await?,
-            Rhythm::Decisions => {
-                if let Err(error) = hands.decisions.tidy() {
-                    log(&error.to_string());
-                }
-            }
         }
         moments.insert(rhythm.name(), now.as_millisecond());
         soonest = soonest.min(rhythm.next(now));
@@ -92,14 +80,14 @@ pub(super) async fn do_due(
     if !moments.is_empty() {
         let mut all = known;
         all.extend(moments.into_iter().map(|(name, moment)| (name.to_owned(), moment)));
-        let all = serde_json::to_string(&all).map_err(|error| UpError::Drive(error.to_string()))?;
+        let all = serde_json::to_string(&all).map_err(|error| UpError::Gone(error.to_string()))?;
         hands.queue.set("", "", MOMENTS, &all).await?;
         wake();
     }
     Ok(soonest)
 }
 
-/// Begins a session with what stands open, if anything does.
+/// Begins a session with the open points, if there are any.
 async fn beat(hands: &Hands, now: Timestamp, log: &(dyn Fn(&str) + Send + Sync)) -> Result<(), UpError> {
     let Some(heartbeat) = &hands.settings.heartbeat else { return Ok(()) };
     let (language, place) = (hands.settings.language, &heartbeat.place);
@@ -111,10 +99,8 @@ async fn beat(hands: &Hands, now: Timestamp, log: &(dyn Fn(&str) + Send + Sync))
             if let HeartbeatError::TooLarge { .. } = error {
                 // Said once for each size that it has.
                 let key = format!("heartbeat:{}", &sha256(&why)[..16]);
-                hands
-                    .outbox
-                    .post(Outgoing { place: place.clone(), text: language.fill("heartbeat_failed", &[("why", &why)]), key })
-                    .await?;
+                let text = language.fill("heartbeat_failed", &[("why", &why)]);
+                hands.outbox.post(Outgoing::new(place.clone(), text, key)).await?;
             }
             return Ok(());
         }
@@ -124,7 +110,7 @@ async fn beat(hands: &Hands, now: Timestamp, log: &(dyn Fn(&str) + Send + Sync))
     }
     let (sealer, of) = (hands.sealer.clone(), place.clone());
     let sealing = tokio::task::spawn_blocking(move || sealer.seal(&of.provider, &of.chat, &items.join("\n"), None));
-    let items = sealing.await.map_err(|error| UpError::Drive(error.to_string()))?;
+    let items = sealing.await.map_err(|error| UpError::Gone(error.to_string()))?;
     let text = Value::text(language.fill("heartbeat_prompt", &[("items", &items)]));
     begin(hands, Work::Heartbeat, place, [("text", text)], now).await
 }
@@ -141,7 +127,7 @@ async fn consolidate(hands: &Hands, now: Timestamp, log: &(dyn Fn(&str) + Send +
     begin(hands, Work::Consolidate, &place, [("tell", Value::Bool(false))], now).await
 }
 
-/// Begins a work, unless one of its kind is under way.
+/// Begins a task, unless one of its kind is running.
 async fn begin(hands: &Hands, work: Work, place: &ChatPlace, context: [(&str, Value); 1], now: Timestamp) -> Result<(), UpError> {
     let at = u64::try_from(now.as_millisecond()).unwrap_or_default();
     let message = work.message(&at.to_string(), place.clone(), Mapping::from_iter(context), at);

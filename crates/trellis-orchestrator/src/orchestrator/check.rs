@@ -1,52 +1,88 @@
-//! What is in the way, found without starting anything (orchestrator 1.1).
+//! Checks a workspace without starting anything (orchestrator 1.1).
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
+use trellis_core::{Diagnostic, Document};
 use trellis_host::{
     Policy, Secrets, Unbound,
     assembly::{Assembly, LiveGraph},
+    binding::HostModels,
     secrets::Vault,
 };
 
-use super::{DECISIONS, UpError, settings, vault};
-use crate::{channel::check_remote, decisions::Decisions, queue::Queue, schedule::Jobs, workspace::Workspace};
+use super::{DECISIONS, UpError, vault};
+use crate::{
+    channel::check_remote, config, decisions::Decisions, events::check_files, queue::Queue, schedule::Jobs, tools::shell_obstacle,
+    workspace::Workspace,
+};
 
 /// What was found, a line each.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Found {
-    /// What is in the way.
+    /// The mistakes of the settings.
+    pub mistakes: Vec<Diagnostic>,
+    /// The text of the settings.
+    pub text: String,
+    /// The obstacles.
     pub obstacles: Vec<String>,
     /// What may not be meant.
     pub warnings: Vec<String>,
 }
 
-/// Checks settings, vault, queue and graph, and asks each provider who its token belongs to. Tokens are in `secrets` or in the vault.
+/// Checks settings, vault, queue, files and graph, and asks each provider who its token belongs to. Tokens are in `secrets` or in the vault. What does
+/// not depend on a mistake of the settings is checked all the same.
 ///
 /// # Errors
-/// The settings have mistakes, or there is no graph.
+/// A file of the workspace cannot be read.
 pub async fn check(graph: &Path, workspace: &Workspace, secrets: Secrets) -> Result<Found, UpError> {
-    let (settings, vault) = (settings(workspace)?, vault(workspace));
+    let text = workspace.text(config::CONFIG_FILE)?.unwrap_or_default();
+    let (settings, mut mistakes) = config::read(config::CONFIG_FILE, &text);
+    let vault = vault(workspace);
     let secrets = Secrets::chain([Some(secrets), vault.as_ref().ok().cloned().map(Vault::secrets)].into_iter().flatten());
     let opened = [
         vault.err().map(|error| error.to_string()),
         Queue::open(&workspace.path("runtime/queue.db")).err().map(|error| error.to_string()),
         Jobs::open(&workspace.path("runtime/cron/cron-store.json")).err().map(|error| error.to_string()),
         Decisions::open(&workspace.path(DECISIONS)).err().map(|error| error.to_string()),
+        check_files(workspace).err().map(|error| error.to_string()),
+        shell_obstacle(&settings.shell),
     ];
     let mut obstacles: Vec<String> = opened.into_iter().flatten().collect();
     let agent = format!("agents/{}.md", settings.agent);
     if workspace.text(&agent)?.is_none() {
         obstacles.push(format!("`{}` is not there: it says who the agent is", workspace.path(&agent).display()));
     }
-    let live = LiveGraph::open(graph, Assembly::new().policy(Policy::new().unbound(Unbound::Elsewhere)))?;
-    if let Err(error) = live.assemble().runnable {
-        obstacles.push(format!("the graph cannot be run: {error}; `trellis check` shows what is wrong"));
+    match LiveGraph::open(graph, Assembly::new().policy(Policy::new().unbound(Unbound::Elsewhere))) {
+        Err(error) => obstacles.push(error.to_string()),
+        Ok(live) => {
+            if let Err(error) = live.assemble().runnable {
+                obstacles.push(format!("the graph cannot be run: {error}; `trellis check` shows what is wrong"));
+            }
+            // Those that show without the graph were found with the settings.
+            let of_graph = settings.models.models(workspace.folder()).map(|models| models.check_with(&live.live().version().documents));
+            let of_graph = of_graph.into_iter().flatten().map(config::without_models);
+            mistakes.extend(of_graph.filter(|finding| !mistakes.iter().any(|known| known.message == finding.message)).collect::<Vec<_>>());
+        }
     }
-    drop(live);
     obstacles.extend(check_remote(&settings, &secrets).await);
     let silent = settings.without_approvers().map(|provider| {
         let name = provider.as_str();
         format!("channel `{name}`: nobody may approve calls there; list people in `approvers`, such as `{name}:USER`")
     });
-    Ok(Found { obstacles, warnings: silent.collect() })
+    mistakes.sort_by(|one, other| one.order().cmp(&other.order()));
+    Ok(Found { mistakes, text, obstacles, warnings: silent.collect() })
+}
+
+/// Looks for mistakes in the models of the settings, whose roles may name providers of the graph.
+///
+/// # Errors
+/// There are some.
+pub(super) fn models(workspace: &Workspace, models: Option<&HostModels>, documents: &[Arc<Document>]) -> Result<(), UpError> {
+    let found: Vec<Diagnostic> = models.map(|models| models.check_with(documents)).unwrap_or_default();
+    if !found.iter().any(Diagnostic::is_error) {
+        return Ok(());
+    }
+    let text = workspace.text(config::CONFIG_FILE)?.unwrap_or_default();
+    let found = found.into_iter().map(config::without_models).collect();
+    Err(UpError::Settings { file: workspace.path(config::CONFIG_FILE), text, found })
 }

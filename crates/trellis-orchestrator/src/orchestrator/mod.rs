@@ -1,53 +1,60 @@
-//! Everything put together: a workspace, a graph, channels (orchestrator 1).
+//! Assembles and runs a workspace, a graph and channels (orchestrator 1).
 
 mod by_itself;
 mod check;
+mod daemons;
+mod local_model;
 mod reading;
-mod timekeeping;
+mod run;
+mod schedules;
+mod upkeep;
 
 use std::{
     path::PathBuf,
     sync::{Arc, OnceLock},
     thread,
-    time::Duration,
 };
 
-use jiff::Timestamp;
-use tokio::{sync::mpsc, task::JoinSet};
-use trellis_core::Diagnostic;
+use tokio::sync::{Notify, mpsc};
+use trellis_core::{Diagnostic, state::EndReason};
 use trellis_host::{
     Policy, Secrets, Sessions, Unbound,
-    assembly::{Assembly, LiveGraph, NotRunnable, Runnable, StoreSettings},
+    assembly::{Assembled, Assembly, LiveGraph, NotRunnable, OpenStore, StoreSettings},
     binding::Host,
+    hooks::{Hooks, Moment},
+    metrics::Metrics,
     secrets::{Vault, VaultError},
-    sessions::{Drive, Driven, UnknownFunctions},
-    store::{SessionStore, StoreError},
+    sessions::UnknownFunctions,
+    store::StoreError,
 };
+use trellis_project::Version;
+use trellis_server::{GraphSource, Served, extra::SharedGraph};
 
 pub use self::check::{Found, check};
-use self::{reading::read, timekeeping::keep_time};
+use self::daemons::{TurnNews, TurnQueue};
 use crate::{
-    channel::{Channel, ChannelSetup, check_remote, open_remote},
+    channel::{Channel, ChannelSetup, ChannelTroubles, open_remote},
     config::{self, Settings},
+    dashboard::Dashboard,
     decisions::Decisions,
-    dispatch::Dispatcher,
+    events::{RecordingError, forget_projections},
     inbound::{CommandTable, LiveCommands, Receiver},
-    outbound::{Channels, Outbox, SecretMask},
+    outbound::{Outbox, SecretMask},
     queue::{Queue, QueueError},
     schedule::{Jobs, JobsError},
     seal::Sealer,
-    tools::{self, Hands},
+    supervisor::{Daemon, Supervisor},
+    tools::{self, FileRequests, Hands, shell_obstacle},
     workspace::{History, Memory, ObjectFileError, Workspace, WorkspaceError, WorkspaceLock},
 };
 
 /// The file of the decisions.
 const DECISIONS: &str = "runtime/decisions/index.json";
-/// The time that sessions have to come to their stops.
-const GRACE: Duration = Duration::from_secs(10);
-/// The time in which what waits to be sent still is, at the end.
-const FLUSH: Duration = Duration::from_secs(5);
 
-/// It could not be started, or could not go on.
+/// Gets lines about what goes wrong.
+type Log = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// It could not be started, or had to stop.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum UpError {
@@ -91,9 +98,23 @@ pub enum UpError {
     /// The store of the sessions.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Sessions cannot be gone on with.
-    #[error("sessions cannot be gone on with: {0}")]
-    Drive(String),
+    /// The files of what happened.
+    #[error(transparent)]
+    Events(#[from] RecordingError),
+    /// Work was broken off.
+    #[error("the work was broken off: {0}")]
+    Gone(String),
+    /// A service failed too often, and nobody can start it again.
+    #[error("the service `{service}` is down: {why}")]
+    Down {
+        /// Its name.
+        service: String,
+        /// Why it failed last.
+        why: String,
+    },
+    /// The shell cannot be in the sandbox that the settings want.
+    #[error("{0}")]
+    Sandbox(String),
 }
 
 /// What is started.
@@ -114,13 +135,23 @@ pub struct Up {
 pub struct Orchestrator {
     hands: Arc<Hands>,
     sessions: Arc<Sessions>,
-    /// Where they are kept.
-    store: Arc<dyn SessionStore>,
+    /// Where the graph is.
+    path: PathBuf,
+    /// The store of the sessions.
+    open_store: OpenStore,
+    /// The graph as a browser sees it.
+    shared: Option<SharedGraph>,
+    metrics: Metrics,
     host: Host,
     secrets: Secrets,
     graph: Option<LiveGraph>,
     receiver: Receiver,
-    /// What was found on the way that somebody should know.
+    supervisor: Arc<Supervisor>,
+    /// What chats are told about sessions.
+    turns: TurnQueue,
+    /// Services that start behind all others.
+    doors: Vec<Arc<dyn Daemon>>,
+    /// Warnings that were found during the start.
     warnings: Vec<String>,
     _lock: WorkspaceLock,
 }
@@ -130,10 +161,10 @@ pub struct Orchestrator {
 /// # Errors
 /// The file cannot be read, or has mistakes.
 pub fn settings(workspace: &Workspace) -> Result<Settings, UpError> {
-    let text = workspace.text(config::FILE)?.unwrap_or_default();
-    let (settings, found) = config::read(config::FILE, &text);
+    let text = workspace.text(config::CONFIG_FILE)?.unwrap_or_default();
+    let (settings, found) = config::read(config::CONFIG_FILE, &text);
     if found.iter().any(Diagnostic::is_error) {
-        return Err(UpError::Settings { file: workspace.path(config::FILE), text, found });
+        return Err(UpError::Settings { file: workspace.path(config::CONFIG_FILE), text, found });
     }
     Ok(settings)
 }
@@ -154,9 +185,12 @@ impl Orchestrator {
     pub async fn open(up: Up) -> Result<Self, UpError> {
         let Up { graph, workspace, settings, secrets } = up;
         let lock = workspace.lock()?;
+        if let Some(obstacle) = shell_obstacle(&settings.shell) {
+            return Err(UpError::Sandbox(obstacle));
+        }
         let vault = vault(&workspace)?;
         let queue = Queue::open(&workspace.path("runtime/queue.db"))?;
-        let (shared, secrets) = (Arc::new(vault.clone()), Secrets::chain([secrets, vault.secrets()]));
+        let (shared, secrets) = (Arc::new(vault.clone()), Secrets::chain([settings.models.secrets(), secrets, vault.secrets()]));
         let sealer = Sealer::new(Arc::clone(&shared));
         let (jobs, warning) = Jobs::open(&workspace.path("runtime/cron/cron-store.json"))?;
         let (decisions, other) = Decisions::open(&workspace.path(DECISIONS))?;
@@ -164,10 +198,10 @@ impl Orchestrator {
         let mask = SecretMask::new(Arc::clone(&shared));
         let again = settings.language.text("again");
         let hands = Arc::new(Hands {
-            settings,
             history: History::of(&workspace),
             memory: Memory::of(&workspace),
-            outbox: Outbox::new(queue.clone(), mask.clone(), again),
+            outbox: Outbox::new(queue.clone(), mask.clone(), again).language(settings.language),
+            settings,
             queue: queue.clone(),
             mask,
             vault: shared,
@@ -175,21 +209,66 @@ impl Orchestrator {
             decisions,
             jobs,
             commands: LiveCommands::default(),
+            files: FileRequests::default(),
             wake: Arc::default(),
             sessions: OnceLock::new(),
+            web_tokens: OnceLock::new(),
+            troubles: ChannelTroubles::default(),
             workspace,
         });
-        let host = Host::new().secrets(secrets.clone());
-        let assembly = assembly(&hands, host.clone());
-        let live = LiveGraph::open(&graph, assembly)?;
+        let mut host = Host::new().secrets(secrets.clone());
+        let models = hands.settings.models.models(hands.workspace.folder());
+        host.models = models.map(Arc::new);
+        let live = LiveGraph::open(&graph, assembly(&hands, host.clone()))?;
+        check::models(&hands.workspace, host.models.as_deref(), &live.live().version().documents)?;
         let runnable = live.assemble().runnable.map_err(UpError::Graph)?;
         hands.commands.learn(CommandTable::of(&live.live().version().documents));
         let address = format!("sqlite:{}", hands.workspace.path("runtime/sessions.db").display());
-        let kept = StoreSettings::of(&graph, &live.live().version().documents).address_or_default(Some(address)).open().await?;
-        let sessions = Arc::new(live.assembly().sessions(runnable, Some(&kept))?);
+        let mut open_store = StoreSettings::of(&graph, &live.live().version().documents).address_or_default(Some(address)).open().await?;
+        let metrics = Metrics::new();
+        open_store.store = metrics.store(open_store.store);
+        let sessions = live.assembly().sessions(runnable, Some(&open_store))?.hooks(SessionNews(Arc::clone(&queue.news)));
+        let sessions = Arc::new(metrics.over(sessions));
         hands.sessions.get_or_init(|| Arc::downgrade(&sessions));
-        let receiver = Receiver::new(queue, sealer, hands.commands.clone(), hands.history.clone());
-        Ok(Self { hands, sessions, store: kept.store, host, secrets, graph: Some(live), receiver, warnings, _lock: lock })
+        let receiver =
+            Receiver::new(queue, sealer, hands.commands.clone(), hands.history.clone()).reactions(hands.settings.reactions.clone());
+        Ok(Self {
+            hands,
+            sessions,
+            path: graph,
+            open_store,
+            shared: None,
+            metrics,
+            host,
+            secrets,
+            graph: Some(live),
+            receiver,
+            supervisor: Arc::default(),
+            turns: mpsc::unbounded_channel(),
+            doors: Vec::new(),
+            warnings,
+            _lock: lock,
+        })
+    }
+
+    /// What a browser sees of it, on these terms: its graph, its sessions, its state, and a chat if it `has_chat`, which is one of the channels then.
+    pub async fn dashboard(&mut self, settings: trellis_server::Settings, has_chat: bool) -> Dashboard {
+        drop(self.hands.web_tokens.set(settings.tokens.clone()));
+        let assembly = assembly(&self.hands, self.host.clone());
+        let source = GraphSource::new(&self.path, assembly, self.open_store.clone());
+        let turns = self.turns.0.clone();
+        let (served, shared) = Served::shared(source, Arc::clone(&self.sessions), self.metrics.clone(), move |turn| {
+            // Nobody is told any more at the end.
+            let _ = turns.send(TurnNews::Turn(Box::new(turn.clone())));
+        });
+        if let Some(graph) = &self.graph {
+            // Nothing objects to the program that runs.
+            drop(shared.take(graph.live().version(), graph.assemble()).await);
+        }
+        self.shared = Some(shared);
+        let dashboard = Dashboard::new(served, settings, Arc::clone(&self.hands), self.receiver.clone(), has_chat);
+        dashboard.show_services(Arc::clone(&self.supervisor) as _);
+        dashboard
     }
 
     /// What its functions work with.
@@ -205,143 +284,64 @@ impl Orchestrator {
     /// The channels over a network that its settings name.
     ///
     /// # Errors
-    /// A token is not there.
+    /// A token is missing.
     pub fn remote_channels(&self) -> Result<Vec<Arc<dyn Channel>>, UpError> {
         Ok(open_remote(&self.hands.settings, &self.secrets)?)
     }
 
-    /// Runs until `stop`, or until its channels are over and nothing is left to do. `log` gets lines about what goes wrong meanwhile.
+    /// Its services, once it runs.
+    pub fn supervisor(&self) -> &Arc<Supervisor> {
+        &self.supervisor
+    }
+
+    /// Forgets the files that can be made again, so that [`Orchestrator::run`] makes them from the beginning (orchestrator 9.1).
     ///
     /// # Errors
-    /// The queue or the store of the sessions fails.
-    pub async fn run(
-        mut self,
-        channels: Vec<Arc<dyn Channel>>,
-        stop: impl Future<Output = ()>,
-        log: impl Fn(&str) + Send + Sync + 'static,
-    ) -> Result<(), UpError> {
-        let log: Arc<dyn Fn(&str) + Send + Sync> = Arc::new(log);
-        let named = channels.iter().map(|channel| (channel.name().to_owned(), Arc::clone(channel)));
-        let channels: Arc<Channels> = Arc::new(named.collect());
-        let dispatcher = Dispatcher::new(Arc::clone(&self.hands), Arc::clone(&self.sessions), Arc::clone(&channels));
-        self.hands.queue.recover(self.hands.settings.language.text("again")).await?;
-        dispatcher.recover().await?;
-        self.warnings.iter().for_each(|warning| log(warning));
-        self.follow_edits(&log);
-        let mut services: JoinSet<Result<(), UpError>> = JoinSet::new();
-        let (turns, mut turned) = mpsc::unbounded_channel();
-        let sessions = Arc::clone(&self.sessions);
-        let away = Arc::clone(&log);
-        services.spawn(async move {
-            let tell = |driven: Driven<'_>| match driven {
-                Driven::Turn(_, Ok(turn)) => drop(turns.send(Ok(turn))),
-                Driven::Turn(id, Err(error)) => {
-                    away(&format!("session `{id}`: {error}"));
-                    drop(turns.send(Err((id.clone(), error))));
-                }
-                Driven::Away(error) => away(&error.to_string()),
-            };
-            sessions.drive(Drive::Forever, tell).await.map_err(|error| UpError::Drive(error.to_string()))
-        });
-        let telling = dispatcher.clone();
-        services.spawn(async move {
-            while let Some(turn) = turned.recv().await {
-                match turn {
-                    Ok(turn) => telling.turned(&turn).await?,
-                    Err((session, error)) => drop(telling.failed(&session, &error).await?),
-                }
-            }
-            Ok(())
-        });
-        let (outbox, sending) = (self.hands.outbox.clone(), Arc::clone(&channels));
-        services.spawn(async move { outbox.serve(&sending).await.map_err(UpError::from) });
-        let dispatching = dispatcher.clone();
-        services.spawn(async move { dispatching.serve().await.map_err(UpError::from) });
-        let typing = dispatcher.clone();
-        services.spawn(async move { typing.keep_typing().await.map_err(UpError::from) });
-        let (asking, secrets, told) = (Arc::clone(&self.hands), self.secrets.clone(), Arc::clone(&log));
-        // What is in the way of a channel is said at once, and stops no other.
-        tokio::spawn(async move { check_remote(&asking.settings, &secrets).await.iter().for_each(|found| told(found)) });
-        let (hands, store, wake) = (Arc::clone(&self.hands), Arc::clone(&self.store), Arc::clone(&dispatcher.wake));
-        let told = Arc::clone(&log);
-        services.spawn(async move { keep_time(&hands, &*store, Timestamp::now, || wake.notify_one(), &*told).await });
-        let mut readers: JoinSet<Result<(), UpError>> = JoinSet::new();
-        for channel in channels.values() {
-            let (channel, receiver, queue) = (Arc::clone(channel), self.receiver.clone(), self.hands.queue.clone());
-            let (wake, log) = (Arc::clone(&dispatcher.wake), Arc::clone(&log));
-            readers.spawn(async move { read(&*channel, &receiver, &queue, || wake.notify_one(), &*log).await });
-        }
-        let ended = self.until_the_end(&mut services, &mut readers, &dispatcher, stop).await;
-        readers.abort_all();
-        self.close(services).await;
-        ended
+    /// A file cannot be removed, or a newer program wrote it.
+    pub fn rebuild(&self) -> Result<(), UpError> {
+        Ok(forget_projections(&self.hands.workspace)?)
     }
 
-    /// Waits until it is told to stop, something fails, or everything is done.
-    async fn until_the_end(
-        &self,
-        services: &mut JoinSet<Result<(), UpError>>,
-        readers: &mut JoinSet<Result<(), UpError>>,
-        dispatcher: &Dispatcher,
-        stop: impl Future<Output = ()>,
-    ) -> Result<(), UpError> {
-        let mut stop = std::pin::pin!(stop);
-        let mut looks = tokio::time::interval(Duration::from_millis(100));
-        loop {
-            tokio::select! {
-                () = &mut stop => return Ok(()),
-                Some(ended) = services.join_next() => return ended.unwrap_or_else(|error| Err(UpError::Drive(error.to_string()))),
-                Some(ended) = readers.join_next() => ended.unwrap_or_else(|error| Err(UpError::Drive(error.to_string())))?,
-                _ = looks.tick(), if readers.is_empty() => {
-                    if dispatcher.is_idle().await? {
-                        return Ok(());
-                    }
-                }
-            }
-        }
-    }
-
-    /// Ends in reverse: sessions come to their stops, what waits to be sent is, the rest stays where it is stored.
-    async fn close(&mut self, mut services: JoinSet<Result<(), UpError>>) {
-        self.sessions.stop(GRACE).await;
-        let flushed = async {
-            while !self.hands.queue.is_flushed().await.unwrap_or(true) {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-        };
-        // What is not sent by then is sent after the next start.
-        let _ = tokio::time::timeout(FLUSH, flushed).await;
-        services.abort_all();
-        while services.join_next().await.is_some() {}
-        self.host.close().await;
+    /// Adds a service that starts behind all others, such as a dashboard.
+    pub fn add(&mut self, daemon: Arc<dyn Daemon>) {
+        self.doors.push(daemon);
     }
 
     /// Takes up each edit of the graph that can be run.
     fn follow_edits(&mut self, log: &Arc<dyn Fn(&str) + Send + Sync>) {
         let Some(mut live) = self.graph.take() else { return };
-        let (sender, mut edits) = mpsc::channel::<(CommandTable, Runnable)>(4);
-        let (hands, sessions, told) = (Arc::downgrade(&self.hands), Arc::downgrade(&self.sessions), Arc::clone(log));
+        let (sender, mut edits) = mpsc::channel::<(Arc<Version>, Assembled)>(4);
+        let (hands, sessions, log_line) = (Arc::downgrade(&self.hands), Arc::downgrade(&self.sessions), Arc::clone(log));
+        let shared = self.shared.clone();
         tokio::spawn(async move {
-            while let Some((commands, runnable)) = edits.recv().await {
+            while let Some((version, assembled)) = edits.recv().await {
                 let (Some(hands), Some(sessions)) = (hands.upgrade(), sessions.upgrade()) else { return };
-                hands.commands.learn(commands);
-                if let Err(error) = sessions.swap(runnable.engine, runnable.bindings).await {
-                    told(&error.to_string());
+                match &assembled.runnable {
+                    Ok(_) => hands.commands.learn(CommandTable::of(&version.documents)),
+                    Err(error) => log_line(&format!("the edited graph cannot be run, the one before stays in use: {error}")),
+                }
+                let taken = match (&shared, assembled) {
+                    (Some(shared), assembled) => shared.take(&version, assembled).await.map_err(|error| error.detail.clone()),
+                    (None, Assembled { runnable: Ok(runnable), .. }) => {
+                        sessions.swap(runnable.engine, runnable.bindings).await.map_err(|error| error.to_string())
+                    }
+                    (None, _) => Ok(()),
+                };
+                if let Err(error) = taken {
+                    log_line(&error);
                 }
             }
         });
-        let told = Arc::clone(log);
+        let log_line = Arc::clone(log);
         let watching = thread::Builder::new().name("edits of the graph".to_owned()).spawn(move || {
             while let Some(reload) = live.next() {
-                match reload.assembled.map(|assembled| assembled.runnable) {
-                    Some(Ok(runnable)) => {
-                        let commands = CommandTable::of(&reload.edit.version.documents);
-                        if sender.blocking_send((commands, runnable)).is_err() {
+                match reload.assembled {
+                    Some(assembled) => {
+                        if sender.blocking_send((reload.edit.version, assembled)).is_err() {
                             return;
                         }
                     }
-                    Some(Err(error)) => told(&format!("the edited graph cannot be run, the one before stays in use: {error}")),
-                    None => told("the graph is gone; the one that was read before stays in use"),
+                    None => log_line("the graph is gone; the one that was read before stays in use"),
                 }
             }
         });
@@ -351,7 +351,24 @@ impl Orchestrator {
     }
 }
 
-/// The assembly of the graph: functions of this crate, nothing typed in, sessions that go on by themselves.
+/// Tells whoever writes down what happens that a session moved.
+struct SessionNews(Arc<Notify>);
+
+impl Hooks for SessionNews {
+    fn on_start(&self, _: &Moment) {
+        self.0.notify_one();
+    }
+
+    fn on_step(&self, _: &Moment) {
+        self.0.notify_one();
+    }
+
+    fn on_end(&self, _: &Moment, _: EndReason) {
+        self.0.notify_one();
+    }
+}
+
+/// Assembles the graph: with the functions of this crate, without terminal input, and with sessions that resume without a caller.
 fn assembly(hands: &Arc<Hands>, host: Host) -> Assembly {
     let policy = Policy::new().unbound(Unbound::Fail).detached(true);
     let hands = Arc::clone(hands);

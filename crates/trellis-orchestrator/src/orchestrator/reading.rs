@@ -1,54 +1,109 @@
-//! Reading a channel until it is over (orchestrator 4.1).
+//! Reads a channel until it ends (orchestrator 4.1).
 
 use std::{collections::BTreeSet, time::Duration};
 
 use super::UpError;
 use crate::{
-    channel::{Channel, ChannelError},
+    channel::{Batch, Channel, ChannelError, ChannelTroubles, Inbox, InboxError},
     inbound::Receiver,
-    queue::Queue,
+    message::Attachment,
+    queue::{Queue, QueueError},
 };
 
 /// The longest time that a channel is left alone which fails, if its provider wants no longer one.
-const LONGEST: Duration = Duration::from_secs(60);
+const MAX_BACKOFF: Duration = Duration::from_secs(60);
+/// Attempts to fetch a file.
+const FETCH_ATTEMPTS: u32 = 3;
+/// Time between two of them, if its provider wants no other.
+const FETCH_RETRY_PAUSE: Duration = Duration::from_millis(500);
+/// Files of one message.
+const MAX_ATTACHMENTS: usize = 20;
 
 /// Reads a channel until it is over; one that fails is left alone for a while, longer each time. It stops no other.
 pub(super) async fn read(
     channel: &dyn Channel,
     receiver: &Receiver,
     queue: &Queue,
+    inbox: &Inbox,
     wake: impl Fn(),
-    log: &(dyn Fn(&str) + Send + Sync),
+    (now, log): (&ChannelTroubles, &(dyn Fn(&str) + Send + Sync)),
 ) -> Result<(), UpError> {
     let (mut wait, mut shown) = (Duration::from_secs(1), BTreeSet::new());
     loop {
         let cursor = queue.cursor(channel.name()).await?;
+        channel.watch(queue.awaited(channel.name()).await?);
         match channel.read(cursor.as_deref()).await {
-            Ok(batch) => {
+            Ok(mut batch) => {
+                fetch(channel, receiver, inbox, &mut batch).await?;
                 wait = Duration::from_secs(1);
                 let (is_over, troubles) = (batch.is_over, batch.troubles.clone());
                 receiver.take(channel.name(), batch, channel.grouping()).await?;
                 wake();
-                shown = told(channel.name(), &troubles, &shown, log);
+                shown = report_new(channel.name(), &troubles, &shown, log);
+                now.set(channel.name(), troubles.first().map(|trouble| trouble.message.clone()));
                 if is_over {
                     return Ok(());
                 }
             }
             Err(error) => {
-                shown = told(channel.name(), std::slice::from_ref(&error), &shown, log);
+                shown = report_new(channel.name(), std::slice::from_ref(&error), &shown, log);
+                now.set(channel.name(), Some(error.message.clone()));
                 // What a person has to mend may be mended meanwhile.
                 if error.is_final && crate::config::Provider::named(channel.name()).is_none() {
                     return Ok(());
                 }
                 tokio::time::sleep(error.after.unwrap_or(wait)).await;
-                wait = (wait * 2).min(LONGEST);
+                wait = (wait * 2).min(MAX_BACKOFF);
             }
         }
     }
 }
 
+/// Fetches the files of the messages that are new. Why one could not be fetched stands in its place.
+async fn fetch(channel: &dyn Channel, receiver: &Receiver, inbox: &Inbox, batch: &mut Batch) -> Result<(), QueueError> {
+    for message in batch.messages.iter_mut().filter(|message| !message.files.is_empty()) {
+        if receiver.knows(message).await? {
+            continue;
+        }
+        for (at, file) in message.files.iter_mut().enumerate() {
+            // The name becomes a part of its path.
+            file.name = receiver.sealed_name(&message.place, &file.name).await?;
+            if at >= MAX_ATTACHMENTS {
+                file.trouble = Some(format!("a message brings at most {MAX_ATTACHMENTS} files"));
+            }
+            if file.trouble.is_none() && file.path.is_none() {
+                *file = fetched(channel, inbox, file).await;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A file as it lies in the workspace, or why it does not.
+async fn fetched(channel: &dyn Channel, inbox: &Inbox, file: &Attachment) -> Attachment {
+    let failed = |why: String| Attachment { trouble: Some(why), source: String::new(), ..file.clone() };
+    if file.size.is_some_and(|size| size > inbox.limit()) {
+        return failed(InboxError::TooLarge { limit: inbox.limit() }.to_string());
+    }
+    let mut attempt = 1;
+    loop {
+        let into = match inbox.begin(channel.name(), &file.name) {
+            Ok(into) => into,
+            Err(error) => return failed(error.to_string()),
+        };
+        match channel.fetch(file, into).await {
+            Ok(file) => return file,
+            Err(error) if !error.is_final && attempt < FETCH_ATTEMPTS => {
+                tokio::time::sleep(error.after.unwrap_or(FETCH_RETRY_PAUSE).min(MAX_BACKOFF)).await;
+                attempt += 1;
+            }
+            Err(error) => return failed(error.message),
+        }
+    }
+}
+
 /// Says each trouble once for as long as it lasts: all that last.
-fn told(channel: &str, troubles: &[ChannelError], shown: &BTreeSet<String>, log: &(dyn Fn(&str) + Send + Sync)) -> BTreeSet<String> {
+fn report_new(channel: &str, troubles: &[ChannelError], shown: &BTreeSet<String>, log: &(dyn Fn(&str) + Send + Sync)) -> BTreeSet<String> {
     let troubles: BTreeSet<String> = troubles.iter().map(|error| error.message.clone()).collect();
     troubles.difference(shown).for_each(|trouble| log(&format!("channel `{channel}`: {trouble}")));
     troubles

@@ -1,4 +1,4 @@
-//! How long a message waits that could not be sent.
+//! Backoff of a message that could not be sent.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
-//! The way of a message out: rows of the outbox, in order for each chat and thread (orchestrator 7).
+//! The path of an outgoing message: rows of the outbox, in order for each chat and thread (orchestrator 7).
 //!
-//! **Invariant:** a row is sent, or dead with its error; nothing in between is forgotten.
+//! **Invariant:** every row ends as sent, or as dead with its error; none is lost in between.
 
 mod backoff;
 mod redact;
@@ -20,6 +20,8 @@ use crate::{
     config::Provider,
     message::{Outgoing, now},
     queue::{OutboxRow, Queue, QueueError},
+    supervisor::Pulse,
+    texts::Language,
 };
 
 /// Attempts in a row.
@@ -29,7 +31,12 @@ const REQUEUES: u32 = 3;
 /// Time between two attempts in a row.
 const BETWEEN: Duration = Duration::from_millis(100);
 
-/// Room of a part for what is put in front of it when it is sent again.
+/// Characters of a text that is sent in parts; a longer one is sent as a file.
+const MAX_CHARS: usize = 14_000;
+/// The name of that file.
+const ANSWER_FILE: &str = "answer.md";
+
+/// Room in a part for the prefix of a repeated message.
 const MARK_ROOM: usize = 16;
 
 /// The channels by name.
@@ -40,15 +47,24 @@ pub type Channels = BTreeMap<String, Arc<dyn Channel>>;
 pub struct Outbox {
     queue: Queue,
     mask: SecretMask,
-    /// What stands in front of a message that may have been sent before.
+    /// The prefix of a message that may have been sent before.
     mark: &'static str,
+    language: Language,
     posted: Arc<Notify>,
+    /// Whether it is alive.
+    pub(crate) pulse: Arc<Pulse>,
 }
 
 impl Outbox {
-    /// The outbox of a queue; values that `mask` knows are not said. `mark` stands in front of a message that may have been sent before.
+    /// Creates the outbox of a queue; `mask` redacts secrets, and `mark` is the prefix of a message that may have been sent before.
     pub fn new(queue: Queue, mask: SecretMask, mark: &'static str) -> Self {
-        Self { queue, mask, mark, posted: Arc::default() }
+        Self { queue, mask, mark, language: Language::default(), posted: Arc::default(), pulse: Arc::default() }
+    }
+
+    /// The same with the language in which it says what became a file.
+    #[must_use]
+    pub fn language(self, language: Language) -> Self {
+        Self { language, ..self }
     }
 
     /// Puts a message in, in parts where its channel takes no more: the number of its last row. The same key makes the same rows.
@@ -56,15 +72,25 @@ impl Outbox {
     /// # Errors
     /// The queue fails.
     pub async fn post(&self, message: Outgoing) -> Result<i64, QueueError> {
-        let mask = self.mask.clone();
-        let divided = tokio::task::spawn_blocking(move || divided(Outgoing { text: mask.masked(&message.text), ..message }));
+        let (mask, language) = (self.mask.clone(), self.language);
+        let divided = tokio::task::spawn_blocking(move || divided(Outgoing { text: mask.masked(&message.text), ..message }, language));
         let parts = divided.await.map_err(|error| QueueError::Gone(error.to_string()))?;
         let row = self.queue.post_parts(parts, now()).await?;
         self.posted.notify_one();
         Ok(row)
     }
 
-    /// Sends what waits, forever; it may be dropped, and what was being sent is sent again after [`Queue::recover`].
+    /// Puts a dead message at the end of its chat, to be sent again; returns whether it was dead (orchestrator 7.3).
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub async fn retry(&self, n: i64) -> Result<bool, QueueError> {
+        let is_there = self.queue.retry_dead(n, now()).await?;
+        self.posted.notify_one();
+        Ok(is_there)
+    }
+
+    /// Sends waiting messages for ever. It may be dropped; after [`Queue::recover`], interrupted messages are sent again.
     ///
     /// # Errors
     /// The queue fails.
@@ -86,6 +112,7 @@ impl Outbox {
                     underway.remove(&n);
                 }
                 () = self.posted.notified() => {}
+                () = self.pulse.asked() => self.pulse.beat(),
                 () = tokio::time::sleep(wait) => {}
             }
         }
@@ -128,11 +155,12 @@ impl Outbox {
         let (mut last, mut message) = (1, row.message.clone());
         loop {
             let outcome = channel.send(&message, rendering).await;
+            let marked = message.file.as_mut().unwrap_or(&mut message.text);
             if let Err(ChannelError { reach: Reach::Unknown, .. }) = outcome
-                && !message.text.starts_with(self.mark)
+                && !marked.starts_with(self.mark)
             {
                 self.queue.mark(row.n, self.mark).await?;
-                message.text.insert_str(0, self.mark);
+                marked.insert_str(0, self.mark);
             }
             match outcome {
                 Err(error) if !error.is_final && error.after.is_none() && last < INLINE => last += 1,
@@ -143,17 +171,25 @@ impl Outbox {
     }
 }
 
-/// The parts of a message, each under a key of its own; the last has that of the message.
-fn divided(message: Outgoing) -> Vec<Outgoing> {
-    let Some(provider) = Provider::named(&message.place.provider) else { return vec![message] };
-    let mut parts: Vec<Outgoing> = (1..)
-        .zip(parts(&message.text, provider.part() - MARK_ROOM))
-        .map(|(number, text)| Outgoing { text, key: format!("{}:{number}", message.key), place: message.place.clone() })
-        .collect();
-    if let Some(last) = parts.last_mut() {
+/// The parts of a message, each under a key of its own; the last has that of the message. A text that is too long for a chat is a file, with its
+/// beginning before it.
+fn divided(message: Outgoing, language: Language) -> Vec<Outgoing> {
+    let Some(provider) = Provider::named(&message.place.provider).filter(|_| message.file.is_none()) else { return vec![message] };
+    let limit = provider.part() - MARK_ROOM;
+    let length = message.text.chars().count();
+    let mut divided: Vec<Outgoing> = if length > MAX_CHARS {
+        let said = language.fill("attached", &[("characters", &length.to_string()), ("file", ANSWER_FILE)]);
+        let begins = parts(&message.text, limit - said.encode_utf16().count() - 2).swap_remove(0);
+        let first = Outgoing { text: format!("{begins}\n\n{said}"), key: format!("{}:1", message.key), ..message.clone() };
+        vec![first, Outgoing { file: Some(ANSWER_FILE.to_owned()), ..message.clone() }]
+    } else {
+        let part = |(number, text)| Outgoing { text, key: format!("{}:{number}", message.key), ..message.clone() };
+        (1..).zip(parts(&message.text, limit)).map(part).collect()
+    };
+    if let Some(last) = divided.last_mut() {
         last.key = message.key;
     }
-    parts
+    divided
 }
 
 #[cfg(test)]

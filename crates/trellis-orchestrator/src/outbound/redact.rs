@@ -1,4 +1,4 @@
-//! Values of the vault are never said (orchestrator 7.1).
+//! Redacts values of the vault in outgoing messages (orchestrator 7.1).
 
 use std::{
     fmt,
@@ -8,9 +8,9 @@ use std::{
 use trellis_host::secrets::{SecretText, Vault, VaultEntry};
 
 /// Bytes of the shortest value that is looked for.
-const SHORTEST: usize = 4;
+const MIN_SECRET_LENGTH: usize = 4;
 
-/// Hides the values of a vault. Clones share what was read of it.
+/// Redacts the values of a vault. Clones share the values that were read.
 #[derive(Clone)]
 pub struct SecretMask {
     vault: Arc<Vault>,
@@ -24,7 +24,7 @@ struct Known {
 }
 
 impl SecretMask {
-    /// Hides what is in this vault, also what is put into it later.
+    /// Redacts the values of this vault, also those that are added later.
     pub fn new(vault: Arc<Vault>) -> Self {
         Self { vault, known: Arc::default() }
     }
@@ -36,7 +36,7 @@ impl SecretMask {
             && entries != known.entries
         {
             let values = entries.iter().filter_map(|entry| self.vault.get(&entry.name).ok().flatten());
-            let mut values: Vec<SecretText> = values.filter(|value| value.as_str().len() >= SHORTEST).collect();
+            let mut values: Vec<SecretText> = values.filter(|value| value.as_str().len() >= MIN_SECRET_LENGTH).collect();
             // A value that holds another one goes first.
             values.sort_by_key(|value| std::cmp::Reverse(value.as_str().len()));
             *known = Known { entries, values };

@@ -63,7 +63,7 @@ async fn sent(failures: Vec<ChannelError>, texts: &[(&str, &str)]) -> (tempfile:
     let channels: Channels = [("fake".to_owned(), Arc::clone(&fake) as Arc<dyn Channel>)].into();
     for (chat, text) in texts {
         let (provider, chat) = chat.split_once('/').unwrap_or(("fake", chat));
-        let message = Outgoing { place: ChatPlace::new(provider, chat), text: (*text).to_owned(), key: format!("{chat}{text}") };
+        let message = Outgoing::new(ChatPlace::new(provider, chat), *text, format!("{chat}{text}"));
         outbox.post(message).await.expect("posted");
     }
     let flushed = async {
@@ -107,7 +107,7 @@ async fn an_attempt_that_may_have_arrived_is_marked() {
     assert_eq!((row.attempts, &*row.message.text), (2, "(again) one"));
 }
 
-// orchestrator 7.1: three attempts in a row
+// orchestrator 7.1, requirements 003.8: three attempts in a row
 #[tokio::test]
 async fn what_passes_is_tried_again_at_once() {
     let (_folder, sent, queue) = sent(vec![ChannelError::new("http-503", "later"); 2], &[("a", "one")]).await;

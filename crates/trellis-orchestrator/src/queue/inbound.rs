@@ -1,15 +1,22 @@
-//! Messages that came in.
+//! Incoming messages.
 
 use rusqlite::{OptionalExtension as _, Row, Transaction};
+use tokio::sync::Notify;
 
-use super::{Queue, QueueError};
+use super::{
+    Queue, QueueError,
+    moments::{signed, unsigned},
+    reactions,
+};
 use crate::{
+    channel::Reaction,
+    config::Sign,
     message::{ChatPlace, Incoming},
     words::{Kind, kind},
 };
 
 /// Time after which a done message is forgotten, in milliseconds: 30 days.
-const KEPT: u64 = 30 * 24 * 3600 * 1000;
+const INBOUND_RETENTION_MS: u64 = 30 * 24 * 3600 * 1000;
 
 /// Messages of a chat and thread that are looked at: so many of conversation, and so many of commands and decisions.
 const LOOKED_AT: u32 = 256;
@@ -19,13 +26,13 @@ const LOOKED_AT: u32 = 256;
 pub struct InboundRow {
     /// Its number, in the order of arrival.
     pub n: i64,
-    /// What was said, sealed.
+    /// The sealed text.
     pub message: Incoming,
     /// When it was stored, in milliseconds since 1970.
     pub stored: u64,
     /// The session that it belongs to, once it was taken.
     pub run: Option<String>,
-    /// The number of the question of that session that it answers; nothing where it began the session.
+    /// The number of the question that it answers; `None` if it began the session.
     pub asked: Option<u64>,
     /// Whether it is conversation, whatever it looks like.
     pub is_talk: bool,
@@ -54,17 +61,45 @@ pub struct Stored {
     pub known: usize,
 }
 
-const COLUMNS: &str = "n, provider, chat, thread, id, sender, sender_name, text, at, stored, run, asked, talk, state = 'done'";
+impl Stored {
+    /// Tells whoever waits for messages, if there are any.
+    fn tell(&self, news: &Notify) {
+        if self.new > 0 {
+            news.notify_one();
+        }
+    }
+}
+
+pub(super) const INBOUND_COLUMNS: &str =
+    "n, provider, chat, thread, id, sender, sender_name, text, at, stored, run, asked, talk, state = 'done', files";
 
 impl Queue {
-    /// Stores messages, each once, and the cursor behind them, together: after a crash both are there, or neither.
+    /// Stores messages, each once, together with the cursor after them: after a crash both are stored, or neither.
     ///
     /// # Errors
     /// The queue fails; nothing is stored then.
     pub async fn store(&self, channel: &str, batch: Vec<Incoming>, cursor: Option<String>, now: u64) -> Result<Stored, QueueError> {
+        self.store_all(channel, batch, Vec::new(), cursor, now).await
+    }
+
+    /// Stores messages and reactions, each once, and the cursor behind them, together.
+    ///
+    /// # Errors
+    /// The queue fails; nothing is stored then.
+    pub async fn store_all(
+        &self,
+        channel: &str,
+        batch: Vec<Incoming>,
+        reactions: Vec<(Reaction, Sign)>,
+        cursor: Option<String>,
+        now: u64,
+    ) -> Result<Stored, QueueError> {
         let channel = channel.to_owned();
         self.run(move |tables| {
             let mut stored = Stored::default();
+            for (reaction, sign) in &reactions {
+                reactions::insert(tables, reaction, *sign, now)?;
+            }
             for message in &batch {
                 match insert(tables, message, now)? {
                     0 => stored.known += 1,
@@ -78,6 +113,7 @@ impl Queue {
             Ok(stored)
         })
         .await
+        .inspect(|stored| stored.tell(&self.news))
     }
 
     /// Stores a work of a chat unless as many of its kind as `most` are open there; whether it is stored, or was before.
@@ -177,11 +213,28 @@ impl Queue {
     /// The queue fails.
     pub async fn of_run(&self, run: &str) -> Result<Option<InboundRow>, QueueError> {
         let run = run.to_owned();
-        let sql = format!("select {COLUMNS} from inbound where run = ?1 order by n limit 1");
+        let sql = format!("select {INBOUND_COLUMNS} from inbound where run = ?1 order by n limit 1");
         self.run(move |tables| tables.query_row(&sql, [run], row).optional()).await
     }
 
-    /// What the same person said here just before a moment.
+    /// Whether a message was stored before.
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub async fn has_message(&self, key: String) -> Result<bool, QueueError> {
+        self.run(move |tables| tables.query_row("select exists (select 1 from inbound where key = ?1)", [key], |row| row.get(0))).await
+    }
+
+    /// A message by its number.
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub async fn message(&self, n: i64) -> Result<Option<InboundRow>, QueueError> {
+        let sql = format!("select {INBOUND_COLUMNS} from inbound where n = ?1");
+        self.run(move |tables| tables.query_row(&sql, [n], row).optional()).await
+    }
+
+    /// Returns the previous message of the same person here.
     ///
     /// # Errors
     /// The queue fails.
@@ -197,23 +250,29 @@ impl Queue {
         .await
     }
 
-    /// Forgets what was done long ago.
+    /// Deletes messages that were done long ago.
     ///
     /// # Errors
     /// The queue fails.
     pub async fn forget(&self, now: u64) -> Result<usize, QueueError> {
-        let before = signed(now.saturating_sub(KEPT));
-        self.run(move |tables| tables.execute("delete from inbound where state = 'done' and stored < ?1", [before])).await
+        let before = signed(now.saturating_sub(INBOUND_RETENTION_MS));
+        self.run(move |tables| {
+            tables.execute("delete from reactions where not is_open and stored < ?1", [before])?;
+            tables.execute("delete from file_requests where until < ?1", [before])?;
+            tables.execute("delete from inbound where state = 'done' and stored < ?1", [before])
+        })
+        .await
     }
 }
 
 fn insert(tables: &Transaction<'_>, message: &Incoming, now: u64) -> rusqlite::Result<usize> {
-    let Incoming { place, id, sender, sender_name, text, at } = message;
-    let command = "insert into inbound (key, provider, chat, thread, id, sender, sender_name, text, at, stored, talk, state)
-                   values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'new') on conflict (key) do nothing";
+    let Incoming { place, id, sender, sender_name, text, at, files } = message;
+    let command = "insert into inbound (key, provider, chat, thread, id, sender, sender_name, text, at, stored, talk, files, state)
+                   values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, 'new') on conflict (key) do nothing";
     let thread = place.thread.as_deref().unwrap_or_default();
     let mut statement = tables.prepare_cached(command)?;
     let is_talk = kind(message) == Kind::Talk;
+    let files = serde_json::to_string(files).unwrap_or_default();
     statement.execute((
         message.key(),
         &place.provider,
@@ -226,19 +285,22 @@ fn insert(tables: &Transaction<'_>, message: &Incoming, now: u64) -> rusqlite::R
         signed(*at),
         signed(now),
         is_talk,
+        files,
     ))
 }
 
-fn rows(tables: &Transaction<'_>, rest: &str, values: impl rusqlite::Params) -> rusqlite::Result<Vec<InboundRow>> {
-    let mut statement = tables.prepare(&format!("select {COLUMNS} from inbound {rest}"))?;
+pub(super) fn rows(tables: &Transaction<'_>, rest: &str, values: impl rusqlite::Params) -> rusqlite::Result<Vec<InboundRow>> {
+    let mut statement = tables.prepare(&format!("select {INBOUND_COLUMNS} from inbound {rest}"))?;
     statement.query_map(values, row)?.collect()
 }
 
-fn row(row: &Row<'_>) -> rusqlite::Result<InboundRow> {
+pub(super) fn row(row: &Row<'_>) -> rusqlite::Result<InboundRow> {
     let thread: String = row.get(3)?;
     let place = ChatPlace { provider: row.get(1)?, chat: row.get(2)?, thread: Some(thread).filter(|thread| !thread.is_empty()) };
     let (at, stored, asked): (i64, i64, Option<i64>) = (row.get(8)?, row.get(9)?, row.get(11)?);
-    let message = Incoming { place, id: row.get(4)?, sender: row.get(5)?, sender_name: row.get(6)?, text: row.get(7)?, at: unsigned(at) };
+    let files = serde_json::from_str(&row.get::<_, String>(14)?).unwrap_or_default();
+    let (id, sender, sender_name, text) = (row.get(4)?, row.get(5)?, row.get(6)?, row.get(7)?);
+    let message = Incoming { place, id, sender, sender_name, text, at: unsigned(at), files };
     Ok(InboundRow {
         n: row.get(0)?,
         message,
@@ -248,14 +310,4 @@ fn row(row: &Row<'_>) -> rusqlite::Result<InboundRow> {
         is_talk: row.get(12)?,
         is_done: row.get(13)?,
     })
-}
-
-/// A moment as SQLite keeps it.
-pub(super) fn signed(moment: u64) -> i64 {
-    i64::try_from(moment).unwrap_or(i64::MAX)
-}
-
-/// A moment that SQLite kept.
-pub(super) fn unsigned(moment: i64) -> u64 {
-    u64::try_from(moment).unwrap_or_default()
 }

@@ -1,14 +1,20 @@
-//! The queue of a workspace, `runtime/queue.db`: messages that came in, cursors of channels, messages that go out (orchestrator 9).
+//! The queue of a workspace, `runtime/queue.db`: incoming messages, cursors of channels, outgoing messages (orchestrator 9).
 //!
 //! ```text
 //! inbound   new ──group──▶ taken (run) ──session ended──▶ done
 //! outbox    queued ──▶ sending ──▶ sent        sending ──▶ queued (again) ──▶ dead
 //! ```
 //!
-//! **Invariant:** what was stored is found again after a crash in a state from which it goes on; one key makes one row.
+//! **Invariant:** after a crash, every row is in a state from which it continues; one key makes one row.
 
 mod inbound;
+mod looks;
+mod moments;
 mod outbox;
+mod questions;
+mod reactions;
+mod recorded;
+mod requests;
 
 use std::{
     path::{Path, PathBuf},
@@ -16,17 +22,21 @@ use std::{
 };
 
 use rusqlite::Connection;
+use tokio::sync::Notify;
 
 pub use self::{
     inbound::{InboundRow, Stored},
     outbox::{OutboxRow, QuestionState, RowState, is_later},
+    questions::AskedCall,
+    reactions::ReactionRow,
+    requests::FileRequest,
 };
 
 /// The newest form of the tables.
 const VERSION: i64 = FORMS.len() as i64;
 
 /// What makes each form of the tables out of the one before, from none on.
-const FORMS: [&str; 2] = [
+const FORMS: [&str; 4] = [
     TABLES,
     "
 -- The last message that had come in when a message began to be sent: what was said up to there is no answer to it.
@@ -36,6 +46,37 @@ update outbox set heard = (select coalesce(max(n), 0) from inbound) where state 
 alter table inbound add column asked integer;
 -- Whether a message is conversation; of those that were there before, each is looked at.
 alter table inbound add column talk integer not null default 0;
+",
+    "
+-- What was sent since, and what cannot be sent, is written down.
+create index outbox_sent on outbox (sent) where sent is not null;
+create index outbox_dead on outbox (n) where state = 'dead';
+",
+    "
+-- The files that came with a message, as JSON.
+alter table inbound add column files text not null default '[]';
+-- The name of the file that a text is sent as.
+alter table outbox add column file text;
+create index outbox_receipt on outbox (provider, chat, receipt) where receipt != '';
+-- Calls that wait for somebody, with the time at which their chat is asked again.
+create table questions (
+  call text primary key,
+  session text not null, provider text not null, chat text not null, thread text not null default '',
+  again integer not null default 0, due integer
+) without rowid;
+-- What somebody reacted with to a message: each counts once, also where it is taken back.
+create table reactions (
+  n integer primary key,
+  provider text not null, chat text not null, message text not null, sender text not null, sign text not null,
+  stored integer not null, is_open integer not null default 1,
+  unique (provider, chat, message, sender, sign)
+);
+create index reactions_open on reactions (n) where is_open;
+-- Calls that wait for a file, with the message that brought it.
+create table file_requests (
+  call text primary key,
+  session text not null, until integer not null, answer integer
+) without rowid;
 ",
 ];
 
@@ -95,6 +136,8 @@ pub enum QueueError {
 pub struct Queue {
     file: PathBuf,
     connection: Arc<Mutex<Connection>>,
+    /// Told when something came in, went out or cannot go out.
+    pub news: Arc<Notify>,
 }
 
 impl Queue {
@@ -109,10 +152,10 @@ impl Queue {
         if found > VERSION {
             return Err(QueueError::Newer { file: file.display().to_string(), found });
         }
-        Ok(Self { file: file.to_owned(), connection: Arc::new(Mutex::new(connection)) })
+        Ok(Self { file: file.to_owned(), connection: Arc::new(Mutex::new(connection)), news: Arc::default() })
     }
 
-    /// Does something with the tables, in one transaction, where it may wait for a disk.
+    /// Runs a function on the tables in one transaction, on a thread that may block.
     async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&rusqlite::Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
@@ -161,7 +204,7 @@ impl Queue {
     }
 }
 
-/// Makes the tables where there are none; returns the form of those that are there.
+/// Creates missing tables, and returns the version of the existing ones.
 fn made(connection: &mut Connection) -> rusqlite::Result<i64> {
     connection.busy_timeout(std::time::Duration::from_secs(10))?;
     connection.pragma_update(None, "journal_mode", "wal")?;

@@ -1,22 +1,22 @@
-//! Messages that go out, in order for each chat and thread (orchestrator 7).
+//! Outgoing messages, in order for each chat and thread (orchestrator 7).
 
 use rusqlite::{OptionalExtension as _, Row, Transaction};
 
 use super::{
     Queue, QueueError,
-    inbound::{signed, unsigned},
+    moments::{signed, unsigned},
 };
 use crate::message::{ChatPlace, Outgoing};
 
 /// Time after which a sent message is forgotten, in milliseconds: 7 days.
-const KEPT: u64 = 7 * 24 * 3600 * 1000;
+const OUTBOX_RETENTION_MS: u64 = 7 * 24 * 3600 * 1000;
 
 /// How far a message has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowState {
     /// It waits for its turn.
     Queued,
-    /// It was handed to the channel, which has not said yet that it has it.
+    /// It was handed to the channel, which has not confirmed it yet.
     Sending,
     /// The channel has it.
     Sent,
@@ -72,7 +72,7 @@ pub enum QuestionState {
 pub struct OutboxRow {
     /// Its number, in the order in which messages were made.
     pub n: i64,
-    /// What is said, and where.
+    /// The text and its place.
     pub message: Outgoing,
     /// How far it has come.
     pub state: RowState,
@@ -84,10 +84,14 @@ pub struct OutboxRow {
     pub queued: u64,
 }
 
-const COLUMNS: &str = "n, provider, chat, thread, text, key, state, attempts, code, error, queued";
+/// Puts a mark in front of a text once; of a file, in front of its name.
+const MARKED: &str = "text = case when file is not null or substr(text, 1, length(?1)) = ?1 then text else ?1 || text end,
+                      file = case when substr(file, 1, length(?1)) = ?1 then file else ?1 || file end";
+
+pub(super) const OUTBOX_COLUMNS: &str = "n, provider, chat, thread, text, key, state, attempts, code, error, queued, file";
 
 impl Queue {
-    /// Puts a message into the outbox: its number. A key that is there already is the row that it made before.
+    /// Puts a message into the outbox and returns its number. For a known key, this is the number of the existing row.
     ///
     /// # Errors
     /// The queue fails.
@@ -95,18 +99,18 @@ impl Queue {
         self.post_parts(vec![message], now).await
     }
 
-    /// Puts the parts of a message into the outbox, one right behind the other: the number of the last.
+    /// Puts the parts of a message into the outbox, directly after each other, and returns the number of the last.
     ///
     /// # Errors
     /// The queue fails; none is there then.
     pub async fn post_parts(&self, parts: Vec<Outgoing>, now: u64) -> Result<i64, QueueError> {
         self.run(move |tables| {
             let mut n = 0;
-            for Outgoing { place, text, key } in &parts {
-                let command = "insert into outbox (key, provider, chat, thread, text, state, due, queued)
-                               values (?1, ?2, ?3, ?4, ?5, 'queued', ?6, ?6) on conflict (key) do nothing";
+            for Outgoing { place, text, key, file } in &parts {
+                let command = "insert into outbox (key, provider, chat, thread, text, state, due, queued, file)
+                               values (?1, ?2, ?3, ?4, ?5, 'queued', ?6, ?6, ?7) on conflict (key) do nothing";
                 let thread = place.thread.as_deref().unwrap_or_default();
-                tables.execute(command, (key, &place.provider, &place.chat, thread, text, signed(now)))?;
+                tables.execute(command, (key, &place.provider, &place.chat, thread, text, signed(now), file))?;
                 n = tables.query_row("select n from outbox where key = ?1", [key], |row| row.get(0))?;
             }
             Ok(n)
@@ -114,7 +118,7 @@ impl Queue {
         .await
     }
 
-    /// The first message of each chat and thread that has not been sent, where its time has come: what comes behind it waits.
+    /// Returns the first unsent message of each chat and thread, if it is due; later ones wait.
     ///
     /// # Errors
     /// The queue fails.
@@ -188,7 +192,9 @@ impl Queue {
     pub async fn sent(&self, n: i64, receipt: &str, now: u64) -> Result<(), QueueError> {
         let receipt = receipt.to_owned();
         let command = "update outbox set state = 'sent', receipt = ?2, sent = ?3, code = null, error = null where n = ?1";
-        self.run(move |tables| tables.execute(command, (n, receipt, signed(now))).map(drop)).await
+        self.run(move |tables| tables.execute(command, (n, receipt, signed(now))).map(drop)).await?;
+        self.news.notify_one();
+        Ok(())
     }
 
     /// Puts a message that could not be sent back, to be tried at `due`; without a time it is dead.
@@ -199,7 +205,9 @@ impl Queue {
         let (code, why) = (code.to_owned(), why.to_owned());
         let state = if due.is_some() { RowState::Queued } else { RowState::Dead }.as_str();
         let command = "update outbox set state = ?2, code = ?3, error = ?4, due = coalesce(?5, due) where n = ?1";
-        self.run(move |tables| tables.execute(command, (n, state, code, why, due.map(signed))).map(drop)).await
+        self.run(move |tables| tables.execute(command, (n, state, code, why, due.map(signed))).map(drop)).await?;
+        self.news.notify_one();
+        Ok(())
     }
 
     /// Puts back a message that was not sent, because its channel waits: that was no attempt.
@@ -217,19 +225,18 @@ impl Queue {
     /// The queue fails.
     pub async fn mark(&self, n: i64, mark: &str) -> Result<(), QueueError> {
         let mark = mark.to_owned();
-        let command = "update outbox set text = case when substr(text, 1, length(?1)) = ?1 then text else ?1 || text end where n = ?2";
-        self.run(move |tables| tables.execute(command, (mark, n)).map(drop)).await
+        let command = format!("update outbox set {MARKED} where n = ?2");
+        self.run(move |tables| tables.execute(&command, (mark, n)).map(drop)).await
     }
 
-    /// Puts back what was handed to a channel when the process died: it may have arrived, so it is sent again with `mark` in front.
+    /// Queues messages again that were being sent when the process died. They may have arrived, so they get the prefix `mark`.
     ///
     /// # Errors
     /// The queue fails.
     pub async fn recover(&self, mark: &str) -> Result<usize, QueueError> {
         let mark = mark.to_owned();
-        let command = "update outbox set state = 'queued', text = case when substr(text, 1, length(?1)) = ?1 then text else ?1 || text end
-                       where state = 'sending'";
-        self.run(move |tables| tables.execute(command, [mark])).await
+        let command = format!("update outbox set state = 'queued', {MARKED} where state = 'sending'");
+        self.run(move |tables| tables.execute(&command, [mark])).await
     }
 
     /// The rows of a state, oldest first.
@@ -246,7 +253,7 @@ impl Queue {
     /// The queue fails.
     pub async fn posted(&self, key: &str) -> Result<Option<OutboxRow>, QueueError> {
         let key = key.to_owned();
-        let query = format!("select {COLUMNS} from outbox where key = ?1");
+        let query = format!("select {OUTBOX_COLUMNS} from outbox where key = ?1");
         self.run(move |tables| tables.query_row(&query, [key], row).optional()).await
     }
 
@@ -259,29 +266,29 @@ impl Queue {
         self.run(move |tables| tables.query_row(query, [], |row| row.get(0))).await
     }
 
-    /// Forgets what was sent long ago; not to a chat in which a session goes on, since it may be a question.
+    /// Deletes messages that were sent long ago, except in chats with a running session, whose question one may be.
     ///
     /// # Errors
     /// The queue fails.
     pub async fn forget_sent(&self, now: u64) -> Result<usize, QueueError> {
-        let before = signed(now.saturating_sub(KEPT));
+        let before = signed(now.saturating_sub(OUTBOX_RETENTION_MS));
         let command = "delete from outbox where state = 'sent' and sent < ?1 and not exists (select 1 from inbound where state = 'taken'
                        and provider = outbox.provider and chat = outbox.chat and thread = outbox.thread)";
         self.run(move |tables| tables.execute(command, [before])).await
     }
 }
 
-/// Whether a message was said behind another one of its chat, by the names that their provider gave to them: these grow. What has no name was said before.
+/// Returns whether a message was sent after another one of its chat, by the increasing ids of the provider; one without an id was sent before.
 pub fn is_later(message: &str, than: &str) -> bool {
     (message.len(), message) > (than.len(), than)
 }
 
-fn rows(tables: &Transaction<'_>, rest: &str, values: impl rusqlite::Params) -> rusqlite::Result<Vec<OutboxRow>> {
-    let mut statement = tables.prepare(&format!("select {COLUMNS} from outbox {rest}"))?;
+pub(super) fn rows(tables: &Transaction<'_>, rest: &str, values: impl rusqlite::Params) -> rusqlite::Result<Vec<OutboxRow>> {
+    let mut statement = tables.prepare(&format!("select {OUTBOX_COLUMNS} from outbox {rest}"))?;
     statement.query_map(values, row)?.collect()
 }
 
-fn row(row: &Row<'_>) -> rusqlite::Result<OutboxRow> {
+pub(super) fn row(row: &Row<'_>) -> rusqlite::Result<OutboxRow> {
     let (thread, state): (String, String) = (row.get(3)?, row.get(6)?);
     let place = ChatPlace { provider: row.get(1)?, chat: row.get(2)?, thread: Some(thread).filter(|thread| !thread.is_empty()) };
     let code: Option<String> = row.get(8)?;
@@ -289,7 +296,7 @@ fn row(row: &Row<'_>) -> rusqlite::Result<OutboxRow> {
     let queued: i64 = row.get(10)?;
     Ok(OutboxRow {
         n: row.get(0)?,
-        message: Outgoing { place, text: row.get(4)?, key: row.get(5)? },
+        message: Outgoing { place, text: row.get(4)?, key: row.get(5)?, file: row.get(11)? },
         state: RowState::named(&state),
         attempts: row.get(7)?,
         error: code.map(|code| (code, why.unwrap_or_default())),

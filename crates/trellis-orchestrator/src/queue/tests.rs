@@ -11,11 +11,11 @@ fn open() -> (tempfile::TempDir, Queue) {
 
 fn incoming(id: &str, text: &str, at: u64) -> Incoming {
     let (sender, place) = ("ana".to_owned(), ChatPlace::new("slack", "C1"));
-    Incoming { place, id: id.to_owned(), sender: sender.clone(), sender_name: sender, text: text.to_owned(), at }
+    Incoming { place, id: id.to_owned(), sender: sender.clone(), sender_name: sender, text: text.to_owned(), at, files: Vec::new() }
 }
 
 fn outgoing(chat: &str, key: &str) -> Outgoing {
-    Outgoing { place: ChatPlace::new("slack", chat), text: key.to_owned(), key: key.to_owned() }
+    Outgoing::new(ChatPlace::new("slack", chat), key, key)
 }
 
 // orchestrator 3.2: each message once; 9: the cursor stands with the messages

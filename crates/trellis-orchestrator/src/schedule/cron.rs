@@ -53,7 +53,7 @@ impl CronExpression {
         })
     }
 
-    /// The first time behind a moment, by the calendar of a zone; nothing where it never comes.
+    /// Returns the first match after a time, in a time zone; `None` if there is none.
     pub fn next(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         let first = zone.to_datetime(after).date();
         let mut days = (0..DAYS).map_while(|number| first.checked_add(i64::try_from(number).ok()?.days()).ok());
@@ -71,6 +71,18 @@ impl CronExpression {
         let times = hours.flat_map(|hour| (0..60).filter(|minute| has(self.minutes, *minute)).map(move |minute| (hour, minute)));
         times.map(|(hour, minute)| moment_of(zone, day.at(hour, minute, 0, 0))).find(|moment| *moment > after)
     }
+}
+
+/// The five fields of a text, each within its bounds: a number beyond them is the bound, what cannot be read or is missing is `*`.
+pub(super) fn clamped(text: &str) -> [String; 5] {
+    const FIELDS: [(u64, u64, &[&str]); 5] = [(0, 59, &[]), (0, 23, &[]), (1, 31, &[]), (1, 12, &MONTHS), (0, 7, &WEEKDAYS)];
+    let written: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
+    let mut fields = FIELDS.iter().enumerate().map(|(at, (least, most, names))| match written.get(at) {
+        Some(field) if bits(field, *least, *most, names).is_ok() => field.clone(),
+        Some(field) => field.parse::<u64>().map_or_else(|_| "*".to_owned(), |number| number.clamp(*least, *most).to_string()),
+        None => "*".to_owned(),
+    });
+    std::array::from_fn(|_| fields.next().unwrap_or_default())
 }
 
 fn has(bits: u64, value: i8) -> bool {

@@ -1,26 +1,30 @@
-//! Schedules: when something happens by itself (orchestrator 8.1).
+//! Schedules: when the agent acts without a message (orchestrator 8.1).
 //!
 //! ```text
 //! job ──due──▶ a message of the chat, named `cron-<job>-<due>` ──▶ the queue, as if somebody had written it
 //! ```
 //!
-//! **Invariant:** a run is named by its job and its moment, so that it happens once, however often it is found to be due.
+//! **Invariant:** a run is named by its job and its time, so that it happens once, however often it is found due.
 
 mod cron;
+mod job;
+mod nearest;
 mod store;
 
 use std::time::Duration;
 
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 
-pub(crate) use self::store::SENDER;
+pub(crate) use self::job::SENDER;
 pub use self::{
     cron::{BadExpression, CronExpression},
-    store::{Job, Jobs, JobsError},
+    job::Job,
+    nearest::NearestSchedule,
+    store::{Jobs, JobsError},
 };
 
 /// The shortest time between two runs.
-const SHORTEST: Duration = Duration::from_secs(10);
+const MIN_INTERVAL: Duration = Duration::from_secs(10);
 
 /// When something happens.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,8 +97,10 @@ impl Schedule {
             _ => return Err(bad()),
         };
         let count: u64 = text[..text.len() - 1].parse().map_err(|_| bad())?;
-        let every =
-            count.checked_mul(seconds).filter(|seconds| *seconds >= SHORTEST.as_secs() && *seconds <= 10 * 366 * 86_400).ok_or_else(bad)?;
+        let every = count
+            .checked_mul(seconds)
+            .filter(|seconds| *seconds >= MIN_INTERVAL.as_secs() && *seconds <= 10 * 366 * 86_400)
+            .ok_or_else(bad)?;
         Ok(Self::Every { every: every * 1000, from })
     }
 
@@ -110,7 +116,7 @@ impl Schedule {
         }
     }
 
-    /// The first run behind a moment.
+    /// Returns the first run after a time.
     pub fn next(&self, after: Timestamp) -> Option<Timestamp> {
         match self {
             Self::At(moment) => Some(*moment).filter(|moment| *moment > after),
@@ -133,7 +139,7 @@ pub fn zone(name: &str) -> Result<TimeZone, BadSchedule> {
     TimeZone::get(name).map_err(|_| BadSchedule::Zone(name.to_owned()))
 }
 
-/// The moment of a local time: what falls into a gap comes at its end, what comes twice comes the first time.
+/// Converts a local time: a time in a gap becomes its end, and of an ambiguous time the first one counts.
 fn moment_of(zone: &TimeZone, local: DateTime) -> Timestamp {
     use jiff::tz::AmbiguousOffset;
     let ambiguous = zone.to_ambiguous_timestamp(local);

@@ -5,22 +5,20 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
-use super::{CronExpression, Schedule, zone};
+use super::job::Job;
 use crate::{
-    message::{ChatPlace, Incoming},
-    workspace::{ObjectFileError, read_object, write_object},
+    message::Incoming,
+    workspace::{MaybeRead, ObjectFileError, copy_corrupt, read_object, write_object},
 };
 
 /// The newest form of the file.
-const VERSION: u32 = 1;
+const SCHEDULES_VERSION: u32 = 1;
 /// Jobs at most.
 const MAX_JOBS: usize = 200;
-/// The sender of what a job says.
-pub(crate) const SENDER: &str = "cron";
 
 /// The jobs failed.
 #[derive(Debug, thiserror::Error)]
@@ -34,39 +32,16 @@ pub enum JobsError {
     TooMany,
 }
 
-/// Something that happens by itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Job {
-    /// Its id.
-    pub id: String,
-    /// When it happens, as somebody wrote it: `at …`, `every …` or `cron …`.
-    pub when: String,
-    /// The zone of its calendar.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tz: Option<String>,
-    /// What is said to the agent then.
-    pub prompt: String,
-    /// The chat.
-    #[serde(flatten)]
-    pub place: ChatPlace,
-    /// Whether it happens; else it is paused.
-    pub enabled: bool,
-    /// When it was made, in milliseconds since 1970.
-    pub created_at: i64,
-    /// When it happens next, in milliseconds since 1970.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next_at: Option<i64>,
-    /// When it happened last, in milliseconds since 1970.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_at: Option<i64>,
-    /// How often it happened.
-    pub runs: u64,
-}
-
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Serialize)]
 struct Contents {
     version: u32,
     jobs: Vec<Job>,
+}
+
+/// The same as it is read.
+#[derive(Default, Deserialize)]
+struct ReadContents {
+    jobs: Vec<MaybeRead<Job>>,
 }
 
 /// The jobs of a workspace. Clones share them.
@@ -84,8 +59,12 @@ impl Jobs {
     /// # Errors
     /// The file cannot be read, or a newer program wrote it.
     pub fn open(file: &Path) -> Result<(Self, Option<String>), JobsError> {
-        let (contents, warning) = read_object::<Contents>(file, VERSION)?;
-        Ok((Self { file: file.to_owned(), jobs: Arc::new(Mutex::new(contents.jobs)), changed: Arc::default() }, warning))
+        let (contents, mut warning) = read_object::<ReadContents>(file, SCHEDULES_VERSION)?;
+        let (jobs, lost) = MaybeRead::parted(contents.jobs);
+        if lost > 0 {
+            warning = Some(copy_corrupt(file, lost)?);
+        }
+        Ok((Self { file: file.to_owned(), jobs: Arc::new(Mutex::new(jobs)), changed: Arc::default() }, warning))
     }
 
     /// All jobs.
@@ -127,7 +106,7 @@ impl Jobs {
         let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         let mut changed = jobs.clone();
         let done = change(&mut changed)?;
-        let contents = Contents { version: VERSION, jobs: changed };
+        let contents = Contents { version: SCHEDULES_VERSION, jobs: changed };
         write_object(&self.file, &contents)?;
         *jobs = contents.jobs;
         self.changed.notify_one();
@@ -153,6 +132,7 @@ impl Jobs {
     pub fn happened(&self, id: &str, now: Timestamp) -> Result<(), JobsError> {
         let done = self.update(id, |job| {
             job.runs += 1;
+            job.last_status = Some("fired".to_owned());
             job.last_at = job.next_at.or(Some(now.as_millisecond()));
             job.next_at = job.schedule().and_then(|schedule| schedule.next(now)).map(Timestamp::as_millisecond);
             job.next_at.is_some()
@@ -160,34 +140,22 @@ impl Jobs {
         done.map(drop)
     }
 
+    /// Notes what came of the message of a job, once its session has ended. A job that is over is gone already.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn ended(&self, message: &str, status: &str) -> Result<(), JobsError> {
+        let Some(id) = message.strip_prefix("cron-").and_then(|rest| rest.rsplit_once('-')).map(|(id, _)| id) else { return Ok(()) };
+        let note = |job: &mut Job| {
+            job.last_status = Some(status.to_owned());
+            true
+        };
+        self.update(id, note).map(drop)
+    }
+
     /// When the next job is due.
     pub fn next(&self) -> Option<Timestamp> {
         let next = self.list().into_iter().filter(|job| job.enabled).filter_map(|job| job.next_at).min()?;
         Timestamp::from_millisecond(next).ok()
-    }
-}
-
-impl Job {
-    /// When it happens.
-    pub fn schedule(&self) -> Option<Schedule> {
-        let zone = self.tz.as_deref().map_or_else(|| Some(TimeZone::system()), |name| zone(name).ok())?;
-        let from = Timestamp::from_millisecond(self.created_at).ok()?;
-        match self.when.split_once(' ')? {
-            ("at", moment) => Schedule::at(moment, &zone).ok(),
-            ("every", interval) => Schedule::every(interval, from).ok(),
-            (_, expression) => Some(Schedule::Cron { expression: CronExpression::parse(expression).ok()?, zone }),
-        }
-    }
-
-    /// What it says at a moment, as a message of its chat.
-    pub fn message(&self, moment: i64) -> Incoming {
-        Incoming {
-            place: self.place.clone(),
-            id: format!("cron-{}-{moment}", self.id),
-            sender: SENDER.to_owned(),
-            sender_name: SENDER.to_owned(),
-            text: self.prompt.clone(),
-            at: u64::try_from(moment).unwrap_or_default(),
-        }
     }
 }

@@ -40,7 +40,7 @@ fn expressions_are_read_as_cron_reads_them() {
     assert_eq!(runs("0 0 29 2 *", "UTC", "2026-03-01T00:00:00Z", 1), ["02-29 00:00+00:00"]);
 }
 
-// in a gap a run comes at its end; a repeated hour fires once
+// orchestrator 8.1, requirements 003.12: in a gap a run comes at its end; a repeated hour fires once
 #[test]
 fn clocks_that_change_lose_and_double_nothing() {
     let spring = "2026-03-28T20:00:00Z";
@@ -106,7 +106,9 @@ fn job(id: &str, when: &str, created: &str, next: &str) -> Job {
         created_at: moment(created).as_millisecond(),
         next_at: Some(moment(next).as_millisecond()),
         last_at: None,
+        last_status: None,
         runs: 0,
+        created_by: "terminal:terminal".to_owned(),
     }
 }
 
@@ -156,4 +158,70 @@ fn a_file_that_is_not_understood_is_kept() {
     let start = "2026-11-23T00:00:00Z";
     let added = (0..201).map(|id| many.add(job(&id.to_string(), "every 1h", start, start)));
     assert_eq!(added.filter(Result::is_err).count(), 1);
+}
+
+// orchestrator 9: the fields of a job, of each kind
+#[test]
+fn the_file_has_the_fields_of_the_contract() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("cron-store.json");
+    let (jobs, _) = Jobs::open(&file).expect("none yet");
+    let start = "2026-11-23T00:00:00Z";
+    for (id, when) in [("a", "at 2026-11-24T01:00:00Z"), ("b", "every 90m"), ("c", "cron 0 9 * * 1-5")] {
+        jobs.add(job(id, when, start, "2026-11-24T01:00:00Z")).expect("added");
+    }
+    jobs.happened("b", moment("2026-11-24T01:00:00Z")).expect("noted");
+    jobs.ended("cron-b-1795482000000", "completed").expect("noted");
+    let json: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).expect("read")).expect("JSON");
+    let [a, b, c] = [0, 1, 2].map(|at| &json["jobs"][at]);
+    assert_eq!(
+        (&json["version"], &a["kind"], &a["at"], &a["name"]),
+        (&1.into(), &"at".into(), &"2026-11-24T01:00:00Z".into(), &"go".into())
+    );
+    assert_eq!(
+        (&b["kind"], &b["every_ms"], &b["runs"], &b["last_status"]),
+        (&"every".into(), &5_400_000.into(), &1.into(), &"completed".into())
+    );
+    assert_eq!((&c["kind"], &c["expr"], &c["tz"]), (&"cron".into(), &"0 9 * * 1-5".into(), &"UTC".into()));
+    for key in ["id", "prompt", "provider", "chat", "enabled", "next_at", "created_by"] {
+        assert!(json["jobs"].as_array().expect("jobs").iter().all(|job| !job[key].is_null()), "{key}");
+    }
+    let (again, warning) = Jobs::open(&file).expect("again");
+    assert_eq!((again.list(), warning), (jobs.list(), None));
+}
+
+// orchestrator 9.1: the service starts with what could be read; what could not lies beside it
+#[test]
+fn a_job_that_is_not_understood_costs_itself() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("cron-store.json");
+    let (jobs, _) = Jobs::open(&file).expect("none yet");
+    let start = "2026-11-23T00:00:00Z";
+    ["a", "b"].iter().for_each(|id| jobs.add(job(id, "every 1h", start, start)).expect("added"));
+    let text = std::fs::read_to_string(&file).expect("read").replacen("\"every_ms\": 3600000", "\"every_ms\": 3", 1);
+    std::fs::write(&file, &text).expect("written");
+    let (jobs, warning) = Jobs::open(&file).expect("it opens");
+    let ids: Vec<String> = jobs.list().into_iter().map(|job| job.id).collect();
+    assert!(ids == ["b"] && warning.is_some_and(|warning| warning.contains("corrupt-")));
+    let others = std::fs::read_dir(folder.path()).expect("files").flatten().map(|entry| entry.path());
+    assert!(others.filter(|other| *other != file).any(|other| std::fs::read_to_string(other).expect("read") == text));
+}
+
+// orchestrator 8.1: an error shows the next five runs of what is nearest
+#[test]
+fn what_is_nearest_is_shown_with_its_runs() {
+    let now = moment("2026-11-23T00:00:00Z");
+    for (when, tz, expected) in [
+        ("cron 0 9 31 2 *", Some("UTC"), Some(("cron 0 9 29 2 *", Some("UTC"), "2028-02-29T09:00:00Z"))),
+        ("cron 0 25 * * *", Some("Asia/Seol"), Some(("cron 0 23 * * *", Some("Asia/Seoul"), "2026-11-23T14:00:00Z"))),
+        ("cron 0 9 * *", Some("seoul"), Some(("cron 0 9 * * *", Some("Asia/Seoul"), "2026-11-24T00:00:00Z"))),
+        ("every 1s", None, Some(("every 10s", None, "2026-11-23T00:00:10Z"))),
+        ("every 2h", Some("Mars/Olympus"), None),
+        ("at 2020-01-01T00:00", None, None),
+    ] {
+        let near = NearestSchedule::of(when, tz, now);
+        let shown = near.as_ref().map(|near| (&*near.when, near.tz.as_deref(), near.runs[0].to_string()));
+        assert_eq!(shown, expected.map(|(when, tz, run)| (when, tz, run.to_owned())), "{when}");
+        assert!(near.is_none_or(|near| near.runs.len() == 5), "{when}");
+    }
 }

@@ -1,4 +1,4 @@
-//! Values that are secret because somebody says so: "my password is …", "api_key: …", "비밀번호는 …".
+//! Values that the text around them declares secret: "my password is …", "api_key: …", "비밀번호는 …".
 
 use std::{ops::Range, sync::LazyLock};
 
@@ -13,7 +13,7 @@ const PASSWORD: &str =
 const SECRET: &str = r"(?:(?:api|access|secret|private|encryption|signing|master|license|auth|account|app)[\s_-]?(?:key|token|secret)|client[\s_-]?secret|secret|credentials?|token|(?:api|인증|접근|액세스|비밀|시크릿)\s?키|시크릿|(?:인증\s?|접근\s?|액세스\s?)?토큰|인증\s?번호)";
 /// Words that the number of an account follows.
 const ACCOUNT: &str = r"(?:bank\s?account|account\s?(?:number|no\.?)|routing\s?number|계좌(?:\s?번호)?|통장(?:\s?번호)?)";
-/// What stands between such a word and its value: a sign, or words that say the same less surely.
+/// The text between such a word and its value: a sign, or words that are a weaker hint.
 const SIGN: &str = r#"["'`*]{0,2}\s*(?P<sign>[:=：]|=>|->)\s*"#;
 const IS: &str = r#"["'`]?\s*(?:[^\s:=]{1,24}\s){0,3}?(?P<is>is|was|becomes|은|는|이|가)\s+(?:now\s|still\s|currently\s|이제\s|지금\s)?"#;
 const KO: &str = r#"["'`]?(?:은|는|이|가)\s+"#;
@@ -94,7 +94,7 @@ pub(super) fn expected(text: &str, before: &str) -> Option<(SecretKind, Range<us
     fits.then_some((kind, range))
 }
 
-/// The range without quotes around it and marks of the sentence behind it.
+/// Returns the range without enclosing quotes and trailing punctuation.
 fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
     let value = &text[range.clone()];
     let front = value.trim_start_matches(['"', '\'', '`', '(', '<', '“', '‘', '*']);

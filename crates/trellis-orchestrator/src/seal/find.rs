@@ -1,10 +1,10 @@
-//! The secrets of a text.
+//! Finds the secrets of a text.
 
 use std::ops::Range;
 
 use super::{SecretKind, context, known, numbers};
 
-/// What stands before and behind the name of a reference.
+/// The delimiters of a reference.
 const OPEN: &str = "{{secret:";
 const CLOSE: &str = "}}";
 
@@ -17,7 +17,7 @@ pub struct Finding {
     pub range: Range<usize>,
 }
 
-/// Finds the secrets of a text, in order and apart; `before` is what the same person said just before.
+/// Finds the secrets of a text, in order and without overlap; `before` is the previous message of the same person.
 ///
 /// ```
 /// use trellis_orchestrator::seal::{SecretKind, find};
@@ -52,18 +52,18 @@ pub fn find(text: &str, before: Option<&str>) -> Vec<Finding> {
 /// The references of a text, `{{secret:NAME}}`, in order: their places and names. What only begins like one is none.
 pub(super) fn references(text: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
     text.match_indices(OPEN).filter_map(move |(start, _)| {
-        let behind = &text[start + OPEN.len()..];
+        let after = &text[start + OPEN.len()..];
         // A name is short, so that many beginnings cost no more than one.
-        let length = behind.bytes().position(|byte| byte == b'}' || byte == b'{')?;
-        let name = behind.get(..length).filter(|name| behind[length..].starts_with(CLOSE) && trellis_host::secrets::is_name(name))?;
+        let length = after.bytes().position(|byte| byte == b'}' || byte == b'{')?;
+        let name = after.get(..length).filter(|name| after[length..].starts_with(CLOSE) && trellis_host::secrets::is_name(name))?;
         Some((start..start + OPEN.len() + length + CLOSE.len(), name))
     })
 }
 
 /// Whether a range has a part in one of these, which are in order.
 fn touches(places: &[Range<usize>], range: &Range<usize>) -> bool {
-    let behind = places.partition_point(|place| place.end <= range.start);
-    places.get(behind).is_some_and(|place| place.start < range.end)
+    let after = places.partition_point(|place| place.end <= range.start);
+    places.get(after).is_some_and(|place| place.start < range.end)
 }
 
 /// Words that only a machine makes: long, of mixed letters and digits, with no order in them. Hashes and ids of one case are none.

@@ -1,4 +1,4 @@
-//! Secrets that are known by their form alone: keys of vendors, private keys, passwords in addresses.
+//! Secrets that are recognised by their form alone: keys of vendors, private keys, passwords in addresses.
 
 use std::{ops::Range, sync::LazyLock};
 

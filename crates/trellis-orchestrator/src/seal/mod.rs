@@ -1,10 +1,10 @@
-//! Sealing: secrets that people paste into a chat are put into the vault before anything else sees them (orchestrator 3.3).
+//! Sealing: moves secrets that people paste into a chat to the vault before anything else reads them (orchestrator 3.3).
 //!
 //! ```text
 //! text ──find──▶ [Finding { kind, range }] ──Sealer──▶ "my key is {{secret:inbound.terminal.c….token.v…}}"
 //! ```
 //!
-//! **Invariant:** of a text that was sealed, no byte of a secret that was found is left; where the vault fails, `[redacted:kind]` stands there.
+//! **Invariant:** a sealed text has no byte of a secret that was found; if the vault fails, `[redacted:kind]` takes its place.
 
 mod context;
 mod find;
@@ -31,7 +31,7 @@ pub enum SecretKind {
     Account,
     /// A private key.
     PrivateKey,
-    /// Another value that is said to be secret.
+    /// Another value that the text declares secret.
     Secret,
 }
 
@@ -64,7 +64,7 @@ impl Sealer {
         Self(vault)
     }
 
-    /// The text with each secret in it replaced by its reference; `before` is what the same person said just before. The work waits for a disk.
+    /// Replaces each secret of a text by its reference; `before` is the previous message of the same person. It blocks on the disk.
     pub fn seal(&self, provider: &str, chat: &str, text: &str, before: Option<&str>) -> String {
         let findings = find(text, before);
         let (mut sealed, mut end) = (String::with_capacity(text.len()), 0);
@@ -76,9 +76,9 @@ impl Sealer {
         sealed + &text[end..]
     }
 
-    /// The reference to a value that is kept in the vault from now on.
+    /// Stores a value in the vault and returns its reference.
     pub fn reference(&self, provider: &str, chat: &str, kind: SecretKind, value: &str) -> String {
-        let kept = self.key(provider, chat, kind, value).and_then(|key| {
+        let sealed = self.key(provider, chat, kind, value).and_then(|key| {
             // The same value has the same key: it need not be written again.
             match self.0.get(&key) {
                 Ok(Some(known)) if known.as_str() == value => {}
@@ -86,7 +86,7 @@ impl Sealer {
             }
             Ok(key)
         });
-        kept.map_or_else(|_| format!("[redacted:{}]", kind.as_str()), |key| format!("{{{{secret:{key}}}}}"))
+        sealed.map_or_else(|_| format!("[redacted:{}]", kind.as_str()), |key| format!("{{{{secret:{key}}}}}"))
     }
 
     /// `inbound.<provider>.c<chat>.<kind>.v<value>`.

@@ -1,4 +1,4 @@
-//! Numbers that check themselves: payment cards and international bank accounts.
+//! Numbers with check digits: payment cards and international bank accounts.
 
 use std::{ops::Range, sync::LazyLock};
 
@@ -8,7 +8,7 @@ use super::SecretKind;
 
 /// Groups of digits, as people write numbers.
 static DIGITS: LazyLock<Regex> = LazyLock::new(|| pattern(r"[0-9]+(?:[ -][0-9]+)*"));
-/// The beginning of an account, and an account with everything behind it that may belong to it.
+/// The beginning of an account number, and the whole number with everything after it that may belong to it.
 static COUNTRY: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b[A-Z]{2}[0-9]{2}"));
 static IBAN: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?\b"));
 /// Digits of a card at most.
@@ -18,7 +18,7 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).unwrap_or_else(|error| unreachable!("the pattern is tested: {error}"))
 }
 
-/// The cards and accounts of a text. What is written behind a number, such as its expiry, is no part of it; several that overlap are one find.
+/// Finds the cards and accounts of a text. Text after a number, such as its expiry, is not part of it; overlapping ones are one find.
 pub(super) fn numbers(text: &str) -> impl Iterator<Item = (SecretKind, Range<usize>)> {
     let cards = DIGITS.find_iter(text).flat_map(move |found| cards(text, found.range()));
     let accounts = COUNTRY.find_iter(text).filter_map(move |found| account(text, found.start()));
@@ -58,11 +58,11 @@ fn account(text: &str, start: usize) -> Option<Range<usize>> {
 fn stands_alone(text: &str, run: &Range<usize>, window: &Range<usize>) -> bool {
     let before = text[..window.start].chars().next_back().filter(|_| window.start == run.start);
     let after = text[window.end..].chars().next().filter(|_| window.end == run.end);
-    let behind = |length: usize| text[window.end + length..].chars().next();
+    let char_after = |length: usize| text[window.end + length..].chars().next();
     let touches =
         |char: Option<char>| char.is_some_and(|char| char.is_ascii_alphanumeric() || matches!(char, '_' | '.' | '-' | '/' | '#' | '+'));
-    let ends_sentence = after == Some('.') && !behind(1).is_some_and(|char| char.is_ascii_alphanumeric());
-    let is_dated = after == Some('/') && behind(1).is_some_and(|char| char.is_ascii_digit());
+    let ends_sentence = after == Some('.') && !char_after(1).is_some_and(|char| char.is_ascii_alphanumeric());
+    let is_dated = after == Some('/') && char_after(1).is_some_and(|char| char.is_ascii_digit());
     !touches(before) && (!touches(after) || ends_sentence || is_dated)
 }
 

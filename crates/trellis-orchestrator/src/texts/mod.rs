@@ -1,6 +1,6 @@
-//! Fixed texts: what the orchestrator itself says, one file per language.
+//! The fixed texts of the orchestrator, one file per language.
 //!
-//! **Invariant:** every language has every text, with the same places for values.
+//! **Invariant:** every language has every text, with the same placeholders.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -33,6 +33,13 @@ impl Language {
         }
     }
 
+    /// The language that the variables of an environment ask for.
+    pub fn of_environment() -> Self {
+        let set = ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().filter_map(std::env::var_os).find(|value| !value.is_empty());
+        let is_korean = set.is_some_and(|value| value.to_string_lossy().starts_with("ko"));
+        if is_korean { Self::Korean } else { Self::English }
+    }
+
     /// Its locale.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -56,10 +63,10 @@ impl Language {
     /// The same with values in the places that are named `{NAME}`. What is filled in is not looked at again.
     pub fn fill(self, name: &str, values: &[(&str, &str)]) -> String {
         let (mut filled, mut rest) = (String::new(), self.text(name));
-        while let Some((before, (value, behind))) = next_place(rest, values) {
+        while let Some((before, (value, after))) = next_place(rest, values) {
             filled += before;
             filled += value;
-            rest = behind;
+            rest = after;
         }
         filled + rest
     }
@@ -71,7 +78,7 @@ impl Language {
     }
 }
 
-/// The first place of a text that has a value: what stands before it, its value, and what stands behind.
+/// Finds the first placeholder with a value; returns the text before it, the value, and the text after it.
 fn next_place<'t, 'v>(text: &'t str, values: &[(&str, &'v str)]) -> Option<(&'t str, (&'v str, &'t str))> {
     let found = values.iter().filter_map(|(name, value)| {
         let place = format!("{{{name}}}");

@@ -9,11 +9,11 @@ use trellis_host::{
     sessions::{Stop, Turn},
 };
 
-use super::{Hands, Returned, aside, consolidate::begin, function, schedules::cron, stored, text, typed::Typed};
+use super::{Hands, Returned, consolidate::begin, function, run_blocking, schedules::cron, stored, talk::newest_range, text, typed::Typed};
 use crate::{approvals::short_id, channel::Rendering, inbound::Kind, message::ChatPlace, seal::references};
 
 /// Messages that `/sessions` shows if it does not say.
-const SHOWN: usize = 10;
+const DEFAULT_SESSIONS_SHOWN: usize = 10;
 
 pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
     let bindings = command(bindings, hands, "command.help", help);
@@ -36,11 +36,11 @@ where
     function(bindings, hands, name, move |hands: Arc<Hands>, context: CallContext, args: Mapping| {
         let run = run.clone();
         async move {
-            let place = hands.place(&context.session).await?;
+            let crate::message::Incoming { place, sender, .. } = hands.first_row(&context.session).await?.message;
             let list = args.get("args").and_then(Value::as_list);
             let words = list.into_iter().flat_map(|list| list.iter()).filter_map(Value::as_str).map(str::to_owned).collect();
             let unknown = args.get("unknown").and_then(Value::as_str).map(str::to_owned);
-            let said = run(hands, Typed { place, args: words, key: context.idempotency_key.to_string(), unknown }).await?;
+            let said = run(hands, Typed { place, sender, args: words, key: context.idempotency_key.to_string(), unknown }).await?;
             Ok(Value::map([("text", Value::text(said))]))
         }
     })
@@ -61,7 +61,7 @@ async fn help(hands: Arc<Hands>, typed: Typed) -> Result<String, ToolError> {
 }
 
 impl Hands {
-    /// The sessions of a chat that converse and have not ended, with where they stand.
+    /// The running conversations of a chat, with their state.
     async fn runs(&self, place: &ChatPlace) -> Result<Vec<ChatRun>, ToolError> {
         let sessions = self.live()?;
         let rows = self.queue.taken().await.map_err(stored)?;
@@ -79,7 +79,7 @@ impl Hands {
     }
 }
 
-/// A session of a chat that goes on.
+/// A running session of a chat.
 struct ChatRun {
     id: SessionId,
     turn: Turn,
@@ -88,12 +88,12 @@ struct ChatRun {
 }
 
 impl ChatRun {
-    /// Whether somebody means it by the beginning of its name, with or without `task-`.
+    /// Returns whether a prefix names it, with or without `task-`.
     fn is_named(&self, typed: &str) -> bool {
-        const SHORTEST: usize = 4;
+        const MIN_PREFIX: usize = 4;
         let typed = typed.trim_matches('`');
         let typed = typed.strip_prefix("task-").unwrap_or(typed);
-        typed.len() >= SHORTEST && self.id.as_str().strip_prefix("task-").is_some_and(|name| name.starts_with(typed))
+        typed.len() >= MIN_PREFIX && self.id.as_str().strip_prefix("task-").is_some_and(|name| name.starts_with(typed))
     }
 }
 
@@ -156,17 +156,14 @@ async fn render(hands: Arc<Hands>, typed: Typed) -> Result<String, ToolError> {
 async fn sessions(hands: Arc<Hands>, typed: Typed) -> Result<String, ToolError> {
     let language = hands.settings.language;
     let range = match typed.args()[..] {
-        [] => Some((1, SHOWN)),
-        [word] => match word.split_once('~') {
-            Some((from, to)) => from.parse().ok().zip(to.parse().ok()),
-            None => word.parse().ok().map(|count| (1, count)),
-        },
+        [] => Some((1, DEFAULT_SESSIONS_SHOWN)),
+        [word] => newest_range(word),
         _ => None,
     };
-    let Some((from, to)) = range.filter(|(from, to)| 1 <= *from && from <= to) else {
+    let Some((from, to)) = range else {
         return Ok(language.text("sessions_usage").to_owned());
     };
-    let said = aside(move || hands.history.range(&typed.place, from, to).map_err(stored)).await?;
+    let said = run_blocking(move || hands.history.range(&typed.place, from, to).map_err(stored)).await?;
     if said.is_empty() {
         return Ok(language.text("sessions_empty").to_owned());
     }
@@ -182,12 +179,12 @@ async fn memory(hands: Arc<Hands>, typed: Typed) -> Result<String, ToolError> {
     let language = hands.settings.language;
     let shown = move |text: String| if text.trim().is_empty() { language.text("memory_empty").to_owned() } else { text };
     match typed.args()[..] {
-        [] => aside(move || hands.memory.long().map(shown).map_err(stored)).await,
+        [] => run_blocking(move || hands.memory.long().map(shown).map_err(stored)).await,
         ["consolidate"] => begin(hands, typed).await,
-        ["today"] => aside(move || hands.memory.day(Zoned::now().date()).map(shown).map_err(stored)).await,
+        ["today"] => run_blocking(move || hands.memory.day(Zoned::now().date()).map(shown).map_err(stored)).await,
         ["search", ..] if typed.args.len() > 1 => {
             let query = typed.args[1..].join(" ");
-            let found = aside(move || hands.memory.search(&query).map_err(stored)).await?;
+            let found = run_blocking(move || hands.memory.search(&query).map_err(stored)).await?;
             let lines: Vec<String> = found.iter().map(|(file, line)| format!("- `{file}` {line}")).collect();
             Ok(match lines.len() {
                 0 => language.text("memory_none").to_owned(),
@@ -202,7 +199,7 @@ async fn secret(hands: Arc<Hands>, typed: Typed) -> Result<String, ToolError> {
     let language = hands.settings.language;
     let named = move |text: &'static str, name: &str| language.fill(text, &[("name", name)]);
     let words: Vec<String> = typed.args.clone();
-    aside(move || {
+    run_blocking(move || {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let vault = &hands.vault;
         Ok(match words[..] {
@@ -240,7 +237,7 @@ fn day(moment: u64) -> String {
 
 async fn remember(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned {
     let place = hands.place(&context.session).await?;
-    aside(move || {
+    run_blocking(move || {
         let sealed = hands.sealer.seal(&place.provider, &place.chat, text(&args, "text"), None);
         hands.memory.append(&sealed, &Zoned::now()).map_err(stored)?;
         Ok(Value::map([("written", Value::Bool(true))]))
@@ -249,7 +246,7 @@ async fn remember(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Ret
 }
 
 async fn recall(hands: Arc<Hands>, _: CallContext, args: Mapping) -> Returned {
-    aside(move || {
+    run_blocking(move || {
         let found = hands.memory.search(text(&args, "query")).map_err(stored)?;
         let hits = found.into_iter().map(|(file, line)| Value::map([("file", Value::text(file)), ("line", Value::text(line))]));
         Ok(Value::map([("lines", Value::list(hits))]))

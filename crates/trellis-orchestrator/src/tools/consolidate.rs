@@ -1,4 +1,4 @@
-//! The memory, made shorter by the graph: what is old, and what comes in its place (orchestrator 5.4).
+//! Consolidation of the memory by the graph: reads old notes, and stores their summary (orchestrator 5.4).
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use jiff::{Timestamp, Zoned};
 use trellis_core::{Mapping, ToolError, Value};
 use trellis_host::{Bindings, CallContext};
 
-use super::{Hands, Returned, aside, function, stored, text, typed::Typed};
+use super::{Hands, Returned, function, run_blocking, stored, text, typed::Typed};
 use crate::{
     message::{Work, now},
     seal::sha256,
@@ -15,7 +15,7 @@ use crate::{
 
 pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
     let bindings = function(bindings, hands, "memory.old", async |hands: Arc<Hands>, _: CallContext, _: Mapping| {
-        aside(move || {
+        run_blocking(move || {
             let old = hands.old_days()?;
             let is_due = Value::Bool(!old.is_empty());
             Ok(Value::map([("is_due", is_due), ("text", Value::text(old.text())), ("base", Value::text(old.fingerprint()))]))
@@ -23,7 +23,7 @@ pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
         .await
     });
     let bindings = function(bindings, hands, "memory.merge", async |hands: Arc<Hands>, _: CallContext, args: Mapping| {
-        aside(move || {
+        run_blocking(move || {
             let lines = hands.memory.merge(&hands.same_days(text(&args, "base"))?, Timestamp::now()).map_err(refused)?;
             Ok(Value::map([("lines", Value::Int(i64::try_from(lines).unwrap_or(i64::MAX)))]))
         })
@@ -34,7 +34,7 @@ pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
 
 async fn replace(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned {
     let place = hands.place(&context.session).await?;
-    aside(move || {
+    run_blocking(move || {
         let sealed = hands.sealer.seal(&place.provider, &place.chat, text(&args, "text"), None);
         hands.memory.replace(&hands.same_days(text(&args, "base"))?, &sealed, Timestamp::now()).map_err(refused)?;
         let lines = i64::try_from(sealed.trim().lines().count()).unwrap_or(i64::MAX);
@@ -51,7 +51,7 @@ impl Hands {
         self.memory.old_days(Zoned::now().date(), bytes).map_err(stored)
     }
 
-    /// The same days as when they were read: what somebody wrote meanwhile is not lost.
+    /// Returns the old days, or an error if they changed since they were read, so that no note is lost.
     fn same_days(&self, base: &str) -> Result<OldDays, ToolError> {
         let old = self.old_days()?;
         if old.fingerprint() == base { Ok(old) } else { Err(refused(ConsolidationError::Changed)) }
@@ -66,7 +66,7 @@ fn refused(error: ConsolidationError) -> ToolError {
     }
 }
 
-/// `/memory consolidate`: begins it beside the chat, whose end is told there.
+/// `/memory consolidate`: begins it in the background; the chat gets the result.
 pub(super) async fn begin(hands: Arc<Hands>, typed: Typed) -> Result<String, ToolError> {
     let context = Mapping::from_iter([("tell", Value::Bool(true))]);
     let message = Work::Consolidate.message(&sha256(&typed.key)[..16], typed.place, context, now());

@@ -1,172 +1,124 @@
-//! Files below `files/`: every path is opened from that folder down, by the system, so that nothing leads out of it (orchestrator 6).
+//! Files below `files/`: every path is opened from that folder down, by the system, so that nothing leads out of it (orchestrator 6). What people sent
+//! is read from its folder in the same way, and never written.
 
-use std::{
-    fs::File,
-    io::{self, Read as _, Write as _},
-    path::{Component, Path},
-    sync::Arc,
-};
+use std::sync::Arc;
 
-use rustix::{
-    fd::OwnedFd,
-    fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2, renameat, unlinkat},
-    io::Errno,
-};
 use trellis_core::{Mapping, ToolError, Value};
 use trellis_host::{Bindings, CallContext};
 
-use super::{Hands, Returned, aside, function, stored, text};
-use crate::message::ChatPlace;
+use super::{Hands, Returned, folder::Folder, function, run_blocking, text};
+use crate::{channel::INBOX, message::ChatPlace};
 
-/// Bytes of a file that is read or written.
-const MAX_FILE: u64 = 1 << 20;
 /// Bytes of a text that a tool returns.
 pub(super) const MAX_RESULT: usize = 64 << 10;
-/// Names of a folder that are listed.
-const MAX_NAMES: usize = 1000;
+/// Bytes of a line that a search shows.
+const MAX_FOUND_LINE: usize = 500;
 
 pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
-    let bindings = operation(bindings, hands, "file.list", |_, _, folder, args| folder.list(text(args, "path")));
-    let bindings = operation(bindings, hands, "file.read", |hands, _, folder, args| {
-        let whole = folder.read(text(args, "path"))?;
+    let bindings = operation(bindings, hands, "file.list", |call| list(&call.read_from()?));
+    let bindings = operation(bindings, hands, "file.read", |call| {
+        let (folder, path) = call.read_from()?;
+        let whole = folder.read(path)?;
         // A file may hold what was filled in when it was written.
-        let shown = hands.mask.masked(&whole);
+        let shown = call.hands.mask.masked(&whole);
         let shown = beginning(&shown, MAX_RESULT);
         Ok(Value::map([("text", Value::text(shown)), ("is_cut", Value::Bool(shown.len() < whole.len()))]))
     });
-    let bindings = operation(bindings, hands, "file.write", |hands, place, folder, args| {
-        folder.write(text(args, "path"), &hands.filled(place, text(args, "text"))?)
+    let bindings = operation(bindings, hands, "file.search", search);
+    let bindings = operation(bindings, hands, "file.write", |call| {
+        call.folder()?.write(call.text("path"), &call.hands.filled(call.place, "file", call.text("text"))?)
     });
-    operation(bindings, hands, "file.delete", |_, _, folder, args| folder.delete(text(args, "path")))
+    let bindings = operation(bindings, hands, "file.edit", edit);
+    operation(bindings, hands, "file.delete", |call| call.folder()?.delete(call.text("path")))
 }
 
-fn operation(bindings: Bindings, hands: &Arc<Hands>, name: &str, run: fn(&Hands, &ChatPlace, &Folder, &Mapping) -> Returned) -> Bindings {
+/// A call of one of these tools.
+struct FileCall<'c> {
+    hands: &'c Hands,
+    place: &'c ChatPlace,
+    args: &'c Mapping,
+}
+
+fn operation(bindings: Bindings, hands: &Arc<Hands>, name: &str, run: fn(&FileCall<'_>) -> Returned) -> Bindings {
     function(bindings, hands, name, move |hands: Arc<Hands>, context: CallContext, args: Mapping| async move {
         let place = hands.place(&context.session).await?;
-        aside(move || run(&hands, &place, &Folder::open(&hands.workspace.path("files"))?, &args)).await
+        run_blocking(move || run(&FileCall { hands: &hands, place: &place, args: &args })).await
     })
 }
 
-/// A folder that nothing leads out of.
-pub(super) struct Folder(OwnedFd);
-
-impl Folder {
-    pub(super) fn open(path: &Path) -> Result<Self, ToolError> {
-        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-        openat(CWD, path, flags, Mode::empty()).map(Self).map_err(|error| stored(format!("`{}`: {error}", path.display())))
+impl FileCall<'_> {
+    fn text(&self, name: &str) -> &str {
+        text(self.args, name)
     }
 
-    /// Opens a path below it: the kernel follows no link, and no `..` out of the folder, at any moment.
-    fn at(&self, path: &str, flags: OFlags) -> Result<OwnedFd, ToolError> {
-        let path = below(path)?;
-        let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        openat2(&self.0, path, flags | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty(), within).map_err(|error| refused(path, error))
+    fn folder(&self) -> Result<Folder, ToolError> {
+        Folder::open(&self.hands.files_folder()?)
     }
 
-    fn regular(&self, path: &str) -> Result<File, ToolError> {
-        let file = self.at(path, OFlags::RDONLY)?;
-        let status = fstat(&file).map_err(|error| refused(Path::new(path), error))?;
-        match FileType::from_raw_mode(status.st_mode) {
-            FileType::RegularFile => Ok(File::from(file)),
-            _ => Err(ToolError::coded("not_a_file", format!("`{path}` is no regular file")).finally()),
-        }
-    }
-
-    pub(super) fn list(&self, path: &str) -> Returned {
-        let folder = self.at(if path.is_empty() { "." } else { path }, OFlags::DIRECTORY | OFlags::RDONLY)?;
-        let failed = |error| refused(Path::new(path), error);
-        let mut names = Vec::new();
-        for entry in Dir::read_from(&folder).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let mark = if entry.file_type() == FileType::Directory { "/" } else { "" };
-            if name != "." && name != ".." {
-                names.push(format!("{name}{mark}"));
+    /// The folder that a path is read from, and the path in it: that of the files, or that of what people sent.
+    fn read_from(&self) -> Result<(Folder, &str), ToolError> {
+        let path = self.text("path");
+        match path.strip_prefix(INBOX).filter(|rest| rest.is_empty() || rest.starts_with('/')) {
+            None => Ok((self.folder()?, path)),
+            Some(rest) => {
+                // Until somebody sends a file, there is no such folder.
+                let missing = |_| ToolError::coded("not_found", "nobody has sent a file").finally();
+                let folder = Folder::open(&self.hands.workspace.path(INBOX)).map_err(missing)?;
+                Ok((folder, rest.trim_start_matches('/')))
             }
         }
-        names.sort_unstable();
-        let more = names.len().saturating_sub(MAX_NAMES);
-        names.truncate(MAX_NAMES);
-        Ok(Value::map([
-            ("names", Value::list(names.into_iter().map(Value::text))),
-            ("more", Value::Int(i64::try_from(more).unwrap_or(i64::MAX))),
-        ]))
-    }
-
-    pub(super) fn read(&self, path: &str) -> Result<String, ToolError> {
-        let mut bytes = Vec::new();
-        let read = self.regular(path)?.take(MAX_FILE + 1).read_to_end(&mut bytes);
-        read.map_err(|error| stored(format!("`{path}`: {error}")))?;
-        if bytes.len() as u64 > MAX_FILE {
-            return Err(ToolError::coded("too-large", format!("`{path}` has more than {MAX_FILE} bytes")).finally());
-        }
-        String::from_utf8(bytes).map_err(|_| ToolError::coded("not-text", format!("`{path}` is no text")).finally())
-    }
-
-    pub(super) fn write(&self, path: &str, text: &str) -> Returned {
-        if text.len() as u64 > MAX_FILE {
-            return Err(ToolError::coded("too-large", format!("the text has more than {MAX_FILE} bytes")).finally());
-        }
-        let (folder, name) = self.parent(path, true)?;
-        let draft = format!(".{name}.new");
-        let failed = |error: io::Error| stored(format!("`{path}`: {error}"));
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mut file = File::from(openat(&folder, &draft, flags, Mode::RUSR | Mode::WUSR).map_err(|error| failed(error.into()))?);
-        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
-        // A rename replaces a link, and does not follow it.
-        written.and_then(|()| renameat(&folder, &draft, &folder, name).map_err(io::Error::from)).map_err(failed)?;
-        Ok(Value::map([("bytes", Value::Int(i64::try_from(text.len()).unwrap_or(i64::MAX)))]))
-    }
-
-    pub(super) fn delete(&self, path: &str) -> Returned {
-        let (folder, name) = self.parent(path, false)?;
-        unlinkat(&folder, name, AtFlags::empty()).map_err(|error| refused(Path::new(path), error))?;
-        Ok(Value::map([("deleted", Value::Bool(true))]))
-    }
-
-    /// The folder of a path, made where it is missing if so wanted, and its last name.
-    fn parent<'p>(&self, path: &'p str, make: bool) -> Result<(OwnedFd, &'p str), ToolError> {
-        let whole = below(path)?;
-        let name = whole.file_name().and_then(|name| name.to_str()).ok_or_else(|| outside(path))?;
-        let mut folder = self.at(".", OFlags::DIRECTORY | OFlags::RDONLY)?;
-        for part in whole.parent().into_iter().flat_map(Path::components) {
-            if make {
-                match mkdirat(&folder, part.as_os_str(), Mode::RWXU) {
-                    Ok(()) | Err(Errno::EXIST) => {}
-                    Err(error) => return Err(refused(whole, error)),
-                }
-            }
-            folder = Folder(folder).at(&part.as_os_str().to_string_lossy(), OFlags::DIRECTORY | OFlags::RDONLY)?;
-        }
-        Ok((folder, name))
     }
 }
 
-/// A path that leads down: neither absolute nor with `..`.
-fn below(path: &str) -> Result<&Path, ToolError> {
-    let leads_down = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
-    let whole = Path::new(path);
-    (!path.is_empty() && !path.contains('\0') && whole.components().all(leads_down)).then_some(whole).ok_or_else(|| outside(path))
-}
-
-fn outside(path: &str) -> ToolError {
-    ToolError::coded("outside", format!("`{path}` does not lie in the folder of files: paths are relative, without `..`")).finally()
-}
-
-fn refused(path: &Path, error: Errno) -> ToolError {
-    let code = match error {
-        Errno::NOENT => "not_found",
-        Errno::LOOP | Errno::XDEV => "outside",
-        _ => "store",
+/// The names in a folder, as many as a result has room for.
+fn list((folder, path): &(Folder, &str)) -> Returned {
+    let names = folder.names(path)?;
+    let (mut room, count) = (MAX_RESULT, names.len());
+    let fits = |name: &String| {
+        room = room.saturating_sub(name.len() + 4);
+        room > 0
     };
-    ToolError::coded(code, format!("`{}`: {error}", path.display())).finally()
+    let shown: Vec<Value> = names.into_iter().take_while(fits).map(Value::text).collect();
+    let more = i64::try_from(count - shown.len()).unwrap_or(i64::MAX);
+    Ok(Value::map([("names", Value::list(shown)), ("more", Value::Int(more))]))
+}
+
+/// The lines below a folder that have some words, whatever their case, as `PATH:LINE: TEXT`.
+fn search(call: &FileCall<'_>) -> Returned {
+    let (folder, path) = call.read_from()?;
+    let words = call.text("text").to_lowercase();
+    let (mut found, mut room, mut is_cut) = (Vec::new(), MAX_RESULT, false);
+    for file in folder.files_below(path)? {
+        // What is no text, or is gone meanwhile, has no lines.
+        let Ok(whole) = folder.read(&file) else { continue };
+        for (number, line) in (1..).zip(whole.lines()).filter(|(_, line)| line.to_lowercase().contains(&words)) {
+            let line = format!("{file}:{number}: {}", beginning(&call.hands.mask.masked(line), MAX_FOUND_LINE));
+            is_cut |= line.len() + 4 > room;
+            if is_cut {
+                break;
+            }
+            room -= line.len() + 4;
+            found.push(Value::text(line));
+        }
+    }
+    Ok(Value::map([("lines", Value::list(found)), ("is_cut", Value::Bool(is_cut))]))
+}
+
+/// Puts a text in the place of another one, which stands in the file exactly once.
+fn edit(call: &FileCall<'_>) -> Returned {
+    let (folder, path) = (call.folder()?, call.text("path"));
+    let [old, new] = ["old", "new"].map(|name| call.hands.filled(call.place, "file", call.text(name)));
+    let (old, new) = (old?, new?);
+    let whole = folder.read(path)?;
+    let refused = |why: &str| ToolError::coded("no_match", format!("`{path}`: {why}")).finally();
+    match whole.matches(&old).count() {
+        1 => folder.write(path, &whole.replacen(&old, &new, 1)),
+        0 => Err(refused("the text `old` does not stand in it: read the file again, and copy it exactly")),
+        count => Err(refused(&format!("the text `old` stands in it {count} times: take more of what is around it"))),
+    }
 }
 
 /// The beginning of a text of at most so many bytes, cut between characters.
 pub(super) fn beginning(text: &str, bytes: usize) -> &str {
-    let mut end = bytes.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
+    &text[..text.floor_char_boundary(bytes)]
 }

@@ -1,12 +1,15 @@
-//! The functions that carry calls of the graph out (orchestrator 6).
+//! The functions that the graph calls (orchestrator 6).
 //!
-//! What a graph can say stands in the graph; here is what has hands: the chat, its commands, memory, files, the web, the shell.
+//! They have the effects that a graph cannot express: on the chat, its commands, memory, files, the web, the shell.
 
 mod commands;
 mod consolidate;
 mod decide;
+mod diagram;
 mod files;
+mod folder;
 mod references;
+mod request_file;
 mod schedules;
 mod shell;
 mod talk;
@@ -14,17 +17,26 @@ mod tasks;
 mod typed;
 mod web;
 
-use std::sync::{Arc, OnceLock, Weak};
+use std::{
+    fs,
+    os::unix::fs::DirBuilderExt as _,
+    path::PathBuf,
+    sync::{Arc, OnceLock, Weak},
+};
 
 use tokio::sync::Notify;
 use trellis_core::{Mapping, SessionId, ToolError, Value};
 use trellis_host::{Bindings, CallContext, Sessions, secrets::Vault};
+use trellis_server::{Right, Tokens};
 
+pub use self::request_file::FileRequests;
+pub(crate) use self::shell::obstacle as shell_obstacle;
 use crate::{
+    channel::{ChannelTroubles, Web},
     config::Settings,
     decisions::Decisions,
     inbound::LiveCommands,
-    message::ChatPlace,
+    message::{ChatPlace, Incoming},
     outbound::{Outbox, SecretMask},
     queue::{InboundRow, Queue},
     schedule::Jobs,
@@ -39,7 +51,7 @@ pub struct Hands {
     pub settings: Settings,
     /// The workspace.
     pub workspace: Workspace,
-    /// What was said.
+    /// The history of the chats.
     pub history: History,
     /// What is remembered.
     pub memory: Memory,
@@ -51,18 +63,24 @@ pub struct Hands {
     pub mask: SecretMask,
     /// The secrets.
     pub vault: Arc<Vault>,
-    /// Seals what is written down.
+    /// Seals notes before they are stored.
     pub sealer: Sealer,
     /// What was decided.
     pub decisions: Decisions,
-    /// What happens by itself.
+    /// The scheduled jobs.
     pub jobs: Jobs,
     /// The commands of the graph.
     pub commands: LiveCommands,
+    /// Calls that wait for a file.
+    pub files: FileRequests,
     /// Told when there may be something to begin.
     pub wake: Arc<Notify>,
     /// The sessions, once there are some.
     pub sessions: OnceLock<Weak<Sessions>>,
+    /// The tokens of those who write in the browser, once there is one.
+    pub web_tokens: OnceLock<Tokens>,
+    /// What is wrong with channels now.
+    pub troubles: ChannelTroubles,
 }
 
 type Returned = Result<Value, ToolError>;
@@ -75,6 +93,8 @@ pub fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
     let bindings = files::bound(bindings, hands);
     let bindings = consolidate::bound(bindings, hands);
     let bindings = decide::bound(bindings, hands);
+    let bindings = diagram::bound(bindings, hands);
+    let bindings = request_file::bound(bindings, hands);
     let bindings = schedules::bound(bindings, hands);
     let bindings = tasks::bound(bindings, hands);
     let bindings = web::bound(bindings, hands);
@@ -92,6 +112,21 @@ impl Hands {
     async fn first_row(&self, session: &SessionId) -> Result<InboundRow, ToolError> {
         let row = self.queue.of_run(session.as_str()).await.map_err(stored)?;
         row.ok_or_else(|| ToolError::coded("not_found", format!("session `{session}` belongs to no chat")).finally())
+    }
+
+    /// Whether the person who wrote a message may approve calls (orchestrator 3.6): in the browser whoever has a token with that right.
+    pub fn may_approve(&self, message: &Incoming) -> bool {
+        if !Web::has(&message.place) {
+            return self.settings.may_approve(message);
+        }
+        self.web_tokens.get().is_some_and(|tokens| tokens.rights_of(&message.sender).has(Right::Approve))
+    }
+
+    /// The folder of files, which is made where it is missing.
+    fn files_folder(&self) -> Result<PathBuf, ToolError> {
+        let folder = self.workspace.path(&self.settings.files);
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(stored)?;
+        Ok(folder)
     }
 
     fn live(&self) -> Result<Arc<Sessions>, ToolError> {
@@ -121,7 +156,7 @@ fn stored(error: impl std::fmt::Display) -> ToolError {
 }
 
 /// Does something that waits for a disk.
-async fn aside<T: Send + 'static>(work: impl FnOnce() -> Result<T, ToolError> + Send + 'static) -> Result<T, ToolError> {
+async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, ToolError> + Send + 'static) -> Result<T, ToolError> {
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(ToolError::new(error.to_string())))
 }
 

@@ -1,6 +1,7 @@
-//! References to secrets in what a model hands to a tool (orchestrator 6.1): `{{secret:KEY}}` of this chat is filled in when the tool runs.
+//! References to secrets in what a model hands to a tool (orchestrator 6.1): `{{secret:KEY}}` of this chat, or one that the settings name for the tool,
+//! is filled in when the tool runs.
 //!
-//! **Invariant:** a key of another chat opens nothing, and no value that the vault knows is in a result.
+//! **Invariant:** another key opens nothing, and no value that the vault knows is in a result.
 
 use trellis_core::ToolError;
 use trellis_host::secrets::SecretText;
@@ -22,11 +23,12 @@ pub(super) struct FilledCommand {
 
 impl Hands {
     /// The values that a text refers to, by name. It waits for a disk.
-    fn values(&self, place: &ChatPlace, text: &str) -> Result<Vec<(String, SecretText)>, ToolError> {
+    fn values(&self, place: &ChatPlace, tool: &str, text: &str) -> Result<Vec<(String, SecretText)>, ToolError> {
         let prefix = chat_prefix(&place.provider, &place.chat);
+        let may_open = |name: &String| name.starts_with(&prefix) || self.settings.may_open(tool, name);
         let (mut values, mut missing) = (Vec::new(), Vec::new());
         for name in references(text) {
-            let value = Some(&name).filter(|name| name.starts_with(&prefix)).and_then(|name| self.vault.get(name).ok().flatten());
+            let value = Some(&name).filter(|name| may_open(name)).and_then(|name| self.vault.get(name).ok().flatten());
             match value {
                 Some(value) => values.push((name, value)),
                 None => missing.push(format!("`{name}`")),
@@ -40,14 +42,14 @@ impl Hands {
     }
 
     /// A text with the values that it refers to.
-    pub(super) fn filled(&self, place: &ChatPlace, text: &str) -> Result<String, ToolError> {
-        let values = self.values(place, text)?;
+    pub(super) fn filled(&self, place: &ChatPlace, tool: &str, text: &str) -> Result<String, ToolError> {
+        let values = self.values(place, tool, text)?;
         Ok(values.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&reference(name), value.as_str())))
     }
 
     /// A command whose references are variables: a value is never read as a part of the command, and other programs do not see it.
     pub(super) fn filled_command(&self, place: &ChatPlace, text: &str) -> Result<FilledCommand, ToolError> {
-        let values = self.values(place, text)?;
+        let values = self.values(place, "shell", text)?;
         let mut line = text.to_owned();
         for (at, (name, _)) in values.iter().enumerate() {
             line = with_variable(&line, &reference(name), &format!("{VARIABLE}{at}"));
@@ -57,21 +59,31 @@ impl Hands {
     }
 }
 
+/// Refuses references in what a tool gets that opens no secrets.
+pub(super) fn refuse_references(tool: &str, text: &str) -> Result<(), ToolError> {
+    let names: Vec<String> = references(text).iter().map(|name| format!("`{name}`")).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let message = format!("`{tool}` opens no secrets: remove {}", names.join(", "));
+    Err(ToolError::coded("secret_resolution_required", message).finally())
+}
+
 fn reference(name: &str) -> String {
     format!("{{{{secret:{name}}}}}")
 }
 
-/// Puts a variable in each place of a reference, as one word in whatever quotes stand around it.
+/// Replaces each reference by a variable, as one word inside any quotes around it.
 fn with_variable(line: &str, reference: &str, variable: &str) -> String {
     let (mut out, mut rest, mut quote) = (String::with_capacity(line.len()), line, None);
     while let Some(char) = rest.chars().next() {
-        if let Some(behind) = rest.strip_prefix(reference) {
+        if let Some(after) = rest.strip_prefix(reference) {
             out += &match quote {
                 None => format!("\"${{{variable}}}\""),
                 Some('"') => format!("${{{variable}}}"),
                 Some(_) => format!("'\"${{{variable}}}\"'"),
             };
-            rest = behind;
+            rest = after;
             continue;
         }
         let mut length = char.len_utf8();

@@ -1,4 +1,4 @@
-//! `/cron`, and the tool of that name: what happens by itself (orchestrator 3.7, 8.1).
+//! `/cron`, and the tool of that name: schedules (orchestrator 3.7, 8.1).
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use jiff::{Timestamp, tz::TimeZone};
 use trellis_core::{Mapping, ToolError, Value};
 use trellis_host::{Bindings, CallContext};
 
-use super::{Hands, Returned, aside, function, stored, text, typed::Typed};
+use super::{Hands, Returned, function, run_blocking, stored, text, typed::Typed};
 use crate::{
     message::{ChatPlace, now},
-    schedule::{BadSchedule, Job, Schedule, zone},
+    schedule::{BadSchedule, Job, NearestSchedule, Schedule, zone},
     seal::sha256,
     texts::Language,
 };
@@ -18,10 +18,10 @@ pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
     function(bindings, hands, "cron", plan)
 }
 
-/// Schedules what a model asks for. The policy holds such a call until somebody approves it.
+/// Adds a job for a model. By the policy, such a call waits for approval.
 async fn plan(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned {
     let place = hands.place(&context.session).await?;
-    aside(move || {
+    run_blocking(move || {
         // The call is made again after a crash, and means the same job then.
         let id = sha256(&context.idempotency_key.to_string())[..6].to_owned();
         if let Some(known) = hands.jobs.list().into_iter().find(|job| job.id == id) {
@@ -32,8 +32,8 @@ async fn plan(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returne
         let when = if is_named { when.to_owned() } else { format!("cron {when}") };
         let prompt = hands.sealer.seal(&place.provider, &place.chat, text(&args, "text"), None);
         let zone = args.get("tz").and_then(Value::as_str);
-        let bad = |bad: BadSchedule| ToolError::coded("schedule", bad.to_string()).finally();
-        let job = Job { id, ..job(when, zone, &prompt, &place, Timestamp::now()).map_err(bad)? };
+        let bad = |bad: BadSchedule| ToolError::coded("schedule", hands.explained(&bad, &when, zone)).finally();
+        let job = Job { id, created_by: "agent".to_owned(), ..job(&when, zone, &prompt, &place, Timestamp::now()).map_err(bad)? };
         let line = line(&job);
         hands.jobs.add(job).map_err(stored)?;
         Ok(Value::map([("job", Value::text(line))]))
@@ -50,10 +50,20 @@ pub(super) async fn cron(hands: Arc<Hands>, typed: Typed) -> Result<String, Tool
         hands.queue.store("schedules", vec![message], None, now()).await.map_err(stored)?;
         return Ok(hands.settings.language.fill("cron_done", &[("id", id)]));
     }
-    aside(move || hands.schedule(&typed)).await
+    run_blocking(move || hands.schedule(&typed)).await
 }
 
 impl Hands {
+    /// Why a schedule is none, with the next runs of what is nearest to it.
+    fn explained(&self, bad: &BadSchedule, when: &str, tz: Option<&str>) -> String {
+        let Some(near) = NearestSchedule::of(when, tz, Timestamp::now()) else { return bad.to_string() };
+        let named = near.tz.as_deref().and_then(|name| zone(name).ok()).unwrap_or_else(TimeZone::system);
+        let runs = near.runs.iter().map(|run| run.to_zoned(named.clone()).strftime("%Y-%m-%d %H:%M %Z").to_string());
+        let (when, runs) = (near.when.trim_start_matches("cron "), runs.collect::<Vec<_>>().join(", "));
+        let written = near.tz.as_ref().map_or_else(|| format!("`{when}`"), |tz| format!("`{when}` tz={tz}"));
+        format!("{bad}\n{}", self.settings.language.fill("cron_nearest", &[("when", &written), ("runs", &runs)]))
+    }
+
     fn schedule(&self, typed: &Typed) -> Result<String, ToolError> {
         let (language, jobs) = (self.settings.language, &self.jobs);
         let usage = || language.text("cron_usage").to_owned();
@@ -61,29 +71,19 @@ impl Hands {
             ["ls"] => Ok(list(language, &jobs.list())),
             ["add", ref words @ ..] => match made(words, &typed.place, Timestamp::now()) {
                 None => Ok(usage()),
-                Some(Err(bad)) => Ok(bad.to_string()),
-                Some(Ok(job)) => {
+                Some((when, tz, Err(bad))) => Ok(self.explained(&bad, &when, tz)),
+                Some((.., Ok(job))) => {
                     let line = line(&job);
-                    match jobs.add(job) {
+                    match jobs.add(Job { created_by: typed.who(), ..job }) {
                         Ok(()) => Ok(language.fill("cron_added", &[("job", &line)])),
                         Err(error) => Err(stored(error)),
                     }
                 }
             },
             [verb @ ("rm" | "pause" | "resume"), id] => {
-                let now = Timestamp::now();
                 let is_there = jobs.update(id, |job| {
-                    match verb {
-                        "rm" => return false,
-                        "pause" => job.enabled = false,
-                        _ => {
-                            job.enabled = true;
-                            // What was missed meanwhile was not wanted.
-                            let next = job.schedule().and_then(|schedule| schedule.next(now));
-                            job.next_at = next.map(Timestamp::as_millisecond).or(job.next_at);
-                        }
-                    }
-                    true
+                    job.enable(verb == "resume");
+                    verb != "rm"
                 });
                 let text = if is_there.map_err(stored)? { "cron_done" } else { "cron_unknown" };
                 Ok(language.fill(text, &[("id", id)]))
@@ -94,8 +94,8 @@ impl Hands {
     }
 }
 
-/// The job that words describe; nothing where they have another form.
-fn made(words: &[&str], place: &ChatPlace, now: Timestamp) -> Option<Result<Job, BadSchedule>> {
+/// The job that words describe, with when it is to happen and in which zone; nothing where they have another form.
+fn made<'w>(words: &[&'w str], place: &ChatPlace, now: Timestamp) -> Option<(String, Option<&'w str>, Result<Job, BadSchedule>)> {
     let tz = words.iter().find_map(|word| word.strip_prefix("tz="));
     let words: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with("tz=")).collect();
     let (when, prompt) = match words[..] {
@@ -104,21 +104,22 @@ fn made(words: &[&str], place: &ChatPlace, now: Timestamp) -> Option<Result<Job,
         [expression, prompt] => (format!("cron {expression}"), prompt),
         _ => return None,
     };
-    Some(job(when, tz, prompt, place, now))
+    let job = job(&when, tz, prompt, place, now);
+    Some((when, tz, job))
 }
 
-fn job(when: String, tz: Option<&str>, prompt: &str, place: &ChatPlace, now: Timestamp) -> Result<Job, BadSchedule> {
+fn job(when: &str, tz: Option<&str>, prompt: &str, place: &ChatPlace, now: Timestamp) -> Result<Job, BadSchedule> {
     let named = tz.map_or_else(|| Ok(TimeZone::system()), zone)?;
     let schedule = match when.split_once(' ') {
         Some(("at", moment)) => Schedule::at(moment, &named)?,
         Some(("every", interval)) => Schedule::every(interval, now)?,
         _ => Schedule::cron(when.trim_start_matches("cron "), named)?,
     };
-    let next = schedule.next(now).ok_or_else(|| BadSchedule::Never(when.clone()))?;
+    let next = schedule.next(now).ok_or_else(|| BadSchedule::Never(when.to_owned()))?;
     let id = sha256(&format!("{when}\0{prompt}\0{}", now.as_nanosecond()))[..6].to_owned();
     Ok(Job {
         id,
-        when,
+        when: when.to_owned(),
         tz: tz.map(str::to_owned),
         prompt: prompt.to_owned(),
         place: place.clone(),
@@ -126,7 +127,9 @@ fn job(when: String, tz: Option<&str>, prompt: &str, place: &ChatPlace, now: Tim
         created_at: now.as_millisecond(),
         next_at: Some(next.as_millisecond()),
         last_at: None,
+        last_status: None,
         runs: 0,
+        created_by: String::new(),
     })
 }
 
@@ -137,7 +140,7 @@ fn list(language: Language, jobs: &[Job]) -> String {
     }
 }
 
-/// A job in one line: id, when, next run, what it says.
+/// Describes a job in one line: id, schedule, next run, message.
 fn line(job: &Job) -> String {
     let named = job.tz.as_deref().and_then(|name| zone(name).ok()).unwrap_or_else(TimeZone::system);
     let next = job.next_at.filter(|_| job.enabled).and_then(|next| Timestamp::from_millisecond(next).ok());

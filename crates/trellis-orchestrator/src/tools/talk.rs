@@ -1,21 +1,42 @@
-//! The conversation: what the model gets, and what the chat is told.
+//! The conversation: the context of the model, and the messages to the chat.
 
 use std::{fs, sync::Arc};
 
 use jiff::Zoned;
-use trellis_core::{Mapping, ToolError, Value};
+use trellis_core::{Mapping, ToolError, Value, value::List};
 use trellis_host::{Bindings, CallContext};
 
-use super::{Hands, Returned, aside, function, stored, text};
+use super::{Hands, Returned, function, run_blocking, stored, text};
 use crate::{
-    decisions::KeptDecision,
-    message::{ChatPlace, Outgoing, now},
+    decisions::StoredDecision,
+    fence::fenced,
+    message::{Attachment, ChatPlace, Outgoing, now},
     model_context::{ContextParts, DECISIONS, HISTORY, messages},
+    queue::InboundRow,
+    texts::Language,
     workspace::{Said, Speaker},
 };
 
+/// Messages around the place of a thread that the model is shown.
+const NEARBY: u32 = 10;
+
+/// The messages `N` to `M`, counted from the newest, which is 1: `N~M`, or `M` for `1~M`.
+pub(super) fn newest_range(text: &str) -> Option<(usize, usize)> {
+    let (from, to) = text.split_once('~').map_or((Some(1), text.parse().ok()), |(from, to)| (from.parse().ok(), to.parse().ok()));
+    from.zip(to).filter(|(from, to)| 1 <= *from && from <= to)
+}
+
 pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
     let bindings = function(bindings, hands, "context.build", build);
+    let bindings = function(bindings, hands, "skill.read", async |hands: Arc<Hands>, _: CallContext, args: Mapping| {
+        run_blocking(move || {
+            let id = text(&args, "id");
+            let card = hands.workspace.skill(id).map_err(stored)?;
+            let card = card.ok_or_else(|| ToolError::coded("not_found", format!("there is no skill `{id}`")).finally())?;
+            Ok(Value::map([("text", Value::text(hands.mask.masked(&card)))]))
+        })
+        .await
+    });
     let bindings = function(bindings, hands, "message", async |hands: Arc<Hands>, context: CallContext, args: Mapping| {
         let place = match args.get("chat").and_then(Value::as_str) {
             None => hands.place(&context.session).await?,
@@ -46,16 +67,17 @@ impl Hands {
     /// Puts a message of a session into the outbox: one call makes one row.
     async fn say(&self, context: &CallContext, place: ChatPlace, text: String) -> Returned {
         let key = context.idempotency_key.to_string();
-        let message = Outgoing { place: place.clone(), text: text.clone(), key: key.clone() };
+        let message = Outgoing::new(place.clone(), text.clone(), key.clone());
         let row = self.outbox.post(message).await.map_err(stored)?;
         let (history, run) = (self.history.clone(), context.session.to_string());
-        let said = Said { id: key, at: now(), role: Speaker::Assistant, sender: self.settings.agent.clone(), text, run, edited: false };
-        aside(move || history.note(&place, &said).map_err(stored)).await?;
+        let (role, sender) = (Speaker::Assistant, self.settings.agent.clone());
+        let said = Said { id: key, at: now(), role, sender, text, run, files: Vec::new(), edited: false, deleted: false };
+        run_blocking(move || history.note(&place, &said).map_err(stored)).await?;
         Ok(Value::map([("row", Value::Int(row))]))
     }
 
     /// The parts of the context for a message of a chat.
-    fn parts(&self, place: &ChatPlace, run: &str, message: &str, now: &Zoned) -> Result<ContextParts, ToolError> {
+    fn parts(&self, place: &ChatPlace, run: &str, asked: &AskedContext, now: &Zoned) -> Result<ContextParts, ToolError> {
         let mut templates: Vec<_> =
             fs::read_dir(self.workspace.path("templates")).map_err(stored)?.flatten().map(|entry| entry.path()).collect();
         templates.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
@@ -63,25 +85,70 @@ impl Hands {
         templates.push(self.workspace.path(&format!("agents/{}.md", self.settings.agent)));
         let read = |path: &std::path::PathBuf| fs::read_to_string(path).map_err(|error| stored(format!("`{}`: {error}", path.display())));
         // What this run answers is the message, not something said before.
-        let history = self.history.newest(place, HISTORY, |said| said.run != run).map_err(stored)?;
+        let history = match asked.range {
+            Some((from, to)) => self.history.range(place, from, to).map_err(stored)?,
+            None => self.history.newest(place, HISTORY, |said| said.run != run).map_err(stored)?,
+        };
         let yesterday = now.date().yesterday().map_err(stored)?;
         Ok(ContextParts {
             fixed: templates.iter().map(read).collect::<Result<_, _>>()?,
             memory: self.memory.long().map_err(stored)?,
             yesterday: self.memory.day(yesterday).map_err(stored)?,
             today: self.memory.day(now.date()).map_err(stored)?,
-            decisions: self.decisions.newest(place, DECISIONS).iter().map(KeptDecision::line).collect(),
-            moment: format!("It is {}. This chat is on the channel `{}`.", now.strftime("%A, %Y-%m-%d %H:%M, %Q"), place.provider),
+            skills: self.workspace.skills().map_err(stored)?,
+            nearby: asked.nearby.clone(),
+            decisions: self.decisions.newest(place, DECISIONS).iter().map(StoredDecision::line).collect(),
+            moment: self
+                .settings
+                .language
+                .fill("context_moment", &[("moment", &now.strftime("%A, %Y-%m-%d %H:%M, %Q").to_string()), ("channel", &place.provider)]),
             history,
-            message: message.to_owned(),
+            message: asked.text.clone(),
         })
     }
 }
 
+/// What a graph asks for in a context, and what the queue has for it.
+struct AskedContext {
+    text: String,
+    /// The messages of the history, counted from the newest; else the newest ones.
+    range: Option<(usize, usize)>,
+    nearby: Vec<String>,
+}
+
+/// A message with the files that came with it, a line each: their local paths, which the tools for files read. What a name says is data.
+fn with_files(language: Language, text: &str, files: Option<&List>) -> String {
+    let file = |file: &Value| {
+        let field = |name: &str| file.get(name).and_then(Value::as_str).map(str::to_owned);
+        let size = file.get("size").and_then(Value::as_i64).and_then(|size| u64::try_from(size).ok());
+        let (name, source) = (field("name").unwrap_or_default(), String::new());
+        Attachment { name, media_type: field("media_type"), size, source, path: field("path"), trouble: field("error") }.line()
+    };
+    let lines: Vec<String> = files.into_iter().flat_map(|files| files.iter()).map(file).collect();
+    if lines.is_empty() {
+        return text.to_owned();
+    }
+    let said = format!("{}\n\n{}", language.text("context_files"), fenced(&lines.join("\n")));
+    [text.trim(), &said].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
+}
+
 async fn build(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned {
     let place = hands.place(&context.session).await?;
-    aside(move || {
-        let parts = hands.parts(&place, context.session.as_str(), text(&args, "text"), &Zoned::now())?;
+    let rows = hands.queue.nearby(&place, NEARBY).await.map_err(stored)?;
+    let line = |row: InboundRow| {
+        let words: Vec<&str> = row.message.text.split_whitespace().collect();
+        format!("{}: {}", row.message.sender_name, words.join(" "))
+    };
+    let nearby = rows.into_iter().filter(|row| row.message.work().is_none()).map(line).collect();
+    let range = args.get("history").and_then(Value::as_str).map(|range| {
+        let wrong = || ToolError::coded("history", format!("`{range}` is no range: write `1~40`, counted from the newest")).finally();
+        newest_range(range).ok_or_else(wrong)
+    });
+    let asked = AskedContext { text: text(&args, "text").to_owned(), range: range.transpose()?, nearby };
+    run_blocking(move || {
+        let message = with_files(hands.settings.language, &asked.text, args.get("files").and_then(Value::as_list));
+        let asked = AskedContext { text: message, ..asked };
+        let parts = hands.parts(&place, context.session.as_str(), &asked, &Zoned::now())?;
         let messages = messages(parts, hands.settings.context_tokens)
             .map_err(|error| ToolError::coded("context-too-large", error.to_string()).finally())?;
         Ok(Value::map([("messages", Value::list(messages))]))

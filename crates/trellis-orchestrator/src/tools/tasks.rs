@@ -1,4 +1,4 @@
-//! `spawn`: a task in a session of its own, so that the chat goes on meanwhile (orchestrator 2.4).
+//! `spawn`: a task in its own session, so that the chat continues meanwhile (orchestrator 2.4).
 
 use std::sync::Arc;
 

@@ -2,9 +2,9 @@
 
 use std::{fs, os::unix::fs::symlink};
 
-use trellis_core::{ToolError, Value};
+use trellis_core::ToolError;
 
-use super::files::{Folder, beginning};
+use super::{files::beginning, folder::Folder};
 
 fn folder() -> (tempfile::TempDir, Folder) {
     let world = tempfile::tempdir().expect("a folder");
@@ -19,19 +19,16 @@ fn code<T: std::fmt::Debug>(result: Result<T, ToolError>) -> String {
     result.expect_err("refused").code.map(|code| code.to_string()).unwrap_or_default()
 }
 
-fn names(folder: &Folder, path: &str) -> Vec<String> {
-    let listed = folder.list(path).expect("listed");
-    let names = listed.get("names").and_then(Value::as_list).expect("names");
-    names.iter().filter_map(Value::as_str).map(str::to_owned).collect()
-}
-
 #[test]
 fn files_are_written_listed_read_and_deleted() {
     let (world, folder) = folder();
     folder.write("new/deep/b.txt", "one").expect("written");
     folder.write("new/deep/b.txt", "two").expect("written over");
     assert_eq!(folder.read("new/deep/b.txt").expect("read"), "two");
-    assert_eq!((names(&folder, ""), names(&folder, "new/deep")), (vec!["new/".into(), "sub/".into()], vec!["b.txt".into()]));
+    assert_eq!(
+        (folder.names("").expect("listed"), folder.names("new/deep").expect("listed")),
+        (vec!["new/".into(), "sub/".into()], vec!["b.txt".into()])
+    );
     folder.delete("new/deep/b.txt").expect("deleted");
     assert_eq!(code(folder.read("new/deep/b.txt")), "not_found");
     assert_eq!(code(folder.delete("sub")), "store");

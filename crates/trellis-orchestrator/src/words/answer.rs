@@ -23,7 +23,7 @@ pub struct Answer {
 }
 
 /// The shortest beginning of an id that names it.
-const SHORTEST: usize = 6;
+const MIN_ID_PREFIX: usize = 6;
 
 /// Reads a text as a decision: one of its words, alone or with an id.
 pub fn answer(text: &str) -> Option<Answer> {
@@ -37,6 +37,6 @@ pub fn answer(text: &str) -> Option<Answer> {
         _ => return None,
     };
     let id = words.next().map(|id| id.trim_matches('`').to_owned());
-    let is_id = |id: &String| id.len() >= SHORTEST && id.chars().all(|char| char.is_ascii_hexdigit());
+    let is_id = |id: &String| id.len() >= MIN_ID_PREFIX && id.chars().all(|char| char.is_ascii_hexdigit());
     (words.next().is_none() && id.as_ref().is_none_or(is_id)).then_some(Answer { decision, id })
 }

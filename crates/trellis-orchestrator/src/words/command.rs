@@ -11,7 +11,7 @@ pub struct Command {
     pub args: Vec<String>,
 }
 
-/// Reads a text as a command; nothing where it is none.
+/// Parses a command; `None` if the text is none.
 pub fn command(text: &str) -> Option<Command> {
     let text: String = text.trim().nfkc().collect();
     let rest = text.strip_prefix(['/', '!'])?;

@@ -1,4 +1,4 @@
-//! What a text is, by its words alone: a command, a decision, or conversation (orchestrator 3.6, 3.7).
+//! Classifies a text by its words alone: a command, a decision, or conversation (orchestrator 3.6, 3.7).
 
 mod answer;
 mod command;
@@ -25,7 +25,7 @@ pub enum Kind {
     Work(Work),
 }
 
-/// The kind of a message. What a schedule says is conversation, whatever it looks like: nobody is there who decides.
+/// Classifies a message. A message of a schedule is always conversation, since no person can decide.
 pub fn kind(message: &Incoming) -> Kind {
     if let Some(work) = message.work() {
         return Kind::Work(work);

@@ -1,6 +1,6 @@
-//! The memory is made shorter: what was written down days ago goes into `MEMORY.md` (orchestrator 5.4).
+//! Consolidation of the memory: moves old notes into `MEMORY.md` (orchestrator 5.4).
 //!
-//! **Invariant:** `MEMORY.md` is the old one or the whole new one at every moment, and the one before is in `memory/backup/`.
+//! **Invariant:** at every moment `MEMORY.md` has its old or its whole new text, and the previous one is in `memory/backup/`.
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, io, os::unix::fs::DirBuilderExt as _};
 
@@ -15,11 +15,11 @@ const LONG: &str = "MEMORY.md";
 /// Days that stay as they are, before today.
 const FRESH: i64 = 2;
 /// Lines of a new memory.
-const MAX_LINES: usize = 200;
-/// Versions that are kept.
+const MAX_MEMORY_LINES: usize = 200;
+/// Number of stored versions.
 const BACKUPS: usize = 30;
 /// The newest form of the list of days.
-const VERSION: u32 = 1;
+const CONSOLIDATION_VERSION: u32 = 1;
 
 /// The memory was not replaced.
 #[derive(Debug, thiserror::Error)]
@@ -32,7 +32,7 @@ pub enum ConsolidationError {
     #[error("the new memory is empty, so the old one stays")]
     Empty,
     /// The new one is too long.
-    #[error("the new memory has {0} lines, and at most {MAX_LINES} are taken, so the old one stays")]
+    #[error("the new memory has {0} lines, and at most {MAX_MEMORY_LINES} are taken, so the old one stays")]
     TooLong(usize),
     /// A file cannot be read or written.
     #[error(transparent)]
@@ -59,7 +59,7 @@ impl OldDays {
         self.days.is_empty()
     }
 
-    /// A name of memory and days as they are: it is another one as soon as somebody writes into one of them.
+    /// A fingerprint of the memory and the days: it changes when one of them changes.
     pub fn fingerprint(&self) -> String {
         let days: String = self.days.iter().map(|(day, text)| format!("\0{day}\0{text}")).collect();
         sha256(&format!("{}{days}", self.memory))[..16].to_owned()
@@ -137,7 +137,7 @@ impl Memory {
         let text = text.trim();
         match text.lines().count() {
             0 => return Err(ConsolidationError::Empty),
-            lines if lines > MAX_LINES => return Err(ConsolidationError::TooLong(lines)),
+            lines if lines > MAX_MEMORY_LINES => return Err(ConsolidationError::TooLong(lines)),
             _ => {}
         }
         // Where the process died right behind it, it stands there already.
@@ -153,16 +153,16 @@ impl Memory {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&backups)?;
         write_whole(&backups.join(format!("{}.md", now.strftime("%Y-%m-%dT%H-%M-%S%.3fZ"))), before.as_bytes())?;
         write_whole(&self.folder.join(LONG), format!("{}\n", text.trim_end()).as_bytes())?;
-        let mut kept: Vec<_> = fs::read_dir(&backups)?.flatten().map(|entry| entry.path()).collect();
-        kept.sort_unstable();
-        let more = kept.len().saturating_sub(BACKUPS);
-        kept.iter().take(more).try_for_each(fs::remove_file)
+        let mut backup_files: Vec<_> = fs::read_dir(&backups)?.flatten().map(|entry| entry.path()).collect();
+        backup_files.sort_unstable();
+        let more = backup_files.len().saturating_sub(BACKUPS);
+        backup_files.iter().take(more).try_for_each(fs::remove_file)
     }
 
     /// Notes that days have gone into the memory.
     fn mark(&self, old: &OldDays) -> io::Result<()> {
         let mut taken = self.taken();
-        taken.version = VERSION;
+        taken.version = CONSOLIDATION_VERSION;
         taken.days.extend(old.days.iter().map(|(day, text)| (day.to_string(), sha256(text)[..16].to_owned())));
         write_whole(&self.taken, &serde_json::to_vec_pretty(&taken)?)
     }

@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} sets no variable: write `KEY=VALUE`")]
 pub struct BadLine {
-    /// Its number, from 1. What stands there may be a secret.
+    /// Its number, from 1. Its text may be a secret.
     pub line: usize,
 }
 

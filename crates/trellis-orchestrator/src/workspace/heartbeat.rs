@@ -1,11 +1,11 @@
-//! `HEARTBEAT.md`: what people want to be looked at again and again (orchestrator 8.2).
+//! `HEARTBEAT.md`: the points that the agent checks at regular intervals (orchestrator 8.2).
 
 use std::io;
 
 use super::Workspace;
 
 /// The name of the file.
-const FILE: &str = "HEARTBEAT.md";
+const HEARTBEAT_FILE: &str = "HEARTBEAT.md";
 /// Bytes of the file.
 const MAX: u64 = 64 << 10;
 
@@ -14,13 +14,13 @@ const MAX: u64 = 64 << 10;
 #[non_exhaustive]
 pub enum HeartbeatError {
     /// It is too large.
-    #[error("`{FILE}` has {bytes} bytes, and at most {MAX} are read: take what is done out of it")]
+    #[error("`{HEARTBEAT_FILE}` has {bytes} bytes, and at most {MAX} are read: take what is done out of it")]
     TooLarge {
         /// Its size.
         bytes: u64,
     },
     /// It cannot be read.
-    #[error("`{FILE}` cannot be read: {0}")]
+    #[error("`{HEARTBEAT_FILE}` cannot be read: {0}")]
     Io(#[from] io::Error),
 }
 
@@ -30,7 +30,7 @@ impl Workspace {
     /// # Errors
     /// The file is there, and is too large or cannot be read.
     pub fn heartbeat_items(&self) -> Result<Vec<String>, HeartbeatError> {
-        let path = self.path(FILE);
+        let path = self.path(HEARTBEAT_FILE);
         let bytes = match path.metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             metadata => metadata?.len(),

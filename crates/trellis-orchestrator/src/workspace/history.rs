@@ -1,6 +1,6 @@
-//! What was said in a chat: `runtime/sessions/<provider>-<hash>.jsonl`, a line a message (orchestrator 9).
+//! The messages of a chat: `runtime/sessions/<provider>-<hash>.jsonl`, one per line (orchestrator 9).
 //!
-//! **Invariant:** a line that cannot be read hides no other; a message that was noted twice is read once.
+//! **Invariant:** an unreadable line hides no other line; a message that was written twice is read once.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,13 +11,16 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Workspace, append_line};
-use crate::message::ChatPlace;
+use super::{Workspace, append_line, rotate, rotated};
+use crate::message::{ChatPlace, Incoming};
 
 /// Bytes that are read at a time.
 const PART: u64 = 1 << 16;
 
-/// Who said something.
+/// Bytes of a history at which its file is put aside (orchestrator 9.2).
+const MAX_HISTORY_BYTES: u64 = 64 << 20;
+
+/// The role of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Speaker {
@@ -34,7 +37,7 @@ pub struct Said {
     pub id: String,
     /// When, in milliseconds since 1970.
     pub at: u64,
-    /// Who said it.
+    /// The role of its sender.
     pub role: Speaker,
     /// Their name.
     pub sender: String,
@@ -42,53 +45,77 @@ pub struct Said {
     pub text: String,
     /// The session that it belongs to.
     pub run: String,
-    /// Whether it says what the message of this id says since it was edited.
+    /// The files that came with it, by their paths in the workspace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// Whether it is an edit: its text replaces that of the message with this id.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub edited: bool,
+    /// Whether the message of this id was deleted by then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deleted: bool,
+}
+
+impl Said {
+    /// What a person said, as a message of a session.
+    pub fn by(message: Incoming, run: &str) -> Self {
+        let (id, sender) = (message.key(), message.sender_name);
+        let files = message.files.into_iter().filter_map(|file| file.path).collect();
+        let (role, run) = (Speaker::User, run.to_owned());
+        Self { id, at: message.at, role, sender, text: message.text, run, files, edited: false, deleted: false }
+    }
 }
 
 /// The histories of a workspace.
 #[derive(Clone, Debug)]
 pub struct History {
     folder: PathBuf,
+    /// Bytes at which a file is put aside; it is read too.
+    pub(super) max_bytes: u64,
 }
 
 impl History {
     /// The histories of this workspace.
     pub fn of(workspace: &Workspace) -> Self {
-        Self { folder: workspace.path("runtime/sessions") }
+        Self { folder: workspace.path("runtime/sessions"), max_bytes: MAX_HISTORY_BYTES }
     }
 
     fn file(&self, place: &ChatPlace) -> PathBuf {
         self.folder.join(format!("{}.jsonl", place.file_name()))
     }
 
-    /// Notes what was said. It waits for the disk.
+    /// Appends a message. It blocks on the disk.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn note(&self, place: &ChatPlace, said: &Said) -> io::Result<()> {
-        let line = serde_json::to_string(said).map_err(io::Error::other)?;
-        append_line(&self.file(place), &line)
+        let (file, line) = (self.file(place), serde_json::to_string(said).map_err(io::Error::other)?);
+        if file.metadata().is_ok_and(|metadata| metadata.len() >= self.max_bytes) {
+            rotate(&file)?;
+        }
+        append_line(&file, &line)
     }
 
-    /// What was said last, as far as `counts` says that it counts: so many messages at most, oldest first. Lines that cannot be read are left out. No more
+    /// What was said last, as far as `counts` says that it counts: so many messages at most, oldest first. Messages that were deleted, and lines that
+    /// cannot be read, are left out. No more
     /// of the file is read than that takes.
     ///
     /// # Errors
     /// The file is there and cannot be read.
     pub fn newest(&self, place: &ChatPlace, count: usize, counts: impl Fn(&Said) -> bool) -> io::Result<Vec<Said>> {
         let (mut said, mut known): (Vec<Said>, BTreeSet<String>) = (Vec::new(), BTreeSet::new());
-        let mut edits: BTreeMap<String, String> = BTreeMap::new();
+        let (mut edits, mut deleted): (BTreeMap<String, String>, BTreeSet<String>) = Default::default();
         let mut lines = LinesFromEnd::open(&self.file(place))?;
         while said.len() < count
             && let Some(line) = lines.next_line()?
         {
             let Ok(mut line) = serde_json::from_slice::<Said>(&line) else { continue };
-            if line.edited {
+            if line.deleted {
+                deleted.insert(line.id);
+            } else if line.edited {
                 // Read from the end, the newest edit comes first.
                 edits.entry(line.id).or_insert(line.text);
-            } else if counts(&line) && known.insert(line.id.clone()) {
+            } else if !deleted.contains(&line.id) && counts(&line) && known.insert(line.id.clone()) {
                 line.text = edits.remove(&line.id).unwrap_or(line.text);
                 said.push(line);
             }
@@ -108,24 +135,34 @@ impl History {
     }
 }
 
-/// The lines of a file from its end, read a part at a time.
+/// The lines of a file from its end, then of those that were put aside, read a part at a time.
 struct LinesFromEnd {
-    /// Nothing where there is no file.
+    path: PathBuf,
+    /// The number of the file that is read; 0 is the current one.
+    number: u32,
+    /// `None` if there is no file.
     file: Option<File>,
-    /// Where what was read begins.
+    /// The offset of the bytes that were read.
     start: u64,
-    /// What was read and not handed out: the end of a line, and whole lines behind it.
+    /// Bytes that were read and not returned yet: the end of a line, and whole lines after it.
     read: Vec<u8>,
 }
 
 impl LinesFromEnd {
     fn open(path: &Path) -> io::Result<Self> {
-        let file = match File::open(path) {
+        let mut lines = Self { path: path.to_owned(), number: 0, file: None, start: 0, read: Vec::new() };
+        lines.take_file(path)?;
+        Ok(lines)
+    }
+
+    /// Takes up a file, if it is there; whether it is.
+    fn take_file(&mut self, path: &Path) -> io::Result<bool> {
+        self.file = match File::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             opened => Some(opened?),
         };
-        let start = file.as_ref().map_or(Ok(0), |file| file.metadata().map(|metadata| metadata.len()))?;
-        Ok(Self { file, start, read: Vec::new() })
+        self.start = self.file.as_ref().map_or(Ok(0), |file| file.metadata().map(|metadata| metadata.len()))?;
+        Ok(self.file.is_some())
     }
 
     /// The line before the last one that was handed out.
@@ -141,8 +178,15 @@ impl LinesFromEnd {
             }
             searched = self.read.len();
             let Some(file) = self.file.as_mut().filter(|_| self.start > 0) else {
-                let is_over = std::mem::take(&mut self.file).is_none();
-                return Ok((!is_over).then(|| std::mem::take(&mut self.read)));
+                if std::mem::take(&mut self.file).is_some() {
+                    return Ok(Some(std::mem::take(&mut self.read)));
+                }
+                self.number += 1;
+                if self.take_file(&rotated(&self.path, self.number))? {
+                    searched = 0;
+                    continue;
+                }
+                return Ok(None);
             };
             // Of a long line always more, so that it is moved a few times only.
             let length = self.start.min(PART.max(searched as u64));

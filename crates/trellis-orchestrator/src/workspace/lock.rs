@@ -1,4 +1,4 @@
-//! One process has a workspace (orchestrator 1.2). The system's lock goes with the process, however it ends.
+//! The lock of a workspace: one process uses it at a time (orchestrator 1.2). The system releases the lock however the process ends.
 
 use std::{
     fmt,

@@ -73,6 +73,21 @@ impl Memory {
         Ok(found.into_iter().take(MAX_FOUND).map(|(_, file, line)| (file, line)).collect())
     }
 
+    /// The bytes of all files, and the number of days that have one.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn size(&self) -> io::Result<(u64, u64)> {
+        let (mut bytes, mut days) = (0, 0);
+        for entry in fs::read_dir(&self.folder)?.flatten() {
+            let name = entry.file_name();
+            let Some(name) = name.to_str().and_then(|name| name.strip_suffix(".md")) else { continue };
+            bytes += entry.metadata().map_or(0, |metadata| metadata.len());
+            days += u64::from(name.parse::<Date>().is_ok());
+        }
+        Ok((bytes, days))
+    }
+
     fn read(&self, name: &str) -> io::Result<String> {
         match fs::read(self.folder.join(name)) {
             // People write these files with programs of all kinds.

@@ -1,4 +1,4 @@
-//! The workspace: the folder that holds everything which is not the graph (orchestrator 1.2, 1.3, 9).
+//! The workspace: the folder with everything but the graph (orchestrator 1.2, 1.3, 9).
 
 mod consolidate;
 mod env_file;
@@ -7,6 +7,7 @@ mod history;
 mod lock;
 mod memory;
 mod object_file;
+mod skills;
 
 use std::{
     fs, io,
@@ -14,7 +15,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub(crate) use self::object_file::{read_object, write_object};
+pub(crate) use self::object_file::{MaybeRead, copy_corrupt, read_object, read_projection, write_object};
 pub use self::{
     consolidate::{ConsolidationError, OldDays},
     env_file::{BadLine, variables},
@@ -24,22 +25,33 @@ pub use self::{
     memory::Memory,
     object_file::ObjectFileError,
 };
+use crate::texts::Language;
 
 /// The file of settings that a new workspace gets.
 pub const DEFAULT_SETTINGS: &str = include_str!("../../defaults/orchestrator.yaml");
 
+/// A file of `defaults/` in both languages.
+macro_rules! both {
+    ($name:literal) => {
+        [include_str!(concat!("../../defaults/", $name)), include_str!(concat!("../../defaults/ko/", $name))]
+    };
+}
+
+/// A file that a workspace begins with, in English and in Korean.
+type DefaultFile = (&'static str, [&'static str; 2]);
+
 /// The files that a workspace begins with; what is there is never touched.
-const DEFAULTS: &[(&str, &str)] = &[
-    ("orchestrator.yaml", DEFAULT_SETTINGS),
-    ("templates/SYSTEM.md", include_str!("../../defaults/templates/SYSTEM.md")),
-    ("templates/SOUL.md", include_str!("../../defaults/templates/SOUL.md")),
-    ("templates/TOOLS.md", include_str!("../../defaults/templates/TOOLS.md")),
-    ("templates/USER.md", include_str!("../../defaults/templates/USER.md")),
-    ("agents/main.md", include_str!("../../defaults/agents/main.md")),
-    ("memory/MEMORY.md", ""),
-    ("HEARTBEAT.md", include_str!("../../defaults/HEARTBEAT.md")),
+const DEFAULTS: &[DefaultFile] = &[
+    ("orchestrator.yaml", [DEFAULT_SETTINGS, include_str!("../../defaults/ko/orchestrator.yaml")]),
+    ("templates/SYSTEM.md", both!("templates/SYSTEM.md")),
+    ("templates/SOUL.md", both!("templates/SOUL.md")),
+    ("templates/TOOLS.md", both!("templates/TOOLS.md")),
+    ("templates/USER.md", both!("templates/USER.md")),
+    ("agents/main.md", both!("agents/main.md")),
+    ("memory/MEMORY.md", ["", ""]),
+    ("HEARTBEAT.md", both!("HEARTBEAT.md")),
     // What is kept here is nobody else's, and what can be made again is no source.
-    (".gitignore", ".env\nfiles/\nruntime/\n"),
+    (".gitignore", [".env\nfiles/\nruntime/\n"; 2]),
 ];
 
 /// The folders of a workspace.
@@ -84,7 +96,7 @@ impl WorkspaceError {
     }
 }
 
-/// A workspace that is there.
+/// An existing workspace.
 #[derive(Clone, Debug)]
 pub struct Workspace {
     folder: PathBuf,
@@ -96,21 +108,30 @@ impl Workspace {
     /// # Errors
     /// It lies within the graph, or cannot be made.
     pub fn open(folder: &Path, graph: &Path) -> Result<Self, WorkspaceError> {
+        Self::open_in(folder, graph, Language::English)
+    }
+
+    /// The same with a language for the files that a new one begins with.
+    ///
+    /// # Errors
+    /// As [`Workspace::open`].
+    pub fn open_in(folder: &Path, graph: &Path, language: Language) -> Result<Self, WorkspaceError> {
         let is_within = |graph: &Path| whole(folder).starts_with(graph);
         if graph.is_dir() && graph.canonicalize().is_ok_and(|graph| is_within(&graph)) {
             return Err(WorkspaceError::InGraph { folder: folder.to_owned(), graph: graph.to_owned() });
         }
         let workspace = Self { folder: folder.to_owned() };
-        workspace.make_missing()?;
+        workspace.make_missing(language)?;
         Ok(workspace)
     }
 
-    fn make_missing(&self) -> Result<(), WorkspaceError> {
+    fn make_missing(&self, language: Language) -> Result<(), WorkspaceError> {
         for folder in std::iter::once("").chain(FOLDERS.iter().copied()) {
             let path = self.folder.join(folder);
             fs::DirBuilder::new().recursive(true).mode(0o700).create(&path).map_err(WorkspaceError::io(&path, "made"))?;
         }
-        for (name, text) in DEFAULTS {
+        for (name, texts) in DEFAULTS {
+            let text = texts[language as usize];
             let path = self.folder.join(name);
             match fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
                 Ok(mut file) => io::Write::write_all(&mut file, text.as_bytes()).map_err(WorkspaceError::io(&path, "written"))?,
@@ -131,7 +152,7 @@ impl Workspace {
         self.folder.join(name)
     }
 
-    /// The text of one of its files; nothing where there is none.
+    /// Returns the text of one of its files; `None` if there is none.
     ///
     /// # Errors
     /// It is there and cannot be read.
@@ -144,7 +165,7 @@ impl Workspace {
         }
     }
 
-    /// Takes it for this process, until what is returned is dropped.
+    /// Locks it for this process, until the guard is dropped.
     ///
     /// # Errors
     /// Another process has it.
@@ -175,7 +196,16 @@ pub(crate) fn write_whole(file: &Path, contents: &[u8]) -> io::Result<()> {
 
 /// Adds a line to a file and forces it to the disk. A last line that was cut off is closed first.
 pub(crate) fn append_line(path: &Path, line: &str) -> io::Result<()> {
+    append_lines(path, &[line]).map(drop)
+}
+
+/// Adds lines to a file and forces them to the disk together; the folder is made where it is missing. A last line that was cut off is closed first.
+/// Returns where the first of them begins.
+pub(crate) fn append_lines(path: &Path, lines: &[impl AsRef<str>]) -> io::Result<u64> {
     use std::io::{Read as _, Seek as _, Write as _};
+    if let Some(folder) = path.parent() {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
     let mut file = fs::OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
     let length = file.metadata()?.len();
     let mut last = [b'\n'];
@@ -183,9 +213,31 @@ pub(crate) fn append_line(path: &Path, line: &str) -> io::Result<()> {
         file.seek(io::SeekFrom::Start(length - 1))?;
         file.read_exact(&mut last)?;
     }
-    let before = if last == [b'\n'] { "" } else { "\n" };
-    file.write_all(format!("{before}{line}\n").as_bytes())?;
-    file.sync_data()
+    let is_closed = last == [b'\n'];
+    let mut text = if is_closed { String::new() } else { "\n".to_owned() };
+    for line in lines {
+        text.push_str(line.as_ref());
+        text.push('\n');
+    }
+    file.write_all(text.as_bytes())?;
+    file.sync_data()?;
+    Ok(if is_closed { length } else { length + 1 })
+}
+
+/// The name under which a file was put aside: `.1` is the newest.
+pub(crate) fn rotated(file: &Path, number: u32) -> PathBuf {
+    let mut name = file.to_owned().into_os_string();
+    name.push(format!(".{number}"));
+    name.into()
+}
+
+/// Puts a file aside, and those that were before one further back: none is lost.
+pub(crate) fn rotate(file: &Path) -> io::Result<()> {
+    let count = (1..).take_while(|number| rotated(file, *number).exists()).count();
+    for number in (1..=u32::try_from(count).unwrap_or(u32::MAX)).rev() {
+        fs::rename(rotated(file, number), rotated(file, number + 1))?;
+    }
+    fs::rename(file, rotated(file, 1))
 }
 
 #[cfg(test)]

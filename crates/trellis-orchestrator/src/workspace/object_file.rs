@@ -1,6 +1,6 @@
-//! Files of the workspace that hold one JSON object, with the version of its form (orchestrator 9.1).
+//! Files of the workspace with one JSON object and the version of its format (orchestrator 9.1).
 //!
-//! **Invariant:** nothing that was written is lost: a file that cannot be understood is moved aside, and one of a newer program stays untouched.
+//! **Invariant:** no data is lost: an unreadable file is moved aside, and a file of a newer program is not touched.
 
 use std::{
     fs, io,
@@ -54,11 +54,64 @@ pub(crate) fn read_object<T: DeserializeOwned + Default>(file: &Path, known: u32
     match json.and_then(serde_json::from_value) {
         Ok(object) => Ok((object, None)),
         Err(error) => {
-            let aside = free_name(file, Timestamp::now().as_second());
-            fs::rename(file, &aside).map_err(fails)?;
-            let warning = format!("`{}` could not be understood ({error}); it is `{}` now", file.display(), aside.display());
+            let moved_to = free_name(file, Timestamp::now().as_second());
+            fs::rename(file, &moved_to).map_err(fails)?;
+            let warning = format!("`{}` could not be understood ({error}); it is `{}` now", file.display(), moved_to.display());
             Ok((T::default(), Some(warning)))
         }
+    }
+}
+
+/// Keeps a copy of a file of which something could not be understood, as the warning says.
+///
+/// # Errors
+/// The copy cannot be made.
+pub(crate) fn copy_corrupt(file: &Path, lost: usize) -> Result<String, ObjectFileError> {
+    let copy = free_name(file, Timestamp::now().as_second());
+    fs::copy(file, &copy).map_err(|why| ObjectFileError::Io { file: file.to_owned(), why })?;
+    Ok(format!(
+        "{lost} entries of `{}` could not be understood and are left out; the whole file is `{}` too",
+        file.display(),
+        copy.display()
+    ))
+}
+
+/// Something that was read, or what stands in its place.
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(untagged)]
+pub(crate) enum MaybeRead<T> {
+    Read(T),
+    Other(serde::de::IgnoredAny),
+}
+
+impl<T> MaybeRead<T> {
+    /// What was read, and the number of what was not.
+    pub(crate) fn parted(items: Vec<Self>) -> (Vec<T>, usize) {
+        let (mut read, mut lost) = (Vec::new(), 0);
+        for item in items {
+            match item {
+                Self::Read(item) => read.push(item),
+                Self::Other(serde::de::IgnoredAny) => lost += 1,
+            }
+        }
+        (read, lost)
+    }
+}
+
+/// Reads an object that can be made again; nothing where there is none, or it cannot be understood.
+///
+/// # Errors
+/// The file cannot be read, or a newer program wrote it.
+pub(crate) fn read_projection<T: DeserializeOwned>(file: &Path, known: u32) -> Result<Option<T>, ObjectFileError> {
+    let bytes = match fs::read(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        read => read.map_err(|why| ObjectFileError::Io { file: file.to_owned(), why })?,
+    };
+    let json = serde_json::from_slice::<serde_json::Value>(&bytes).ok();
+    let version = json.as_ref().and_then(|json| json["version"].as_u64());
+    match version.filter(|found| *found > u64::from(known)) {
+        Some(found) => Err(ObjectFileError::Newer { file: file.to_owned(), found, known }),
+        None => Ok(json.and_then(|json| serde_json::from_value(json).ok())),
     }
 }
 
@@ -100,12 +153,12 @@ mod tests {
             let (object, warning) = read_object::<Object>(&file, 1).expect("it opens");
             assert!(object == Object::default() && warning.is_some_and(|warning| warning.contains("corrupt-")) && !file.exists());
         }
-        let mut kept: Vec<_> =
+        let mut files: Vec<_> =
             fs::read_dir(folder.path()).expect("listed").flatten().map(|entry| fs::read(entry.path()).expect("read")).collect();
         let mut expected = junk.map(<[u8]>::to_vec).to_vec();
-        kept.sort();
+        files.sort();
         expected.sort();
-        assert_eq!(kept, expected);
+        assert_eq!(files, expected);
     }
 
     // orchestrator 9.1: what is written is read again; a newer version is refused, untouched

@@ -17,8 +17,10 @@ fn workspace() -> (tempfile::TempDir, Workspace) {
 #[test]
 fn missing_files_are_made_and_others_left() {
     let (folder, workspace) = workspace();
-    for (name, text) in DEFAULTS {
-        assert_eq!(workspace.text(name).expect("read").as_deref(), Some(*text), "{name}");
+    for (name, [english, korean]) in DEFAULTS {
+        assert_eq!(workspace.text(name).expect("read").as_deref(), Some(*english), "{name}");
+        let has_hangul = korean.chars().any(|char| ('가'..='힣').contains(&char));
+        assert!(has_hangul || korean == english, "{name}");
         let mode = workspace.path(name).metadata().expect("there").permissions().mode();
         assert_eq!(mode & 0o077, 0, "{name}");
     }
@@ -28,6 +30,15 @@ fn missing_files_are_made_and_others_left() {
     assert_eq!(again.text("agents/main.md").expect("read").as_deref(), Some("mine"));
     assert!(again.text("templates/SOUL.md").expect("read").is_some());
     assert_eq!(workspace.path("runtime").metadata().expect("there").permissions().mode() & 0o777, 0o700);
+}
+
+// orchestrator 1.3: in the language of whoever makes it
+#[test]
+fn a_workspace_begins_in_korean() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let workspace = Workspace::open_in(folder.path(), Path::new("/nowhere"), Language::Korean).expect("a workspace");
+    assert!(workspace.text("templates/SYSTEM.md").expect("read").is_some_and(|text| text.contains("그대로 넘기세요")));
+    assert!(workspace.text("orchestrator.yaml").expect("read").is_some_and(|text| text.contains("\nlocale: ko\n")));
 }
 
 // orchestrator 1.2: refused inside a graph's folder, also by way of a link
@@ -74,7 +85,9 @@ fn said(id: &str) -> Said {
         sender: "ana".to_owned(),
         text: id.to_owned(),
         run: "chat-1".to_owned(),
+        files: Vec::new(),
         edited: false,
+        deleted: false,
     }
 }
 
@@ -216,4 +229,23 @@ fn a_memory_is_replaced_as_a_whole() {
     // What a crash leaves beside it is no memory.
     fs::write(folder.path().join("ws/memory/MEMORY.md.new"), "ha").expect("written");
     assert!(memory.search("ha").expect("searched").is_empty() && memory.long().expect("read") == "new 59\n");
+}
+
+// orchestrator 9.2: a history is put aside at a size, and read too
+#[test]
+fn a_history_that_was_put_aside_is_read_too() {
+    let (_folder, workspace) = workspace();
+    let (mut history, place) = (History::of(&workspace), ChatPlace::new("slack", "C1"));
+    history.max_bytes = 400;
+    for number in 1..=20 {
+        let line = said(&number.to_string());
+        history.note(&place, &line).expect("noted");
+    }
+    let ids = |count| history.newest(&place, count, |_| true).expect("read").into_iter().map(|said| said.id).collect::<Vec<_>>();
+    assert_eq!(ids(99), (1..=20).map(|number| number.to_string()).collect::<Vec<_>>());
+    assert_eq!(ids(2), ["19", "20"]);
+    let range: Vec<String> = history.range(&place, 5, 7).expect("read").into_iter().map(|said| said.id).collect();
+    assert_eq!(range, ["14", "15", "16"]);
+    let files = fs::read_dir(workspace.path("runtime/sessions")).expect("files").count();
+    assert!(files > 2, "{files}");
 }

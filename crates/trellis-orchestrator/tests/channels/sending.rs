@@ -9,7 +9,7 @@ use trellis_orchestrator::{
     outbound::{Channels, Outbox, SecretMask},
     queue::{Queue, RowState, is_later},
 };
-use trellis_tests::providers::{Author, FakeProvider, Fault, ProviderKind, Side};
+use trellis_tests::providers::{Author, FakeFile, FakeProvider, Fault, ProviderKind, Side};
 
 use crate::world::{ALL, PATIENCE, Reader, channel};
 
@@ -36,7 +36,7 @@ impl Post {
 
     async fn post(&self, chat: u64, key: &str, text: &str) {
         let place = ChatPlace::new(self.provider.name(), &self.provider.chat(chat));
-        self.outbox.post(Outgoing { place, text: text.to_owned(), key: key.to_owned() }).await.expect("posted");
+        self.outbox.post(Outgoing::new(place, text, key)).await.expect("posted");
     }
 
     /// Sends until nothing waits: the texts that arrived in a chat.
@@ -197,10 +197,55 @@ async fn receipts_are_in_order() {
         for _ in 0..20 {
             provider.post(3, Author::Person(1), "…");
         }
-        let message = Outgoing { place: ChatPlace::new(provider.name(), &provider.chat(3)), text: "May I?".into(), key: "k".into() };
+        let message = Outgoing::new(ChatPlace::new(provider.name(), &provider.chat(3)), "May I?", "k");
         let receipt = channel.send(&message, Default::default()).await.expect("sent");
         let after = provider.post(3, Author::Person(1), "yes");
         assert!(!is_later(&provider.id(before), &receipt) && is_later(&provider.id(after), &receipt), "{kind:?}: {receipt}");
         assert!(!is_later(&receipt, &receipt) && is_later("1-1", ""));
     }
+}
+
+// orchestrator 4.1: above 14,000 characters one text attachment with a first part that says so; what may have arrived is marked by its name
+#[tokio::test]
+async fn a_very_long_text_is_a_file() {
+    for (kind, most) in [(ProviderKind::Slack, 3200), (ProviderKind::Telegram, 3500), (ProviderKind::Discord, 2000)] {
+        let post = Post::new(kind);
+        let text: String = (0..1400).map(|line| format!("{line} a *line*\n")).collect();
+        post.post(1, "a", &text).await;
+        post.post(1, "a", &text).await;
+        post.post(1, "b", "short").await;
+        assert_eq!(post.flushed(1).await.len(), 3, "{kind:?}");
+        let sent = post.provider.sent();
+        let first = &sent[0].text;
+        let said = format!("The whole answer has {} characters; it comes as the file", text.chars().count());
+        assert!(first.starts_with("0 a ") && first.contains(&said) && first.encode_utf16().count() <= most, "{kind:?}: {first}");
+        assert_eq!(sent[1].files, [FakeFile::new("answer.md", &text)], "{kind:?}");
+        assert_eq!((&*sent[2].text, post.dead().await.len()), ("short", 0), "{kind:?}");
+        if kind == ProviderKind::Telegram {
+            post.post(2, "c", "x").await;
+            post.flushed(2).await;
+            post.provider.fail(Side::Write, &[Fault::Cut]);
+            let place = ChatPlace::new(post.provider.name(), &post.provider.chat(2));
+            let file = Outgoing { file: Some("notes.md".to_owned()), ..Outgoing::new(place, "hello", "d") };
+            post.outbox.post(file).await.expect("posted");
+            post.flushed(2).await;
+            let names: Vec<String> = post
+                .provider
+                .sent()
+                .iter()
+                .filter(|message| message.chat == 2)
+                .flat_map(|message| message.files.iter().map(|file| file.name.clone()))
+                .collect();
+            assert_eq!(names, ["notes.md", "(again) notes.md"]);
+        }
+    }
+}
+
+// orchestrator 4.1: up to 14,000 characters a text comes in parts
+#[tokio::test]
+async fn a_text_of_the_limit_comes_in_parts() {
+    let post = Post::new(ProviderKind::Slack);
+    post.post(1, "a", &"x".repeat(14_000)).await;
+    let sent = post.flushed(1).await;
+    assert!(sent.len() > 4 && sent.concat().len() == 14_000, "{}", sent.len());
 }

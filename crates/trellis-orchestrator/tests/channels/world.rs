@@ -19,7 +19,7 @@ pub(crate) const ALL: [ProviderKind; 3] = [ProviderKind::Slack, ProviderKind::Te
 pub(crate) fn settings(provider: &FakeProvider, allow: &str) -> Settings {
     let channel = provider.settings("{ secret: token }", allow);
     let text = format!("agent: {{ aliases: [\"@agent\"] }}\nchannels:\n  {}: {channel}\n", provider.name());
-    let (settings, found) = config::read(config::FILE, &text);
+    let (settings, found) = config::read(config::CONFIG_FILE, &text);
     assert_eq!(found, [], "{text}");
     settings
 }

@@ -160,3 +160,83 @@ async fn decisions_are_known_later() {
     assert_eq!((&green["value"], &green["superseded_by"]), (&"green".into(), &black["id"]));
     assert_eq!((&black["scope"], &black["count"], &json["version"]), (&"global".into(), &1.into(), &1.into()));
 }
+
+/// A model that works on files and draws.
+const WORKS: &str = r#"
+- when: { matches: '^write ' }
+  reply: { tool_calls: [{ name: file.write, args: { path: "{{ last.content | replace('write ', '') }}", text: "Green tea\nBlack TEA\ncoffee\n" } }] }
+- when: { matches: '^search ' }
+  reply: { tool_calls: [{ name: file.search, args: { text: "{{ last.content | replace('search ', '') }}" } }] }
+- when: { matches: '^edit ' }
+  reply: { tool_calls: [{ name: file.edit, args: { path: a/b.txt, old: "{{ last.content | replace('edit ', '') }}", new: cocoa } }] }
+- when: { matches: '^list' }
+  reply: { tool_calls: [{ name: file.list, args: {} }] }
+- when: { matches: '^read ' }
+  reply: { tool_calls: [{ name: file.read, args: { path: "{{ last.content | replace('read ', '') }}" } }] }
+- when: { matches: '^draw ' }
+  reply: { tool_calls: [{ name: diagram, args: { name: tea, source: "{{ last.content | replace('draw ', '') }}" } }] }
+- reply: { content: 'came: {{ last.content }}' }
+"#;
+
+// orchestrator 6: list, read, search, write and edit below the files
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_are_searched_and_edited() {
+    let world = World::new(WORKS);
+    let mut chat = world.chat().await;
+    assert!(chat.ask("write a/b.txt").await.contains("\"bytes\":27"));
+    let found = chat.ask("search tea").await;
+    assert!(found.contains(r#""lines":["a/b.txt:1: Green tea","a/b.txt:2: Black TEA"]"#), "{found}");
+    assert!(chat.ask("edit nothing").await.contains("no_match"));
+    assert!(chat.ask("edit e").await.contains("times"));
+    assert!(chat.ask("edit coffee").await.contains("\"bytes\""));
+    assert_eq!(std::fs::read_to_string(world.at("files/a/b.txt")).expect("there"), "Green tea\nBlack TEA\ncocoa\n");
+    assert!(chat.ask("list").await.contains(r#""names":["a/"]"#));
+    chat.leave().await;
+}
+
+// orchestrator 6, 10.3: `../`, absolute paths, links, `/proc/self/environ`, `master.key`; nothing else of the workspace can be reached
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_but_files_is_read() {
+    let world = World::new(WORKS);
+    let mut chat = world.chat().await;
+    std::fs::write(world.at(".env"), "MARK=swordfish\n").expect("written");
+    std::os::unix::fs::symlink(world.at("runtime"), world.at("files/link")).expect("linked");
+    let absolute = world.at("runtime/security/master.key").display().to_string();
+    for path in [
+        "../runtime/security/master.key",
+        "runtime/security/master.key",
+        "runtime/inbound-files/../security/master.key",
+        "runtime/inbound-filesx/a",
+        "link/security/master.key",
+        "/proc/self/environ",
+        "../.env",
+        "../memory/MEMORY.md",
+        "../agents/main.md",
+        "../orchestrator.yaml",
+        &absolute,
+    ] {
+        let said = chat.ask(&format!("read {path}")).await;
+        assert!(said.contains("outside") || said.contains("not_found"), "{path}: {said}");
+        assert!(!said.contains("swordfish") && !said.contains("is_cut"), "{path}: {said}");
+    }
+    // What people sent is read only.
+    for path in ["runtime/inbound-files/x", "../x"] {
+        chat.ask(&format!("write {path}")).await;
+    }
+    chat.leave().await;
+    assert!(!world.at("runtime/inbound-files").exists() && !world.at("x").exists());
+}
+
+// orchestrator 6: a diagram is a picture among the files, and characters; what cannot be drawn is its text in a fence
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_diagram_is_drawn() {
+    let world = World::new(WORKS);
+    let mut chat = world.chat().await;
+    let said = chat.ask("draw flowchart LR; A[Tea] --> B[Cup]").await;
+    assert!(said.contains(r#""drawn":true"#) && said.contains(r#""path":"diagrams/tea.svg""#) && said.contains("Tea"), "{said}");
+    let svg = std::fs::read_to_string(world.at("files/diagrams/tea.svg")).expect("a picture");
+    assert!(svg.starts_with("<svg") && svg.contains("Cup"), "{svg}");
+    let said = chat.ask("draw nothing at all").await;
+    assert!(said.contains(r#""drawn":false"#) && said.contains("```mermaid\\nnothing at all\\n```"), "{said}");
+    chat.leave().await;
+}

@@ -5,7 +5,7 @@ use std::fs;
 use crate::world::World;
 
 /// A model that runs a command, and says what came of it.
-const RUNS: &str = "
+pub(crate) const RUNS: &str = "
 - when: { matches: '^run ' }
   reply: { tool_calls: [{ name: shell, args: { command: \"{{ last.content | replace('run ', '') }}\" } }] }
 - when: { matches: '^erase ' }

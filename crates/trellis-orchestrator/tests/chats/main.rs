@@ -2,11 +2,17 @@
 
 mod by_itself;
 mod commands;
+mod files;
 mod hands;
 mod held;
+mod reactions;
+mod records;
 mod recovery;
+mod remote;
 mod schedules;
 mod secrets;
+mod shell;
 mod talk;
 mod tasks;
+mod unruly;
 mod world;

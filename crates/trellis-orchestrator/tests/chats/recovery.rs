@@ -62,6 +62,7 @@ async fn a_message_that_was_stored_is_answered_after_a_restart() {
             sender_name: "Ana".to_owned(),
             text: format!("message {id}"),
             at: 1,
+            files: Vec::new(),
         };
         let queue = &orchestrator.hands().queue;
         // One was stored only, another was taken and its session never began.
@@ -115,7 +116,7 @@ async fn what_may_have_arrived_comes_again_with_a_mark() {
     {
         let orchestrator = world.opened().await;
         let place = trellis_orchestrator::message::ChatPlace::new("terminal", "terminal");
-        let message = trellis_orchestrator::message::Outgoing { place, text: "hello".to_owned(), key: "k".to_owned() };
+        let message = trellis_orchestrator::message::Outgoing::new(place, "hello", "k");
         let n = orchestrator.hands().queue.post(message, 1).await.expect("posted");
         orchestrator.hands().queue.begin_sending(n).await.expect("begun");
     }

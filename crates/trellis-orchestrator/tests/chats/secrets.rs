@@ -83,3 +83,22 @@ async fn a_reference_of_another_chat_opens_nothing() {
     chat.leave().await;
     assert!(!world.at("files/a.txt").exists());
 }
+
+// orchestrator 6.1: a secret that the settings name for a tool is filled in there, and nowhere else
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_named_secret_is_opened_by_its_tool() {
+    let world = World::new(WRITES);
+    drop(world.opened().await);
+    std::fs::write(world.at("orchestrator.yaml"), "tools: { file: { secrets: [wiki] } }\n").expect("written");
+    let mut chat = world.chat().await;
+    for name in ["wiki", "mail"] {
+        assert!(chat.ask(&format!("/secret set {name} mellon-{name}")).await.contains("is kept"));
+    }
+    assert!(chat.ask("keep {{secret:mail}}").await.contains("secret_resolution_required"));
+    assert!(chat.ask("keep {{secret:wiki}}").await.contains("bytes"));
+    chat.ask("run {{secret:wiki}}").await;
+    assert_eq!(chat.ask("yes").await, "`shell` runs.");
+    assert!(chat.hear().await.contains("secret_resolution_required"));
+    assert!(!chat.leave().await.join("\n").contains("mellon"));
+    assert_eq!(std::fs::read_to_string(world.at("files/a.txt")).expect("written"), "mellon-wiki");
+}

@@ -23,7 +23,7 @@ const REMEMBERS: &str = "
 - reply: { content: 'you said {{ last.content }}, message {{ messages | length }}' }
 ";
 
-// orchestrator 2.3: context → model → tools → model → reply; 5.3: history comes back as context
+// requirements 003.7; orchestrator 2.3: context → model → tools → model → reply; 5.3: history comes back as context
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_tool_is_called_and_its_result_answered() {
     let world = World::new(REMEMBERS);
@@ -55,6 +55,30 @@ async fn what_comes_meanwhile_is_answered_after() {
     let heard = chat.leave().await.join("\n");
     let order: Vec<usize> = ["three", "four", "five"].iter().map(|text| heard.find(text).expect("it is answered")).collect();
     assert!(order.is_sorted(), "{heard}");
+}
+
+// orchestrator 2.2: 20 groups wait silently behind a run; more get a polite word, once, and nothing is lost
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_busy_chat_says_so_and_loses_nothing() {
+    let model = "
+- when: { matches: '^run ' }
+  reply: { tool_calls: [{ name: shell, args: { command: 'true' } }] }
+- reply: { content: 'you said {{ last.content }}' }
+";
+    let world = World::new(model);
+    let mut chat = world.chat().await;
+    assert!(chat.ask("run it").await.contains("May I run this?"));
+    let texts: Vec<String> = (1..=165).map(|number| format!("number {number}.")).collect();
+    chat.say_at_once(&texts.iter().map(String::as_str).collect::<Vec<_>>());
+    let busy = chat.hear().await;
+    assert!(busy.starts_with("I am busy in this chat: ") && busy.ends_with("Nothing is lost."), "{busy}");
+    assert_eq!(chat.ask("no").await, "`shell` does not run.");
+    let heard = chat.leave().await;
+    assert_eq!(heard.iter().filter(|said| said.starts_with("I am busy")).count(), 1);
+    let all = heard.join("\n");
+    assert!(texts.iter().all(|text| all.contains(text)), "{heard:#?}");
+    // Groups of eight.
+    assert_eq!(heard.iter().filter(|said| said.starts_with("you said number")).count(), 21);
 }
 
 // orchestrator 2.3: `max_visits: 30` turns of the model

@@ -20,7 +20,7 @@ use trellis_orchestrator::{
 };
 
 /// The longest time that anything may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A folder with a graph and a workspace.
 pub(crate) struct World {
@@ -77,6 +77,7 @@ impl World {
             sender_name: "Ana".into(),
             text: (*text).to_owned(),
             at,
+            files: Vec::new(),
         };
         let messages = (0..).zip(texts).map(message).collect();
         orchestrator.hands().queue.store("terminal", messages, None, at).await.expect("stored");
@@ -84,6 +85,11 @@ impl World {
 
     /// Starts everything, with a chat on the channel of this name.
     pub(crate) async fn chat_on(&self, channel: &str) -> Chat {
+        self.chat_among(channel, Vec::new()).await
+    }
+
+    /// The same, beside other channels.
+    pub(crate) async fn chat_among(&self, channel: &str, others: Vec<Arc<dyn Channel>>) -> Chat {
         let orchestrator = self.opened().await;
         let (says, said) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared {
@@ -93,7 +99,7 @@ impl World {
             receipt: Mutex::new("1".into()),
             news: Notify::new(),
         });
-        let channels: Vec<Arc<dyn Channel>> = vec![Arc::clone(&shared) as Arc<dyn Channel>];
+        let channels: Vec<Arc<dyn Channel>> = others.into_iter().chain([Arc::clone(&shared) as Arc<dyn Channel>]).collect();
         let end = Arc::new(Notify::new());
         let ended = Arc::clone(&end);
         let running = tokio::spawn(async move {
@@ -191,7 +197,7 @@ impl Chat {
             self.count += 1;
             let place = ChatPlace::new(&self.shared.name, "terminal");
             let (id, text) = (self.count.to_string(), (*text).to_owned());
-            Incoming { place, id, sender: "ana".into(), sender_name: "Ana".into(), text, at: now() }
+            Incoming { place, id, sender: "ana".into(), sender_name: "Ana".into(), text, at: now(), files: Vec::new() }
         };
         let messages = texts.iter().map(message).collect();
         self.says.as_ref().expect("it is open").send(messages).expect("somebody listens");

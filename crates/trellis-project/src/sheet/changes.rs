@@ -17,8 +17,8 @@ pub(super) fn patched(text: &str, changes: &str) -> Result<String, String> {
     let [at] = found[..] else { return Err(format!("what changes stands {} times in the file, not once", found.len())) };
     let ending = if lines.get(at).or(lines.last()).is_some_and(|line| line.ends_with("\r\n")) { "\r\n" } else { "\n" };
     let new = after.iter().map(|line| format!("{line}{ending}"));
-    let kept = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
-    Ok(kept(&lines[..at]).into_iter().chain(new).chain(kept(&lines[at + before.len()..])).collect())
+    let owned = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
+    Ok(owned(&lines[..at]).into_iter().chain(new).chain(owned(&lines[at + before.len()..])).collect())
 }
 
 #[cfg(test)]

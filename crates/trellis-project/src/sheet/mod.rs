@@ -18,7 +18,7 @@ use self::{bytes::file_bytes, changes::patched};
 pub use self::{
     files::{TESTS, files_below, sheets_of},
     markdown::{Block, Item, items},
-    renames::{RenamedSheet, SheetNames, renamed_sheets},
+    renames::{RenamedSheet, SheetNames, called, cases_that_show, renamed_sheets},
 };
 
 /// One Markdown file of cases.
@@ -30,6 +30,15 @@ pub struct Sheet {
     pub text: String,
     /// Its cases, in order.
     pub cases: Vec<Case>,
+}
+
+impl Sheet {
+    /// Returns the line and the title of a case whose title another one has: then the sheet cannot be read, since ids would mean two cases.
+    pub fn repeated(&self) -> Option<(usize, &str)> {
+        let mut titles: Vec<_> = self.cases.iter().map(|case| (&*case.title, case.line)).collect();
+        titles.sort_unstable();
+        titles.windows(2).find(|pair| pair[0].0 == pair[1].0).map(|twice| (twice[1].1, twice[1].0))
+    }
 }
 
 /// The source of files that a sheet does not contain itself.
@@ -124,7 +133,7 @@ impl BlockKind {
     ];
 
     /// The kind that a word names.
-    fn named(word: &str) -> Option<Self> {
+    pub fn named(word: &str) -> Option<Self> {
         Self::WORDS.iter().find(|(known, _)| *known == word).map(|(_, kind)| *kind)
     }
 
@@ -191,7 +200,7 @@ const STEPS: &str = "<!-- each step keeps the files of the steps before it -->";
 fn cases(text: &str, from: &dyn SheetFiles) -> Result<Vec<Case>, (usize, String)> {
     let sections = sections(text, from)?;
     let are_steps = text.contains(STEPS);
-    let mut kept = Vec::new();
+    let mut step_files = Vec::new();
     let mut cases = Vec::new();
     for at in 0..sections.len() {
         let section = &sections[at];
@@ -203,14 +212,14 @@ fn cases(text: &str, from: &dyn SheetFiles) -> Result<Vec<Case>, (usize, String)
         chain.reverse();
         let written = if are_steps { &chain[chain.len() - 1..] } else { &chain[..] };
         let changes_graph = written.iter().any(|section| !section.files.is_empty());
-        let mut files = if are_steps { std::mem::take(&mut kept) } else { Vec::new() };
+        let mut files = if are_steps { std::mem::take(&mut step_files) } else { Vec::new() };
         if changes_graph && files.is_empty() {
             files.extend_from_slice(from.beside());
         }
         for (line, file) in written.iter().flat_map(|section| &section.files) {
             put(&mut files, file).map_err(|error| (*line, error))?;
         }
-        kept.clone_from(&files);
+        step_files.clone_from(&files);
         let title = chain.iter().map(|section| &*section.title).filter(|title| !title.is_empty()).collect::<Vec<_>>().join(" › ");
         let expected = section.expected.iter().map(Expected::again).collect();
         let doubles = chain.iter().rev().map(|section| section.doubles.iter().map(Expected::again).collect()).collect();

@@ -14,8 +14,13 @@ type Names = (String, String);
 /// The names that a rename changes, as the sheets of one graph write them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SheetNames {
-    node: Option<Names>,
+    nodes: Vec<Names>,
     tool: Option<Names>,
+    predicate: Option<Names>,
+    signal: Option<Names>,
+    option: Option<Names>,
+    /// The keys and arguments that hold the value of the option.
+    held_by: Vec<String>,
     files: Vec<Names>,
     /// The arguments of calls that hold the ids of nodes.
     id_args: BTreeSet<String>,
@@ -29,13 +34,21 @@ impl SheetNames {
             root => name.strip_prefix(root)?.strip_prefix('/').map(str::to_owned),
         };
         let both = |old: &str, new: &str| Some((below(old)?, below(new)?));
+        let owned = |names: &Option<(Arc<str>, Arc<str>)>| names.as_ref().map(|(old, new)| (old.to_string(), new.to_string()));
+        let option = change.option.as_ref().filter(|option| below(option.node.as_str()).is_some());
         let names = Self {
-            node: change.node.as_ref().and_then(|(old, new)| both(old.as_str(), new.as_str())),
-            tool: change.tool.as_ref().map(|(old, new)| (old.to_string(), new.to_string())),
+            nodes: change.nodes.iter().filter_map(|(old, new)| both(old.as_str(), new.as_str())).collect(),
+            tool: owned(&change.tool),
+            predicate: owned(&change.predicate),
+            signal: owned(&change.signal),
+            option: option.map(|option| (option.old.to_string(), option.new.to_string())),
+            held_by: option.map(|option| option.held_by.iter().map(ToString::to_string).collect()).unwrap_or_default(),
             files: change.files.iter().filter_map(|file| both(&file.from, &file.to)).collect(),
             id_args: documents.iter().flat_map(|document| id_args(&document.text)).collect(),
         };
-        (names.node.is_some() || names.tool.is_some()).then_some(names)
+        let named = [&names.tool, &names.predicate, &names.signal, &names.option];
+        let is_empty = names.nodes.is_empty() && names.files.is_empty() && named.into_iter().all(Option::is_none);
+        (!is_empty).then_some(names)
     }
 
     /// What changes in the text of a sheet, in order; nothing where it cannot be read.
@@ -44,7 +57,10 @@ impl SheetNames {
         for item in items(text).unwrap_or_default() {
             let Item::Block(block) = item else { continue };
             match block.info.first().and_then(|word| BlockKind::named(word)) {
-                Some(BlockKind::Transcript) => lines(text, &block, |line| self.transcript_line(line), &mut edits),
+                Some(BlockKind::Transcript) => {
+                    lines(text, &block, |line| self.transcript_line(line), &mut edits);
+                    self.answers(text, &block, &mut edits);
+                }
                 Some(BlockKind::Tools) => lines(text, &block, |line| self.double(line), &mut edits),
                 Some(_) => {}
                 None => self.path(text, &block, &mut edits),
@@ -69,23 +85,30 @@ impl SheetNames {
     fn transcript_line(&self, line: &str) -> Vec<(Range<usize>, String)> {
         let mut found = LineEdits { line, edits: Vec::new() };
         match line.chars().next() {
-            Some('$') => found.word_behind("$ at ", self.node.as_ref()),
+            Some('$') => {
+                found.word_after("$ at ", &self.nodes);
+                self.chosen(&mut found);
+            }
+            Some('@') => found.word_after("@ ", &self.predicate),
+            Some('^') => found.word_after("^ ", &self.signal),
+            Some('?') => found.between("\"", "\"", &self.option),
             Some('!') => {
-                found.word(called(line), self.tool.as_ref());
-                found.between("(graph ", ")", self.node.as_ref());
+                found.word(called(line), &self.tool);
+                found.between("(graph ", ")", &self.nodes);
                 found.offered(self.tool.as_ref());
                 self.values(&mut found);
             }
-            Some('*' | '-' | '~') => {
-                for names in [&self.node, &self.tool] {
-                    found.between("`", "`", names.as_ref());
-                }
+            Some('*' | '-' | '~' | ':') => {
+                found.between("`", "`", &self.nodes);
+                found.between("`", "`", &self.tool);
                 for end in [":", " ", ""] {
-                    found.between(" at ", end, self.node.as_ref());
+                    found.between(" at ", end, &self.nodes);
                 }
                 for lead in ["~ undone ", "~ could not undo ", "- not answered: "] {
-                    found.word_behind(lead, self.tool.as_ref());
+                    found.word_after(lead, &self.tool);
+                    found.word_after(lead, &self.predicate);
                 }
+                self.chosen(&mut found);
             }
             Some('<') => self.values(&mut found),
             _ => {}
@@ -93,26 +116,75 @@ impl SheetNames {
         found.edits
     }
 
+    /// The answers that choose the option: where the question before them offers it, or is left to wildcards.
+    fn answers(&self, text: &str, block: &Block, edits: &mut Vec<(Range<usize>, String)>) {
+        let Some((old, new)) = &self.option else { return };
+        let (mut start, mut offers) = (block.range.start, true);
+        for line in text[block.range.clone()].split_inclusive('\n') {
+            let bare = line.trim_end_matches(['\n', '\r']);
+            let (mark, rest) = unnumbered(bare);
+            match mark {
+                Some('?') => offers = rest.contains(&format!("{old:?}")),
+                Some('.') if bare == "..." => offers = true,
+                Some('>') => {
+                    let at = start + bare.len() - rest.len();
+                    for written in [format!(" {old}"), format!("= {old:?}")] {
+                        if offers && rest == written {
+                            let new = if written.starts_with('=') { format!("= {new:?}") } else { format!(" {new}") };
+                            edits.push((at..at + rest.len(), new));
+                        }
+                    }
+                }
+                _ => {}
+            }
+            start += line.len();
+        }
+    }
+
+    /// The value of the option in JSON, where a key holds it.
+    fn chosen(&self, found: &mut LineEdits<'_>) {
+        for key in &self.held_by {
+            for lead in [format!("\"{key}\":\""), format!("\"{key}\": \"")] {
+                found.between(&lead, "\"", &self.option);
+            }
+        }
+        if self.option.is_some() && found.line.starts_with(": \"") {
+            found.between(": \"", "\"", &self.option);
+        }
+    }
+
     /// A line of a block `tools`.
     fn double(&self, line: &str) -> Vec<(Range<usize>, String)> {
         let mut found = LineEdits { line, edits: Vec::new() };
-        found.word_behind("graph:", self.node.as_ref());
-        found.word(line.len() - line.trim_start().len(), self.tool.as_ref());
+        found.word_after("graph:", &self.nodes);
+        let start = line.len() - line.trim_start().len();
+        found.word(start, &self.tool);
+        found.word(start, &self.predicate);
         self.values(&mut found);
         found.edits
     }
 
-    /// Names in JSON: of the calls that a model asks for, and of nodes where arguments hold them.
+    /// Names in JSON: of the calls that a model asks for, of nodes where arguments hold them, and of what was chosen.
     fn values(&self, found: &mut LineEdits<'_>) {
         for lead in ["\"name\":\"", "\"name\": \""] {
-            found.between(lead, "\"", self.tool.as_ref());
+            found.between(lead, "\"", &self.tool);
         }
         for key in &self.id_args {
             for lead in [format!("\"{key}\":\""), format!("\"{key}\": \"")] {
-                found.between(&lead, "\"", self.node.as_ref());
+                found.between(&lead, "\"", &self.nodes);
             }
         }
+        self.chosen(found);
     }
+}
+
+/// The mark of a line and what is behind it, without the number of a child.
+fn unnumbered(line: &str) -> (Option<char>, &str) {
+    let Some(mark) = line.chars().next() else { return (None, line) };
+    let rest = &line[mark.len_utf8()..];
+    let behind =
+        rest.strip_prefix('[').and_then(|rest| rest.split_once(']')).filter(|(number, _)| number.chars().all(|char| char.is_ascii_digit()));
+    (Some(mark), behind.map_or(rest, |(_, rest)| rest))
 }
 
 /// The arguments of a file that are the id of the node: `node: "{{ sys.node }}"`.
@@ -151,11 +223,8 @@ pub fn renamed_sheets(
     change: &GraphChange,
     text: impl Fn(&Path) -> Option<String>,
 ) -> Vec<RenamedSheet> {
-    let projects = documents.iter().filter(|document| matches!(document.content, Content::Project(_)));
-    let inner = projects.filter_map(|document| document.path.rsplit_once('/').map(|(folder, _)| folder));
-    let roots: BTreeSet<&str> = inner.chain([""]).collect();
     let mut renamed = Vec::new();
-    for folder in roots {
+    for folder in roots(documents) {
         let Some(names) = SheetNames::of(change, documents, folder) else { continue };
         for sheet in sheets_of(&root.join(folder)) {
             let (Some(text), Ok(below)) = (text(&sheet), sheet.strip_prefix(root)) else { continue };
@@ -168,6 +237,39 @@ pub fn renamed_sheets(
     renamed
 }
 
+/// Returns the number of cases in which a text of the program shows a name that a change renames: they may fail afterwards, since what a body
+/// prints is not touched.
+pub fn cases_that_show(root: &Path, documents: &[Arc<Document>], change: &GraphChange, text: impl Fn(&Path) -> Option<String>) -> usize {
+    let mut names: Vec<&str> = change.nodes.iter().map(|(old, _)| old.name()).collect();
+    names.extend([&change.tool, &change.predicate, &change.signal].into_iter().flatten().map(|(old, _)| &**old));
+    names.extend(change.option.iter().map(|option| &*option.old));
+    let is_part = |char: Option<char>| char.is_some_and(|char| char.is_alphanumeric() || char == '_');
+    let shows = |line: &str, name: &str| {
+        let behind = |at: usize| line[at + name.len()..].chars().next();
+        line.match_indices(name).any(|(at, _)| !is_part(line[..at].chars().next_back()) && !is_part(behind(at)))
+    };
+    let is_said = |line: &str| {
+        let (mark, said) = unnumbered(line);
+        mark == Some('|') && names.iter().any(|name| shows(said, name))
+    };
+    let blocks = |text: String| {
+        let items = items(&text).unwrap_or_default();
+        let transcripts = items.into_iter().filter(|item| {
+            matches!(item, Item::Block(block) if block.info.first().and_then(|word| BlockKind::named(word)) == Some(BlockKind::Transcript)
+                && text[block.range.clone()].lines().any(is_said))
+        });
+        transcripts.count()
+    };
+    roots(documents).into_iter().flat_map(|folder| sheets_of(&root.join(folder))).filter_map(|sheet| text(&sheet)).map(blocks).sum()
+}
+
+/// Returns the folders of the outermost graph and of those inside it.
+fn roots(documents: &[Arc<Document>]) -> BTreeSet<&str> {
+    let projects = documents.iter().filter(|document| matches!(document.content, Content::Project(_)));
+    let inner = projects.filter_map(|document| document.path.rsplit_once('/').map(|(folder, _)| folder));
+    inner.chain([""]).collect()
+}
+
 /// The edits of the lines of a block.
 fn lines(text: &str, block: &Block, of: impl Fn(&str) -> Vec<(Range<usize>, String)>, edits: &mut Vec<(Range<usize>, String)>) {
     let mut start = block.range.start;
@@ -178,8 +280,8 @@ fn lines(text: &str, block: &Block, of: impl Fn(&str) -> Vec<(Range<usize>, Stri
     }
 }
 
-/// Where the name of a call stands: behind `!`, the number of a child, and the name of a part.
-fn called(line: &str) -> usize {
+/// Returns where the name of a call stands in its line: behind `!`, the number of a child, and the name of a part.
+pub fn called(line: &str) -> usize {
     let numbered = line.starts_with("![").then(|| line.find(']')).flatten().map_or(1, |at| at + 1);
     let start = numbered + line[numbered..].len() - line[numbered..].trim_start().len();
     let word = line[start..].split(' ').next().unwrap_or_default();
@@ -193,33 +295,32 @@ struct LineEdits<'l> {
 }
 
 impl LineEdits<'_> {
-    /// The word at a place, if it is the name.
-    fn word(&mut self, at: usize, names: Option<&Names>) {
-        let Some((old, new)) = names else { return };
-        let word = self.line.get(at..).and_then(|rest| rest.split(' ').next());
-        if word == Some(old) {
-            self.edits.push((at..at + old.len(), new.clone()));
-        }
+    /// The word at a place, if it is one of the names.
+    fn word<'n>(&mut self, at: usize, names: impl IntoIterator<Item = &'n Names>) {
+        let word = self.line.get(at..).and_then(|rest| rest.split(' ').next()).filter(|word| !word.is_empty());
+        let names = names.into_iter().find(|(old, _)| word == Some(old));
+        self.edits.extend(names.map(|(old, new)| (at..at + old.len(), new.clone())));
     }
 
-    /// The word behind what a line begins with.
-    fn word_behind(&mut self, lead: &str, names: Option<&Names>) {
+    /// The word after what a line begins with.
+    fn word_after<'n>(&mut self, lead: &str, names: impl IntoIterator<Item = &'n Names>) {
         if self.line.starts_with(lead) {
             self.word(lead.len(), names);
         }
     }
 
-    /// The name wherever it stands between two texts; an empty one is the end of the line.
-    fn between(&mut self, lead: &str, end: &str, names: Option<&Names>) {
-        let Some((old, new)) = names else { return };
-        let (line, mut from) = (self.line, 0);
-        while let Some(at) = line[from..].find(lead) {
-            let start = from + at + lead.len();
-            let behind = line[start..].strip_prefix(&**old);
-            if behind.is_some_and(|behind| if end.is_empty() { behind.is_empty() } else { behind.starts_with(end) }) {
-                self.edits.push((start..start + old.len(), new.clone()));
+    /// The names wherever they stand between a lead and an end; an empty end is that of the line.
+    fn between<'n>(&mut self, lead: &str, end: &str, names: impl IntoIterator<Item = &'n Names>) {
+        for (old, new) in names {
+            let (line, mut from) = (self.line, 0);
+            while let Some(at) = line[from..].find(lead) {
+                let start = from + at + lead.len();
+                let behind = line[start..].strip_prefix(&**old);
+                if behind.is_some_and(|behind| if end.is_empty() { behind.is_empty() } else { behind.starts_with(end) }) {
+                    self.edits.push((start..start + old.len(), new.clone()));
+                }
+                from = start;
             }
-            from = start;
         }
     }
 
@@ -252,7 +353,7 @@ mod tests {
     #[test]
     fn a_node_changes_where_a_line_has_its_name() {
         let node = SheetNames {
-            node: Some(names("pay", "cash")),
+            nodes: vec![names("pay", "cash")],
             files: vec![names("pay.md", "cash.md")],
             id_args: id_args("args: { node: \"{{ sys.node }}\" }\n{{ sys.node }}").collect(),
             ..SheetNames::default()

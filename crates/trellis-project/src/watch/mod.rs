@@ -47,7 +47,7 @@ pub struct Watch {
     roots: Vec<PathBuf>,
     files: BTreeSet<PathBuf>,
     identity: Vec<Option<Identity>>,
-    bell: Arc<ChangeSignal>,
+    signal: Arc<ChangeSignal>,
     /// The extent of the last wake.
     extent: Extent,
     means: Means,
@@ -111,7 +111,7 @@ impl Watch {
             roots,
             files: BTreeSet::new(),
             identity,
-            bell: Arc::default(),
+            signal: Arc::default(),
             extent: Extent::Anything,
             means: Means::Polling,
             trouble: None,
@@ -126,7 +126,7 @@ impl Watch {
         if self.files != files {
             self.files = files;
             // A save before the watch began would be missed.
-            self.bell.ring(Concern::Folder);
+            self.signal.ring(Concern::Folder);
         }
     }
 
@@ -142,7 +142,7 @@ impl Watch {
 
     /// Returns the closer that ends a wait from another thread.
     pub fn closer(&self) -> Closer {
-        Closer(Arc::clone(&self.bell))
+        Closer(Arc::clone(&self.signal))
     }
 
     /// Waits until something may have changed and the files have been left alone for a moment; at most `timeout`.
@@ -154,7 +154,7 @@ impl Watch {
         self.extent = Extent::Anything;
         let wake = loop {
             let until = deadline.map_or(self.due, |deadline| deadline.min(self.due));
-            match self.bell.wait(until.saturating_duration_since(Instant::now())) {
+            match self.signal.wait(until.saturating_duration_since(Instant::now())) {
                 Heard::Closed => break Wake::Closed,
                 Heard::Stir => break self.settle(),
                 Heard::Nothing if deadline.is_some_and(|deadline| Instant::now() >= deadline) => break Wake::Elapsed,
@@ -163,7 +163,7 @@ impl Watch {
             match self.means {
                 _ if Instant::now() < self.due => {}
                 Means::Polling => break Wake::Changed,
-                Means::System { .. } if self.has_moved() => self.bell.ring(Concern::Replaced),
+                Means::System { .. } if self.has_moved() => self.signal.ring(Concern::Replaced),
                 Means::System { .. } => self.rest(Duration::ZERO),
             }
         };
@@ -173,7 +173,7 @@ impl Watch {
 
     /// Waits for the end of a burst, and then updates the watched folders.
     fn settle(&mut self) -> Wake {
-        let Some(Burst { concern, extent, .. }) = self.bell.settle(QUIET, BURST) else { return Wake::Closed };
+        let Some(Burst { concern, extent, .. }) = self.signal.settle(QUIET, BURST) else { return Wake::Closed };
         self.extent = extent;
         match concern {
             Concern::File => {}
@@ -207,8 +207,8 @@ impl Watch {
         }
         // The old one ends first: a system has few of them to give.
         self.means = Means::Polling;
-        let bell = Arc::clone(&self.bell);
-        match notify::recommended_watcher(move |event| bell.event(&event)) {
+        let signal = Arc::clone(&self.signal);
+        match notify::recommended_watcher(move |event| signal.event(&event)) {
             Ok(watcher) => {
                 self.means = Means::System { watcher, watched: BTreeMap::new() };
                 self.extend();
@@ -223,7 +223,7 @@ impl Watch {
             self.identity = self.roots.iter().map(|root| Identity::of(root)).collect();
             let scope = Scope::of(&self.roots, &self.files);
             let wanted = scope.watched();
-            self.bell.listen_for(Arc::new(scope));
+            self.signal.listen_for(Arc::new(scope));
             let Means::System { watcher, watched } = &mut self.means else { return };
             let mut news = false;
             let mut failed = None;

@@ -64,7 +64,7 @@ pub(crate) async fn decide(target: Target, call: &str, decision: Decision, reque
     let (sessions, telling) = (Arc::clone(&target.sessions), target.clone());
     let done = target.in_task(async move {
         let turn = sessions.send_by(&telling.id, sent, request).await;
-        turn.iter().for_each(|turn| telling.told(turn));
+        turn.iter().for_each(|turn| telling.announce(turn));
         turn
     });
     let (turn, is_repeated) = match taken(done.await?) {
@@ -88,7 +88,7 @@ async fn denied(target: Target, call: CallId, because: String, request: RequestK
         let operator = Operator::new(telling.graph.store(), &engine, &telling.graph.name, Clock::system()).request(request);
         operator.deny(&telling.id, Some(call.as_str()), Some(because)).await.map_err(|error| undecided(error, &telling))?;
         let turn = telling.sessions.resume(&telling.id).await?;
-        telling.told(&turn);
+        telling.announce(&turn);
         Ok::<_, Trouble>(turn)
     });
     let turn = done.await??;

@@ -51,10 +51,9 @@ pub(crate) async fn relocate(target: Target, expected: u64, to: Relocation, requ
         }
         Some(_) => return Err(SendError::KeyReused(target.id).into()),
     }
-    let seen = target.sessions.view(&target.id).await?;
-    if seen.seq != expected {
-        let detail = format!("session `{}` continues with record {}, not {expected}", target.id, seen.seq);
-        return Err(Trouble::new(Code::Conflict, detail).current((&seen).into()));
+    let place = target.place().await?;
+    if place.seq != expected {
+        return Err(place.conflict(format!("session `{}` continues with record {}, not {expected}", target.id, place.seq)));
     }
     // A refused move stops nothing.
     let rehearsal = Operator::new(target.graph.store(), &engine, &target.graph.name, Clock::system()).rehearsal();
@@ -69,11 +68,11 @@ pub(crate) async fn relocate(target: Target, expected: u64, to: Relocation, requ
         }
         let trouble = Trouble::from(error);
         let is_conflict = trouble.code == Code::Conflict;
-        return Err(if is_conflict { trouble.current((&target.sessions.view(&target.id).await?).into()) } else { trouble });
+        return Err(if is_conflict { target.place().await?.conflict(trouble.detail.clone()) } else { trouble });
     }
     let turn = target.sessions.resume(&target.id).await?;
     target.hub.tell(&target.graph.name, &target.id, crate::hub::SessionNews::Recorded);
-    target.told(&turn);
+    target.announce(&turn);
     Ok(Walked { target, turn, is_repeated: false })
 }
 

@@ -18,24 +18,20 @@ pub(crate) async fn remove(target: Target, expected: u64, open: bool) -> Result<
 
 /// Removes it, and notifies every listener.
 async fn taken_out(target: Target, expected: u64, open: bool) -> Result<(), Trouble> {
-    let turn = target.sessions.view(&target.id).await?;
-    if turn.seq != expected {
-        let detail = format!("session `{}` advanced meanwhile; nothing was removed", target.id);
-        return Err(Trouble::new(Code::Conflict, detail).current((&turn).into()));
+    let advanced = || format!("session `{}` advanced meanwhile; nothing was removed", target.id);
+    let place = target.place().await?;
+    if place.seq != expected {
+        return Err(place.conflict(advanced()));
     }
-    if !turn.standing.has_ended() && !open {
+    if !place.standing.has_ended() && !open {
         return Err(Trouble::new(Code::NotEnded, format!("session `{}` has not ended; `?open=true` removes it nevertheless", target.id)));
     }
-    if turn.stop.needs_nobody() && !target.sessions.is_paused(&target.id) {
+    if place.works() && !target.sessions.is_paused(&target.id) {
         return Err(Trouble::new(Code::InProgress, format!("session `{}` advances by itself here: pause it first", target.id)));
     }
-    match target.graph.source.kept.store.remove(&target.id, Removal::Session { expected }).await {
+    match target.graph.source.store.store.remove(&target.id, Removal::Session { expected }).await {
         Ok(()) => {}
-        Err(StoreError::Conflict { .. }) => {
-            let now = target.sessions.view(&target.id).await?;
-            let detail = format!("session `{}` advanced meanwhile; nothing was removed", target.id);
-            return Err(Trouble::new(Code::Conflict, detail).current((&now).into()));
-        }
+        Err(StoreError::Conflict { .. }) => return Err(target.place().await?.conflict(advanced())),
         Err(error) => return Err(error.into()),
     }
     target.sessions.close(&target.id);

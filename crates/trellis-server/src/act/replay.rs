@@ -54,6 +54,6 @@ pub(crate) async fn replay(graph: &ServedGraph, id: &SessionId) -> Result<Json, 
 pub(crate) async fn export(graph: &ServedGraph, id: &SessionId) -> Result<String, Trouble> {
     let engine = graph.engine()?;
     let history = graph.redactions.history(graph.store(), id, 0).await?;
-    let told = transcript(&engine, &history, None)?;
-    Ok(told.sheet(&id.to_string(), engine.inspect().documents(), &[]))
+    let announce = transcript(&engine, &history, None)?;
+    Ok(announce.sheet(&id.to_string(), engine.inspect().documents(), &[]))
 }

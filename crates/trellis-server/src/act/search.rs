@@ -1,19 +1,34 @@
-//! Search in nodes: matching ids first, then matching texts.
+//! Search in nodes: matching ids first, then keys, tools and texts.
+
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde::Serialize;
-use trellis_core::span::LineIndex;
+use trellis_core::{
+    Document, NodeId,
+    query::{Symbol, SymbolIndex},
+    span::LineIndex,
+};
 
 use crate::{served::ServedGraph, trouble::Trouble};
 
 /// Characters that an excerpt has on each side.
 const AROUND: usize = 40;
 
+/// The part of a node that has the words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum MatchedField {
+    Id,
+    Key,
+    Tool,
+    Text,
+}
+
 /// A place in a node.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Match {
     id: String,
-    /// `id` or `text`.
-    field: &'static str,
+    field: MatchedField,
     path: String,
     line: usize,
     excerpt: String,
@@ -21,7 +36,7 @@ pub(crate) struct Match {
     spans: Vec<(usize, usize)>,
 }
 
-/// Returns the nodes that contain `words`, in any case; at most `limit`.
+/// Returns the nodes that contain `words`, in any case, at most `limit`: by their ids first, then by keys, by tools, and by other text.
 ///
 /// # Errors
 /// The graph never had a program.
@@ -31,31 +46,60 @@ pub(crate) fn search(graph: &ServedGraph, words: &str, limit: usize) -> Result<V
     if words.is_empty() {
         return Ok(Vec::new());
     }
-    let (mut by_id, mut by_text) = (Vec::new(), Vec::new());
+    let named = names(program.documents(), &words);
+    let mut found = Vec::new();
     for node in program.nodes() {
         let document = &program.documents()[node.document as usize];
-        let lines = LineIndex::new(&document.text);
-        let found = |field, offset: usize, text: &str, at: (usize, usize)| {
+        let start = node.span.start as usize;
+        let mut add = |field, offset: usize, text: &str, at: (usize, usize)| {
             let (excerpt, span) = excerpt(text, at);
-            let line = lines.locate(u32::try_from(offset).unwrap_or(u32::MAX)).line;
-            Match { id: node.id.to_string(), field, path: document.path.to_string(), line, excerpt, spans: vec![span] }
+            let line = LineIndex::new(&document.text).locate(u32::try_from(offset).unwrap_or(u32::MAX)).line;
+            let (id, path) = (node.id.to_string(), document.path.to_string());
+            found.push(Match { id, field, path, line, excerpt, spans: vec![span] });
         };
         if let Some(at) = position(node.id.as_str(), &words) {
-            by_id.push(found("id", node.span.start as usize, node.id.as_str(), at));
+            add(MatchedField::Id, start, node.id.as_str(), at);
+        } else if let Some(&(field, at)) = named.get(&node.id) {
+            add(field, at.0, &document.text, at);
         } else {
             // A file with one node is that node; of one with several, each has its part.
-            let (start, end) = (node.span.start as usize, node.span.end as usize);
             let is_alone = program.nodes().iter().filter(|other| other.document == node.document).count() == 1;
-            let (start, end) = if is_alone { (0, document.text.len()) } else { (start, end) };
+            let (start, end) = if is_alone { (0, document.text.len()) } else { (start, node.span.end as usize) };
             let Some(text) = document.text.get(start..end) else { continue };
             if let Some(at) = position(text, &words) {
-                by_text.push(found("text", start + at.0, text, at));
+                add(MatchedField::Text, start + at.0, text, at);
             }
         }
     }
-    by_id.append(&mut by_text);
-    by_id.truncate(limit);
-    Ok(by_id)
+    found.sort_by_key(|found| found.field);
+    found.truncate(limit);
+    Ok(found)
+}
+
+/// A field of a node, and a place in its file.
+type NamedPlace = (MatchedField, (usize, usize));
+
+/// The nodes that name a key or a tool with these words, each with the first such place.
+fn names(documents: &[Arc<Document>], words: &str) -> BTreeMap<NodeId, NamedPlace> {
+    let matching: Vec<_> = documents.iter().filter(|document| position(&document.text, words).is_some()).cloned().collect();
+    let mut index = SymbolIndex::default();
+    index.update(&matching);
+    let mut named = BTreeMap::<NodeId, NamedPlace>::new();
+    for document in &matching {
+        for occurrence in index.of_file(&document.path) {
+            let (field, name) = match &occurrence.symbol {
+                Symbol::Key(_, key) => (MatchedField::Key, &**key),
+                Symbol::Tool(tool) => (MatchedField::Tool, &**tool),
+                _ => continue,
+            };
+            let (start, end) = (occurrence.span.start as usize, occurrence.span.end as usize);
+            let at = document.text.get(start..end).filter(|_| position(name, words).is_some()).and_then(|text| position(text, words));
+            let (Some(at), Some(node)) = (at, index.node_around(&document.path, occurrence.span.start)) else { continue };
+            let place = (field, (start + at.0, start + at.1));
+            named.entry(node.id).and_modify(|first| *first = place.min(*first)).or_insert(place);
+        }
+    }
+    named
 }
 
 /// Returns the first place of the words, in bytes. Only ASCII letters match in either case.

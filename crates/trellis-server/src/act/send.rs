@@ -34,7 +34,7 @@ pub(crate) async fn send(target: Target, answer: Answer, request: RequestKey, wa
     let (sessions, telling) = (Arc::clone(&target.sessions), target.clone());
     let done = target.in_task(async move {
         let turn = sessions.send_by(&telling.id, sent, request).await;
-        turn.iter().for_each(|turn| telling.told(turn));
+        turn.iter().for_each(|turn| telling.announce(turn));
         turn
     });
     let (turn, is_repeated) = taken(done.await?)?;
@@ -52,7 +52,7 @@ pub(crate) async fn resume(target: Target, wait: Duration) -> Result<Walked, Tro
     let (sessions, telling) = (Arc::clone(&target.sessions), target.clone());
     let done = target.in_task(async move {
         let turn = sessions.resume(&telling.id).await;
-        turn.iter().for_each(|turn| telling.told(turn));
+        turn.iter().for_each(|turn| telling.announce(turn));
         turn
     });
     let turn = done.await??;

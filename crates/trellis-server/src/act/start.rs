@@ -40,7 +40,7 @@ pub(crate) async fn start(served: &Served, beginning: Beginning, request: Reques
     let telling = target.clone();
     let begun = target.in_task(async move {
         let turn = sessions.start_by(start, request).await;
-        turn.iter().for_each(|turn| telling.told(turn));
+        turn.iter().for_each(|turn| telling.announce(turn));
         turn
     });
     let (turn, is_repeated) = taken(begun.await?)?;

@@ -8,7 +8,7 @@ use tokio::{
     time::Instant,
 };
 use trellis_core::SessionId;
-use trellis_host::{SendError, Sessions, Turn};
+use trellis_host::{SendError, Sessions, Turn, store::SessionStatus};
 
 use crate::{
     hub::{Hub, SessionNews},
@@ -37,6 +37,32 @@ pub(crate) struct Walked {
     pub(crate) is_repeated: bool,
 }
 
+/// The place of a session in its journal.
+#[derive(Clone, Debug)]
+pub(crate) struct JournalPlace {
+    /// The number of the record that comes next.
+    pub(crate) seq: u64,
+    pub(crate) standing: SessionStatus,
+    /// Its turn, unless the graph cannot show it.
+    turn: Option<Turn>,
+}
+
+impl JournalPlace {
+    /// Returns whether it advances by itself.
+    pub(crate) fn works(&self) -> bool {
+        self.turn.as_ref().is_some_and(|turn| turn.stop.needs_nobody())
+    }
+
+    /// The trouble of a request that was made at another place.
+    pub(crate) fn conflict(&self, detail: String) -> Trouble {
+        let trouble = Trouble::new(Code::Conflict, detail).with("seq", self.seq);
+        match &self.turn {
+            Some(turn) => trouble.current(turn.into()),
+            None => trouble,
+        }
+    }
+}
+
 impl Target {
     /// The session of this name; of this graph, if one is named.
     ///
@@ -57,15 +83,31 @@ impl Target {
         Ok(Self { sessions: graph.sessions()?, graph, id, hub: Arc::clone(&served.hub) })
     }
 
+    /// Returns the place of the session in its journal, also if its graph cannot show it any more.
+    ///
+    /// # Errors
+    /// There is no such session, or the store fails.
+    pub(crate) async fn place(&self) -> Result<JournalPlace, Trouble> {
+        match self.sessions.view(&self.id).await {
+            Ok(turn) => Ok(JournalPlace { seq: turn.seq, standing: turn.standing, turn: Some(turn) }),
+            Err(SendError::Unfit { .. } | SendError::Stuck(_)) => {
+                let stored = self.graph.store().load(std::slice::from_ref(&self.id)).await?.pop().flatten();
+                let head = stored.ok_or_else(|| SendError::Unknown(self.id.clone()))?.head;
+                Ok(JournalPlace { seq: head.next, standing: head.standing, turn: None })
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Listens to the session.
     pub(crate) fn listen(&self) -> Receiver<SessionNews> {
         self.hub.listen(&self.graph.name, &self.id)
     }
 
     /// Reports the turn to listeners, if it has come to a stop.
-    pub(crate) fn told(&self, turn: &Turn) {
+    pub(crate) fn announce(&self, turn: &Turn) {
         if !turn.stop.needs_nobody() {
-            self.hub.turn(&self.graph.name, &self.id, Ok(turn.clone()));
+            self.graph.report(turn);
         }
     }
 

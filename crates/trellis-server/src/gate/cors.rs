@@ -13,9 +13,9 @@ const ASKED: [&str; 7] = ["authorization", "content-type", "if-match", "if-none-
 /// The prefix of headers of requests of MCP.
 const OF_MCP: &str = "mcp-";
 /// Headers of answers that a page may read.
-const TOLD: &str = "allow, etag, location, idempotency-replayed, preference-applied, retry-after, mcp-session-id";
+const EXPOSED_HEADERS: &str = "allow, etag, location, idempotency-replayed, preference-applied, retry-after, mcp-session-id";
 /// Seconds for which a browser need not ask again.
-const KEPT: &str = "600";
+const MAX_AGE_SECONDS: &str = "600";
 
 /// Answers a preflight request, by which a browser asks whether a page may send a request; `None` for other requests. It needs no token, since
 /// browsers send none with it.
@@ -30,7 +30,7 @@ pub(super) fn preflight(request: &Request) -> Option<Response> {
     let taken = taken.iter().map(HeaderName::as_str).collect::<Vec<_>>().join(", ");
     let fixed = [
         (header::ACCESS_CONTROL_ALLOW_METHODS, METHODS),
-        (header::ACCESS_CONTROL_MAX_AGE, KEPT),
+        (header::ACCESS_CONTROL_MAX_AGE, MAX_AGE_SECONDS),
         (header::VARY, "access-control-request-headers"),
     ];
     let mut response = (StatusCode::NO_CONTENT, fixed).into_response();
@@ -45,6 +45,6 @@ pub(super) fn open(headers: &mut HeaderMap, origin: &str) {
     if let Ok(origin) = HeaderValue::from_str(origin) {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         headers.append(header::VARY, HeaderValue::from_static("origin"));
-        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(TOLD));
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED_HEADERS));
     }
 }

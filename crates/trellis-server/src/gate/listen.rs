@@ -1,24 +1,33 @@
-//! Connections: accepted up to a bound, with a time limit for headers and for clients that take no data, and drained at the end.
+//! Connections: accepted up to a bound, with time limits for headers, for idle clients and for those that take no data, and drained at the end.
 
 use std::{
+    convert::Infallible,
     io,
     net::SocketAddr,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
-use axum::{Router, extract::Request};
-use hyper::{body::Incoming, server::conn::http1};
+use axum::{Router, body::Body};
+use hyper::{
+    body::Incoming,
+    server::conn::http1,
+    service::{Service as _, service_fn},
+};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::GracefulShutdown,
+    service::TowerToHyperService,
 };
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::Semaphore,
 };
 
-use super::{pass::Peer, socket::PatientSocket};
+use super::{
+    pass::Peer,
+    socket::{HeaderWait, LastingBody, PatientSocket},
+};
 use crate::http::App;
 
 /// A rest after an error of the system, such as too many open files.
@@ -39,22 +48,23 @@ async fn next(listeners: &[TcpListener]) -> io::Result<(TcpStream, SocketAddr)> 
 /// Serves connections until `stop`; then those that are open may end their requests.
 pub(crate) async fn accept(app: &Arc<App>, router: Router, listeners: Vec<TcpListener>, stop: impl Future<Output = ()>) {
     let bounds = app.settings.bounds;
-    let seats = Arc::new(Semaphore::new(bounds.connections));
+    let permits = Arc::new(Semaphore::new(bounds.connections));
     let graceful = GracefulShutdown::new();
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
-        .header_read_timeout(bounds.header_time)
+        // It runs from the end of the request before; the time of a header that has begun is kept by the socket.
+        .header_read_timeout(bounds.idle.max(bounds.header_time))
         .max_headers(bounds.headers * FACTOR)
         .max_buf_size((bounds.header_bytes * FACTOR).max(MIN_BUFFER));
     let mut stop = std::pin::pin!(stop);
     loop {
         // The end is heard also while every seat is taken.
-        let seat = tokio::select! {
-            seat = Arc::clone(&seats).acquire_owned() => seat,
+        let permit = tokio::select! {
+            permit = Arc::clone(&permits).acquire_owned() => permit,
             () = &mut stop => break,
         };
-        let Ok(seat) = seat else { break };
+        let Ok(permit) = permit else { break };
         let accepted = tokio::select! {
             accepted = next(&listeners) => accepted,
             () = &mut stop => break,
@@ -65,16 +75,15 @@ pub(crate) async fn accept(app: &Arc<App>, router: Router, listeners: Vec<TcpLis
         };
         // A small answer must not wait for more; where the system refuses, it is only slower.
         let _ = stream.set_nodelay(true);
-        let stream = PatientSocket::new(stream, bounds.patience);
-        let router = router.clone();
-        let service = hyper::service::service_fn(move |mut request: hyper::Request<Incoming>| {
+        let wait = HeaderWait::default();
+        let stream = PatientSocket::new(stream, bounds.patience, bounds.header_time, wait.clone());
+        let (answering, waiting) = (TowerToHyperService::new(router.clone()), wait.clone());
+        let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+            waiting.end();
             request.extensions_mut().insert(Peer(peer));
-            let router = router.clone();
-            async move {
-                use futures_util::FutureExt as _;
-                let answer = hyper_util::service::TowerToHyperService::new(router);
-                hyper::service::Service::call(&answer, request.map(axum::body::Body::new) as Request).map(|answer| answer).await
-            }
+            let answer = answering.call(request.map(Body::new));
+            let wait = waiting.clone();
+            async move { Ok::<_, Infallible>(answer.await?.map(|body| LastingBody::new(body, wait))) }
         });
         let (watcher, builder) = (graceful.watcher(), builder.clone());
         app.metrics.connections.fetch_add(1, Ordering::Relaxed);
@@ -85,15 +94,17 @@ pub(crate) async fn accept(app: &Arc<App>, router: Router, listeners: Vec<TcpLis
                 // A client that does not greet in time is let go, as one that sends half a header.
                 let greeted = tokio::time::timeout(app.settings.bounds.header_time, tls.accept(stream)).await;
                 if let Ok(Ok(stream)) = greeted {
+                    wait.begin();
                     drop(watcher.watch(builder.serve_connection(TokioIo::new(stream), service)).await);
                 }
                 app.metrics.connections.fetch_sub(1, Ordering::Relaxed);
-                return drop(seat);
+                return drop(permit);
             }
+            wait.begin();
             // A client that breaks its connection off is no matter of the server's.
             drop(watcher.watch(builder.serve_connection(TokioIo::new(stream), service)).await);
             app.metrics.connections.fetch_sub(1, Ordering::Relaxed);
-            drop(seat);
+            drop(permit);
         });
     }
     drop(listeners);

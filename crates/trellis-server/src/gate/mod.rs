@@ -27,6 +27,6 @@ pub(crate) use self::{
     listen::accept,
     metrics::HttpMetrics,
     pass::pass,
-    rate::{RateLimits, StreamSeat},
+    rate::{RateLimits, StreamPermit},
     token::{Caller, digest},
 };

@@ -45,7 +45,7 @@ pub(crate) async fn pass(State(app): State<Arc<App>>, mut request: Request, next
         Ok(Some(response)) => response,
         Ok(None) => match AssertUnwindSafe(next.run(request)).catch_unwind().await {
             Ok(response) => response,
-            Err(panic) => Problem(Trouble::new(Code::Internal, Code::Internal.title()).logged(told(&*panic))).into_response(),
+            Err(panic) => Problem(Trouble::new(Code::Internal, Code::Internal.title()).logged(panic_message(&*panic))).into_response(),
         },
         Err(trouble) => Problem(trouble).into_response(),
     };
@@ -174,7 +174,7 @@ fn known(method: &Method) -> &'static str {
 }
 
 /// Returns the message of a panic.
-fn told(panic: &(dyn Any + Send)) -> String {
+fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     format!("panicked: {}", text.unwrap_or("without words"))
 }

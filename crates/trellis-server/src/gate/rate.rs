@@ -27,7 +27,7 @@ pub(crate) struct RateLimits {
 
 /// A stream that is open.
 #[derive(Debug)]
-pub(crate) struct StreamSeat {
+pub(crate) struct StreamPermit {
     streams: Arc<Mutex<BTreeMap<Arc<str>, usize>>>,
     label: Arc<str>,
 }
@@ -80,7 +80,7 @@ impl RateLimits {
     ///
     /// # Errors
     /// It has the largest number of streams.
-    pub(crate) fn stream(&self, label: &Arc<str>, bounds: &Bounds) -> Result<StreamSeat, Trouble> {
+    pub(crate) fn stream(&self, label: &Arc<str>, bounds: &Bounds) -> Result<StreamPermit, Trouble> {
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         let open = streams.entry(Arc::clone(label)).or_default();
         if *open >= bounds.streams {
@@ -88,7 +88,7 @@ impl RateLimits {
             return Err(Trouble::new(Code::TooMany, detail).retry_after(1));
         }
         *open += 1;
-        Ok(StreamSeat { streams: Arc::clone(&self.streams), label: Arc::clone(label) })
+        Ok(StreamPermit { streams: Arc::clone(&self.streams), label: Arc::clone(label) })
     }
 
     /// Returns the number of open streams.
@@ -97,7 +97,7 @@ impl RateLimits {
     }
 }
 
-impl Drop for StreamSeat {
+impl Drop for StreamPermit {
     fn drop(&mut self) {
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(open) = streams.get_mut(&self.label) {

@@ -1,31 +1,103 @@
-//! The socket of a connection, which ends when its client takes no byte of the waiting data for too long.
+//! The socket of a connection, which ends when its client takes no byte of the waiting data for too long, or does not end a header that it began.
 
 use std::{
     future::Future as _,
     io,
     pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     task::{Context, Poll},
     time::Duration,
 };
 
+use axum::body::Body;
+use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
     time::Sleep,
 };
 
-/// A socket with a bound on how long its client may take nothing.
+/// Whether a connection waits for the header of a request, and for which one. Between requests it may be idle for longer than a header may take. Only
+/// the task of the connection writes it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct HeaderWait(Arc<AtomicU64>);
+
+impl HeaderWait {
+    /// The next bytes of the client begin a header.
+    pub(super) fn begin(&self) {
+        let number = self.number();
+        self.0.store(number + 1 + number % 2, Ordering::Release);
+    }
+
+    /// A header is there: what comes next is the body of its request.
+    pub(super) fn end(&self) {
+        let number = self.number();
+        self.0.store(number + number % 2, Ordering::Release);
+    }
+
+    /// The number of the header that it waits for, which is odd; an even number if it waits for none.
+    fn number(&self) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+/// The body of an answer; when it is over, the connection waits for the next header.
+#[derive(Debug)]
+pub(super) struct LastingBody {
+    body: Body,
+    wait: HeaderWait,
+}
+
+impl LastingBody {
+    pub(super) fn new(body: Body, wait: HeaderWait) -> Self {
+        Self { body, wait }
+    }
+}
+
+impl HttpBody for LastingBody {
+    type Data = <Body as HttpBody>::Data;
+    type Error = <Body as HttpBody>::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for LastingBody {
+    fn drop(&mut self) {
+        self.wait.begin();
+    }
+}
+
+/// A socket with bounds on how long its client may take nothing, and how long a header may take that has begun.
 #[derive(Debug)]
 pub(super) struct PatientSocket {
     stream: TcpStream,
     patience: Duration,
+    header_time: Duration,
+    wait: HeaderWait,
     /// The end of the patience, while something waits for the client.
     end: Option<Pin<Box<Sleep>>>,
+    /// The end of the time for a header, while a part of one is there.
+    header_end: Option<Pin<Box<Sleep>>>,
+    /// The number of that header.
+    header: u64,
 }
 
 impl PatientSocket {
-    pub(super) fn new(stream: TcpStream, patience: Duration) -> Self {
-        Self { stream, patience, end: None }
+    pub(super) fn new(stream: TcpStream, patience: Duration, header_time: Duration, wait: HeaderWait) -> Self {
+        Self { stream, patience, header_time, wait, end: None, header_end: None, header: 0 }
     }
 
     /// Observes an attempt to write: the time runs from the first one that has to wait until one that takes a byte.
@@ -38,11 +110,32 @@ impl PatientSocket {
         let end = self.end.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
         end.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
+
+    /// Observes an attempt to read: the time of a header runs from its first byte.
+    fn heard(&mut self, context: &mut Context<'_>, read: Poll<io::Result<()>>, has_bytes: bool) -> Poll<io::Result<()>> {
+        let header = self.wait.number();
+        if self.header != header {
+            (self.header, self.header_end) = (header, None);
+        }
+        if header.is_multiple_of(2) {
+            return read;
+        }
+        if has_bytes && self.header_end.is_none() {
+            self.header_end = Some(Box::pin(tokio::time::sleep(self.header_time)));
+        }
+        match self.header_end.as_mut().map(|end| end.as_mut().poll(context)) {
+            Some(Poll::Ready(())) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
+            _ => read,
+        }
+    }
 }
 
 impl AsyncRead for PatientSocket {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        let has_bytes = buffer.filled().len() > before;
+        self.heard(context, read, has_bytes)
     }
 }
 

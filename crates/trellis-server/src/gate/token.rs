@@ -14,6 +14,9 @@ use super::rights::{Right, Rights};
 /// The shortest token that a person may choose.
 const MIN_TOKEN: usize = 32;
 
+/// Everybody, where no token is needed.
+const ANYONE: &str = "anyone";
+
 /// The sender of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Caller {
@@ -129,10 +132,25 @@ impl Tokens {
         Ok(())
     }
 
+    /// Returns the rights that every token of this label has; none if there is no such token.
+    pub fn rights_of(&self, label: &str) -> Rights {
+        let of = |known: &[KnownToken]| {
+            let mut rights = known.iter().filter(|known| &*known.label == label).map(|known| known.rights);
+            let first = rights.next().unwrap_or_default();
+            rights.fold(first, |all, other| Right::ALL.into_iter().filter(|right| all.has(*right) && other.has(*right)).collect())
+        };
+        match &*self.0 {
+            Source::Open if label == ANYONE => Rights::all(),
+            Source::Open => Rights::default(),
+            Source::One(known) => of(std::slice::from_ref(known)),
+            Source::File(_, known) => of(&known.read().unwrap_or_else(PoisonError::into_inner)),
+        }
+    }
+
     /// Returns the owner of this token; without a token, anyone if none is needed.
     pub(super) fn caller(&self, token: Option<&str>) -> Option<Caller> {
         let known = match &*self.0 {
-            Source::Open => return Some(Caller { rights: Rights::all(), label: "anyone".into() }),
+            Source::Open => return Some(Caller { rights: Rights::all(), label: ANYONE.into() }),
             Source::One(known) => vec![known.clone()],
             Source::File(_, known) => known.read().unwrap_or_else(PoisonError::into_inner).clone(),
         };
@@ -221,8 +239,21 @@ mod tests {
         let token = known(&line).unwrap_or_else(|why| panic!("{why}"));
         assert!(token.rights.has(Right::Walk) && !token.rights.has(Right::Approve) && &*token.label == "ana");
         for (line, why) in [("x read ana", "SHA-256"), (&*format!("{} fly ana", "0".repeat(64)), "no right `fly`"), ("x", "a line is")] {
-            assert!(known(line).err().is_some_and(|told| told.contains(why)), "{line}");
+            assert!(known(line).err().is_some_and(|message| message.contains(why)), "{line}");
         }
+    }
+
+    /// Who has a label may do what every token of that label may.
+    #[test]
+    fn a_label_has_the_rights_of_all_its_tokens() {
+        let line =
+            |token: &str, rights: &str| known(&format!("{} {rights} ana", hex(&sha256(token)))).unwrap_or_else(|why| panic!("{why}"));
+        let file = vec![line("a", "read,walk,approve"), line("b", "read,walk")];
+        let tokens = Tokens(Arc::new(Source::File(PathBuf::new(), RwLock::new(file))));
+        let may = |tokens: &Tokens, label: &str| Right::ALL.map(|right| tokens.rights_of(label).has(right));
+        assert_eq!(may(&tokens, "ana"), [true, true, false, false, false]);
+        assert_eq!(may(&tokens, "bo"), [false; 5]);
+        assert_eq!((may(&Tokens::none(), ANYONE), may(&Tokens::known("t"), "local")), ([true; 5], [true; 5]));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use serde_json::{Value as Json, json};
-use trellis_host::wire::Call;
+use trellis_host::wire::{Call, PolicyDecision};
 
 use super::{
     answer::Answered,
@@ -29,10 +29,14 @@ pub(crate) async fn held(served: &Served, graph: Option<&str>) -> Result<Vec<Jso
     for (graph, held) in act::approvals(served, graph).await? {
         let mut call = json!(Call::from(&*held.call));
         let mut ask = json!(held.call.approve.as_ref().and_then(|approval| approval.ask.clone()));
-        graph.redactions.hide(graph.store(), &held.session, &mut [&mut call, &mut ask]).await.map_err(Trouble::from)?;
+        let mut why = json!(held.why.as_ref().map(|decided| PolicyDecision::new(held.call.id.clone(), decided)));
+        graph.redactions.hide(graph.store(), &held.session, &mut [&mut call, &mut ask, &mut why]).await.map_err(Trouble::from)?;
         let mut item = json!({
-            "session": held.session, "graph": graph.name, "call": call, "ask": ask, "asked": held.asked, "due": held.due,
+            "session": held.session, "graph": graph.name, "call": call, "ask": ask, "asked": held.asked, "due": held.due, "seq": held.seq,
         });
+        if !why.is_null() {
+            item["why"] = why;
+        }
         if let Some(child) = held.child {
             item["child"] = child.as_str().into();
         }

@@ -8,6 +8,7 @@ use axum::{
     http::{HeaderMap, Method, header},
 };
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use hyper::body::Body as _;
 use trellis_core::Value;
 use trellis_host::journal::RequestKey;
 
@@ -97,7 +98,7 @@ impl FromRequest<Arc<App>> for Ask {
 }
 
 /// Reads a body of JSON within its bounds.
-async fn read(app: &App, headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
+pub(super) async fn read(app: &App, headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
     let bounds = &app.settings.bounds;
     let bytes = collected(body, bounds.body, bounds.body_time).await?;
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
@@ -114,22 +115,39 @@ async fn read(app: &App, headers: &HeaderMap, body: Body) -> Result<Bytes, Probl
 /// # Errors
 /// It is larger, too slow, or broke off.
 pub(crate) async fn collected(body: Body, limit: usize, time: Duration) -> Result<Bytes, Trouble> {
+    let too_large = || Trouble::new(Code::TooLarge, format!("the body is larger than {limit} bytes")).with("limit", limit);
+    // One that says so is not waited for.
+    if body.size_hint().lower() > limit as u64 {
+        return Err(too_large());
+    }
     let too_slow = |_| Trouble::new(Code::TooSlow, format!("the body was not there within {} s", time.as_secs()));
     match tokio::time::timeout(time, Limited::new(body, limit).collect()).await.map_err(too_slow)? {
         Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => {
-            Err(Trouble::new(Code::TooLarge, format!("the body is larger than {limit} bytes")).with("limit", limit))
-        }
+        Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
         Err(_) => Err(Trouble::new(Code::BadRequest, "the body broke off")),
     }
 }
 
-fn admit(caller: &Caller, right: Right) -> Result<(), Trouble> {
+/// Checks that a sender has a right.
+///
+/// # Errors
+/// The token does not have it.
+pub(super) fn admit(caller: &Caller, right: Right) -> Result<(), Trouble> {
     if caller.rights.has(right) {
         return Ok(());
     }
     Err(Trouble::new(Code::Forbidden, format!("the token `{}` does not have the right `{right}`", caller.label))
         .with("right", right.as_str()))
+}
+
+/// Returns the name of a request, if its client gave it one.
+///
+/// # Errors
+/// The name is none.
+pub(super) fn key(headers: &HeaderMap) -> Result<Option<&str>, Trouble> {
+    let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
+    let key = key.to_str().ok().filter(|key| (1..=MAX_KEY).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic()));
+    key.map(Some).ok_or_else(|| Trouble::new(Code::BadRequest, "`Idempotency-Key` has 1 to 64 visible characters of ASCII"))
 }
 
 impl Ask {
@@ -278,10 +296,7 @@ impl Ask {
     /// The name is none.
     pub(super) fn request(&self, is_secret: bool) -> Result<RequestKey, Trouble> {
         let by = RequestKey::by(Arc::clone(&self.caller.label));
-        let Some(key) = self.headers.get("idempotency-key") else { return Ok(by) };
-        let detail = "`Idempotency-Key` has 1 to 64 visible characters of ASCII";
-        let key = key.to_str().ok().filter(|key| (1..=MAX_KEY).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic()));
-        let key = key.ok_or_else(|| Trouble::new(Code::BadRequest, detail))?;
+        let Some(key) = key(&self.headers)? else { return Ok(by) };
         let body: &[u8] = if is_secret { &[] } else { &self.body };
         let digest = digest(&[self.method.as_str().as_bytes(), self.path.as_bytes(), body]);
         Ok(by.with_key(key, Some(digest.into())))

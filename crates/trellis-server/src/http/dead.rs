@@ -1,17 +1,26 @@
 //! Routes of dead letters.
 
 use axum::{http::StatusCode, response::IntoResponse as _};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::{answer::Answered, ask::Ask};
-use crate::act;
+use crate::{act, served::Served, trouble::Trouble};
 
 pub(super) async fn list(ask: Ask) -> Answered {
+    let items = dead_letters(&ask.app.served, ask.query("graph")).await?;
+    Ok(ask.list(items, None))
+}
+
+/// Returns the dead letters of one graph or of all, without secrets.
+///
+/// # Errors
+/// There is no such graph, or a store fails.
+pub(crate) async fn dead_letters(served: &Served, graph: Option<&str>) -> Result<Vec<Json>, Trouble> {
     let mut items = Vec::new();
-    for found in act::letters(&ask.app.served, ask.query("graph")).await? {
+    for found in act::letters(served, graph).await? {
         items.push(json!(found.shown().await?));
     }
-    Ok(ask.list(items, None))
+    Ok(items)
 }
 
 pub(super) async fn show(ask: Ask) -> Answered {

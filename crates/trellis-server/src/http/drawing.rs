@@ -43,11 +43,11 @@ pub(super) async fn graph(ask: Ask) -> Answered {
     match ask.query("format") {
         None | Some("json") => {
             let tag = Arc::clone(program.fingerprint());
-            let json = aside(move || full(&graph, &program, is_sound, direction, choice)).await?;
+            let json = run_blocking(move || full(&graph, &program, is_sound, direction, choice)).await?;
             Ok(ask.tagged(&tag, json))
         }
         Some("svg") => {
-            let picture = aside(move || {
+            let picture = run_blocking(move || {
                 let drawing = Drawing::new(&program);
                 let settings = choice.settings(&drawing, direction.unwrap_or_default(), true);
                 draw::picture(&drawing, &graph.layouts.of(&program, &drawing, &settings))
@@ -63,7 +63,7 @@ pub(super) async fn graph(ask: Ask) -> Answered {
 }
 
 /// Does work that may take long on a thread where it blocks no request.
-async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Trouble> {
+async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Trouble> {
     let done = tokio::task::spawn_blocking(work).await;
     done.map_err(|error| Trouble::new(Code::Internal, Code::Internal.title()).logged(error.to_string()))
 }

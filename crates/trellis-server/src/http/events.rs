@@ -13,12 +13,12 @@ use tokio::sync::mpsc::{self, error::SendTimeoutError};
 use super::{answer::Answered, ask::Ask, follow::Follower, server_events};
 use crate::{
     act::Target,
-    gate::{Right, StreamSeat},
+    gate::{Right, StreamPermit},
     trouble::{Code, Trouble},
 };
 
 /// Events that wait for a client which reads slowly.
-const WAITING: usize = 64;
+const MAX_WAITING_EVENTS: usize = 64;
 /// Sessions that are streamed beside the server's events.
 const MAX_SESSIONS: usize = 16;
 
@@ -67,10 +67,10 @@ pub(super) async fn session(ask: Ask) -> Answered {
         Some(id) => Some(id.parse().map_err(|_| Trouble::new(Code::BadRequest, "`Last-Event-ID` is the number of a record"))?),
         None => ask.query_as("since", "the number of a record")?,
     };
-    let seat = ask.app.rates.stream(&ask.caller.label, &ask.app.settings.bounds)?;
+    let permit = ask.app.rates.stream(&ask.caller.label, &ask.app.settings.bounds)?;
     let follower = Follower { target, is_whole: ask.caller.rights.has(Right::Walk), with_html: ask.flag("html")?, of: None };
     let feed = ask.app.served.hub.feed(None);
-    Ok(stream(seat, ask.app.settings.bounds.patience, |sink| async move { follower.run(&sink, since, feed).await }))
+    Ok(stream(permit, ask.app.settings.bounds.patience, |sink| async move { follower.run(&sink, since, feed).await }))
 }
 
 pub(super) async fn server(ask: Ask) -> Answered {
@@ -89,9 +89,9 @@ pub(super) async fn server(ask: Ask) -> Answered {
         followers.push(Follower { of: Some(target.id.clone()), target, is_whole: ask.caller.rights.has(Right::Walk), with_html: false });
     }
     let since = ask.headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
-    let seat = ask.app.rates.stream(&ask.caller.label, &ask.app.settings.bounds)?;
+    let permit = ask.app.rates.stream(&ask.caller.label, &ask.app.settings.bounds)?;
     let (app, is_seed) = (ask.app.clone(), ask.route.is_alias);
-    Ok(stream(seat, app.settings.bounds.patience, move |sink| async move {
+    Ok(stream(permit, app.settings.bounds.patience, move |sink| async move {
         let followed = followers.into_iter().map(|follower| {
             let (sink, feed) = (sink.clone(), app.served.hub.feed(None));
             async move { follower.run(&sink, None, feed).await }
@@ -103,8 +103,8 @@ pub(super) async fn server(ask: Ask) -> Answered {
 }
 
 /// Returns an answer that lasts while `run` sends events. It holds its seat for as long as its connection lasts, also when no event is sent any more.
-fn stream<F: Future<Output = ()> + Send + 'static>(seat: StreamSeat, patience: Duration, run: impl FnOnce(EventSink) -> F) -> Response {
-    let (sender, receiver) = mpsc::channel::<Bytes>(WAITING);
+fn stream<F: Future<Output = ()> + Send + 'static>(permit: StreamPermit, patience: Duration, run: impl FnOnce(EventSink) -> F) -> Response {
+    let (sender, receiver) = mpsc::channel::<Bytes>(MAX_WAITING_EVENTS);
     // The client of a closed stream does not see this.
     let _ = sender.try_send(Bytes::from_static(b"retry: 1000\n\n"));
     let running = run(EventSink(sender.clone(), patience));
@@ -114,9 +114,9 @@ fn stream<F: Future<Output = ()> + Send + 'static>(seat: StreamSeat, patience: D
             () = sender.closed() => {}
         }
     });
-    let events = futures_util::stream::unfold((receiver, seat), |(mut receiver, seat)| async move {
+    let events = futures_util::stream::unfold((receiver, permit), |(mut receiver, permit)| async move {
         let bytes = receiver.recv().await?;
-        Some((Ok::<_, Infallible>(bytes), (receiver, seat)))
+        Some((Ok::<_, Infallible>(bytes), (receiver, permit)))
     });
     let mut response = Body::from_stream(events).into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));

@@ -23,11 +23,11 @@ use crate::{
 };
 
 /// The interval of heartbeats.
-const BEAT: Duration = Duration::from_secs(15);
+pub(super) const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
 /// The interval at which the store is read for steps of other processes.
-const LOOK: Duration = Duration::from_secs(1);
+const STORE_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// The time for which pieces of text are gathered.
-const GATHER: Duration = Duration::from_millis(50);
+const TEXT_GATHER_TIME: Duration = Duration::from_millis(50);
 
 /// A client that follows a session.
 pub(super) struct Follower {
@@ -63,9 +63,9 @@ impl Follower {
         // Before anything is read, so that nothing is missed in between.
         let mut news = self.target.listen();
         let Ok(mut next) = self.begin(sink, since).await? else { return Ok(()) };
-        let mut told = None;
-        self.turn_of_now(sink, &mut told).await?;
-        let (mut gathered, mut beat, mut look) = (Gathered::default(), interval(BEAT), interval(LOOK));
+        let mut last_sent = None;
+        self.turn_of_now(sink, &mut last_sent).await?;
+        let (mut gathered, mut beat, mut look) = (Gathered::default(), interval(HEARTBEAT_INTERVAL), interval(STORE_POLL_INTERVAL));
         loop {
             let onward = tokio::select! {
                 heard = news.recv() => match heard {
@@ -80,7 +80,7 @@ impl Follower {
                     Ok(SessionNews::Turn(turn)) => {
                         self.flush(sink, &mut gathered).await?;
                         self.records(sink, &mut next).await?;
-                        self.turn(sink, &turn, &mut told).await?;
+                        self.turn(sink, &turn, &mut last_sent).await?;
                         Onward::On
                     }
                     Ok(SessionNews::Failed(error)) => {
@@ -99,7 +99,7 @@ impl Follower {
                 _ = look.tick() => {
                     if act::has_records(&self.target.graph, &self.target.id, next).await {
                         self.records(sink, &mut next).await?;
-                        self.turn_of_now(sink, &mut told).await?;
+                        self.turn_of_now(sink, &mut last_sent).await?;
                     }
                     Onward::On
                 },
@@ -179,16 +179,16 @@ impl Follower {
     }
 
     /// Sends the current turn of the session, if it needs a client.
-    async fn turn_of_now(&self, sink: &EventSink, told: &mut Option<u64>) -> Result<(), Gone> {
+    async fn turn_of_now(&self, sink: &EventSink, last_sent: &mut Option<u64>) -> Result<(), Gone> {
         match self.target.sessions.view(&self.target.id).await {
-            Ok(turn) if !turn.stop.needs_nobody() => self.turn(sink, &turn, told).await,
+            Ok(turn) if !turn.stop.needs_nobody() => self.turn(sink, &turn, last_sent).await,
             _ => Ok(()),
         }
     }
 
     /// Sends a turn, unless it was sent with nothing new in between.
-    async fn turn(&self, sink: &EventSink, turn: &Turn, told: &mut Option<u64>) -> Result<(), Gone> {
-        if told.replace(turn.seq) == Some(turn.seq) {
+    async fn turn(&self, sink: &EventSink, turn: &Turn, last_sent: &mut Option<u64>) -> Result<(), Gone> {
+        if last_sent.replace(turn.seq) == Some(turn.seq) {
             return Ok(());
         }
         match turn_json(&self.target.graph, turn, self.is_whole, self.with_html).await {
@@ -224,7 +224,7 @@ impl Gathered {
     /// Takes a piece of a text, if it is one.
     fn take(&mut self, line: &wire::SessionEvent, child: Option<&SessionId>) -> bool {
         let (wire::SessionEvent::Delta(_) | wire::SessionEvent::Progress(_)) = line else { return false };
-        self.due.get_or_insert_with(|| Instant::now() + GATHER);
+        self.due.get_or_insert_with(|| Instant::now() + TEXT_GATHER_TIME);
         if let wire::SessionEvent::Delta(delta) = line
             && !delta.reset
             && let Some(before) = self.lines.iter_mut().rev().find_map(|(line, _)| match line {

@@ -37,7 +37,13 @@ pub(super) async fn list(ask: Ask) -> Answered {
             "sessions": { "open": act::count_open(graph).await?, "held": held.get(&graph.name).copied().unwrap_or_default() },
         }));
     }
-    Ok(ask.list(items, None))
+    let mut list = json!({ "items": items, "next": null });
+    let extra: BTreeSet<_> = ask.app.extra.iter().map(super::ExtraRoute::path).collect();
+    if !extra.is_empty() {
+        // What else there is: a page that shows it need not try.
+        list["extra"] = json!(extra);
+    }
+    Ok(ask.json(StatusCode::OK, list))
 }
 
 pub(super) fn status(is_sound: bool) -> &'static str {

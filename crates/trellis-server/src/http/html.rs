@@ -6,6 +6,11 @@ use pulldown_cmark::{CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd,
 const SCHEMES: [&str; 3] = ["http", "https", "mailto"];
 
 /// Returns Markdown as safe HTML: HTML in it becomes text, links lead to the web or below, images are data, and no attribute comes from the text.
+pub fn html(text: &str) -> String {
+    of(text)
+}
+
+/// As [`html`].
 pub(super) fn of(text: &str) -> String {
     let parser = Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS);
     let mut is_open = Vec::new();

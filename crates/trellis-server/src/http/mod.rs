@@ -15,6 +15,7 @@ mod dead;
 mod drawing;
 mod engine;
 mod events;
+mod extra;
 mod fields;
 mod follow;
 mod graphs;
@@ -23,6 +24,7 @@ mod html;
 mod openapi;
 mod problem;
 mod routes;
+mod schemas;
 mod secrets;
 mod server_events;
 mod sessions;
@@ -44,17 +46,22 @@ use tower_http::compression::{
     predicate::{NotForContentType, SizeAbove},
 };
 
-pub use self::openapi::openapi;
 use self::routes::routes;
 pub(crate) use self::{
     answer::{refused, turn_json},
     approvals::held,
     ask::collected,
+    dead::dead_letters,
     fields::{Fields, unknown},
     graphs::report,
     problem::{Logged, Problem},
     sessions::{cursor, cursor_text},
     studio::is_page,
+};
+pub use self::{
+    extra::{CallsInNeed, ExtraAnswer, ExtraReply, ExtraRequest, ExtraRoute},
+    html::html,
+    openapi::openapi,
 };
 use crate::{
     gate::{self, HttpMetrics, RateLimits},
@@ -80,18 +87,21 @@ pub(crate) struct App {
     pub(crate) settings: Settings,
     pub(crate) rates: RateLimits,
     pub(crate) metrics: HttpMetrics,
+    /// Routes of the application.
+    pub(crate) extra: Vec<ExtraRoute>,
     /// Named requests that are being done.
     flying: Mutex<BTreeSet<String>>,
     requests: AtomicU64,
 }
 
 impl App {
-    pub(crate) fn new(served: Served, settings: Settings) -> Self {
+    pub(crate) fn new(served: Served, settings: Settings, extra: Vec<ExtraRoute>) -> Self {
         Self {
             served: Arc::new(served),
             settings,
             rates: RateLimits::default(),
             metrics: HttpMetrics::default(),
+            extra,
             flying: Mutex::default(),
             requests: AtomicU64::new(0),
         }
@@ -120,7 +130,7 @@ pub(crate) fn router(app: &Arc<App>, others: Router<Arc<App>>) -> Router {
     let is_alone = app.served.only().is_some();
     let routes = routes().filter(|route| is_alone || !route.is_alias);
     let router = routes.fold(Router::new(), |router, route| router.route(route.path, (route.handler)().layer(Extension(route))));
-    studio::add(router)
+    extra::add(studio::add(router), &app.extra)
         .merge(others)
         .fallback(async || Problem(Trouble::new(Code::UnknownRoute, "there is no such route; `/api/openapi.json` lists them")))
         .method_not_allowed_fallback(async || Problem(Trouble::new(Code::Method, "the route does not take this method")))

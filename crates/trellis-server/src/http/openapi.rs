@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value as Json, json};
 
-use super::routes::{Route, routes};
+use super::{
+    routes::{Route, routes},
+    schemas::merged,
+};
 use crate::trouble::Code;
 
 /// Codes that every route has.
@@ -98,7 +101,7 @@ fn header(name: &str) -> &'static str {
 fn responses(route: &Route) -> Map<String, Json> {
     let mut responses = Map::new();
     for (status, schema) in route.answers {
-        let response = responses.entry(status.to_string()).or_insert_with(|| json!({ "description": told(*status) }));
+        let response = responses.entry(status.to_string()).or_insert_with(|| json!({ "description": status_text(*status) }));
         let (kind, form) = match *schema {
             "" => continue,
             kind if kind.contains('/') => (kind, json!({ "type": "string" })),
@@ -131,7 +134,7 @@ fn problems(route: &Route) -> BTreeMap<u16, BTreeSet<Code>> {
     by_status
 }
 
-fn told(status: u16) -> &'static str {
+fn status_text(status: u16) -> &'static str {
     match status {
         200 => "It was done.",
         201 => "It was begun.",
@@ -142,14 +145,11 @@ fn told(status: u16) -> &'static str {
     }
 }
 
-/// Returns the schemas of JSON Lines and `check` unchanged, and those of HTTP alone.
+/// Returns the schemas of JSON Lines and `check`, and those of HTTP alone.
 fn schemas() -> Json {
     let lines = trellis_host::wire::schema(&trellis_project::wire::definitions());
-    let mut schemas = lines["$defs"].as_object().cloned().unwrap_or_default();
     let check = trellis_project::wire::schema();
-    schemas.extend(check["$defs"].as_object().cloned().unwrap_or_default());
-    let mut schemas = Json::Object(schemas);
-    rewrite(&mut schemas);
+    let mut schemas = merged(&lines["$defs"], &check["$defs"]);
     let request = |required: &[&str], properties: Json| json!({ "type": "object", "additionalProperties": false, "required": required, "properties": properties });
     let (text, number, object) = (json!({ "type": "string" }), json!({ "type": "integer", "minimum": 0 }), json!({ "type": "object" }));
     let list = |item: Json| {
@@ -176,7 +176,7 @@ fn schemas() -> Json {
             "engine_navigate_request",
             request(
                 &["state"],
-                json!({ "state": object, "input": true, "tool_result": { "$ref": "#/components/schemas/given_result" }, "answers": answers }),
+                json!({ "state": object, "input": {}, "tool_result": { "$ref": "#/components/schemas/given_result" }, "answers": answers }),
             ),
         ),
         ("engine_signal_request", request(&["state", "signal"], json!({ "state": object, "signal": text }))),
@@ -239,24 +239,8 @@ fn problem() -> Json {
                 "type": "object", "required": ["pointer", "message"],
                 "properties": { "pointer": { "type": "string" }, "message": { "type": "string" } },
             } },
-            "expected": { "$ref": "#/components/schemas/REQUEST_INPUT" },
+            "expected": { "$ref": "#/components/schemas/request_input_line" },
             "current": { "$ref": "#/components/schemas/turn" },
         },
     })
-}
-
-/// Points references to the new place of the schemas.
-fn rewrite(json: &mut Json) {
-    match json {
-        Json::Object(entries) => {
-            if let Some(Json::String(reference)) = entries.get_mut("$ref")
-                && let Some(name) = reference.strip_prefix("#/$defs/")
-            {
-                *reference = format!("#/components/schemas/{name}");
-            }
-            entries.iter_mut().for_each(|(_, value)| rewrite(value));
-        }
-        Json::Array(items) => items.iter_mut().for_each(rewrite),
-        _ => {}
-    }
 }

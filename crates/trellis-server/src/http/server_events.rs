@@ -13,6 +13,7 @@ use trellis_core::SessionId;
 use super::{
     App,
     events::{EventSink, Gone},
+    follow::HEARTBEAT_INTERVAL,
     graphs::{numbers, report, status},
 };
 use crate::{
@@ -20,10 +21,8 @@ use crate::{
     hub::{ServerFeed, ServerNews},
 };
 
-/// The interval of heartbeats.
-const BEAT: Duration = Duration::from_secs(15);
 /// The time for which moves of sessions are gathered.
-const GATHER: Duration = Duration::from_millis(100);
+const MOVES_GATHER_TIME: Duration = Duration::from_millis(100);
 
 /// Sends events until the client is gone or the server stops. Those of `/events` of the seed have `reload` among them.
 pub(super) async fn run(app: &App, sink: &EventSink, since: Option<&str>, graph: Option<&str>, is_seed: bool) {
@@ -58,7 +57,7 @@ impl ServerStream<'_> {
         for (number, news) in past {
             self.tell(number, news).await?;
         }
-        let mut beat = tokio::time::interval_at(Instant::now() + BEAT, BEAT);
+        let mut beat = tokio::time::interval_at(Instant::now() + HEARTBEAT_INTERVAL, HEARTBEAT_INTERVAL);
         loop {
             let due = self.due;
             tokio::select! {
@@ -83,7 +82,7 @@ impl ServerStream<'_> {
                 if !is_other(&graph) {
                     self.moved.entry(graph).or_default().insert(session);
                     self.last = Some(number);
-                    self.due.get_or_insert_with(|| Instant::now() + GATHER);
+                    self.due.get_or_insert_with(|| Instant::now() + MOVES_GATHER_TIME);
                 }
                 Ok(())
             }
@@ -131,6 +130,7 @@ impl ServerStream<'_> {
                 self.moved.get_mut(&graph).map(|moved| moved.remove(&session));
                 self.sink.send("removed", Some(&id), &json!({ "graph": graph, "session": session })).await
             }
+            ServerNews::Extra { event, data } => self.sink.send(event, Some(&id), &data).await,
             ServerNews::Closed => Ok(()),
         }
     }

@@ -7,7 +7,7 @@ use axum::{
     response::IntoResponse as _,
 };
 use serde_json::json;
-use trellis_core::{NodeId, path::KeyPath};
+use trellis_core::{NodeId, SessionId, path::KeyPath};
 
 use super::{answer::Answered, ask::Ask, fields::Fields, html};
 use crate::{
@@ -27,7 +27,8 @@ pub(super) async fn records(ask: Ask) -> Answered {
 
 pub(super) async fn at(ask: Ask) -> Answered {
     let target = ask.target().await?;
-    let mut json = act::state_at(&target.graph, &target.id, ask.param_number("seq")?).await?;
+    let mut json =
+        act::state_at(&target.graph, &target.id, ask.param_number("seq")?, ask.query("child").map(SessionId::from).as_ref()).await?;
     if ask.flag("html")?
         && let Some(said) = json["said"].as_str()
     {

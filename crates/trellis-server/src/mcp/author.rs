@@ -17,7 +17,7 @@ use serde_json::{Map, Value as Json};
 use super::{schemas, stdio::McpEnded};
 
 /// The instructions for a model about these tools as a whole.
-const INSTRUCTIONS: &str = "These tools read graphs of Markdown nodes while you write them. `explain` with the code `language` returns the whole language \
+const AUTHOR_INSTRUCTIONS: &str = "These tools read graphs of Markdown nodes while you write them. `explain` with the code `language` returns the whole language \
                             in short: read it first. Edit the files with your own tools, `check` after each edit, apply the edits of its fixes, \
                             `explain` a code that you do not know, and `walk` the graph with answers and results of your own.";
 
@@ -71,7 +71,7 @@ impl ServerHandler for AuthorHandler {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder().enable_tools().build();
         let server = Implementation::new("trellis-author", env!("CARGO_PKG_VERSION"));
-        ServerConfig::new(capabilities).with_server_info(server).with_instructions(INSTRUCTIONS)
+        ServerConfig::new(capabilities).with_server_info(server).with_instructions(AUTHOR_INSTRUCTIONS)
     }
 
     async fn list_tools(&self, _: Option<PaginatedRequestParams>, _: RequestContext<RoleServer>) -> Result<ListToolsResult, ErrorData> {

@@ -17,7 +17,7 @@ use super::{McpDoor, resources};
 use crate::hub::ServerNews;
 
 /// The interval at which the presence of the client is checked.
-const LOOK: Duration = Duration::from_secs(30);
+const CLIENT_CHECK_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Resources that a client of an older revision follows.
 pub(super) type Followed = Arc<Mutex<BTreeSet<String>>>;
@@ -68,13 +68,13 @@ pub(super) async fn tell(door: Arc<McpDoor>, peer: Peer<RoleServer>, followed: F
     // A subscriber must not keep the server alive.
     drop(door);
     while !peer.is_transport_closed() {
-        let Ok(change) = tokio::time::timeout(LOOK, next(&mut news)).await else { continue };
+        let Ok(change) = tokio::time::timeout(CLIENT_CHECK_INTERVAL, next(&mut news)).await else { continue };
         let Some(change) = change else { return };
         let touched: Vec<String> = {
             let followed = followed.lock().unwrap_or_else(PoisonError::into_inner);
             followed.iter().filter(|uri| change.touches(uri)).cloned().collect()
         };
-        let told = async {
+        let sent = async {
             if change.are_lists {
                 peer.notify_tool_list_changed().await?;
                 peer.notify_prompt_list_changed().await?;
@@ -85,7 +85,7 @@ pub(super) async fn tell(door: Arc<McpDoor>, peer: Peer<RoleServer>, followed: F
             }
             Ok::<_, rmcp::ServiceError>(())
         };
-        if told.await.is_err() {
+        if sent.await.is_err() {
             return;
         }
     }
@@ -102,7 +102,7 @@ pub(super) async fn listen(door: &McpDoor, context: &SubscriptionContext) {
         };
         let Some(change) = change else { return };
         let touched = accepted.resource_subscriptions.iter().flatten().filter(|uri| change.touches(uri));
-        let told = async {
+        let sent = async {
             if change.are_lists && accepted.tools_list_changed == Some(true) {
                 sink.notify_tool_list_changed().await?;
             }
@@ -117,7 +117,7 @@ pub(super) async fn listen(door: &McpDoor, context: &SubscriptionContext) {
             }
             Ok::<_, rmcp::service::SubscriptionSendError>(())
         };
-        if told.await.is_err() {
+        if sent.await.is_err() {
             return;
         }
     }

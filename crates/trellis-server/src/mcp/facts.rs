@@ -34,8 +34,8 @@ pub(super) fn annotations(program: &Program) -> ToolAnnotations {
     let mut reach = Reach { program, nodes: BTreeSet::new(), open: Vec::new(), effects: BTreeSet::new(), tools: BTreeMap::new() };
     reach.enter(program.entry());
     while let Some(point) = reach.open.pop() {
-        for way in program.out_edges(point) {
-            reach.follow(&way.edge.to);
+        for out_edge in program.out_edges(point) {
+            reach.follow(&out_edge.edge.to);
         }
     }
     let is_open = reach.tools.iter().any(|(tool, graph)| reach.leaves(tool, *graph));
@@ -93,7 +93,7 @@ impl<'p> Reach<'p> {
             Target::Point(point) | Target::Proceed(point) => self.enter(self.program.node(self.program.point(*point).node)),
             Target::Rollback => {
                 for graph in (0_u32..).take(self.program.graphs().len()) {
-                    let after: Vec<_> = self.program.edges_after_rollback(graph).map(|way| way.edge.to.clone()).collect();
+                    let after: Vec<_> = self.program.edges_after_rollback(graph).map(|out_edge| out_edge.edge.to.clone()).collect();
                     after.iter().filter(|to| !matches!(to, Target::Rollback)).for_each(|to| self.follow(to));
                 }
             }

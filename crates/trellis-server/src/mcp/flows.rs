@@ -79,22 +79,22 @@ pub(super) fn opening(program: &Program) -> (Option<String>, Option<String>) {
 
 /// A text without `{{ … }}`, `{% … %}` and `{# … #}`.
 fn without_holes(text: &str) -> String {
-    let (mut kept, mut rest) = (String::new(), text);
+    let (mut text_left, mut rest) = (String::new(), text);
     while let Some(at) = rest.find('{') {
         let end = match rest.as_bytes().get(at + 1) {
             Some(b'{') => "}}",
             Some(b'%') => "%}",
             Some(b'#') => "#}",
             _ => {
-                kept += &rest[..=at];
+                text_left += &rest[..=at];
                 rest = &rest[at + 1..];
                 continue;
             }
         };
-        kept += &rest[..at];
+        text_left += &rest[..at];
         rest = rest[at..].split_once(end).map_or("", |(_, rest)| rest);
     }
-    kept + rest
+    text_left + rest
 }
 
 #[cfg(test)]

@@ -15,13 +15,13 @@ use rmcp::{
 };
 
 use super::{
-    McpDoor, admit, arguments,
+    McpDoor, McpMetrics, admit, arguments,
     changes::{self, Followed},
     flows::flows,
     prompts, resources,
     tasks::TaskName,
-    told::refusal,
     tools,
+    turn_report::refusal,
     walk::Walk,
 };
 use crate::{
@@ -50,6 +50,11 @@ pub(crate) struct McpHandler {
 impl McpHandler {
     pub(crate) fn new(door: Arc<McpDoor>) -> Self {
         Self { door, followed: Followed::default() }
+    }
+
+    /// The counts of the server.
+    pub(super) fn metrics(&self) -> &McpMetrics {
+        &self.door.served.mcp
     }
 
     /// Returns a handler for another client.
@@ -222,7 +227,7 @@ impl ServerHandler for McpHandler {
 
     async fn call_tool(&self, params: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
         tokio::select! {
-            done = self.call(params, &context) => done,
+            done = Box::pin(self.call(params, &context)) => done,
             // A client that cancels a request waits no longer; the session continues.
             () = context.ct.cancelled() => Err(ErrorData::invalid_request("the request was cancelled", None)),
         }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! tools/call ─▶ handler ─▶ flows, tools ─▶ act ─▶ Walked ─▶ walk ─┬─▶ ask: a form, while somebody can be asked
-//!                                                                  └─▶ told: text and structured content
+//!                                                                  └─▶ turn_report: text and structured content
 //! ```
 //!
 //! **Invariant:** the needs of a session are matched in `ask` alone; the form of a question depends on the capabilities that the client
@@ -12,6 +12,7 @@ mod arguments;
 mod ask;
 mod author;
 mod changes;
+mod counted;
 mod facts;
 mod flows;
 mod handler;
@@ -23,8 +24,8 @@ mod schemas;
 mod stdio;
 mod streams;
 mod tasks;
-mod told;
 mod tools;
+mod turn_report;
 mod walk;
 
 use std::{fmt, sync::Arc};
@@ -35,7 +36,7 @@ pub use self::{
     author::{AuthorTool, serve_author},
     stdio::{McpEnded, serve_stdio},
 };
-pub(crate) use self::{handler::McpHandler, streams::routes};
+pub(crate) use self::{counted::McpMetrics, handler::McpHandler, streams::routes};
 use crate::{
     gate::{Caller, Right, Rights},
     served::Served,

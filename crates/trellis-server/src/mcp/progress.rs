@@ -18,7 +18,7 @@ pub(super) async fn with<T>(request: &RequestContext<RoleServer>, target: &Targe
     let Some(token) = request.meta.get_progress_token() else { return work.await };
     let mut news = target.listen();
     let mut work = std::pin::pin!(work);
-    let (mut told, mut last) = (None, None);
+    let (mut last_seq, mut last) = (None, None);
     loop {
         tokio::select! {
             done = &mut work => return done,
@@ -30,8 +30,8 @@ pub(super) async fn with<T>(request: &RequestContext<RoleServer>, target: &Targe
                     }
                     continue;
                 }
-                let Some((seq, node)) = act::step(target).filter(|(seq, _)| told.is_none_or(|told| *seq > told)) else { continue };
-                (told, last) = (Some(seq), Some(Instant::now()));
+                let Some((seq, node)) = act::step(target).filter(|(seq, _)| last_seq.is_none_or(|last_seq| *seq > last_seq)) else { continue };
+                (last_seq, last) = (Some(seq), Some(Instant::now()));
                 // Steps are numbers that a float represents exactly for longer than any session lasts.
                 let progress = ProgressNotificationParam::new(token.clone(), seq as f64).with_message(format!("at `{node}`"));
                 // A client that is gone needs no word.

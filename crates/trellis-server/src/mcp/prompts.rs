@@ -14,7 +14,7 @@ use super::{
 use crate::{act, http, trouble::Trouble};
 
 const WALK: &str = "walk-";
-const MEND: &str = "mend-";
+const REPAIR_PREFIX: &str = "mend-";
 
 /// The prompts of all graphs.
 pub(super) fn prompts(door: &McpDoor) -> Vec<Prompt> {
@@ -38,7 +38,7 @@ pub(super) fn prompts(door: &McpDoor) -> Vec<Prompt> {
         }
         if !now.is_sound {
             let about = format!("Mend the graph `{}`.", flow.graph.name);
-            prompts.push(Prompt::new(format!("{MEND}{}", flow.name), Some(about), None));
+            prompts.push(Prompt::new(format!("{REPAIR_PREFIX}{}", flow.name), Some(about), None));
         }
     }
     prompts
@@ -51,9 +51,9 @@ pub(super) fn prompts(door: &McpDoor) -> Vec<Prompt> {
 pub(super) fn prompt(door: &McpDoor, name: &str, given: Option<JsonObject>) -> Result<Option<GetPromptResult>, Trouble> {
     let flows = flows(&door.served);
     let find = |prefix: &str| name.strip_prefix(prefix).and_then(|name| flows.iter().find(|flow| flow.name == name));
-    let text = match (find(WALK), find(MEND)) {
+    let text = match (find(WALK), find(REPAIR_PREFIX)) {
         (Some(flow), _) if flow.graph.now().program.is_some() => walk(flow, given)?,
-        (_, Some(flow)) if !flow.graph.now().is_sound => mend(flow),
+        (_, Some(flow)) if !flow.graph.now().is_sound => repair(flow),
         _ => return Ok(None),
     };
     Ok(Some(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)])))
@@ -90,7 +90,7 @@ fn walk(flow: &Flow, given: Option<JsonObject>) -> Result<String, Trouble> {
 }
 
 /// The findings of a graph, their pages and the files.
-fn mend(flow: &Flow) -> String {
+fn repair(flow: &Flow) -> String {
     let now = flow.graph.now();
     let mut text = format!("The graph `{}` has mistakes. Mend its files so that `check` finds none.\n\n# Findings\n\n", flow.graph.name);
     let report = http::report(&flow.graph);

@@ -8,7 +8,7 @@ use rmcp::model::{
 use serde_json::{Value as Json, json};
 use trellis_core::draw;
 
-use super::{McpDoor, told::tell};
+use super::{McpDoor, turn_report::tell};
 use crate::{
     act::{self, HeadQuery, RecordQuery, Target, Walked},
     http,

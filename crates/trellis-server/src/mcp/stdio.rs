@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rmcp::{ServiceExt as _, service::ServerInitializeError, transport};
 
-use super::{McpDoor, McpHandler, McpSettings, starter};
+use super::{McpDoor, McpHandler, McpSettings, counted::CountedHandler, starter};
 use crate::{served::Served, settings::Bounds};
 
 /// Serving ended before it began.
@@ -24,7 +24,7 @@ impl McpEnded {
 /// The input is not MCP.
 pub async fn serve_stdio(served: Arc<Served>, settings: McpSettings) -> Result<(), McpEnded> {
     let door = McpDoor { served: Arc::clone(&served), settings, local: Some(starter()) };
-    let running = McpHandler::new(Arc::new(door)).serve(transport::stdio()).await;
+    let running = CountedHandler(McpHandler::new(Arc::new(door))).serve(transport::stdio()).await;
     let ended = match running {
         Ok(running) => running.waiting().await.map(drop).map_err(|error| McpEnded::new(&error)),
         // A client that closes the streams before its first message wants nothing.

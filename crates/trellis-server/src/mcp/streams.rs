@@ -22,7 +22,7 @@ use http_body_util::BodyExt as _;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::{Deserialize, de::IgnoredAny};
 
-use super::{McpDoor, McpHandler, admit, opened::OpenSessions};
+use super::{McpDoor, McpHandler, admit, counted::CountedHandler, opened::OpenSessions};
 use crate::{
     gate::{Caller, Right},
     http::{App, Problem, collected},
@@ -39,7 +39,7 @@ const IDLE: Duration = Duration::from_secs(30 * 60);
 struct McpStreams {
     app: Arc<App>,
     sessions: Arc<OpenSessions>,
-    service: StreamableHttpService<McpHandler, OpenSessions>,
+    service: StreamableHttpService<CountedHandler, OpenSessions>,
     is_watched: AtomicBool,
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn routes(app: &Arc<App>) -> Router<Arc<App>> {
         .with_allowed_hosts(names.hosts())
         .with_allowed_origins(names.pages())
         .with_max_request_body_bytes(bounds.mcp_body);
-    let service = StreamableHttpService::new(move || Ok(handler.anew()), Arc::clone(&sessions), config);
+    let service = StreamableHttpService::new(move || Ok(CountedHandler(handler.anew())), Arc::clone(&sessions), config);
     let streams = Arc::new(McpStreams { app: Arc::clone(app), sessions, service, is_watched: AtomicBool::new(false) });
     let answer = async move |request: Request| streams.answer(request).await;
     Router::new().route(ROUTE, any(async move |request| answer(request).await.unwrap_or_else(|trouble| Problem(trouble).into_response())))
@@ -73,7 +73,7 @@ impl McpStreams {
         let (parts, body) = request.into_parts();
         let body = collected(body, bounds.mcp_body, bounds.body_time).await?;
         // Before anything begins that would have to be stopped.
-        let seat = may_stream(&parts.method, &body).then(|| self.app.rates.stream(&caller.label, bounds)).transpose()?;
+        let permit = may_stream(&parts.method, &body).then(|| self.app.rates.stream(&caller.label, bounds)).transpose()?;
         let handled = self.handled(Request::from_parts(parts, Body::from(body)));
         let Some(response) = self.sessions.serve(caller.label, handled).await else {
             let detail = format!("{} sessions of MCP are open, which is the bound", bounds.mcp_sessions);
@@ -81,9 +81,9 @@ impl McpStreams {
         };
         let is_stream = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream");
         // The stream has its seat for as long as a client can read it.
-        let seat = seat.filter(|_| is_stream);
+        let permit = permit.filter(|_| is_stream);
         let seated = move |frame| {
-            let _ = &seat;
+            let _ = &permit;
             frame
         };
         Ok(response.map(|body| Body::new(body.map_frame(seated))))

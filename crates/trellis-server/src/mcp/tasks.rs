@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use trellis_core::SignalName;
 use trellis_host::wire::Reply;
 
-use super::{ask, told::tell, walk::Walk};
+use super::{ask, turn_report::tell, walk::Walk};
 use crate::{
     act::{self, Answer, RecordQuery, Target, Walked},
     trouble::{Code, Trouble},
@@ -67,7 +67,7 @@ impl Walk<'_> {
     }
 
     async fn read_task(&self, name: &TaskName, walked: &Walked) -> Result<DetailedTask, Trouble> {
-        let told = tell(walked).await?;
+        let turn_report = tell(walked).await?;
         let records = |from, newest| act::records(&walked.target.graph, &walked.target.id, RecordQuery { from, limit: 1, newest });
         let at = |rows: &[act::RecordRow]| rows.first().and_then(|row| row.json["at"].as_u64()).unwrap_or_default();
         let began = at(&records(name.seq.saturating_sub(1), false).await?.rows);
@@ -78,13 +78,13 @@ impl Walk<'_> {
         if walked.turn.stop.needs_nobody() {
             return Ok(DetailedTask::new(task, TaskPayload::Working));
         }
-        if ask::ended(&told.turn.stop).is_some() && self.was_interrupted(name, walked).await? {
+        if ask::ended(&turn_report.turn.stop).is_some() && self.was_interrupted(name, walked).await? {
             return Ok(DetailedTask::new(task, TaskPayload::Cancelled));
         }
-        if let Some(input_requests) = self.requests(walked, &told)? {
+        if let Some(input_requests) = self.requests(walked, &turn_report)? {
             return Ok(DetailedTask::new(task, TaskPayload::InputRequired { input_requests }));
         }
-        let result = match serde_json::to_value(told.result(None)) {
+        let result = match serde_json::to_value(turn_report.result(None)) {
             Ok(Json::Object(result)) => result,
             _ => JsonObject::new(),
         };

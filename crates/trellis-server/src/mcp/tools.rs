@@ -9,7 +9,7 @@ use trellis_host::{store::SessionStatus, wire::Reply};
 
 use super::{
     McpApprovals, admit, arguments, schemas,
-    told::{both, refusal, tell},
+    turn_report::{both, refusal, tell},
     walk::Walk,
 };
 use crate::{

@@ -22,7 +22,7 @@ use super::{
     McpApprovals, McpDoor, arguments,
     ask::{self, Form, Given},
     progress,
-    told::{Told, tell},
+    turn_report::{TurnReport, tell},
 };
 use crate::{
     act::{self, Answer, Decision, Target, Walked},
@@ -36,7 +36,7 @@ pub(super) const WAIT: Duration = Duration::from_secs(50);
 /// Clients drive 10 rounds; before they give up, the call ends and another one continues.
 const LAST_ROUND: u32 = 8;
 /// The duration of one look at a session, while a form is shown.
-const LOOK: Duration = Duration::from_secs(60);
+const LOOK_TIME: Duration = Duration::from_secs(60);
 
 /// The means by which a person can be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,19 +125,19 @@ impl<'r> Walk<'r> {
             });
         }
         loop {
-            let told = tell(&walked).await?;
+            let turn_report = tell(&walked).await?;
             let is_last = self.means == Means::Rounds && round >= LAST_ROUND;
-            let Some(question) = self.question(&walked, &told).filter(|_| !is_last) else {
-                return Ok(told.result(lead.as_deref()).into());
+            let Some(question) = self.question(&walked, &turn_report).filter(|_| !is_last) else {
+                return Ok(turn_report.result(lead.as_deref()).into());
             };
-            let params = params(&question, &told, lead.take())?;
+            let params = params(&question, &turn_report, lead.take())?;
             if self.means == Means::Rounds {
-                return Ok(asked(&walked, &told, params, round)?.into());
+                return Ok(asked(&walked, &turn_report, params, round)?.into());
             }
             match self.ask(&walked, params).await {
                 Heard::Moved(next) => walked = *next,
-                Heard::Silence => return Ok(told.result(None).into()),
-                Heard::Result(result) => match self.heard(walked, &told, &question, result).await? {
+                Heard::Silence => return Ok(turn_report.result(None).into()),
+                Heard::Result(result) => match self.heard(walked, &turn_report, &question, result).await? {
                     Ok((next, why)) => (walked, lead) = (next, why),
                     Err(response) => return Ok(response),
                 },
@@ -154,14 +154,14 @@ impl<'r> Walk<'r> {
             .map_err(|_| Trouble::request("/requestState", "`requestState` is none of this server; call the tool without it"))?;
         let target = Target::find(&self.door.served, &state.session, Some(&state.graph)).await?;
         let walked = self.view(target).await?;
-        let told = tell(&walked).await?;
+        let turn_report = tell(&walked).await?;
         let answer = answers.unwrap_or_default().remove(&state.asked);
-        let question = self.question(&walked, &told).filter(|_| ask::name(walked.turn.asked, &told.turn.stop) == state.asked);
+        let question = self.question(&walked, &turn_report).filter(|_| ask::name(walked.turn.asked, &turn_report.turn.stop) == state.asked);
         let (Some(question), Some(answer)) = (question, answer) else {
-            return Ok(told.result(Some("Something else is asked by now, and nothing was changed.")).into());
+            return Ok(turn_report.result(Some("Something else is asked by now, and nothing was changed.")).into());
         };
         let result = serde_json::from_value(answer).map_err(|error| Trouble::request("/inputResponses", error.to_string()))?;
-        match self.heard(walked, &told, &question, result).await? {
+        match self.heard(walked, &turn_report, &question, result).await? {
             Ok((next, why)) => self.go_on(next, state.round.saturating_add(1), why).await,
             Err(response) => Ok(response),
         }
@@ -171,10 +171,10 @@ impl<'r> Walk<'r> {
     ///
     /// # Errors
     /// The form is none.
-    pub(super) fn requests(&self, walked: &Walked, told: &Told) -> Result<Option<BTreeMap<String, InputRequest>>, Trouble> {
-        let Some(question) = self.question(walked, told) else { return Ok(None) };
-        let request = InputRequest::Elicitation(ElicitRequest::new(params(&question, told, None)?));
-        Ok(Some(BTreeMap::from([(ask::name(walked.turn.asked, &told.turn.stop), request)])))
+    pub(super) fn requests(&self, walked: &Walked, turn_report: &TurnReport) -> Result<Option<BTreeMap<String, InputRequest>>, Trouble> {
+        let Some(question) = self.question(walked, turn_report) else { return Ok(None) };
+        let request = InputRequest::Elicitation(ElicitRequest::new(params(&question, turn_report, None)?));
+        Ok(Some(BTreeMap::from([(ask::name(walked.turn.asked, &turn_report.turn.stop), request)])))
     }
 
     /// Takes the answer to the current question, if it is among these.
@@ -182,19 +182,19 @@ impl<'r> Walk<'r> {
     /// # Errors
     /// It is refused.
     pub(super) async fn take(&self, walked: Walked, mut answers: BTreeMap<String, Json>) -> Result<(), Trouble> {
-        let told = tell(&walked).await?;
-        let answer = answers.remove(&ask::name(walked.turn.asked, &told.turn.stop));
-        let (Some(question), Some(answer)) = (self.question(&walked, &told), answer) else { return Ok(()) };
+        let turn_report = tell(&walked).await?;
+        let answer = answers.remove(&ask::name(walked.turn.asked, &turn_report.turn.stop));
+        let (Some(question), Some(answer)) = (self.question(&walked, &turn_report), answer) else { return Ok(()) };
         let result = serde_json::from_value(answer).map_err(|error| Trouble::request("/inputResponses", error.to_string()))?;
-        self.heard(walked, &told, &question, result).await.map(drop)
+        self.heard(walked, &turn_report, &question, result).await.map(drop)
     }
 
     /// Returns the form or page for a person, if one may ask here.
-    fn question(&self, walked: &Walked, told: &Told) -> Option<Question> {
+    fn question(&self, walked: &Walked, turn_report: &TurnReport) -> Option<Question> {
         if self.means == Means::Words {
             return None;
         }
-        let turn = &told.turn;
+        let turn = &turn_report.turn;
         if ask::is_secret(&turn.stop) {
             let pages = self.door.settings.pages.as_deref().filter(|_| self.has_pages)?;
             return Some(Question::Page(format!("{}/#/s/{}/answer", pages.trim_end_matches('/'), turn.session)));
@@ -215,7 +215,7 @@ impl<'r> Walk<'r> {
     async fn heard(
         &self,
         walked: Walked,
-        told: &Told,
+        turn_report: &TurnReport,
         question: &Question,
         result: ElicitResult,
     ) -> Result<Result<(Walked, Option<String>), CallToolResponse>, Trouble> {
@@ -241,13 +241,13 @@ impl<'r> Walk<'r> {
                 let moved = tokio::time::timeout(self.wait(), self.moved(&walked)).await;
                 match moved {
                     Ok(next) if next.turn.stop != stop => Ok(Ok((next, None))),
-                    _ => Ok(Err(told.result(Some("The secret was not typed yet; `navigate` asks again.")).into())),
+                    _ => Ok(Err(turn_report.result(Some("The secret was not typed yet; `navigate` asks again.")).into())),
                 }
             }
             (action, _) => {
                 let did = if action == ElicitationAction::Decline { "declined to answer" } else { "closed the question" };
                 let lead = format!("The person {did}. The session waits; `navigate` with its name asks again.");
-                Ok(Err(told.result(Some(&lead)).into()))
+                Ok(Err(turn_report.result(Some(&lead)).into()))
             }
         }
     }
@@ -271,7 +271,7 @@ impl<'r> Walk<'r> {
     /// Another one waits, or none.
     pub(super) async fn decide(&self, target: Target, call: &CallId, yes: bool) -> Result<Walked, Trouble> {
         let deciding = act::decide(target.clone(), call.as_str(), Decision { yes, because: None }, self.key(), self.wait());
-        progress::with(self.request, &target, deciding).await
+        progress::with(self.request, &target, Box::pin(deciding)).await
     }
 
     /// Hands in an answer.
@@ -279,7 +279,8 @@ impl<'r> Walk<'r> {
     /// # Errors
     /// It is refused.
     pub(super) async fn send(&self, target: Target, answer: Answer) -> Result<Walked, Trouble> {
-        progress::with(self.request, &target, act::send(target.clone(), answer, self.key(), self.wait())).await
+        let sending = act::send(target.clone(), answer, self.key(), self.wait());
+        progress::with(self.request, &target, Box::pin(sending)).await
     }
 
     /// Begins a session.
@@ -292,7 +293,8 @@ impl<'r> Walk<'r> {
         let id = act::new_name(&key)?;
         let target = Target::of(&self.door.served, std::sync::Arc::clone(graph), id.as_str().into())?;
         beginning.id = Some(id);
-        progress::with(self.request, &target, act::start(&self.door.served, beginning, key, self.wait())).await
+        let starting = act::start(&self.door.served, beginning, key, self.wait());
+        progress::with(self.request, &target, Box::pin(starting)).await
     }
 
     /// Returns the turn of a session, once it has come to a stop or time is up.
@@ -317,14 +319,14 @@ impl<'r> Walk<'r> {
                 seen = Some(walked.turn.seq);
             }
         };
-        progress::with(self.request, &target, looking).await
+        progress::with(self.request, &target, Box::pin(looking)).await
     }
 
     /// Returns the turn of a session once it asks something else.
     async fn moved(&self, walked: &Walked) -> Walked {
         let mut seen = walked.turn.seq;
         loop {
-            match act::look(walked.target.clone(), Some(seen), LOOK).await {
+            match act::look(walked.target.clone(), Some(seen), LOOK_TIME).await {
                 Ok(Some(next)) if next.turn.stop != walked.turn.stop && !next.turn.stop.needs_nobody() => return next,
                 Ok(Some(next)) => seen = next.turn.seq,
                 Ok(None) => {}
@@ -362,7 +364,7 @@ fn is_mendable(code: Code) -> bool {
 ///
 /// # Errors
 /// Its schema is none that a form can have.
-fn params(question: &Question, told: &Told, lead: Option<String>) -> Result<ElicitRequestParams, Trouble> {
+fn params(question: &Question, turn_report: &TurnReport, lead: Option<String>) -> Result<ElicitRequestParams, Trouble> {
     let led = |message: &str| lead.map_or_else(|| message.to_owned(), |lead| format!("{lead}\n\n{message}"));
     Ok(match question {
         Question::Form(form) => {
@@ -371,7 +373,7 @@ fn params(question: &Question, told: &Told, lead: Option<String>) -> Result<Elic
             ElicitRequestParams::FormElicitationParams { meta: None, message: led(&form.message), requested_schema: schema }
         }
         Question::Page(url) => {
-            let id = format!("{}@{}", told.turn.session, told.turn.seq);
+            let id = format!("{}@{}", turn_report.turn.session, turn_report.turn.seq);
             let message = led("A secret is asked for. Type it on this page.");
             ElicitRequestParams::UrlElicitationParams { meta: None, message, url: url.clone(), elicitation_id: id }
         }
@@ -382,8 +384,8 @@ fn params(question: &Question, told: &Told, lead: Option<String>) -> Result<Elic
 ///
 /// # Errors
 /// A state that is no JSON, which none is.
-fn asked(walked: &Walked, told: &Told, params: ElicitRequestParams, round: u32) -> Result<InputRequiredResult, Trouble> {
-    let asked = ask::name(walked.turn.asked, &told.turn.stop);
+fn asked(walked: &Walked, turn_report: &TurnReport, params: ElicitRequestParams, round: u32) -> Result<InputRequiredResult, Trouble> {
+    let asked = ask::name(walked.turn.asked, &turn_report.turn.stop);
     let (session, graph) = (walked.target.id.to_string(), walked.target.graph.name.to_string());
     let state = RoundState { session, graph, asked: asked.clone(), round };
     let state =

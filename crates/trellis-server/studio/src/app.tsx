@@ -9,13 +9,16 @@ import { Keys } from "./shell/keys";
 import { announcement, beginning, isPaletteShown } from "./shell/overlays";
 import { Palette } from "./shell/palette";
 import { connection } from "./state/connection";
-import { currentGraph, graphs } from "./state/graphs";
+import { currentGraph, graphs, hasChat } from "./state/graphs";
 import { href, replace, route } from "./state/route";
 import { isRefused } from "./state/token";
 import { Empty } from "./ui/states";
 import { GraphView } from "./views/graph/graph";
 import { GraphsView } from "./views/graphs";
+import { ChatView } from "./views/chat/chat";
+import { DashboardView } from "./views/dashboard/dashboard";
 import { ApprovalsView } from "./views/lists/approvals";
+import { DeadView } from "./views/lists/dead";
 import { SessionsView } from "./views/lists/sessions";
 import { ProblemsView } from "./views/problems/problems";
 import { Begin } from "./views/session/begin";
@@ -24,9 +27,9 @@ import { SessionView } from "./views/session/session";
 function View(): JSX.Element {
   const shown = route.value;
   const only = graphs.value?.length === 1 ? graphs.value[0] : undefined;
-  // One graph needs no list of graphs.
+  // One graph needs no list of graphs, and an agent is there to talk with.
   useEffect(() => {
-    if (shown.view === "graphs" && only) replace({ view: "graph", graph: only.name });
+    if (shown.view === "graphs" && only) replace(hasChat.value ? { view: "chat" } : { view: "graph", graph: only.name });
   }, [shown, only]);
   switch (shown.view) {
     case "graphs":
@@ -41,6 +44,12 @@ function View(): JSX.Element {
       return <SessionsView />;
     case "approvals":
       return <ApprovalsView />;
+    case "dead":
+      return <DeadView />;
+    case "dashboard":
+      return <DashboardView />;
+    case "chat":
+      return <ChatView key={shown.thread ?? ""} thread={shown.thread} />;
     case "unknown":
       return (
         <main class="page">
@@ -56,7 +65,8 @@ function View(): JSX.Element {
 /** The title of the window: what is shown, in which graph. */
 function titleOf(): string {
   const shown = route.value;
-  const name = shown.view === "session" ? shown.session : shown.view === "graph" ? shown.graph : shown.view;
+  const named: Partial<Record<string, string>> = { dead: "dead letters" };
+  const name = named[shown.view] ?? (shown.view === "session" ? shown.session : shown.view === "graph" ? shown.graph : shown.view);
   const graph = currentGraph.value?.name;
   return [name, graph === name ? undefined : graph, "Trellis"].filter((part) => part !== undefined).join(" · ");
 }

@@ -5,6 +5,7 @@ import { render } from "preact";
 import { startLive } from "./api/live";
 import { App } from "./app";
 import { listenForPalette } from "./shell/keys";
+import { followDead } from "./state/dead";
 import { followGraphs } from "./state/graphs";
 import { followAddress } from "./state/route";
 import { takeTokenOfAddress } from "./state/token";
@@ -13,6 +14,7 @@ import "./style/index.css";
 takeTokenOfAddress();
 followAddress();
 followGraphs();
+followDead();
 startLive();
 listenForPalette();
 

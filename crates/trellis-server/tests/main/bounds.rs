@@ -65,6 +65,70 @@ async fn who_takes_nothing_loses_the_connection() {
     assert!((1..500).contains(&answers), "{answers}");
 }
 
+// Rule 9.5: between requests a client has longer than for a header that it began
+#[tokio::test]
+async fn an_idle_connection_has_its_time_and_half_a_header_has_less() {
+    let set = |bounds: &mut Bounds| (bounds.header_time, bounds.idle) = (Duration::from_millis(300), Duration::from_millis(1500));
+    let stand = Stand::on(SHOP, bounded(set)).await;
+    let request = format!("GET /healthz HTTP/1.1\r\nhost: localhost:{}\r\n\r\n", stand.port);
+    let (mut stream, status) = begun(&stand, &request).await;
+    assert_eq!(status, "200");
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut next = vec![0; 4096];
+    while !String::from_utf8_lossy(&next).contains("HTTP/1.1 200") {
+        assert_ne!(stream.read(&mut next).await.unwrap(), 0, "it was ended too early");
+    }
+    // One byte a moment is no header either.
+    let (began, mut is_open) = (std::time::Instant::now(), true);
+    while is_open {
+        is_open = stream.write_all(b"G").await.is_ok() && timeout(Duration::from_millis(50), stream.read(&mut next)).await.is_err();
+    }
+    assert!(began.elapsed() < Duration::from_millis(1200), "{:?}", began.elapsed());
+    let (mut idle, _) = begun(&stand, &request).await;
+    let began = std::time::Instant::now();
+    timeout(LONG, idle.read_to_end(&mut next)).await.expect("it ends").unwrap();
+    assert!(began.elapsed() > Duration::from_millis(1300), "{:?}", began.elapsed());
+}
+
+// Rule 10.5: whoever holds connections without a word keeps nobody out, and they end
+#[tokio::test]
+async fn a_hundred_idle_connections_keep_nobody_out() {
+    let stand = Stand::on(
+        SHOP,
+        bounded(|bounds| {
+            (bounds.connections, bounds.idle, bounds.header_time) = (101, Duration::from_millis(800), Duration::from_millis(800))
+        }),
+    )
+    .await;
+    let mut silent = Vec::new();
+    for _ in 0..100 {
+        silent.push(stand.connect().await);
+    }
+    assert_eq!(timeout(LONG, stand.get("/api/graphs")).await.expect("others are served").status, 200);
+    for mut stream in silent {
+        let mut nothing = Vec::new();
+        timeout(LONG, stream.read_to_end(&mut nothing)).await.expect("it ends").unwrap();
+        assert!(nothing.is_empty());
+    }
+}
+
+// Rule 10.5: a body that says it has a gigabyte is refused before it comes
+#[tokio::test]
+async fn a_gigabyte_is_refused_at_its_first_bytes() {
+    let stand = Stand::on(SHOP, bounded(|_| {})).await;
+    for path in ["/api/sessions", "/mcp"] {
+        let head =
+            format!("POST {path} HTTP/1.1\r\nhost: localhost:{}\r\nauthorization: Bearer {TOKEN}\r\nconnection: close\r\n", stand.port);
+        let kind = "content-type: application/json\r\naccept: application/json, text/event-stream\r\ncontent-length: 1073741824\r\n\r\n";
+        let mut stream = stand.connect().await;
+        stream.write_all(format!("{head}{kind}{{").as_bytes()).await.unwrap();
+        let mut status = [0; 12];
+        timeout(Duration::from_secs(5), stream.read_exact(&mut status)).await.expect("it is answered at once").unwrap();
+        assert_eq!(&status[9..], b"413", "{path}");
+    }
+}
+
 /// A stream whose events are over still has its connection.
 #[tokio::test]
 async fn a_stream_has_its_seat_for_as_long_as_somebody_can_read_it() {

@@ -7,8 +7,8 @@ use trellis_server::Code;
 
 use crate::stand::{SHOP, Stand, TOKEN};
 
-/// Codes that other tests meet, or that no request here can bring about, with the reason.
-const ELSEWHERE: [(Code, &str); 37] = [
+/// Codes that other tests meet, each with the file of such a test.
+const ELSEWHERE: [(Code, &str); 36] = [
     (Code::Unauthenticated, "gates"),
     (Code::Forbidden, "gates"),
     (Code::BadOrigin, "gates"),
@@ -34,11 +34,10 @@ const ELSEWHERE: [(Code, &str); 37] = [
     (Code::Unfit, "refusals"),
     (Code::ReservedName, "refusals"),
     (Code::RollingBack, "refusals"),
-    (Code::Expired, "the driver denies before anybody is late"),
-    (Code::TooLate, "the driver goes on before anybody is late"),
+    (Code::Expired, "late"),
+    (Code::TooLate, "late"),
     (Code::Lost, "refusals"),
-    (Code::Pruned, "`serve` of the program"),
-    (Code::Stopped, "who waits gets 202 where somebody pauses: busy"),
+    (Code::Pruned, "../../../trellis-cli/tests/main/serve"),
     (Code::Stopping, "refusals"),
     (Code::StoreUnavailable, "refusals"),
     (Code::StoreUnwritable, "refusals"),
@@ -47,6 +46,9 @@ const ELSEWHERE: [(Code, &str); 37] = [
     (Code::Render, "refusals"),
     (Code::PassThrough, "refusals"),
 ];
+
+/// Codes that no request brings about over HTTP, with the reason.
+const NEVER: [(Code, &str); 1] = [(Code::Stopped, "who waits while somebody pauses gets 202 (`who_waits_is_told_of_a_pause`)")];
 
 const MORE: &[(&str, &str)] = &[
     ("shop/needs.md", "---\nrequired_context: [much]\ninput_type: text\nto: end2\n---\n{{ much }}\n"),
@@ -125,8 +127,12 @@ async fn every_code_is_met() {
     let bad = stand.raw(&format!("{head}content-type: application/json\r\ncontent-length: 1\r\n\r\n{{")).await;
     assert_eq!(bad.code(), "bad-json");
     met.insert(Code::BadJson);
-    let missing: Vec<_> =
-        Code::ALL.iter().filter(|code| !met.contains(code) && !ELSEWHERE.iter().any(|(known, _)| known == *code)).collect();
+    for (code, file) in ELSEWHERE {
+        let path = format!("{}/tests/main/{file}.rs", env!("CARGO_MANIFEST_DIR"));
+        let test = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        assert!(test.contains(&format!("\"{}\"", code.as_str())), "{path} does not meet {code:?}");
+        assert!(met.insert(code), "{code:?} is met here");
+    }
+    let missing: Vec<_> = Code::ALL.iter().filter(|code| !met.contains(code) && NEVER.iter().all(|(never, _)| never != *code)).collect();
     assert!(missing.is_empty(), "nothing meets {missing:?}");
-    assert!(ELSEWHERE.iter().all(|(code, _)| !met.contains(code)), "some are met here");
 }

@@ -1,4 +1,4 @@
-//! The start of a session: the `$` lines of an author, and the cases that are replayed first.
+//! The start of a session: the `$` lines of the author, and the cases that are replayed first.
 
 use trellis_core::{
     NodeId, SessionId, Value,

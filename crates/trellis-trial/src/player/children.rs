@@ -1,4 +1,4 @@
-//! Calls that no author answers: doubles, children, calculations.
+//! Calls that the author does not answer: doubles, children, calculations.
 
 use trellis_core::{
     Input, ToolResult,
@@ -89,7 +89,7 @@ impl Player<'_> {
         }
     }
 
-    /// Adds a note behind the line of a call.
+    /// Adds a note after the line of a call.
     fn annotate(&mut self, id: &CallId, note: &str) {
         let number = self.calls.iter().rposition(|call| call == id);
         let line = number.and_then(|number| self.call_lines.get(number)).and_then(|&line| self.lines.get_mut(line));

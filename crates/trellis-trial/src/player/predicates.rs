@@ -1,4 +1,4 @@
-//! Predicates that nobody answers by `@`: a bound tool does, by a double or by its calculation (language 6.2).
+//! Predicates without an `@` line: a bound tool answers them, by a double or by its calculation (language 6.2).
 
 use trellis_core::{
     Engine, NodeId, ToolOutcome,
@@ -8,7 +8,7 @@ use trellis_core::{
 use super::{NavigateError, Player};
 use crate::doubles;
 
-/// An error that can be about a predicate that nobody answered.
+/// An error that may be caused by an unanswered predicate.
 pub(super) trait MayAsk {
     /// The predicate, if it is about one.
     fn asked(&self) -> Option<&Unanswered>;
@@ -46,7 +46,7 @@ impl Player<'_> {
         }
     }
 
-    /// What the bound tool of a predicate says, if it says true or false.
+    /// Returns the result of the bound tool of a predicate, if it is true or false.
     fn predicate(&mut self, node: &NodeId, asked: &Unanswered) -> Option<bool> {
         let program = self.engine.inspect();
         let predicate = program.predicates().iter().find(|predicate| predicate.name == asked.name)?;

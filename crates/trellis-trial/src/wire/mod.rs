@@ -1,4 +1,4 @@
-//! The shapes of `trellis test --format json`, and of coverage. With the feature `schemars`, [`schema`] is their JSON Schema, of [`VERSION`].
+//! The wire types of `trellis test --format json` and of coverage. With the feature `schemars`, [`schema`] returns their JSON Schema of [`VERSION`].
 
 #[cfg(feature = "schemars")]
 mod schema;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(feature = "schemars")]
 pub use self::schema::schema;
 
-/// The version of these shapes, which stands in the `$id` of their schema.
+/// The version of these types, which is part of the `$id` of their schema.
 pub const VERSION: u32 = 1;
 
 /// The outcome of a case.

@@ -1,4 +1,4 @@
-//! The JSON Schema of results, made from their types.
+//! The JSON Schema of results, generated from their types.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Renames: after every node and every tool of a graph got another name, its sheets pass as before.
+//! Renames: after every node, every tool and every option of a graph got another name, its sheets pass as before.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -45,8 +45,38 @@ fn rename_all(folder: &Path, names: &[String], rename: impl Fn(&SymbolIndex, &st
     names.len()
 }
 
+/// Renames each option of a graph, in a copy of its own; the number of those that could be. A case that shows a value in a text fails afterwards,
+/// and no other: its difference is one of what a node says.
+fn rename_options(graph: &Path) -> usize {
+    let program = open(graph).compiled.program.unwrap();
+    let mut renamed = 0;
+    for node in program.nodes() {
+        let trellis_core::program::Role::Listen(listen) = &node.role else { continue };
+        for option in listen.options.iter().filter_map(|option| option.value.as_str()) {
+            let copy = copied(graph);
+            let new = format!("{option} anew");
+            // Another node that offers the same, or a schema that names it, is refused, and the reason said.
+            if change(copy.path(), |index| index.rename_option(&node.id, option, &new)).is_err() {
+                continue;
+            }
+            renamed += 1;
+            for suite in suites(copy.path()) {
+                for (_, case, verdict, _) in suite.play(&Options::default()) {
+                    let said = |difference: &trellis_trial::wire::Difference| {
+                        difference.got.iter().chain(&difference.expected).any(|line| line.starts_with('|') && line.contains(option))
+                    };
+                    let is_said = verdict.difference.as_ref().is_some_and(said);
+                    let what = format!("`{option}` of {}: {} {:#?}", node.id, case.title, verdict.difference);
+                    assert!(verdict.outcome == Outcome::Passed || is_said, "{what}");
+                }
+            }
+        }
+    }
+    renamed
+}
+
 #[test]
-fn sheets_pass_after_every_node_and_every_tool_was_renamed() {
+fn sheets_pass_after_every_node_tool_and_option_was_renamed() {
     let mut renamed = 0;
     for graph in graphs() {
         let copy = copied(&graph);
@@ -60,6 +90,7 @@ fn sheets_pass_after_every_node_and_every_tool_was_renamed() {
         let tools: Vec<String> = tools.into_iter().collect();
         renamed += rename_all(copy.path(), &tools, SymbolIndex::rename_tool);
         expect_passed(copy.path(), &format!("the tools of {name}"));
+        renamed += rename_options(&graph);
     }
     assert!(renamed > 150, "{renamed} names");
 }

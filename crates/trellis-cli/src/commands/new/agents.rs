@@ -1,4 +1,4 @@
-//! `trellis new --agents`: `AGENTS.md`, alone in a folder that is there, or with a new graph.
+//! `trellis new --agents`: writes `AGENTS.md`, into an existing folder or together with a new graph.
 
 use std::{io, path::Path};
 
@@ -25,7 +25,7 @@ pub(super) fn make(path: Option<&Path>, template: Option<&str>) -> anyhow::Resul
     super::make(folder, template, Some(NewFile { path: FILE, text: TEXT.to_owned(), is_program: false }))
 }
 
-/// Adds the page to a folder, where there is none.
+/// Adds the page to a folder that has none.
 fn add(folder: &Path) -> anyhow::Result<Exit> {
     let path = folder.join(FILE);
     let shown = path.strip_prefix(".").unwrap_or(&path).display().to_string();

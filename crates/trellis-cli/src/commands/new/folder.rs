@@ -1,4 +1,4 @@
-//! Making a folder of files, or nothing.
+//! Creates a folder with files, or nothing at all.
 
 use std::{
     fs::{self, OpenOptions},
@@ -10,7 +10,7 @@ use anyhow::{Context as _, bail};
 
 use super::NewFile;
 
-/// Makes a folder that holds `files`. One that is there may hold nothing but hidden files.
+/// Creates a folder with `files`. An existing folder may contain only hidden files.
 ///
 /// # Errors
 /// It holds something, or the system refuses; then everything is as it was.
@@ -45,7 +45,7 @@ fn unreadable(path: &Path) -> String {
     format!("`{}` cannot be read", path.display())
 }
 
-/// Fills a folder beside the place where it belongs, then moves it there.
+/// Fills a temporary folder beside the target, then moves it there.
 fn from_nothing(path: &Path, files: &[NewFile]) -> anyhow::Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let unwritten = || format!("`{}` cannot be made", path.display());
@@ -89,7 +89,7 @@ pub(super) fn add(root: &Path, file: &str, text: &str) -> io::Result<()> {
     written.inspect_err(|_| folders.iter().for_each(|folder| drop(fs::remove_dir(folder))))
 }
 
-/// Writes the files into a folder that is there; takes back what was written when one cannot be.
+/// Writes the files into an existing folder; removes all of them if one cannot be written.
 fn fill(folder: &Path, files: &[NewFile]) -> anyhow::Result<()> {
     let mut made: Vec<PathBuf> = Vec::new();
     for file in files {
@@ -110,7 +110,7 @@ fn fill(folder: &Path, files: &[NewFile]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes a file that is not there yet; nothing is left of it when that fails.
+/// Writes a new file; on failure, nothing of it remains.
 ///
 /// # Errors
 /// There is one of that name, or the system refuses.

@@ -1,7 +1,7 @@
-//! `trellis new PATH`, `trellis new node ID`: beginnings, from templates; `trellis new tools`: a library, from a server; `trellis new --agents`: a page
+//! `trellis new PATH` and `trellis new node ID` copy templates, `trellis new tools` writes a library for a server, `trellis new --agents` a page
 //! for coding agents.
 //!
-//! **Invariant:** nothing that is there is overwritten; what cannot be made as a whole is not made.
+//! **Invariant:** no existing file is overwritten; either all files are written or none.
 
 mod agents;
 mod folder;

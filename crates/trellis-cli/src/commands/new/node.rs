@@ -161,7 +161,7 @@ impl Engine for Untouched {
     }
 }
 
-/// Puts words in place of the texts that stand for them, at any depth.
+/// Replaces placeholders at any depth.
 fn fill(value: &mut Value, words: &[(&str, &str)]) {
     match value {
         Value::String(text) => {

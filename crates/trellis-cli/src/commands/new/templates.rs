@@ -1,10 +1,10 @@
-//! The files that `trellis new` begins with: real files, embedded.
+//! The templates of `trellis new`, embedded as files.
 
 /// A graph to begin with.
 pub(super) struct Project {
     pub(super) name: &'static str,
     pub(super) about: &'static str,
-    /// Paths and texts; `PROJECT` stands for its name.
+    /// Paths and texts; `PROJECT` is replaced by its name.
     pub(super) files: &'static [(&'static str, &'static str)],
 }
 

@@ -1,4 +1,4 @@
-//! `trellis secret ls`: names and days, never values.
+//! `trellis secret ls`: lists names and dates, never values.
 
 use jiff::{Timestamp, tz::TimeZone};
 use serde_json::json;

@@ -79,7 +79,7 @@ impl VaultArgs {
     }
 }
 
-/// Refuses what is no name of a secret, with one that is near.
+/// Rejects an invalid name of a secret, and suggests a similar valid one.
 ///
 /// # Errors
 /// It is none.

@@ -1,4 +1,4 @@
-//! `trellis secret rm NAME…`: takes secrets out of the vault.
+//! `trellis secret rm NAME…`: removes secrets from the vault.
 
 use anyhow::bail;
 use trellis_core::diagnostic::did_you_mean;

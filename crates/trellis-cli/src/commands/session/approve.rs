@@ -1,4 +1,4 @@
-//! `trellis session approve [ID]`: approves the call that a session waits with, or lists those that wait.
+//! `trellis session approve [ID]`: approves the pending call of a session, or lists the calls that wait for approval.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use trellis_host::{
 };
 
 use super::{
-    context::{OutputArgs, SessionCommand, TargetArgs, Use, told},
+    context::{OutputArgs, SessionCommand, TargetArgs, Use, explain_error},
     format_time::date_time,
     resolve_id::named,
 };
@@ -60,7 +60,7 @@ impl Approve {
                 true => operator.held(&id, call).await.map(|held| (held, None)),
                 false => operator.approve(&id, call).await.map(|(held, put)| (held, Some(put))),
             };
-            let (held, put) = decided.map_err(|error| told(error, &id))?;
+            let (held, put) = decided.map_err(|error| explain_error(error, &id))?;
             Ok((visible(stand, held).await?, put))
         })?;
         let text = match put {
@@ -99,13 +99,13 @@ impl Approve {
 
 /// A call as people may see it.
 pub(super) async fn visible(stand: &SessionCommand, mut held: PendingApproval) -> anyhow::Result<PendingApproval> {
-    let mut veil = stand.veil(&held.graph);
+    let mut redactor = stand.redactor(&held.graph);
     let (mut call, args) = ((*held.call).clone(), shown(&held.call));
-    if veil.is_needed() {
-        veil.learn(&History::open(&*stand.store, &held.session).await?);
-        call.args = veil.args(args);
+    if redactor.is_needed() {
+        redactor.learn(&History::open(&*stand.store, &held.session).await?);
+        call.args = redactor.args(args);
         let ask = call.approve.as_mut().and_then(|approval| approval.ask.as_mut());
-        ask.into_iter().for_each(|ask| *ask = veil.text(ask).into());
+        ask.into_iter().for_each(|ask| *ask = redactor.text(ask).into());
     } else {
         call.args = args;
     }

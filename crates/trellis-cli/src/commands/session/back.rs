@@ -1,10 +1,10 @@
-//! `trellis session back ID --to N`: puts a session back to where it was.
+//! `trellis session back ID --to N`: restores a session to an earlier step.
 
 use serde_json::json;
 use trellis_host::history::Put;
 
 use super::{
-    context::{OutputArgs, TargetArgs, told},
+    context::{OutputArgs, TargetArgs, explain_error},
     resolve_id::named,
 };
 use crate::{Exit, terminal};
@@ -36,7 +36,7 @@ impl Back {
     pub(super) fn run(self) -> anyhow::Result<Exit> {
         let put = self.place.writing(async |stand| {
             let id = named(&*stand.store, &self.id).await?;
-            stand.operator()?.back(&id, self.to).await.map_err(|error| told(error, &id))
+            stand.operator()?.back(&id, self.to).await.map_err(|error| explain_error(error, &id))
         })?;
         print(&put, self.form)?;
         Ok(Exit::Fine)

@@ -1,4 +1,4 @@
-//! `trellis session check`: every kept session against the graph as it is now.
+//! `trellis session check`: checks every stored session against the current graph.
 
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
@@ -102,7 +102,7 @@ impl SessionCheck {
                     bail!(key.clone());
                 }
                 tally.take(&checked);
-                let told = if self.form.is_json() { wire(&checked, engine, &edits) } else { self.told(&checked, engine, &edits) };
+                let described = if self.form.is_json() { wire(&checked, engine, &edits) } else { self.described(&checked, engine, &edits) };
                 let is_elsewhere = matches!(checked.verdict, EditVerdict::Elsewhere { .. });
                 let applied = if self.apply && is_elsewhere { Some(look.apply(checked, Clock::system()).await) } else { None };
                 let applied = match applied {
@@ -112,15 +112,15 @@ impl SessionCheck {
                 };
                 tally.applied += usize::from(applied == Some(true));
                 if self.form.is_json() {
-                    let mut wire = told;
+                    let mut wire = described;
                     if let Some(applied) = applied {
                         wire.insert_str(wire.len() - 1, &format!(",\"applied\":{applied}"));
                     }
                     text += if tally.listed == 0 { "\n" } else { ",\n" };
                     text += &wire;
                     tally.listed += 1;
-                } else if !told.is_empty() {
-                    text += &told;
+                } else if !described.is_empty() {
+                    text += &described;
                     text += match applied {
                         Some(true) => "  moved\n",
                         Some(false) => "  advanced meanwhile; look again\n",
@@ -132,8 +132,8 @@ impl SessionCheck {
         }
     }
 
-    /// One session for people; nothing for those that go on as they are.
-    fn told(&self, checked: &Checked, engine: &Engine, edits: &Edits) -> String {
+    /// Describes one session for people; empty for a session that continues unchanged.
+    fn described(&self, checked: &Checked, engine: &Engine, edits: &Edits) -> String {
         let bad = AnsiColor::Red.on_default();
         let asks = AnsiColor::Yellow.on_default();
         let (head, node) = (&checked.head, printable(checked.head.node.as_str()));
@@ -177,7 +177,7 @@ impl SessionCheck {
 fn since(checked: &Checked, engine: &Engine, edits: &Edits) -> String {
     let moved = checked.head.at;
     match checked.is_edited(engine) {
-        true => format!(", since an edit after {}{}", date_time(moved), edits.told(moved)),
+        true => format!(", since an edit after {}{}", date_time(moved), edits.description(moved)),
         false => ", on the graph that it moved on last".to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! The surroundings of a command about sessions: the store, and the graph as it is now.
+//! What every `session` command needs: the store and the current graph.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -39,13 +39,13 @@ pub(super) enum Use {
 }
 
 impl Use {
-    /// Whoever only says what would be done writes nothing.
+    /// A dry run writes nothing.
     pub(super) fn unless(dry_run: bool) -> Self {
         if dry_run { Self::Look } else { Self::Write }
     }
 }
 
-/// The format of what is printed.
+/// The output format.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct OutputArgs {
     /// The format of the output
@@ -70,12 +70,12 @@ impl OutputArgs {
     }
 }
 
-/// A store, and the graph as it is now where there is one.
+/// A store, and the current graph if there is one.
 pub(crate) struct SessionCommand {
     pub(crate) store: Arc<dyn SessionStore>,
     /// The name that the graph has in the store.
     pub(crate) graph: Arc<str>,
-    /// True if somebody named the graph.
+    /// True if the user named the graph.
     pub(crate) is_named: bool,
     opened: Option<Opened>,
     engine: Option<Engine>,
@@ -85,7 +85,7 @@ impl TargetArgs {
     /// Opens graph and store, and does something with them that changes nothing.
     ///
     /// # Errors
-    /// The graph cannot be found or loaded, or the store cannot be opened; or what `act` says.
+    /// The graph cannot be found or loaded, the store cannot be opened, or `act` fails.
     pub(crate) fn with<T>(&self, act: impl AsyncFnOnce(&SessionCommand) -> anyhow::Result<T>) -> anyhow::Result<T> {
         self.opened(Use::Look, act)
     }
@@ -120,11 +120,11 @@ impl TargetArgs {
         let engine = program.map(|program| Engine::new(Arc::clone(&program), deferred_predicates(&program))).transpose()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
         let done = runtime.block_on(async {
-            let kept = keep.open_to_look().await?;
+            let open_store = keep.open_to_look().await?;
             if what == Use::Write {
                 warn(&keep).await;
             }
-            let stand = SessionCommand { store: kept.store, graph: kept.graph, is_named: self.graph.is_some(), opened, engine };
+            let stand = SessionCommand { store: open_store.store, graph: open_store.graph, is_named: self.graph.is_some(), opened, engine };
             act(&stand).await
         });
         runtime.shutdown_background();
@@ -160,13 +160,13 @@ impl SessionCommand {
         }
     }
 
-    /// The graph, where it can be used.
+    /// The graph, if it is usable.
     pub(super) fn usable_engine(&self) -> Option<&Engine> {
         self.engine.as_ref()
     }
 
     /// Returns the veil over a session of this graph: without the graph, no value.
-    pub(super) fn veil(&self, graph: &str) -> Redactor {
+    pub(super) fn redactor(&self, graph: &str) -> Redactor {
         let opened = self.opened.as_ref().filter(|_| *graph == *self.graph);
         Redactor::new(opened.map(|opened| opened.project.documents()))
     }
@@ -197,8 +197,8 @@ impl SessionCommand {
     }
 }
 
-/// Describes why nothing was done with a session, and what to do.
-pub(crate) fn told(error: HistoryError, id: &SessionId) -> anyhow::Error {
+/// Explains why a session was not changed, and what to do.
+pub(crate) fn explain_error(error: HistoryError, id: &SessionId) -> anyhow::Error {
     let help = match &error {
         HistoryError::Conflict(_) => "somebody else works with it: try again".to_owned(),
         HistoryError::OtherGraph { .. } => "`--graph PATH` names its graph".to_owned(),

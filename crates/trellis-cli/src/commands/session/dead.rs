@@ -1,4 +1,4 @@
-//! `trellis session dead …`: calls that were given up (world 11.7).
+//! `trellis session dead …`: dead letters, calls that failed for good (world 11.7).
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use trellis_host::{
 };
 
 use super::{
-    context::{OutputArgs, SessionCommand, TargetArgs, told},
+    context::{OutputArgs, SessionCommand, TargetArgs, explain_error},
     timeline::{died, outcome},
 };
 use crate::{
@@ -112,7 +112,7 @@ fn list(at: &LetterArgs) -> anyhow::Result<Exit> {
     let text = match at.form.is_json() {
         true => format!("{}\n", json!({ "items": letters.iter().map(DeadLetter::from).collect::<Vec<_>>() })),
         false if letters.is_empty() => "there are no dead letters\n".to_owned(),
-        false => letters.iter().map(told_letter).collect(),
+        false => letters.iter().map(letter_text).collect(),
     };
     terminal::print(&text)?;
     Ok(Exit::Fine)
@@ -125,7 +125,7 @@ fn show(one: &One) -> anyhow::Result<Exit> {
         true => format!("{}\n", json!(wire)),
         false => {
             let args = wire.args.as_ref().map(|args| format!("    with {}\n", printable(&Value::Map(args.clone()).to_json())));
-            format!("{}{}", told_letter(&found), args.unwrap_or_default())
+            format!("{}{}", letter_text(&found), args.unwrap_or_default())
         }
     };
     terminal::print(&text)?;
@@ -160,7 +160,7 @@ fn settle(one: &One) -> anyhow::Result<Exit> {
     let found = one.at.place.writing(async |stand| {
         let found = one.found(stand).await?;
         let settled = stand.operator()?.settle_letter(&found.session, &found.letter.key, Settlement::Dropped).await;
-        settled.map_err(|error| told(error, &found.session))?;
+        settled.map_err(|error| explain_error(error, &found.session))?;
         Ok(found)
     })?;
     let text = match one.at.form.is_json() {
@@ -194,12 +194,12 @@ async fn all(stand: &SessionCommand) -> anyhow::Result<Vec<UnsettledLetter>> {
 
 /// A letter as people may see it.
 async fn visible(stand: &SessionCommand, letter: UnsettledLetter) -> anyhow::Result<UnsettledLetter> {
-    let mut veil = stand.veil(&letter.graph);
-    if !veil.is_needed() {
+    let mut redactor = stand.redactor(&letter.graph);
+    if !redactor.is_needed() {
         return Ok(letter);
     }
-    veil.learn(&History::open(&*stand.store, &letter.session).await?);
-    Ok(letter.redacted(&veil))
+    redactor.learn(&History::open(&*stand.store, &letter.session).await?);
+    Ok(letter.redacted(&redactor))
 }
 
 /// The sessions of the graph, with what carries its calls out. Whoever makes a call again has approved it.
@@ -212,7 +212,7 @@ fn sessions(stand: &SessionCommand) -> anyhow::Result<Sessions> {
 }
 
 /// A letter, for people.
-fn told_letter(found: &UnsettledLetter) -> String {
+fn letter_text(found: &UnsettledLetter) -> String {
     let (letter, session) = (&found.letter, &found.session);
     let by = |child: &SessionId| format!(" in `{}`", printable(child.as_str()));
     let by = letter.by.as_ref().map(by).unwrap_or_default();

@@ -1,8 +1,8 @@
-//! `trellis session deny ID`: denies the call that a session waits with.
+//! `trellis session deny ID`: denies the pending call of a session.
 
 use super::{
     approve::{call, decided, visible},
-    context::{OutputArgs, TargetArgs, told},
+    context::{OutputArgs, TargetArgs, explain_error},
     resolve_id::named,
 };
 use crate::{Exit, report::printable, terminal};
@@ -40,7 +40,7 @@ impl Deny {
         let (held, put) = self.place.writing(async |stand| {
             let id = named(&*stand.store, &self.id).await?;
             let denied = stand.operator()?.deny(&id, self.call.as_deref(), self.because.clone()).await;
-            let (held, put) = denied.map_err(|error| told(error, &id))?;
+            let (held, put) = denied.map_err(|error| explain_error(error, &id))?;
             Ok((visible(stand, held).await?, put))
         })?;
         if self.form.is_json() {

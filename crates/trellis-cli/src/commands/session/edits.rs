@@ -1,4 +1,4 @@
-//! The files of the graph that were saved since a session moved last: among them is the edit that it does not fit.
+//! The files that were saved since the last step of a session: one of them has the edit that the session does not fit.
 
 use std::{fs, time::UNIX_EPOCH};
 
@@ -33,7 +33,7 @@ impl Edits {
     }
 
     /// `` (`pay.md` 2026-11-21 14:02:10) ``: the first of them, where they are not too many to say anything.
-    pub(super) fn told(&self, moment: u64) -> String {
+    pub(super) fn description(&self, moment: u64) -> String {
         match self.since(moment) {
             [] => String::new(),
             files if files.len() > MAX_NAMED_EDITS => format!(" ({} files were saved since)", files.len()),

@@ -1,4 +1,4 @@
-//! `trellis session export ID`: a session as a case of the suite.
+//! `trellis session export ID`: writes a session as a test case.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use anyhow::bail;
 use trellis_host::history::{History, transcript};
 
 use super::{
-    context::{TargetArgs, told},
+    context::{TargetArgs, explain_error},
     resolve_id::named,
 };
 use crate::{Exit, output::OutputFile, terminal};
@@ -45,11 +45,12 @@ impl Export {
     pub(super) fn run(self) -> anyhow::Result<Exit> {
         let (text, notes) = self.place.with(async |stand| {
             let id = named(&*stand.store, &self.id).await?;
-            let history = History::open(&*stand.store, &id).await.map_err(|error| told(error, &id))?;
-            let mut exported = transcript(stand.engine_of(&history.head)?, &history, self.until).map_err(|error| told(error, &id))?;
-            let mut veil = stand.veil(&history.head.graph);
-            veil.learn(&history);
-            exported.text = veil.text(&exported.text);
+            let history = History::open(&*stand.store, &id).await.map_err(|error| explain_error(error, &id))?;
+            let mut exported =
+                transcript(stand.engine_of(&history.head)?, &history, self.until).map_err(|error| explain_error(error, &id))?;
+            let mut redactor = stand.redactor(&history.head.graph);
+            redactor.learn(&history);
+            exported.text = redactor.text(&exported.text);
             let Some(opened) = stand.opened() else { bail!("which graph? `--graph PATH` names it") };
             let mut notes = String::new();
             if exported.since > 0 {

@@ -1,4 +1,4 @@
-//! `trellis session fork ID --at N`: a new session from any step of another one.
+//! `trellis session fork ID --at N`: creates a new session from any step of another one.
 
 use trellis_core::SessionId;
 use trellis_host::{
@@ -7,7 +7,7 @@ use trellis_host::{
 };
 
 use super::{
-    context::{OutputArgs, SessionCommand, TargetArgs, told},
+    context::{OutputArgs, SessionCommand, TargetArgs, explain_error},
     resolve_id::named,
 };
 use crate::{Exit, terminal};
@@ -60,7 +60,7 @@ impl Fork {
         let operator = stand.operator()?;
         if let Some(name) = &self.name {
             let new = SessionId::from(name.as_str());
-            return operator.fork(&id, self.at, &new).await.map_err(|error| told(error, &id));
+            return operator.fork(&id, self.at, &new).await.map_err(|error| explain_error(error, &id));
         }
         let at = match self.at {
             Some(at) => at,
@@ -74,7 +74,7 @@ impl Fork {
             check_name(new.as_str()).map_err(|error| anyhow::anyhow!("{error}\n`--as NAME` names it otherwise"))?;
             match operator.fork(&id, Some(at), &new).await {
                 Err(HistoryError::Exists(_)) => {}
-                done => return done.map_err(|error| told(error, &id)),
+                done => return done.map_err(|error| explain_error(error, &id)),
             }
         }
         unreachable!("some number is free")

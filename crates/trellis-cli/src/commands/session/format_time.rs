@@ -1,4 +1,4 @@
-//! Moments and spans of time, as people write them.
+//! Times and durations in a form for people.
 
 use std::time::Duration;
 

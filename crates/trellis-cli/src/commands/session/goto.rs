@@ -1,11 +1,11 @@
-//! `trellis session goto ID NODE`: puts a session into a node.
+//! `trellis session goto ID NODE`: moves a session to a node.
 
 use trellis_core::{NodeId, diagnostic::did_you_mean, engine::NotEntered};
 use trellis_host::history::HistoryError;
 
 use super::{
     back::print,
-    context::{OutputArgs, TargetArgs, told},
+    context::{OutputArgs, TargetArgs, explain_error},
     resolve_id::named,
 };
 use crate::Exit;
@@ -43,7 +43,7 @@ impl Goto {
                     let near = did_you_mean(node.as_str(), nodes.iter().map(|node| node.id.as_str()));
                     anyhow::anyhow!("{error}{}", near.map(|near| format!("\n{near}")).unwrap_or_default())
                 }
-                _ => told(error, &id),
+                _ => explain_error(error, &id),
             })
         })?;
         print(&put, self.form)?;

@@ -1,4 +1,4 @@
-//! `trellis session ls`: kept sessions, a page at a time.
+//! `trellis session ls`: lists stored sessions, one page at a time.
 
 use std::{fmt::Write as _, io};
 
@@ -124,7 +124,7 @@ impl Ls {
             bail!("`--limit` is at least 1; `--all` lists all");
         }
         let mut after = match &self.after {
-            Some(text) => Some(behind(stand, &named(&*stand.store, text).await?).await?),
+            Some(text) => Some(after(stand, &named(&*stand.store, text).await?).await?),
             None => None,
         };
         let graph = stand.is_named.then(|| stand.graph.clone());
@@ -150,7 +150,7 @@ impl Ls {
 }
 
 /// Returns the cursor of a session in the list.
-async fn behind(stand: &SessionCommand, id: &SessionId) -> anyhow::Result<(u64, SessionId)> {
+async fn after(stand: &SessionCommand, id: &SessionId) -> anyhow::Result<(u64, SessionId)> {
     let stored = stand.store.load(std::slice::from_ref(id)).await?.pop().flatten();
     let stored = stored.ok_or_else(|| anyhow!("there is no session `{id}`"))?;
     Ok((stored.head.at, id.clone()))

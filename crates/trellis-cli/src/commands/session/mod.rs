@@ -1,4 +1,4 @@
-//! `trellis session …`: what becomes of kept sessions, one command a file.
+//! `trellis session …`: commands about stored sessions, one per file.
 
 mod approve;
 mod back;

@@ -1,4 +1,4 @@
-//! `trellis session prune`: takes out what is old.
+//! `trellis session prune`: removes old sessions and records.
 
 use std::{fmt::Write as _, time::Duration};
 

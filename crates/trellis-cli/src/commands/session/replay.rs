@@ -1,11 +1,11 @@
-//! `trellis session replay ID`: every recorded step taken again on the graph as it is now.
+//! `trellis session replay ID`: repeats every recorded step on the current graph.
 
 use anyhow::bail;
 use serde_json::json;
 use trellis_host::history::{History, Replayed, replay};
 
 use super::{
-    context::{OutputArgs, TargetArgs, Use, told},
+    context::{OutputArgs, TargetArgs, Use, explain_error},
     resolve_id::named,
 };
 use crate::{Exit, terminal};
@@ -37,12 +37,12 @@ impl Replay {
     pub(super) fn run(self) -> anyhow::Result<Exit> {
         let (id, replayed) = self.place.opened(Use::Replay, async |stand| {
             let id = named(&*stand.store, &self.id).await?;
-            let history = History::open(&*stand.store, &id).await.map_err(|error| told(error, &id))?;
+            let history = History::open(&*stand.store, &id).await.map_err(|error| explain_error(error, &id))?;
             let shown = stand.opened().map(|opened| opened.shown("")).unwrap_or_default();
             let replayed = replay(stand.engine_of(&history.head)?, &history).map_err(|mut divergence| {
-                let mut veil = stand.veil(&history.head.graph);
-                veil.learn(&history);
-                divergence.message = veil.text(&divergence.message);
+                let mut redactor = stand.redactor(&history.head.graph);
+                redactor.learn(&history);
+                divergence.message = redactor.text(&divergence.message);
                 (shown, divergence)
             });
             if let Ok(done) = &replayed
@@ -93,7 +93,7 @@ impl Replay {
     }
 }
 
-/// The steps that redacted values kept from being compared.
+/// The steps that could not be compared because of redacted values.
 fn redacted(done: &Replayed) -> String {
     let steps = match done.redacted {
         0 => return String::new(),

@@ -1,4 +1,4 @@
-//! Sessions by the beginnings of their names.
+//! Finds a session by a prefix of its name.
 
 use anyhow::bail;
 use trellis_core::{SessionId, diagnostic::did_you_mean};

@@ -1,4 +1,4 @@
-//! `trellis session rm ID…`: takes sessions out.
+//! `trellis session rm ID…`: removes sessions.
 
 use anyhow::bail;
 use trellis_core::SessionId;

@@ -1,4 +1,4 @@
-//! `trellis session seal`: makes keys, exchanges them, and says which are needed.
+//! `trellis session seal`: creates and rotates keys, and lists the keys that are still needed.
 
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
@@ -49,7 +49,7 @@ pub(super) struct Seal {
 #[derive(Default)]
 struct Done {
     sealed: usize,
-    kept: usize,
+    already_sealed: usize,
     failed: Vec<(SessionId, String)>,
 }
 
@@ -80,7 +80,7 @@ impl Seal {
         loop {
             let page = sealed.reseal(after, HEADS_PER_PAGE).await?;
             done.sealed += page.sealed;
-            done.kept += page.kept;
+            done.already_sealed += page.already_sealed;
             done.failed.extend(page.failed.into_iter().map(|(session, why)| (session, why.to_string())));
             after = page.next;
             if after.is_none() {
@@ -90,11 +90,11 @@ impl Seal {
     }
 
     fn tell(&self, done: &Done) -> anyhow::Result<Exit> {
-        let Done { sealed, kept, failed } = done;
+        let Done { sealed, already_sealed, failed } = done;
         let exit = if failed.is_empty() { Exit::Fine } else { Exit::Failed };
         if self.form.is_json() {
             let failed: Vec<_> = failed.iter().map(|(session, why)| json!({ "id": session, "why": why })).collect();
-            terminal::print(&format!("{}\n", json!({ "sealed": sealed, "kept": kept, "failed": failed })))?;
+            terminal::print(&format!("{}\n", json!({ "sealed": sealed, "kept": already_sealed, "failed": failed })))?;
             return Ok(exit);
         }
         let mut text = String::new();
@@ -102,7 +102,7 @@ impl Seal {
             let _ = writeln!(text, "{session}  is not sealed: {}", printable(why));
         }
         let rest = if failed.is_empty() { String::new() } else { format!(", {} could not be", failed.len()) };
-        let _ = writeln!(text, "{} sealed, {kept} were already{rest}", counted(*sealed, "session"));
+        let _ = writeln!(text, "{} sealed, {already_sealed} were already{rest}", counted(*sealed, "session"));
         terminal::print(&text)?;
         Ok(exit)
     }

@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use trellis_core::{Value, path::KeyPath};
 
 use super::{
-    context::{OutputArgs, TargetArgs, told},
+    context::{OutputArgs, TargetArgs, explain_error},
     resolve_id::named,
 };
 use crate::{Exit, context, terminal};
@@ -38,7 +38,7 @@ impl Set {
         let assignments = self.assignments.iter().map(|text| assignment(text)).collect::<anyhow::Result<Vec<_>>>()?;
         let put = self.place.writing(async |stand| {
             let id = named(&*stand.store, &self.id).await?;
-            stand.operator()?.set(&id, &assignments).await.map_err(|error| told(error, &id))
+            stand.operator()?.set(&id, &assignments).await.map_err(|error| explain_error(error, &id))
         })?;
         if self.form.is_json() {
             terminal::print(&super::back::wire(&put))?;

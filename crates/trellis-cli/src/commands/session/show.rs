@@ -1,4 +1,4 @@
-//! `trellis session show ID`: what happened, step by step.
+//! `trellis session show ID`: shows the history of a session, step by step.
 
 use std::{fmt::Write as _, io, time::Duration};
 
@@ -11,7 +11,7 @@ use trellis_host::{
 };
 
 use super::{
-    context::{OutputArgs, SessionCommand, TargetArgs, told},
+    context::{OutputArgs, SessionCommand, TargetArgs, explain_error},
     format_time::date_time,
     resolve_id::named,
     timeline::Timeline,
@@ -59,29 +59,29 @@ impl Show {
     pub(super) fn run(self) -> anyhow::Result<Exit> {
         self.place.with(async |stand| {
             let id = named(&*stand.store, &self.id).await?;
-            let mut history = History::open(&*stand.store, &id).await.map_err(|error| told(error, &id))?;
-            let mut veil = stand.veil(&history.head.graph);
-            if veil.is_blind() {
+            let mut history = History::open(&*stand.store, &id).await.map_err(|error| explain_error(error, &id))?;
+            let mut redactor = stand.redactor(&history.head.graph);
+            if redactor.is_blind() {
                 let graph = printable(&history.head.graph);
                 terminal::print_error(&format!(
                     "values are not shown: only the graph `{graph}` knows what is secret; `--graph PATH` names it\n"
                 ));
             }
-            veil.hide(&mut history);
+            redactor.hide(&mut history);
             if let Some(seq) = self.at {
-                let state = history.at(seq).map_err(|error| told(error, &id))?;
-                terminal::print(&if self.form.is_json() { format!("{}\n", json!(state)) } else { standing(&state) })?;
+                let state = history.at(seq).map_err(|error| explain_error(error, &id))?;
+                terminal::print(&if self.form.is_json() { format!("{}\n", json!(state)) } else { state_text(&state) })?;
                 return Ok(Exit::Fine);
             }
             tokio::select! {
-                shown = self.tell(stand, &id, history, veil) => shown.map(|()| Exit::Fine),
+                shown = self.tell(stand, &id, history, redactor) => shown.map(|()| Exit::Fine),
                 _ = tokio::signal::ctrl_c() => Ok(Exit::Interrupted),
             }
         })
     }
 
-    /// Shows the history, and what is added to it.
-    async fn tell(&self, stand: &SessionCommand, id: &SessionId, history: History, mut veil: Redactor) -> anyhow::Result<()> {
+    /// Shows the history, and records that are added meanwhile.
+    async fn tell(&self, stand: &SessionCommand, id: &SessionId, history: History, mut redactor: Redactor) -> anyhow::Result<()> {
         let is_json = self.form.is_json();
         if !is_json {
             terminal::print(&title(&history.head))?;
@@ -89,7 +89,7 @@ impl Show {
         let first = self.last.map_or(0, |last| history.head.next.saturating_sub(last));
         let before = history.snapshot.clone();
         // What another graph would say to it is none of what it said.
-        let engine = stand.usable_engine().filter(|_| !veil.is_blind());
+        let engine = stand.usable_engine().filter(|_| !redactor.is_blind());
         let mut timeline = Timeline::new(RecordWalk::new(engine, before), Look::of_stdout(), Width::of(&io::stdout()));
         let (mut next, mut ended) = (history.head.next, history.head.standing.has_ended());
         self.print(&history, &mut timeline, first)?;
@@ -98,8 +98,8 @@ impl Show {
                 bail!(terminal::Closed);
             }
             tokio::time::sleep(LOOK_EVERY).await;
-            let mut more = History::since(&*stand.store, id, next).await.map_err(|error| told(error, id))?;
-            veil.hide(&mut more);
+            let mut more = History::since(&*stand.store, id, next).await.map_err(|error| explain_error(error, id))?;
+            redactor.hide(&mut more);
             self.print(&more, &mut timeline, next)?;
             (next, ended) = (more.head.next, more.head.standing.has_ended());
         }
@@ -117,11 +117,11 @@ impl Show {
             while let Some(flaw) = flaws.next_if(|flaw| flaw.seq < record.seq) {
                 text += &missing(flaw, is_json);
             }
-            let told = timeline.take(record);
+            let entry = timeline.take(record);
             if record.seq < first {
                 continue;
             }
-            text += &if is_json { format!("{}\n", json!(record)) } else { told };
+            text += &if is_json { format!("{}\n", json!(record)) } else { entry };
         }
         for flaw in flaws {
             text += &missing(flaw, is_json);
@@ -144,12 +144,12 @@ fn missing(flaw: &Flaw, is_json: bool) -> String {
 /// `run-19f  orders  began …  waiting for input at `ask``.
 fn title(head: &Head) -> String {
     let graph = printable(&head.graph);
-    let (began, standing, node) = (date_time(head.began), head.standing.as_str().replace('_', " "), printable(head.node.as_str()));
-    format!("{BOLD}{}{BOLD:#}  {standing} at `{node}`\n{QUIET}{graph}, began {began}, {} records{QUIET:#}\n", head.session, head.next)
+    let (began, state_text, node) = (date_time(head.began), head.standing.as_str().replace('_', " "), printable(head.node.as_str()));
+    format!("{BOLD}{}{BOLD:#}  {state_text} at `{node}`\n{QUIET}{graph}, began {began}, {} records{QUIET:#}\n", head.session, head.next)
 }
 
 /// Describes for people where a session was.
-fn standing(state: &State) -> String {
+fn state_text(state: &State) -> String {
     let status = trellis_host::store::SessionStatus::of(state).as_str().replace('_', " ");
     let mut out = format!("{status} at `{}`, step {}\n", printable(state.current_node_id.as_str()), state.step);
     if let Some(call) = &state.pending_tool_call {

@@ -1,4 +1,4 @@
-//! Records as people read them: a line for what came in and where it led, lines for what changed and what was said. What is secret was taken out of
+//! Records in a form for people: a line for each input and its transition, lines for changes and output. Secrets were removed from
 //! them before.
 
 use std::{collections::BTreeMap, fmt::Write as _};
@@ -35,7 +35,7 @@ impl<'e> Timeline<'e> {
         Self { walk, look, width, is_same_graph: true, depths: BTreeMap::new() }
     }
 
-    /// Returns whether everything that was shown was said by the graph as it is now.
+    /// Returns whether all shown output comes from the current graph.
     pub(super) fn is_same_graph(&self) -> bool {
         self.is_same_graph
     }
@@ -67,7 +67,7 @@ impl<'e> Timeline<'e> {
         out
     }
 
-    /// The lines of a child stand deeper than those of its caller.
+    /// The indentation: lines of a child are indented below those of its caller.
     fn indent(&mut self, record: &Record) -> String {
         let Some(child) = &record.child else { return String::new() };
         if let Entry::Start { caller: Some(caller), .. } = &record.entry {
@@ -84,7 +84,7 @@ impl<'e> Timeline<'e> {
         if self.width.folds { columns::cut(&line, self.width.columns.saturating_sub(indent)) } else { line.into_owned() }
     }
 
-    /// Returns the lines about what changed, and what was done.
+    /// Returns the lines about changes and effects.
     fn details(record: &Record) -> Vec<String> {
         let mut lines = Vec::new();
         for event in &record.events {

@@ -1,4 +1,4 @@
-//! `trellis test [PATH] [FILTER…]`: the tests that stand beside a graph.
+//! `trellis test [PATH] [FILTER…]`: runs the tests of a graph.
 
 mod review;
 mod run;
@@ -186,7 +186,7 @@ impl Test {
     }
 }
 
-/// Looks at the variable that every service for continuous integration sets: nobody watches.
+/// Returns whether the program runs in continuous integration, by the variable that every service sets.
 fn is_ci() -> bool {
     std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "0" && value != "false")
 }

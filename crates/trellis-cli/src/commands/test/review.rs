@@ -1,4 +1,4 @@
-//! `trellis test --review`: each block that differs is shown, and somebody says what becomes of it.
+//! `trellis test --review`: shows each block that differs and asks whether to accept it.
 //!
 //! **Invariant:** nothing is written before the last question.
 
@@ -24,7 +24,7 @@ enum Decision {
     Reject,
     /// It is left for later.
     Skip,
-    /// It is left for later, and so are all behind it.
+    /// It is left for later, and so are all after it.
     Quit,
 }
 
@@ -40,7 +40,7 @@ impl Decision {
     }
 }
 
-/// Refuses to ask where nobody answers.
+/// Returns an error if no person can answer.
 ///
 /// # Errors
 /// Standard input or output is no terminal.
@@ -88,7 +88,7 @@ pub(super) fn decide(verdicts: &mut [PlayedCase<'_>], shown: impl Fn(&Sheet) -> 
     Ok(has_quit)
 }
 
-/// Shows a difference until somebody decides; the end of the input is a decision too.
+/// Shows a difference until the user decides; the end of the input is a decision too.
 fn ask(title: &str, difference: &str) -> anyhow::Result<Decision> {
     let bold = Style::new().bold();
     terminal::print(&format!("\n{bold}{}{bold:#}\n{difference}", printable(title)))?;

@@ -1,4 +1,4 @@
-//! Suites opened, played and written.
+//! Opens, runs and updates test suites.
 
 use std::{
     collections::BTreeSet,
@@ -47,12 +47,12 @@ struct Played {
 pub(super) struct Tested {
     /// The prefix of its paths: its folder below the path that is tested.
     prefix: String,
-    /// Of a graph inside another one, its folder there; empty for one that was found by itself.
+    /// The folder of a graph inside another one; empty for a graph of its own.
     root: String,
     pub(super) suite: Suite,
 }
 
-/// Plays what was asked for and reports it.
+/// Runs the requested cases and reports the results.
 pub(super) fn run(test: &Test) -> anyhow::Result<Exit> {
     let suites = suites(test.path.as_deref())?;
     expect_cases(test, &suites)?;
@@ -181,7 +181,7 @@ fn play(test: &Test, tested: &Tested, stops: bool, played: &mut Played) -> anyho
     Ok(())
 }
 
-/// Inherited stand-ins that no case of a sheet used, once all of them were played.
+/// Returns the inherited doubles that no case of a sheet used, after all of its cases ran.
 fn unused(test: &Test, prefix: &str, suite: &Suite, sheet: &Sheet, verdicts: &[PlayedCase<'_>], played: &mut Played) -> anyhow::Result<()> {
     let of_sheet: Vec<&Verdict> = verdicts.iter().filter(|(of, ..)| of.path == sheet.path).map(|(_, _, verdict, _)| verdict).collect();
     if of_sheet.len() < sheet.cases.len() {

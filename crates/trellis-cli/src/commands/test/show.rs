@@ -1,4 +1,4 @@
-//! Results as people read them.
+//! Test results in a form for people.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -45,12 +45,12 @@ fn difference(path: &str, difference: &Difference) -> String {
         let _ = writeln!(out, "  at node `{}`{}", printable(node), printable(&at));
     }
     if difference.not_played > 0 {
-        let _ = writeln!(out, "  {} behind it", counted(difference.not_played, "author line"));
+        let _ = writeln!(out, "  {} after it", counted(difference.not_played, "author line"));
     }
     out
 }
 
-/// The lines of both sides: those that are the same once, before and behind the others.
+/// Returns the lines of both sides: common lines once, before and after the others.
 fn changes<'l>(expected: &'l [String], got: &'l [String]) -> Vec<(char, char, &'l str)> {
     let same = expected.iter().zip(got).take_while(|(one, other)| one == other).count();
     let mark = |sign: char, lines: &'l [String]| lines.iter().map(move |line| (sign, sign, &**line)).collect::<Vec<_>>();
@@ -73,7 +73,7 @@ pub(super) fn summary(summary: &Summary) -> String {
 /// Kinds that have a column.
 const COLUMNS: [&str; 4] = ["node", "edge", "option", "guard"];
 
-/// A table by file, and what is not passed.
+/// Renders a table by file, and the items that are not covered.
 pub(super) fn coverage(coverage: &Coverage) -> String {
     let mut files: BTreeMap<&str, Vec<&Item>> = BTreeMap::new();
     for item in coverage.items.iter().filter(|item| !item.implied) {

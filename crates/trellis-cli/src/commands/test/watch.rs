@@ -1,12 +1,11 @@
-//! `trellis test --watch`: cases are played again after each save, those that the save affects.
+//! `trellis test --watch`: after each save, runs the cases that the save affects.
 //!
-//! **Invariant:** it ends when somebody ends it, or nobody reads what it says; never because of what happens to the files.
+//! **Invariant:** it ends on an interrupt or when its output is closed, never because of a change of files.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     io::IsTerminal as _,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use trellis_project::{Wake, Watch, default_path};
@@ -19,13 +18,10 @@ use crate::{
     Exit,
     report::printable,
     terminal::{self, Closed, QUIET},
-    watch::{close_on_interrupt, warn_of_polling},
+    watch::{READER_CHECK_INTERVAL, close_on_interrupt, warn_of_polling},
 };
 
-/// The time between two looks at whether somebody still reads what is said.
-const GLANCE: Duration = Duration::from_secs(1);
-
-/// Plays all cases, and after each save those that it affects, until somebody ends it.
+/// Runs all cases, and after each save those that it affects, until it is interrupted.
 ///
 /// # Errors
 /// There is no case to begin with, or standard output fails.
@@ -45,7 +41,7 @@ pub(super) fn stay(test: &Test) -> anyhow::Result<Exit> {
     watch.also(round.files.keys().map(PathBuf::as_path));
     round.play(&first)?;
     loop {
-        match watch.next(Some(GLANCE)) {
+        match watch.next(Some(READER_CHECK_INTERVAL)) {
             Wake::Closed => break,
             Wake::Elapsed if terminal::is_closed() => return Err(Closed.into()),
             Wake::Elapsed => continue,

@@ -229,11 +229,12 @@ fn options_are_taken_by_arrow_number_value_and_beginning() {
 #[test]
 fn an_approval_needs_a_yes() {
     let call = pending("{}");
-    let approved = |typed: &str| Desk::new(Awaited::Approval(&call)).typed(typed).given.pop().map(|(command, _)| command);
+    let approved =
+        |typed: &str| Desk::new(Awaited::Approval { call: &call, by: None }).typed(typed).given.pop().map(|(command, _)| command);
     assert_eq!(approved("\r"), Some(Command::Approve { id: None, yes: false }));
     assert_eq!(approved("yes\r"), Some(Command::Approve { id: None, yes: true }));
     assert_eq!(approved("sure\r"), None);
-    let mut desk = Desk::new(Awaited::Approval(&call)).typed("sure\r");
+    let mut desk = Desk::new(Awaited::Approval { call: &call, by: None }).typed("sure\r");
     assert_eq!(
         picture(&desk.question.frame(WINDOW, Some(Duration::from_secs(75)))),
         "[y/N] › sure▏\n  ✗ answer `y` or `n`\n  1 min 15 s left"
@@ -268,14 +269,14 @@ fn keys_are_asked_for_one_by_one() {
 
 #[test]
 fn keys_that_would_decide_an_unseen_question_are_forgotten() {
-    let kept = |awaited: Awaited<'_>, typed: &str| {
+    let recognised = |awaited: Awaited<'_>, typed: &str| {
         let mut keys = Decoder::default().take(typed.as_bytes()).into();
         forget_unseen(awaited, &mut keys);
         Vec::from(keys)
     };
-    assert_eq!(kept(Awaited::Approval(&pending("{}")), "y\r\x03"), [Key::Interrupt]);
-    assert_eq!(kept(Awaited::Input(&choice(2)), "\r\r2\r"), [Key::Text("2".into()), Key::Enter]);
-    assert_eq!(kept(Awaited::Input(&request(InputType::Text)), "\r"), [Key::Enter]);
+    assert_eq!(recognised(Awaited::Approval { call: &pending("{}"), by: None }, "y\r\x03"), [Key::Interrupt]);
+    assert_eq!(recognised(Awaited::Input(&choice(2)), "\r\r2\r"), [Key::Text("2".into()), Key::Enter]);
+    assert_eq!(recognised(Awaited::Input(&request(InputType::Text)), "\r"), [Key::Enter]);
 }
 
 const SIZES: [usize; 10] = [1, 2, 3, 4, 5, 8, 13, 24, 40, 80];

@@ -63,7 +63,7 @@ fn the_end_says_why_where_and_what_to_do() {
         output: None,
         rollback: None,
     };
-    let farewell = RunSummary {
+    let summary = RunSummary {
         reason: Reason::Failed,
         ended: Some(Arc::new(ended(EndReason::Failed, "`refund` failed: no such order"))),
         message: None,
@@ -71,16 +71,16 @@ fn the_end_says_why_where_and_what_to_do() {
         help: Some("say where to go then with `on_error`"),
     };
     let expected = "\n✗ failed at `pay`: `refund` failed: no such order\n  pay.md:4\nhelp: say where to go then with `on_error`\n";
-    assert_eq!(plain(&scrollback::farewell(&farewell, WINDOW)), expected);
+    assert_eq!(plain(&scrollback::summary(&summary, WINDOW)), expected);
     let named =
-        RunSummary { ended: Some(Arc::new(ended(EndReason::Failed, "`pay` has no way"))), place: None, help: None, ..farewell.clone() };
-    assert_eq!(plain(&scrollback::farewell(&named, WINDOW)), "\n✗ failed: `pay` has no way\n");
+        RunSummary { ended: Some(Arc::new(ended(EndReason::Failed, "`pay` has no way"))), place: None, help: None, ..summary.clone() };
+    assert_eq!(plain(&scrollback::summary(&named, WINDOW)), "\n✗ failed: `pay` has no way\n");
     let over =
         RunSummary { reason: Reason::EndOfInput, ended: None, message: Some("the input ended while `pay` was waiting".into()), ..named };
-    assert_eq!(plain(&scrollback::farewell(&over, WINDOW)), "\n■ the input ended while `pay` was waiting\n");
+    assert_eq!(plain(&scrollback::summary(&over, WINDOW)), "\n■ the input ended while `pay` was waiting\n");
     let narrow = Window { room: 24, height: 5, look: LOOK };
     assert_eq!(
-        plain(&scrollback::farewell(&farewell, narrow)),
+        plain(&scrollback::summary(&summary, narrow)),
         "\n✗ failed at `pay`:\n  `refund` failed: no\n  such order\n  pay.md:4\nhelp: say where to go\n  then with `on_error`\n"
     );
 }

@@ -145,7 +145,7 @@ fn a_newcomer_asks_for_a_lamp() {
     assert_eq!((flow.stored("atod").unwrap().1, flow.stored("atod_memory").unwrap().1), (3, 3));
 }
 
-/// 004.2: "session id is empty", "message is empty"; the session comes first.
+/// 004, 3: `validate_request`; requirements 004.2: "session id is empty", "message is empty"; the session comes first.
 #[test]
 fn a_request_has_a_session_and_a_message() {
     let flow = Flow::copy("atod");
@@ -178,7 +178,7 @@ fn a_plan_is_json_and_fits_its_schema() {
     }
 }
 
-/// 004, 2.3: "calls tool-planning graph and validates allowed tool list"; 4: "pass-2 must not request tools again".
+/// 004, 2.3: "`tool_path`: calls tool-planning graph and validates allowed tool list"; 4: "pass-2 must not request tools again".
 #[test]
 fn tools_are_asked_for_once_by_who_may() {
     let flow = Flow::copy("atod");
@@ -191,7 +191,7 @@ fn tools_are_asked_for_once_by_who_may() {
     fails(&flow, &Script::new("sales.quote", 50).asking(sum("1"), again), "the second pass asked for tools again");
 }
 
-/// 004, 4: "execute tools": a tool's own error is data.
+/// 004, 4: "execute tools"; requirements 004.6: "A tool's own error is data".
 #[test]
 fn the_error_of_a_tool_is_data() {
     let flow = Flow::copy("atod");
@@ -235,7 +235,8 @@ fn what_a_specialist_says_is_held_to_its_rules() {
     assert_eq!((answered.code, flow.stack()), (Some(0), stack([("sales.quote", "active")])));
 }
 
-/// Requirements 004.4 and 004.7: the stack of goals.
+/// 004, 3: `apply_plan`, `apply_state_updates`; requirements 004.4: "A strictly higher priority interrupts and suspends the current one; a lower one is inserted
+/// suspended beneath it; a done goal is not revived"; 004.7: "done pops the stack and resumes the one below".
 #[test]
 fn goals_interrupt_wait_and_resume() {
     let flow = Flow::copy("atod");
@@ -301,7 +302,7 @@ fn of_two_turns_at_once_one_is_kept() {
     assert_eq!((flow.stored("atod").unwrap().1, flow.stored("atod_memory").unwrap().1), (1, 1));
 }
 
-/// 004.2: "Only *not found* creates a session."
+/// 004, 3: `load_or_create_state`; requirements 004.2: "Only *not found* creates a session."
 #[test]
 fn a_store_that_cannot_be_read_creates_no_session() {
     let flow = Flow::copy("atod");
@@ -312,24 +313,39 @@ fn a_store_that_cannot_be_read_creates_no_session() {
     assert_eq!(played.results("state.load")[0]["error"]["code"], "store");
 }
 
-/// World D, crash: killed at every call, also between save and memory write: nothing is lost or doubled.
+/// 004, 3: "Memory write happens after save": killed at every call and after every save, so also between the two.
 #[test]
 fn a_turn_that_was_cut_off_anywhere_is_finished_once() {
-    for at in
-        ["state.load", "memory.read", "planner/start", "goals.apply_plan", "dispatch/start", "goals.finish", "state.save", "memory.write"]
-    {
+    let calls =
+        ["state.load", "memory.read", "planner/start", "goals.apply_plan", "dispatch/start", "goals.finish", "state.save", "memory.write"];
+    let results = ["state.save", "memory.write"];
+    for (kind, at) in calls.map(|at| ("CALL_TOOL", at)).into_iter().chain(results.map(|at| ("TOOL_RESULT", at))) {
         let flow = Flow::copy("atod");
         let context = json!({ "session_id": "s1", "text": "Do you have a desk lamp?" });
         let session = ["--session", "turn"];
-        let mut killed = false;
+        let (mut id, mut killed) = (Value::Null, false);
         let cut = flow.watch(&session, Some(&context), &[], &mut |line| {
             let call = &line["payload"];
-            killed |= line["type"] == "CALL_TOOL" && (call["name"] == at || call["kind"]["graph"] == at);
+            if line["type"] == "CALL_TOOL" && (call["name"] == at || call["kind"]["graph"] == at) {
+                id = call["id"].clone();
+            }
+            killed |= line["type"] == kind && !id.is_null() && call["id"] == id;
             !killed
         });
-        assert!(killed, "{at}: {cut:#?}");
+        assert!(killed, "{kind} {at}: {cut:#?}");
         flow.watch(&session, None, &[], &mut |_| true);
         let memory = flow.stored("atod_memory").unwrap();
-        assert_eq!((flow.stored("atod").unwrap().1, memory.1, memory.0.as_array().unwrap().len()), (1, 1, 1), "{at}");
+        assert_eq!((flow.stored("atod").unwrap().1, memory.1, memory.0.as_array().unwrap().len()), (1, 1, 1), "{kind} {at}");
     }
+}
+
+/// 004, 5: "Graph compile errors fail startup."
+#[test]
+fn a_graph_with_a_mistake_does_not_start() {
+    let flow = Flow::copy("atod");
+    flow.edit("write_memory.md", "to: finalize_reply", "to: finalise_reply");
+    let played = flow.say("Do you have a desk lamp?");
+    assert_eq!((played.code, &played.end()["reason"]), (Some(1), &json!("invalid_graph")), "{played:#?}");
+    assert!(played.calls().is_empty() && played.err.contains("unknown-target"), "{played:#?}");
+    assert!(!flow.path().join(".trellis/values.db").exists());
 }

@@ -119,7 +119,7 @@ fn an_endpoint_that_fails_fails_the_turn() {
         { "match": { "userMessage": "Which goal" }, "response": { "error": { "message": "down", "type": "server_error" }, "status": 500 } },
     ]));
     let flow = Flow::copy("atod");
-    flow.edit("trellis.yaml", "planner_model: {", "planner_model: { retry: { max: 2, base: 10ms },");
+    flow.edit("trellis.yaml", "planner_model:\n", "planner_model:\n    retry: { max: 2, base: 10ms }\n");
     let played = peer.turn(&flow, "Do you have a desk lamp?");
     let results = played.results("planner_model");
     let codes: Vec<&str> = results.iter().filter_map(|result| result["error"]["code"].as_str()).collect();
@@ -135,10 +135,31 @@ fn pillars_with_an_endpoint() {
     let peer = Peer::start(&json!([score("How sound", 0.95), score("How safe", 0.45), score("How clear", 0.4)]));
     let flow = court(SURE);
     let played = peer.play(&flow, &json!({ "command": "note buy lamps" }));
-    assert_eq!(peer.requests().len(), 3, "{played:#?}");
+    // The strategist is asked too, and gets no answer that it could use.
+    assert_eq!(peer.requests().len(), 4, "{played:#?}");
     let held = played.of_type("APPROVAL").next().unwrap_or_else(|| panic!("{played:#?}"));
     assert_eq!(held["name"], "skills.execute", "below the bound the commander is asked");
     let mut blended: Vec<&Value> = played.results("blend").into_iter().map(|result| &result["result"]["score"]).collect();
     blended.sort_by_key(|score| score.to_string());
     assert_eq!(blended, [&json!(0.7), &json!(0.75), &json!(0.95)]);
+}
+
+/// World D, S1: "`compute`, or role `strategist`": a command whose first word is no skill.
+#[test]
+fn a_strategist_with_an_endpoint() {
+    let plan = json!({ "skill_id": "skill_note", "parameters": { "args": ["buy", "lamps"] }, "plan_description": "note what is wanted" });
+    let score =
+        |question: &str| json!({ "match": { "userMessage": question }, "response": { "content": json!({ "score": 0.95 }).to_string() } });
+    let chooses = json!({ "match": { "userMessage": "Which skill carries" }, "response": { "content": plan.to_string() } });
+    let peer = Peer::start(&json!([chooses, score("How sound"), score("How safe"), score("How clear")]));
+    let flow = court(SURE);
+    let played = peer.play(&flow, &json!({ "command": "put lamps on the notes" }));
+    assert_eq!((&played.output()["plan"], &played.output()["status"]), (&plan, &json!("success")), "{played:#?}");
+    assert_eq!(flow.notes().as_deref(), Some("buy lamps\n"));
+    let asked = peer.requests()[0]["body"]["messages"].to_string();
+    assert!(asked.contains("skill_note") && asked.contains("skill_put"), "it sees the skills that fit, and the plan by the rule: {asked}");
+    // A skill that the caller names needs nobody's advice.
+    let before = peer.requests().len();
+    let named = peer.play(&flow, &json!({ "command": "write that down", "skill_id": "skill_note" }));
+    assert_eq!((&named.output()["plan"]["skill_id"], peer.requests().len() - before), (&json!("skill_note"), 3), "{named:#?}");
 }

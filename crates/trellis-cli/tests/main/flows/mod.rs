@@ -3,7 +3,10 @@
 
 mod atod;
 mod chancellor;
+mod crash;
+mod gate;
 mod http;
+mod pages;
 mod toolflow;
 
 use std::{
@@ -12,6 +15,7 @@ use std::{
     ops::Deref,
     path::{Path, PathBuf},
     process::{Child, Stdio},
+    time::Duration,
 };
 
 use serde_json::Value;
@@ -85,6 +89,23 @@ impl Flow {
         Played { lines, code: ended.status.code(), err: String::from_utf8(ended.stderr).unwrap() }
     }
 
+    /// Runs it until a moment comes, and kills it there; whether the moment came.
+    fn cut(&self, options: &[&str], context: Option<&Value>, is_moment: &dyn Fn() -> bool) -> bool {
+        let mut child = self.start(options, context, &[]);
+        // It prints less than fits into a pipe.
+        drop(child.stdin.take());
+        loop {
+            if is_moment() {
+                child.kill().unwrap();
+                return child.wait().unwrap().code().is_none();
+            }
+            if child.try_wait().unwrap().is_some() {
+                return false;
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+    }
+
     fn start(&self, options: &[&str], context: Option<&Value>, variables: &[(&str, &str)]) -> Child {
         let context = context.map(Value::to_string);
         let given: Vec<&str> = context.iter().flat_map(|context| ["--context", context]).collect();
@@ -152,15 +173,5 @@ fn each_flow_has_all_it_needs_here() {
         let ran = Flow::copy(graph).trellis(&["check", "--host", "--strict", "."]);
         let is_clean = ["error", "warning", "unchecked"].iter().all(|word| !ran.out.contains(word));
         assert!(ran.code == Some(0) && is_clean, "{graph}: {ran:?}");
-    }
-}
-
-#[test]
-fn the_page_of_each_flow_has_its_drawing() {
-    for graph in ["atod", "chancellor", "toolflow"] {
-        let drawing = Flow::copy(graph).trellis(&["graph", "."]).out;
-        let page = fs::read_to_string(repository().join("graphs").join(graph).join("README.md")).unwrap();
-        let shown = page.split("```mermaid\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap_or_default();
-        assert_eq!(shown, drawing, "graphs/{graph}/README.md: `trellis graph graphs/{graph}` draws this");
     }
 }

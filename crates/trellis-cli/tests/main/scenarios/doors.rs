@@ -5,12 +5,20 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use tokio::runtime::Runtime;
 use trellis_core::{Engine, SessionId, Start, Value as CoreValue};
-use trellis_host::{Bindings, Policy, Sessions, Unbound, assembly::deferred_predicates, wire};
+use trellis_host::{
+    Bindings, Policy, Sessions, Unbound,
+    assembly::deferred_predicates,
+    store::{MemoryStore, SessionStore},
+    wire,
+};
 use trellis_project::Project;
 
 use crate::{mcp::Talk, open::Open, sandbox::Sandbox, serve::Serving};
 
-/// The outcome of an act.
+/// The file of the graph.
+pub(super) const GRAPH: &str = "start.yaml";
+
+/// What came of an act.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Out {
     pub(super) said: Vec<String>,
@@ -35,7 +43,7 @@ impl Out {
     /// The same without what differs between sessions.
     pub(super) fn bare(mut self) -> Self {
         if let Some(payload) = self.stop.get_mut("payload").and_then(Value::as_object_mut) {
-            for key in ["id", "seq", "idempotency_key"] {
+            for key in ["id", "of", "seq", "idempotency_key"] {
                 payload.remove(key);
             }
         }
@@ -53,26 +61,39 @@ pub(super) trait Door {
     fn begin(&mut self, id: &str, context: &Map<String, Value>) -> Out;
     /// Sends a reply, as JSON Lines have it.
     fn send(&mut self, reply: &Value) -> Out;
+    /// Closes the door, edits the graph, opens the door again, and looks at the session.
+    fn edit(&mut self, graph: &str) -> Out;
+    /// Takes an edit back, for the next session.
+    fn restore(&mut self, graph: &str) {
+        self.edit(graph);
+    }
     /// Leaves the session.
     fn end(&mut self);
 }
 
 /// `Sessions`, called as functions.
 pub(super) struct Library {
-    _sandbox: Sandbox,
+    sandbox: Sandbox,
     runtime: Runtime,
+    store: Arc<MemoryStore>,
     sessions: Sessions,
     session: SessionId,
 }
 
 impl Library {
     pub(super) fn new(sandbox: Sandbox) -> Self {
-        let program = Project::open(sandbox.path()).unwrap().compile().program.unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let store = Arc::new(MemoryStore::new());
+        let sessions = Self::sessions(&sandbox, &store);
+        Self { sandbox, runtime, store, sessions, session: SessionId::new("s") }
+    }
+
+    fn sessions(sandbox: &Sandbox, store: &Arc<MemoryStore>) -> Sessions {
+        let project = Project::open(sandbox.path()).unwrap().compile();
+        let program = project.program.unwrap_or_else(|| panic!("{:?}", project.diagnostics));
         let engine = Engine::new(Arc::clone(&program), deferred_predicates(&program)).unwrap();
         let policy = Policy::new().unbound(Unbound::Elsewhere);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let sessions = Sessions::new(engine, Bindings::none()).unwrap().policy(policy);
-        Self { _sandbox: sandbox, runtime, sessions, session: SessionId::new("s") }
+        Sessions::new(engine, Bindings::none()).unwrap().policy(policy).store(Arc::clone(store) as Arc<dyn SessionStore>, "doors")
     }
 
     fn told(turn: Result<trellis_host::Turn, trellis_host::SendError>) -> Out {
@@ -98,18 +119,25 @@ impl Door for Library {
         Self::told(self.runtime.block_on(self.sessions.send(&self.session, reply)))
     }
 
+    fn edit(&mut self, graph: &str) -> Out {
+        self.sandbox.write(GRAPH, graph.as_bytes());
+        self.sessions = Self::sessions(&self.sandbox, &self.store);
+        Self::told(self.runtime.block_on(self.sessions.view(&self.session)))
+    }
+
     fn end(&mut self) {}
 }
 
 /// `trellis run --json`.
 pub(super) struct Lines {
     sandbox: Sandbox,
+    session: String,
     open: Option<Open>,
 }
 
 impl Lines {
     pub(super) fn new(sandbox: Sandbox) -> Self {
-        Self { sandbox, open: None }
+        Self { sandbox, session: String::new(), open: None }
     }
 
     /// Lines up to the next stop or refusal.
@@ -136,8 +164,23 @@ impl Lines {
 impl Door for Lines {
     fn begin(&mut self, id: &str, context: &Map<String, Value>) -> Out {
         let context = Value::from(context.clone()).to_string();
+        id.clone_into(&mut self.session);
         self.open = Some(Open::start(self.sandbox.command(&["run", "--json", ".", "--session", id, "--context", &context])));
         self.told()
+    }
+
+    fn edit(&mut self, graph: &str) -> Out {
+        if let Some(open) = &mut self.open {
+            open.end_input();
+            open.code();
+        }
+        self.sandbox.write(GRAPH, graph.as_bytes());
+        self.open = Some(Open::start(self.sandbox.command(&["run", "--json", ".", "--session", &self.session])));
+        self.told()
+    }
+
+    fn restore(&mut self, graph: &str) {
+        self.sandbox.write(GRAPH, graph.as_bytes());
     }
 
     fn send(&mut self, reply: &Value) -> Out {
@@ -154,12 +197,12 @@ impl Door for Lines {
 pub(super) struct Http {
     serving: Serving,
     session: String,
-    _sandbox: Sandbox,
+    sandbox: Sandbox,
 }
 
 impl Http {
     pub(super) fn new(sandbox: Sandbox) -> Self {
-        Self { serving: Serving::start(&sandbox, &["."]), session: String::new(), _sandbox: sandbox }
+        Self { serving: Serving::start(&sandbox, &[".", "--no-watch"]), session: String::new(), sandbox }
     }
 }
 
@@ -176,6 +219,13 @@ impl Door for Http {
         Out::of_turn(&self.serving.post(&path, &reply.to_string(), header.as_deref().unwrap_or_default()))
     }
 
+    fn edit(&mut self, graph: &str) -> Out {
+        self.serving.end();
+        self.sandbox.write(GRAPH, graph.as_bytes());
+        self.serving = Serving::start(&self.sandbox, &[".", "--no-watch"]);
+        Out::of_turn(&self.serving.get(&format!("/api/sessions/{}", self.session), ""))
+    }
+
     fn end(&mut self) {}
 }
 
@@ -183,12 +233,16 @@ impl Door for Http {
 pub(super) struct Mcp {
     talk: Talk,
     session: Value,
-    _sandbox: Sandbox,
+    sandbox: Sandbox,
 }
 
 impl Mcp {
     pub(super) fn new(sandbox: Sandbox) -> Self {
-        Self { talk: Talk::with(&sandbox, &["mcp", ".", "--mcp-approve", "call"], json!({})), session: Value::Null, _sandbox: sandbox }
+        Self { talk: Self::talk(&sandbox), session: Value::Null, sandbox }
+    }
+
+    fn talk(sandbox: &Sandbox) -> Talk {
+        Talk::with(sandbox, &["mcp", ".", "--mcp-approve", "call", "--no-watch"], json!({}))
     }
 
     fn call(&mut self, name: &str, arguments: &Value) -> Out {
@@ -211,6 +265,14 @@ impl Door for Mcp {
         let mut arguments = reply.clone();
         arguments["session"] = self.session.clone();
         self.call("navigate", &arguments)
+    }
+
+    fn edit(&mut self, graph: &str) -> Out {
+        self.talk.end();
+        self.sandbox.write(GRAPH, graph.as_bytes());
+        self.talk = Self::talk(&self.sandbox);
+        let session = self.session.clone();
+        self.call("render_state", &json!({ "session": session }))
     }
 
     fn end(&mut self) {}

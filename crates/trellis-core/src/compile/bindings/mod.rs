@@ -9,7 +9,7 @@ pub(super) use self::{predicates::declare, templates::check_templates};
 use super::graphs::GraphSyntax;
 use crate::{
     builtin::{BuiltinTool, MODEL},
-    diagnostic::{Code, Diagnostic},
+    diagnostic::{Code, Diagnostic, FilePath},
     language::Effect,
     span::Spanned,
     syntax::{node::ToolSyntax, project::BindingSyntax},
@@ -25,10 +25,9 @@ pub(super) fn completed(binding: &BindingSyntax) -> Cow<'_, BindingSyntax> {
         return Cow::Owned(binding);
     }
     let Some(known) = contract_of(binding) else { return Cow::Borrowed(binding) };
-    let is_text = |key: &str| binding.config.at(&["model", key]).and_then(Value::as_str);
-    let is_json = is_text("format").is_some_and(|format| format != "text");
     let at = |key: &str| binding.config.span(key).unwrap_or(binding.tool.span);
     let span = if std::ptr::eq(known, &raw const MODEL) { at("model") } else { at("builtin") };
+    let is_json = is_json(binding);
     let mut binding = binding.clone();
     let tool: &mut ToolSyntax = &mut binding.tool;
     if tool.parameters.is_none() && binding.config.get("args").is_none() {
@@ -41,6 +40,31 @@ pub(super) fn completed(binding: &BindingSyntax) -> Cow<'_, BindingSyntax> {
     let effect = if writes { Effect::Irreversible } else { known.effect };
     tool.effect.get_or_insert(Spanned::new(effect, span));
     Cow::Owned(binding)
+}
+
+/// Returns findings about the contract of an author that no call of a builtin, or of a model, can meet (world 9.8).
+pub fn contradictions(path: &FilePath, binding: &BindingSyntax) -> Vec<Diagnostic> {
+    let Some(known) = contract_of(binding) else { return Vec::new() };
+    let finding = |written: &Spanned<Value>, key: &str, why: String, help: &str| {
+        let message = format!("nothing fits both `{key}` and what `{}` has there: {why}", known.name);
+        Diagnostic::new(Code::UnboundTool, path, written.span, message).help(help)
+    };
+    let parameters = binding.tool.parameters.as_ref().filter(|_| binding.config.get("args").is_none());
+    let returns = binding.tool.returns.as_ref().filter(|_| !is_json(binding));
+    let taken = parameters.and_then(|written| {
+        let why = known.cannot_take(&written.value)?;
+        Some(finding(written, "parameters", why, "make its arguments from those with `args:`, or leave `parameters` out"))
+    });
+    let returned = returns.and_then(|written| {
+        let why = known.cannot_return(&written.value)?;
+        Some(finding(written, "returns", why, "leave `returns` out: what it returns is known"))
+    });
+    taken.into_iter().chain(returned).collect()
+}
+
+/// Returns whether a binding asks a model for JSON, whose results no contract knows.
+fn is_json(binding: &BindingSyntax) -> bool {
+    binding.config.at(&["model", "format"]).and_then(Value::as_str).is_some_and(|format| format != "text")
 }
 
 /// Reports `policy` and `budget` of graphs that are not the outermost: they would have no effect (world 9.1).

@@ -69,9 +69,9 @@ impl<'p> Cfg<'p> {
 
     /// Returns true if a session can end at a point because its author wrote so: by a terminal, `fail`, `rollback` or `max_visits`.
     pub(super) fn ends(&self, point: PointIndex) -> bool {
-        self.program.out_edges(point).any(|way| match &way.edge.to {
+        self.program.out_edges(point).any(|out| match &out.edge.to {
             Target::End(Reason::Failed(Failure::MaxVisits)) => true,
-            Target::End(_) => way.edge.why != Provenance::Rule,
+            Target::End(_) => out.edge.why != Provenance::Rule,
             Target::Rollback => self.program.after_rollback(self.program.node(self.program.point(point).node).graph).is_none(),
             _ => false,
         })
@@ -132,5 +132,5 @@ fn children(call: &Call, see: &mut impl FnMut(NodeIndex)) {
 
 /// Returns true if a session can stop at a point, because it waits there for an answer, a call or a signal.
 pub(super) fn stops(program: &Program, point: PointIndex) -> bool {
-    program.out_edges(point).any(|way| !matches!(way.reply.on, Outcome::Pass | Outcome::Exhausted))
+    program.out_edges(point).any(|out| !matches!(out.reply.on, Outcome::Pass | Outcome::Exhausted))
 }

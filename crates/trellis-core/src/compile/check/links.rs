@@ -9,11 +9,11 @@ use crate::{
 };
 
 /// Broken links that get a suggestion, as far as it takes comparing names.
-const PATIENCE: usize = 2_000_000;
+const MAX_LINK_COMPARISONS: usize = 2_000_000;
 
 /// Checks the documents in `linking`.
 pub(super) fn check(documents: &[Arc<Document>], linking: &[u32], found: &mut Vec<Diagnostic>) {
-    let mut patience = PATIENCE;
+    let mut patience = MAX_LINK_COMPARISONS;
     for document in linking.iter().map(|&at| &documents[at as usize]) {
         let Content::Node(node) = &document.content else { continue };
         for link in &node.links {

@@ -20,8 +20,8 @@ use crate::{
 pub(super) fn reached(cfg: &Cfg<'_>, reached: &[bool], severities: &Severities<'_>, found: &[Diagnostic]) -> Option<Vec<bool>> {
     let program = cfg.program;
     let mut all = reached.to_vec();
-    let lost: Vec<&Node> = program.nodes().iter().map(|node| &**node).filter(|node| !reached[node.body.0 as usize]).collect();
-    if lost.is_empty() {
+    let unreachable: Vec<&Node> = program.nodes().iter().map(|node| &**node).filter(|node| !reached[node.body.0 as usize]).collect();
+    if unreachable.is_empty() {
         return Some(all);
     }
     let (mut faulty, mut meant) = (Vec::new(), Vec::new());
@@ -48,10 +48,11 @@ pub(super) fn reached(cfg: &Cfg<'_>, reached: &[bool], severities: &Severities<'
         if !program.nodes().iter().any(|node| is_like(node)) && nearest(written, files).is_none() {
             return None;
         }
-        hinted.extend(lost.iter().filter(|node| is_like(node)));
+        hinted.extend(unreachable.iter().filter(|node| is_like(node)));
     }
-    hinted
-        .extend(lost.iter().filter(|node| faulty.iter().any(|(at, text)| *at == node.document || mentions(text, last(node.id.as_str())))));
+    hinted.extend(
+        unreachable.iter().filter(|node| faulty.iter().any(|(at, text)| *at == node.document || mentions(text, last(node.id.as_str())))),
+    );
     for node in hinted {
         let mut walk = Dfs::new(&*cfg.digraph, cfg.entry(node.index));
         while let Some(point) = walk.next(&*cfg.digraph) {

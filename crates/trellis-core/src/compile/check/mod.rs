@@ -32,17 +32,17 @@ pub(super) struct NodeFindings {
 }
 
 /// Checks the nodes in `fresh` again, or all; findings about the others stay. The result is in the order of nodes.
-fn renew(kept: &mut FoundByNode, program: &Program, fresh: Option<&[u32]>, ask: impl Fn(&Node, &mut dyn FnMut(Diagnostic))) {
+fn renew(findings: &mut FoundByNode, program: &Program, fresh: Option<&[u32]>, ask: impl Fn(&Node, &mut dyn FnMut(Diagnostic))) {
     let mut found = Vec::new();
     let mut one = |node: &Node| ask(node, &mut |diagnostic| found.push((node.index.0, diagnostic)));
     match fresh {
         None => program.nodes.iter().for_each(|node| one(node)),
         Some(fresh) => fresh.iter().for_each(|&node| one(&program.nodes[node as usize])),
     }
-    let is_kept = |node: &u32| fresh.is_some_and(|fresh| fresh.binary_search(node).is_err());
-    kept.retain(|(node, _)| is_kept(node));
-    kept.extend(found);
-    kept.sort_by_key(|(node, _)| *node);
+    let is_unedited = |node: &u32| fresh.is_some_and(|fresh| fresh.binary_search(node).is_err());
+    findings.retain(|(node, _)| is_unedited(node));
+    findings.extend(found);
+    findings.sort_by_key(|(node, _)| *node);
 }
 
 /// Every check but those of data. `unresolved` is present if some edge could not be read or leads nowhere. `own` has the findings of single

@@ -19,12 +19,12 @@ use crate::{
 const MAX_EDGES_COMPARED: usize = 64;
 
 /// Values that are compared with ones that are misspelt, at one node.
-const PATIENCE: usize = 1_000_000;
+const MAX_VALUE_COMPARISONS: usize = 1_000_000;
 
 pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagnostic)) {
-    let mut patience = PATIENCE;
+    let mut patience = MAX_VALUE_COMPARISONS;
     // A condition that several replies ask never holds where it holds for none of them.
-    let mut said: Vec<(&Edge, Option<(bool, Diagnostic)>)> = Vec::new();
+    let mut findings: Vec<(&Edge, Option<(bool, Diagnostic)>)> = Vec::new();
     for reply in program.replies(&program.point(node.body).replies) {
         // Only a transition has a condition of its author.
         let asked = program.edges_of(reply).iter().filter(|edge| edge.why == Provenance::Transition);
@@ -33,7 +33,7 @@ pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagno
             continue;
         }
         for (at, (edge, _)) in asked.iter().enumerate().take(MAX_EDGES_COMPARED) {
-            if !said.iter().any(|(known, _)| std::ptr::eq(*known, *edge))
+            if !findings.iter().any(|(known, _)| std::ptr::eq(*known, *edge))
                 && let Some((first, _)) = asked[..at].iter().find(|(other, _)| other.when == edge.when)
                 && let (Some(first), Some(condition)) = (condition(program, node, first), condition(program, node, edge))
             {
@@ -60,15 +60,15 @@ pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagno
                 let (literal, why, values) = in_vain(node, reply, &edge.when, operand, values)?;
                 Some((false, report_one(program, node, condition, Comparison { operand, literal }, Possible { why: &why, values })))
             });
-            match said.iter_mut().find(|(known, _)| std::ptr::eq(*known, edge)) {
+            match findings.iter_mut().find(|(known, _)| std::ptr::eq(*known, edge)) {
                 // One impossible literal is less than an impossible condition.
                 Some((_, known)) if finding.as_ref().is_none_or(|(is_all, _)| !is_all) => *known = known.take().and(finding),
                 Some(_) => {}
-                None => said.push((edge, finding)),
+                None => findings.push((edge, finding)),
             }
         }
     }
-    said.into_iter().filter_map(|(_, finding)| finding).for_each(|(_, finding)| found(finding));
+    findings.into_iter().filter_map(|(_, finding)| finding).for_each(|(_, finding)| found(finding));
 }
 
 /// Returns the reason why a guard cannot hold, the values that could be meant, and the remedy if none is.

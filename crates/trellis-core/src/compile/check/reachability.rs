@@ -32,12 +32,12 @@ pub(super) fn from_entries(cfg: &Cfg<'_>) -> Vec<bool> {
 /// Reports the nodes where an unreachable part begins; nodes that only they lead to follow from them.
 pub(super) fn check(cfg: &Cfg<'_>, reached: &[bool], found: &mut Vec<Diagnostic>) {
     let program = cfg.program;
-    let lost: Vec<&Node> = program.nodes().iter().map(|node| &**node).filter(|node| !reached[node.body.0 as usize]).collect();
-    if lost.is_empty() {
+    let unreachable: Vec<&Node> = program.nodes().iter().map(|node| &**node).filter(|node| !reached[node.body.0 as usize]).collect();
+    if unreachable.is_empty() {
         return;
     }
     let mut led = vec![false; program.points.len()];
-    for node in &lost {
+    for node in &unreachable {
         let own = [node.gate, Some(node.body)];
         for point in own.into_iter().flatten() {
             for next in petgraph::visit::IntoNeighbors::neighbors(&*cfg.digraph, point.0) {
@@ -46,11 +46,11 @@ pub(super) fn check(cfg: &Cfg<'_>, reached: &[bool], found: &mut Vec<Diagnostic>
         }
     }
     let begins = |node: &&&Node| !led[cfg.entry(node.index) as usize] && !led[node.body.0 as usize];
-    let first = lost.iter().filter(begins);
+    let first = unreachable.iter().filter(begins);
     // None of these leads to one behind it. In a cycle the last one leads to those before it: so they are visited backwards too.
-    let once = leading(cfg, reached, first.chain(&lost).copied());
+    let once = leading(cfg, reached, first.chain(&unreachable).copied());
     let twice = leading(cfg, reached, once.into_iter().rev());
-    found.extend(twice.into_iter().map(|node| unreachable(program, node)));
+    found.extend(twice.into_iter().map(|node| unreachable_node(program, node)));
 }
 
 /// The nodes to which none of those before them leads.
@@ -71,7 +71,7 @@ fn leading<'p>(cfg: &Cfg<'_>, reached: &[bool], nodes: impl Iterator<Item = &'p 
         .collect()
 }
 
-fn unreachable(program: &Program, node: &Node) -> Diagnostic {
+fn unreachable_node(program: &Program, node: &Node) -> Diagnostic {
     let start = program.entry().id.as_str();
     let help = format!("lead to it from another node (`to: {}`), or delete the file; a name that begins with `_` is no node", node.id);
     Diagnostic::new(Code::UnreachableNode, program.path_of(node), place(node), format!("no path leads from `{start}` to `{}`", node.id))

@@ -13,7 +13,7 @@ use crate::{
 };
 
 pub(super) fn check(program: &Program, found: &mut Vec<Diagnostic>) {
-    let rollbacks: Vec<(u32, &Edge)> = ways(program).filter(|(_, edge)| edge.to == Target::Rollback).collect();
+    let rollbacks: Vec<(u32, &Edge)> = edges(program).filter(|(_, edge)| edge.to == Target::Rollback).collect();
     if rollbacks.is_empty() {
         return;
     }
@@ -58,9 +58,9 @@ pub(super) fn check(program: &Program, found: &mut Vec<Diagnostic>) {
 }
 
 /// Returns every edge of every point.
-fn ways(program: &Program) -> impl Iterator<Item = (u32, &Edge)> {
+fn edges(program: &Program) -> impl Iterator<Item = (u32, &Edge)> {
     let points = 0..u32::try_from(program.points.len()).unwrap_or(u32::MAX);
-    points.flat_map(|point| program.out_edges(PointIndex(point)).map(move |way| (point, way.edge)))
+    points.flat_map(|point| program.out_edges(PointIndex(point)).map(move |out| (point, out.edge)))
 }
 
 /// Every step from point to point, turned round. A call of a child is none: the child has a journal of its own.
@@ -69,7 +69,7 @@ fn steps_back(program: &Program) -> Vec<(u32, u32)> {
         Target::Point(to) | Target::Proceed(to) => Some((to.0, from)),
         Target::Again | Target::Rollback | Target::End(_) => None,
     };
-    ways(program).filter_map(turned).collect()
+    edges(program).filter_map(turned).collect()
 }
 
 /// Returns for each point the nearest rollback, as an index; `None` if none can be reached.
@@ -98,7 +98,7 @@ fn nearest_rollback(program: &Program, rollbacks: &[(u32, &Edge)]) -> Vec<Option
 fn reached(program: &Program, point: PointIndex, call: &Call, nearest: &[Option<u32>]) -> Option<u32> {
     let composite = matches!(call.callee, Callee::Parallel(..) | Callee::Each(..));
     let after = |on: &Outcome| *on == Outcome::Success || (composite && matches!(on, Outcome::Error | Outcome::Timeout | Outcome::Denied));
-    program.out_edges(point).filter(|way| after(&way.reply.on)).find_map(|way| match way.edge.to {
+    program.out_edges(point).filter(|out| after(&out.reply.on)).find_map(|out| match out.edge.to {
         Target::Point(to) | Target::Proceed(to) => nearest[to.0 as usize],
         Target::Rollback => nearest[point.0 as usize],
         Target::Again | Target::End(_) => None,

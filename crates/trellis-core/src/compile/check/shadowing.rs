@@ -5,11 +5,12 @@
 use crate::{
     diagnostic::{Code, Diagnostic},
     program::Tool,
+    schema::disjoint::{named, property, required, types},
     value::{Mapping, Value},
 };
 
 /// Differences that a message names.
-const NAMED: usize = 3;
+const MAX_NAMED_DIFFERENCES: usize = 3;
 
 /// The finding, if the parameters or the result of `second` do not fit those of `first`.
 pub(crate) fn check(first: &Tool, second: &Tool) -> Option<Diagnostic> {
@@ -26,8 +27,8 @@ pub(crate) fn check(first: &Tool, second: &Tool) -> Option<Diagnostic> {
     if why.is_empty() {
         return None;
     }
-    let more = if why.len() > NAMED { format!("; and {} more", why.len() - NAMED) } else { String::new() };
-    why.truncate(NAMED);
+    let more = if why.len() > MAX_NAMED_DIFFERENCES { format!("; and {} more", why.len() - MAX_NAMED_DIFFERENCES) } else { String::new() };
+    why.truncate(MAX_NAMED_DIFFERENCES);
     let message = format!("`{}` shadows a tool that it cannot stand in for: {}{more}", second.name, why.join("; "));
     let diagnostic = Diagnostic::new(Code::IncompatibleShadowing, &place.path, place.span, message);
     Some(diagnostic.label(&before.path, before.span, "the shadowed one").help("give one of them another name, or make them agree"))
@@ -60,8 +61,8 @@ fn results(first: &Mapping, second: &Mapping, why: &mut Vec<String>) {
         why.push(format!("it returns {now}, not {before}"));
         return;
     }
-    let lost = required(first).into_iter().filter(|key| !required(second).contains(key));
-    why.extend(lost.map(|key| format!("its result need not have `{key}`")));
+    let missing = required(first).into_iter().filter(|key| !required(second).contains(key));
+    why.extend(missing.map(|key| format!("its result need not have `{key}`")));
     for (key, before) in properties(first) {
         let now = property(second, key);
         why.extend(
@@ -79,36 +80,17 @@ fn narrower(wide: &Value, narrow: &Value) -> Option<(String, String)> {
     let allowed = values(narrow)?;
     let listed = |values: &[&Value]| values.iter().take(4).map(|value| format!("`{value}`")).collect::<Vec<_>>().join(" or ");
     // Values of an open type are narrowed on purpose: a node offers less of the same tool.
-    let lost: Vec<_> = values(wide)?.into_iter().filter(|value| !allowed.contains(value)).collect();
-    (!lost.is_empty()).then(|| (listed(&allowed), listed(&lost)))
+    let missing: Vec<_> = values(wide)?.into_iter().filter(|value| !allowed.contains(value)).collect();
+    (!missing.is_empty()).then(|| (listed(&allowed), listed(&missing)))
 }
 
 /// Returns the types of which `wide` allows one that `narrow` does not, if both declare some.
 fn types_differ(wide: &Mapping, narrow: &Mapping) -> Option<(String, String)> {
     let (before, now) = (types(wide)?, types(narrow)?);
     let fits = |kind: &&str| now.contains(kind) || (*kind == "integer" && now.contains(&"number"));
-    let lost: Vec<_> = before.iter().filter(|kind| !fits(kind)).copied().collect();
+    let missing: Vec<_> = before.iter().filter(|kind| !fits(kind)).copied().collect();
     let shown = |kinds: &[&str]| kinds.iter().map(|kind| named(kind)).collect::<Vec<_>>().join(" or ");
-    (!lost.is_empty()).then(|| (shown(&now), shown(&lost)))
-}
-
-fn named(kind: &str) -> &'static str {
-    match kind {
-        "string" => "a text",
-        "integer" => "an integer",
-        "number" => "a number",
-        "boolean" => "true or false",
-        "array" => "a list",
-        "object" => "a mapping",
-        _ => "null",
-    }
-}
-
-fn types(schema: &Mapping) -> Option<Vec<&str>> {
-    match schema.get("type")? {
-        Value::List(kinds) => kinds.iter().map(Value::as_str).collect(),
-        kind => Some(vec![kind.as_str()?]),
-    }
+    (!missing.is_empty()).then(|| (shown(&now), shown(&missing)))
 }
 
 fn values(schema: &Mapping) -> Option<Vec<&Value>> {
@@ -118,14 +100,6 @@ fn values(schema: &Mapping) -> Option<Vec<&Value>> {
     }
 }
 
-fn required(schema: &Mapping) -> Vec<&str> {
-    schema.get("required").and_then(Value::as_list).into_iter().flatten().filter_map(Value::as_str).collect()
-}
-
 fn properties(schema: &Mapping) -> impl Iterator<Item = (&str, &Value)> {
     schema.get("properties").and_then(Value::as_map).into_iter().flat_map(Mapping::iter).map(|(key, value)| (&**key, value))
-}
-
-fn property<'s>(schema: &'s Mapping, key: &str) -> Option<&'s Value> {
-    schema.get("properties")?.as_map()?.get(key)
 }

@@ -37,7 +37,7 @@ impl Findings<'_, '_> {
 
     /// Reports reads of keys that nothing assigns, although other mistakes hide parts of the graph. A key that a file with mistakes
     /// mentions is left out.
-    pub(crate) fn strays(
+    pub(crate) fn misspelt_reads(
         &self,
         known: &mut Analysis<'_, '_>,
         reporter: &mut Reporter<'_, '_>,
@@ -60,17 +60,18 @@ impl Findings<'_, '_> {
             }
         }
         let words = faulty.iter().map(|at| &*self.program.documents[*at as usize].text).collect::<Vec<_>>();
-        let told: Vec<String> = found.iter().map(|found| found.message.clone()).collect();
+        let messages: Vec<String> = found.iter().map(|found| found.message.clone()).collect();
         for point in (0..self.program.points.len()).filter(|point| !self.tainted[*point]) {
             let point = PointIndex::from_usize(point);
             for at in self.ir.sites_of(point) {
-                let site = &self.ir.sites[at as usize];
+                let site = &self.ir.sites[at.index()];
                 let (name, root) = (site.path.to_string(), site.path.root());
                 let alarm = Alarm { point, violation: Violation::Missing(at), never: true, seen: TypeId::ABSENT };
                 let is_plain = site.is_certain() && site.is_followed() && site.calculation().is_none();
                 let is_unset = is_plain && self.is_never_set(site, &set);
-                let is_told = || reporter.is_told(&alarm) || told.iter().any(|told| told.contains(&format!("`{name}`")));
-                if is_unset && !is_told() && !words.iter().any(|text| mentions(text, root)) {
+                let is_reported =
+                    || reporter.is_reported(&alarm) || messages.iter().any(|messages| messages.contains(&format!("`{name}`")));
+                if is_unset && !is_reported() && !words.iter().any(|text| mentions(text, root)) {
                     reporter.name(known, &alarm, found);
                 }
             }
@@ -80,7 +81,7 @@ impl Findings<'_, '_> {
     /// Returns the site of an alarm about a key that nothing assigns; `None` for other alarms, and for `required_context`.
     pub(crate) fn unset(&self, alarm: &Alarm, set: &BTreeSet<Key>) -> Option<&ReadSite<'_>> {
         let Violation::Missing(site) = alarm.violation else { return None };
-        let site = &self.ir.sites[site as usize];
+        let site = &self.ir.sites[site.index()];
         (!matches!(site.kind, ReadKind::Required(..)) && self.is_never_set(site, set)).then_some(site)
     }
 

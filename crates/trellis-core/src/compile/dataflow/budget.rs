@@ -4,8 +4,6 @@
 //! time of one operation of the IR, such as a write of a value; each [`Cost`] names the work that it is charged for. If the budget is spent,
 //! the search gives up and its alarm stays undecided: a spent budget never refutes an alarm.
 
-use std::cell::Cell;
-
 /// Units that all searches of a compilation spend together.
 const MAX_WORK: usize = 10_000_000;
 
@@ -75,9 +73,10 @@ pub(crate) enum Cost {
     AbsenceTransfer,
 }
 
-/// Budget that is left for the searches of one compilation. The two runs of an alarm, with and without assumptions, spend it in turns.
+/// Budget that is left for the searches of one compilation.
+#[derive(Debug, Default)]
 pub(crate) struct Budget {
-    left: Cell<usize>,
+    left: usize,
 }
 
 impl Cost {
@@ -101,18 +100,18 @@ impl Cost {
 impl Budget {
     /// Creates the budget of a compilation.
     pub(crate) fn new() -> Self {
-        Self { left: Cell::new(MAX_WORK) }
+        Self { left: MAX_WORK }
     }
 
     /// Charges for work, and returns whether anything is left.
-    pub(crate) fn charge(&self, cost: Cost) -> bool {
-        self.left.set(self.left.get().saturating_sub(cost.units()));
+    pub(crate) fn charge(&mut self, cost: Cost) -> bool {
+        self.left = self.left.saturating_sub(cost.units());
         !self.is_spent()
     }
 
     /// Returns whether nothing is left.
     pub(crate) fn is_spent(&self) -> bool {
-        self.left.get() == 0
+        self.left == 0
     }
 }
 

@@ -21,11 +21,48 @@ impl PointIndex {
     }
 }
 
+/// The index of a read site: in [`Ir::sites`](super::ir::Ir::sites), or from the first of its point where the program is not at hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SiteIndex(pub(crate) u32);
+
+impl SiteIndex {
+    /// Returns the place in the list of sites.
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// Returns the index that counts from `first`, of one that counts from the first site of its point.
+    pub(crate) fn after(self, first: Self) -> Self {
+        Self(first.0 + self.0)
+    }
+}
+
+/// The index of an instruction: in [`Ir::ops`](super::ir::Ir::ops), or from the first of its point where the program is not at hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct OpIndex(pub(crate) u32);
+
+impl OpIndex {
+    /// Returns the place in the list of instructions.
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// Returns the index that counts from `first`, of one that counts from the first instruction of its point.
+    pub(crate) fn after(self, first: Self) -> Self {
+        Self(first.0 + self.0)
+    }
+}
+
 /// The index of a reply in [`Program::replies`](crate::program::Program::replies).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ReplyIndex(pub(crate) u32);
 
 impl ReplyIndex {
+    /// Returns the index that counts from `first`, of one that counts from the first reply of its point.
+    pub(crate) fn after(self, first: Self) -> Self {
+        Self(first.0 + self.0)
+    }
+
     /// Returns the place in [`Program::replies`](crate::program::Program::replies).
     pub(crate) fn index(self) -> usize {
         self.0 as usize
@@ -37,6 +74,11 @@ impl ReplyIndex {
 pub(crate) struct EdgeIndex(pub(crate) u32);
 
 impl EdgeIndex {
+    /// Returns the index that counts from `first`, of one that counts from the first edge of its point.
+    pub(crate) fn after(self, first: Self) -> Self {
+        Self(first.0 + self.0)
+    }
+
     /// Returns the place in [`Program::edges`](crate::program::Program::edges).
     pub(crate) fn index(self) -> usize {
         self.0 as usize

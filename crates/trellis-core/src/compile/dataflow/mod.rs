@@ -54,6 +54,7 @@ use self::{
         taint_flow::TaintFlow,
         violation::{Alarm, Violation},
     },
+    index::SiteIndex,
     ir::{Instr, Ir},
     report::Reporter,
     search::{
@@ -96,7 +97,7 @@ impl DataflowCache {
     /// Number of points that the analysis executed.
     #[cfg(test)]
     pub(super) fn looked(&self) -> usize {
-        self.analysis.looked
+        self.analysis.processed
     }
 }
 
@@ -113,23 +114,23 @@ pub(super) fn check<'k>(
     cfg: &Cfg<'_>,
     tainted: &'k Taint,
     known: Option<Analysis<'k, 'k>>,
-    Reuse { cache: kept, fresh }: Reuse<'_>,
+    Reuse { cache, fresh }: Reuse<'_>,
     found: &mut Vec<Diagnostic>,
 ) -> Vec<UncheckedRead> {
     let Taint { points: tainted, is_lossy, faulty } = tainted;
-    let kept_before = kept.take();
+    let previous = cache.take();
     let mut unchecked = Vec::new();
     let again = || {
-        let (before, fresh) = kept_before.zip(fresh)?;
-        let known = Analysis::again(program, cfg, tainted, before.analysis, fresh)?;
+        let (before, fresh) = previous.zip(fresh)?;
+        let known = Analysis::restart(program, cfg, tainted, before.analysis, fresh)?;
         unchecked = before.unchecked;
         Some(known)
     };
     let mut known = known.or_else(again).unwrap_or_else(|| Analysis::new(program, cfg, tainted));
-    let mut behind = TaintFlow::new(program, cfg, tainted, unresolved_calls(program, tainted, found));
+    let mut taint_flow = TaintFlow::new(program, cfg, tainted, unresolved_calls(program, tainted, found));
     report::unchecked::renew(&mut unchecked, &mut known);
     let all_unchecked = unchecked.clone();
-    unchecked.retain(|(point, read)| !behind.explains(*point, read));
+    unchecked.retain(|(point, read)| !taint_flow.explains(*point, read));
     branch_undo::check(&mut known, tainted, found);
     declared_types::check(&mut known, tainted, found);
     returned_values::check(&mut known, tainted, found);
@@ -144,11 +145,11 @@ pub(super) fn check<'k>(
         let faulty = is_lossy.then_some(&faulty[..]);
         let searched = Findings { program, ir: &ir, cfg, tainted, faulty }.search(&mut known, gathered, found);
         let unknown =
-            |(point, site): (PointIndex, u32)| (point.0, report::unchecked::of_site(program, &ir.sites[site as usize], Unknown::Part));
+            |(point, site): (PointIndex, SiteIndex)| (point.0, report::unchecked::of_site(program, &ir.sites[site.index()], Unknown::Part));
         unchecked.extend(searched.unreported.iter().copied().map(unknown));
         searched.explain(&ir, cfg, &mut unchecked);
     }
-    *kept = Some(DataflowCache { analysis: known.leave(), unchecked: all_unchecked });
+    *cache = Some(DataflowCache { analysis: known.leave(), unchecked: all_unchecked });
     unchecked.into_iter().map(|(_, read)| read).collect()
 }
 
@@ -204,7 +205,7 @@ impl Findings<'_, '_> {
         let mut entry_states = vec![EntryState::entry(self.program)];
         entry_states.extend(gathered.called.iter().map(|(point, args)| EntryState::called(*point, *args, &known.types)));
         let mut reporter = Reporter::new(self.program, self.ir, std::mem::take(&mut gathered.replies));
-        let budget = Budget::new();
+        let mut budget = Budget::new();
         let shared = Shared {
             shortest: ShortestPaths::new(self.program, &entry_states, |point| !self.tainted[point.index()]),
             outputs: self.outputs(known),
@@ -216,7 +217,7 @@ impl Findings<'_, '_> {
         let mut searched = SearchOutcome::default();
         let mut failing_nodes: BTreeSet<NodeIndex> = BTreeSet::new();
         let is_inside = |alarm: &Alarm| match alarm.violation {
-            Violation::Missing(site) if !self.ir.sites[site as usize].inside().is_empty() => Some(site),
+            Violation::Missing(site) if !self.ir.sites[site.index()].inside().is_empty() => Some(site),
             _ => None,
         };
         let mut left = gathered.alarms;
@@ -225,28 +226,28 @@ impl Findings<'_, '_> {
             if let Violation::Missing(site) = alarm.violation
                 && is_inside(alarm).is_none()
             {
-                let root = self.ir.sites[site as usize].path.root();
+                let root = self.ir.sites[site.index()].path.root();
                 alarm.never |= !RESERVED.contains(&&**root) && !set.contains(root);
             }
         }
         let order = self.cfg.digraph.order(self.program.entry().body.0);
         let mut rank = vec![0_u32; order.len()];
         (0..).zip(&order).for_each(|(at, point)| rank[*point as usize] = at);
-        let mut said: BTreeMap<FilePath, Vec<(Code, Span)>> = BTreeMap::new();
+        let mut reported: BTreeMap<FilePath, Vec<(Code, Span)>> = BTreeMap::new();
         for (place, code) in found.iter().filter_map(|found| Some((found.place.as_ref()?, found.code))) {
-            said.entry(place.path.clone()).or_default().push((code, place.span));
+            reported.entry(place.path.clone()).or_default().push((code, place.span));
         }
-        left.retain(|alarm| !reporter.is_said(alarm, &said));
+        left.retain(|alarm| !reporter.is_covered(alarm, &reported));
         left.sort_by_key(|alarm| rank[alarm.point.index()]);
         for _ in 0..MAX_PASSES {
             let before = missing.len();
             left.retain(|alarm| {
-                if reporter.is_told(alarm) {
+                if reporter.is_reported(alarm) {
                     searched.explained.extend(if let Violation::Operand(site) = alarm.violation { Some(site) } else { None });
                     return false;
                 }
                 // The guard of the read is not followed, so no path can be trusted. A key that nothing assigns is misspelt anyway.
-                if matches!(alarm.violation, Violation::Missing(site) if self.ir.sites[site as usize].is_opaque()) {
+                if matches!(alarm.violation, Violation::Missing(site) if self.ir.sites[site.index()].is_opaque()) {
                     if self.unset(alarm, &set).is_some_and(|site| self.is_unasked(site)) {
                         missing.extend(reporter.name(known, alarm, found));
                     }
@@ -254,10 +255,10 @@ impl Findings<'_, '_> {
                 }
                 let inside = || is_inside(alarm).map(|site| (alarm.point, site));
                 let (verdict, may_be_hidden) =
-                    self.one(known, alarm, &shared, FoundSoFar { missing: &missing, failing_nodes: &failing_nodes }, &budget);
+                    self.one(known, alarm, &shared, FoundSoFar { missing: &missing, failing_nodes: &failing_nodes }, &mut budget);
                 match verdict {
                     Verdict::Witnessed(hops, details) => {
-                        if let Some(path) = reporter.tell(known, alarm, &hops, &details, found) {
+                        if let Some(path) = reporter.report_alarm(known, alarm, &hops, &details, found) {
                             searched.missing.push((path.clone(), (!alarm.never).then_some(alarm.point)));
                             missing.push(path);
                         } else {
@@ -273,7 +274,7 @@ impl Findings<'_, '_> {
                         searched.unreported.extend(inside());
                         match verdict {
                             Verdict::Undecided if self.unset(alarm, &set).is_some() => missing.extend(reporter.name(known, alarm, found)),
-                            Verdict::Undecided => reporter.leave_open(known, alarm, found),
+                            Verdict::Undecided => reporter.report_undecided(known, alarm, found),
                             _ => {}
                         }
                         false
@@ -284,7 +285,7 @@ impl Findings<'_, '_> {
                 break;
             }
         }
-        self.strays(known, &mut reporter, set, found);
+        self.misspelt_reads(known, &mut reporter, set, found);
         reporter.sum_up(found);
         outcome::drop_undecided(found);
         searched
@@ -298,7 +299,7 @@ impl Findings<'_, '_> {
         alarm: &Alarm,
         shared: &Shared,
         FoundSoFar { missing, failing_nodes }: FoundSoFar<'_>,
-        budget: &Budget,
+        budget: &mut Budget,
     ) -> (Verdict, bool) {
         let absent = self.may_be_absent(known, alarm);
         let returns = |point: PointIndex| {
@@ -320,16 +321,18 @@ impl Findings<'_, '_> {
             failing_nodes,
         };
         let is_missing = matches!(alarm.violation, Violation::Missing(_));
-        let [mut bare, mut helped] = [&[][..], missing].map(|assumed_set| SearchRun::new(&input, assumed_set, budget, &shared.cache));
+        let [mut bare, mut helped] = [&[][..], missing].map(|assumed_set| SearchRun::new(&input, assumed_set, &shared.cache));
         let may_help = is_missing && !missing.is_empty();
-        let straight = bare.try_shortest().or_else(|| if may_help { helped.try_shortest() } else { None });
-        if straight.is_none() && !self.may_come(known, alarm, &bare) {
+        let straight = bare
+            .spending(budget, SearchRun::try_shortest)
+            .or_else(|| if may_help { helped.spending(budget, SearchRun::try_shortest) } else { None });
+        if straight.is_none() && !self.may_reach_goal(known, &input, budget) {
             return (Verdict::Refuted, false);
         }
-        let verdict = straight.unwrap_or_else(|| bare.explore());
+        let verdict = straight.unwrap_or_else(|| bare.spending(budget, SearchRun::explore));
         // Other missing paths matter only if the search has distinguished states by them.
         match verdict {
-            Verdict::Refuted if may_help && bare.has_tracked(missing) => (helped.explore(), true),
+            Verdict::Refuted if may_help && bare.has_tracked(missing) => (helped.spending(budget, SearchRun::explore), true),
             verdict => (verdict, is_missing && missing.is_empty()),
         }
     }

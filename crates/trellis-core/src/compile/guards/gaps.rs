@@ -16,7 +16,7 @@ use crate::{
 const NO_MATCH: Target = Target::End(Reason::Failed(Failure::NoMatch));
 
 /// Number of gaps that a finding names.
-const NAMED: usize = 4;
+const MAX_NAMED_GAPS: usize = 4;
 
 /// Returns the replies of a node that may match none of its edges.
 pub(in crate::compile) fn open<'p>(program: &'p Program, node: &Node) -> impl Iterator<Item = &'p Reply> {
@@ -56,7 +56,7 @@ impl Gaps {
         let new: Vec<_> = more.named.into_iter().filter(|gap| !self.named.contains(gap)).collect();
         self.count += if new.is_empty() { 0 } else { more.count };
         self.named.extend(new);
-        self.named.truncate(NAMED);
+        self.named.truncate(MAX_NAMED_GAPS);
     }
 }
 
@@ -94,7 +94,7 @@ pub(in crate::compile) fn gaps(program: &Program, reply: &Reply, closed: &mut dy
     let open: Vec<Vec<&Case>> = cases.iter().zip(&operands).map(|(cases, (_, own))| uncovered(cases, own)).collect();
     let sizes: Vec<usize> = open.iter().map(Vec::len).chain(predicates.iter().map(|(_, left)| left.len())).collect();
     let count = sizes.iter().fold(1, |count: usize, size| count.saturating_mul(*size));
-    let described = (0..count.min(NAMED)).map(|combination| {
+    let described = (0..count.min(MAX_NAMED_GAPS)).map(|combination| {
         let picked = pick(combination, &sizes);
         let cases = operands.iter().zip(&open).zip(&picked).map(|(((operand, _), open), at)| of_case(operand, open[*at]));
         let answers = predicates.iter().zip(&picked[operands.len()..]);
@@ -124,7 +124,7 @@ fn of_case(operand: &Operand, case: &Case) -> String {
 
 /// The finding about the gaps of a reply.
 pub(in crate::compile) fn report(program: &Program, node: &Node, reply: &Reply, gaps: &Gaps) -> Diagnostic {
-    let more = if gaps.count > NAMED { format!(", and {} more cases", gaps.count - NAMED) } else { String::new() };
+    let more = if gaps.count > MAX_NAMED_GAPS { format!(", and {} more cases", gaps.count - MAX_NAMED_GAPS) } else { String::new() };
     let listed = gaps.named.iter().filter(|gap| !gap.is_empty()).cloned().collect::<Vec<_>>().join(", or ");
     let when = if listed.is_empty() { "for any input".to_owned() } else { format!("when {listed}{more}") };
     let what = if reply.on == Outcome::Success { "a result" } else { "this node" };

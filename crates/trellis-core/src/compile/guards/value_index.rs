@@ -10,7 +10,7 @@ const MAX_UNINDEXED_VALUES: usize = 8;
 /// Index from a value to the equal ones of a list.
 #[derive(Default)]
 pub(in crate::compile) struct Literals<'v> {
-    few: Vec<(u32, &'v Value)>,
+    scanned: Vec<(u32, &'v Value)>,
     more: ValueIndex<'v>,
 }
 
@@ -33,13 +33,13 @@ impl<'v> Literals<'v> {
 
     /// Adds a value under a number.
     pub(in crate::compile) fn add(&mut self, at: u32, value: &'v Value) {
-        if self.few.len() < MAX_UNINDEXED_VALUES { self.few.push((at, value)) } else { self.more.add(at, value) }
+        if self.scanned.len() < MAX_UNINDEXED_VALUES { self.scanned.push((at, value)) } else { self.more.add(at, value) }
     }
 
     /// The numbers of the values that are equal to this one.
     pub(in crate::compile) fn of(&self, value: &Value) -> impl Iterator<Item = u32> {
-        let few = self.few.iter().filter(move |(_, other)| *other == value).map(|(at, _)| *at);
-        few.chain(self.more.of(value))
+        let scanned = self.scanned.iter().filter(move |(_, other)| *other == value).map(|(at, _)| *at);
+        scanned.chain(self.more.of(value))
     }
 
     pub(in crate::compile) fn has(&self, value: &Value) -> bool {

@@ -20,7 +20,7 @@ use super::{
     document_index::DocumentIndex,
     layout::{FileLayout, NodeLayout, PageNames},
     lower::{BareName, Lowering},
-    names::{PATIENCE, is_project},
+    names::{MAX_NAME_COMPARISONS, is_project},
     room::Room,
     schemas::Schemas,
     verify,
@@ -78,7 +78,7 @@ pub(super) struct Previous {
     /// Program, also if it had errors.
     pub(super) program: Arc<Program>,
     pub(super) frame: Arc<FileLayout>,
-    pub(super) glance: DocumentIndex,
+    pub(super) index: DocumentIndex,
     pub(super) page_names: PageNames,
     pub(super) layouts: Arc<NodeLayout>,
     pub(super) schemas: Schemas,
@@ -104,7 +104,7 @@ impl LoweredNodes {
 
     /// Returns true if the bound on comparisons was reached: a full compilation could suggest other names.
     pub(super) fn is_out_of_patience(&self) -> bool {
-        self.compared >= PATIENCE
+        self.compared >= MAX_NAME_COMPARISONS
     }
 }
 
@@ -131,7 +131,7 @@ impl Previous {
         self.frame.found.is_empty()
             && edited.iter().all(|&at| {
                 let (old, new) = (&self.program.documents[at as usize], &documents[at as usize]);
-                let (Some(one), Some(other)) = (Seat::of(old), Seat::of(new)) else { return false };
+                let (Some(one), Some(other)) = (NodePlace::of(old), NodePlace::of(new)) else { return false };
                 one.id == other.id
                     && one.is_page_like == other.is_page_like
                     && is_private(one.node)
@@ -153,14 +153,14 @@ impl Previous {
 }
 
 /// The node of a file that holds one, and the data that decide its name.
-struct Seat<'d> {
+struct NodePlace<'d> {
     id: Option<&'d NodeId>,
     /// A page unless some target names it (language 1.2).
     is_page_like: bool,
     node: &'d NodeSyntax,
 }
 
-impl<'d> Seat<'d> {
+impl<'d> NodePlace<'d> {
     fn of(document: &'d Document) -> Option<Self> {
         let id = match &document.content {
             Content::Node(node) => node.id.as_ref().map(|id| &id.value),
@@ -174,8 +174,8 @@ impl<'d> Seat<'d> {
 }
 
 /// Returns true if two states of a file both hold one node, under the same id.
-pub(crate) fn is_same_seat(old: &Document, new: &Document) -> bool {
-    let (Some(one), Some(other)) = (Seat::of(old), Seat::of(new)) else { return false };
+pub(crate) fn is_same_node_place(old: &Document, new: &Document) -> bool {
+    let (Some(one), Some(other)) = (NodePlace::of(old), NodePlace::of(new)) else { return false };
     one.id == other.id && one.is_page_like == other.is_page_like
 }
 

@@ -99,11 +99,11 @@ fn the_types_of_the_last_compilation_are_kept() {
     let documents: Vec<_> = graph.documents.values().cloned().collect();
     let program = crate::compile(&documents).program.expect("the graph has no mistakes");
     let fresh = ContextTypes::of(&program);
-    let kept = graph.compiler.context_types().expect("its data were analysed");
+    let types = graph.compiler.context_types().expect("its data were analysed");
     for node in program.nodes() {
-        assert_eq!(kept.at(&node.id), fresh.at(&node.id), "{}", node.id);
+        assert_eq!(types.at(&node.id), fresh.at(&node.id), "{}", node.id);
     }
-    assert!(!kept.at(&"c".into()).is_empty());
+    assert!(!types.at(&"c".into()).is_empty());
     // They outlive a mistake, and the next compilation goes on from them.
     let (looked, _) = graph.edit("bye.md", "---\nto: [\n---\nGoodbye, {{ name }}\n");
     assert!(looked <= 2, "{looked}");

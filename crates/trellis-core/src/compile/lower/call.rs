@@ -194,7 +194,7 @@ impl<'d> Lowering<'d> {
         let graph = &self.graphs[candidate.graph as usize];
         let is_entry = graph.syntax.entry.is_some_and(|entry| self.names.candidate(entry).id == candidate.id);
         let inputs = graph.syntax.project(|project| project.inputs.as_ref()).filter(|_| is_entry);
-        let saved = graph.defaults.before_each.and_then(|said| said.value.save_to.as_ref());
+        let saved = graph.defaults.before_each.and_then(|declared| declared.value.save_to.as_ref());
         let demands = Demands {
             path: candidate.path,
             node,

@@ -70,7 +70,7 @@ pub(super) fn of_branches(call: &CallSyntax) -> Vec<Write> {
 pub(super) struct MainEdges {
     pub(super) start: u32,
     /// The index of the first edge after those of the options.
-    pub(super) behind_options: u32,
+    pub(super) after_options: u32,
 }
 
 fn error_write(origin: Span) -> Vec<Write> {
@@ -90,7 +90,7 @@ impl<'d> Lowering<'d> {
                 self.edges.push(edge);
             }
         }
-        let behind_options = self.next_edge();
+        let after_options = self.next_edge();
         let mut open: Option<Span> = None;
         let mut shadowed = Vec::new();
         for transition in &node.transitions {
@@ -149,7 +149,7 @@ impl<'d> Lowering<'d> {
         } else if self.edges[start as usize..].last().is_none_or(|edge| edge.when != Guard::Always) {
             self.edges.push(rule(Target::End(Reason::Failed(Failure::NoMatch))));
         }
-        MainEdges { start, behind_options }
+        MainEdges { start, after_options }
     }
 
     /// Adds the edge for a confirm that was denied: `on_denied`, before the first unconditional edge.
@@ -196,7 +196,7 @@ impl<'d> Lowering<'d> {
             return;
         }
         let graph = &self.graphs[here.graph as usize].defaults.signals;
-        if graph.iter().any(|said| said.value.0.is_none_or(|name| name == SignalName::TIMEOUT)) {
+        if graph.iter().any(|declared| declared.value.0.is_none_or(|name| name == SignalName::TIMEOUT)) {
             return;
         }
         self.reply(on, Vec::new(), [rule(Target::End(Reason::Failed(Failure::Timeout)))]);
@@ -261,9 +261,9 @@ impl<'d> Lowering<'d> {
             return;
         }
         match self.graphs[here.graph as usize].defaults.on_error {
-            Some(said) if graph_default => {
-                let root = self.root_of(said.document, said.path, here.graph);
-                let edge = self.edge_from(root.as_here(), Guard::Always, said.value, Provenance::ErrorDefault, skip_gate);
+            Some(declared) if graph_default => {
+                let root = self.root_of(declared.document, declared.path, here.graph);
+                let edge = self.edge_from(root.as_here(), Guard::Always, declared.value, Provenance::ErrorDefault, skip_gate);
                 edges.push(edge);
             }
             _ => edges.push(rule(Target::End(Reason::Failed(failure)))),
@@ -280,8 +280,8 @@ impl<'d> Lowering<'d> {
             self.reply(Outcome::Signal(name.value.clone()), Vec::new(), [edge]);
         }
         for at in 0..self.graphs[here.graph as usize].defaults.signals.len() {
-            let said = self.graphs[here.graph as usize].defaults.signals[at];
-            let (name, target) = said.value;
+            let declared = self.graphs[here.graph as usize].defaults.signals[at];
+            let (name, target) = declared.value;
             let taken = |name: &str| {
                 (acting && name == SignalName::TIMEOUT)
                     || node.on_signal.iter().any(|(own, _)| own.value.as_str() == name)
@@ -290,7 +290,7 @@ impl<'d> Lowering<'d> {
             if name.is_some_and(taken) {
                 continue;
             }
-            let root = self.root_of(said.document, said.path, here.graph);
+            let root = self.root_of(declared.document, declared.path, here.graph);
             let edge = self.edge(root.as_here(), Guard::Always, target, Provenance::SignalDefault);
             let on = name.map_or(Outcome::AnySignal, |name| Outcome::Signal(SignalName::from(name)));
             self.reply(on, Vec::new(), [edge]);
@@ -319,16 +319,16 @@ impl<'d> Lowering<'d> {
     }
 
     /// Adds the reply for a graph that was unwound; returns its index.
-    pub(crate) fn unwound(&mut self, graph: u32) -> u32 {
+    pub(crate) fn rollback_reply(&mut self, graph: u32) -> u32 {
         let edge = match self.graphs[graph as usize].defaults.on_rolled_back {
-            Some(said) => {
-                let root = self.root_of(said.document, said.path, graph);
-                self.edge_from(root.as_here(), Guard::Always, said.value, Provenance::OnRolledBack, true)
+            Some(declared) => {
+                let root = self.root_of(declared.document, declared.path, graph);
+                self.edge_from(root.as_here(), Guard::Always, declared.value, Provenance::OnRolledBack, true)
             }
             None => rule(Target::End(Reason::RolledBack)),
         };
         let index = u32::try_from(self.replies.len()).unwrap_or(u32::MAX);
-        self.reply(Outcome::Unwound, Vec::new(), [edge]);
+        self.reply(Outcome::RolledBack, Vec::new(), [edge]);
         index
     }
 

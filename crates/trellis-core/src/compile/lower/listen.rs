@@ -60,7 +60,7 @@ impl Lowering<'_> {
             timeout: node.timeout.as_ref().map(|timeout| timeout.value),
         };
         if kind == Some(InputType::Secret) {
-            self.check_told(here, node);
+            self.check_on_invalid(here, node);
         }
         for option in options.iter().filter(|_| listen.schema.is_some()) {
             if let Err(why) = crate::engine::accept(&listen, &option.value.value) {
@@ -81,10 +81,10 @@ impl Lowering<'_> {
     }
 
     /// A secret that was refused must not be shown (language 6.5).
-    fn check_told(&mut self, here: Here<'_>, node: &NodeSyntax) {
-        let told =
+    fn check_on_invalid(&mut self, here: Here<'_>, node: &NodeSyntax) {
+        let texts =
             node.on_invalid.iter().flat_map(|invalid| invalid.value.text.iter().chain(invalid.value.messages.iter().map(|(_, text)| text)));
-        for text in told {
+        for text in texts {
             text.value.each_use(&mut |used| {
                 if **used.path.root() == *"input" {
                     self.report(here, Code::SecretExposed, used.span(), "`input` is a secret here, and would be shown").help =

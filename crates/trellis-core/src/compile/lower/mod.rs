@@ -215,8 +215,9 @@ impl<'d> Lowering<'d> {
     pub(super) fn defaults(&mut self) {
         for at in 0..self.graphs.len() {
             let defaults = &self.graphs[at].defaults;
-            let signals = defaults.signals.iter().map(|said| (said.document, said.path, said.value.1));
-            let named: Vec<_> = defaults.on_error.iter().map(|said| (said.document, said.path, said.value)).chain(signals).collect();
+            let signals = defaults.signals.iter().map(|declared| (declared.document, declared.path, declared.value.1));
+            let named: Vec<_> =
+                defaults.on_error.iter().map(|declared| (declared.document, declared.path, declared.value)).chain(signals).collect();
             for (document, path, target) in named {
                 let root = self.root_of(document, path, u32::try_from(at).unwrap_or(0));
                 self.target(root.as_here(), target, false);
@@ -229,17 +230,17 @@ impl<'d> Lowering<'d> {
         let names = self.names;
         for at in 0..self.graphs.len() {
             let graph = &self.graphs[at];
-            let (Some(said), Some(entry)) = (graph.defaults.before_each, graph.syntax.entry) else { continue };
+            let (Some(declared), Some(entry)) = (graph.defaults.before_each, graph.syntax.entry) else { continue };
             let candidate = names.candidate(entry);
             let mut found = Vec::new();
             let own = self.tools.own(candidate, &mut self.schemas, &mut found);
-            let root = self.root_of(said.document, said.path, u32::try_from(at).unwrap_or(0));
-            let here = Here { document: said.document, graph: candidate.graph, path: said.path, folder: candidate.id.folder() };
+            let root = self.root_of(declared.document, declared.path, u32::try_from(at).unwrap_or(0));
+            let here = Here { document: declared.document, graph: candidate.graph, path: declared.path, folder: candidate.id.folder() };
             debug_assert_eq!(root.as_here().folder, here.folder, "the entry stands at the root");
             let around = call::Around { here, candidate, own: &own };
-            let mut call = self.call(&around, said.value);
-            self.gate_of_its_own(here, said.value);
-            call.writes = Self::saved(said.value).into();
+            let mut call = self.call(&around, declared.value);
+            self.gate_of_its_own(here, declared.value);
+            call.writes = Self::saved(declared.value).into();
             self.graphs[at].before_each = Some(Arc::new(call));
         }
     }

@@ -91,9 +91,9 @@ impl<'d> Lowering<'d> {
 
     /// The point where `before_each` is called.
     fn gate(&mut self, here: Here<'d>, syntax: &'d NodeSyntax, index: NodeIndex, body: PointIndex) {
-        let Some((call, said)) = self.before_each(here) else { return };
+        let Some((call, declared)) = self.before_each(here) else { return };
         self.begin_point(index, Part::Gate);
-        let writes = Self::saved(said);
+        let writes = Self::saved(declared);
         self.proceed(body, writes);
         self.recovery(here, syntax, &call, true);
         self.signals(here, syntax, true);

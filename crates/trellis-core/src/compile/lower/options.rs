@@ -23,7 +23,7 @@ impl Lowering<'_> {
         }
         for ((at, option, _), update) in chosen.iter().zip(&of_options) {
             if option.target.is_none() {
-                let edges = main.behind_options..end;
+                let edges = main.after_options..end;
                 self.replies.push(Reply { on: Outcome::Chosen(*at), update: update.clone().into(), edges });
             }
         }
@@ -41,7 +41,7 @@ fn after(writes: &[Write], own: &OptionWrites) -> Vec<Write> {
     let is_saved = |write: &&Write| matches!((&write.to, &write.value), (WriteTarget::Path(_), WriteSource::Input));
     let saved =
         own.save_to.as_ref().map(|to| Write { to: WriteTarget::Path(to.value.clone()), value: WriteSource::Input, origin: to.span });
-    let (kept, rest) = writes.split_at(writes.iter().take_while(|write| write.to == WriteTarget::Ans).count());
+    let (ans, rest) = writes.split_at(writes.iter().take_while(|write| write.to == WriteTarget::Ans).count());
     let rest = rest.iter().filter(|write| saved.is_none() || !is_saved(write)).cloned();
-    kept.iter().cloned().chain(saved.clone()).chain(rest).chain(assigned(&own.set, &own.append)).collect()
+    ans.iter().cloned().chain(saved.clone()).chain(rest).chain(assigned(&own.set, &own.append)).collect()
 }

@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Targets with a meaning of their own (language 1.6).
-pub(super) const RESERVED: [&str; 2] = NodeId::RESERVED;
+pub(super) const RESERVED_TARGETS: [&str; 2] = NodeId::RESERVED;
 
 /// The result of resolving a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,11 +49,11 @@ pub(super) struct NameTable<'d> {
 }
 
 /// A graph in which everything is misspelled gets this many comparisons, and its last mistakes no suggestion.
-pub(super) const PATIENCE: usize = 2_000_000;
+pub(super) const MAX_NAME_COMPARISONS: usize = 2_000_000;
 
 impl<'d> NameTable<'d> {
     pub(super) fn new(documents: &'d [Arc<Document>], table: &'d NameClaims) -> Self {
-        Self { documents, table, folders: OnceCell::new(), room: RefCell::default(), patience: Cell::new(PATIENCE) }
+        Self { documents, table, folders: OnceCell::new(), room: RefCell::default(), patience: Cell::new(MAX_NAME_COMPARISONS) }
     }
 
     /// Returns the number of candidates.
@@ -85,7 +85,7 @@ impl<'d> NameTable<'d> {
 
     /// Returns the number of names that were compared so far.
     pub(super) fn compared(&self) -> usize {
-        PATIENCE - self.patience.get()
+        MAX_NAME_COMPARISONS - self.patience.get()
     }
 
     /// The candidate of an id.

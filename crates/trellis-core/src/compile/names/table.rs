@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use super::{RESERVED, join};
+use super::{RESERVED_TARGETS, join};
 use crate::{
     compile::split::GraphSplit,
     diagnostic::{Code, Diagnostic, FilePath},
@@ -135,7 +135,7 @@ impl NameClaims {
             return false;
         }
         let last = claim.id.name();
-        if RESERVED.contains(&last) {
+        if RESERVED_TARGETS.contains(&last) {
             let message = format!("`{last}` is a reserved target and cannot name a node");
             let help = format!("rename the file, or give it another `id`; `to: {last}` has a meaning of its own");
             found.push(Diagnostic::new(Code::ReservedName, candidate.path, candidate.place(), message).help(help));

@@ -45,13 +45,13 @@ impl Grid {
         let step = if has_labels { 2 } else { 1 };
         let before = if ports.iter().any(|port| port.is_first) { step } else { 0 };
         let last = layers.iter().max().map_or(0, |last| last * step) + before;
-        let behind = if ports.iter().any(|port| !port.is_first) { step } else { 0 };
-        let mut grid = Self { items: sizes.len(), step, layers: vec![Vec::new(); last + behind + 1], ..Self::default() };
+        let after = if ports.iter().any(|port| !port.is_first) { step } else { 0 };
+        let mut grid = Self { items: sizes.len(), step, layers: vec![Vec::new(); last + after + 1], ..Self::default() };
         for (&layer, &size) in layers.iter().zip(sizes) {
             grid.vertex(Vertex { layer: layer * step + before, size, gap: 14, is_chain: false });
         }
         for port in ports {
-            let layer = if port.is_first { 0 } else { last + behind };
+            let layer = if port.is_first { 0 } else { last + after };
             grid.vertex(Vertex { layer, size: Extent::default(), gap: 6, is_chain: true });
         }
         grid

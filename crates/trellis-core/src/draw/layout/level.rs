@@ -20,7 +20,7 @@ const HEADER: i64 = 30;
 /// Room at the other sides.
 const PADDING: i64 = 18;
 /// Room beside a node for a line that leads back to itself.
-const LOOP: i64 = 22;
+const LOOP_ROOM: i64 = 22;
 
 /// All levels, by the modules that they are the inside of.
 #[derive(Debug)]
@@ -100,11 +100,11 @@ impl Levels {
             self.routes[link].push(edge);
         }
         for level in self.of.iter_mut().flatten() {
-            let way = |edge: &ClusterEdge| match (edge.from, edge.to) {
+            let end_layers = |edge: &ClusterEdge| match (edge.from, edge.to) {
                 (EdgeEnd::Item(from), EdgeEnd::Item(to)) => Some(LayerEdge { from, to, is_main: edge.net % 2 == 1 }),
                 _ => None,
             };
-            let edges: Vec<_> = level.edges.iter().filter_map(way).collect();
+            let edges: Vec<_> = level.edges.iter().filter_map(end_layers).collect();
             let layers = layer::layers(level.items.len(), &edges);
             for (edge, is_back) in level.edges.iter_mut().zip(layers.is_back) {
                 edge.is_back = is_back;
@@ -165,7 +165,7 @@ impl Levels {
             let loops: Vec<_> = level.edges.iter().filter(|edge| edge.from == edge.to).map(|edge| edge.from).collect();
             let mut grid = Grid::new(&level.layers, &sizes, &level.ports, settings.has_labels);
             for &end in &loops {
-                grid.widen(end, LOOP);
+                grid.widen(end, LOOP_ROOM);
             }
             for edge in &level.edges {
                 let shifts = (self.shift(graph, &level, edge, true, settings), self.shift(graph, &level, edge, false, settings));
@@ -188,7 +188,7 @@ impl Levels {
         match (inner, direction) {
             (Some(inner), _) => {
                 let (padding, size) = (Padding::of(direction), inner.grid.size);
-                let around = |(before, behind): (i64, i64)| before + behind;
+                let around = |(before, after): (i64, i64)| before + after;
                 Extent { across: size.across + around(padding.across), along: size.along + around(padding.along) }
             }
             (None, Direction::Down) => Extent { across: NODE_WIDTH, along: NODE_HEIGHT },

@@ -74,20 +74,20 @@ pub(super) fn ordered(vertices: &[Vertex], segments: &[LineSegment], layers: usi
     };
     let is_known = |at: usize| had.get(at).copied().flatten().is_some();
     let known = (0..had.len()).filter(|&at| is_known(at)).count();
-    let kept = (known > 0).then(|| {
+    let previous = (known > 0).then(|| {
         sorter.begin(had);
         let crossings = sorter.improve(segments.len(), &is_known);
         (crossings, sorter.layers.clone())
     });
-    if let Some((crossings, layers)) = &kept
+    if let Some((crossings, layers)) = &previous
         && *crossings == 0
     {
         return layers.clone();
     }
     sorter.begin(&[]);
     let crossings = sorter.improve(segments.len(), &|_| false);
-    match kept {
-        Some((kept, layers)) if kept <= crossings * 2 + 4 => layers,
+    match previous {
+        Some((previous, layers)) if previous <= crossings * 2 + 4 => layers,
         _ => sorter.layers,
     }
 }

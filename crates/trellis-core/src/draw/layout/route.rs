@@ -9,7 +9,7 @@ use super::{
 use crate::draw::Drawing;
 
 /// The distance by which a line that leads back to its own item reaches beyond it.
-const LOOP: i64 = 18;
+const LOOP_REACH: i64 = 18;
 /// Room around the drawing.
 const MARGIN: i64 = 12;
 
@@ -155,7 +155,7 @@ impl Router<'_, '_> {
         let (across, along) = (self.origins[module].0 + level.grid.centres[at] + size.across / 2, self.origins[module].1);
         let begin = along + level.grid.bands[layer].0;
         let (one, other) = (begin + size.along / 4, begin + size.along - size.along / 4);
-        points.extend([(across, one), (across + LOOP, one), (across + LOOP, other), (across, other)]);
+        points.extend([(across, one), (across + LOOP_REACH, one), (across + LOOP_REACH, other), (across, other)]);
     }
 }
 

@@ -110,9 +110,9 @@ fn rounded(area: &Area, r: i64) -> String {
 /// Draws a module that is one box.
 pub(super) fn closed_module(out: &mut String, module: &PlacedModule) {
     let area = &module.area;
-    let behind = Area { x: area.x + 4, y: area.y + 4, ..*area };
+    let shadow = Area { x: area.x + 4, y: area.y + 4, ..*area };
     let _ = write!(out, "<g><title>{}</title>", escaped(&module.id));
-    for area in [&behind, area] {
+    for area in [&shadow, area] {
         let _ = write!(out, "<path class=\"shape\" d=\"{}\" fill=\"#FFFFFF\" stroke=\"#8B8579\" stroke-width=\"1.2\"/>", rounded(area, 6));
     }
     let middle = area.x + area.width / 2;

@@ -15,7 +15,7 @@ use std::{fmt, sync::OnceLock};
 use self::{
     local::{Begin, Locals},
     route::nearest_end,
-    search::{MOST, search},
+    search::{MAX_PATHS, search},
 };
 use super::{Node, PointIndex, Program};
 use crate::{
@@ -71,7 +71,7 @@ impl PointNeeds {
     fn near(&self, program: &Program, point: PointIndex) -> Option<&[KeyPath]> {
         let near = self.near.get_or_init(|| {
             let locals = Locals::along(program, &nearest_end(program, point)?);
-            (locals.paths.len() <= MOST).then(|| search(&locals, |_| true).certain.into())
+            (locals.paths.len() <= MAX_PATHS).then(|| search(&locals, |_| true).certain.into())
         });
         near.as_deref()
     }
@@ -79,7 +79,7 @@ impl PointNeeds {
     fn certain(&self, program: &Program, point: PointIndex) -> Option<&[KeyPath]> {
         let certain = self.certain.get_or_init(|| {
             let locals = Locals::of(program, Begin::Waiting(point));
-            (locals.paths.len() <= MOST).then(|| search(&locals, |_| true).certain.into())
+            (locals.paths.len() <= MAX_PATHS).then(|| search(&locals, |_| true).certain.into())
         });
         certain.as_deref()
     }

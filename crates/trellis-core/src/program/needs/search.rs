@@ -8,7 +8,7 @@ use super::{
 use crate::path::KeyPath;
 
 /// The largest number of paths; of more, nothing is claimed: nobody could meet so many needs by hand.
-pub(super) const MOST: usize = 4096;
+pub(super) const MAX_PATHS: usize = 4096;
 
 /// No lane.
 const NONE: u8 = u8::MAX;
@@ -23,7 +23,7 @@ pub(super) fn search(locals: &Locals, matters: impl Fn(&KeyPath) -> bool) -> Nee
     let before = predecessors(locals);
     let ends = reaches_an_end(locals, &before);
     let mut lanes = Lanes { lane: vec![NONE; locals.paths.len()], of_root: vec![0; locals.paths.len()], paths: Vec::new(), locals };
-    for group in wanted[..wanted.len().min(MOST)].chunks(64) {
+    for group in wanted[..wanted.len().min(MAX_PATHS)].chunks(64) {
         lanes.take(group);
         let (certain, possible) = (lanes.certain(&before, &ends), lanes.possible(&before));
         for (lane, path) in group.iter().enumerate() {

@@ -91,7 +91,7 @@ impl<'c> Reader<'c> {
         let subject = self.subject()?;
         let (test, negated) = self.test(not.as_ref())?;
         if let Some(rest) = self.peek().cloned() {
-            let message = format!("`{}` is not understood behind `{}`", shown(rest.text), shown(self.text[..rest.start].trim()));
+            let message = format!("`{}` is not understood after `{}`", shown(rest.text), shown(self.text[..rest.start].trim()));
             return Err(self.wrong(Code::ConditionSyntax, rest.range(), message).help(FORMS).into());
         }
         let decoded = (!matches!(self.map, SourceMap::Slice(_))).then(|| self.text.trim().into());
@@ -150,7 +150,7 @@ impl<'c> Reader<'c> {
     fn negation(&mut self) -> Read<Option<ConditionToken<'c>>> {
         let Some(not) = self.peek().filter(|token| token.text == "not" && token.kind == TokenKind::Word).cloned() else { return Ok(None) };
         match self.tokens.get(1) {
-            None => Err(self.syntax(&not, "a path is missing behind `not`", FORMS)),
+            None => Err(self.syntax(&not, "a path is missing after `not`", FORMS)),
             Some(next) if next.kind == TokenKind::Symbol => Ok(None),
             Some(_) => {
                 self.at += 1;
@@ -235,9 +235,9 @@ impl<'c> Reader<'c> {
     fn unknown_operator(&self, operator: &ConditionToken<'c>) -> Box<Diagnostic> {
         if operator.text == "not" {
             let help = "put the transition with `in` first, the first that holds is taken";
-            return self.wrong(Code::ConditionTooComplex, operator.range(), "a condition knows no `not` behind the path").help(help).into();
+            return self.wrong(Code::ConditionTooComplex, operator.range(), "a condition knows no `not` after the path").help(help).into();
         }
-        let message = format!("`{}` is not understood behind `{}`", shown(operator.text), shown(self.text[..operator.start].trim()));
+        let message = format!("`{}` is not understood after `{}`", shown(operator.text), shown(self.text[..operator.start].trim()));
         let help = match operator.text {
             "equals" | "eq" => "write `==`".to_owned(),
             "contains" | "matches" | "startswith" | "endswith" => SIMPLER.to_owned(),
@@ -247,10 +247,10 @@ impl<'c> Reader<'c> {
     }
 
     fn is(&mut self) -> Read<(Test, bool)> {
-        let mut word = self.next(format_args!("`set` or `empty` is missing behind `is`"))?;
+        let mut word = self.next(format_args!("`set` or `empty` is missing after `is`"))?;
         let not = word.text == "not";
         if not {
-            word = self.next(format_args!("`set` or `empty` is missing behind `is not`"))?;
+            word = self.next(format_args!("`set` or `empty` is missing after `is not`"))?;
         }
         let help = match word.text {
             "set" => return Ok((Test::Set, not)),
@@ -264,21 +264,21 @@ impl<'c> Reader<'c> {
     }
 
     fn list(&mut self, after: &ConditionToken<'c>) -> Read<Vec<Value>> {
-        let open = self.next(format_args!("the list is missing behind `in`"))?;
+        let open = self.next(format_args!("the list is missing after `in`"))?;
         if open.text != "[" {
-            return Err(self.syntax(&open, "the values behind `in` stand in brackets", "write `path in [\"a\", \"b\"]`"));
+            return Err(self.syntax(&open, "the values after `in` belong in brackets", "write `path in [\"a\", \"b\"]`"));
         }
         let mut items = Vec::new();
         loop {
             if let Some(close) = self.peek().filter(|token| token.text == "]" && token.kind == TokenKind::Symbol).cloned() {
                 self.at += 1;
                 return match items.is_empty() {
-                    true => Err(self.syntax(&close, "the list behind `in` is empty, so nothing is in it", FORMS)),
+                    true => Err(self.syntax(&close, "the list after `in` is empty, so nothing is in it", FORMS)),
                     false => Ok(items),
                 };
             }
             items.push(self.literal(after)?);
-            match self.next(format_args!("the list behind `in` is never closed"))? {
+            match self.next(format_args!("the list after `in` is never closed"))? {
                 token if token.text == "]" => return Ok(items),
                 token if token.text == "," => {}
                 token => return Err(self.syntax(&token, &format!("a comma is missing before `{}`", shown(token.text)), FORMS)),
@@ -287,7 +287,7 @@ impl<'c> Reader<'c> {
     }
 
     fn literal(&mut self, after: &ConditionToken<'c>) -> Read<Value> {
-        let token = self.next(format_args!("a value is missing behind `{}`", after.text))?;
+        let token = self.next(format_args!("a value is missing after `{}`", after.text))?;
         match (token.kind, token.text) {
             (TokenKind::Text, text) => unescape(text).map(Value::text).map_err(|(at, length)| {
                 let range = token.start + at..token.start + at + length;

@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-const KEY: &str = "confirm_msg";
+const CONFIRM_KEY: &str = "confirm_msg";
 
 impl<'t> Decoder<'t, '_> {
     /// Takes the question out of `metadata` and puts it into the call, whose `approve` is written at `approve`. The rest remains metadata.
@@ -25,20 +25,20 @@ impl<'t> Decoder<'t, '_> {
         metadata: &'n YamlEntry<'t>,
     ) -> Option<Cow<'n, YamlNode<'t>>> {
         let YamlData::Map(entries) = &metadata.value.data else { return Some(Cow::Borrowed(&metadata.value)) };
-        let Some(at) = entries.iter().position(|entry| entry.key == KEY) else { return Some(Cow::Borrowed(&metadata.value)) };
+        let Some(at) = entries.iter().position(|entry| entry.key == CONFIRM_KEY) else { return Some(Cow::Borrowed(&metadata.value)) };
         let confirm = &entries[at];
         let is_refused = approve.is_some_and(|approve| approve.value.plain() == Plain::Bool(false));
         let asked = call.approve.as_ref().is_some_and(|approve| approve.value.ask.is_some());
         match approve {
             Some(approve) if is_refused || asked => self.contradicted(confirm, approve, is_refused, metadata),
             _ => {
-                let ask = self.template(KEY, &confirm.value);
+                let ask = self.template(CONFIRM_KEY, &confirm.value);
                 let span = call.approve.as_ref().map_or(confirm.value.span, |approve| approve.span);
                 let expires = call.approve.take().and_then(|approve| approve.value.expires);
                 call.approve = Some(Spanned::new(ApproveSyntax { ask, messages: Vec::new(), expires }, span));
             }
         }
-        let rest: Vec<_> = entries.iter().filter(|entry| entry.key != KEY).cloned().collect();
+        let rest: Vec<_> = entries.iter().filter(|entry| entry.key != CONFIRM_KEY).cloned().collect();
         let is_left = !rest.is_empty();
         is_left.then_some(Cow::Owned(YamlNode { data: YamlData::Map(rest), span: metadata.value.span }))
     }

@@ -159,8 +159,8 @@ impl<'t> Decoder<'t, '_> {
     ) -> SeenKeys {
         let mut seen = SeenKeys { keys: Vec::with_capacity(entries.len()), unknown: false };
         let mut left = entries;
-        while let Some((entry, behind)) = left.split_first() {
-            left = behind;
+        while let Some((entry, after)) = left.split_first() {
+            left = after;
             let Some(key) = form.canonical(&entry.key) else {
                 if entry.key.starts_with("x-") {
                     continue;
@@ -182,13 +182,13 @@ impl<'t> Decoder<'t, '_> {
             if entry.value.is_null() {
                 let message = format!("`{}` has no value", shown(&entry.key));
                 let is_foreign = |other: &&YamlEntry<'t>| !form.knows(&other.key) && self.near(&other.key, form.spellings()).is_none();
-                let foreign = behind.iter().take_while(is_foreign).count();
-                let help = match behind.first().filter(|_| foreign > 0) {
+                let foreign = after.iter().take_while(is_foreign).count();
+                let help = match after.first().filter(|_| foreign > 0) {
                     Some(first) => format!("indent what belongs to it, from `{}` on", shown(&first.key)),
                     None => "give it one, or remove the key".to_owned(),
                 };
                 self.find_with(Code::MissingValue, entry.span, message, help);
-                left = &behind[foreign..];
+                left = &after[foreign..];
                 seen.unknown |= foreign > 0;
             } else if !matches!(entry.value.data, YamlData::Reported) {
                 take(self, key, entry);

@@ -45,7 +45,7 @@ use crate::{
 };
 
 /// Findings in one file after which no nearest names are looked for any more: junk has thousands of unknown keys.
-const PATIENCE: usize = 200;
+const MAX_FINDINGS_WITH_SUGGESTION: usize = 200;
 
 /// Decodes the parts of one file.
 pub(super) struct Decoder<'t, 'r> {
@@ -141,7 +141,7 @@ impl<'t> Decoder<'t, '_> {
 
     /// The nearest candidate, unless the name is too long or too much was found already.
     fn near<'c>(&self, name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<Near<'c>> {
-        (name.len() <= 64 && self.report.diagnostics.len() < PATIENCE).then(|| near(name, candidates)).flatten()
+        (name.len() <= 64 && self.report.diagnostics.len() < MAX_FINDINGS_WITH_SUGGESTION).then(|| near(name, candidates)).flatten()
     }
 
     /// Runs `decode` without its findings: for the value of a key that was only guessed.

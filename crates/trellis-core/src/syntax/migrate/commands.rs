@@ -18,7 +18,7 @@ pub struct Commands {
 }
 
 /// The key that names a program.
-pub(super) const KEY: &str = "x-exec";
+pub(super) const EXEC_KEY: &str = "x-exec";
 
 /// Returns the binding for the value of `x-exec`.
 ///

@@ -128,8 +128,8 @@ impl Scalar {
         let header = file[..text.start].rfind(['|', '>'])?;
         let rest = &file[text.end..];
         let blank = rest.len() - rest.trim_start().len();
-        let kept = if blank == rest.len() { blank } else { rest[..blank].rfind('\n').map_or(0, |last| last + 1) };
-        Some(Self { whole: header..text.end, end: text.end + kept, text })
+        let blank_lines = if blank == rest.len() { blank } else { rest[..blank].rfind('\n').map_or(0, |last| last + 1) };
+        Some(Self { whole: header..text.end, end: text.end + blank_lines, text })
     }
 }
 

@@ -22,7 +22,7 @@ use super::{
 use crate::{diagnostic::Report, span::Span};
 
 /// Keys whose values name nodes.
-const TARGETS: [&str; 9] =
+const TARGET_KEYS: [&str; 9] =
     ["to", "jump_to", "on_error", "on_denied", "on_timeout", "on_interrupt", "on_max_visits", "on_rolled_back", "on_signal_default"];
 
 /// Rewrites the keys of one file. Programs that calls name are added to `commands`. Pure.
@@ -60,11 +60,11 @@ fn keep_readable(path: &str, text: &str, out: &mut Migrated) {
         return;
     }
     let all = std::mem::take(&mut out.changes);
-    let mut kept: Vec<&Change> = Vec::new();
+    let mut applied: Vec<&Change> = Vec::new();
     for change in &all {
-        kept.push(change);
-        if !reads(&kept) {
-            kept.pop();
+        applied.push(change);
+        if !reads(&applied) {
+            applied.pop();
             out.left.push(super::LeftToDecide {
                 at: change.at,
                 why: "this stands in a way that cannot be edited safely".into(),
@@ -72,7 +72,7 @@ fn keep_readable(path: &str, text: &str, out: &mut Migrated) {
             });
         }
     }
-    out.changes = kept.into_iter().cloned().collect();
+    out.changes = applied.into_iter().cloned().collect();
 }
 
 struct Walker<'t, 'n> {
@@ -193,7 +193,7 @@ impl Walker<'_, '_> {
     /// Targets and ids that end with the extension of a file.
     fn target(&mut self, form: &'static Form, name: &str, value: &Block<'_>) {
         let is = |other: &'static Form| ptr::eq(form, other);
-        let leads = [&NODE, &TRANSITION, &OPTION, &ON_INVALID, &PROJECT].into_iter().any(is) && TARGETS.contains(&name);
+        let leads = [&NODE, &TRANSITION, &OPTION, &ON_INVALID, &PROJECT].into_iter().any(is) && TARGET_KEYS.contains(&name);
         if is(&NODE) && name == "id" {
             let free = scalar(value).and_then(without_extension).is_some_and(|stem| !self.names.is_id(stem) || stem == bare(&self.own));
             if free && !scalar(value).is_some_and(|id| self.names.is_id(id)) {
@@ -239,9 +239,9 @@ impl Walker<'_, '_> {
     /// Binds the program of a call in `entry`, which may be metadata; returns whether it was bound and nothing else is left of the entry.
     fn command(&mut self, call: &[BlockEntry<'_>], entry: &BlockEntry<'_>) -> bool {
         let program = match &entry.value.data {
-            _ if entry.name == commands::KEY => entry,
+            _ if entry.name == commands::EXEC_KEY => entry,
             BlockData::Map { entries, .. } if entry.name == "metadata" => {
-                match entries.iter().position(|entry| entry.name == commands::KEY) {
+                match entries.iter().position(|entry| entry.name == commands::EXEC_KEY) {
                     Some(at) => {
                         let bound = self.bind(call, &entries[at]);
                         if bound && entries.len() > 1 {

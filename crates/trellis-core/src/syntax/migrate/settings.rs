@@ -98,7 +98,7 @@ fn keeps(path: &str, text: &str, changes: &[Change], wanted: &Settings) -> bool 
         _ => None,
     };
     let before = before.map(|(_, root)| root);
-    let kept = match before.as_ref().map(|root| &root.data) {
+    let is_unchanged = match before.as_ref().map(|root| &root.data) {
         Some(tree::YamlData::Map(entries)) => entries.iter().all(|entry| {
             let is_changed =
                 entry.key == "templates" && wanted.templates.is_some() || entry.key == "bindings" && !wanted.bindings.is_empty();
@@ -106,7 +106,8 @@ fn keeps(path: &str, text: &str, changes: &[Change], wanted: &Settings) -> bool 
         }),
         _ => true,
     };
-    kept && wanted.templates.is_none_or(|dialect| get(&now, "templates") == Some(format!("{:?}", name(dialect))))
+    is_unchanged
+        && wanted.templates.is_none_or(|dialect| get(&now, "templates") == Some(format!("{:?}", name(dialect))))
         && wanted.bindings.keys().all(|tool| get(&now, "bindings").is_some_and(|all| all.contains(&format!("{tool:?}:"))))
 }
 

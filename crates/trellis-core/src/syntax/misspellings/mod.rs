@@ -197,7 +197,7 @@ fn open_quote(broken: &ParserStop<'_, '_>) -> Option<Slip> {
             "'" => "inside '…' a quote is written twice: ''",
             _ => "put the whole value into one pair of quotes, '…' if it holds \"",
         };
-        return Some(Slip::new(rest, "there is text behind the closing quote").help(help));
+        return Some(Slip::new(rest, "there is text after the closing quote").help(help));
     }
     let rest = text[open..line_end(text, open)].trim_end();
     Some(Slip::new(Span::new(open, open + rest.len()), format!("the quote {quote} is never closed")).help(format!("close it with {quote}")))
@@ -353,7 +353,7 @@ pub(super) fn missing_space(line: &str, at: usize) -> Option<Slip> {
         _ => return None,
     };
     let span = Span::new(at + offset, at + offset + 1);
-    let mut slip = Slip::new(span, format!("a space is missing behind `{mark}`"));
+    let mut slip = Slip::new(span, format!("a space is missing after `{mark}`"));
     slip.fix = Some(("add the space", span, format!("{mark} ")));
     Some(slip)
 }

@@ -3,12 +3,12 @@
 //! Large and rare parts are boxed: a graph keeps all its nodes in this form.
 
 mod rare;
-mod said;
+mod speech;
 
 use std::{sync::Arc, time::Duration};
 
 pub use self::rare::RareList;
-pub use self::said::{LocalText, MessageSyntax, OnInvalidSyntax, OptionSyntax, OptionWrites, SpeechPartSyntax, SpeechSyntax};
+pub use self::speech::{LocalText, MessageSyntax, OnInvalidSyntax, OptionSyntax, OptionWrites, SpeechPartSyntax, SpeechSyntax};
 use super::condition::Condition;
 pub use crate::language::{Effect, EndSyntax, InputType, OnBranchError, Retry};
 use crate::{

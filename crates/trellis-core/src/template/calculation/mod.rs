@@ -14,7 +14,7 @@ use std::{
 use minijinja::{ErrorKind, machinery::ast::Expr};
 
 pub(super) use self::detached::{At, detached};
-use super::{RenderLimits, kinds::KindSet, machine::Machine};
+use super::{const_eval::TRIAL_LIMITS, kinds::KindSet, machine::Machine};
 use crate::{
     context::Context,
     path::KeyPath,
@@ -27,9 +27,6 @@ pub(crate) const PATHS: usize = 3;
 
 /// The names of the paths in a calculation.
 const NAMES: [&str; PATHS] = ["a", "b", "c"];
-
-/// The bounds of one trial.
-const LIMITS: RenderLimits = RenderLimits { output: 1 << 20, fuel: 100_000 };
 
 /// An expression over a few paths, without the template that contains it.
 pub(crate) struct Calculation {
@@ -127,7 +124,7 @@ impl Calculation {
         let named = NAMES.iter().zip(values).filter_map(|(name, value)| Some((Key::from(*name), value.clone()?)));
         let scope = Scope { context: Context::new(named.collect::<Mapping>()), ..Scope::default() };
         let program = self.program.get_or_init(|| Machine::expression("", &self.tree));
-        match program.evaluate(&scope, LIMITS) {
+        match program.evaluate(&scope, TRIAL_LIMITS) {
             Ok(_) => Trial::Works,
             Err(error) => match error.kind() {
                 // A graph may have other limits.

@@ -25,7 +25,7 @@ pub(super) fn check<'s>(tree: &Stmt<'s>, text: &'s str) -> Result<(), Vec<Mistak
         let help = if checker.sets.is_empty() {
             "add `{% set result = … %}`"
         } else {
-            "what a loop or `with` sets is gone behind it: keep it in a `namespace`, and set `result` from that at the end"
+            "what a loop or `with` sets is gone after it: keep it in a `namespace`, and set `result` from that at the end"
         };
         checker.mistakes.push(Mistake::syntax(0..0, missing).help(help));
     }

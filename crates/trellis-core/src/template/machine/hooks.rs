@@ -69,9 +69,9 @@ fn keep(state: &mut State, value: Dyn) -> Result<Dyn, Error> {
             return Ok(value);
         }
         let budget = RenderBudget::of(state);
-        let (kept, parts) = counted(&value, budget.largest(MAX_PARTS)).map_err(|error| budget.too_large(error))?;
+        let (list, parts) = counted(&value, budget.largest(MAX_PARTS)).map_err(|error| budget.too_large(error))?;
         budget.parts(parts, 64)?;
-        return Ok(to_dyn(&kept));
+        return Ok(to_dyn(&list));
     }
     if let (ValueKind::String, Some(bytes)) = (value.kind(), value.as_bytes()) {
         RenderBudget::of(state).text(bytes.len())?;

@@ -76,7 +76,7 @@ impl<'s> TemplateReads<'s> {
         }
         match self.names.source(of) {
             Some(_) => demand == KindSet::NONE,
-            None => demand == KindSet::NONE || !self.glance(of).without(KindSet::UNSET).are(demand),
+            None => demand == KindSet::NONE || !self.quick_kinds(of).without(KindSet::UNSET).are(demand),
         }
     }
 }

@@ -83,7 +83,7 @@ impl<'s> TemplateReads<'s> {
 
     /// Returns the demands of adding or multiplying on its left and right; `None` for a side that determines the demand on the other.
     pub(super) fn sides(&self, name: &str, left: &Expr<'_>, right: &Expr<'_>) -> (Option<Demand>, Option<Demand>) {
-        let (of_left, of_right) = (self.glance(left), self.glance(right));
+        let (of_left, of_right) = (self.quick_kinds(left), self.quick_kinds(right));
         let beside = |side: &Expr<'_>, other: KindSet| match name {
             hook::MULTIPLY if self.is_path(side) => KindSet::NONE,
             _ => kinds::beside(name, other),
@@ -96,7 +96,7 @@ impl<'s> TemplateReads<'s> {
 
     /// The sorts of one side, as far as the other does not decide them: a text times a number is a text.
     fn side(&self, name: &str, tree: &Expr<'_>) -> KindSet {
-        if name == hook::MULTIPLY && self.is_path(tree) { KindSet::NUMBER.or(KindSet::TEXT) } else { self.glance(tree) }
+        if name == hook::MULTIPLY && self.is_path(tree) { KindSet::NUMBER.or(KindSet::TEXT) } else { self.quick_kinds(tree) }
     }
 
     fn is_path(&self, tree: &Expr<'_>) -> bool {
@@ -104,7 +104,7 @@ impl<'s> TemplateReads<'s> {
     }
 
     /// Returns the sorts of an operand, before it is visited: those of a path or of a nested computation are unknown.
-    pub(super) fn glance(&self, tree: &Expr<'_>) -> KindSet {
+    pub(super) fn quick_kinds(&self, tree: &Expr<'_>) -> KindSet {
         match inner(tree) {
             Some(Expr::Const(node)) => KindSet::of(&node.value),
             Some(Expr::Filter(node)) if matches!(node.name, hook::ADD | hook::MULTIPLY) => {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use trellis_core::{Mapping, ToolError, Value, syntax::project::HostConfig, template::Shape};
 
-use super::TIMEOUT;
+use crate::binding::DEFAULT_TIMEOUT;
 use crate::{
     binding::{
         Answer, Binding, Job, Pending,
@@ -47,7 +47,7 @@ impl Binding for Decide {
     }
 
     fn timeout(&self) -> Option<Duration> {
-        Some(TIMEOUT)
+        Some(DEFAULT_TIMEOUT)
     }
 }
 

@@ -22,13 +22,10 @@ use trellis_core::{
 };
 
 use super::{
-    Answer, Binding, Job, Obstacle, Pending,
+    Answer, Binding, DEFAULT_TIMEOUT, Job, Obstacle, Pending,
     config::{ConfigReader, given},
     kind::{Carrier, Site},
 };
-
-/// The default timeout of a builtin (9.5).
-const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Carries one builtin out, on a thread that may block.
 trait Tool: fmt::Debug + Send + Sync {
@@ -148,7 +145,7 @@ impl Binding for Builtin {
 
     fn timeout(&self) -> Option<Duration> {
         match &self.carried_out {
-            CarriedOut::Blocking(_) => Some(TIMEOUT),
+            CarriedOut::Blocking(_) => Some(DEFAULT_TIMEOUT),
             #[cfg(all(feature = "processes", feature = "sqlite"))]
             CarriedOut::BySkill(_) => None,
         }

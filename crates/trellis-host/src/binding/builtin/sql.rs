@@ -24,7 +24,7 @@ use crate::binding::{Obstacle, config::ConfigReader, kind::Site};
 const MAX_ROWS: usize = 10_000;
 
 /// Time that a call waits for another writer.
-const BUSY: Duration = Duration::from_secs(5);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub(super) struct SqlQuery {
@@ -55,7 +55,7 @@ impl SqlQuery {
         let access = if self.may_write { OpenFlags::SQLITE_OPEN_READ_WRITE } else { OpenFlags::SQLITE_OPEN_READ_ONLY };
         let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(&self.database, flags).map_err(|error| self.failed(&error))?;
-        connection.busy_timeout(BUSY).map_err(|error| self.failed(&error))?;
+        connection.busy_timeout(BUSY_TIMEOUT).map_err(|error| self.failed(&error))?;
         connection.authorizer(Some(authorize)).map_err(|error| self.failed(&error))?;
         Ok(connection)
     }

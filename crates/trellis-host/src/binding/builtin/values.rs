@@ -12,7 +12,7 @@ use std::{
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use trellis_core::{Mapping, ToolError, Value, syntax::duration};
 
-use super::{BuiltinConfig, Request, Tool, final_error, number, store_error, text};
+use super::{BuiltinConfig, Request, Tool, final_error, number, sql::BUSY_TIMEOUT, store_error, text};
 use crate::binding::{Obstacle, kind::Site};
 
 /// The default file, below the folder of the project file.
@@ -29,9 +29,6 @@ const MAX_VALUE: u64 = 16 << 20;
 
 /// Time that a write is remembered under the key of its call.
 const REMEMBERED: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-
-/// Time that a call waits for another writer.
-const BUSY: Duration = Duration::from_secs(5);
 
 const SCHEMA: &str = "
     create table if not exists entries (
@@ -89,7 +86,7 @@ impl ValueTool {
         }
         let open = || {
             let connection = Connection::open(&self.file)?;
-            connection.busy_timeout(BUSY)?;
+            connection.busy_timeout(BUSY_TIMEOUT)?;
             connection.pragma_update(None, "journal_mode", "wal")?;
             connection.execute_batch(SCHEMA)?;
             Ok(connection)

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Bytes of a text that an error shows.
-const SHOWN: usize = 4096;
+const MAX_SHOWN_BODY: usize = 4096;
 
 impl Http {
     /// The value of a response, or its error.
@@ -19,7 +19,7 @@ impl Http {
         if !(200..300).contains(&status) && !self.accept.contains(&status) {
             let error = status_error(&response);
             let limit = usize::try_from(job.output_limit()).unwrap_or(usize::MAX);
-            let body = response.beginning(if head.is_json() { limit } else { SHOWN }).await;
+            let body = response.beginning(if head.is_json() { limit } else { MAX_SHOWN_BODY }).await;
             return Err(head.with_body(error, &body));
         }
         if let Some(encoding) = response.header("content-encoding").filter(|encoding| !encoding.eq_ignore_ascii_case("identity")) {
@@ -80,7 +80,7 @@ impl ResponseHead<'_> {
         let shown = match self.is_json().then(json).flatten() {
             Some(value) => value,
             None if body.is_empty() => Value::Null,
-            None => Value::text(String::from_utf8_lossy(&body[..body.len().min(SHOWN)]).trim_end_matches('\u{fffd}')),
+            None => Value::text(String::from_utf8_lossy(&body[..body.len().min(MAX_SHOWN_BODY)]).trim_end_matches('\u{fffd}')),
         };
         let media_type = self.media_type.map_or(Value::Null, Value::text);
         let data = Value::map([("status", i64::from(self.status).into()), ("type", media_type), ("body", shown)]);

@@ -76,7 +76,7 @@ impl UrlTemplate {
                 });
             };
             if !rest.contains('/') && pieces.len() > 1 {
-                return Some((filled_after(1), "a hole stands before the first `/` behind the host".to_owned(), host));
+                return Some((filled_after(1), "a hole stands before the first `/` after the host".to_owned(), host));
             }
             if let Some(Err(error)) = self.origin().map(|origin| HttpRequest::new("GET", &origin)) {
                 return Some((None, error.message, "write `https://host/path`"));
@@ -93,7 +93,7 @@ impl UrlTemplate {
                 }
                 TemplatePiece::Hole(_) | TemplatePiece::Secret(_) if in_fragment => {
                     let span = if let TemplatePiece::Hole(span) = piece { Some(*span) } else { None };
-                    return Some((span, "a hole stands behind `#`, which is never sent".to_owned(), "leave the fragment out"));
+                    return Some((span, "a hole stands after `#`, which is never sent".to_owned(), "leave the fragment out"));
                 }
                 TemplatePiece::Hole(_) | TemplatePiece::Secret(_) => {}
             }

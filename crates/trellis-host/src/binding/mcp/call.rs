@@ -22,7 +22,7 @@ use super::{
 };
 
 /// Time that a server may take to read that a call is over.
-const TOLD: Duration = Duration::from_secs(5);
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A call that was sent.
 pub(super) struct Flight {
@@ -115,7 +115,7 @@ impl Flight {
         let cancelled = self.handle.cancel(Some("nobody waits for it any longer".to_owned()));
         if error.kind == ToolErrorKind::Timeout || lease.connection().closes_requests() {
             tap.forget_answer(&id);
-            tokio::spawn(async move { timeout(TOLD, cancelled).await });
+            tokio::spawn(async move { timeout(CANCEL_TIMEOUT, cancelled).await });
             return Err(error);
         }
         let answered = timeout(lease.grace(), async {

@@ -22,7 +22,7 @@ use crate::http::unprotected;
 const IDLE: Duration = Duration::from_secs(300);
 
 /// Time that a server has to end, or to answer a call that was stopped.
-const GRACE: Duration = Duration::from_secs(5);
+const SERVER_GRACE: Duration = Duration::from_secs(5);
 
 /// Headers that the transport sets itself.
 const RESERVED: [&str; 9] = [
@@ -126,7 +126,7 @@ fn server(reader: &mut ConfigReader<'_>, config: &HostConfig, name: &str, folder
         _ => None,
     });
     let ServerSyntax { process, env, cwd, grace, url, headers, era, idle, .. } = syntax;
-    let grace = grace.map_or(GRACE, |wait| wait.0);
+    let grace = grace.map_or(SERVER_GRACE, |wait| wait.0);
     let sealed = |reader: &ConfigReader<'_>, key: &str| SealedTexts::read(config, &format!("servers.{name}.{key}"), reader.config.get(key));
     let reach = match (process, url) {
         (Some(command), None) => {

@@ -145,7 +145,7 @@ impl Connection {
         let error = match self.words.too_long() {
             Some(limit) if is_alone => failure::too_long(&self.server, limit),
             Some(limit) => lost(&self.server, &format!("sent a line of more than {limit} bytes")),
-            None => lost(&self.server, &self.words.told()),
+            None => lost(&self.server, &self.words.last_words()),
         };
         self.mask.error(error)
     }
@@ -227,11 +227,11 @@ fn unwelcome(server: &str, error: ClientInitializeError, words: &LastWords) -> N
     match error {
         ClientInitializeError::TransportError { error, .. } => {
             let (error, died) = failure::of_transport(server, &*error.error);
-            NotConnected { error: if died { lost(server, &words.told()) } else { error }, died }
+            NotConnected { error: if died { lost(server, &words.last_words()) } else { error }, died }
         }
         ClientInitializeError::ConnectionClosed(_) => match words.too_long() {
             Some(limit) => NotConnected { error: failure::too_long(server, limit), died: true },
-            None => NotConnected { error: lost(server, &words.told()), died: true },
+            None => NotConnected { error: lost(server, &words.last_words()), died: true },
         },
         ClientInitializeError::JsonRpcError(error) => NotConnected::new(failure::rpc(error)),
         ClientInitializeError::LegacyFallbackFailed { fallback, .. } => unwelcome(server, *fallback, words),

@@ -35,14 +35,11 @@ use self::{
 };
 pub use self::{library::server_library, servers::Servers};
 use super::{
-    Job,
+    DEFAULT_TIMEOUT, Job,
     config::ConfigReader,
     kind::{Answer, Binding, Carrier, Obstacle, Pending, Site, within_reach},
     limits::Turnstiles,
 };
-
-/// The default timeout of a call (world 9.5).
-const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A tool of a server.
 #[derive(Debug)]
@@ -83,7 +80,7 @@ impl Binding for McpTool {
     }
 
     fn timeout(&self) -> Option<Duration> {
-        Some(TIMEOUT)
+        Some(DEFAULT_TIMEOUT)
     }
 
     fn obstacles(&self) -> Vec<Obstacle> {
@@ -137,8 +134,8 @@ impl McpTool {
         let args = &self.arguments(job)?;
         let lease = &*lease.insert(self.server.connection().await?);
         let output = call::accepted(lease, &self.server.config().name, &self.tool, args).await?;
-        let (under_way, _) = flight.insert((Flight::begin(lease, &self.tool, args, job).await?, output.clone()));
-        let answer = under_way.answer(lease, job).await;
+        let (running, _) = flight.insert((Flight::begin(lease, &self.tool, args, job).await?, output.clone()));
+        let answer = running.answer(lease, job).await;
         *flight = None;
         call::value(answer?, job.tool(), output.as_ref(), lease, job)
     }

@@ -22,7 +22,7 @@ use super::super::process_group::Group;
 const GOODBYE: Duration = Duration::from_millis(500);
 
 /// Time that its last words are awaited.
-const DRAIN: Duration = Duration::from_millis(250);
+const LAST_WORDS_TIME: Duration = Duration::from_millis(250);
 
 /// A running server.
 pub(super) struct ServerProcess {
@@ -46,7 +46,7 @@ struct Ending {
 
 impl LastWords {
     /// Describes its end, as the end of a sentence, with the end of its standard error.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn last_words(&self) -> String {
         let ending = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let how = ending.how.as_deref().unwrap_or("closed the connection");
         match ending.errors.message() {
@@ -102,7 +102,7 @@ impl ServerProcess {
 
     /// Waits a moment for its end after that of its standard output, so that the end can be reported.
     pub(super) async fn note_end(&mut self) {
-        if let Ok(Ok(status)) = timeout(DRAIN, self.child.wait()).await {
+        if let Ok(Ok(status)) = timeout(LAST_WORDS_TIME, self.child.wait()).await {
             self.words.ended(how(status));
             // Its last words may still be in the pipe.
             tokio::task::yield_now().await;

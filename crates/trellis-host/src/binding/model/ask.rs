@@ -14,7 +14,7 @@ use super::{
     code,
     completion::{AnswerFormat, Completion, RequestedCall, Usage, answer, parsed},
     deltas::Deltas,
-    lost, messages,
+    headless, lost, messages,
     names::WireNames,
     openai::{ReadyEndpoint, RequestOptions},
     prompt,
@@ -147,6 +147,18 @@ impl Model {
                 };
                 let result = process.run_to_end(job).await.and_then(|printed| from_process(printed, self.format));
                 ProviderReply { result, model, usage: Usage::default() }
+            }
+            #[cfg(feature = "processes")]
+            ReadyKind::Headless(headless, env) => {
+                let share = share.map_or(headless::HEADLESS_TIMEOUT, |share| share.min(headless::HEADLESS_TIMEOUT));
+                let done = self.within(job, Some(share), provider, headless.ask(request, &env)).await.and_then(|completion| {
+                    deltas.push(&completion.content);
+                    Ok((completion.model.clone(), completion.usage, completion.result(self.format, &WireNames::default())?))
+                });
+                match done {
+                    Ok((answered, usage, result)) => ProviderReply { result: Ok(result), model: answered.or(model), usage },
+                    Err(error) => ProviderReply { result: Err(error), model, usage: Usage::default() },
+                }
             }
             ReadyKind::Endpoint(endpoint) => {
                 let ProviderKind::Endpoint(written) = &link.provider.kind else { unreachable!("an endpoint is made from one") };

@@ -98,11 +98,11 @@ struct WireUsage {
 }
 
 impl AnswerAssembly {
-    /// Takes the data of one event; its text goes to `told`. Gives false at the end of the stream.
+    /// Takes the data of one event; its text goes to `on_text`. Gives false at the end of the stream.
     ///
     /// # Errors
     /// Code `malformed_json`; the error of an endpoint that broke off its answer.
-    pub(super) fn push(&mut self, data: &str, told: &mut dyn FnMut(&str)) -> Result<bool, ToolError> {
+    pub(super) fn push(&mut self, data: &str, on_text: &mut dyn FnMut(&str)) -> Result<bool, ToolError> {
         if data.trim() == "[DONE]" {
             self.is_done = true;
             return Ok(false);
@@ -111,7 +111,7 @@ impl AnswerAssembly {
             let why = format!("the answer has a chunk that cannot be read: {error}");
             ToolError::coded("malformed_json", why)
         })?;
-        self.take(chunk, told)?;
+        self.take(chunk, on_text)?;
         Ok(true)
     }
 
@@ -132,7 +132,7 @@ impl AnswerAssembly {
         }
     }
 
-    fn take(&mut self, chunk: Chunk, told: &mut dyn FnMut(&str)) -> Result<(), ToolError> {
+    fn take(&mut self, chunk: Chunk, on_text: &mut dyn FnMut(&str)) -> Result<(), ToolError> {
         if let Some(error) = chunk.error.filter(|error| !error.is_null()) {
             return Err(broken_off(&error));
         }
@@ -146,7 +146,7 @@ impl AnswerAssembly {
         let choice = chunk.choices.unwrap_or_default().into_iter().find(|choice| choice.index.unwrap_or(0) == 0);
         let Some(choice) = choice else { return Ok(()) };
         if let Some(message) = choice.message {
-            self.say(message, told);
+            self.say(message, on_text);
         }
         if let Some(finish) = choice.finish_reason.filter(|finish| !finish.is_empty()) {
             self.completion.finish = Some(finish);
@@ -154,11 +154,11 @@ impl AnswerAssembly {
         Ok(())
     }
 
-    fn say(&mut self, message: WireMessage, told: &mut dyn FnMut(&str)) {
+    fn say(&mut self, message: WireMessage, on_text: &mut dyn FnMut(&str)) {
         let mut text = |text: &str| {
             if !text.is_empty() {
                 self.completion.content.push_str(text);
-                told(text);
+                on_text(text);
             }
         };
         match message.content {
@@ -252,13 +252,13 @@ mod tests {
 
     /// Returns the answer of a stream of events, and the reported text.
     fn streamed(events: &[&str]) -> Result<(Completion, String), ToolError> {
-        let (mut assembly, mut told) = (AnswerAssembly::default(), String::new());
+        let (mut assembly, mut on_text) = (AnswerAssembly::default(), String::new());
         for event in events {
-            if !assembly.push(event, &mut |text| told.push_str(text))? {
+            if !assembly.push(event, &mut |text| on_text.push_str(text))? {
                 break;
             }
         }
-        assembly.finish().map(|completion| (completion, told))
+        assembly.finish().map(|completion| (completion, on_text))
     }
 
     fn code(result: Result<(Completion, String), ToolError>) -> (String, bool) {
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn a_stream_is_put_together() {
         // world 9.21
-        let (answer, told) = streamed(&[
+        let (answer, on_text) = streamed(&[
             r#"{"model":"m-1","choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}"#,
             r#"{"choices":[{"index":0,"delta":{"content":"Hel"}}]}"#,
             r#"{"choices":[{"index":1,"delta":{"content":"NO"}}]}"#,
@@ -282,7 +282,7 @@ mod tests {
             DONE,
         ])
         .unwrap();
-        assert_eq!((answer.content.as_str(), told.as_str(), answer.model.as_deref()), ("Hello", "Hello", Some("m-1")));
+        assert_eq!((answer.content.as_str(), on_text.as_str(), answer.model.as_deref()), ("Hello", "Hello", Some("m-1")));
         assert_eq!((answer.usage, answer.finish.as_deref()), (Usage { input: 5, output: 2 }, Some("stop")));
     }
 

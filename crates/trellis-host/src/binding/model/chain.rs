@@ -49,8 +49,8 @@ impl Model {
 impl Chain<'_> {
     /// The remedy that sets a provider up, as the end of a sentence.
     pub(super) fn remedy(&self) -> String {
-        let ways: Vec<String> = self.passed.iter().map(|(name, missing)| format!("for `{name}`: {missing}")).collect();
-        ways.join("; ")
+        let alternatives: Vec<String> = self.passed.iter().map(|(name, missing)| format!("for `{name}`: {missing}")).collect();
+        alternatives.join("; ")
     }
 }
 

@@ -44,8 +44,8 @@ pub(in crate::binding) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -
         reader.report("model", format!("the binding `{}` names no role", site.tool), Some(help));
         return None;
     };
-    let models = Models { documents: site.documents, root: site.root, folder: site.folder };
-    let Some((config, _)) = models.find("roles", &role) else {
+    let models = Models { documents: site.documents, root: site.root, folder: site.folder, host: site.host.models.as_deref() };
+    let Some(file) = models.find("roles", &role) else {
         let names = models.names("roles");
         let help = did_you_mean(&role, names.iter().map(String::as_str));
         let help = help.unwrap_or_else(|| format!("define it in `trellis.yaml`: `models: {{ roles: {{ {role}: [{{ provider: … }}] }} }}`"));
@@ -53,7 +53,7 @@ pub(in crate::binding) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -
         return None;
     };
     // Mistakes in there have findings of their own.
-    let chain = models.chain(config, &role).ok()?;
+    let chain = models.chain(file.config, &role).ok()?;
     Some(Carrier::new(Model {
         tool: site.tool.to_owned(),
         role,

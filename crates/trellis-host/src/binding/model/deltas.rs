@@ -11,19 +11,19 @@ pub(super) struct Deltas<'j> {
     is_on: bool,
     stream: Option<MaskStream>,
     /// True if some text was reported that another provider's text revokes.
-    is_told: bool,
+    is_sent: bool,
 }
 
 impl<'j> Deltas<'j> {
     /// Creates the deltas of a call; they report nothing if there is no watcher.
     pub(super) fn new(context: &'j CallContext, is_on: bool) -> Self {
-        Self { context, is_on: is_on && context.is_watched(), stream: None, is_told: false }
+        Self { context, is_on: is_on && context.is_watched(), stream: None, is_sent: false }
     }
 
     /// A provider begins to speak; `mask` hides its secrets as well.
     pub(super) fn begin(&mut self, mask: &Mask) {
         self.stream = Some(mask.stream());
-        if std::mem::take(&mut self.is_told) {
+        if std::mem::take(&mut self.is_sent) {
             self.context.delta(Delta { text: "".into(), is_reset: true });
         }
     }
@@ -44,7 +44,7 @@ impl<'j> Deltas<'j> {
 
     fn tell(&mut self, text: String) {
         if !text.is_empty() {
-            self.is_told = true;
+            self.is_sent = true;
             self.context.delta(Delta { text: text.into(), is_reset: false });
         }
     }

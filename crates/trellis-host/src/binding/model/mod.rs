@@ -16,6 +16,8 @@ mod chain;
 mod completion;
 mod config;
 mod deltas;
+#[cfg(feature = "processes")]
+mod headless;
 mod messages;
 mod models;
 mod names;
@@ -45,7 +47,7 @@ use super::{
 use crate::{Secrets, http::HttpClient};
 
 /// The default timeout of a call (9.5).
-const TIMEOUT: Duration = Duration::from_secs(60);
+const MODEL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A binding to the role of a model.
 #[derive(Debug)]
@@ -82,7 +84,7 @@ impl Binding for Model {
     }
 
     fn timeout(&self) -> Option<Duration> {
-        Some(TIMEOUT)
+        Some(MODEL_TIMEOUT)
     }
 
     fn obstacles(&self) -> Vec<Obstacle> {

@@ -9,6 +9,8 @@ use trellis_core::{
     syntax::{document::Content, duration, project::HostConfig},
 };
 
+#[cfg(feature = "processes")]
+use super::headless::Headless;
 use super::{
     openai::Endpoint,
     provider::{ChainLink, Provider, ProviderKind},
@@ -20,6 +22,7 @@ use crate::binding::process::{Process, config::program};
 use crate::{
     binding::{
         config::{ConfigReader, span_of},
+        host_models::HostModels,
         outwards::{folder_of, outwards},
         sealed::SealedTexts,
     },
@@ -28,12 +31,18 @@ use crate::{
 
 /// Time that a process has to exit.
 #[cfg(feature = "processes")]
-const GRACE: std::time::Duration = std::time::Duration::from_secs(5);
+const EXIT_GRACE: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// Returns the mistakes in the `models` of a project file; `root` is its folder in the program.
 pub(in crate::binding) fn check_models(config: &HostConfig, root: &str, documents: &[Arc<Document>]) -> Vec<Diagnostic> {
+    let models = Models { documents, root, folder: Path::new(root), host: None };
+    check_file(&models, &ModelsFile { config, root, folder: None })
+}
+
+/// Returns the mistakes in the `models` of a file.
+pub(super) fn check_file(models: &Models<'_>, file: &ModelsFile<'_>) -> Vec<Diagnostic> {
+    let config = file.config;
     let Some(Value::Map(sections)) = config.get("models") else { return Vec::new() };
-    let models = Models { documents, root, folder: Path::new(root) };
     let mut found = Vec::new();
     for (section, entries) in sections.iter() {
         let place = format!("models.{section}");
@@ -41,7 +50,7 @@ pub(in crate::binding) fn check_models(config: &HostConfig, root: &str, document
             |message: String, help: String| Diagnostic::new(Code::WrongType, &config.path, span_at(config, &place), message).help(help);
         match (&**section, entries) {
             ("providers", Value::Map(entries)) => {
-                entries.keys().for_each(|name| found.extend(models.provider(config, root, name).1));
+                entries.keys().for_each(|name| found.extend(models.provider(file, name).1));
             }
             ("roles", Value::Map(entries)) => {
                 entries.keys().for_each(|name| found.extend(models.links(config, name).err().into_iter().flatten()));
@@ -58,26 +67,62 @@ pub(in crate::binding) fn check_models(config: &HostConfig, root: &str, document
     found
 }
 
-/// The `models` that a graph sees: those of its own files, then outwards (world 9.1).
+impl HostModels {
+    /// The mistakes in them, as far as they show without a graph.
+    pub fn check(&self) -> Vec<Diagnostic> {
+        let open = Self { is_open: true, ..self.clone() };
+        open.found(&[])
+    }
+
+    /// The mistakes in them before the graph of these documents, whose providers its roles may name.
+    pub fn check_with(&self, documents: &[Arc<Document>]) -> Vec<Diagnostic> {
+        self.found(documents)
+    }
+
+    fn found(&self, documents: &[Arc<Document>]) -> Vec<Diagnostic> {
+        let models = Models { documents, root: "", folder: Path::new(""), host: Some(self) };
+        check_file(&models, &self.file())
+    }
+
+    fn file(&self) -> ModelsFile<'_> {
+        ModelsFile { config: &self.config, root: "", folder: Some(&self.folder) }
+    }
+}
+
+/// The `models` that a graph sees: those of its host, those of its own files, then outwards (world 9.1).
 pub(super) struct Models<'m> {
     pub(super) documents: &'m [Arc<Document>],
     /// The root of the graph, and its folder.
     pub(super) root: &'m str,
     pub(super) folder: &'m Path,
+    pub(super) host: Option<&'m HostModels>,
+}
+
+/// A file with `models`.
+#[derive(Clone, Copy)]
+pub(super) struct ModelsFile<'m> {
+    pub(super) config: &'m HostConfig,
+    /// The root of its graph in the program.
+    pub(super) root: &'m str,
+    /// Its folder, where it is no file of the program.
+    pub(super) folder: Option<&'m Path>,
 }
 
 type Faults = Vec<Diagnostic>;
 
 impl<'m> Models<'m> {
-    pub(super) fn find(&self, section: &str, name: &str) -> Option<(&'m HostConfig, &'m str)> {
-        outwards(self.documents, self.root).find(|(config, _)| config.at(&["models", section, name]).is_some())
+    pub(super) fn find(&self, section: &str, name: &str) -> Option<ModelsFile<'m>> {
+        self.files().find(|file| file.config.at(&["models", section, name]).is_some())
+    }
+
+    fn files(&self) -> impl Iterator<Item = ModelsFile<'m>> {
+        let own = self.host.map(HostModels::file);
+        own.into_iter().chain(outwards(self.documents, self.root).map(|(config, root)| ModelsFile { config, root, folder: None }))
     }
 
     pub(super) fn names(&self, section: &str) -> Vec<String> {
         let named = |config: &HostConfig| config.at(&["models", section]).and_then(Value::as_map).cloned().unwrap_or_default();
-        outwards(self.documents, self.root)
-            .flat_map(|(config, _)| named(config).keys().map(ToString::to_string).collect::<Vec<_>>())
-            .collect()
+        self.files().flat_map(|file| named(file.config).keys().map(ToString::to_string).collect::<Vec<_>>()).collect()
     }
 
     /// Returns whether a path of a file in `root` is one that the graph reads: a node, a library or a project file. A page is none.
@@ -97,8 +142,8 @@ impl<'m> Models<'m> {
         let mut chain = Vec::new();
         for LinkKeys { provider, model, max_tokens, temperature } in self.links(config, role)? {
             let name = provider.unwrap_or_default();
-            let (config, root) = self.find("providers", &name).ok_or_else(Vec::new)?;
-            let (provider, found) = self.provider(config, root, &name);
+            let file = self.find("providers", &name).ok_or_else(Vec::new)?;
+            let (provider, found) = self.provider(&file, &name);
             chain.push(ChainLink { provider: Arc::new(provider.ok_or(found)?), model, max_tokens, temperature });
         }
         Ok(chain)
@@ -137,14 +182,16 @@ impl<'m> Models<'m> {
                 reader.report("", format!("`{place}` names no provider"), Some("write `{ provider: NAME, model: NAME }`".to_owned()));
             }
             None => {}
+            // Which providers the graph has is not known yet.
+            Some((_, None)) if self.host.is_some_and(|host| host.is_open) => {}
             Some((name, None)) => {
                 let names = self.names("providers");
                 let help = did_you_mean(name, names.iter().map(String::as_str));
                 let help = help.unwrap_or_else(|| "define it under `models.providers`".to_owned());
                 reader.report("provider", format!("there is no provider `{name}`"), Some(help));
             }
-            Some((name, Some((config, _)))) => {
-                let is_endpoint = config.at(&["models", "providers", name, "openai"]).is_some();
+            Some((name, Some(file))) => {
+                let is_endpoint = file.config.at(&["models", "providers", name, "openai"]).is_some();
                 if is_endpoint && link.model.is_none() && reader.found.is_empty() {
                     let help = "write `model: NAME`, or `model: { env: OPENAI_MODEL, default: NAME }`".to_owned();
                     reader.report("", format!("`{place}` names no model"), Some(help));
@@ -154,8 +201,9 @@ impl<'m> Models<'m> {
         if reader.found.is_empty() { Ok(link) } else { Err(reader.found) }
     }
 
-    /// Returns a provider of a project file whose folder in the program is `root`, and findings about it; an error leaves no provider.
-    fn provider(&self, config: &HostConfig, root: &str, name: &str) -> (Option<Provider>, Faults) {
+    /// Returns a provider of a file, and findings about it; an error leaves no provider.
+    fn provider(&self, file: &ModelsFile<'_>, name: &str) -> (Option<Provider>, Faults) {
+        let config = file.config;
         let place = format!("models.providers.{name}");
         let around = span_at(config, &place);
         let Some(Value::Map(keys)) = config.at(&["models", "providers", name]) else {
@@ -163,19 +211,20 @@ impl<'m> Models<'m> {
             return (None, vec![found.help("write `openai: https://…`, `process: [./bin/model]` or `scripted: ./_model.yaml`")]);
         };
         let mut reader = ConfigReader::new(config, keys, &place, around);
-        let provider = self.provider_of(&mut reader, config, root, name);
+        let provider = self.provider_of(&mut reader, file, name);
         let is_sound = !reader.found.iter().any(Diagnostic::is_error);
         (provider.filter(|_| is_sound), reader.found)
     }
 
-    fn provider_of(&self, reader: &mut ConfigReader<'_>, config: &HostConfig, root: &str, name: &str) -> Option<Provider> {
+    fn provider_of(&self, reader: &mut ConfigReader<'_>, file: &ModelsFile<'_>, name: &str) -> Option<Provider> {
+        let ModelsFile { config, root, folder } = *file;
         let keys: ProviderKeys = reader.read(|key, value| match key {
             "timeout" | "grace" => Some(duration::help(value)),
             "openai" => Some("write its address: `openai: https://api.example.org/v1`, or `openai: { env: NAME }`".to_owned()),
             "process" => Some("write the command and its arguments as a list of texts: `[./bin/model]`".to_owned()),
             _ => None,
         });
-        let kinds = ["openai", "process", "scripted"].iter().filter(|kind| reader.config.contains(kind)).count();
+        let kinds = ["openai", "process", "scripted", "headless"].iter().filter(|kind| reader.config.contains(kind)).count();
         if kinds != 1 {
             if reader.found.is_empty() {
                 let help = "write one of `openai: https://…`, `process: [./bin/model]`, `scripted: ./_model.yaml`".to_owned();
@@ -189,12 +238,14 @@ impl<'m> Models<'m> {
             let written = config.at(&["models", "providers", name, key]);
             SealedTexts::read(config, &format!("models.providers.{name}.{key}"), written)
         };
-        let folder = folder_of(root, self.root, self.folder);
+        let folder = folder.map_or_else(|| folder_of(root, self.root, self.folder), Path::to_path_buf);
         let timeout = keys.timeout.as_ref().map(|wait| wait.0);
         let kind = if keys.openai.is_some() {
             endpoint(reader, keys, &folder, name, sealed)?
         } else if let Some(file) = &keys.scripted {
             ProviderKind::Scripted(folder.join(file), self.is_file_of_graph(root, file))
+        } else if keys.headless.is_some() {
+            headless(reader, keys, name, sealed)?
         } else {
             process(reader, keys, &folder, name, sealed)?
         };
@@ -255,7 +306,7 @@ fn process(
         args: args.to_vec(),
         env: BTreeMap::new(),
         cwd: keys.cwd.map_or_else(|| folder.to_owned(), |cwd| folder.join(cwd)),
-        grace: keys.grace.map_or(GRACE, |wait| wait.0),
+        grace: keys.grace.map_or(EXIT_GRACE, |wait| wait.0),
         output: None,
     };
     Some(ProviderKind::Process(Box::new(process), sealed("env")))
@@ -267,13 +318,38 @@ fn process(reader: &mut ConfigReader<'_>, _: ProviderKeys, _: &Path, name: &str,
     None
 }
 
+#[cfg(feature = "processes")]
+fn headless(reader: &mut ConfigReader<'_>, keys: ProviderKeys, name: &str, sealed: impl Fn(&str) -> SealedTexts) -> Option<ProviderKind> {
+    let program = keys.headless?;
+    if keys.args.as_ref().is_some_and(Vec::is_empty) {
+        let help = Some("leave it out for the arguments that the program is known to take".to_owned());
+        reader.report("args", format!("the provider `{name}` hands over no arguments"), help);
+    }
+    let is_shell_accepted = keys.own_shell.is_some();
+    Some(ProviderKind::Headless(Headless { program, args: keys.args, is_shell_accepted }, sealed("env")))
+}
+
+#[cfg(not(feature = "processes"))]
+fn headless(reader: &mut ConfigReader<'_>, _: ProviderKeys, name: &str, _: impl Fn(&str) -> SealedTexts) -> Option<ProviderKind> {
+    reader.report("headless", format!("the provider `{name}` is a program, which this build cannot start"), None);
+    None
+}
+
 /// Reports keys that have no meaning beside the provider's kind.
 fn misplaced(reader: &mut ConfigReader<'_>) {
-    const BESIDE: [(&str, &[&str]); 2] =
-        [("openai", &["key", "headers", "ca", "schema", "limit_key", "extra"]), ("process", &["env", "cwd", "grace"])];
-    for (kind, keys) in BESIDE.iter().filter(|(kind, _)| !reader.config.contains(kind)).collect::<Vec<_>>() {
+    const BESIDE: [(&[&str], &[&str]); 4] = [
+        (&["openai"], &["key", "headers", "ca", "schema", "limit_key", "extra"]),
+        (&["process"], &["cwd", "grace"]),
+        (&["process", "headless"], &["env"]),
+        (&["headless"], &["args", "own_shell"]),
+    ];
+    for (kinds, keys) in BESIDE {
+        if kinds.iter().any(|kind| reader.config.contains(kind)) {
+            continue;
+        }
         for key in keys.iter().filter(|key| reader.config.contains(key)).collect::<Vec<_>>() {
-            reader.report(key, format!("`{key}` means nothing here"), Some(format!("it belongs beside `{kind}`")));
+            let kinds: Vec<String> = kinds.iter().map(|kind| format!("`{kind}`")).collect();
+            reader.report(key, format!("`{key}` means nothing here"), Some(format!("it belongs beside {}", kinds.join(" or "))));
         }
     }
 }

@@ -72,7 +72,7 @@ impl ReadyEndpoint {
         client: &HttpClient,
         body: &Value,
         asking: &RequestOptions<'_>,
-        told: &mut (dyn FnMut(&str) + Send),
+        on_text: &mut (dyn FnMut(&str) + Send),
     ) -> Result<Completion, ToolError> {
         let request = self
             .request("POST", "chat/completions")?
@@ -86,9 +86,9 @@ impl ReadyEndpoint {
         }
         let media_type = response.media_type().unwrap_or_default();
         match media_type.as_str() {
-            "text/event-stream" => streamed(response, asking.limit.saturating_mul(STREAM_FACTOR), told).await,
-            "application/json" => whole(response, asking.limit.saturating_mul(2), told).await,
-            json if json.ends_with("+json") => whole(response, asking.limit.saturating_mul(2), told).await,
+            "text/event-stream" => streamed(response, asking.limit.saturating_mul(STREAM_FACTOR), on_text).await,
+            "application/json" => whole(response, asking.limit.saturating_mul(2), on_text).await,
+            json if json.ends_with("+json") => whole(response, asking.limit.saturating_mul(2), on_text).await,
             other => Err(lost("content-type", format!("`{}` answered with `{other}`, not with JSON", response.origin()))),
         }
     }
@@ -122,15 +122,15 @@ pub(super) struct RequestOptions<'a> {
     pub(super) limit: u64,
 }
 
-async fn whole(response: HttpResponse, limit: u64, told: &mut (dyn FnMut(&str) + Send)) -> Result<Completion, ToolError> {
+async fn whole(response: HttpResponse, limit: u64, on_text: &mut (dyn FnMut(&str) + Send)) -> Result<Completion, ToolError> {
     let completion = assembly::whole(&response.body(limit).await?)?;
     if !completion.content.is_empty() {
-        told(&completion.content);
+        on_text(&completion.content);
     }
     Ok(completion)
 }
 
-async fn streamed(response: HttpResponse, limit: u64, told: &mut (dyn FnMut(&str) + Send)) -> Result<Completion, ToolError> {
+async fn streamed(response: HttpResponse, limit: u64, on_text: &mut (dyn FnMut(&str) + Send)) -> Result<Completion, ToolError> {
     let origin = response.origin().to_owned();
     let bytes = stream::unfold((Some(response), 0_u64), move |(response, read)| async move {
         let mut response = response?;
@@ -152,7 +152,7 @@ async fn streamed(response: HttpResponse, limit: u64, told: &mut (dyn FnMut(&str
     while let Some(event) = events.next().await {
         let event = event.map_err(|error| broken(&origin, error))?;
         if let Some(data) = event.data.filter(|data| !data.is_empty())
-            && !assembly.push(&data, told)?
+            && !assembly.push(&data, on_text)?
         {
             break;
         }

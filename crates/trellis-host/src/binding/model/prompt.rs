@@ -8,7 +8,7 @@ use super::lost;
 use crate::binding::frontmatter;
 
 /// Bytes of a prompt file.
-const MAX_FILE: u64 = 1 << 20;
+const MAX_PROMPT_FILE: u64 = 1 << 20;
 
 /// The text of a prompt file, without its frontmatter.
 ///
@@ -16,10 +16,10 @@ const MAX_FILE: u64 = 1 << 20;
 /// Code `store`: it cannot be read; it is final where another attempt would find the same, since the file is no text or too long.
 pub(super) fn text(file: &Path) -> Result<String, ToolError> {
     let shown = file.display();
-    let read =
-        fs::metadata(file).and_then(|found| if found.len() > MAX_FILE { Err(io::ErrorKind::FileTooLarge.into()) } else { fs::read(file) });
+    let read = fs::metadata(file)
+        .and_then(|found| if found.len() > MAX_PROMPT_FILE { Err(io::ErrorKind::FileTooLarge.into()) } else { fs::read(file) });
     let bytes = read.map_err(|error| match error.kind() {
-        io::ErrorKind::FileTooLarge => lost("store", format!("the prompt file `{shown}` is longer than {MAX_FILE} bytes")),
+        io::ErrorKind::FileTooLarge => lost("store", format!("the prompt file `{shown}` is longer than {MAX_PROMPT_FILE} bytes")),
         io::ErrorKind::NotFound => ToolError::coded("store", format!("the prompt file `{shown}` does not exist")),
         _ => ToolError::coded("store", format!("the prompt file `{shown}` cannot be read: {error}")),
     })?;

@@ -1,7 +1,11 @@
 //! A provider of a chain: the settings that it needs, and its requests.
 
+#[cfg(feature = "processes")]
+use std::collections::BTreeMap;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
+#[cfg(feature = "processes")]
+use super::headless::Headless;
 use super::{
     openai::{Endpoint, ReadyEndpoint},
     scripted,
@@ -42,6 +46,9 @@ pub(super) enum ProviderKind {
     /// A command, with the variables of its environment.
     #[cfg(feature = "processes")]
     Process(Box<Process>, SealedTexts),
+    /// A program with a model of its own, with the variables of its environment.
+    #[cfg(feature = "processes")]
+    Headless(Headless, SealedTexts),
     /// A file of replies; and whether that is a node of the graph as well.
     Scripted(PathBuf, bool),
 }
@@ -60,6 +67,8 @@ pub(super) enum ReadyKind {
     Endpoint(ReadyEndpoint),
     #[cfg(feature = "processes")]
     Process(Box<Process>),
+    #[cfg(feature = "processes")]
+    Headless(Headless, BTreeMap<String, String>),
     Scripted(PathBuf),
 }
 
@@ -78,6 +87,11 @@ impl ChainLink {
             ProviderKind::Process(process, env) => {
                 let (env, mask) = env.fill(secrets).map_err(|error| error.message)?;
                 (ReadyKind::Process(Box::new(Process { env, ..Process::clone(process) })), mask)
+            }
+            #[cfg(feature = "processes")]
+            ProviderKind::Headless(headless, env) => {
+                let (env, mask) = env.fill(secrets).map_err(|error| error.message)?;
+                (ReadyKind::Headless(headless.clone(), env), mask)
             }
             ProviderKind::Scripted(file, _) => (ReadyKind::Scripted(file.clone()), Mask::default()),
         };
@@ -99,6 +113,8 @@ impl ChainLink {
                 let found = process.obstacles().into_iter();
                 found.map(|found| Obstacle { help: found.help, ..of_provider(found.message) }).collect()
             }
+            #[cfg(feature = "processes")]
+            ProviderKind::Headless(headless, _) => headless.problem().map(of_provider).into_iter().collect(),
             ProviderKind::Scripted(file, is_node) => {
                 let as_node = is_node.then(|| {
                     of_provider(format!("`{}` is a file of the graph as well", file.display()))

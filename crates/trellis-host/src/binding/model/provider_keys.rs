@@ -20,6 +20,12 @@ pub(super) struct ProviderKeys {
     #[serde(deserialize_with = "given")]
     pub(super) scripted: Option<PathBuf>,
     #[serde(deserialize_with = "given")]
+    pub(super) headless: Option<HeadlessProgram>,
+    #[serde(deserialize_with = "given")]
+    pub(super) args: Option<Vec<String>>,
+    #[serde(deserialize_with = "given")]
+    pub(super) own_shell: Option<OwnShell>,
+    #[serde(deserialize_with = "given")]
     pub(super) key: Option<String>,
     pub(super) headers: BTreeMap<String, String>,
     #[serde(deserialize_with = "given")]
@@ -34,6 +40,21 @@ pub(super) struct ProviderKeys {
     pub(super) grace: Option<Wait>,
     #[serde(deserialize_with = "given")]
     pub(super) timeout: Option<Wait>,
+}
+
+/// A program with a model of its own, which answers a prompt without a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum HeadlessProgram {
+    Claude,
+    Codex,
+}
+
+/// What somebody writes who accepts that a program has a shell of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum OwnShell {
+    Accept,
 }
 
 #[derive(Default, Deserialize)]

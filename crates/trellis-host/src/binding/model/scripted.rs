@@ -19,7 +19,7 @@ use super::{
 };
 
 /// Bytes of a file of replies.
-const MAX_FILE: u64 = 1 << 20;
+const MAX_REPLIES_FILE: u64 = 1 << 20;
 
 /// Depth of a reply as it is written.
 const MAX_DEPTH: u32 = 64;
@@ -109,8 +109,8 @@ pub(super) fn problem(file: &Path) -> Option<String> {
 fn read(file: &Path) -> Result<Vec<Scripted>, ToolError> {
     let unreadable = |error: &io::Error| ToolError::coded("store", format!("`{}` cannot be read: {error}", file.display()));
     let size = fs::metadata(file).map_err(|error| unreadable(&error))?.len();
-    if size > MAX_FILE {
-        return Err(lost("no-reply", format!("`{}` is {size} bytes, more than {MAX_FILE}", file.display())));
+    if size > MAX_REPLIES_FILE {
+        return Err(lost("no-reply", format!("`{}` is {size} bytes, more than {MAX_REPLIES_FILE}", file.display())));
     }
     let text = fs::read_to_string(file).map_err(|error| unreadable(&error))?;
     serde_yaml::from_str(&text).map_err(|error| lost("no-reply", format!("`{}` is no list of `{{when, reply}}`: {error}", file.display())))

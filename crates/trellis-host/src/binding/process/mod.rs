@@ -40,7 +40,7 @@ use crate::secrets::{Secrets, is_withheld};
 pub const MAX_ENV_ARGS: usize = (128 << 10) - "TRELLIS_ARGS=\0".len();
 
 /// The time for which output is awaited after the tool itself ended: a process that it left behind may hold the pipe open for ever.
-const DRAIN: Duration = Duration::from_millis(250);
+const OUTPUT_DRAIN: Duration = Duration::from_millis(250);
 
 /// A tool that is started as a process.
 #[derive(Clone, Debug, PartialEq)]
@@ -271,7 +271,7 @@ impl RunningProcess {
                 errors.push(&chunk[..length], progress);
             }
         };
-        let _ = timeout(DRAIN, async { tokio::join!(out, err) }).await;
+        let _ = timeout(OUTPUT_DRAIN, async { tokio::join!(out, err) }).await;
         self.errors.finish(self.stderr.is_none(), progress);
     }
 

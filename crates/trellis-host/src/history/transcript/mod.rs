@@ -68,8 +68,8 @@ fn beginning(history: &History, upto: usize) -> usize {
                 && match &record.entry {
                     Entry::Start { .. } | Entry::Move { .. } | Entry::Context { .. } => true,
                     Entry::Reload { state, .. } => {
-                        let kept = history.at(record.seq - 1).map(|before| State { program: state.program.clone(), ..before });
-                        kept.is_ok_and(|kept| kept != **state)
+                        let unchanged = history.at(record.seq - 1).map(|before| State { program: state.program.clone(), ..before });
+                        unchanged.is_ok_and(|unchanged| unchanged != **state)
                     }
                     _ => false,
                 }
@@ -130,7 +130,7 @@ impl<'e> Author<'e> {
     }
 
     /// Takes a record, with those behind it: nodes that pass through need no line.
-    fn take(&mut self, record: &Record, behind: &[Record]) {
+    fn take(&mut self, record: &Record, later: &[Record]) {
         let Some(mut state) = self.state.clone() else { return };
         if matches!(record.entry, Entry::Leave { .. }) {
             state.apply(&record.changes);
@@ -143,7 +143,7 @@ impl<'e> Author<'e> {
         let is_passed = moment.input == Input::Pass && !is_waiting;
         if !is_passed {
             let mut answers = moment.answers;
-            for passed in behind.iter().take_while(|record| matches!(record.entry, Entry::Input { input: Input::Pass })) {
+            for passed in later.iter().take_while(|record| matches!(record.entry, Entry::Input { input: Input::Pass })) {
                 answers.extend(passed.answers());
             }
             self.answer(&answers);
@@ -151,12 +151,12 @@ impl<'e> Author<'e> {
             self.script.line(&input::input(&moment.input, &self.script.calls, self.script.pending.as_ref(), is_secret));
             self.hand_in(&state, moment.input);
         }
-        self.compare(record, behind);
+        self.compare(record, later);
     }
 
     /// Marks the first record from which on the transcript differs, once.
-    fn compare(&mut self, record: &Record, behind: &[Record]) {
-        let is_last = !matches!(behind.first().map(|record| &record.entry), Some(Entry::Input { input: Input::Pass }));
+    fn compare(&mut self, record: &Record, later: &[Record]) {
+        let is_last = !matches!(later.first().map(|record| &record.entry), Some(Entry::Input { input: Input::Pass }));
         let is_there = self.state.as_ref().is_some_and(|state| state.current_node_id == record.to);
         if is_last && !is_there {
             if self.otherwise.is_empty() {

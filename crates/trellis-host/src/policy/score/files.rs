@@ -15,7 +15,7 @@ use trellis_core::Value;
 const MAX_ENTRIES: usize = 10_000;
 
 /// Bytes of one file.
-const MAX_FILE: u64 = 1 << 20;
+const MAX_SCORED_FILE: u64 = 1 << 20;
 
 /// Folders below the first one that a glob names, where it has `**`.
 const MAX_DEPTH: usize = 32;
@@ -93,9 +93,9 @@ impl ScoreFile {
     pub(super) fn content(&self) -> Result<Value, String> {
         let mut bytes = Vec::new();
         let file = fs::File::open(&self.path).map_err(|error| format!("it cannot be read: {error}"))?;
-        file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(|error| format!("it cannot be read: {error}"))?;
-        if bytes.len() as u64 > MAX_FILE {
-            return Err(format!("it has more than {MAX_FILE} bytes"));
+        file.take(MAX_SCORED_FILE + 1).read_to_end(&mut bytes).map_err(|error| format!("it cannot be read: {error}"))?;
+        if bytes.len() as u64 > MAX_SCORED_FILE {
+            return Err(format!("it has more than {MAX_SCORED_FILE} bytes"));
         }
         let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8")?;
         Value::from_json(&text).map_err(|error| format!("it is no JSON: {error}"))

@@ -5,10 +5,10 @@
 pub(super) fn hundredths(number: f64) -> f64 {
     let text = number.abs().to_string();
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-    let Some((kept, rest)) = fraction.split_at_checked(2) else { return number };
+    let Some((digits, rest)) = fraction.split_at_checked(2) else { return number };
     let is_half = rest.trim_end_matches('0') == "5";
     let is_up = rest.as_bytes().first().is_some_and(|digit| *digit >= b'5') && !(is_half && number < 0.0);
-    let Ok(truncated) = format!("{whole}{kept}").parse::<u128>() else { return number };
+    let Ok(truncated) = format!("{whole}{digits}").parse::<u128>() else { return number };
     let hundredths = truncated + u128::from(is_up);
     // The text is parsed, so the result is the double nearest to it.
     let rounded = format!("{}.{:02}", hundredths / 100, hundredths % 100).parse().unwrap_or(number);

@@ -138,9 +138,9 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for JsonLines<R, W>
             // After an error the request is still valid.
             _ if asking.again => return Ok(()),
             Awaited::Input(request) => Stop::RequestInput(InputQuestion::new(request, seq)),
-            Awaited::Approval(call) if self.is_shown_once(call) && !self.is_new(&call.id, false) => return Ok(()),
+            Awaited::Approval { call, .. } if self.is_shown_once(call) && !self.is_new(&call.id, false) => return Ok(()),
             Awaited::Result(call) if self.is_shown_once(call) && !self.is_new(&call.id, true) => return Ok(()),
-            Awaited::Approval(call) => Stop::Approval(ApprovalQuestion::from(call)),
+            Awaited::Approval { call, .. } => Stop::Approval(ApprovalQuestion::from(call)),
             Awaited::Result(call) => Stop::CallTool(Call::from(call)),
             Awaited::Predicate { id, name } => Stop::Predicate(PredicateQuestion::new(id, name)),
             Awaited::Keys { node, missing } => Stop::Needs(KeysQuestion::new(node, missing, seq)),

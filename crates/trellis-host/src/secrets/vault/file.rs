@@ -13,9 +13,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use super::{super::is_name, VaultError};
 
 /// The version that is written.
-const VERSION: u64 = 1;
+const VAULT_VERSION: u64 = 1;
 /// Bytes of a vault at most.
-const MAX_FILE: u64 = 64 << 20;
+const MAX_VAULT_FILE: u64 = 64 << 20;
 
 /// All that a vault holds.
 #[derive(Debug, Serialize, Deserialize)]
@@ -39,7 +39,7 @@ pub(super) struct SealedSecret {
 
 impl Default for Contents {
     fn default() -> Self {
-        Self { version: VERSION, secrets: BTreeMap::new() }
+        Self { version: VAULT_VERSION, secrets: BTreeMap::new() }
     }
 }
 
@@ -47,18 +47,18 @@ impl Default for Contents {
 pub(super) fn read(path: &Path) -> Result<Option<Contents>, VaultError> {
     let Some(file) = open(path)? else { return Ok(None) };
     let mut text = Vec::new();
-    file.take(MAX_FILE + 1).read_to_end(&mut text).map_err(VaultError::io(path, "read"))?;
+    file.take(MAX_VAULT_FILE + 1).read_to_end(&mut text).map_err(VaultError::io(path, "read"))?;
     let damaged = |why: String| VaultError::Damaged { file: path.to_owned(), why };
-    if text.len() as u64 > MAX_FILE {
-        return Err(damaged(format!("it has more than {MAX_FILE} bytes")));
+    if text.len() as u64 > MAX_VAULT_FILE {
+        return Err(damaged(format!("it has more than {MAX_VAULT_FILE} bytes")));
     }
     let contents: Contents = serde_json::from_slice(&text).map_err(|error| match version(&text) {
         Some(version) => VaultError::Newer { file: path.to_owned(), version },
         None => damaged(error.to_string()),
     })?;
     match contents.version {
-        VERSION => {}
-        version if version > VERSION => return Err(VaultError::Newer { file: path.to_owned(), version }),
+        VAULT_VERSION => {}
+        version if version > VAULT_VERSION => return Err(VaultError::Newer { file: path.to_owned(), version }),
         version => return Err(damaged(format!("there is no version {version}"))),
     }
     match contents.secrets.keys().find(|name| !is_name(name)) {
@@ -73,7 +73,7 @@ fn version(text: &[u8]) -> Option<u64> {
     struct Versioned {
         version: u64,
     }
-    serde_json::from_slice::<Versioned>(text).ok().map(|versioned| versioned.version).filter(|version| *version > VERSION)
+    serde_json::from_slice::<Versioned>(text).ok().map(|versioned| versioned.version).filter(|version| *version > VAULT_VERSION)
 }
 
 /// Opens a file that its owner alone may read and write; `None` if there is none.

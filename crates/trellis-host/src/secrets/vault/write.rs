@@ -14,8 +14,8 @@ use super::{
 };
 
 /// The time for which another writer is waited for.
-const PATIENCE: Duration = Duration::from_secs(10);
-const PAUSE: Duration = Duration::from_millis(5);
+const VAULT_LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
 /// The right to write a vault, until it is dropped. The lock is a file of its own, since the vault is replaced.
 pub(super) struct WriteLock {
@@ -34,11 +34,11 @@ impl WriteLock {
         options.write(true).create(true).truncate(false);
         for_owner(&mut options);
         let lock = options.open(&path).map_err(VaultError::io(&path, "made"))?;
-        let give_up = Instant::now() + PATIENCE;
+        let give_up = Instant::now() + VAULT_LOCK_TIMEOUT;
         loop {
             match lock.try_lock() {
                 Ok(()) => return Ok(Self { vault, lock }),
-                Err(TryLockError::WouldBlock) if Instant::now() < give_up => thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) if Instant::now() < give_up => thread::sleep(LOCK_RETRY_INTERVAL),
                 Err(TryLockError::WouldBlock) => return Err(VaultError::Busy(vault)),
                 Err(TryLockError::Error(error)) => return Err(VaultError::io(path, "locked")(error)),
             }

@@ -66,7 +66,7 @@ impl Heads {
         };
         let page: Vec<Head> = rest.heads.drain(..limit.min(rest.heads.len())).collect();
         if let Some(last) = page.last().filter(|_| !rest.heads.is_empty()) {
-            rest.query.after = Some(rest.query.behind(last));
+            rest.query.after = Some(rest.query.page_after(last));
             self.rest = Some(rest);
         }
         Ok(page)

@@ -16,7 +16,7 @@ use trellis_core::SessionId;
 
 use super::{
     Folder,
-    line::{self, FORMAT, FirstLine},
+    line::{self, FirstLine, LINE_FORMAT},
     opened,
     scan::{Scan, Scanned, is_torn},
 };
@@ -132,9 +132,9 @@ impl<'a> Journal<'a> {
         let mut next = Vec::new();
         lines.take(64).read_to_end(&mut next).map_err(|error| self.unreadable(&error))?;
         let held = line::held(&next);
-        if let Some(found) = line::format(&text).filter(|found| *found > FORMAT) {
+        if let Some(found) = line::format(&text).filter(|found| *found > LINE_FORMAT) {
             let store = format!("`{}`", self.path.display()).into();
-            return Err(StoreError::Newer { store, found, known: FORMAT });
+            return Err(StoreError::Newer { store, found, known: LINE_FORMAT });
         }
         let Some((sum, FirstLine { session, first })) =
             line::read(&text).ok().and_then(|line| Some((line.sum.to_owned(), line.opening()?)))

@@ -21,7 +21,7 @@ use trellis_core::{NodeId, SessionId};
 use crate::store::{Head, SessionStatus};
 
 /// The format that is written, and the newest that is read.
-pub(super) const FORMAT: u64 = 1;
+pub(super) const LINE_FORMAT: u64 = 1;
 
 /// The kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub(super) struct CheckedLine<'a> {
 }
 
 const SUM: &str = ",\"sum\":\"";
-const HEAD: &str = "\"head\":";
+const HEAD_KEY: &str = "\"head\":";
 const BESIDE: &str = "\"beside\":";
 
 /// Reads a line, without its line break.
@@ -99,11 +99,11 @@ fn write(kind: LineKind, number: u64, rest: &str, into: &mut String) -> String {
     let begins = into.len();
     // Writing to a text cannot fail.
     let _ = write!(into, "{}{number}", kind.begins());
-    let behind = ["\",", rest, "}"];
-    let sum = checksum(std::iter::once(&into[begins..]).chain(behind));
+    let suffix = ["\",", rest, "}"];
+    let sum = checksum(std::iter::once(&into[begins..]).chain(suffix));
     into.push_str(SUM);
     into.push_str(&sum);
-    behind.iter().for_each(|part| into.push_str(part));
+    suffix.iter().for_each(|part| into.push_str(part));
     into.push('\n');
     sum
 }
@@ -164,7 +164,7 @@ pub(super) struct Beside {
 /// Writes the first line, and gives back its checksum.
 pub(super) fn write_opening(opening: &FirstLine, into: &mut String) -> String {
     let fields = json(opening);
-    write(LineKind::Trellis, FORMAT, &fields[1..fields.len() - 1], into)
+    write(LineKind::Trellis, LINE_FORMAT, &fields[1..fields.len() - 1], into)
 }
 
 /// Writes a record; `mark` for the last of an append.
@@ -187,30 +187,30 @@ impl<'a> CheckedLine<'a> {
 
     /// Returns whether it has a head.
     pub(super) fn is_marked(&self) -> bool {
-        self.rest.starts_with(HEAD)
+        self.rest.starts_with(HEAD_KEY)
     }
 
     /// Returns the head of the session.
     pub(super) fn mark(&self) -> Option<Mark> {
-        Some(leading(self.rest.strip_prefix(HEAD)?)?.0)
+        Some(leading(self.rest.strip_prefix(HEAD_KEY)?)?.0)
     }
 
     /// Returns the place where the journal continues after a snapshot.
     pub(super) fn beside(&self) -> Option<Beside> {
-        Some(leading(self.behind_head()?.strip_prefix(BESIDE)?)?.0)
+        Some(leading(self.after_head()?.strip_prefix(BESIDE)?)?.0)
     }
 
     /// The text of a record or a snapshot, byte for byte.
     pub(super) fn text(&self) -> Option<&'a str> {
-        let mut rest = self.behind_head()?;
+        let mut rest = self.after_head()?;
         if let Some(beside) = rest.strip_prefix(BESIDE) {
             rest = leading::<IgnoredAny>(beside)?.1.strip_prefix(',')?;
         }
         rest.strip_prefix("\"record\":").or_else(|| rest.strip_prefix("\"state\":"))
     }
 
-    fn behind_head(&self) -> Option<&'a str> {
-        match self.rest.strip_prefix(HEAD) {
+    fn after_head(&self) -> Option<&'a str> {
+        match self.rest.strip_prefix(HEAD_KEY) {
             Some(head) => leading::<IgnoredAny>(head)?.1.strip_prefix(','),
             None => Some(self.rest),
         }
@@ -242,7 +242,7 @@ mod tests {
         write_snapshot(9, &mark(), Some(&Beside { journal: "x".into(), offset: 5 }), "null", &mut text);
         let lines: Vec<_> = text.lines().map(|line| read(line.as_bytes()).unwrap()).collect();
         let opening = lines[0].opening().unwrap();
-        assert_eq!((opening.session.as_str(), opening.first, lines[0].number), ("a\n\"", 7, FORMAT));
+        assert_eq!((opening.session.as_str(), opening.first, lines[0].number), ("a\n\"", 7, LINE_FORMAT));
         assert_eq!((lines[1].number, lines[1].is_marked(), lines[1].text()), (7, false, Some("{\"head\":1}")));
         assert_eq!((lines[2].number, lines[2].is_marked(), lines[2].text()), (8, true, Some("[\"record\"]")));
         assert_eq!(lines[2].mark().unwrap().head("s".into(), 9).due, Some(3));

@@ -36,7 +36,7 @@ use self::{
 };
 use super::{
     Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored,
-    blocking::{Pace, aside},
+    blocking::{Pace, run_blocking},
 };
 
 /// The number of journals that stay open.
@@ -45,7 +45,7 @@ const MAX_OPEN_JOURNALS: usize = 128;
 /// Stores sessions in a folder. It works on the threads of tokio that may block; if the disk is quick, one append is written in place.
 #[derive(Clone, Debug)]
 pub struct FilesStore {
-    kept: Arc<OpenFiles>,
+    files: Arc<OpenFiles>,
 }
 
 #[derive(Debug)]
@@ -82,16 +82,19 @@ impl FilesStore {
             made.and_then(|()| folder.sync()).map_err(|error| folder.unwritable(&folder.path, &error))?;
         }
         let (open, heads, writes) = (Mutex::default(), Mutex::default(), AtomicU64::default());
-        let kept = OpenFiles { folder, open, heads, writes, pace: Pace::default(), here: AsyncMutex::default() };
-        Ok(Self { kept: Arc::new(kept) })
+        let files = OpenFiles { folder, open, heads, writes, pace: Pace::default(), here: AsyncMutex::default() };
+        Ok(Self { files: Arc::new(files) })
     }
 
     /// Does work that may wait for a disk on a thread where it blocks no other.
-    fn aside<T: Send + 'static>(&self, act: impl FnOnce(&OpenFiles) -> Result<T, StoreError> + Send + 'static) -> Pending<'static, T> {
-        let kept = Arc::clone(&self.kept);
+    fn run_blocking<T: Send + 'static>(
+        &self,
+        act: impl FnOnce(&OpenFiles) -> Result<T, StoreError> + Send + 'static,
+    ) -> Pending<'static, T> {
+        let files = Arc::clone(&self.files);
         Box::pin(async move {
-            let name = Arc::clone(&kept.folder.name);
-            aside(name, move || act(&kept)).await
+            let name = Arc::clone(&files.folder.name);
+            run_blocking(name, move || act(&files)).await
         })
     }
 }
@@ -235,13 +238,13 @@ impl OpenFiles {
 impl SessionStore for FilesStore {
     fn append(&self, append: Append) -> Pending<'_, ()> {
         Box::pin(async move {
-            match self.kept.append_here(&append).await {
+            match self.files.append_here(&append).await {
                 Some(done) => done,
                 None => {
-                    let write = move |kept: &OpenFiles| {
-                        kept.writing(&append.session, |folder, held| kept.pace.timed(|| write::append(folder, held, &append)))
+                    let write = move |files: &OpenFiles| {
+                        files.writing(&append.session, |folder, held| files.pace.timed(|| write::append(folder, held, &append)))
                     };
-                    self.aside(write).await
+                    self.run_blocking(write).await
                 }
             }
         })
@@ -249,24 +252,24 @@ impl SessionStore for FilesStore {
 
     fn load<'a>(&'a self, sessions: &'a [SessionId]) -> Pending<'a, Vec<Option<Stored>>> {
         let sessions = sessions.to_vec();
-        self.aside(move |kept| sessions.iter().map(|session| kept.folder.load(session)).collect())
+        self.run_blocking(move |files| sessions.iter().map(|session| files.folder.load(session)).collect())
     }
 
     fn records<'a>(&'a self, session: &'a SessionId, from: u64, limit: usize) -> Pending<'a, Vec<Row>> {
         let session = session.clone();
-        self.aside(move |kept| kept.folder.records(&session, from, limit))
+        self.run_blocking(move |files| files.folder.records(&session, from, limit))
     }
 
     fn list(&self, query: Query) -> Pending<'_, Vec<Head>> {
-        self.aside(move |kept| {
-            let mut heads = kept.heads.lock().unwrap_or_else(PoisonError::into_inner);
-            heads.page(&kept.folder, query, kept.writes.load(Ordering::Relaxed))
+        self.run_blocking(move |files| {
+            let mut heads = files.heads.lock().unwrap_or_else(PoisonError::into_inner);
+            heads.page(&files.folder, query, files.writes.load(Ordering::Relaxed))
         })
     }
 
     fn remove<'a>(&'a self, session: &'a SessionId, removal: Removal) -> Pending<'a, ()> {
         let session = session.clone();
-        self.aside(move |kept| kept.writing(&session, |folder, held| write::remove(folder, held, &session, removal)))
+        self.run_blocking(move |files| files.writing(&session, |folder, held| write::remove(folder, held, &session, removal)))
     }
 }
 
@@ -305,7 +308,7 @@ mod tests {
             let store = FilesStore::open(folder.path()).unwrap();
             runtime.block_on(async {
                 store.append(append(0)).await.unwrap();
-                store.kept.pace.set(is_quick);
+                store.files.pace.set(is_quick);
                 let other = File::open(folder.path().join("one.jsonl")).unwrap();
                 other.lock().unwrap();
                 let mut appended = std::pin::pin!(store.append(append(1)));

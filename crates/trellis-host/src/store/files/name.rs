@@ -32,12 +32,12 @@ pub(super) fn of(session: &SessionId) -> String {
 pub(super) fn session(name: &str) -> Option<SessionId> {
     let mut bytes = Vec::with_capacity(name.len());
     let mut rest = name.as_bytes();
-    while let Some((&byte, behind)) = rest.split_first() {
-        rest = behind;
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
         if byte == b'%' && name != "%" {
-            let (code, behind) = rest.split_at_checked(2)?;
+            let (code, after) = rest.split_at_checked(2)?;
             bytes.push(u8::from_str_radix(std::str::from_utf8(code).ok()?, 16).ok()?);
-            rest = behind;
+            rest = after;
         } else if byte != b'%' {
             bytes.push(byte);
         }

@@ -68,30 +68,30 @@ impl Scan {
         Ok(())
     }
 
-    fn take(&mut self, text: &[u8], behind: u64) {
+    fn take(&mut self, text: &[u8], end_offset: u64) {
         match line::read(text) {
-            Ok(line) if line.kind == LineKind::Seq => self.record(&line, behind),
-            Ok(line) if line.kind == LineKind::Snapshot => self.held(&line, behind),
+            Ok(line) if line.kind == LineKind::Seq => self.record(&line, end_offset),
+            Ok(line) if line.kind == LineKind::Snapshot => self.held(&line, end_offset),
             Ok(_) => {}
             Err(_) if text.trim_ascii().is_empty() => {}
             Err(why) => {
-                self.damaged.push((self.offset, behind, why));
+                self.damaged.push((self.offset, end_offset, why));
                 // If its line break was damaged, a good line follows at once.
                 if let Some(line) = follows(text) {
-                    self.record(&line, behind);
+                    self.record(&line, end_offset);
                 }
             }
         }
     }
 
-    fn held(&mut self, line: &CheckedLine<'_>, behind: u64) {
+    fn held(&mut self, line: &CheckedLine<'_>, end_offset: u64) {
         self.snapshot = line.text().map(|text| (line.number, text.into()));
-        (self.mark, self.next, self.end) = (line.mark(), line.number, behind);
+        (self.mark, self.next, self.end) = (line.mark(), line.number, end_offset);
         // If records were removed and the first line cannot be read, the first remaining one has its number.
         self.expected = self.expected.filter(|expected| *expected > 0);
     }
 
-    fn record(&mut self, line: &CheckedLine<'_>, behind: u64) {
+    fn record(&mut self, line: &CheckedLine<'_>, end_offset: u64) {
         let mut expected = self.expected.unwrap_or(line.number);
         // A line after its place is reported there as missing.
         if line.number < expected {
@@ -112,21 +112,21 @@ impl Scan {
             if self.snapshot.as_ref().is_none_or(|(held, _)| line.number >= *held) {
                 self.mark = line.mark();
             }
-            self.commit(line.number + 1, behind);
+            self.commit(line.number + 1, end_offset);
         }
     }
 
     /// Gives damaged lines the numbers from `expected` on, as far as `until`; a line too many is foreign. They were stored, so all before them was.
     fn lost(&mut self, mut expected: u64, until: u64) -> u64 {
-        let mut behind = None;
+        let mut end_offset = None;
         for (offset, end, why) in std::mem::take(&mut self.damaged) {
             if expected < until {
                 self.push(expected, offset, Err(why.to_owned()));
-                (expected, behind) = (expected + 1, Some(end));
+                (expected, end_offset) = (expected + 1, Some(end));
             }
         }
-        if let Some(behind) = behind {
-            self.commit(expected, behind);
+        if let Some(end_offset) = end_offset {
+            self.commit(expected, end_offset);
         }
         expected
     }

@@ -148,11 +148,11 @@ fn beside_it(journal: &Journal<'_>, next: u64, mark: &Mark, beside: &Beside, tex
 
 /// Writes a file beside the old one, and then replaces that.
 fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-    let aside = path.with_added_extension("new");
-    let mut file = opened(OpenOptions::new().write(true).create(true).truncate(true).mode(0o600), &aside)?;
-    let written = write(&mut file).and_then(|()| fs::rename(&aside, path));
+    let run_blocking = path.with_added_extension("new");
+    let mut file = opened(OpenOptions::new().write(true).create(true).truncate(true).mode(0o600), &run_blocking)?;
+    let written = write(&mut file).and_then(|()| fs::rename(&run_blocking, path));
     if written.is_err() {
-        let _ = fs::remove_file(&aside);
+        let _ = fs::remove_file(&run_blocking);
     }
     written
 }
@@ -212,7 +212,7 @@ fn cut(journal: &Journal<'_>, first: &First, end: &JournalEnd, seq: u64) -> Resu
     if until <= first.number {
         return Ok(());
     }
-    let from = behind(journal, first, until)?;
+    let from = end_of(journal, first, until)?;
     let mut text = String::with_capacity(snapshot.text.len() + 1024);
     let sum = line::write_opening(&FirstLine { session: journal.session.clone(), first: until }, &mut text);
     line::write_snapshot(snapshot.next, &snapshot.mark, None, &snapshot.text, &mut text);
@@ -232,7 +232,7 @@ fn cut(journal: &Journal<'_>, first: &First, end: &JournalEnd, seq: u64) -> Resu
 }
 
 /// Returns the end of the lines of records before `until`.
-fn behind(journal: &Journal<'_>, first: &First, until: u64) -> Result<u64, StoreError> {
+fn end_of(journal: &Journal<'_>, first: &First, until: u64) -> Result<u64, StoreError> {
     let (mut from, mut expected) = journal.place(until, first)?;
     loop {
         let scan = journal.scan(Scan::new(from, Some(expected), 0), from, 1024)?;

@@ -129,7 +129,7 @@ impl PostgresStore {
         // A moment that a PostgreSQL cannot count to is the last one it can.
         let [at_first, next, began, at] = [expected, head.next, head.began, head.at].map(capped);
         let due = head.due.map(capped);
-        let statement = if expected == 0 { sql::BEGIN } else { sql::APPEND };
+        let statement = if expected == 0 { sql::BEGIN_APPEND } else { sql::APPEND };
         let (node, standing, snapshot) = (head.node.as_str(), head.standing.as_str(), snapshot.as_deref());
         let (graph, program) = (&*head.graph, &*head.program);
         let parameters: [&(dyn ToSql + Sync); 12] =
@@ -160,7 +160,7 @@ impl PostgresStore {
             return Ok(Vec::new());
         }
         let (from, limit) = (i64::try_from(from).unwrap_or(i64::MAX), i64::try_from(limit).unwrap_or(i64::MAX));
-        let rows = self.ask(sql::RECORDS, &[&session.as_str(), &from, &limit]).await?;
+        let rows = self.ask(sql::SELECT_RECORDS, &[&session.as_str(), &from, &limit]).await?;
         Ok(rows.iter().map(|row| Row { seq: number(row.get(0)), text: Ok(row.get::<_, String>(1).into()) }).collect())
     }
 
@@ -174,11 +174,11 @@ impl PostgresStore {
             Which::Newest => {
                 let after = after.map_or(i64::MIN, |at| -at);
                 let parameters: [&(dyn ToSql + Sync); 4] = [&after, &session, &limit, &graph];
-                self.ask(sql::NEWEST[of_graph], &parameters[..3 + of_graph]).await?
+                self.ask(sql::SELECT_NEWEST[of_graph], &parameters[..3 + of_graph]).await?
             }
             Which::Due(by) => {
                 let parameters: [&(dyn ToSql + Sync); 5] = [&after.unwrap_or(i64::MIN), &session, &limit, &capped(by), &graph];
-                self.ask(sql::DUE[of_graph], &parameters[..4 + of_graph]).await?
+                self.ask(sql::SELECT_DUE[of_graph], &parameters[..4 + of_graph]).await?
             }
         };
         let listed = |row| match self.head(row) {

@@ -1,7 +1,7 @@
 //! The statements for a PostgreSQL: one for each operation, so that each sees one moment and happens whole.
 
 /// $1 session, $2 expected, $3 graph, $4 program, $5 next, $6 began, $7 at, $8 node, $9 standing, $10 due, $11 records, $12 snapshot.
-pub(super) const BEGIN: &str = concat!(
+pub(super) const BEGIN_APPEND: &str = concat!(
     "WITH moved AS (INSERT INTO sessions (session, graph, program, next, began, at, node, standing, due)
         VALUES ($1, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (session) DO NOTHING RETURNING session), ",
     "kept AS (INSERT INTO records (session, seq, text)
@@ -11,7 +11,7 @@ pub(super) const BEGIN: &str = concat!(
     SELECT count(*) FROM moved"
 );
 
-/// As [`BEGIN`]. A writer that waited for another one reads `next` again.
+/// As [`BEGIN_APPEND`]. A writer that waited for another one reads `next` again.
 pub(super) const APPEND: &str = concat!(
     "WITH moved AS (UPDATE sessions SET graph = $3, program = $4, next = $5, began = $6, at = $7, node = $8, standing = $9, due = $10
         WHERE session = $1 AND next = $2::bigint RETURNING session), ",
@@ -34,10 +34,10 @@ pub(super) const LOAD: &str = "SELECT s.session, s.graph, s.program, s.next, s.b
     WHERE s.session = ANY ($1)";
 
 /// $1 session, $2 from, $3 limit.
-pub(super) const RECORDS: &str = "SELECT seq, text FROM records WHERE session = $1 AND seq >= $2 ORDER BY seq LIMIT $3";
+pub(super) const SELECT_RECORDS: &str = "SELECT seq, text FROM records WHERE session = $1 AND seq >= $2 ORDER BY seq LIMIT $3";
 
 /// $1, $2 behind this place, $3 limit; of one graph: $4.
-pub(super) const NEWEST: [&str; 2] = [
+pub(super) const SELECT_NEWEST: [&str; 2] = [
     "SELECT session, graph, program, next, began, at, node, standing, due FROM sessions
         WHERE (-at, session) > ($1::bigint, $2::text) ORDER BY -at, session LIMIT $3",
     "SELECT session, graph, program, next, began, at, node, standing, due FROM sessions
@@ -45,7 +45,7 @@ pub(super) const NEWEST: [&str; 2] = [
 ];
 
 /// $1, $2 behind this place, $3 limit, $4 until when; of one graph: $5.
-pub(super) const DUE: [&str; 2] = [
+pub(super) const SELECT_DUE: [&str; 2] = [
     "SELECT session, graph, program, next, began, at, node, standing, due FROM sessions
         WHERE due <= $4 AND (due, session) > ($1::bigint, $2::text) ORDER BY due, session LIMIT $3",
     "SELECT session, graph, program, next, began, at, node, standing, due FROM sessions

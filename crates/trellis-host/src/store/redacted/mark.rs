@@ -11,34 +11,34 @@ use trellis_core::{
 
 use super::places::{self, Place};
 
-const BEGINS: &str = "‹redacted:";
+const MARK_START: &str = "‹redacted:";
 const ENDS: &str = "›";
 /// The prefix of the path, if the value was in a text as JSON writes it: `‹redacted:json:order.card›`.
 pub(super) const JSON: &str = "json:";
 
 /// The mark of a value.
 pub(super) fn mark(path: &str) -> String {
-    format!("{BEGINS}{path}{ENDS}")
+    format!("{MARK_START}{path}{ENDS}")
 }
 
 /// Returns whether a text contains a mark.
 pub(crate) fn is_in(text: &str) -> bool {
-    text.contains(BEGINS)
+    text.contains(MARK_START)
 }
 
 /// Returns whether this is the mark of that path and nothing else.
 pub(super) fn is_mark(value: &Value, path: &str) -> bool {
-    value.as_str().and_then(|text| text.strip_prefix(BEGINS)?.strip_suffix(ENDS)) == Some(path)
+    value.as_str().and_then(|text| text.strip_prefix(MARK_START)?.strip_suffix(ENDS)) == Some(path)
 }
 
 /// Splits a text into its parts: plain text and, after each, the path of a mark; the last part has none.
 pub(super) fn parts(text: &str) -> Vec<(&str, Option<&str>)> {
     let mut parts = Vec::new();
     let mut rest = text;
-    while let Some((plain, behind)) = rest.split_once(BEGINS) {
-        let Some((path, behind)) = behind.split_once(ENDS) else { break };
+    while let Some((plain, after)) = rest.split_once(MARK_START) {
+        let Some((path, after)) = after.split_once(ENDS) else { break };
         parts.push((plain, Some(path)));
-        rest = behind;
+        rest = after;
     }
     parts.push((rest, None));
     parts

@@ -143,13 +143,13 @@ impl SeenSecrets {
             parts(text).into_iter().map(|(plain, path)| (plain.to_owned(), path.map(mark))).collect();
         for (needle, instead) in needles() {
             let mut split = Vec::with_capacity(pieces.len());
-            for (plain, behind) in pieces {
+            for (plain, after) in pieces {
                 let mut rest = plain.as_str();
                 while let Some((before, after)) = rest.split_once(&**needle) {
                     split.push((before.to_owned(), Some(instead.clone())));
                     rest = after;
                 }
-                split.push((rest.to_owned(), behind));
+                split.push((rest.to_owned(), after));
             }
             pieces = split;
         }
@@ -185,13 +185,13 @@ pub(crate) fn put_at(context: &mut Mapping, path: &KeyPath, value: Value) {
 
 /// Writes `value` at a path, if there is a value; `None` removes it, and leaves null in a list.
 fn put(context: &mut Mapping, path: &KeyPath, value: Option<Value>) -> Option<()> {
-    let (last, way) = path.segments().split_last()?;
-    let Some((_, way)) = way.split_first() else {
+    let (last, parents) = path.segments().split_last()?;
+    let Some((_, parents)) = parents.split_first() else {
         replace(context, path.root(), value);
         return Some(());
     };
     let mut here = context.get_mut(path.root())?;
-    for segment in way {
+    for segment in parents {
         here = match (segment, here) {
             (Segment::Key(key), Value::Map(entries)) => entries.get_mut(key)?,
             (Segment::Index(index), Value::List(items)) => items.get_mut(*index)?,

@@ -1,6 +1,6 @@
 //! The one connection to a Redis: made when it is needed, shared by all calls, forgotten when it fails.
 //!
-//! **Invariant:** a call takes no longer than its bound, and makes at most one connection. After a failure, for [`PAUSE`], calls fail with its
+//! **Invariant:** a call takes no longer than its bound, and makes at most one connection. After a failure, for [`FAILURE_COOLDOWN`], calls fail with its
 //! error, and none connects: however many sessions call, a server that is gone is not stormed.
 
 use std::{
@@ -17,11 +17,11 @@ use ::redis::{
 };
 use tokio::{sync::Mutex, time::timeout};
 
-use super::FORMAT;
+use super::LAYOUT_FORMAT;
 use crate::store::StoreError;
 
 /// The time for which later calls fail with an earlier failure.
-const PAUSE: Duration = Duration::from_millis(100);
+const FAILURE_COOLDOWN: Duration = Duration::from_millis(100);
 
 pub(super) struct Link {
     client: Client,
@@ -95,7 +95,7 @@ impl Link {
             State::Up { connection, number } if *number >= self.sound_from.load(Ordering::Relaxed) => {
                 return Ok(PooledLink { connection: connection.clone(), number: *number });
             }
-            State::Down { since, error } if since.elapsed() < PAUSE => return Err(error.clone()),
+            State::Down { since, error } if since.elapsed() < FAILURE_COOLDOWN => return Err(error.clone()),
             _ => {}
         }
         // Half of the bound, so that a caller that waits for the lock gets the same error before its own bound.
@@ -119,10 +119,10 @@ impl Link {
         let connected = self.client.get_multiplexed_async_connection_with_config(&config).await;
         let mut connection = connected.map_err(|error| self.failed(&error))?;
         let mut open = self.open.arg(&self.prefix);
-        let found: String = open.arg(FORMAT).invoke_async(&mut connection).await.map_err(|error| self.failed(&error))?;
+        let found: String = open.arg(LAYOUT_FORMAT).invoke_async(&mut connection).await.map_err(|error| self.failed(&error))?;
         match found.parse() {
-            Ok(found) if found <= FORMAT => Ok(connection),
-            Ok(found) => Err(StoreError::Newer { store: Arc::clone(&self.store), found, known: FORMAT }),
+            Ok(found) if found <= LAYOUT_FORMAT => Ok(connection),
+            Ok(found) => Err(StoreError::Newer { store: Arc::clone(&self.store), found, known: LAYOUT_FORMAT }),
             Err(_) => Err(StoreError::Corrupt {
                 place: format!("{}, key `{}:format`", self.store, self.prefix),
                 message: "it holds no number; another program uses this prefix".into(),

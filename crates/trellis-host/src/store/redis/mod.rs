@@ -24,7 +24,7 @@ use self::link::Link;
 use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored, Which, address::Address};
 
 /// The format that this version writes.
-const FORMAT: u64 = 1;
+const LAYOUT_FORMAT: u64 = 1;
 
 /// The number of sessions that one script loads: while it runs, the server answers no other client.
 const AT_ONCE: usize = 64;

@@ -17,10 +17,10 @@ use zeroize::Zeroizing;
 use super::keys::{self, Keys};
 
 /// The beginning of every sealed text.
-const BEGINS: &str = "{\"sealed\":";
+const ENVELOPE_START: &str = "{\"sealed\":";
 
 /// The version that is written.
-const VERSION: u64 = 1;
+const ENVELOPE_VERSION: u64 = 1;
 
 /// The place of a text.
 #[derive(Clone, Copy)]
@@ -79,7 +79,7 @@ impl Sealer {
         let (bytes, cipher) = keys::fresh()?;
         let (name, key) = keys.newest();
         let wrapped = seal(key, &*bytes, &wrapping(name))?;
-        Some(Self { cipher, front: format!("{BEGINS}{VERSION},\"key\":\"{name}\",\"wrapped\":\"{wrapped}\",\"data\":\"") })
+        Some(Self { cipher, front: format!("{ENVELOPE_START}{ENVELOPE_VERSION},\"key\":\"{name}\",\"wrapped\":\"{wrapped}\",\"data\":\"") })
     }
 
     pub(super) fn seal(&self, text: &str, place: SealedPlace<'_>) -> Option<Arc<str>> {
@@ -95,23 +95,24 @@ pub(super) fn is_outdated(text: &str, keys: &Keys) -> bool {
 
 /// Returns the name of the key that opens a text; `None` if it was never sealed.
 pub(super) fn key_of(text: &str) -> Option<Arc<str>> {
-    text.starts_with(BEGINS).then(|| serde_json::from_str::<Envelope<'_>>(text).map_or_else(|_| "".into(), |envelope| envelope.key.into()))
+    text.starts_with(ENVELOPE_START)
+        .then(|| serde_json::from_str::<Envelope<'_>>(text).map_or_else(|_| "".into(), |envelope| envelope.key.into()))
 }
 
 /// Opens a sealed text; one that never was sealed is returned unchanged.
 pub(super) fn open(text: &Arc<str>, place: SealedPlace<'_>, keys: &Keys) -> Result<Arc<str>, Closed> {
-    if !text.starts_with(BEGINS) {
+    if !text.starts_with(ENVELOPE_START) {
         return Ok(Arc::clone(text));
     }
     let changed = || Closed::Changed(format!("{} was changed after it was sealed, or was put there from elsewhere", place.said()));
     let envelope: Envelope<'_> = serde_json::from_str(text).map_err(|_| version(text).map_or_else(changed, Closed::Newer))?;
-    if envelope.sealed != VERSION {
+    if envelope.sealed != ENVELOPE_VERSION {
         return Err(Closed::Newer(envelope.sealed));
     }
     let (name, file) = (envelope.key, keys.file().display());
     let key = keys.find(name).ok_or_else(|| {
         Closed::Key(format!(
-            "{} is sealed with the key `{name}`, which is not in {file}: add its line there, behind the first",
+            "{} is sealed with the key `{name}`, which is not in {file}: add its line there, after the first",
             place.said()
         ))
     })?;
@@ -132,7 +133,7 @@ fn version(text: &str) -> Option<u64> {
     struct Versioned {
         sealed: u64,
     }
-    serde_json::from_str::<Versioned>(text).ok().map(|versioned| versioned.sealed).filter(|version| *version > VERSION)
+    serde_json::from_str::<Versioned>(text).ok().map(|versioned| versioned.sealed).filter(|version| *version > ENVELOPE_VERSION)
 }
 
 /// A wrapped key belongs to the name of the key that wraps it.

@@ -63,7 +63,7 @@ impl Keys {
             if keys.iter().any(|(other, _)| &**other == name) {
                 return Err(wrong(&format!("names the key `{name}` again")));
             }
-            let bytes = STANDARD.decode(key.trim()).map(Zeroizing::new).map_err(|_| wrong("holds no Base64 behind the name"))?;
+            let bytes = STANDARD.decode(key.trim()).map(Zeroizing::new).map_err(|_| wrong("holds no Base64 after the name"))?;
             let key =
                 XChaCha20Poly1305::new_from_slice(&bytes).map_err(|_| wrong(&format!("holds {} bytes; a key has 32", bytes.len())))?;
             keys.push((name.into(), key));

@@ -28,7 +28,7 @@ pub struct Resealed {
     /// The number of those that are under the newest key now.
     pub sealed: usize,
     /// The number of those that were before.
-    pub kept: usize,
+    pub already_sealed: usize,
     /// Those that could not be resealed, and the reasons.
     pub failed: Vec<(SessionId, StoreError)>,
     /// The beginning of the next page; `None` if this was the last one.
@@ -47,7 +47,7 @@ impl<S: SessionStore> Sealed<S> {
         for head in heads {
             match self.anew(&head.session).await {
                 Ok(true) => page.sealed += 1,
-                Ok(false) => page.kept += 1,
+                Ok(false) => page.already_sealed += 1,
                 Err(error @ (StoreError::Unavailable { .. } | StoreError::Unwritable { .. })) => return Err(error),
                 Err(error) => page.failed.push((head.session, error)),
             }

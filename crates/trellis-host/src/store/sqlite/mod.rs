@@ -23,7 +23,7 @@ use self::{
     read::SqliteReader,
     write::{What, Writer},
 };
-use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored, blocking::aside};
+use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored, blocking::run_blocking};
 
 /// Stores sessions in a SQLite file. It works on the threads of tokio that may block; if the disk is quick, it appends in place.
 #[derive(Debug)]
@@ -92,7 +92,7 @@ impl SqliteStore {
     fn read<T: Send + 'static>(&self, read: impl FnOnce(&SqliteReader) -> rusqlite::Result<T> + Send + 'static) -> Pending<'_, T> {
         Box::pin(async move {
             let (reader, name) = (Arc::clone(&self.reader).lock_owned().await, self.name.clone());
-            aside(self.name.shared(), move || read(&reader).map_err(|error| name.error(&error))).await
+            run_blocking(self.name.shared(), move || read(&reader).map_err(|error| name.error(&error))).await
         })
     }
 }

@@ -44,7 +44,7 @@ struct WaitingJobs {
 #[derive(Debug)]
 struct Write {
     what: What,
-    tell: oneshot::Sender<Result<(), StoreError>>,
+    reply: oneshot::Sender<Result<(), StoreError>>,
 }
 
 impl Queue {
@@ -54,8 +54,8 @@ impl Queue {
 
     /// Writes; it waits from now on, and is written when this is waited for.
     pub(super) fn write(self: &Arc<Self>, what: What) -> Pending<'_, ()> {
-        let (tell, told) = oneshot::channel();
-        self.waiting().writes.push(Write { what, tell });
+        let (reply, answer) = oneshot::channel();
+        self.waiting().writes.push(Write { what, reply });
         Box::pin(async move {
             if self.pace.is_quick() {
                 yield_now().await;
@@ -63,7 +63,7 @@ impl Queue {
             if let Some(lead) = Lead::take(self) {
                 lead.write();
             }
-            told.await.unwrap_or_else(|_| Err(self.name.gone()))
+            answer.await.unwrap_or_else(|_| Err(self.name.gone()))
         })
     }
 
@@ -78,14 +78,14 @@ impl Queue {
     /// Those whose turn it is.
     fn group(&self) -> Vec<Write> {
         let mut waiting = self.waiting();
-        waiting.writes.retain(|write| !write.tell.is_closed());
+        waiting.writes.retain(|write| !write.reply.is_closed());
         let count = waiting.writes.len().min(GROUP);
         waiting.writes.drain(..count).collect()
     }
 
     /// Commits the pending writes, once. If it may not wait for a lock, it leaves them pending, and returns false.
     fn commit(&self, patience: LockPolicy) -> bool {
-        let (group, tell): (Vec<_>, Vec<_>) = self.group().into_iter().map(|Write { what, tell }| (what, tell)).unzip();
+        let (group, reply): (Vec<_>, Vec<_>) = self.group().into_iter().map(|Write { what, reply }| (what, reply)).unzip();
         if group.is_empty() {
             return true;
         }
@@ -94,13 +94,13 @@ impl Queue {
             self.pace.timed(|| writer.write(&group, patience, &self.name))
         };
         let Some(outcomes) = written else {
-            let again = group.into_iter().zip(tell).map(|(what, tell)| Write { what, tell });
+            let again = group.into_iter().zip(reply).map(|(what, reply)| Write { what, reply });
             self.waiting().writes.splice(..0, again);
             return false;
         };
-        for (tell, outcome) in tell.into_iter().zip(outcomes) {
+        for (reply, outcome) in reply.into_iter().zip(outcomes) {
             // A caller that is gone finds it by loading.
-            let _ = tell.send(outcome);
+            let _ = reply.send(outcome);
         }
         true
     }

@@ -174,10 +174,10 @@ fn for_list(row: &Found<'_>) -> rusqlite::Result<Head> {
 
 fn head(row: &Found<'_>) -> rusqlite::Result<Head> {
     let session = text(row, 0)?;
-    told(row, Arc::clone(&session)).map_err(|why| unfit(0, Misread { session, why }))
+    head_of(row, Arc::clone(&session)).map_err(|why| unfit(0, Misread { session, why }))
 }
 
-fn told(row: &Found<'_>, session: Arc<str>) -> rusqlite::Result<Head> {
+fn head_of(row: &Found<'_>, session: Arc<str>) -> rusqlite::Result<Head> {
     let standing = text(row, 7)?;
     Ok(Head {
         session: SessionId::new(session),

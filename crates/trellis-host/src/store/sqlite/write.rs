@@ -44,7 +44,7 @@ const START: &str = "INSERT INTO sessions (session, graph, listed, program, next
 const GO_ON: &str = "UPDATE sessions SET program = ?2, next = ?3, began = ?4, at = ?5, node = ?6, standing = ?7, due = ?8 WHERE id = ?1";
 const LIST: &str = "UPDATE sessions SET graph = ?2, listed = ?3 WHERE id = ?1 AND (graph, listed) <> (?2, ?3)";
 const RECORD: &str = "INSERT INTO records (place, text) VALUES (?1 << 32 | ?2, ?3)";
-const RECENT: &str = "INSERT INTO recent (id, seq, text) VALUES (?1, ?2, ?3)";
+const INSERT_RECENT: &str = "INSERT INTO recent (id, seq, text) VALUES (?1, ?2, ?3)";
 const SORT: &str = "INSERT INTO records SELECT id << 32 | seq, text FROM recent ORDER BY 1; DELETE FROM recent";
 const SNAPSHOT: &str =
     "INSERT INTO snapshots (id, next, text) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO UPDATE SET next = excluded.next, text = excluded.text";
@@ -67,7 +67,7 @@ pub(super) struct Writer {
 impl Writer {
     /// Refuses a file whose tables are not as the statements want them.
     pub(super) fn new(connection: Connection) -> rusqlite::Result<Self> {
-        for sql in [BEGIN, COMMIT, FIND, START, GO_ON, LIST, RECORD, RECENT, SNAPSHOT] {
+        for sql in [BEGIN, COMMIT, FIND, START, GO_ON, LIST, RECORD, INSERT_RECENT, SNAPSHOT] {
             connection.prepare_cached(sql)?;
         }
         let recent = connection.query_row("SELECT coalesce(sum(octet_length(text)), 0) FROM recent", [], |row| number(row, 0))?;
@@ -117,13 +117,13 @@ impl Writer {
     }
 
     fn all(&mut self, group: &[What]) -> rusqlite::Result<Vec<Result<(), StoreError>>> {
-        let kept = |outcome| match outcome {
+        let outcome_of = |outcome| match outcome {
             Ok(()) => Ok(Ok(())),
             Err(Refused::Conflict(conflict)) => Ok(Err(conflict)),
             Err(Refused::Failed(error)) => Err(error),
         };
-        let record = if group.len() < FEW { RECORD } else { RECENT };
-        self.in_one(|writer| group.iter().map(|what| kept(writer.one(what, record))).collect())
+        let record = if group.len() < FEW { RECORD } else { INSERT_RECENT };
+        self.in_one(|writer| group.iter().map(|what| outcome_of(writer.one(what, record))).collect())
     }
 
     fn alone(&mut self, what: &What, name: &Name) -> Result<(), StoreError> {
@@ -166,7 +166,7 @@ impl Writer {
                 self.connection.prepare_cached(START)?.insert(start)?
             }
         };
-        let is_recent = record == RECENT;
+        let is_recent = record == INSERT_RECENT;
         let mut record = self.connection.prepare_cached(record)?;
         for (text, seq) in append.records.iter().zip(append.expected..) {
             record.execute(params![id, stored(seq), &**text])?;

@@ -21,13 +21,13 @@ fn found(http: &str) -> Vec<(Severity, String)> {
 #[test]
 fn mistakes_are_found_before_anything_is_sent() {
     for (http, why) in [
-        (r#"{ get: "https://{{ host }}/a" }"#, "a hole stands before the first `/` behind the host"),
-        (r#"{ get: "https://example.org{{ x }}" }"#, "a hole stands before the first `/` behind the host"),
-        (r#"{ get: "https://example.org{{ x }}/a" }"#, "a hole stands before the first `/` behind the host"),
-        (r#"{ get: "https://{{secret:key}}@example.org/a" }"#, "a hole stands before the first `/` behind the host"),
+        (r#"{ get: "https://{{ host }}/a" }"#, "a hole stands before the first `/` after the host"),
+        (r#"{ get: "https://example.org{{ x }}" }"#, "a hole stands before the first `/` after the host"),
+        (r#"{ get: "https://example.org{{ x }}/a" }"#, "a hole stands before the first `/` after the host"),
+        (r#"{ get: "https://{{secret:key}}@example.org/a" }"#, "a hole stands before the first `/` after the host"),
         (r#"{ get: "{{ url }}" }"#, "a hole stands where the host of the URL begins"),
         (r#"{ get: "{{ scheme }}://example.org/" }"#, "a hole stands where the host of the URL begins"),
-        (r#"{ get: "https://example.org/a#{{ x }}" }"#, "a hole stands behind `#`, which is never sent"),
+        (r#"{ get: "https://example.org/a#{{ x }}" }"#, "a hole stands after `#`, which is never sent"),
         (r#"{ get: "https://example.org/a b" }"#, "' ' may not stand in a URL"),
         (r#"{ get: "https://example.org/a\\b" }"#, "'\\\\' may not stand in a URL"),
         (r#"{ get: "example.org/a" }"#, "the URL begins with neither `/` nor `https://`"),

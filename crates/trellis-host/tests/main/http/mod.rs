@@ -5,6 +5,7 @@ mod manners;
 mod requests;
 mod responses;
 mod servers;
+mod sessions;
 mod tls;
 
 use std::path::Path;

@@ -1,12 +1,13 @@
-//! Conditions: keys and predicates first, then what is asked of them, then the values that a key can have.
+//! Completion in conditions: keys and predicates, then operators, then the values that a key can have.
 
 use trellis_core::{
     query::Symbol,
     span::Span,
+    syntax::document::Content,
     value::{Key, Value},
 };
 
-use super::{Desk, Offer, names};
+use super::{Desk, Offer, names, paths};
 use crate::wire::CompletionItemKind;
 
 /// What may follow a path.
@@ -19,7 +20,7 @@ const ASKED: [(&str, &str); 6] = [
     ("is empty", "is nothing, or holds nothing"),
 ];
 
-/// Returns what may stand in a condition, and the span that it replaces.
+/// Returns the completions in a condition, and the span that they replace.
 pub(super) fn condition(desk: &mut Desk<'_>, offset: usize) -> (Vec<Offer>, Span) {
     let typed = desk.context.prefix.clone();
     let operator = ["==", "!=", " in "].iter().filter_map(|operator| Some((typed.rfind(operator)?, operator.len()))).max();
@@ -30,6 +31,10 @@ pub(super) fn condition(desk: &mut Desk<'_>, offset: usize) -> (Vec<Offer>, Span
         return (values(desk, path), Span::new(offset - value.len(), offset));
     }
     let start = typed.strip_prefix("not ").unwrap_or(&typed);
+    if let Some((path, part)) = start.rsplit_once('.').filter(|(path, part)| !path.is_empty() && !part.contains(' ') && !path.contains(' '))
+    {
+        return (paths::parts(desk, path), Span::new(offset - part.len(), offset));
+    }
     if let Some((path, asked)) = start.split_once(' ').filter(|(path, _)| !path.is_empty()) {
         let known = path != "not";
         let offers =
@@ -51,7 +56,12 @@ pub(super) fn condition(desk: &mut Desk<'_>, offset: usize) -> (Vec<Offer>, Span
 /// Returns the values that options give to a path.
 fn values(desk: &mut Desk<'_>, path: &str) -> Vec<Offer> {
     let graph = desk.graph.index().graph_of(&desk.path);
-    let values = desk.graph.index().option_values(graph, &Key::from(path));
+    let mut values = desk.graph.index().option_values(graph, &Key::from(path));
+    for value in closed(desk, path) {
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
     let written = |value: Value| match value {
         // In quotes of YAML the other quotes stand.
         Value::Text(text) => format!("\"{text}\""),
@@ -62,4 +72,25 @@ fn values(desk: &mut Desk<'_>, path: &str) -> Vec<Offer> {
         Offer { insert: Some(text.clone()), ..Offer::new(text.trim_matches('"'), CompletionItemKind::EnumMember).rank(rank) }
     };
     values.into_iter().enumerate().map(offer).collect()
+}
+
+/// Returns the values of a key whose type is closed, as far as the last link and the declared schemas know.
+fn closed(desk: &mut Desk<'_>, path: &str) -> Vec<Value> {
+    let (own, offset) = (desk.path.clone(), desk.offset);
+    let declared = desk.graph.documents().iter().filter_map(|document| match &document.content {
+        Content::Project(project) | Content::Nodes(_, project) => Some(&project.context),
+        _ => None,
+    });
+    let schemas: Vec<&Value> = declared.flatten().filter(|(key, _)| *key.value == *path).map(|(_, schema)| &schema.value).collect();
+    let mut values: Vec<Value> = schemas.iter().filter_map(|schema| schema.get("enum")?.as_list()).flatten().cloned().collect();
+    if schemas.iter().any(|schema| schema.get("type").and_then(Value::as_str) == Some("boolean")) {
+        values.extend([Value::Bool(true), Value::Bool(false)]);
+    }
+    let here = desk.index().node_around(&own, offset);
+    let types = desk.graph.types().zip(here).map(|(types, node)| types.at(&node.id)).unwrap_or_default();
+    if let Some(known) = types.iter().find(|known| *known.key == *path) {
+        // `one of "a", "b"`, `true or false`
+        values.extend(known.kind.split('`').skip(1).step_by(2).map(|text| Value::from_json(text).unwrap_or_else(|_| text.into())));
+    }
+    values
 }

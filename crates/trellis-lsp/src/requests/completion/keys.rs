@@ -1,11 +1,18 @@
-//! Keys of the form at the cursor, and the words that a key takes.
+//! Completion of the keys of the form at the cursor, and of the words that a key accepts.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
-use trellis_core::syntax::vocabulary::{KeyOffer, keys_at};
+use trellis_core::{
+    query::Symbol,
+    syntax::{
+        document::Content,
+        node::NodeSyntax,
+        vocabulary::{KeyOffer, keys_at},
+    },
+};
 
-use super::{Desk, Offer, names};
+use super::{Desk, Offer, names, paths};
 use crate::wire::CompletionItemKind;
 
 /// Returns the keys that the mapping at the cursor may have and has not.
@@ -24,7 +31,9 @@ pub(super) fn keys(desk: &mut Desk<'_>) -> Vec<Offer> {
     let mut offers = match parent.as_str() {
         "set" | "append" | "default_context" | "context_schema" | "context" => names::keys(desk),
         "args" => arguments(desk),
-        "tools" => return names::tools(desk),
+        "messages" => locales(desk),
+        "on_signal" | "on_signal_default" => signals(desk),
+        "tools" => return names::tools(desk).into_iter().chain(paths::libraries(desk)).collect(),
         "required_context" | "redact" | "needs" => return names::keys(desk),
         _ => Vec::new(),
     };
@@ -33,7 +42,7 @@ pub(super) fn keys(desk: &mut Desk<'_>) -> Vec<Offer> {
     offers
 }
 
-/// Returns what is written for a key: its colon, and a new line where it takes a mapping or a list.
+/// Returns the inserted text of a key: with its colon, and a new line if its value is a mapping or a list.
 fn inserted(key: &KeyOffer) -> (String, bool) {
     let name = key.name;
     let kind = key.takes.get("type").and_then(Json::as_str);
@@ -45,6 +54,24 @@ fn inserted(key: &KeyOffer) -> (String, bool) {
         _ if key.takes.get("$ref").is_some() && !is_short => (format!("{name}:\n  $0"), true),
         _ => (format!("{name}: "), false),
     }
+}
+
+/// Returns the locales that other texts of the graph have.
+fn locales(desk: &Desk<'_>) -> Vec<Offer> {
+    let of_node = |node: &NodeSyntax| node.messages.iter().map(|message| message.locale.value.to_string()).collect::<Vec<_>>();
+    let named = desk.graph.documents().iter().flat_map(|document| match &document.content {
+        Content::Node(node) => of_node(node),
+        Content::Nodes(nodes, _) => nodes.iter().flat_map(of_node).collect(),
+        _ => Vec::new(),
+    });
+    named.collect::<BTreeSet<_>>().into_iter().map(|locale| Offer::new(locale, CompletionItemKind::Constant).detail("locale")).collect()
+}
+
+/// Returns the signals that some file names.
+fn signals(desk: &mut Desk<'_>) -> Vec<Offer> {
+    let symbols = desk.index().symbols().into_iter();
+    let named = symbols.filter_map(|symbol| if let Symbol::Signal(name) = symbol { Some(name) } else { None });
+    named.map(|name| Offer::new(&*name, CompletionItemKind::Event).detail("signal")).collect()
 }
 
 /// Returns the arguments of the tool or the graph that is called here.

@@ -1,11 +1,13 @@
-//! Completion: what may stand at the cursor, from the text alone and the names of the graph, so that YAML need not parse.
+//! Completion at the cursor, from the text and the names of the graph alone, so that the YAML need not parse.
 
 mod conditions;
 mod keys;
 mod names;
+mod paths;
 
+use serde_json::Value as Json;
 use trellis_core::{
-    Code,
+    Code, NodeId,
     diagnostic::FilePath,
     query::{SymbolIndex, TARGETS},
     span::Span,
@@ -20,12 +22,12 @@ use crate::{
     text::Text,
     wire::{
         CompletionItem, CompletionItemKind, CompletionItemLabelDetails, CompletionItemTextEdit, CompletionList, CompletionParams,
-        Documentation, InsertTextFormat, TextEdit, markdown,
+        Documentation, InsertTextFormat, TextEdit, Uri, markdown,
     },
 };
 
 /// Offers that are sent at most; of more, the client asks again as soon as a letter is typed.
-const MOST: usize = 500;
+const MAX_COMPLETIONS: usize = 500;
 
 /// Returns true if a name has the letters that are typed, in order.
 fn holds(name: &str, typed: &str) -> bool {
@@ -34,7 +36,7 @@ fn holds(name: &str, typed: &str) -> bool {
     typed.chars().all(|wanted| letters.any(|letter| letter == wanted))
 }
 
-/// A name that may stand at the cursor.
+/// A completion at the cursor.
 #[derive(Default)]
 struct Offer {
     label: String,
@@ -47,6 +49,8 @@ struct Offer {
     about: String,
     /// Offers with lower ranks come first.
     rank: usize,
+    /// The node that it names: what it says is looked up when it is chosen.
+    node: Option<NodeId>,
 }
 
 impl Offer {
@@ -93,9 +97,12 @@ impl Desk<'_> {
     }
 }
 
-/// Returns what may stand at a place.
+/// Returns the completions at a place.
 pub(super) fn complete(state: &mut ServerState, params: &CompletionParams) -> Option<CompletionList> {
     let client = state.client.clone();
+    if let Some(list) = in_sheet(state, params, &client) {
+        return Some(list);
+    }
     let place = place(state, &params.text_document_position_params)?;
     let (text, offset) = (place.text, place.offset);
     let context = cursor_context(&place.path, text.as_str(), offset);
@@ -103,10 +110,41 @@ pub(super) fn complete(state: &mut ServerState, params: &CompletionParams) -> Op
     let (mut offers, span) = offers(&mut desk, text.as_str(), offset);
     offers.sort_by(|a, b| (a.rank, &a.label).cmp(&(b.rank, &b.label)));
     offers.dedup_by(|a, b| a.label == b.label);
-    let is_incomplete = offers.len() >= MOST;
-    offers.truncate(MOST);
-    let items = offers.into_iter().enumerate().map(|(at, offer)| item(offer, at, span, &text, &client)).collect();
+    let is_incomplete = offers.len() >= MAX_COMPLETIONS;
+    offers.truncate(MAX_COMPLETIONS);
+    let uri = &params.text_document_position_params.text_document.uri;
+    let items = offers.into_iter().enumerate().map(|(at, offer)| item(offer, at, span, &text, &client, uri)).collect();
     Some(CompletionList { is_incomplete, items, ..CompletionList::default() })
+}
+
+/// Returns what may stand at a place of a sheet.
+fn in_sheet(state: &mut ServerState, params: &CompletionParams, client: &Client) -> Option<CompletionList> {
+    let position = &params.text_document_position_params;
+    let mut place = super::sheets::names::place(state, position)?;
+    let (offers, span) = place.offers();
+    let offer = |(name, about): (String, String)| Offer::new(name, CompletionItemKind::Value).detail(about);
+    let items = offers.into_iter().map(offer).enumerate();
+    let items = items.map(|(at, offer)| item(offer, at, span, &place.text, client, &position.text_document.uri)).collect();
+    Some(CompletionList { items, ..CompletionList::default() })
+}
+
+/// Adds what a chosen item says of itself: of a node its body and its ways.
+pub(super) fn resolve(state: &mut ServerState, mut item: Json) -> Json {
+    let is_markdown = state.client.completion_markdown;
+    let about = (|| {
+        let uri = Uri(item.pointer("/data/uri")?.as_str()?.to_owned());
+        let id = NodeId::from(item.pointer("/data/node")?.as_str()?);
+        let (graph, _) = state.graph(&uri)?;
+        let node = graph.index().node(&id)?;
+        Some(super::hover::about_node(graph, &node))
+    })();
+    if let Some(about) = about {
+        item["documentation"] = match is_markdown {
+            true => serde_json::json!({ "kind": "markdown", "value": about }),
+            false => about.replace(['`', '*'], "").into(),
+        };
+    }
+    item
 }
 
 /// Returns the offers at the cursor, and the span that they replace.
@@ -123,7 +161,7 @@ fn offers(desk: &mut Desk<'_>, text: &str, offset: usize) -> (Vec<Offer>, Span) 
     }
     let whole = desk.context.prefix_span;
     match desk.context.place {
-        CursorPlace::Body => (Vec::new(), whole),
+        CursorPlace::Body => paths::links(desk, line, offset),
         CursorPlace::Key => (keys::keys(desk), whole),
         CursorPlace::Value => {
             let key = desk.context.key().unwrap_or_default().to_owned();
@@ -134,15 +172,19 @@ fn offers(desk: &mut Desk<'_>, text: &str, offset: usize) -> (Vec<Offer>, Span) 
                     (names::targets(desk, key == "graph"), whole)
                 }
                 "save_to" | "required_context" | "redact" | "locale" | "needs" | "each" => (names::keys(desk), whole),
-                "name" if matches!(above.as_str(), "do" | "undo" | "before_each" | "parallel") => (names::tools(desk), whole),
-                "do" | "tools" | "undo" | "binding" => (names::tools(desk), whole),
+                "name" if matches!(above.as_str(), "do" | "undo" | "before_each" | "parallel") => (names::called_tools(desk, line), whole),
+                "do" | "undo" => (names::called_tools(desk, line), whole),
+                "tools" => (names::tools(desk).into_iter().chain(paths::libraries(desk)).collect(), whole),
+                "binding" => (names::tools(desk), whole),
+                "builtin" => (names::builtins(), whole),
+                "input_default" => (names::own_options(desk), whole),
                 _ => (keys::words(desk), whole),
             }
         }
     }
 }
 
-fn item(offer: Offer, at: usize, span: Span, text: &Text, client: &Client) -> CompletionItem {
+fn item(offer: Offer, at: usize, span: Span, text: &Text, client: &Client, uri: &Uri) -> CompletionItem {
     let is_snippet = offer.is_snippet && client.snippets;
     let insert = match (offer.insert, is_snippet) {
         (Some(insert), true) => insert,
@@ -162,6 +204,7 @@ fn item(offer: Offer, at: usize, span: Span, text: &Text, client: &Client) -> Co
         (false, false) => (None, Some(offer.detail)),
     };
     CompletionItem {
+        data: offer.node.map(|node| serde_json::json!({ "uri": uri, "node": node.as_str() })),
         filter_text: Some(offer.label.clone()),
         label: offer.label,
         label_details: details,

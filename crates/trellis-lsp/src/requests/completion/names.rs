@@ -1,4 +1,4 @@
-//! Names of the graph: targets, context keys with their types, tools, and what templates know.
+//! Completion of the names of the graph: targets, context keys with their types, tools, and the names that templates can use.
 
 use trellis_core::{
     query::{NodeEntry, Symbol},
@@ -6,7 +6,7 @@ use trellis_core::{
     template::builtins::{self, Builtin},
 };
 
-use super::{Desk, Offer, holds};
+use super::{Desk, Offer, holds, paths};
 use crate::wire::CompletionItemKind;
 
 /// Returns the targets as they would be written here, the nearest first.
@@ -18,7 +18,7 @@ pub(super) fn targets(desk: &mut Desk<'_>, is_call: bool) -> Vec<Offer> {
     let seen = |node: &NodeEntry| (is_call || node.graph == graph) && holds(node.id.as_str(), &typed);
     let mut near: Vec<NodeEntry> = index.nodes().into_iter().filter(seen).collect();
     near.sort_by_cached_key(|node| (node.id.folder() != folder, node.id.as_str().len()));
-    near.truncate(super::MOST);
+    near.truncate(super::MAX_COMPLETIONS);
     let nodes: Vec<(String, NodeEntry)> =
         near.into_iter().filter_map(|node| Some((index.shortest(&node, &folder, graph, is_call)?, node))).collect();
     for (name, node) in nodes {
@@ -29,7 +29,8 @@ pub(super) fn targets(desk: &mut Desk<'_>, is_call: bool) -> Vec<Offer> {
             .map(|document| first_line(trellis_core::query::body_of(document, node.ordinal)))
             .unwrap_or_default();
         let kind = if node.id.is_start() { CompletionItemKind::Module } else { CompletionItemKind::Reference };
-        offers.push(Offer::new(name, kind).detail(node.path.to_string()).about(body).rank(far));
+        let offer = Offer::new(name, kind).detail(node.path.to_string()).about(body).rank(far);
+        offers.push(Offer { node: Some(node.id), ..offer });
     }
     if !is_call {
         let endings = [("rollback", "undo what was done, newest first, then end"), ("fail", "end the session as failed")];
@@ -80,6 +81,55 @@ pub(super) fn tools(desk: &mut Desk<'_>) -> Vec<Offer> {
     names.map(offer).collect()
 }
 
+/// Returns the tools as they are called here: with the arguments that they require, where those have no place yet.
+pub(super) fn called_tools(desk: &mut Desk<'_>, line: &str) -> Vec<Offer> {
+    let has_args = desk.context.present.iter().any(|key| key == "args");
+    let in_braces = line.matches('{').count() > line.matches('}').count();
+    let is_bare = desk.context.key() != Some("name");
+    let mut offers = tools(desk);
+    for offer in &mut offers {
+        let required = desk.graph.index().tool(&offer.label).map(required_arguments).unwrap_or_default();
+        if required.is_empty() || has_args || !(is_bare || in_braces) {
+            continue;
+        }
+        let places: Vec<String> = required.iter().enumerate().map(|(at, name)| format!("{name}: ${{{}}}", at + 1)).collect();
+        let args = format!("args: {{ {} }}", places.join(", "));
+        let call = if is_bare { format!("{{ name: {}, {args} }}", offer.label) } else { format!("{}, {args}", offer.label) };
+        (offer.insert, offer.is_snippet) = (Some(call), true);
+        offer.detail = format!("needs {}", required.join(", "));
+    }
+    offers
+}
+
+/// Returns the arguments that a tool requires, in its order.
+fn required_arguments(tool: &trellis_core::syntax::node::ToolSyntax) -> Vec<String> {
+    let schema = tool.parameters.as_ref().map(|schema| &schema.value);
+    let required = schema.and_then(|schema| schema.get("required")?.as_list());
+    required.into_iter().flatten().filter_map(|name| name.as_str().map(str::to_owned)).collect()
+}
+
+/// Returns the builtins, with their effects and arguments.
+pub(super) fn builtins() -> Vec<Offer> {
+    let offer = |builtin: &trellis_core::builtin::BuiltinTool| {
+        let effect = format!("{:?}", builtin.effect).to_lowercase();
+        let about = builtin.parameters().map(|schema| format!("arguments: `{}`", schema.to_json())).unwrap_or_default();
+        Offer::new(builtin.name, CompletionItemKind::Function).detail(effect).about(about)
+    };
+    trellis_core::builtin::BUILTINS.iter().map(offer).collect()
+}
+
+/// Returns the values of the options of the node at the cursor.
+pub(super) fn own_options(desk: &mut Desk<'_>) -> Vec<Offer> {
+    let (path, offset) = (desk.path.clone(), desk.offset);
+    let Some(node) = desk.index().node_around(&path, offset) else { return Vec::new() };
+    let symbols = desk.index().of_file(&path).into_iter();
+    let values = symbols.filter_map(|one| match one.symbol {
+        Symbol::Option(of, value) if of == node.id => Some(value),
+        _ => None,
+    });
+    values.enumerate().map(|(rank, value)| Offer::new(&*value, CompletionItemKind::EnumMember).rank(rank)).collect()
+}
+
 /// Returns what may stand in an open tag of a template, and the span that it replaces.
 pub(super) fn in_template(desk: &mut Desk<'_>, template: &str, offset: usize) -> (Vec<Offer>, Span) {
     let typed_at = template
@@ -95,9 +145,11 @@ pub(super) fn in_template(desk: &mut Desk<'_>, template: &str, offset: usize) ->
     if before.ends_with(" is") || before.ends_with(" is not") {
         return (words(builtins::TESTS), span);
     }
-    // Parts of a value are known as far as its type is.
-    if before.ends_with('.') {
-        return (Vec::new(), span);
+    if let Some(before) = before.strip_suffix('.') {
+        let start = before.rfind(|char: char| !char.is_alphanumeric() && !matches!(char, '_' | '.')).map_or(0, |at| at + 1);
+        // In the dialect of Go every path begins with a dot.
+        let path = before.get(start..).unwrap_or_default().trim_start_matches('.');
+        return (if path.is_empty() { keys(desk) } else { paths::parts(desk, path) }, span);
     }
     let mut offers = keys(desk);
     let system = [

@@ -6,12 +6,13 @@ use serde_json::Value as Json;
 use trellis_core::ToolError;
 use trellis_host::http::{HttpClient, HttpRequest, status_error};
 
+use super::multipart::Content;
 use crate::channel::{ChannelError, Reach};
 
 /// Bytes of an answer at most.
 const LARGEST: u64 = 8 << 20;
 /// The time that an answer may take.
-pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The interface of a provider.
 pub(super) struct Api {
@@ -27,7 +28,7 @@ pub(super) struct ApiAnswer {
     pub(super) status: u16,
     /// How long the headers want to be left alone.
     pub(super) after: Option<Duration>,
-    /// How long the bucket of this path is empty, where it is.
+    /// The time until the rate limit of this path ends, if it is exhausted.
     pub(super) empty: Option<Duration>,
     pub(super) body: Json,
 }
@@ -41,23 +42,34 @@ impl Api {
     pub(super) async fn get(&self, path: &str, query: &[(&str, &str)]) -> Result<ApiAnswer, ChannelError> {
         let query: Vec<String> = query.iter().map(|(key, value)| format!("{key}={}", encoded(value))).collect();
         let path = if query.is_empty() { path.to_owned() } else { format!("{path}?{}", query.join("&")) };
-        self.ask("GET", &path, None, PATIENCE).await
+        self.ask("GET", &path, None, ANSWER_TIMEOUT).await
     }
 
     /// Asks with a body, or without one.
     pub(super) async fn ask(&self, method: &str, path: &str, body: Option<Json>, patience: Duration) -> Result<ApiAnswer, ChannelError> {
+        self.ask_with(method, path, body.as_ref().map(Content::json), patience).await
+    }
+
+    /// Asks with a body of any form, or without one.
+    pub(super) async fn ask_with(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<Content>,
+        patience: Duration,
+    ) -> Result<ApiAnswer, ChannelError> {
         let asking = self.answer(method, path, body);
         let late = || ChannelError::new("timeout", "the provider does not answer").reaching(Reach::Unknown);
         tokio::time::timeout(patience, asking).await.unwrap_or_else(|_| Err(late()))
     }
 
-    async fn answer(&self, method: &str, path: &str, body: Option<Json>) -> Result<ApiAnswer, ChannelError> {
+    async fn answer(&self, method: &str, path: &str, body: Option<Content>) -> Result<ApiAnswer, ChannelError> {
         let mut request = HttpRequest::new(method, &format!("{}/{path}", self.base)).map_err(failure)?;
         if let Some(authorization) = &self.authorization {
             request = request.header("authorization", authorization).map_err(failure)?;
         }
-        if let Some(body) = body {
-            request = request.header("content-type", "application/json; charset=utf-8").map_err(failure)?.body(body.to_string());
+        if let Some(Content { kind, bytes }) = body {
+            request = request.header("content-type", &kind).map_err(failure)?.body(bytes);
         }
         let response = self.client.send(request).await.map_err(failure)?;
         let status = response.status();
@@ -92,7 +104,7 @@ impl ApiAnswer {
 }
 
 impl fmt::Debug for Api {
-    /// Shows neither the token nor what may hold it.
+    /// Shows neither the token nor anything that may contain it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Api")
     }
@@ -104,14 +116,14 @@ pub(super) fn seconds(seconds: f64) -> Option<Duration> {
 }
 
 /// The errors of the client: they have no more of a URL than its host. Without a connection nothing arrived.
-fn failure(error: ToolError) -> ChannelError {
+pub(super) fn failure(error: ToolError) -> ChannelError {
     let code = error.code.as_ref().map_or_else(|| "http".to_owned(), ToString::to_string);
     let reach = if matches!(&*code, "connect" | "tls" | "url" | "header") { Reach::Refused } else { Reach::Unknown };
     ChannelError::new(&code, error.message).reaching(reach)
 }
 
 /// A value in a query.
-fn encoded(value: &str) -> String {
+pub(super) fn encoded(value: &str) -> String {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
     value.bytes().map(|byte| if is_plain(&byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
 }

@@ -1,15 +1,15 @@
-//! Who is heard, and what is for the agent (orchestrator 3.1).
+//! Decides which senders are allowed and which messages address the agent (orchestrator 3.1).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-/// Time for which a thread counts in which somebody spoke to the agent, in milliseconds: a day.
+/// Time for which a thread addresses the agent after a message to it, in milliseconds: one day.
 const ACTIVE: u64 = 24 * 3600 * 1000;
 /// Such threads at most.
 const THREADS: usize = 50;
 
-/// Decides what is heard.
+/// Decides which messages the agent gets.
 #[derive(Clone, Debug)]
 pub(super) struct Hearing {
     allow: BTreeSet<String>,
@@ -22,21 +22,32 @@ impl Hearing {
         Self { allow: allow.iter().cloned().collect(), aliases: aliases.to_vec(), auto_reply }
     }
 
-    /// Whether somebody is heard in a chat.
+    /// Returns whether a sender is allowed in a chat.
     pub(super) fn allows(&self, chat: &str, user: &str) -> bool {
         ["*", chat, user].iter().any(|id| self.allow.contains(*id))
+    }
+
+    /// Where a text calls the agent, by one of these mentions or by an alias, and by which.
+    fn calls<'n>(&'n self, text: &str, mentions: &[&'n str]) -> Vec<(usize, &'n str)> {
+        let names = mentions.iter().copied().chain(self.aliases.iter().map(String::as_str));
+        let mut calls: Vec<(usize, &str)> = names.filter_map(|name| Some((find(text, name)?, name))).collect();
+        calls.sort_by_key(|(at, name)| (*at, name.len()));
+        calls
+    }
+
+    /// The names by which a text calls the agent, in their order.
+    pub(super) fn names(&self, text: &str, mentions: &[&str]) -> Vec<String> {
+        self.calls(text, mentions).into_iter().map(|(_, name)| name.to_owned()).collect()
     }
 
     /// A text as the agent gets it, where it is for the agent: because `is_direct`, or because it calls the agent by one of its mentions or aliases. The
     /// call itself is left out where it stands at the beginning or at the end.
     pub(super) fn addressed(&self, text: &str, mentions: &[&str], is_direct: bool) -> Option<String> {
-        let names = mentions.iter().copied().chain(self.aliases.iter().map(String::as_str));
-        let called = names.filter_map(|name| find(text, name).map(|at| (at, name.len()))).min();
-        match called {
+        match self.calls(text, mentions).first().map(|(at, name)| (*at, name.len())) {
             Some((at, length)) => {
-                let (before, behind) = (text[..at].trim(), text[at + length..].trim_start_matches([',', ':', ' ']).trim());
-                Some(match (before.is_empty(), behind.is_empty()) {
-                    (true, _) => behind.to_owned(),
+                let (before, after) = (text[..at].trim(), text[at + length..].trim_start_matches([',', ':', ' ']).trim());
+                Some(match (before.is_empty(), after.is_empty()) {
+                    (true, _) => after.to_owned(),
                     (_, true) => before.to_owned(),
                     (false, false) => text.trim().to_owned(),
                 })
@@ -46,20 +57,20 @@ impl Hearing {
     }
 }
 
-/// Where a name stands in a text as a word, in any case.
+/// Finds a name in a text as a whole word, ignoring case.
 fn find(text: &str, name: &str) -> Option<usize> {
     let is_inner = |char: Option<char>| char.is_some_and(|char| char.is_alphanumeric() || char == '_');
     let is_open = name.ends_with(|char: char| char.is_alphanumeric());
     let is_word = |at: usize| {
-        let (before, behind) = (text[..at].chars().next_back(), text[at + name.len()..].chars().next());
-        !(is_inner(before) || is_open && is_inner(behind))
+        let (before, after) = (text[..at].chars().next_back(), text[at + name.len()..].chars().next());
+        !(is_inner(before) || is_open && is_inner(after))
     };
     let is_here = |at: usize| text.get(at..at + name.len()).is_some_and(|here| here.eq_ignore_ascii_case(name));
     let mut places = text.char_indices().map(|(at, _)| at).filter(|_| !name.is_empty());
     places.find(|at| is_here(*at) && is_word(*at))
 }
 
-/// The threads in which somebody spoke to the agent, as a cursor keeps them: the last message that was read of each, and when.
+/// The threads that address the agent, as stored in a cursor: the last message that was read of each, and its time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct ActiveThreads(BTreeMap<String, ActiveThread>);
@@ -118,7 +129,7 @@ mod tests {
     #[test]
     fn the_agent_is_called_by_its_names() {
         let hearing = Hearing::new(&[], &["@agent".to_owned(), "도우미".to_owned()], false);
-        let told = |text: &str| hearing.addressed(text, &["<@U1>", "@my_bot"], false);
+        let addressed = |text: &str| hearing.addressed(text, &["<@U1>", "@my_bot"], false);
         for (text, expected) in [
             ("<@U1> hello", Some("hello")),
             ("<@U1>: /help", Some("/help")),
@@ -132,7 +143,7 @@ mod tests {
             ("@agents", None),
             ("<@U12> hello", None),
         ] {
-            assert_eq!(told(text).as_deref(), expected, "{text}");
+            assert_eq!(addressed(text).as_deref(), expected, "{text}");
         }
         assert_eq!(hearing.addressed(" hello ", &[], true).as_deref(), Some("hello"));
         assert_eq!(Hearing::new(&[], &[], true).addressed("hello", &[], false).as_deref(), Some("hello"));

@@ -1,6 +1,6 @@
-//! The Markdown of answers in the words of providers: `mrkdwn` of Slack, HTML of Telegram.
+//! Converts the Markdown of answers to the markup of providers: `mrkdwn` of Slack, HTML of Telegram.
 //!
-//! **Invariant:** whatever the text has, its marks are closed where they are opened, and nothing of it is a mention or a tag.
+//! **Invariant:** for any text, every mark that is opened is closed, and nothing in it becomes a mention or a tag.
 
 use std::fmt::Write as _;
 
@@ -103,14 +103,14 @@ fn inline(text: &str) -> Option<(Piece<'_>, usize)> {
     match text.as_bytes()[0] {
         b'`' => {
             let ticks = &text[..text.len() - text.trim_start_matches('`').len()];
-            let behind = &text[ticks.len()..];
+            let after = &text[ticks.len()..];
             // A run of the same length closes it.
             let mut from = 0;
             loop {
-                let at = from + behind[from..].find(ticks)?;
-                let run = behind[at..].len() - behind[at..].trim_start_matches('`').len();
+                let at = from + after[from..].find(ticks)?;
+                let run = after[at..].len() - after[at..].trim_start_matches('`').len();
                 if run == ticks.len() {
-                    let code = behind[..at].trim();
+                    let code = after[..at].trim();
                     let is_line = !code.is_empty() && !code.contains("\n\n");
                     return is_line.then_some((Piece::Code(code), 2 * ticks.len() + at));
                 }
@@ -118,15 +118,15 @@ fn inline(text: &str) -> Option<(Piece<'_>, usize)> {
             }
         }
         b'*' => {
-            let behind = text.strip_prefix("**")?;
-            let end = behind.find("**")?;
-            let bold = &behind[..end];
+            let after = text.strip_prefix("**")?;
+            let end = after.find("**")?;
+            let bold = &after[..end];
             let is_bold = !bold.is_empty() && bold.trim() == bold && !bold.contains(['\n', '`', '*']);
             is_bold.then_some((Piece::Bold(bold), end + 4))
         }
         b'[' => {
-            let (label, behind) = text[1..].split_once("](")?;
-            let url = &behind[..behind.find(')')?];
+            let (label, after) = text[1..].split_once("](")?;
+            let url = &after[..after.find(')')?];
             let is_url = ["https://", "http://"].iter().any(|scheme| url.starts_with(scheme)) && !url.contains(['|', '<', '>', ' ', '\n']);
             let is_link = is_url && !label.is_empty() && !label.contains(['[', ']', '\n', '`']);
             is_link.then_some((Piece::Link(label, url), label.len() + url.len() + 4))

@@ -1,19 +1,22 @@
-//! Channels over a network, which are read by asking again and again: no address of this machine has to be reachable (orchestrator 4.2).
+//! Channels over a network, read by polling, so that this machine needs no reachable address (orchestrator 4.2).
 //!
 //! ```text
 //! read(cursor) ─▶ Api ─▶ provider      Said ──Hearing──▶ Incoming, if it is for the agent
 //! send ─▶ Pace ─▶ Api ─▶ provider
 //! ```
 //!
-//! **Invariant:** no error has a token or the text of a message; a cursor moves over what it has delivered, and over nothing else.
+//! **Invariant:** no error contains a token or the text of a message; a cursor passes delivered messages only.
 
 mod api;
 mod discord;
+mod download;
 mod hearing;
 mod markup;
+mod multipart;
 mod pace;
 mod slack;
 mod telegram;
+mod watched;
 
 use std::{env, sync::Arc, time::Duration};
 
@@ -21,7 +24,7 @@ use trellis_host::{Secrets, secrets::SecretText};
 
 use self::{discord::Discord, hearing::Hearing, slack::Slack, telegram::Telegram};
 use super::Channel;
-use crate::config::{Provider, RemoteSettings, Settings, TokenSource};
+use crate::config::{Provider, Reactions, RemoteSettings, Settings, TokenSource};
 
 /// Messages of one person are collected for so long, since people write several in one breath (orchestrator 3.4).
 const GROUPING: Duration = Duration::from_millis(3500);
@@ -41,17 +44,18 @@ struct Opened {
     settings: RemoteSettings,
     token: SecretText,
     hearing: Hearing,
+    reactions: Reactions,
 }
 
 /// The channels over a network that settings name.
 ///
 /// # Errors
-/// A token is not there.
+/// A token is missing.
 pub fn open_remote(settings: &Settings, secrets: &Secrets) -> Result<Vec<Arc<dyn Channel>>, ChannelSetup> {
     settings.remote.iter().map(|remote| opened(settings, remote, secrets).map(channel)).collect()
 }
 
-/// Asks each provider who the token belongs to, and what else can be known before anything is read: what is in the way, a line each.
+/// Checks the token and the access at each provider before anything is read; returns one line for each obstacle.
 pub async fn check_remote(settings: &Settings, secrets: &Secrets) -> Vec<String> {
     let mut found = Vec::new();
     for remote in &settings.remote {
@@ -77,7 +81,7 @@ fn opened(settings: &Settings, remote: &RemoteSettings, secrets: &Secrets) -> Re
         return Err(fails("its token has a character that no token has".to_owned()));
     }
     let hearing = Hearing::new(&remote.allow, &settings.aliases, settings.auto_reply);
-    Ok(Opened { settings: remote.clone(), token, hearing })
+    Ok(Opened { settings: remote.clone(), token, hearing, reactions: settings.reactions.clone() })
 }
 
 fn channel(opened: Opened) -> Arc<dyn Channel> {

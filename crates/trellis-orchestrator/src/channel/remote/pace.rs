@@ -1,4 +1,4 @@
-//! How long a provider wants to be left alone.
+//! Rate limits of a provider: how long to wait before the next request.
 
 use std::{
     collections::BTreeMap,

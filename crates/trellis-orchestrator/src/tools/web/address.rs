@@ -1,4 +1,4 @@
-//! Addresses that no page is read from: what is not public, and what only looks so (orchestrator 6).
+//! Rejects addresses that are not public, also in disguise (orchestrator 6).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

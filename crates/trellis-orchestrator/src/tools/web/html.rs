@@ -1,11 +1,11 @@
 //! The text of an HTML page, for a reader who sees no layout.
 //!
-//! It reads from front to back, once: tags become line breaks or nothing, and what is no text (scripts, styles, comments) is left out. It takes every
-//! page, also one that is no HTML.
+//! It reads once from front to back: tags become line breaks or nothing; scripts, styles and comments are left out. It accepts every
+//! page, also one that is not HTML.
 
 /// Elements whose content is no text.
 const SILENT: [&str; 6] = ["script", "style", "template", "noscript", "svg", "iframe"];
-/// Elements that stand on lines of their own.
+/// Block elements.
 const BLOCKS: [&str; 35] = [
     "address",
     "article",
@@ -84,7 +84,7 @@ pub(super) fn text_of(html: &str) -> String {
     out.text.trim().to_owned()
 }
 
-/// Reads a tag or a comment: what stands behind it. `None` where a `<` begins neither.
+/// Reads a tag or a comment and returns the text after it; `None` if a `<` begins neither.
 fn after_markup<'h>(markup: &'h str, out: &mut PageText) -> Option<&'h str> {
     if let Some(comment) = markup.strip_prefix("<!--") {
         return Some(comment.split_once("-->").map_or("", |(_, rest)| rest));
@@ -112,7 +112,7 @@ fn after_markup<'h>(markup: &'h str, out: &mut PageText) -> Option<&'h str> {
     Some(rest)
 }
 
-/// The text behind a tag, whose attributes may have a `>` in quotes.
+/// Returns the text after a tag, whose attributes may contain a `>` in quotes.
 fn after_tag(tag: &str) -> &str {
     let mut quote = None;
     for (at, char) in tag.char_indices() {
@@ -126,7 +126,7 @@ fn after_tag(tag: &str) -> &str {
     ""
 }
 
-/// The text from the end tag of an element on; nothing where it has none.
+/// Returns the text from the end tag of an element; empty if there is none.
 fn from_end_tag<'h>(text: &'h str, name: &str) -> &'h str {
     let is_end = |rest: &str| rest.get(2..2 + name.len()).is_some_and(|found| found.eq_ignore_ascii_case(name));
     text.match_indices("</").map(|(at, _)| &text[at..]).find(|rest| is_end(rest)).unwrap_or_default()

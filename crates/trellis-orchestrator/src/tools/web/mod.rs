@@ -1,11 +1,11 @@
-//! Pages of the web, read for the model: what it reads is data (orchestrator 6).
+//! Reads web pages for the model, which gets them as data (orchestrator 6).
 //!
 //! ```text
 //! URL ──resolve, once──▶ addresses ──all public?──▶ GET to one of these ──redirect──▶ URL, at most 5 times
 //!                                                            └──▶ at most 2 MiB ──▶ text in a fence
 //! ```
 //!
-//! **Invariant:** no request goes to an address that was not looked at, and none carries a cookie, a user or the value of a secret.
+//! **Invariant:** no request goes to an unchecked address, and none carries a cookie, a user or the value of a secret.
 
 mod address;
 mod html;
@@ -20,18 +20,18 @@ use trellis_host::{
 };
 use url::{Host, Url};
 
-use super::{Hands, Returned, aside, files::MAX_RESULT, function, text};
-use crate::{fence::fenced, seal::references};
+use super::{Hands, Returned, files::MAX_RESULT, function, references::refuse_references, run_blocking, text};
+use crate::fence::fenced;
 
 /// The time that a page has, with all its redirects.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PAGE_TIMEOUT: Duration = Duration::from_secs(20);
 /// Bytes of a page that are read.
 const MAX_PAGE: usize = 2 << 20;
 /// Redirects that are followed.
 const MAX_REDIRECTS: usize = 5;
-/// Bytes of a result that stand around the text of the page.
+/// Bytes of a result besides the text of the page.
 const FRAME: usize = 8 << 10;
-/// Backticks in a row that a fence may stand around.
+/// Greatest run of backticks that a fence can enclose.
 const MAX_FENCE: usize = 64;
 /// Bytes of a URL.
 const MAX_URL: usize = 2 << 10;
@@ -62,19 +62,15 @@ pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
 
 async fn read(hands: Arc<Hands>, _: CallContext, args: Mapping) -> Returned {
     let url = text(&args, "url");
-    let names: Vec<String> = references(url).iter().map(|name| format!("`{name}`")).collect();
-    if !names.is_empty() {
-        let message = format!("`web` opens no secrets: remove {} from the URL", names.join(", "));
-        return Err(ToolError::coded("secret_resolution_required", message).finally());
-    }
+    refuse_references("web", url)?;
     let resolve = |host: String, port| -> BoxFuture<'static, _> {
         Box::pin(async move { Ok(tokio::net::lookup_host((host, port)).await?.collect()) })
     };
     let reader = PageReader { client: HttpClient::new(), allowed: &hands.settings.web_private, resolve: &resolve };
-    let too_late = |_| Err(ToolError::coded("timeout", format!("the page did not come within {} s", PATIENCE.as_secs())));
-    let page = tokio::time::timeout(PATIENCE, reader.page(url)).await.unwrap_or_else(too_late)?;
+    let too_late = |_| Err(ToolError::coded("timeout", format!("the page did not come within {} s", PAGE_TIMEOUT.as_secs())));
+    let page = tokio::time::timeout(PAGE_TIMEOUT, reader.page(url)).await.unwrap_or_else(too_late)?;
     let hands = Arc::clone(&hands);
-    aside(move || Ok(page.shown(|text| hands.mask.masked(text)))).await
+    run_blocking(move || Ok(page.shown(|text| hands.mask.masked(text)))).await
 }
 
 impl PageReader<'_> {

@@ -63,7 +63,7 @@ pub(super) static ROUTES: &[Route] = &[
     Route {
         id: "search_graph",
         path: "/api/graphs/{graph}/search",
-        summary: "Finds nodes by their ids and texts.",
+        summary: "Finds nodes by their ids, keys, tools and texts.",
         query: &[parameter("q", "string", "The words."), LIMIT],
         codes: &[OF_GRAPH, PROGRAM],
         handler: || get(graphs::search),

@@ -59,8 +59,8 @@ pub(super) static ROUTES: &[Route] = &[
         id: "get_state_at",
         path: "/api/sessions/{id}/at/{seq}",
         summary: "Shows a session as it was after a record.",
-        query: &[GRAPH, HTML],
-        codes: &[&[Code::UnknownRecord, Code::Pruned], SESSION, PROGRAM, STORE],
+        query: &[GRAPH, HTML, parameter("child", "string", "The child session that is meant.")],
+        codes: &[&[Code::UnknownRecord, Code::Pruned, Code::UnknownChild], SESSION, PROGRAM, STORE],
         handler: || get(time::at),
         ..USUAL
     },

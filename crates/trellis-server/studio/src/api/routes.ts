@@ -1,13 +1,32 @@
 /** The routes that the studio uses, one function each. */
 
 import { part, request, requestKey, send } from "./client";
-import type { Graph, GraphCard, Head, HeldCall, Hop, JsonObject, Match, NodeDetail, Page, RecordPage, Reply, Report, StateAt, Turn } from "./types";
+import type {
+  ChatMessage,
+  DeadCall,
+  Graph,
+  GraphCard,
+  Head,
+  HeldCall,
+  Hop,
+  JsonObject,
+  Match,
+  NodeDetail,
+  Page,
+  RecordPage,
+  Reply,
+  Report,
+  State,
+  StateAt,
+  Turn,
+} from "./types";
 
 /** Sessions may share a name where graphs have stores of their own. */
 const session = (id: string) => `api/sessions/${part(id)}`;
 const graphPath = (name: string) => `api/graphs/${part(name)}`;
 
-export const listGraphs = () => request<Page<GraphCard>>("api/graphs");
+/** `extra` has the routes of an orchestrator, where the server is part of one. */
+export const listGraphs = () => request<Page<GraphCard> & { extra?: string[] }>("api/graphs");
 export const getGraph = (name: string, collapsed: string | undefined, signal?: AbortSignal) =>
   request<Graph>(graphPath(name), { query: { layout: "down", collapsed }, ...(signal ? { signal } : {}) });
 export const getNode = (graph: string, node: string) =>
@@ -19,6 +38,29 @@ export const explain = async (code: string) => (await send(`api/explain/${part(c
 
 export const listSessions = (query: Record<string, string | number | undefined>) => request<Page<Head>>("api/sessions", { query });
 export const listApprovals = () => request<Page<HeldCall>>("api/approvals");
+
+export const listDeadCalls = () => request<Page<DeadCall>>("api/dead-letters");
+const deadCall = ({ key, graph }: DeadCall, rest = "") => [`api/dead-letters/${part(key)}${rest}`, { graph }] as const;
+export const retryCall = (letter: DeadCall) => {
+  const [path, query] = deadCall(letter, "/retry");
+  return request<DeadCall>(path, { method: "POST", query, body: {} });
+};
+export const dropCall = (letter: DeadCall) => {
+  const [path, query] = deadCall(letter);
+  return send(path, { method: "DELETE", query });
+};
+
+export const getState = () => request<State>("api/state");
+export const listMessages = (thread: string | undefined) => request<Page<ChatMessage> & { chat: string }>("api/channels/web/messages", { query: { thread } });
+export const say = (text: string, thread: string | undefined, key: string) =>
+  request<ChatMessage>("api/channels/web/messages", { method: "POST", body: thread === undefined ? { text } : { text, thread }, key });
+const act = (path: string) => send(path, { method: "POST", body: {} });
+export const retryMessage = (id: number) => act(`api/outbox/${id}/retry`);
+export const dropMessage = (id: number) => send(`api/outbox/${id}`, { method: "DELETE" });
+export const pauseSchedule = (id: string) => act(`api/cron/${part(id)}/pause`);
+export const resumeSchedule = (id: string) => act(`api/cron/${part(id)}/resume`);
+export const startService = (name: string) => act(`api/services/${part(name)}/start`);
+export const restartService = (name: string) => act(`api/services/${part(name)}/restart`);
 
 export const getTurn = (id: string) => request<Turn>(session(id), { query: { html: true } });
 export const startSession = (body: JsonObject) =>

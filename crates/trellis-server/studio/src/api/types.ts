@@ -244,6 +244,117 @@ export interface HeldCall {
   due: number | null;
 }
 
+/** A call that was given up. */
+export interface DeadCall {
+  key: string;
+  session: string;
+  graph: string;
+  child?: string;
+  node: string;
+  tool: string;
+  args?: JsonObject;
+  cause: string;
+  error?: Json;
+  denied?: Json;
+  result?: Json;
+  /** Whether another try did it. */
+  settled?: boolean;
+}
+
+// The orchestrator: `/api/state` and the chat
+
+/** Where a session of a chat stands. */
+export interface RunStanding {
+  status: string;
+  node: string;
+  waiting?: string;
+}
+
+export interface Place {
+  provider: string;
+  chat: string;
+  thread?: string;
+}
+
+export interface Run extends RunStanding, Place {
+  id: string;
+  entry: string;
+  sender: string;
+  created_at: number;
+}
+
+export interface Task extends RunStanding, Place {
+  id: string;
+  title: string;
+  session: string;
+  turn?: number;
+  max_turns?: number;
+  steps: { title: string; status: string }[];
+  created_at: number;
+  updated_at: number;
+  result?: string;
+  error?: string;
+}
+
+export interface Service {
+  name: string;
+  state: string;
+  since: number;
+  error?: string;
+  restarts: number;
+}
+
+export interface DeadMessage extends Place {
+  kind: "message";
+  id: number;
+  at: number;
+  text: string;
+  attempts: number;
+  error: { code: string; message: string };
+}
+
+export interface Schedule extends Place {
+  id: string;
+  name?: string;
+  /** When it happens, as somebody wrote it. */
+  when?: string;
+  expr?: string;
+  every_ms?: number;
+  at?: number | string;
+  tz?: string;
+  prompt: string;
+  enabled: boolean;
+  next_at?: number;
+  last_at?: number;
+  runs: number;
+}
+
+export interface State {
+  services: Service[];
+  channels: { name: string; lag: number; cursor: string | null; error?: string }[];
+  runs: Run[];
+  tasks: Task[];
+  approvals: HeldCall[];
+  outbox: { queued: number; oldest: number | null };
+  dead: (DeadMessage | { kind: "call"; letter: DeadCall })[];
+  cron: Schedule[];
+  memory: { bytes: number; days: number };
+  decisions: number;
+}
+
+/** A message of the chat in the browser. */
+export interface ChatMessage {
+  id: string;
+  chat: string;
+  thread?: string;
+  from: "person" | "agent" | "schedule";
+  at: number;
+  text: string;
+  html?: string;
+  /** The call that it asks about. */
+  call?: string;
+}
+
 // The past
 
 /** A record; what it holds besides depends on its kind. */

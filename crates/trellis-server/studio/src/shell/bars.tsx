@@ -38,7 +38,7 @@ export function TokenPage(): JSX.Element {
         <h1>This server wants its token</h1>
         <p>
           {isRefused.value && token.value !== null ? "The token of this page is not known there, perhaps because the server began anew. " : ""}
-          Where <code>trellis serve</code> runs, it printed an address. The token stands behind its <code>#</code>. Open that address, or paste it here.
+          Where <code>trellis serve</code> or <code>trellis up</code> runs, it printed an address. The token stands behind its <code>#</code>. Open that address, or paste it here.
         </p>
         <label class="field">
           <span>Token or address</span>

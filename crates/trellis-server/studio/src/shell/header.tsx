@@ -2,7 +2,8 @@
 
 import type { ComponentChildren, JSX } from "preact";
 
-import { approvals, currentGraph, graphs } from "../state/graphs";
+import { deadCount } from "../state/dead";
+import { approvals, currentGraph, graphs, hasChat, hasState } from "../state/graphs";
 import { href, route } from "../state/route";
 import { nextTheme, theme } from "../state/theme";
 import { Icon } from "../ui/icons";
@@ -65,6 +66,16 @@ export function Header(): JSX.Element {
       )}
       <StatusPill />
       <nav class="tabs" aria-label="Views">
+        {hasChat.value && (
+          <Tab to={href({ view: "chat" })} isCurrent={shown.view === "chat"}>
+            Chat
+          </Tab>
+        )}
+        {hasState.value && (
+          <Tab to={href({ view: "dashboard" })} isCurrent={shown.view === "dashboard"}>
+            Dashboard
+          </Tab>
+        )}
         {graph && (
           <>
             <Tab to={href({ view: "graph", graph: graph.name })} isCurrent={shown.view === "graph"}>
@@ -81,6 +92,11 @@ export function Header(): JSX.Element {
         <Tab to={href({ view: "approvals" })} isCurrent={shown.view === "approvals"}>
           Approvals <Count of={approvals.value?.length ?? 0} tone="tone-held" />
         </Tab>
+        {(deadCount.value > 0 || shown.view === "dead") && (
+          <Tab to={href({ view: "dead" })} isCurrent={shown.view === "dead"}>
+            Dead letters <Count of={deadCount.value} tone="tone-failed" />
+          </Tab>
+        )}
       </nav>
       <div class="header-tools">
         <button type="button" class="button quiet searchbox" onClick={() => (isPaletteShown.value = true)}>

@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 
 import { listSessions } from "../api/routes";
-import { approvals, currentGraph } from "../state/graphs";
+import { approvals, currentGraph, hasChat, hasState } from "../state/graphs";
 import { open } from "../state/route";
 import { Dialog } from "../ui/dialog";
 import { useKeys } from "../ui/keys";
@@ -19,6 +19,9 @@ const KEYS: [string, [string, string][]][] = [
       ["g s", "sessions"],
       ["g p", "problems"],
       ["g a", "approvals"],
+      ["g d", "dead letters"],
+      ["g c", "the chat, where an agent runs"],
+      ["g o", "the dashboard, where an agent runs"],
       ["n", "new session"],
       [".", "what waits for me"],
       ["?", "this list"],
@@ -62,6 +65,9 @@ function press(first: string, key: string): boolean {
   if (first === "g") {
     if (key === "s") open({ view: "sessions" });
     else if (key === "a") open({ view: "approvals" });
+    else if (key === "d") open({ view: "dead" });
+    else if (key === "c" && hasChat.value) open({ view: "chat" });
+    else if (key === "o" && hasState.value) open({ view: "dashboard" });
     else if (key === "g" && graph !== undefined) open({ view: "graph", graph });
     else if (key === "p" && graph !== undefined) open({ view: "problems", graph });
     else return false;

@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { getGraph, getReport, listSessions, reload, searchGraph } from "../api/routes";
 import type { Diagnostic, Head, Match } from "../api/types";
-import { currentGraph, graphs } from "../state/graphs";
+import { currentGraph, graphs, hasChat, hasState } from "../state/graphs";
 import { open } from "../state/route";
 import { nextTheme } from "../state/theme";
 import { Dialog } from "../ui/dialog";
@@ -41,6 +41,9 @@ function commands(): Entry[] {
     ...ofGraph,
     command("Sessions", "g s", () => open({ view: "sessions" })),
     command("Approvals", "g a", () => open({ view: "approvals" })),
+    command("Dead letters", "g d", () => open({ view: "dead" })),
+    ...(hasChat.value ? [command("Chat", "g c", () => open({ view: "chat" }))] : []),
+    ...(hasState.value ? [command("Dashboard", "g o", () => open({ view: "dashboard" }))] : []),
     command("All graphs", "", () => open({ view: "graphs" })),
     ...ofOthers,
     command("Light, dark, or as the system says", "", nextTheme),

@@ -12,6 +12,10 @@ import { token } from "./token";
 export const graphs = signal<GraphCard[] | null>(null);
 export const graphsProblem = signal<Problem | null>(null);
 export const approvals = signal<HeldCall[] | null>(null);
+/** The routes of an orchestrator, where the server is part of one. */
+const extra = signal<string[]>([]);
+export const hasState = computed(() => extra.value.includes("/api/state"));
+export const hasChat = computed(() => extra.value.includes("/api/channels/web/messages"));
 /** The graph of the session that is shown. */
 export const graphOfSession = signal<string | null>(null);
 
@@ -26,7 +30,9 @@ export const currentGraph = computed<GraphCard | null>(() => {
 /** Asks for the list again. */
 export async function refreshGraphs(): Promise<void> {
   try {
-    graphs.value = (await listGraphs()).items;
+    const list = await listGraphs();
+    extra.value = list.extra ?? [];
+    graphs.value = list.items;
     graphsProblem.value = null;
   } catch (error) {
     graphsProblem.value = problemOf(error);

@@ -9,6 +9,9 @@ export type Route =
   | { view: "session"; session: string; at?: number; isAlone?: boolean }
   | { view: "sessions" }
   | { view: "approvals" }
+  | { view: "dead" }
+  | { view: "dashboard" }
+  | { view: "chat"; thread?: string }
   | { view: "unknown" };
 
 /** Reads an address such as `#/s/ana/@7`. */
@@ -17,7 +20,8 @@ export function parse(hash: string): Route {
   const parts = path.split("/").filter((part) => part !== "").map(decodeURIComponent);
   const [view, name, third] = parts;
   if (view === undefined) return { view: "graphs" };
-  if (view === "sessions" || view === "approvals") return { view };
+  if (view === "sessions" || view === "approvals" || view === "dead" || view === "dashboard") return { view };
+  if (view === "chat") return name === undefined ? { view } : { view, thread: name };
   if (view === "g" && name !== undefined) {
     if (third === "problems") return { view: "problems", graph: name };
     const node = new URLSearchParams(query).get("node");
@@ -41,10 +45,14 @@ export function href(route: Exclude<Route, { view: "unknown" }>): string {
       return `#/g/${part(route.graph)}${route.node === undefined ? "" : `?node=${part(route.node)}`}`;
     case "problems":
       return `#/g/${part(route.graph)}/problems`;
+    case "chat":
+      return route.thread === undefined ? "#/chat" : `#/chat/${part(route.thread)}`;
     case "session":
       return `#/s/${part(route.session)}${route.isAlone ? "/answer" : route.at === undefined ? "" : `/@${route.at}`}`;
     case "sessions":
     case "approvals":
+    case "dead":
+    case "dashboard":
       return `#/${route.view}`;
   }
 }

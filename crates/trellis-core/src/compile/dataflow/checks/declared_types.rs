@@ -91,7 +91,7 @@ fn given(analysis: &mut Analysis<'_, '_>, point: PointIndex, reply: &Reply, writ
         WriteTarget::Absent(key) => key == path.root(),
         WriteTarget::Input | WriteTarget::Ans | WriteTarget::Error => &**path.root() == "sys",
     });
-    let env = analysis.standing(point).filter(|_| !is_written)?;
+    let env = analysis.env_at(point).filter(|_| !is_written)?;
     analysis.known(&env, path)
 }
 

@@ -16,7 +16,7 @@ pub(crate) fn check(analysis: &mut Analysis<'_, '_>, tainted: &[bool], found: &m
         let node = program.node(program.point(point).node);
         let Role::Listen(listen) = &node.role else { continue };
         let (Some(invalid), Part::Body) = (&listen.on_invalid, program.point(point).part) else { continue };
-        let Some(env) = analysis.standing(point) else { continue };
+        let Some(env) = analysis.env_at(point) else { continue };
         let texts = invalid.text.iter().chain(invalid.messages.iter().map(|(_, text)| text));
         texts.for_each(|text| {
             text.each_use(&mut |used| {

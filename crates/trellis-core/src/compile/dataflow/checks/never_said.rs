@@ -22,7 +22,7 @@ pub(crate) fn never_said(known: &mut Analysis<'_, '_>, tainted: &[bool], found: 
         if parts.peek().is_none() || tainted[node.body.0 as usize] {
             continue;
         }
-        let Some(env) = known.standing(node.body) else { continue };
+        let Some(env) = known.env_at(node.body) else { continue };
         for part in parts {
             let compares = matches!(part.when, Guard::Is(..) | Guard::In(..) | Guard::Truth(..));
             let Some(operand) = part.when.operand().filter(|_| compares) else { continue };

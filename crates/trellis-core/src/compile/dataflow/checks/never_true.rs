@@ -19,19 +19,19 @@ use crate::{
 
 /// Reports conditions that hold for no possible value of their operand (language 8.2).
 pub(crate) fn never_true(known: &Analysis<'_, '_>, found: &mut Vec<Diagnostic>) {
-    let mut said: FxHashSet<(FilePath, Span)> =
+    let mut reported: FxHashSet<(FilePath, Span)> =
         found.iter().filter_map(|found| found.place.as_ref()).map(|place| (place.path.clone(), place.span)).collect();
     for seen in known.never() {
         let program = known.program;
         let node = program.node(program.point(seen.point).node);
-        let edge = &program.edges[seen.edge as usize];
+        let edge = &program.edges[seen.edge.index()];
         let of = known.types.get(seen.operand);
         // An absent value, or one that is no truth value, is another finding; a switch that always has one value may be turned one day.
         let (Some(condition), Some(operand)) = (condition(program, node, edge), edge.when.operand()) else { continue };
         if of.absent
             || is_switch(of, &edge.when)
             || known.types.may_fail(seen.operand, &edge.when)
-            || !said.insert((program.path_of(node).clone(), condition.span))
+            || !reported.insert((program.path_of(node).clone(), condition.span))
         {
             continue;
         }

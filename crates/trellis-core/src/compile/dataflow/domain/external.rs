@@ -23,7 +23,7 @@ pub(crate) fn input(types: &mut TypeTable, listen: &Listen) -> TypeId {
         Some(InputType::Text | InputType::Secret) => TypeId::TEXT,
         Some(InputType::Confirm) => types.of_schema(&Value::map([("enum", Value::list(["yes", "no"].map(Value::from)))])),
         Some(InputType::Int) => match listen.schema.as_ref().and_then(|schema| few_integers(schema.source().as_map()?)) {
-            Some(few) => types.of_schema(&Value::map([("enum", Value::list(few.map(Value::Int)))])),
+            Some(integers) => types.of_schema(&Value::map([("enum", Value::list(integers.map(Value::Int)))])),
             None => types.of_kinds(&[Kinds::INT]),
         },
         Some(InputType::Float) => types.of_kinds(&[Kinds::INT, Kinds::FLOAT]),

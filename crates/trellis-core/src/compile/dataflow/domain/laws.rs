@@ -166,12 +166,12 @@ fn refine_loses_no_value_that_decides_the_guard() {
             let either = types.join(on_true, on_false);
             for value in samples().iter().map(Option::as_ref).filter(|value| contains(&types, id, *value)) {
                 let at_path = if path == SubPathId::NONE { value } else { value.and_then(Value::as_map).and_then(|map| map.get("a")) };
-                let (is_kept, is_kept_by_either) = match guard.over(at_path) {
+                let (is_in, is_in_either) = match guard.over(at_path) {
                     Truth::Yes => (contains(&types, on_true, value), contains(&types, either, value)),
                     Truth::No => (contains(&types, on_false, value), contains(&types, either, value)),
                     Truth::Either => (true, true),
                 };
-                assert!(is_kept && is_kept_by_either, "{value:?} in {:?} where {guard:?}", types.get(id));
+                assert!(is_in && is_in_either, "{value:?} in {:?} where {guard:?}", types.get(id));
             }
         }
     }
@@ -183,9 +183,9 @@ fn packed_and_interned_types_join_alike() {
     let all = universe(&mut types);
     let slot = Slot(2);
     for (&a, &b) in all.iter().flat_map(|a| all.iter().map(move |b| (a, b))) {
-        let [one, other] = [a, b].map(|id| types.lane(slot, id));
+        let [one, other] = [a, b].map(|id| types.pack(slot, id));
         let packed = types.join_lanes(slot, one, other);
-        assert_eq!(types.of_lane(slot, one), a, "{:?}", types.get(a));
-        assert_eq!(types.of_lane(slot, packed), types.join(a, b), "{:?} or {:?}", types.get(a), types.get(b));
+        assert_eq!(types.unpack(slot, one), a, "{:?}", types.get(a));
+        assert_eq!(types.unpack(slot, packed), types.join(a, b), "{:?} or {:?}", types.get(a), types.get(b));
     }
 }

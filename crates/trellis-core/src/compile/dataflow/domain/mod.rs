@@ -160,7 +160,7 @@ pub(crate) struct TypeTable {
     depths: Vec<u8>,
     by_hash: FxHashMap<u64, Vec<TypeId>>,
     joined: JoinCache,
-    lanes: PackTable,
+    packs: PackTable,
     questions: OperandTable,
     below: FxHashMap<(TypeId, SubPathId), TypeId>,
     narrowed: FxHashMap<(TypeId, SubPathId, GuardId, bool), TypeId>,

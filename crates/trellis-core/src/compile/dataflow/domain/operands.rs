@@ -96,7 +96,7 @@ impl TypeTable {
     }
 
     /// Returns the type of the elements that interned steps reach from a value.
-    pub(crate) fn stands_inside(&mut self, id: TypeId, inside: ElementPathId) -> TypeId {
+    pub(crate) fn element_type(&mut self, id: TypeId, inside: ElementPathId) -> TypeId {
         if inside == ElementPathId::NONE {
             return id;
         }

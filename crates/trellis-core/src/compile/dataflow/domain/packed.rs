@@ -23,12 +23,12 @@ use crate::{compile::dataflow::slot::Slot, value::Value};
 pub(crate) struct PackedType(u32);
 
 /// First bit of the kinds, of the scalars of no kind, and of a key's own values.
-const KINDS: u32 = 3;
-const SCALARS: u32 = 6;
-const VALUES: u32 = 11;
+const FIRST_KIND_BIT: u32 = 3;
+const FIRST_SCALAR_BIT: u32 = 6;
+const FIRST_VALUE_BIT: u32 = 11;
 
 /// Bits of a key's own values.
-const ALL_VALUES: u32 = PackedType::NUMBER - (1 << VALUES);
+const ALL_VALUES: u32 = PackedType::NUMBER - (1 << FIRST_VALUE_BIT);
 
 impl PackedType {
     /// Bottom.
@@ -36,7 +36,7 @@ impl PackedType {
     /// Absent.
     pub(crate) const ABSENT: Self = Self(1);
     /// Dynamic.
-    pub(crate) const OPEN: Self = Self(4);
+    pub(crate) const DYNAMIC: Self = Self(4);
     /// Tag bit: the other bits are a [`TypeId`].
     const NUMBER: u32 = 1 << 31;
 
@@ -78,12 +78,12 @@ struct ValuePalette {
 impl ValuePalette {
     /// Packs a type into bits; a constant without a bit gets the next free one. `None` if the type has parts, or constants, that bits
     /// cannot express.
-    fn lane(&mut self, of: &Type) -> Option<PackedType> {
+    fn pack(&mut self, of: &Type) -> Option<PackedType> {
         if of.fields.is_some() || of.items.is_some() || of.numeric {
             return None;
         }
         let [absent, any, open] = [of.absent, of.unknown, of.dynamic].map(u32::from);
-        let mut bits = absent | any << 1 | open << 2 | u32::from(of.kinds.0) << KINDS;
+        let mut bits = absent | any << 1 | open << 2 | u32::from(of.kinds.0) << FIRST_KIND_BIT;
         if self.kind == Kinds::default() {
             let first = [Kinds::INT, Kinds::TEXT].into_iter().find(|kind| of.kinds.has(*kind) || of.values.iter().any(|it| kind.hold(it)));
             self.kind = first.unwrap_or_default();
@@ -106,27 +106,29 @@ impl ValuePalette {
                     let is_free = self.values.len() < ALL_VALUES.count_ones() as usize;
                     is_free.then(|| self.values.push(value.clone())).map(|()| self.values.len() - 1)
                 };
-                u32::try_from(known.or_else(next)?).ok()? + VALUES
+                u32::try_from(known.or_else(next)?).ok()? + FIRST_VALUE_BIT
             }
-            Value::Null => SCALARS,
-            Value::Bool(truth) => SCALARS + 1 + u32::from(*truth),
-            Value::Text(text) if text.is_empty() => SCALARS + 3,
-            Value::List(items) if items.is_empty() => SCALARS + 4,
+            Value::Null => FIRST_SCALAR_BIT,
+            Value::Bool(truth) => FIRST_SCALAR_BIT + 1 + u32::from(*truth),
+            Value::Text(text) if text.is_empty() => FIRST_SCALAR_BIT + 3,
+            Value::List(items) if items.is_empty() => FIRST_SCALAR_BIT + 4,
             _ => return None,
         })
     }
 
     /// Unpacks bits.
-    fn spelled(&self, lane: PackedType) -> Type {
+    fn spelled(&self, packed: PackedType) -> Type {
         let kinds = [Kinds::TEXT, Kinds::INT, Kinds::FLOAT].into_iter();
-        let kinds = kinds.filter(|kind| lane.0 >> KINDS & u32::from(kind.0) != 0).fold(Kinds::default(), Kinds::with);
+        let kinds = kinds.filter(|kind| packed.0 >> FIRST_KIND_BIT & u32::from(kind.0) != 0).fold(Kinds::default(), Kinds::with);
         let scalars = [|| Value::Null, || false.into(), || true.into(), || Value::text(""), || Value::list([])];
-        let scalars = (SCALARS..).zip(scalars).filter(|(bit, _)| lane.has(*bit)).map(|(_, value): (_, fn() -> Value)| value());
-        let named =
-            (VALUES..).zip(&self.values).filter(|(bit, value)| lane.has(*bit) && !kinds.hold(value)).map(|(_, value)| value.clone());
+        let scalars = (FIRST_SCALAR_BIT..).zip(scalars).filter(|(bit, _)| packed.has(*bit)).map(|(_, value): (_, fn() -> Value)| value());
+        let named = (FIRST_VALUE_BIT..)
+            .zip(&self.values)
+            .filter(|(bit, value)| packed.has(*bit) && !kinds.hold(value))
+            .map(|(_, value)| value.clone());
         let mut values: Vec<Value> = scalars.chain(named).collect();
         values.sort_by_cached_key(Value::to_json);
-        Type { absent: lane.has(0), unknown: lane.has(1), dynamic: lane.has(2), kinds, values, ..Type::default() }
+        Type { absent: packed.has(0), unknown: packed.has(1), dynamic: packed.has(2), kinds, values, ..Type::default() }
     }
 }
 
@@ -157,52 +159,52 @@ fn key(Slot(slot): Slot, of: u32) -> u64 {
 
 impl TypeTable {
     /// Packs a type for a key.
-    pub(crate) fn lane(&mut self, slot: Slot, id: TypeId) -> PackedType {
-        if let Some(known) = self.lanes.by_type.get(&key(slot, id.0)) {
+    pub(crate) fn pack(&mut self, slot: Slot, id: TypeId) -> PackedType {
+        if let Some(known) = self.packs.by_type.get(&key(slot, id.0)) {
             return *known;
         }
         let of = &self.types[id.0 as usize];
-        let lane = self.lanes.palette(slot).lane(of).unwrap_or(PackedType(id.0 | PackedType::NUMBER));
-        self.lanes.by_type.insert(key(slot, id.0), lane);
-        lane
+        let packed = self.packs.palette(slot).pack(of).unwrap_or(PackedType(id.0 | PackedType::NUMBER));
+        self.packs.by_type.insert(key(slot, id.0), packed);
+        packed
     }
 
     /// Unpacks a word of a key.
-    pub(crate) fn of_lane(&mut self, slot: Slot, lane: PackedType) -> TypeId {
-        if lane.is_number() {
-            return TypeId(lane.0 & !PackedType::NUMBER);
+    pub(crate) fn unpack(&mut self, slot: Slot, packed: PackedType) -> TypeId {
+        if packed.is_number() {
+            return TypeId(packed.0 & !PackedType::NUMBER);
         }
-        let key = key(slot, lane.0);
-        if let Some((last, id)) = self.lanes.last
+        let key = key(slot, packed.0);
+        if let Some((last, id)) = self.packs.last
             && last == key
         {
             return id;
         }
-        let id = self.lanes.types.get(&key).copied().unwrap_or_else(|| {
-            let of = self.lanes.palette(slot).spelled(lane);
+        let id = self.packs.types.get(&key).copied().unwrap_or_else(|| {
+            let of = self.packs.palette(slot).spelled(packed);
             let id = self.intern(of);
-            self.lanes.types.insert(key, id);
+            self.packs.types.insert(key, id);
             id
         });
-        self.lanes.last = Some((key, id));
+        self.packs.last = Some((key, id));
         id
     }
 
-    /// Unpacks a word of a key without interning; see [`TypeTable::of_lane`] for its id.
-    pub(crate) fn spelled(&self, slot: Slot, lane: PackedType) -> Cow<'_, Type> {
-        if lane.is_number() {
-            return Cow::Borrowed(self.get(TypeId(lane.0 & !PackedType::NUMBER)));
+    /// Unpacks a word of a key without interning; see [`TypeTable::unpack`] for its id.
+    pub(crate) fn spelled(&self, slot: Slot, packed: PackedType) -> Cow<'_, Type> {
+        if packed.is_number() {
+            return Cow::Borrowed(self.get(TypeId(packed.0 & !PackedType::NUMBER)));
         }
         let bare = ValuePalette::default();
-        Cow::Owned(self.lanes.palettes.get(slot.0 as usize).unwrap_or(&bare).spelled(lane))
+        Cow::Owned(self.packs.palettes.get(slot.0 as usize).unwrap_or(&bare).spelled(packed))
     }
 
     /// Returns true if the packed type includes absence or is dynamic.
-    pub(crate) fn may_lack_lane(&self, lane: PackedType) -> bool {
-        if lane.is_number() {
-            self.may_lack(TypeId(lane.0 & !PackedType::NUMBER))
+    pub(crate) fn may_lack_packed(&self, packed: PackedType) -> bool {
+        if packed.is_number() {
+            self.may_lack(TypeId(packed.0 & !PackedType::NUMBER))
         } else {
-            lane.0 & (PackedType::ABSENT.0 | PackedType::OPEN.0) != 0
+            packed.0 & (PackedType::ABSENT.0 | PackedType::DYNAMIC.0) != 0
         }
     }
 
@@ -212,9 +214,9 @@ impl TypeTable {
         if a == b || !a.or(b).is_number() {
             return a.or(b);
         }
-        let (one, other) = (self.of_lane(slot, a), self.of_lane(slot, b));
+        let (one, other) = (self.unpack(slot, a), self.unpack(slot, b));
         let joined = self.join(one, other);
-        self.lane(slot, joined)
+        self.pack(slot, joined)
     }
 }
 
@@ -239,10 +241,10 @@ mod tests {
             // The order of the first calls decides which values get bits.
             all.reverse();
             for (a, b) in all.iter().flat_map(|a| all.iter().map(move |b| (*a, *b))) {
-                let (one, other, of) = (types.lane(slot, a), types.lane(slot, b), types.join(a, b));
+                let (one, other, of) = (types.pack(slot, a), types.pack(slot, b), types.join(a, b));
                 let joined = types.join_lanes(slot, one, other);
-                assert_eq!((types.of_lane(slot, one), types.of_lane(slot, joined)), (a, of), "{:?} or {:?}", types.get(a), types.get(b));
-                assert_eq!(joined, types.lane(slot, of), "{:?} or {:?}", types.get(a), types.get(b));
+                assert_eq!((types.unpack(slot, one), types.unpack(slot, joined)), (a, of), "{:?} or {:?}", types.get(a), types.get(b));
+                assert_eq!(joined, types.pack(slot, of), "{:?} or {:?}", types.get(a), types.get(b));
                 assert!(hash_consing::is_same(&types.spelled(slot, one), types.get(a)));
             }
         }

@@ -55,7 +55,7 @@ impl TypeTable {
 
     /// Returns true if the claimed part of a type includes a value that violates an interned schema; memoized form of
     /// [`TypeTable::breaks`].
-    pub(crate) fn breaches(&mut self, id: TypeId, schema_id: SchemaId, exactly: bool) -> bool {
+    pub(crate) fn may_violate(&mut self, id: TypeId, schema_id: SchemaId, exactly: bool) -> bool {
         let key = (id, schema_id, exactly);
         if let Some(known) = self.contracts.broken.get(&key) {
             return *known;

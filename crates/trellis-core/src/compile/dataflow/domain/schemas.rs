@@ -108,7 +108,7 @@ impl TypeTable {
                 "null" => of.values.push(Value::Null),
                 "boolean" => of.values.extend([false.into(), true.into()]),
                 "integer" => match few_integers(schema) {
-                    Some(few) => of.values.extend(few.map(Value::Int)),
+                    Some(integers) => of.values.extend(integers.map(Value::Int)),
                     None => of.kinds = of.kinds.with(Kinds::INT),
                 },
                 "number" => of.kinds = of.kinds.with(Kinds::INT).with(Kinds::FLOAT),
@@ -214,8 +214,8 @@ fn is_format_of_words(schema: &Mapping) -> bool {
 pub(crate) fn plain(schema: &Value) -> Value {
     match schema {
         Value::Map(entries) => {
-            let kept = entries.iter().filter(|(key, _)| !REFINED.contains(&&***key) && !BEYOND.contains(&&***key));
-            let parts = kept.map(|(key, value)| match &**key {
+            let left = entries.iter().filter(|(key, _)| !REFINED.contains(&&***key) && !BEYOND.contains(&&***key));
+            let parts = left.map(|(key, value)| match &**key {
                 "enum" | "const" | "required" | "type" | "default" | "examples" => (key.clone(), value.clone()),
                 "properties" | "$defs" => {
                     let parts = value.as_map().into_iter().flat_map(Mapping::iter).map(|(key, schema)| (key.clone(), plain(schema)));

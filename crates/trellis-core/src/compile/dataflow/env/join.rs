@@ -45,13 +45,13 @@ impl Env {
     fn join_changes(&mut self, other: &Self, types: &mut TypeTable) -> bool {
         let mut more = false;
         for (slot, known) in &mut self.changes {
-            let joined = types.join_lanes(*slot, *known, other.lane(*slot));
+            let joined = types.join_lanes(*slot, *known, other.packed(*slot));
             more |= joined != *known;
             *known = joined;
         }
-        for (slot, lane) in &other.changes {
-            let known = self.lane(*slot);
-            let joined = types.join_lanes(*slot, known, *lane);
+        for (slot, packed) in &other.changes {
+            let known = self.packed(*slot);
+            let joined = types.join_lanes(*slot, known, *packed);
             if joined != known {
                 more = true;
                 self.put(*slot, joined);
@@ -62,13 +62,13 @@ impl Env {
 
     /// Returns true if the pages are at least as great as these overlay entries.
     fn hold_on_pages(&self, changes: &[(Slot, PackedType)]) -> bool {
-        changes.iter().all(|(slot, lane)| self.on_page(*slot).holds(*lane))
+        changes.iter().all(|(slot, packed)| self.on_page(*slot).holds(*packed))
     }
 
     /// Joins a type into one key, and writes the result to its page. The overlay must be empty.
-    fn widen(&mut self, slot: Slot, lane: PackedType, types: &mut TypeTable) {
+    fn widen(&mut self, slot: Slot, packed: PackedType, types: &mut TypeTable) {
         let known = self.on_page(slot);
-        let joined = types.join_lanes(slot, known, lane);
+        let joined = types.join_lanes(slot, known, packed);
         if joined != known {
             self.change(slot, joined);
         }
@@ -92,9 +92,9 @@ impl Env {
         let (slots, mut last) = (self.slot(at, 0)..self.slot(at + 1, 0), own);
         for other in &mut *others {
             let page = &other.env.pages[at];
-            let changes = other.changes_at(&slots).iter().map(|(slot, lane)| (self.place(*slot).1, *lane));
+            let changes = other.changes_at(&slots).iter().map(|(slot, packed)| (self.place(*slot).1, *packed));
             if Arc::ptr_eq(page, last) || Arc::ptr_eq(page, own) {
-                changes.for_each(|(at, lane)| sum.lanes[at] = sum.lanes[at].or(lane));
+                changes.for_each(|(at, packed)| sum.words[at] = sum.words[at].or(packed));
                 continue;
             }
             let is_whole = changes.len() == 0;
@@ -106,11 +106,11 @@ impl Env {
                 }
             }
         }
-        let sum = &mut sum.lanes;
-        if sum.iter().fold(PackedType::NEVER, |all, lane| all.or(*lane)).is_number() {
-            for (lane, sum) in sum.iter_mut().enumerate().filter(|(_, sum)| sum.is_number()) {
-                let slot = self.slot(at, lane);
-                *sum = others.iter().fold(own[lane], |known, other| types.join_lanes(slot, known, other.env.lane(slot)));
+        let sum = &mut sum.words;
+        if sum.iter().fold(PackedType::NEVER, |all, packed| all.or(*packed)).is_number() {
+            for (packed, sum) in sum.iter_mut().enumerate().filter(|(_, sum)| sum.is_number()) {
+                let slot = self.slot(at, packed);
+                *sum = others.iter().fold(own[packed], |known, other| types.join_lanes(slot, known, other.env.packed(slot)));
             }
         }
         let is_more = !is_same(sum, own);
@@ -131,20 +131,20 @@ impl Env {
 /// **Invariant:** the bound has no overlay.
 #[derive(Debug, Default)]
 pub(crate) struct UpperBound {
-    is_kept: bool,
+    is_tracking: bool,
     env: Option<Env>,
 }
 
 impl UpperBound {
     /// Creates an empty bound that collects. [`UpperBound::default`] creates one that ignores its inputs and bounds nothing.
-    pub(crate) fn kept() -> Self {
-        Self { is_kept: true, env: None }
+    pub(crate) fn tracking() -> Self {
+        Self { is_tracking: true, env: None }
     }
 
     /// Joins the environment of an edge into the bound. `entering` is the environment of its source, if that already is part of the bound:
     /// then only the keys in which the two differ are joined.
     pub(crate) fn take_in(&mut self, onward: &Env, entering: Option<&Env>, types: &mut TypeTable) {
-        if !self.is_kept {
+        if !self.is_tracking {
             return;
         }
         let Some(known) = &mut self.env else {
@@ -160,10 +160,10 @@ impl UpperBound {
             *own = types.join(*own, other);
         }
         if !known.hold_on_pages(&onward.changes) {
-            onward.changes.iter().for_each(|(slot, lane)| known.widen(*slot, *lane, types));
+            onward.changes.iter().for_each(|(slot, packed)| known.widen(*slot, *packed, types));
         }
         // A key that was changed back to the type on its page may have that type on no other edge.
-        entering.changes.iter().for_each(|(slot, _)| known.widen(*slot, onward.lane(*slot), types));
+        entering.changes.iter().for_each(|(slot, _)| known.widen(*slot, onward.packed(*slot), types));
     }
 
     /// Returns true if the environment equals the bound, by its pages.
@@ -197,8 +197,8 @@ impl<'f> IncomingPages<'f> {
     fn changes_at(&mut self, slots: &Range<Slot>) -> &'f [(Slot, PackedType)] {
         let before = self.changes.iter().take_while(|(slot, _)| *slot < slots.start).count();
         let here = self.changes[before..].iter().take_while(|(slot, _)| *slot < slots.end).count();
-        let (here, behind) = self.changes[before..].split_at(here);
-        self.changes = behind;
+        let (here, after) = self.changes[before..].split_at(here);
+        self.changes = after;
         here
     }
 }
@@ -206,24 +206,24 @@ impl<'f> IncomingPages<'f> {
 /// Buffer in which the bits of a page are joined.
 #[derive(Default)]
 struct JoinedPage {
-    lanes: Vec<PackedType>,
+    words: Vec<PackedType>,
     /// Words that an overlay replaces on the page that is being added.
-    kept: Vec<PackedType>,
+    before_changes: Vec<PackedType>,
 }
 
 impl JoinedPage {
     /// Starts with a copy of `page`.
     fn begin(&mut self, page: &[PackedType]) {
-        self.lanes.clear();
-        self.lanes.extend_from_slice(page);
+        self.words.clear();
+        self.words.extend_from_slice(page);
     }
 
     /// Joins a page, with its overlay entries in place of its own.
     fn add(&mut self, page: &[PackedType], changes: impl Iterator<Item = (usize, PackedType)> + Clone) {
-        self.kept.clear();
-        self.kept.extend(changes.clone().map(|(at, _)| self.lanes[at]));
-        self.lanes.iter_mut().zip(page).for_each(|(sum, lane)| *sum = sum.or(*lane));
-        self.kept.iter().zip(changes).for_each(|(kept, (at, lane))| self.lanes[at] = kept.or(lane));
+        self.before_changes.clear();
+        self.before_changes.extend(changes.clone().map(|(at, _)| self.words[at]));
+        self.words.iter_mut().zip(page).for_each(|(sum, packed)| *sum = sum.or(*packed));
+        self.before_changes.iter().zip(changes).for_each(|(before_changes, (at, packed))| self.words[at] = before_changes.or(packed));
     }
 }
 
@@ -256,7 +256,7 @@ mod tests {
         for _ in 0..300 {
             // Some share pages with an earlier one, others have pages of their own.
             let mut all = vec![Env::absent(slots)];
-            let mut bound = UpperBound::kept();
+            let mut bound = UpperBound::tracking();
             while all.len() < 8 {
                 let entering = below(all.len());
                 let mut env = all[entering].clone();

@@ -56,9 +56,9 @@ impl Clone for Env {
 
 impl PartialEq for Env {
     fn eq(&self, other: &Self) -> bool {
-        let is_same = |slot| self.lane(slot) == other.lane(slot);
+        let is_same = |slot| self.packed(slot) == other.packed(slot);
         let is_same_page = |(at, (one, other)): (usize, (&Page, &Page))| {
-            Arc::ptr_eq(one, other) || (0..one.len()).all(|lane| one[lane] == other[lane] || is_same(self.slot(at, lane)))
+            Arc::ptr_eq(one, other) || (0..one.len()).all(|offset| one[offset] == other[offset] || is_same(self.slot(at, offset)))
         };
         self.own == other.own
             && self.changes.iter().chain(&other.changes).all(|(slot, _)| is_same(*slot))
@@ -74,12 +74,12 @@ impl Env {
 
     /// Creates an environment of `room` slots in which every key is dynamic: nothing is claimed of any of them.
     pub(crate) fn open(room: usize) -> Self {
-        Self::all(TypeId::DYNAMIC, PackedType::OPEN, room)
+        Self::all(TypeId::DYNAMIC, PackedType::DYNAMIC, room)
     }
 
-    fn all(own: TypeId, lane: PackedType, room: usize) -> Self {
+    fn all(own: TypeId, packed: PackedType, room: usize) -> Self {
         let (slots, width) = (room.saturating_sub(OWN), width(room.saturating_sub(OWN)));
-        let page: Page = vec![lane; width].into();
+        let page: Page = vec![packed; width].into();
         Self { own: [own; OWN], shift: width.trailing_zeros(), pages: vec![page; slots.div_ceil(width)].into(), changes: Vec::new() }
     }
 
@@ -90,11 +90,11 @@ impl Env {
     }
 
     /// Returns the slot at an offset of a page.
-    fn slot(&self, page: usize, lane: usize) -> Slot {
-        Slot(to_u32((page << self.shift) + lane + OWN))
+    fn slot(&self, page: usize, offset: usize) -> Slot {
+        Slot(to_u32((page << self.shift) + offset + OWN))
     }
 
-    fn lane(&self, slot: Slot) -> PackedType {
+    fn packed(&self, slot: Slot) -> PackedType {
         match self.changes.binary_search_by_key(&slot, |(slot, _)| *slot) {
             Ok(at) => self.changes[at].1,
             Err(_) => self.on_page(slot),
@@ -102,15 +102,15 @@ impl Env {
     }
 
     fn on_page(&self, slot: Slot) -> PackedType {
-        let (page, lane) = self.place(slot);
-        self.pages[page][lane]
+        let (page, offset) = self.place(slot);
+        self.pages[page][offset]
     }
 
     /// Returns the type of a key.
     pub(crate) fn get(&self, slot: Slot, types: &mut TypeTable) -> TypeId {
         match self.own.get(slot.0 as usize) {
             Some(own) => *own,
-            None => types.of_lane(slot, self.lane(slot)),
+            None => types.unpack(slot, self.packed(slot)),
         }
     }
 
@@ -118,7 +118,7 @@ impl Env {
     pub(crate) fn look<'t>(&self, slot: Slot, types: &'t TypeTable) -> Cow<'t, Type> {
         match self.own.get(slot.0 as usize) {
             Some(own) => Cow::Borrowed(types.get(*own)),
-            None => types.spelled(slot, self.lane(slot)),
+            None => types.spelled(slot, self.packed(slot)),
         }
     }
 
@@ -126,7 +126,7 @@ impl Env {
     pub(crate) fn may_hold(&self, slot: Slot, types: &TypeTable) -> bool {
         match self.own.get(slot.0 as usize) {
             Some(own) => types.may_be_there(*own),
-            None => self.lane(slot).may_be_there(),
+            None => self.packed(slot).may_be_there(),
         }
     }
 
@@ -134,7 +134,7 @@ impl Env {
     pub(crate) fn may_lack(&self, slot: Slot, types: &TypeTable) -> bool {
         match self.own.get(slot.0 as usize) {
             Some(own) => types.may_lack(*own),
-            None => types.may_lack_lane(self.lane(slot)),
+            None => types.may_lack_packed(self.packed(slot)),
         }
     }
 
@@ -142,16 +142,16 @@ impl Env {
     pub(crate) fn set(&mut self, slot: Slot, of: TypeId, types: &mut TypeTable) {
         match self.own.get_mut(slot.0 as usize) {
             Some(own) => *own = of,
-            None => self.put(slot, types.lane(slot, of)),
+            None => self.put(slot, types.pack(slot, of)),
         }
     }
 
-    fn put(&mut self, slot: Slot, lane: PackedType) {
-        let is_change = self.on_page(slot) != lane;
+    fn put(&mut self, slot: Slot, packed: PackedType) {
+        let is_change = self.on_page(slot) != packed;
         match self.changes.binary_search_by_key(&slot, |(slot, _)| *slot) {
-            Ok(at) if is_change => self.changes[at].1 = lane,
+            Ok(at) if is_change => self.changes[at].1 = packed,
             Ok(at) => drop(self.changes.remove(at)),
-            Err(at) if is_change => self.changes.insert(at, (slot, lane)),
+            Err(at) if is_change => self.changes.insert(at, (slot, packed)),
             Err(_) => {}
         }
         if self.changes.len() > MAX_OVERLAY_CHANGES {
@@ -180,12 +180,12 @@ impl Env {
 
     /// Writes the overlay to the pages, and empties it.
     fn flush(&mut self) {
-        std::mem::take(&mut self.changes).into_iter().for_each(|(slot, lane)| self.change(slot, lane));
+        std::mem::take(&mut self.changes).into_iter().for_each(|(slot, packed)| self.change(slot, packed));
     }
 
     /// Writes one packed type to its page, which is copied if it is shared.
-    fn change(&mut self, slot: Slot, lane: PackedType) {
+    fn change(&mut self, slot: Slot, packed: PackedType) {
         let (page, at) = self.place(slot);
-        Arc::make_mut(&mut Arc::make_mut(&mut self.pages)[page])[at] = lane;
+        Arc::make_mut(&mut Arc::make_mut(&mut self.pages)[page])[at] = packed;
     }
 }

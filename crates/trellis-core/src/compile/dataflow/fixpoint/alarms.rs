@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::{violation::Alarm, *};
 use crate::compile::dataflow::{
-    index::ReplyIndex,
+    index::{EdgeIndex, OpIndex, ReplyIndex, SiteIndex},
     ir::{Ir, edges_of},
 };
 
@@ -17,13 +17,13 @@ pub(crate) enum Observation {
     /// Alarm: an operation can fail.
     Suspect { violation: Violation, never: bool, seen: TypeId },
     /// Unchecked read of a site.
-    UnknownSite(u32, Unknown),
+    UnknownSite(SiteIndex, Unknown),
     /// Unchecked use of an unknown value by an operation.
-    UnknownOp(u32),
+    UnknownOp(OpIndex),
     /// Condition that never holds, and the type of its operand.
-    Never { edge: u32, operand: TypeId },
+    Never { edge: EdgeIndex, operand: TypeId },
     /// Environment before the edges of a reply none of which may hold.
-    Gap { on: u32, env: Env },
+    Gap { on: ReplyIndex, env: Env },
     /// Call of a child, with the type of its arguments.
     Called { entry: PointIndex, args: TypeId },
 }
@@ -32,9 +32,9 @@ pub(crate) enum Observation {
 #[derive(Clone, Copy)]
 pub(crate) enum UnknownAt {
     /// Something is not known of the value that a site reads.
-    Site { site: u32, kind: Unknown },
+    Site { site: SiteIndex, kind: Unknown },
     /// The value of an operation is unknown.
-    Op(u32),
+    Op(OpIndex),
 }
 
 /// The result of one visit of a point.
@@ -43,7 +43,7 @@ pub(crate) struct PointResult {
     pub(crate) onward: Vec<(PointIndex, Env)>,
     pub(crate) notes: Vec<Observation>,
     /// Conditions that were evaluated, by edge: whether it can hold, and the type of its operand.
-    pub(crate) asked: Vec<(u32, bool, TypeId)>,
+    pub(crate) asked: Vec<(EdgeIndex, bool, TypeId)>,
     /// Output of a child that ends here.
     pub(crate) returned: Option<TypeId>,
     /// True if a read refined the environment.
@@ -57,7 +57,7 @@ impl PointResult {
     }
 
     /// Notes that the condition of an edge was evaluated; the results of replies that share the edge are joined.
-    pub(crate) fn ask(&mut self, edge: u32, holds: bool, operand: TypeId, types: &mut TypeTable) {
+    pub(crate) fn ask(&mut self, edge: EdgeIndex, holds: bool, operand: TypeId, types: &mut TypeTable) {
         // The first reply evaluates edges in order.
         if self.asked.last().is_none_or(|(last, ..)| *last < edge) {
             self.asked.push((edge, holds, operand));
@@ -93,7 +93,7 @@ pub(crate) struct Alarms {
 /// Condition that never holds.
 pub(crate) struct DeadBranch {
     pub(crate) point: PointIndex,
-    pub(crate) edge: u32,
+    pub(crate) edge: EdgeIndex,
     /// Type of its operand.
     pub(crate) operand: TypeId,
 }
@@ -112,13 +112,13 @@ impl Analysis<'_, '_> {
     pub(crate) fn gathered(&self, ir: &Ir<'_>) -> Alarms {
         let mut gathered = Alarms::default();
         for (point, note) in self.notes() {
-            let first_reply = self.program.point(point).replies.start;
+            let first_reply = ReplyIndex(self.program.point(point).replies.start);
             match note {
                 Observation::Suspect { violation, never, seen } => {
                     let violation = violation.of_point(ir.firsts(point), first_reply);
                     gathered.alarms.push(Alarm { point, violation, never: *never, seen: *seen });
                 }
-                Observation::Gap { on, env } => drop(gathered.replies.insert(ReplyIndex(first_reply + on), env.clone())),
+                Observation::Gap { on, env } => drop(gathered.replies.insert(on.after(first_reply), env.clone())),
                 Observation::Called { entry, args } => gathered.called.push((*entry, *args)),
                 Observation::UnknownSite(..) | Observation::UnknownOp(_) | Observation::Never { .. } => {}
             }
@@ -132,8 +132,8 @@ impl Analysis<'_, '_> {
     pub(crate) fn never(&self) -> Vec<DeadBranch> {
         let never = self.notes().filter_map(|(point, note)| match note {
             Observation::Never { edge, operand } => {
-                let first = edges_of(self.program.replies(&self.program.point(point).replies)).start;
-                Some(DeadBranch { point, edge: first + edge, operand: *operand })
+                let first = EdgeIndex(edges_of(self.program.replies(&self.program.point(point).replies)).start);
+                Some(DeadBranch { point, edge: edge.after(first), operand: *operand })
             }
             _ => None,
         });

@@ -7,7 +7,10 @@
 //! **Example.** Edges `x == 1 → a`, `→ b` with `x: {1, 2}`: `a` gets `x: {1}`, `b` gets `x: {2}`.
 
 use super::*;
-use crate::compile::{cfg, dataflow::index::ReplyIndex};
+use crate::compile::{
+    cfg,
+    dataflow::index::{EdgeIndex, ReplyIndex, SiteIndex},
+};
 
 impl Analysis<'_, '_> {
     /// Executes a point on an environment. Returns its outgoing environments and observations.
@@ -21,14 +24,14 @@ impl Analysis<'_, '_> {
         self.count(point_ops, &mut incoming);
         let mut env = incoming.clone();
         let lives = self.transfer(point_ops, &mut env, point_ops.entering, &mut now);
-        for on in self.tables.steps.answers(point_ops) {
-            let answer = self.tables.steps.answer(point_ops, on);
-            let is_exhausted = answer.given == ReplyInput::Exhausted;
+        for on in self.tables.ops.replies(point_ops).map(ReplyIndex) {
+            let reply = self.tables.ops.reply(point_ops, on);
+            let is_exhausted = reply.input == ReplyInput::Exhausted;
             if !lives && !is_exhausted {
                 continue;
             }
             let mut env = if is_exhausted { incoming.clone() } else { env.clone() };
-            match answer.given {
+            match reply.input {
                 ReplyInput::Input => {
                     let of = self.answer(point_ops);
                     env.set(INPUT, of, &mut self.types);
@@ -41,8 +44,8 @@ impl Analysis<'_, '_> {
                 ReplyInput::Chosen(of) => env.set(INPUT, of, &mut self.types),
                 ReplyInput::Exhausted | ReplyInput::Nothing => {}
             }
-            if self.transfer(point_ops, &mut env, answer.steps, &mut now) {
-                self.choose(point_ops, on, answer.choices, env, &mut now);
+            if self.transfer(point_ops, &mut env, reply.ops, &mut now) {
+                self.choose(point_ops, on, reply.branches, env, &mut now);
             }
         }
         now
@@ -57,21 +60,21 @@ impl Analysis<'_, '_> {
     }
 
     /// Tries the edges of a reply in order, each with the environment that the ones before it left.
-    fn choose(&mut self, point_ops: &PointOps, on: u32, choices: OpRange, mut env: Env, now: &mut PointResult) {
+    fn choose(&mut self, point_ops: &PointOps, on: ReplyIndex, branches: OpRange, mut env: Env, now: &mut PointResult) {
         let before = env.clone();
-        now.onward.reserve(choices.iter().len());
-        for at in choices.iter() {
-            let choice = self.tables.steps.choice(point_ops, at);
-            if choice.to == BranchTarget::NoMatch {
-                now.suspect(Violation::NoMatch(ReplyIndex(on)), false, TypeId::NEVER);
+        now.onward.reserve(branches.iter().len());
+        for at in branches.iter().map(EdgeIndex) {
+            let branch = self.tables.ops.branch(point_ops, at);
+            if branch.to == BranchTarget::NoMatch {
+                now.suspect(Violation::NoMatch(on), false, TypeId::NEVER);
                 now.notes.push(Observation::Gap { on, env: before.clone() });
             }
-            let Some(guard_id) = choice.guard_id else {
-                self.follow(point_ops, choice.to, env, now);
+            let Some(guard_id) = branch.guard_id else {
+                self.follow(point_ops, branch.to, env, now);
                 return;
             };
-            let operand = choice.path.and_then(|path| Some((self.slot(path)?, path.rest)));
-            if let (true, Some((slot, rest))) = (choice.compares, operand) {
+            let operand = branch.path.and_then(|path| Some((self.slot(path)?, path.rest)));
+            if let (true, Some((slot, rest))) = (branch.compares, operand) {
                 // Decided over the environment before the first edge, so that an earlier edge does not make a condition look as if it never
                 // held.
                 let whole = before.get(slot, &mut self.types);
@@ -81,11 +84,11 @@ impl Analysis<'_, '_> {
                 let holds = holds && !matches!(self.types.guard(guard_id), Guard::In(_, true, _));
                 now.ask(at, holds, known, &mut self.types);
             }
-            for mark in choice.marks.iter() {
-                self.read(point_ops, &mut env, mark, Some(guard_id), now);
+            for read_op in branch.reads.iter().map(SiteIndex) {
+                self.read(point_ops, &mut env, read_op, Some(guard_id), now);
             }
             let Some((slot, rest)) = operand else {
-                self.follow(point_ops, choice.to, env.clone(), now);
+                self.follow(point_ops, branch.to, env.clone(), now);
                 continue;
             };
             let known = env.get(slot, &mut self.types);
@@ -94,7 +97,7 @@ impl Analysis<'_, '_> {
             if taken != TypeId::NEVER {
                 let mut env = env.clone();
                 env.set(slot, taken, &mut self.types);
-                self.follow(point_ops, choice.to, env, now);
+                self.follow(point_ops, branch.to, env, now);
             }
             if left == TypeId::NEVER {
                 return;

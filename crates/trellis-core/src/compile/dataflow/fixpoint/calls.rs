@@ -34,11 +34,11 @@ impl CallSummary {
 pub(crate) type CallSummaries = BTreeMap<NodeIndex, CallSummary>;
 
 /// Creates the summaries of all children that points call, without outputs.
-pub(crate) fn children(program: &Program, steps: &OpTable) -> CallSummaries {
+pub(crate) fn children(program: &Program, ops: &OpTable) -> CallSummaries {
     let mut children = CallSummaries::new();
-    for point in steps.points() {
-        for step in steps.steps(steps.point_ops(point)) {
-            let Op::Args { child: Some(child), .. } = step else { continue };
+    for point in ops.points() {
+        for op in ops.ops(ops.point_ops(point)) {
+            let Op::Args { child: Some(child), .. } = op else { continue };
             let of = children.entry(*child).or_insert_with(|| CallSummary {
                 output: TypeId::NEVER,
                 ends: BTreeMap::new(),

@@ -76,13 +76,13 @@ impl Analysis<'_, '_> {
 
     /// Returns the type of an accepted input, or of a successful result, at a point.
     pub(crate) fn answer_at(&mut self, point: PointIndex) -> TypeId {
-        let point_ops = self.tables.steps.point_ops(point).clone();
+        let point_ops = self.tables.ops.point_ops(point).clone();
         self.answer(&point_ops)
     }
 
     /// Returns the type of an accepted input, or of a successful result.
     pub(crate) fn answer(&mut self, point_ops: &PointOps) -> TypeId {
-        match &point_ops.brought {
+        match &point_ops.incoming {
             Incoming::Known(of) => *of,
             Incoming::Child(child, fitting) => {
                 let output = self.output(*child);

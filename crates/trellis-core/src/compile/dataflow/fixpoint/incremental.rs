@@ -19,17 +19,17 @@ use crate::compile::dataflow::index::to_u32;
 impl<'a, 'p> Analysis<'a, 'p> {
     /// Continues from an earlier analysis. `fresh` are the nodes that were edited. `None` if a new analysis is needed: the tables have
     /// grown too large, the number of points changed, or calls did.
-    pub(crate) fn again(program: &'p Program, cfg: &Cfg<'_>, tainted: &'a [bool], kept: AnalysisCache, fresh: &[u32]) -> Option<Self> {
-        let AnalysisCache { types, tables, solved, size, .. } = kept;
-        if size > solved.size * 2 + MIN_LEFTOVERS || tables.steps.is_worn() || solved.at.len() != program.points.len() {
+    pub(crate) fn restart(program: &'p Program, cfg: &Cfg<'_>, tainted: &'a [bool], cache: AnalysisCache, fresh: &[u32]) -> Option<Self> {
+        let AnalysisCache { types, tables, solved, size, .. } = cache;
+        if size > solved.size * 2 + MIN_UNUSED_TYPES || tables.ops.is_worn() || solved.at.len() != program.points.len() {
             return None;
         }
         let mut known = Self { program, types, tables, solved, tainted, touched: Vec::new(), touching: None };
-        let (mut changed, looked) = known.reread(fresh)?;
-        let turned_wild = known.solved.tainted.iter().zip(tainted).enumerate().filter(|(_, (before, now))| before != now);
-        changed.extend(turned_wild.map(|(at, _)| to_u32(at)));
+        let (mut changed, processed) = known.update_points(fresh)?;
+        let turned_tainted = known.solved.tainted.iter().zip(tainted).enumerate().filter(|(_, (before, now))| before != now);
+        changed.extend(turned_tainted.map(|(at, _)| to_u32(at)));
         known.solved.tainted = tainted.to_vec();
-        let mut open = known.rewoven(cfg);
+        let mut open = known.rebuild_digraph(cfg);
         let begun = known.begin();
         if begun != known.solved.begun {
             known.solved.begun = begun;
@@ -40,10 +40,10 @@ impl<'a, 'p> Analysis<'a, 'p> {
         }
         known.solve(open);
         // Spans and texts may have changed. Executing a point twice is harmless.
-        for point in looked {
+        for point in processed {
             known.touched.push(point.0);
             let before = known.solved.onward[point.index()].clone();
-            known.look_at(point, &mut UpperBound::default(), true);
+            known.process_again(point, &mut UpperBound::default(), true);
             differences(&before, &known.solved.onward[point.index()], &mut |_| debug_assert!(false, "an edit of words leads elsewhere"));
         }
         Some(known)
@@ -51,51 +51,51 @@ impl<'a, 'p> Analysis<'a, 'p> {
 
     /// Interns the edited nodes again. Returns the points whose operations changed, and those that only need new diagnostics. `None` if a
     /// new analysis is needed.
-    fn reread(&mut self, fresh: &[u32]) -> Option<(Vec<u32>, Vec<PointIndex>)> {
+    fn update_points(&mut self, fresh: &[u32]) -> Option<(Vec<u32>, Vec<PointIndex>)> {
         let program = self.program;
-        let (mut seats, mut turned) = (Vec::new(), Vec::new());
+        let (mut edited, mut turned) = (Vec::new(), Vec::new());
         let mut reader =
-            Interner { passage: crate::compile::dataflow::ir::PointIr::new(program), types: &mut self.types, tables: &mut self.tables };
+            Interner { point_ir: crate::compile::dataflow::ir::PointIr::new(program), types: &mut self.types, tables: &mut self.tables };
         for node in fresh {
             let node = program.node(NodeIndex(*node));
-            seats.extend(node.gate.into_iter().chain([node.body]).map(|point| (point, reader.read(point))));
+            edited.extend(node.gate.into_iter().chain([node.body]).map(|point| (point, reader.read(point))));
         }
         // New operations are counted first, so that a key that is read before and after the edit does not lose its slot in between.
-        seats.iter().for_each(|(_, point_ops)| self.tables.count(point_ops, &mut turned));
-        for (point, _) in &seats {
-            let old = self.tables.steps.point_ops(*point).clone();
+        edited.iter().for_each(|(_, point_ops)| self.tables.count(point_ops, &mut turned));
+        for (point, _) in &edited {
+            let old = self.tables.ops.point_ops(*point).clone();
             self.tables.discount(&old, &mut turned);
         }
         if self.tables.keys.is_full() {
             return None;
         }
-        let (mut changed, mut looked) = (Vec::new(), Vec::new());
-        for (point, point_ops) in seats {
-            let old = self.tables.steps.point_ops(point).clone();
+        let (mut changed, mut processed) = (Vec::new(), Vec::new());
+        for (point, point_ops) in edited {
+            let old = self.tables.ops.point_ops(point).clone();
             // The reachable points and the callers of a child are not updated incrementally.
-            let steps = &self.tables.steps;
+            let ops = &self.tables.ops;
             let is_called = !self.solved.children.is_empty();
-            if !steps.call_alike(&old, &point_ops) || (is_called && !steps.lead_alike(&old, &point_ops)) {
+            if !ops.call_alike(&old, &point_ops) || (is_called && !ops.lead_alike(&old, &point_ops)) {
                 return None;
             }
-            let is_same = self.tables.steps.are_alike(&old, &point_ops)
+            let is_same = self.tables.ops.are_alike(&old, &point_ops)
                 || (turned.is_empty()
-                    && self.tables.steps.is_same_but_for_reads(&old, &point_ops)
+                    && self.tables.ops.is_same_but_for_reads(&old, &point_ops)
                     && !self.learns(point, &old)
                     && !self.learns(point, &point_ops));
-            self.tables.steps.replace(point, point_ops);
+            self.tables.ops.replace(point, point_ops);
             if is_same {
-                looked.push(point);
+                processed.push(point);
             } else {
                 changed.push(point.0);
             }
         }
         if !turned.is_empty() {
-            let steps = &self.tables.steps;
-            let depends = steps.points().filter(|point| steps.depends_on(steps.point_ops(*point), &turned));
+            let ops = &self.tables.ops;
+            let depends = ops.points().filter(|point| ops.depends_on(ops.point_ops(*point), &turned));
             changed.extend(depends.map(|point| point.0));
         }
-        Some((changed, looked))
+        Some((changed, processed))
     }
 
     /// Returns true if a read at a point refines its environment.
@@ -108,13 +108,13 @@ impl<'a, 'p> Analysis<'a, 'p> {
 
     /// Rebuilds the components after edges changed. Returns, for each, true if its points did not form one component in the same order
     /// before.
-    fn rewoven(&mut self, cfg: &Cfg<'_>) -> Vec<bool> {
+    fn rebuild_digraph(&mut self, cfg: &Cfg<'_>) -> Vec<bool> {
         let before = Arc::clone(&self.solved.parts);
         if *self.solved.edges == *cfg.digraph {
             return vec![false; before.count() as usize];
         }
         self.solved.edges = Arc::clone(&cfg.digraph);
-        self.weave();
+        self.build_digraph();
         let parts = Arc::clone(&self.solved.parts);
         let is_other = |part: u32| {
             let members = parts.members(part);
@@ -139,4 +139,4 @@ impl<'a, 'p> Analysis<'a, 'p> {
 }
 
 /// Number of unused table entries that edits may leave behind in any case.
-const MIN_LEFTOVERS: usize = 4_000;
+const MIN_UNUSED_TYPES: usize = 4_000;

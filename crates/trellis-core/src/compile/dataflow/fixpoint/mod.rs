@@ -98,7 +98,7 @@ pub(crate) struct AnalysisCache {
     size: usize,
     /// Number of points that the last analysis executed.
     #[cfg(test)]
-    pub(crate) looked: usize,
+    pub(crate) processed: usize,
 }
 
 /// Solution of the dataflow equations.
@@ -144,7 +144,7 @@ impl<'a, 'p> Analysis<'a, 'p> {
             digraph: Arc::clone(&cfg.digraph),
             edges: Arc::clone(&cfg.digraph),
             parts: Arc::default(),
-            children: calls::children(program, &tables.steps),
+            children: calls::children(program, &tables.ops),
             tainted: tainted.to_vec(),
             begun: Env::absent(tables.keys.room()),
             at: vec![None; count],
@@ -154,7 +154,7 @@ impl<'a, 'p> Analysis<'a, 'p> {
         };
         let mut known = Self { program, types, tables, solved, tainted, touched: Vec::new(), touching: None };
         known.solved.begun = known.begin();
-        known.weave();
+        known.build_digraph();
         let all = vec![true; known.solved.parts.count() as usize];
         known.solve(all);
         known.solved.size = known.size();
@@ -162,8 +162,8 @@ impl<'a, 'p> Analysis<'a, 'p> {
     }
 
     /// Opens the results of an earlier analysis of the same program again.
-    pub(crate) fn reopen(program: &'p Program, tainted: &'a [bool], kept: AnalysisCache) -> Self {
-        let AnalysisCache { types, tables, solved, .. } = kept;
+    pub(crate) fn reopen(program: &'p Program, tainted: &'a [bool], cache: AnalysisCache) -> Self {
+        let AnalysisCache { types, tables, solved, .. } = cache;
         Self { program, types, tables, solved, tainted, touched: Vec::new(), touching: None }
     }
 
@@ -176,7 +176,7 @@ impl<'a, 'p> Analysis<'a, 'p> {
         AnalysisCache {
             size: self.size(),
             #[cfg(test)]
-            looked: self.touched.len(),
+            processed: self.touched.len(),
             types: self.types,
             tables: self.tables,
             solved: self.solved,
@@ -201,15 +201,15 @@ impl<'a, 'p> Analysis<'a, 'p> {
     }
 
     /// Returns the type at a path of a key on entering a point; `None` if no session reaches it.
-    pub(crate) fn stands_at(&mut self, point: PointIndex, slot: Slot, rest: SubPathId) -> Option<TypeId> {
+    pub(crate) fn type_at(&mut self, point: PointIndex, slot: Slot, rest: SubPathId) -> Option<TypeId> {
         let known = self.solved.at[point.index()].as_ref()?.get(slot, &mut self.types);
         Some(self.types.select(known, rest))
     }
 
     /// Returns the environment while a session waits at a point, after it was entered; `None` if no session waits there.
-    pub(crate) fn standing(&mut self, point: PointIndex) -> Option<Env> {
+    pub(crate) fn env_at(&mut self, point: PointIndex) -> Option<Env> {
         let mut env = self.at(point)?.clone();
-        let point_ops = self.tables.steps.point_ops(point).clone();
+        let point_ops = self.tables.ops.point_ops(point).clone();
         self.count(&point_ops, &mut env);
         let lives = self.transfer(&point_ops, &mut env, point_ops.entering, &mut PointResult::default());
         lives.then_some(env)

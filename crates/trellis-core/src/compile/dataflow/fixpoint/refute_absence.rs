@@ -45,7 +45,7 @@ struct Refuted<'l> {
 
 impl Analysis<'_, '_> {
     /// Returns false if no session reaches `goal` without the key. True if one may, and if the budget is spent.
-    pub(crate) fn may_reach_without(&mut self, goal: PointIndex, slot: Slot, budget: &Budget) -> bool {
+    pub(crate) fn may_reach_without(&mut self, goal: PointIndex, slot: Slot, budget: &mut Budget) -> bool {
         // A child starts with an environment of its own.
         if !self.solved.children.is_empty() {
             return true;
@@ -65,13 +65,13 @@ impl Analysis<'_, '_> {
             }
             all.push((other, left));
         }
-        comes = comes && self.comes_by_some(goal, slot, Refuted { all: &all, touching: &touching }, budget);
+        comes = comes && self.may_come_by_some_edge(goal, slot, Refuted { all: &all, touching: &touching }, budget);
         self.touching = Some(touching);
         comes
     }
 
     /// Repeats the test for each edge into the nearest point before the goal that tests something: each edge may be refuted by another key.
-    fn comes_by_some(&mut self, goal: PointIndex, slot: Slot, Refuted { all, touching }: Refuted<'_>, budget: &Budget) -> bool {
+    fn may_come_by_some_edge(&mut self, goal: PointIndex, slot: Slot, Refuted { all, touching }: Refuted<'_>, budget: &mut Budget) -> bool {
         let Some(asking) = self.asking_before(goal) else { return true };
         let mut from: Vec<u32> = self.solved.edges.backward.of(asking).collect();
         from.sort_unstable();
@@ -117,7 +117,7 @@ impl Analysis<'_, '_> {
     /// Returns the keys that the edges of a point test, without those that the engine writes.
     fn slots_asked(&self, point: u32) -> Vec<Slot> {
         let own = [VISITS, "sys.rollback"].map(|name| self.tables.keys.slot_of(name));
-        let asked = self.tables.steps.asked(self.tables.steps.point_ops(PointIndex(point)));
+        let asked = self.tables.ops.tested_keys(self.tables.ops.point_ops(PointIndex(point)));
         asked.filter_map(|name| self.tables.keys.slot(name)).filter(|slot| !own.contains(&Some(*slot))).collect()
     }
 
@@ -131,8 +131,8 @@ impl Analysis<'_, '_> {
     /// Returns the points whose operations concern each key.
     fn touched_by(&self) -> FxHashMap<Slot, Vec<u32>> {
         let mut touching: FxHashMap<Slot, Vec<u32>> = FxHashMap::default();
-        for point in self.tables.steps.points() {
-            for name in self.tables.steps.names(self.tables.steps.point_ops(point)) {
+        for point in self.tables.ops.points() {
+            for name in self.tables.ops.names(self.tables.ops.point_ops(point)) {
                 if let Some(slot) = self.tables.keys.slot(name) {
                     touching.entry(slot).or_default().push(point.0);
                 }
@@ -176,7 +176,7 @@ impl Analysis<'_, '_> {
         AbsenceQuery { slot, other, only }: AbsenceQuery,
         all: &[Left],
         is_touched: &[bool],
-        budget: &Budget,
+        budget: &mut Budget,
     ) -> Option<Vec<Option<TypeId>>> {
         let mut at: Vec<Option<TypeId>> = vec![None; self.solved.at.len()];
         let mut queue = VecDeque::new();
@@ -215,7 +215,7 @@ impl Analysis<'_, '_> {
                 env.set(*known, left[point as usize].unwrap_or(TypeId::NEVER), &mut self.types);
             }
             env.set(other, of, &mut self.types);
-            let point_ops = self.tables.steps.point_ops(PointIndex(point)).clone();
+            let point_ops = self.tables.ops.point_ops(PointIndex(point)).clone();
             let now = self.look(PointIndex(point), &point_ops, env);
             for (to, env) in &now.onward {
                 if may(*to) && env.may_lack(slot, &self.types) {

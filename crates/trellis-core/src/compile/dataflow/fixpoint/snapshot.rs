@@ -20,7 +20,7 @@ use crate::{
 pub(crate) struct PointTypes {
     types: TypeTable,
     keys: Vec<(String, Slot)>,
-    standing: Vec<Option<Env>>,
+    env_at: Vec<Option<Env>>,
 }
 
 impl PointTypes {
@@ -32,13 +32,13 @@ impl PointTypes {
     /// Copies the types of an analysis that continues.
     pub(in crate::compile) fn of_analysis(analysis: &mut Analysis<'_, '_>) -> Self {
         let points = 0..to_u32(analysis.program.points.len());
-        let standing = points.map(|point| analysis.standing(PointIndex(point))).collect();
-        Self { keys: analysis.keys(), standing, types: analysis.types.clone() }
+        let env_at = points.map(|point| analysis.env_at(PointIndex(point))).collect();
+        Self { keys: analysis.keys(), env_at, types: analysis.types.clone() }
     }
 
     /// Returns each key that can be present at a point: whether it always is, and its type in words.
     pub(crate) fn at(&self, point: u32) -> impl Iterator<Item = (&str, bool, String)> {
-        let env = self.standing[point as usize].as_ref();
+        let env = self.env_at[point as usize].as_ref();
         self.keys.iter().filter_map(move |(key, slot)| {
             let env = env?;
             let known = env.look(*slot, &self.types);
@@ -48,7 +48,7 @@ impl PointTypes {
 
     /// Checks a concrete context against the types of a point. Returns the first key whose value is not included, in words.
     pub(crate) fn admit(&self, point: u32, value: impl Fn(&str) -> Option<Value>) -> Result<(), String> {
-        let Some(env) = &self.standing[point as usize] else { return Err("no session was thought to come here".to_owned()) };
+        let Some(env) = &self.env_at[point as usize] else { return Err("no session was thought to come here".to_owned()) };
         for (key, slot) in &self.keys {
             let (of, value) = (env.look(*slot, &self.types), value(key));
             if !self.types.holds(&of, value.as_ref()) {

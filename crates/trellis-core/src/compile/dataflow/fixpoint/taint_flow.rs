@@ -29,7 +29,7 @@ pub(crate) struct TaintFlow<'a> {
     /// Points with mistakes, and points with an unresolved call.
     broken: Vec<bool>,
     /// Points that are reachable from those.
-    behind: Vec<bool>,
+    reachable: Vec<bool>,
     /// Points that the taint of a key reaches, by key.
     left: FxHashMap<Key, Vec<bool>>,
     /// True if a reachable point calls a child, which carries values along no edge.
@@ -38,16 +38,16 @@ pub(crate) struct TaintFlow<'a> {
 
 impl<'a> TaintFlow<'a> {
     pub(crate) fn new(program: &'a Program, cfg: &Cfg<'_>, tainted: &'a [bool], broken: Vec<bool>) -> Self {
-        let behind = cfg.reachable_from(&broken);
+        let reachable = cfg.reachable_from(&broken);
         let is_child = |at: u32| external::call_at(program, PointIndex(at)).is_some_and(|call| matches!(call.callee, Callee::Graph(_)));
-        let calls = (0..).zip(&behind).any(|(at, behind)| *behind && is_child(at));
-        Self { program, tainted, broken, behind, left: FxHashMap::default(), calls }
+        let calls = (0..).zip(&reachable).any(|(at, reachable)| *reachable && is_child(at));
+        Self { program, tainted, broken, reachable, left: FxHashMap::default(), calls }
     }
 
     /// Returns true if a read at a point is unchecked only because of a node with mistakes.
     pub(crate) fn explains(&mut self, point: u32, read: &UncheckedRead) -> bool {
         let root = read.path.root();
-        if !self.behind[point as usize] {
+        if !self.reachable[point as usize] {
             return false;
         }
         if self.broken[point as usize] || self.calls || RESERVED.contains(&&**root) {
@@ -68,7 +68,7 @@ impl<'a> TaintFlow<'a> {
         let program = self.program;
         let mut stands = vec![false; program.points.len()];
         let mut open: Vec<u32> = Vec::new();
-        for (at, point) in (0..).zip(&program.points).filter(|(at, _)| self.behind[*at as usize]) {
+        for (at, point) in (0..).zip(&program.points).filter(|(at, _)| self.reachable[*at as usize]) {
             let brings = |write: &Write| writes(write, key) && (self.broken[at as usize] || is_copied(write));
             let node = program.node(point.node);
             let writes = program.replies(&point.replies).iter().flat_map(|reply| &reply.update).chain(&node.entry.defaults);

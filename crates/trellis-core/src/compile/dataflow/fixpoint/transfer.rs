@@ -10,16 +10,28 @@
 //! **Example.** `Read(name)` with `name: {absent, text}` raises `Missing` and leaves `name: text`.
 
 use super::*;
-use crate::template::KindSet;
+use crate::{
+    compile::dataflow::index::{OpIndex, SiteIndex},
+    template::KindSet,
+};
+
+/// A write of an abstract value: what is written, how, and where.
+#[derive(Clone, Copy)]
+struct AbstractWrite {
+    how: WriteMode,
+    source: SourceId,
+    slot: Slot,
+    rest: SubPathId,
+}
 
 impl Analysis<'_, '_> {
     /// Executes operations on `env`. Returns false if no session gets past them.
-    pub(crate) fn transfer(&mut self, point_ops: &PointOps, env: &mut Env, steps: OpRange, now: &mut PointResult) -> bool {
-        for at in steps.iter() {
-            match self.tables.steps.step(point_ops, at) {
-                Op::Read(mark) => self.read(point_ops, env, mark, None, now),
-                Op::Ask { guard_id, mark, .. } => {
-                    mark.into_iter().for_each(|mark| self.read(point_ops, env, mark, Some(guard_id), now));
+    pub(crate) fn transfer(&mut self, point_ops: &PointOps, env: &mut Env, ops: OpRange, now: &mut PointResult) -> bool {
+        for at in ops.iter().map(OpIndex) {
+            match self.tables.ops.op(point_ops, at) {
+                Op::Read(read_op) => self.read(point_ops, env, read_op, None, now),
+                Op::Ask { guard_id, read_op, .. } => {
+                    read_op.into_iter().for_each(|read_op| self.read(point_ops, env, read_op, Some(guard_id), now));
                 }
                 Op::Write { to, how, source, reads } => {
                     let to = to.and_then(|to| Some((self.slot(to)?, to.rest)));
@@ -29,13 +41,13 @@ impl Analysis<'_, '_> {
                             continue;
                         }
                         // A default is evaluated only if the key is absent, so its reads refine a copy.
-                        let mut behind = env.clone();
-                        reads.iter().for_each(|mark| self.read(point_ops, &mut behind, mark, None, now));
+                        let mut after = env.clone();
+                        reads.iter().map(SiteIndex).for_each(|read_op| self.read(point_ops, &mut after, read_op, None, now));
                     } else {
-                        reads.iter().for_each(|mark| self.read(point_ops, env, mark, None, now));
+                        reads.iter().map(SiteIndex).for_each(|read_op| self.read(point_ops, env, read_op, None, now));
                     }
-                    if let Some(to) = to
-                        && !self.write(point_ops, at, env, (how, source), to, now)
+                    if let Some((slot, rest)) = to
+                        && !self.write(point_ops, at, env, AbstractWrite { how, source, slot, rest }, now)
                     {
                         return false;
                     }
@@ -43,7 +55,7 @@ impl Analysis<'_, '_> {
                 Op::Fit { name, schema_id, .. } => {
                     let Some(slot) = self.tables.keys.slot(name) else { continue };
                     let known = env.get(slot, &mut self.types);
-                    if self.types.breaches(known, schema_id, true) {
+                    if self.types.may_violate(known, schema_id, true) {
                         now.suspect(Violation::Unfit(at), false, known);
                     }
                     if self.is_unknown(known) || self.types.is_unsure_of(known, schema_id) {
@@ -81,7 +93,7 @@ impl Analysis<'_, '_> {
                 Op::Args { args, child, takes } => {
                     let given = args.map_or(TypeId::NEVER, |args| self.source(point_ops, env, args));
                     if let (Some(takes), Some(_)) = (takes, args)
-                        && self.types.breaches(given, takes, false)
+                        && self.types.may_violate(given, takes, false)
                     {
                         now.suspect(Violation::Args(at), false, given);
                     }
@@ -99,54 +111,54 @@ impl Analysis<'_, '_> {
     }
 
     /// Executes a read; `asked` is the guard that reads, if a condition does.
-    pub(crate) fn read(&mut self, point_ops: &PointOps, env: &mut Env, at: u32, asked: Option<GuardId>, now: &mut PointResult) {
-        let mark = self.tables.steps.mark(point_ops, at);
-        if let Some(calculated) = mark.calculated {
+    pub(crate) fn read(&mut self, point_ops: &PointOps, env: &mut Env, at: SiteIndex, asked: Option<GuardId>, now: &mut PointResult) {
+        let read_op = self.tables.ops.read_op(point_ops, at);
+        if let Some(calculated) = read_op.calculated {
             return self.calculate(env, at, calculated, now);
         }
-        let Some((slot, rest)) = mark.path.and_then(|path| Some((self.slot(path)?, path.rest))) else {
-            if mark.is_deep {
+        let Some((slot, rest)) = read_op.path.and_then(|path| Some((self.slot(path)?, path.rest))) else {
+            if read_op.is_deep {
                 now.notes.push(Observation::UnknownSite(at, Unknown::Presence));
             }
             return;
         };
         let mut known = self.below(env, slot, rest);
-        if mark.tests != GuardSetId::NONE && self.types.may_lack(known) {
-            let Some(tested) = self.tested(env, mark.tests) else { return };
+        if read_op.tests != GuardSetId::NONE && self.types.may_lack(known) {
+            let Some(tested) = self.tested(env, read_op.tests) else { return };
             known = self.below(&tested, slot, rest);
         }
-        let known = self.types.stands_inside(known, mark.inside);
+        let known = self.types.element_type(known, read_op.inside);
         let of = self.types.get(known);
         let (is_absent, any, open) = (of.absent, of.unknown, of.dynamic);
         let is_there = !is_absent && !open;
-        if is_there && asked.is_none() && mark.demand.is_none() && !mark.is_deep {
+        if is_there && asked.is_none() && read_op.demand.is_none() && !read_op.is_deep {
             return;
         }
         let guard = asked.map(|guard_id| self.types.guard(guard_id));
         let is_typed = matches!(guard, Some(Guard::Truth(..)));
         let is_no_truth = guard.is_some_and(|guard| self.types.may_fail(known, guard));
-        let is_unsure = mark.demand.is_some_and(|demand| !self.types.meets(known, demand));
-        if is_unsure && mark.demand.is_some_and(|demand| self.types.may_fall_short(known, demand)) {
+        let is_unsure = read_op.demand.is_some_and(|demand| !self.types.meets(known, demand));
+        if is_unsure && read_op.demand.is_some_and(|demand| self.types.may_fall_short(known, demand)) {
             now.suspect(Violation::Operand(at), false, known);
         }
         let never = is_absent && !self.types.may_be_there(known);
-        if never || (is_absent && !mark.is_opaque) {
+        if never || (is_absent && !read_op.is_opaque) {
             now.suspect(Violation::Missing(at), never, known);
         }
         if is_no_truth {
             now.suspect(Violation::Truth(at), false, known);
         }
-        if mark.is_deep || open || (mark.is_opaque && is_absent) || (is_typed && any) || is_unsure {
-            let unknown = match is_there && !mark.is_deep {
+        if read_op.is_deep || open || (read_op.is_opaque && is_absent) || (is_typed && any) || is_unsure {
+            let unknown = match is_there && !read_op.is_deep {
                 true if any => Unknown::Kind,
                 true => Unknown::Use,
-                false if mark.inside != ElementPathId::NONE || is_there => Unknown::Part,
+                false if read_op.inside != ElementPathId::NONE || is_there => Unknown::Part,
                 false => Unknown::Presence,
             };
             now.notes.push(Observation::UnknownSite(at, unknown));
         }
         // After a certain read the path is present. If it never is, the analysis continues as if the mistake were corrected.
-        if !is_there && mark.is_certain && mark.inside == ElementPathId::NONE {
+        if !is_there && read_op.is_certain && read_op.inside == ElementPathId::NONE {
             now.learned = true;
             self.be_set(env, slot, rest);
         }
@@ -168,7 +180,7 @@ impl Analysis<'_, '_> {
     }
 
     /// Executes a calculation over the kinds of its operands.
-    fn calculate(&mut self, env: &Env, at: u32, calculated: ArithmeticId, now: &mut PointResult) {
+    fn calculate(&mut self, env: &Env, at: SiteIndex, calculated: ArithmeticId, now: &mut PointResult) {
         let (mut sorts, mut seen, mut is_known) = (Vec::new(), TypeId::NEVER, true);
         for part in self.tables.calculations.parts(calculated).iter() {
             // An operand that is not followed is unknown.
@@ -193,13 +205,11 @@ impl Analysis<'_, '_> {
     fn write(
         &mut self,
         point_ops: &PointOps,
-        at: u32,
+        at: OpIndex,
         env: &mut Env,
-        what: (WriteMode, SourceId),
-        to: (Slot, SubPathId),
+        AbstractWrite { how, source, slot, rest }: AbstractWrite,
         now: &mut PointResult,
     ) -> bool {
-        let ((how, source), (slot, rest)) = (what, to);
         let known = env.get(slot, &mut self.types);
         let source = self.source(point_ops, env, source);
         if self.is_unknown(known) && (rest != SubPathId::NONE || how == WriteMode::Append) {
@@ -219,8 +229,8 @@ impl Analysis<'_, '_> {
                 if may_not_come { self.types.join(known, written) } else { written }
             }
             WriteMode::Default => {
-                let kept = self.types.present(known);
-                self.types.join(kept, source)
+                let present = self.types.present(known);
+                self.types.join(present, source)
             }
             WriteMode::Set => {
                 if self.types.may_block(known, rest) {

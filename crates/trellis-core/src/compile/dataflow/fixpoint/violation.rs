@@ -1,7 +1,11 @@
 //! Violations of data rules, and alarms: violations that the fixpoint could not rule out.
 
 use crate::{
-    compile::dataflow::{domain::TypeId, index::ReplyIndex, ir::FirstIndices},
+    compile::dataflow::{
+        domain::TypeId,
+        index::{OpIndex, ReplyIndex, SiteIndex},
+        ir::FirstIndices,
+    },
     program::PointIndex,
 };
 
@@ -9,19 +13,19 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Violation {
     /// A site reads an absent path.
-    Missing(u32),
+    Missing(SiteIndex),
     /// A site uses a value as a truth value that is none (language 6.1).
-    Truth(u32),
+    Truth(SiteIndex),
     /// A site calculates with a value of a wrong kind, or iterates over one without items.
-    Operand(u32),
+    Operand(SiteIndex),
     /// A key violates its `context_schema`.
-    Unfit(u32),
+    Unfit(OpIndex),
     /// An `assert` fails.
-    Fails(u32),
+    Fails(OpIndex),
     /// A write meets a value that is no mapping, or no list (language 4.1).
-    Write(u32),
+    Write(OpIndex),
     /// Arguments violate the parameters of their tool.
-    Args(u32),
+    Args(OpIndex),
     /// No edge of a reply holds.
     NoMatch(ReplyIndex),
 }
@@ -39,16 +43,16 @@ pub(crate) struct Alarm {
 
 impl Violation {
     /// Returns the violation counted over the whole program, given the first instruction and site, and the first reply, of its point.
-    pub(crate) fn of_point(self, FirstIndices { op, site }: FirstIndices, reply: u32) -> Self {
+    pub(crate) fn of_point(self, FirstIndices { op, site }: FirstIndices, reply: ReplyIndex) -> Self {
         match self {
-            Self::Missing(at) => Self::Missing(at + site),
-            Self::Truth(at) => Self::Truth(at + site),
-            Self::Operand(at) => Self::Operand(at + site),
-            Self::Unfit(at) => Self::Unfit(at + op),
-            Self::Fails(at) => Self::Fails(at + op),
-            Self::Write(at) => Self::Write(at + op),
-            Self::Args(at) => Self::Args(at + op),
-            Self::NoMatch(at) => Self::NoMatch(ReplyIndex(at.0 + reply)),
+            Self::Missing(at) => Self::Missing(at.after(site)),
+            Self::Truth(at) => Self::Truth(at.after(site)),
+            Self::Operand(at) => Self::Operand(at.after(site)),
+            Self::Unfit(at) => Self::Unfit(at.after(op)),
+            Self::Fails(at) => Self::Fails(at.after(op)),
+            Self::Write(at) => Self::Write(at.after(op)),
+            Self::Args(at) => Self::Args(at.after(op)),
+            Self::NoMatch(at) => Self::NoMatch(at.after(reply)),
         }
     }
 }

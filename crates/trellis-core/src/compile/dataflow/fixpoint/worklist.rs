@@ -24,7 +24,7 @@ const MIN_EDGES_TO_KEEP_BOUND: usize = 8;
 
 impl Analysis<'_, '_> {
     /// Builds the control-flow graph with the calls and returns of children, and its components.
-    pub(crate) fn weave(&mut self) {
+    pub(crate) fn build_digraph(&mut self) {
         let solved = &mut self.solved;
         let count = to_u32(self.program.points.len());
         if solved.children.is_empty() {
@@ -37,7 +37,7 @@ impl Analysis<'_, '_> {
                 let entry = node.gate.unwrap_or(node.body).0;
                 pairs.extend(child.callers.iter().flat_map(|caller| [(*caller, entry), (between, *caller)]));
                 let ends =
-                    (0..count).filter(|end| child.inside[*end as usize] && self.tables.steps.point_ops(PointIndex(*end)).output.is_some());
+                    (0..count).filter(|end| child.inside[*end as usize] && self.tables.ops.point_ops(PointIndex(*end)).output.is_some());
                 pairs.extend(ends.map(|end| (end, between)));
             }
             solved.digraph = Arc::new(Digraph::new(count as usize + solved.children.len(), &pairs));
@@ -68,14 +68,14 @@ impl Analysis<'_, '_> {
         let returned = self.forget_ends(part, parts);
         let before: Vec<_> = points().map(|point| std::mem::take(&mut self.solved.onward[point as usize])).collect();
         let is_in_part = |point: u32| parts.of(point) == Some(part);
-        let ways: usize = points().map(|point| self.solved.digraph.backward.of(point).len()).sum();
-        worklist.bound = if ways > MIN_EDGES_TO_KEEP_BOUND * points().count() { UpperBound::kept() } else { UpperBound::default() };
+        let edges: usize = points().map(|point| self.solved.digraph.backward.of(point).len()).sum();
+        worklist.bound = if edges > MIN_EDGES_TO_KEEP_BOUND * points().count() { UpperBound::tracking() } else { UpperBound::default() };
         for point in points() {
             self.touched.push(point);
             self.solved.notes[point as usize] = Box::default();
             self.solved.at[point as usize] = (point == self.first().0).then(|| self.solved.begun.clone());
             worklist.opened.clear();
-            self.letters(point, |from| !is_in_part(from), &mut worklist.opened);
+            self.pending_edges(point, |from| !is_in_part(from), &mut worklist.opened);
             self.meet(point, &worklist.opened, &worklist.bound);
             worklist.begun[point as usize] = self.solved.at[point as usize].is_some();
             if worklist.begun[point as usize] {
@@ -117,7 +117,7 @@ impl Analysis<'_, '_> {
             return;
         }
         let passes = before.is_some_and(|before| self.forward_unchanged(point, &before));
-        let changed = if passes { Vec::new() } else { self.look_at(PointIndex(point), &mut worklist.bound, worklist.begun[at]) };
+        let changed = if passes { Vec::new() } else { self.process_again(PointIndex(point), &mut worklist.bound, worklist.begun[at]) };
         for (place, (to, _)) in (0..).zip(&self.solved.onward[at]).filter(|(_, (to, _))| is_in_part(to.0)) {
             worklist.send(to.0, (point, place));
             worklist.wait(to.0, Pending::ForMore);
@@ -127,24 +127,24 @@ impl Analysis<'_, '_> {
     }
 
     /// Collects the edges to a point from those sources that `is_from` accepts.
-    fn letters(&self, point: u32, is_from: impl Fn(u32) -> bool, into: &mut Vec<EdgeRef>) {
+    fn pending_edges(&self, point: u32, is_from: impl Fn(u32) -> bool, into: &mut Vec<EdgeRef>) {
         let mut last = None;
         // Sources are sorted, and several edges may lead from one of them.
         let from = self.solved.digraph.backward.of(point).filter(|from| last.replace(*from) != Some(*from));
         let from = from.filter(|from| (*from as usize) < self.solved.onward.len() && is_from(*from));
-        let letter = |from: u32| {
+        let edge = |from: u32| {
             let at = self.solved.onward[from as usize].binary_search_by_key(&point, |(to, _)| to.0).ok()?;
             Some((from, u32::try_from(at).ok()?))
         };
-        into.extend(from.filter_map(letter));
+        into.extend(from.filter_map(edge));
     }
 
     /// Joins the environments of some edges into a point. Returns true if it grew.
-    fn meet(&mut self, point: u32, letters: &[EdgeRef], bound: &UpperBound) -> bool {
+    fn meet(&mut self, point: u32, pending_edges: &[EdgeRef], bound: &UpperBound) -> bool {
         let Solution { at, onward, .. } = &mut self.solved;
         // The source may have been executed again and lead elsewhere; then a newer reference is pending.
         let env = |(from, place): &EdgeRef| onward[*from as usize].get(*place as usize).filter(|(to, _)| to.0 == point).map(|(_, env)| env);
-        let all = letters.iter().filter_map(env);
+        let all = pending_edges.iter().filter_map(env);
         match &mut at[point as usize] {
             Some(known) if bound.is_reached(known) => {
                 debug_assert!(
@@ -167,9 +167,9 @@ impl Analysis<'_, '_> {
     /// Forwards the environment of a point without executing it, if only keys grew that its operations do not mention. Returns false if it
     /// must be executed.
     fn forward_unchanged(&mut self, point: u32, before: &Env) -> bool {
-        let (point_ops, keys) = (self.tables.steps.point_ops(PointIndex(point)), &self.tables.keys);
+        let (point_ops, keys) = (self.tables.ops.point_ops(PointIndex(point)), &self.tables.keys);
         let by_engine = [VISITS, "sys.rollback"].into_iter().filter_map(|name| keys.slot_of(name));
-        let own = self.tables.steps.names(point_ops).filter_map(|name| keys.slot(name)).chain(by_engine);
+        let own = self.tables.ops.names(point_ops).filter_map(|name| keys.slot(name)).chain(by_engine);
         let at = point as usize;
         let Solution { at: known, onward, notes, .. } = &mut self.solved;
         let Some(known) = &known[at] else { return false };
@@ -178,15 +178,15 @@ impl Analysis<'_, '_> {
         let passes = known.is_same_at(before, own) && made.iter().all(|env| env.is_on(before));
         if passes {
             made.iter_mut().for_each(|env| env.lay_on(known));
-            debug_assert!(self.is_as_looked_at(point), "what was passed on is not what a look gives");
+            debug_assert!(self.is_up_to_date(point), "what was passed on is not what a look gives");
         }
         passes
     }
 
     /// Returns true if executing a point would give the environments and observations that are stored for it.
-    fn is_as_looked_at(&mut self, point: u32) -> bool {
+    fn is_up_to_date(&mut self, point: u32) -> bool {
         let Some(env) = self.solved.at[point as usize].clone() else { return false };
-        let point_ops = self.tables.steps.point_ops(PointIndex(point)).clone();
+        let point_ops = self.tables.ops.point_ops(PointIndex(point)).clone();
         let mut now = self.look(PointIndex(point), &point_ops, env);
         let (notes, onward) = (now.noted(), self.sorted(now.onward, &UpperBound::default()));
         self.solved.onward[point as usize] == onward && self.solved.notes[point as usize].len() == notes.len()
@@ -194,9 +194,9 @@ impl Analysis<'_, '_> {
 
     /// Executes a point and stores its outgoing environments and observations. Returns the callers for which the output of a child changed.
     /// `is_begun`: the environment of the point includes something from outside of its component.
-    pub(crate) fn look_at(&mut self, point: PointIndex, bound: &mut UpperBound, is_begun: bool) -> Vec<u32> {
+    pub(crate) fn process_again(&mut self, point: PointIndex, bound: &mut UpperBound, is_begun: bool) -> Vec<u32> {
         let Some(env) = self.solved.at[point.index()].clone() else { return Vec::new() };
-        let point_ops = self.tables.steps.point_ops(point).clone();
+        let point_ops = self.tables.ops.point_ops(point).clone();
         let mut now = self.look(point, &point_ops, env);
         self.solved.notes[point.index()] = now.noted();
         let entering = self.solved.at[point.index()].as_ref().filter(|_| !is_begun);
@@ -263,9 +263,9 @@ impl Worklist {
     }
 
     /// Records that an edge to `to` changed.
-    fn send(&mut self, to: u32, letter: EdgeRef) {
+    fn send(&mut self, to: u32, edge: EdgeRef) {
         let before = self.last[to as usize];
-        self.sent.push((letter, before));
+        self.sent.push((edge, before));
         self.last[to as usize] = to_u32(self.sent.len());
     }
 
@@ -273,8 +273,8 @@ impl Worklist {
     fn open(&mut self, point: u32) {
         self.opened.clear();
         let mut at = std::mem::take(&mut self.last[point as usize]);
-        while let Some((letter, before)) = (at as usize).checked_sub(1).and_then(|at| self.sent.get(at)) {
-            self.opened.push(*letter);
+        while let Some((edge, before)) = (at as usize).checked_sub(1).and_then(|at| self.sent.get(at)) {
+            self.opened.push(*edge);
             at = *before;
         }
     }

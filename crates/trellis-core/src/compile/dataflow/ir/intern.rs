@@ -31,7 +31,7 @@ const SAMPLE: usize = 512;
 
 /// Interner of instructions, point by point.
 pub(crate) struct Interner<'r, 'p> {
-    pub(crate) passage: PointIr<'p>,
+    pub(crate) point_ir: PointIr<'p>,
     pub(crate) types: &'r mut TypeTable,
     pub(crate) tables: &'r mut IrTables,
 }
@@ -39,21 +39,21 @@ pub(crate) struct Interner<'r, 'p> {
 impl IrTables {
     /// Reads all points.
     pub(crate) fn read(&mut self, program: &Program, types: &mut TypeTable) {
-        self.steps.expect(program.replies.len(), program.edges.len());
-        let mut reader = Interner { passage: PointIr::new(program), types, tables: self };
+        self.ops.expect(program.replies.len(), program.edges.len());
+        let mut reader = Interner { point_ir: PointIr::new(program), types, tables: self };
         let count = program.points.len();
         let points = 0..to_u32(count);
-        let mut seats: Vec<PointOps> = Vec::with_capacity(count);
+        let mut point_ops: Vec<PointOps> = Vec::with_capacity(count);
         for point in points {
-            if seats.len() == SAMPLE {
-                reader.tables.steps.expect_more(SAMPLE, count - SAMPLE);
+            if point_ops.len() == SAMPLE {
+                reader.tables.ops.expect_more(SAMPLE, count - SAMPLE);
             }
-            seats.push(reader.read(PointIndex(point)));
+            point_ops.push(reader.read(PointIndex(point)));
         }
-        for point_ops in &seats {
-            self.count(point_ops, &mut Vec::new());
+        for ops in &point_ops {
+            self.count(ops, &mut Vec::new());
         }
-        self.steps.seat_all(seats);
+        self.ops.set_points(point_ops);
         self.keys.make_room();
     }
 }
@@ -62,32 +62,43 @@ impl<'p> Interner<'_, 'p> {
     /// Interns the instructions of a point and appends them to the tables. The caller must retain the keys that it follows
     /// ([`IrTables::count`]).
     pub(crate) fn read(&mut self, point: PointIndex) -> PointOps {
-        self.passage.read(point);
-        let program = self.passage.program;
+        self.point_ir.read(point);
+        let program = self.point_ir.program;
         let node = program.node(program.point(point).node);
-        let steps = &self.tables.steps;
-        let firsts = [steps.steps.len(), steps.marks.len(), steps.answers.len(), steps.choices.len(), steps.follows.len()];
-        self.marks();
-        for at in 0..self.passage.follows.len() {
-            self.follow(self.passage.follows[at]);
+        let ops = &self.tables.ops;
+        let firsts = [ops.ops.len(), ops.reads.len(), ops.replies.len(), ops.branches.len(), ops.tracked_keys.len()];
+        self.reads();
+        for at in 0..self.point_ir.follows.len() {
+            self.follow(self.point_ir.follows[at]);
         }
-        self.steps(point);
-        self.answers(point);
+        self.ops(point);
+        self.replies(point);
         let shape = node.output.as_ref().filter(|_| node.terminal);
         let output = shape.map(|shape| self.source(shape)).or_else(|| node.terminal.then(|| self.literal(&Value::Null)));
-        let brought = self.brought(program, point);
-        let steps = &self.tables.steps;
-        let lasts = [steps.steps.len(), steps.marks.len(), steps.answers.len(), steps.choices.len(), steps.follows.len()];
+        let incoming = self.incoming(program, point);
+        let ops = &self.tables.ops;
+        let lasts = [ops.ops.len(), ops.reads.len(), ops.replies.len(), ops.branches.len(), ops.tracked_keys.len()];
         let number = to_u32;
-        let [steps, marks, answers, choices, follows] = std::array::from_fn(|at| number(firsts[at])..number(lasts[at]));
-        let (entering, ending) = (OpRange::of(&self.passage.entering), OpRange::of(&self.passage.ending));
-        PointOps { steps, marks, answers, choices, follows, entering, ending, brought, output, counts: node.entry.max_visits.is_some() }
+        let [ops, reads, replies, branches, tracked_keys] = std::array::from_fn(|at| number(firsts[at])..number(lasts[at]));
+        let (entering, ending) = (OpRange::of(&self.point_ir.entering), OpRange::of(&self.point_ir.ending));
+        PointOps {
+            ops,
+            reads,
+            replies,
+            branches,
+            tracked_keys,
+            entering,
+            ending,
+            incoming,
+            output,
+            counts: node.entry.max_visits.is_some(),
+        }
     }
 
     /// Interns the sites of the point as [`ReadOp`].
-    fn marks(&mut self) {
-        for at in 0..self.passage.sites.len() {
-            let site: ReadSite<'p> = self.passage.sites[at];
+    fn reads(&mut self) {
+        for at in 0..self.point_ir.sites.len() {
+            let site: ReadSite<'p> = self.point_ir.sites[at];
             for path in site.when().iter().filter_map(GuardedTest::path) {
                 self.follow(path);
             }
@@ -99,7 +110,7 @@ impl<'p> Interner<'_, 'p> {
                 self.tables.calculations.put(calculation, parts)
             });
             let tests = self.tests(site.when());
-            self.tables.steps.marks.push(ReadOp { path, inside, demand: site.demand(), is_certain, tests, is_opaque, is_deep, calculated });
+            self.tables.ops.reads.push(ReadOp { path, inside, demand: site.demand(), is_certain, tests, is_opaque, is_deep, calculated });
         }
     }
 
@@ -120,21 +131,21 @@ impl<'p> Interner<'_, 'p> {
     }
 
     /// Interns the instructions of the point as [`Op`].
-    fn steps(&mut self, point: PointIndex) {
-        let program = self.passage.program;
-        for at in 0..self.passage.ops.len() {
-            let step = match self.passage.ops[at].clone() {
-                Instr::Read(mark) => Op::Read(mark),
+    fn ops(&mut self, point: PointIndex) {
+        let program = self.point_ir.program;
+        for at in 0..self.point_ir.ops.len() {
+            let op = match self.point_ir.ops[at].clone() {
+                Instr::Read(read_op) => Op::Read(read_op),
                 Instr::Write { write, reads } => self.write(point, write, OpRange::of(&reads)),
                 Instr::Fit { schema, node, index } => {
                     let key = &program.node(node).entry.types[index as usize].0;
                     let name = self.tables.keys.name(key);
-                    self.tables.steps.follows.push(name);
+                    self.tables.ops.tracked_keys.push(name);
                     Op::Fit { name, schema_id: self.types.schema_id(schema), index }
                 }
                 Instr::Ask { guard, site } => {
                     let path = guard.operand().and_then(|operand| self.follow(&operand.path));
-                    Op::Ask { guard_id: self.types.intern_guard(guard), mark: site, path }
+                    Op::Ask { guard_id: self.types.intern_guard(guard), read_op: site, path }
                 }
                 Instr::Assert { guard, .. } => {
                     let path = guard.operand().and_then(|operand| self.follow(&operand.path));
@@ -150,7 +161,7 @@ impl<'p> Interner<'_, 'p> {
                     Op::Args { args, child, takes }
                 }
             };
-            self.tables.steps.steps.push(step);
+            self.tables.ops.ops.push(op);
         }
     }
 
@@ -180,7 +191,7 @@ impl<'p> Interner<'_, 'p> {
             WriteSource::Error => self.tables.sources.put(SourceExpr::Known(self.tables.error)),
             WriteSource::Input => self.tables.sources.put(SourceExpr::Brought),
             WriteSource::Branch(name) => {
-                let of = external::of_branch(self.types, self.passage.program, point, name);
+                let of = external::of_branch(self.types, self.point_ir.program, point, name);
                 let of = self.types.join(of, TypeId::ABSENT);
                 self.tables.sources.put(SourceExpr::Known(of))
             }
@@ -189,13 +200,13 @@ impl<'p> Interner<'_, 'p> {
     }
 
     /// Interns the replies of the point with their edges.
-    fn answers(&mut self, point: PointIndex) {
-        let program = self.passage.program;
+    fn replies(&mut self, point: PointIndex) {
+        let program = self.point_ir.program;
         let node = program.node(program.point(point).node);
         let replies = program.replies(&program.point(point).replies);
         let edges = edges_of(replies);
         for (at, reply) in replies.iter().enumerate() {
-            let given = match (&reply.on, &node.role) {
+            let input = match (&reply.on, &node.role) {
                 (Outcome::Answer, Role::Listen(listen)) if listen.sleep.is_none() => ReplyInput::Input,
                 (Outcome::Chosen(_), Role::Listen(listen)) => match listen.chosen(&reply.on) {
                     Some(value) => ReplyInput::Chosen(self.types.of_value(value)),
@@ -205,9 +216,9 @@ impl<'p> Interner<'_, 'p> {
                 (Outcome::Exhausted, _) => ReplyInput::Exhausted,
                 _ => ReplyInput::Nothing,
             };
-            let choices = OpRange(reply.edges.start - edges.start, reply.edges.end - edges.start);
-            let steps = OpRange::of(&self.passage.replying[at]);
-            self.tables.steps.answers.push(ReplyOps { given, steps, choices });
+            let branches = OpRange(reply.edges.start - edges.start, reply.edges.end - edges.start);
+            let ops = OpRange::of(&self.point_ir.replying[at]);
+            self.tables.ops.replies.push(ReplyOps { input, ops, branches });
         }
         for (at, edge) in edges.clone().enumerate() {
             let edge = &program.edges[edge as usize];
@@ -215,15 +226,15 @@ impl<'p> Interner<'_, 'p> {
             let path = edge.when.operand().and_then(|operand| self.follow(&operand.path));
             let compares = matches!(edge.when, Guard::Is(..) | Guard::In(..) | Guard::Truth(..));
             let guard_id = asks.then(|| self.types.intern_guard(&edge.when));
-            let marks = OpRange::of(&self.passage.guards[at]);
+            let reads = OpRange::of(&self.point_ir.guards[at]);
             let to = self.to(point, &edge.to, replies, edges.start + to_u32(at));
-            self.tables.steps.choices.push(Branch { guard_id, path, compares, marks, to, is_graph_wide: edge.why.is_graph_wide() });
+            self.tables.ops.branches.push(Branch { guard_id, path, compares, reads, to, is_graph_wide: edge.why.is_graph_wide() });
         }
     }
 
     /// Returns the target of an edge, as far as the fixpoint distinguishes targets.
     fn to(&self, point: PointIndex, target: &Target, replies: &[Reply], edge: u32) -> BranchTarget {
-        let program = self.passage.program;
+        let program = self.point_ir.program;
         let node = program.node(program.point(point).node);
         match target {
             Target::Point(to) | Target::Proceed(to) => BranchTarget::Point(*to),
@@ -259,14 +270,14 @@ impl<'p> Interner<'_, 'p> {
         if let Some(known) = self.tables.taken.get(&child) {
             return *known;
         }
-        let schema = external::taken(self.passage.program, call).and_then(|schema| Schema::new(&schema.into()).ok());
+        let schema = external::taken(self.point_ir.program, call).and_then(|schema| Schema::new(&schema.into()).ok());
         let taken = schema.map(|schema| self.types.schema_id(&schema));
         self.tables.taken.insert(child, taken);
         taken
     }
 
     /// Returns the type of an accepted input, or of a successful result, at a point.
-    fn brought(&mut self, program: &Program, point: PointIndex) -> Incoming {
+    fn incoming(&mut self, program: &Program, point: PointIndex) -> Incoming {
         let node = program.node(program.point(point).node);
         match (&node.role, external::call_at(program, point)) {
             (_, Some(call)) => match call.callee {
@@ -348,7 +359,7 @@ impl<'p> Interner<'_, 'p> {
     /// Interns a path and records that the point reads its key. `None` if it is not followed.
     fn follow(&mut self, path: &KeyPath) -> Option<InternedPath> {
         let path = self.path(path)?;
-        self.tables.steps.follows.push(path.name);
+        self.tables.ops.tracked_keys.push(path.name);
         Some(path)
     }
 }

@@ -90,7 +90,7 @@ impl<'p> PointIr<'p> {
             }
             Guard::Set(..) | Guard::Empty(..) | Guard::Always | Guard::Attempts(_) => {}
         }
-        self.guards.push(from..self.next_site());
+        self.guards.push(from.0..self.next_site().0);
     }
 
     /// Lowers ending at a terminal: its output, its reason, and its content, unless that was shown before a call or a question.
@@ -148,8 +148,8 @@ impl<'p> PointIr<'p> {
             words.peek().is_some() && words.any(|(value, _)| **value == *choice.value.to_string())
         };
         for choice in listen.options.iter().filter(|choice| !choice.text.is_literal()) {
-            let spoken = if has_words(choice) { LocaleScope::Elsewhere } else { LocaleScope::Everywhere };
-            self.template(&choice.text, node.document, spoken);
+            let locales = if has_words(choice) { LocaleScope::Elsewhere } else { LocaleScope::Everywhere };
+            self.template(&choice.text, node.document, locales);
         }
         for (locale, words) in &node.localised {
             words.options.iter().for_each(|(_, text)| self.template(text, node.document, LocaleScope::In(locale)));
@@ -158,17 +158,17 @@ impl<'p> PointIr<'p> {
 
     /// Lowers the content of a node, by locale.
     pub(crate) fn content(&mut self, node: &'p Node) {
-        let spoken = if node.localised.is_empty() { LocaleScope::Everywhere } else { LocaleScope::Elsewhere };
-        node.content.iter().for_each(|content| self.speech(node, content, spoken));
+        let locales = if node.localised.is_empty() { LocaleScope::Everywhere } else { LocaleScope::Elsewhere };
+        node.content.iter().for_each(|content| self.speech(node, content, locales));
         for (locale, words) in &node.localised {
             words.content.iter().for_each(|content| self.speech(node, content, LocaleScope::In(locale)));
         }
     }
 
     /// Lowers one text, or its parts with their conditions.
-    fn speech(&mut self, node: &'p Node, speech: &'p Speech, spoken: LocaleScope<'p>) {
+    fn speech(&mut self, node: &'p Node, speech: &'p Speech, locales: LocaleScope<'p>) {
         let parts = match speech {
-            Speech::Text(text) => return self.template(text, node.document, spoken),
+            Speech::Text(text) => return self.template(text, node.document, locales),
             Speech::Parts(parts) => parts,
         };
         for part in parts {
@@ -180,12 +180,12 @@ impl<'p> PointIr<'p> {
                 };
                 let site = asked.map(|path| {
                     let at = self.next_site();
-                    self.site(path, node.document, ReadKind::Part(spoken, part.origin));
+                    self.site(path, node.document, ReadKind::Part(locales, part.origin));
                     at
                 });
                 self.ops.push(Instr::Ask { guard, site });
             }
-            part.text.each_use(&mut |used| self.needs(used.path, node.document, ReadKind::Template(used, spoken, guard)));
+            part.text.each_use(&mut |used| self.needs(used.path, node.document, ReadKind::Template(used, locales, guard)));
         }
     }
 
@@ -196,17 +196,17 @@ impl<'p> PointIr<'p> {
             self.content(node);
         }
         if let Some(approve) = &call.approve {
-            let spoken = if approve.messages.is_empty() { LocaleScope::Everywhere } else { LocaleScope::Elsewhere };
+            let locales = if approve.messages.is_empty() { LocaleScope::Everywhere } else { LocaleScope::Elsewhere };
             let is_item = |used: &KeyPath| matches!(call.callee, Callee::Each(..)) && &**used.root() == ITEM;
-            let mut ask_for = |ask: &'p Template, spoken| {
+            let mut ask_for = |ask: &'p Template, locales| {
                 // A question is asked about each item; a value that an item lacks is an error of that item.
                 ask.each_use(&mut |used| {
                     if !is_item(used.path) {
-                        self.needs(used.path, document, ReadKind::Template(used, spoken, None));
+                        self.needs(used.path, document, ReadKind::Template(used, locales, None));
                     }
                 });
             };
-            approve.ask.iter().for_each(|ask| ask_for(ask, spoken));
+            approve.ask.iter().for_each(|ask| ask_for(ask, locales));
             approve.messages.iter().for_each(|(locale, ask)| ask_for(ask, LocaleScope::In(locale)));
         }
         self.shapes(call.metadata.as_ref().or(node.metadata.as_deref()).into_iter(), document);
@@ -223,8 +223,8 @@ impl<'p> PointIr<'p> {
         self.site(path, document, kind);
     }
 
-    fn template(&mut self, template: &'p Template, document: u32, spoken: LocaleScope<'p>) {
-        template.each_use(&mut |used| self.needs(used.path, document, ReadKind::Template(used, spoken, None)));
+    fn template(&mut self, template: &'p Template, document: u32, locales: LocaleScope<'p>) {
+        template.each_use(&mut |used| self.needs(used.path, document, ReadKind::Template(used, locales, None)));
     }
 
     /// Marks all paths in a shape as followed, those that may be absent too.
@@ -253,6 +253,6 @@ impl<'p> PointIr<'p> {
             self.follow_shape(shape);
             shape.each_use(&mut |used| self.site(used.path, document, ReadKind::Template(used, LocaleScope::Everywhere, None)));
         }
-        self.ops.push(Instr::Write { write, reads: from..self.next_site() });
+        self.ops.push(Instr::Write { write, reads: from.0..self.next_site().0 });
     }
 }

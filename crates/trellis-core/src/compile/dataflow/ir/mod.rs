@@ -28,7 +28,7 @@ use std::{ops::Range, sync::Arc};
 pub(crate) use self::lower::is_of_branch;
 pub(crate) use self::read_site::{LocaleScope, ReadKind, ReadSite, assert_span};
 use crate::{
-    compile::dataflow::index::{EdgeIndex, ReplyIndex, to_u32},
+    compile::dataflow::index::{EdgeIndex, OpIndex, ReplyIndex, SiteIndex, to_u32},
     path::{KeyPath, Segment},
     program::{
         Call, Callee, Choice, Failure, Guard, ITEM, Listen, Node, NodeIndex, Outcome, Part, Point, PointIndex, Program, Reason, Reply,
@@ -40,17 +40,17 @@ use crate::{
     template::{Demand, ElementStep, KindSet, Shape, Template, Used},
 };
 
-/// One instruction. A `u32` is the index of a site.
+/// One instruction.
 #[derive(Clone)]
 pub(crate) enum Instr<'p> {
     /// Reads a site: its path must be present.
-    Read(u32),
+    Read(SiteIndex),
     /// Writes, after it read its `reads`. A `default_context` writes only if the key is absent.
     Write { write: &'p Write, reads: Range<u32> },
     /// Checks a key against its `context_schema`, if the key is present. `index` counts the node's list.
     Fit { schema: &'p Schema, node: NodeIndex, index: u32 },
     /// Evaluates the condition of a part of the content. `site` is the path that the condition cannot be evaluated without.
-    Ask { guard: &'p Guard, site: Option<u32> },
+    Ask { guard: &'p Guard, site: Option<SiteIndex> },
     /// Checks an `assert`. `index` counts the node's list.
     Assert { guard: &'p Guard, node: NodeIndex, index: u32 },
     /// Calls a tool or a graph with its arguments.
@@ -117,8 +117,8 @@ impl<'p> PointIr<'p> {
         self.sites.push(ReadSite { path, document, kind });
     }
 
-    fn next_site(&self) -> u32 {
-        to_u32(self.sites.len())
+    fn next_site(&self) -> SiteIndex {
+        SiteIndex(to_u32(self.sites.len()))
     }
 }
 
@@ -131,8 +131,8 @@ pub(crate) fn edges_of(replies: &[Reply]) -> Range<u32> {
 /// Indices of the first instruction and the first read site of a point.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FirstIndices {
-    pub(crate) op: u32,
-    pub(crate) site: u32,
+    pub(crate) op: OpIndex,
+    pub(crate) site: SiteIndex,
 }
 
 /// Instructions of the whole program, by point, reply and edge.
@@ -160,33 +160,32 @@ impl<'p> Ir<'p> {
             guards: vec![0..0; program.edges.len()],
             firsts: Vec::with_capacity(program.points.len()),
         };
-        let mut passage = PointIr::new(program);
+        let mut point_ir = PointIr::new(program);
         for (at, point) in (0..).map(PointIndex).zip(&program.points) {
-            passage.read(at);
-            ir.add(point, &passage);
+            point_ir.read(at);
+            ir.add(point, &point_ir);
         }
         ir
     }
 
-    fn add(&mut self, point: &Point, passage: &PointIr<'p>) {
-        let count = to_u32;
-        let (op, site) = (count(self.ops.len()), count(self.sites.len()));
+    fn add(&mut self, point: &Point, point_ir: &PointIr<'p>) {
+        let (op, site) = (OpIndex(to_u32(self.ops.len())), SiteIndex(to_u32(self.sites.len())));
         let moved = |range: &Range<u32>, by: u32| range.start + by..range.end + by;
         self.firsts.push(FirstIndices { op, site });
-        self.ops.extend(passage.ops.iter().map(|of| match of {
-            Instr::Read(at) => Instr::Read(at + site),
-            Instr::Ask { guard, site: at } => Instr::Ask { guard, site: at.map(|at| at + site) },
-            Instr::Write { write, reads } => Instr::Write { write, reads: moved(reads, site) },
+        self.ops.extend(point_ir.ops.iter().map(|of| match of {
+            Instr::Read(at) => Instr::Read(at.after(site)),
+            Instr::Ask { guard, site: at } => Instr::Ask { guard, site: at.map(|at| at.after(site)) },
+            Instr::Write { write, reads } => Instr::Write { write, reads: moved(reads, site.0) },
             other => other.clone(),
         }));
-        self.sites.extend_from_slice(&passage.sites);
-        self.entering.push(moved(&passage.entering, op));
-        self.ending.push(moved(&passage.ending, op));
-        for (reply, range) in point.replies.clone().zip(&passage.replying) {
-            self.replying[reply as usize] = moved(range, op);
+        self.sites.extend_from_slice(&point_ir.sites);
+        self.entering.push(moved(&point_ir.entering, op.0));
+        self.ending.push(moved(&point_ir.ending, op.0));
+        for (reply, range) in point.replies.clone().zip(&point_ir.replying) {
+            self.replying[reply as usize] = moved(range, op.0);
         }
-        for (edge, range) in edges_of(self.program.replies(&point.replies)).zip(&passage.guards) {
-            self.guards[edge as usize] = moved(range, site);
+        for (edge, range) in edges_of(self.program.replies(&point.replies)).zip(&point_ir.guards) {
+            self.guards[edge as usize] = moved(range, site.0);
         }
     }
 
@@ -201,9 +200,10 @@ impl<'p> Ir<'p> {
     }
 
     /// Returns the sites of a point.
-    pub(crate) fn sites_of(&self, point: PointIndex) -> Range<u32> {
-        let at = point.0 as usize;
-        self.firsts[at].site..self.firsts.get(at + 1).map_or(to_u32(self.sites.len()), |first| first.site)
+    pub(crate) fn sites_of(&self, point: PointIndex) -> impl Iterator<Item = SiteIndex> + use<> {
+        let at = point.index();
+        let end = self.firsts.get(at + 1).map_or(to_u32(self.sites.len()), |first| first.site.0);
+        (self.firsts[at].site.0..end).map(SiteIndex)
     }
 
     /// Returns the instructions of a reply, up to the choice of an edge.
@@ -217,8 +217,8 @@ impl<'p> Ir<'p> {
     }
 
     /// Returns the sites that the condition of an edge cannot be evaluated without. Tests of presence have none.
-    pub(crate) fn guarded(&self, edge: EdgeIndex) -> Range<u32> {
-        self.guards[edge.index()].clone()
+    pub(crate) fn guarded(&self, edge: EdgeIndex) -> impl Iterator<Item = SiteIndex> + use<> {
+        self.guards[edge.index()].clone().map(SiteIndex)
     }
 }
 
@@ -234,7 +234,7 @@ pub(crate) const VISITS: &str = "sys.visits";
 pub(crate) const MAX_PATH_SEGMENTS: usize = 16;
 
 /// Splits a path into the name of an environment key and the segments below it. `None` for `sys` itself, for its parts that are always
-/// present (`session`, `node`, `step`), and for paths of more than [`FOLLOWED`] segments.
+/// present (`session`, `node`, `step`), and for paths of more than [`MAX_PATH_SEGMENTS`] segments.
 pub(crate) fn split(path: &KeyPath) -> Option<(&str, &[Segment])> {
     if path.segments().len() > MAX_PATH_SEGMENTS {
         return None;

@@ -76,7 +76,7 @@ impl<'p> ReadSite<'p> {
 
     /// Returns true if only some locales read it.
     pub(crate) fn is_local(&self) -> bool {
-        matches!(self.kind, ReadKind::Template(_, spoken, _) | ReadKind::Part(spoken, _) if spoken != LocaleScope::Everywhere)
+        matches!(self.kind, ReadKind::Template(_, locales, _) | ReadKind::Part(locales, _) if locales != LocaleScope::Everywhere)
     }
 
     /// Returns the only locale that reads it; `None` if there are more.

@@ -19,7 +19,7 @@ use crate::{
 pub(crate) struct IrTables {
     pub(crate) keys: KeyTable,
     pub(crate) sources: SourceTable,
-    pub(crate) steps: OpTable,
+    pub(crate) ops: OpTable,
     pub(crate) calculations: ArithmeticTable,
     pub(crate) tests: GuardSetTable,
     /// Type of `sys.error`.
@@ -35,26 +35,26 @@ impl IrTables {
         let error = external::error(types);
         let path = KeyPath::new(vec![Segment::Key("input".into())]).unwrap_or_else(|| unreachable!("`input` is a path"));
         let is_set = types.intern_guard(&Guard::Set(Operand { root: Root::Input, path }, true));
-        let (sources, steps, calculations) = (SourceTable::default(), OpTable::default(), ArithmeticTable::default());
+        let (sources, ops, calculations) = (SourceTable::default(), OpTable::default(), ArithmeticTable::default());
         let tests = GuardSetTable::default();
-        Self { keys: KeyTable::new(), sources, steps, calculations, tests, error, taken: BTreeMap::new(), is_set }
+        Self { keys: KeyTable::new(), sources, ops, calculations, tests, error, taken: BTreeMap::new(), is_set }
     }
 
     /// Notes which keys a point reads and has defaults for; adds those that nothing read before.
     pub(crate) fn count(&mut self, point_ops: &PointOps, turned: &mut Vec<KeyId>) {
-        turned.extend(self.steps.follows(point_ops).iter().filter(|name| self.keys.retain(**name)));
-        defaults(&self.steps, point_ops).for_each(|name| self.keys.defaults(name, true));
+        turned.extend(self.ops.tracked_keys(point_ops).iter().filter(|name| self.keys.retain(**name)));
+        defaults(&self.ops, point_ops).for_each(|name| self.keys.defaults(name, true));
     }
 
     /// Releases the keys that a point reads and has defaults for. Appends to `turned` those that no point reads any more.
     pub(crate) fn discount(&mut self, point_ops: &PointOps, turned: &mut Vec<KeyId>) {
-        turned.extend(self.steps.follows(point_ops).iter().filter(|name| self.keys.release(**name)));
-        defaults(&self.steps, point_ops).for_each(|name| self.keys.defaults(name, false));
+        turned.extend(self.ops.tracked_keys(point_ops).iter().filter(|name| self.keys.release(**name)));
+        defaults(&self.ops, point_ops).for_each(|name| self.keys.defaults(name, false));
     }
 }
 
-fn defaults(steps: &OpTable, point_ops: &PointOps) -> impl Iterator<Item = KeyId> {
-    steps.steps(point_ops).iter().filter_map(|step| match step {
+fn defaults(ops: &OpTable, point_ops: &PointOps) -> impl Iterator<Item = KeyId> {
+    ops.ops(point_ops).iter().filter_map(|op| match op {
         Op::Write { to, how: WriteMode::Default, .. } => to.map(|to| to.name),
         _ => None,
     })

@@ -94,7 +94,7 @@ impl Reporter<'_, '_> {
     /// Adds a label to an earlier diagnostic about the same value. Returns true if there is one.
     pub(crate) fn is_the_same(&mut self, analysis: &Analysis<'_, '_>, alarm: &Alarm, found: &mut [Diagnostic]) -> bool {
         let Violation::Args(op) = alarm.violation else { return false };
-        let Instr::Args { call } = &self.ir.ops[op as usize] else { return false };
+        let Instr::Args { call } = &self.ir.ops[op.index()] else { return false };
         let Some(ArgumentMismatch { key, of, place: (document, span), path: Some(path), .. }) = self.broken_argument(analysis, alarm, call)
         else {
             return false;

@@ -42,18 +42,18 @@ impl Reporter<'_, '_> {
             (_, false) => (Code::MaybeUndefined, format!("`{path}` is not set on every path to `{}`", node.id)),
         };
         let is_error = matches!(path.rest().first(), Some(Segment::Key(key)) if &**key == "error");
-        let kept = match &**path.root() {
+        let hint = match &**path.root() {
             "input" => Some("the answer is there while its question resolves: save it with `save_to`, and read that key"),
             "tool_result" => Some("the result is there while its call resolves: save it with `save_to`, and read that key"),
             "sys" if is_error && ["sys.error.code", "sys.error.data"].contains(&&*path.to_string()) => {
-                Some("not every error has it: guard it, and read it behind `on_error`")
+                Some("not every error has it: guard it, and read it after `on_error`")
             }
-            "sys" if is_error => Some("`sys.error` is there behind a call that failed: read it behind `on_error`, or guard it"),
+            "sys" if is_error => Some("`sys.error` is there after a call that failed: read it after `on_error`, or guard it"),
             _ => None,
         };
         let is_predicate = self.program.predicates.iter().any(|predicate| *predicate.name == *path.to_string());
         let guard = match site.kind {
-            _ if kept.is_some() => kept.unwrap_or_default().to_owned(),
+            _ if hint.is_some() => hint.unwrap_or_default().to_owned(),
             _ if is_uncounted => format!("give `{}` a `max_visits`", node.id),
             ReadKind::Edge(..) | ReadKind::Assert(..) | ReadKind::Part(..) if is_predicate => {
                 format!("`{path}` is a predicate: ask it by its name alone, `{path}` or `not {path}`")
@@ -72,16 +72,19 @@ impl Reporter<'_, '_> {
             Some((whole, is_only)) => Some(Near { name: whole, is_only: *is_only }),
             None if is_error && ERRORS.contains(&&*written) => None,
             None if is_error && &**path.root() == "sys" => near(&written, ERRORS),
-            None if kept.is_some() || is_uncounted || is_predicate => None,
-            None if alarm.never => near(&written, details.there.iter().map(String::as_str).filter(|name| !stands_in(&written, name))),
+            None if hint.is_some() || is_uncounted || is_predicate => None,
+            None if alarm.never => near(&written, details.set_names.iter().map(String::as_str).filter(|name| !stands_in(&written, name))),
             // Such a path is taken for misspelt only if a similar field is beside it.
-            None => {
-                details.there.iter().map(String::as_str).filter(|name| is_beside(&written, name)).find_map(|name| near(&written, [name]))
-            }
+            None => details
+                .set_names
+                .iter()
+                .map(String::as_str)
+                .filter(|name| is_beside(&written, name))
+                .find_map(|name| near(&written, [name])),
         };
         // A name that is set on some paths only is no certain fix.
         let possible =
-            if near.is_none() && alarm.never && kept.is_none() && !is_predicate { self.possible(analysis, alarm) } else { Vec::new() };
+            if near.is_none() && alarm.never && hint.is_none() && !is_predicate { self.possible(analysis, alarm) } else { Vec::new() };
         let near = near.or_else(|| {
             self::near(&written, possible.iter().map(String::as_str).filter(|name| !stands_in(&written, name)))
                 .map(|near| Near { is_only: false, ..near })
@@ -111,9 +114,9 @@ impl Reporter<'_, '_> {
         });
         let unread: BTreeSet<&str> = written.map(|key| &**key).filter(|key| !read.contains(key)).collect();
         let mut names: Vec<String> = unread.into_iter().map(str::to_owned).collect();
-        if let Some(env) = analysis.standing(alarm.point) {
-            let there = analysis.keys().into_iter().filter(|(_, slot)| env.may_hold(*slot, &analysis.types));
-            names.extend(there.map(|(name, _)| name).filter(|name| !RESERVED.contains(&name.split('.').next().unwrap_or(name))));
+        if let Some(env) = analysis.env_at(alarm.point) {
+            let set_names = analysis.keys().into_iter().filter(|(_, slot)| env.may_hold(*slot, &analysis.types));
+            names.extend(set_names.map(|(name, _)| name).filter(|name| !RESERVED.contains(&name.split('.').next().unwrap_or(name))));
         }
         names
     }
@@ -130,7 +133,7 @@ impl Reporter<'_, '_> {
     /// is a misspelt name.
     pub(crate) fn at_call(&self, alarm: &Alarm, hops: &[Hop], details: &WitnessDetails) -> Option<Diagnostic> {
         let Violation::Missing(site) = alarm.violation else { return None };
-        let site = &self.ir.sites[site as usize];
+        let site = &self.ir.sites[site.index()];
         let (program, path) = (self.program, site.path);
         let begin = program.node(program.point(hops.first().map_or(alarm.point, |hop| hop.point)).node);
         let is_read = matches!(site.kind, ReadKind::Template(..) | ReadKind::Edge(..) | ReadKind::Part(..) | ReadKind::List(_))
@@ -138,7 +141,8 @@ impl Reporter<'_, '_> {
         // A `start` declares its inputs itself.
         let is_entry = begin.id.is_start();
         let name = path.to_string();
-        if !is_read || is_entry || RESERVED.contains(&&**path.root()) || near(&name, details.there.iter().map(String::as_str)).is_some() {
+        if !is_read || is_entry || RESERVED.contains(&&**path.root()) || near(&name, details.set_names.iter().map(String::as_str)).is_some()
+        {
             return None;
         }
         let lacks = |call: &Call| {
@@ -164,11 +168,11 @@ impl Reporter<'_, '_> {
     /// Returns a field with a similar name in the same mapping, if nothing assigns the missing one; and whether it is the only such field.
     fn sibling(&self, path: &KeyPath, details: &WitnessDetails) -> Option<(String, bool)> {
         let (Segment::Key(last), above @ [_, ..]) = path.segments().split_last()? else { return None };
-        if details.there.contains(&path.to_string()) || self.setters(path).iter().any(|(.., written)| written == path) {
+        if details.set_names.contains(&path.to_string()) || self.setters(path).iter().any(|(.., written)| written == path) {
             return None;
         }
         let prefix = format!("{}.", KeyPath::new(above.to_vec())?);
-        let beside = details.there.iter().filter_map(|name| name.strip_prefix(&prefix)).filter(|name| !name.contains('.'));
+        let beside = details.set_names.iter().filter_map(|name| name.strip_prefix(&prefix)).filter(|name| !name.contains('.'));
         near(last, beside).map(|near| (format!("{prefix}{}", near.name), near.is_only))
     }
 
@@ -198,7 +202,7 @@ impl Reporter<'_, '_> {
         let found = Diagnostic::new(code, self.file(site.document), span, message);
         let guard = format!("guard it, {}", self.fallback(site.document, &name));
         let Some((ElementStep::Key(last), above)) = site.inside().split_last() else { return found.help(guard) };
-        let of = analysis.standing(alarm.point).and_then(|env| analysis.known(&env, path));
+        let of = analysis.env_at(alarm.point).and_then(|env| analysis.known(&env, path));
         let names = of.map(|of| {
             let of = analysis.types.inside(of, above);
             analysis.types.names(of)

@@ -29,7 +29,12 @@ use super::{
     search::path::{Hop, WitnessDetails},
 };
 use crate::{
-    compile::{UncheckedRead, Unknown, dataflow::index::ReplyIndex, guards::gaps, source_lookup::syntax_of},
+    compile::{
+        UncheckedRead, Unknown,
+        dataflow::index::{ReplyIndex, SiteIndex},
+        guards::gaps,
+        source_lookup::syntax_of,
+    },
     diagnostic::{Code, Diagnostic, FilePath, Near, Place, near},
     path::{KeyPath, Segment},
     program::{
@@ -56,7 +61,7 @@ pub(crate) struct Reporter<'a, 'p> {
     program: &'p Arc<Program>,
     ir: &'a Ir<'p>,
     replies: BTreeMap<ReplyIndex, Env>,
-    told: BTreeSet<(String, u32)>,
+    reported: BTreeSet<(String, u32)>,
     /// Operands of the calculations that were reported at each point: others with the same operands fail for the same reason.
     calculated: BTreeMap<PointIndex, Vec<BTreeSet<&'p KeyPath>>>,
     /// Number of undecided alarms.
@@ -73,7 +78,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
             program,
             ir,
             replies,
-            told: BTreeSet::new(),
+            reported: BTreeSet::new(),
             calculated: BTreeMap::new(),
             open: 0,
             arguments: BTreeMap::new(),
@@ -86,36 +91,36 @@ impl<'a, 'p> Reporter<'a, 'p> {
     fn key(&self, alarm: &Alarm) -> (String, u32) {
         let whose = if alarm.never { 0 } else { alarm.point.0 + 1 };
         match alarm.violation {
-            Violation::Missing(site) if !self.ir.sites[site as usize].inside().is_empty() => {
-                let site = &self.ir.sites[site as usize];
+            Violation::Missing(site) if !self.ir.sites[site.index()].inside().is_empty() => {
+                let site = &self.ir.sites[site.index()];
                 (format!("{} {:?}", site.path, site.inside()), alarm.point.0 + 1)
             }
-            Violation::Missing(site) => (self.ir.sites[site as usize].path.to_string(), whose),
-            Violation::Truth(site) => (format!("truth {}", self.ir.sites[site as usize].path), alarm.point.0 + 1),
+            Violation::Missing(site) => (self.ir.sites[site.index()].path.to_string(), whose),
+            Violation::Truth(site) => (format!("truth {}", self.ir.sites[site.index()].path), alarm.point.0 + 1),
             Violation::Operand(site) => (format!("operand {:?}", self.operands(site)), alarm.point.0 + 1),
             violation => (format!("{violation:?}"), 0),
         }
     }
 
     /// Returns true if the mistake of an alarm was reported.
-    pub(crate) fn is_told(&self, alarm: &Alarm) -> bool {
-        let explains = |told: &BTreeSet<&KeyPath>, site| {
+    pub(crate) fn is_reported(&self, alarm: &Alarm) -> bool {
+        let explains = |reported: &BTreeSet<&KeyPath>, site| {
             let paths = self.operands(site);
-            told.is_subset(&paths) || paths.is_subset(told)
+            reported.is_subset(&paths) || paths.is_subset(reported)
         };
-        let is_explained = |site| self.calculated.get(&alarm.point).into_iter().flatten().any(|told| explains(told, site));
-        self.told.contains(&self.key(alarm)) || matches!(alarm.violation, Violation::Operand(site) if is_explained(site))
+        let is_explained = |site| self.calculated.get(&alarm.point).into_iter().flatten().any(|reported| explains(reported, site));
+        self.reported.contains(&self.key(alarm)) || matches!(alarm.violation, Violation::Operand(site) if is_explained(site))
     }
 
     /// Returns the paths that a site calculates with.
-    fn operands(&self, site: u32) -> BTreeSet<&'p KeyPath> {
-        let site = &self.ir.sites[site as usize];
+    fn operands(&self, site: SiteIndex) -> BTreeSet<&'p KeyPath> {
+        let site = &self.ir.sites[site.index()];
         site.calculation().map_or_else(|| [site.path].into(), |calculation| calculation.paths.iter().collect())
     }
 
     /// Records that the mistake of an alarm was reported.
     fn remember(&mut self, alarm: &Alarm) {
-        self.told.insert(self.key(alarm));
+        self.reported.insert(self.key(alarm));
         if let Violation::Operand(site) = alarm.violation {
             let operands = self.operands(site);
             self.calculated.entry(alarm.point).or_default().push(operands);
@@ -123,11 +128,11 @@ impl<'a, 'p> Reporter<'a, 'p> {
     }
 
     /// Returns true if a diagnostic of another check covers an alarm.
-    pub(crate) fn is_said(&self, alarm: &Alarm, found: &BTreeMap<FilePath, Vec<(Code, Span)>>) -> bool {
+    pub(crate) fn is_covered(&self, alarm: &Alarm, found: &BTreeMap<FilePath, Vec<(Code, Span)>>) -> bool {
         let node = self.node(alarm);
         let (document, span) = match alarm.violation {
             Violation::Missing(site) | Violation::Truth(site) | Violation::Operand(site) => {
-                let site = &self.ir.sites[site as usize];
+                let site = &self.ir.sites[site.index()];
                 (site.document, site.span(self.program))
             }
             Violation::Args(_) if self.program.point(alarm.point).part == Part::Gate => {
@@ -137,21 +142,21 @@ impl<'a, 'p> Reporter<'a, 'p> {
             Violation::Args(_) => (node.document, node.span),
             // The condition that never holds explains the gap.
             Violation::NoMatch(_) => {
-                let mut said = found.get(self.file(node.document)).into_iter().flatten();
-                let is_here = |said: &Span| node.span.start <= said.start && said.end <= node.span.end;
-                return said.any(|(code, span)| *code == Code::NeverTrue && is_here(span));
+                let mut reported = found.get(self.file(node.document)).into_iter().flatten();
+                let is_here = |reported: &Span| node.span.start <= reported.start && reported.end <= node.span.end;
+                return reported.any(|(code, span)| *code == Code::NeverTrue && is_here(span));
             }
             _ => return false,
         };
         let path = self.file(document);
         let is_args = matches!(alarm.violation, Violation::Args(_));
-        let same = |said: &Span| if is_args { span.start <= said.start && said.end <= span.end } else { *said == span };
-        let mut said = found.get(path).into_iter().flatten().filter(|(code, _)| !is_args || *code == Code::BadToolArgs);
-        said.any(|(_, said)| same(said))
+        let same = |reported: &Span| if is_args { span.start <= reported.start && reported.end <= span.end } else { *reported == span };
+        let mut reported = found.get(path).into_iter().flatten().filter(|(code, _)| !is_args || *code == Code::BadToolArgs);
+        reported.any(|(_, reported)| same(reported))
     }
 
     /// Reports a witnessed violation. Returns the path that is missing, if it is one of the context.
-    pub(crate) fn tell(
+    pub(crate) fn report_alarm(
         &mut self,
         known: &mut Analysis<'_, '_>,
         alarm: &Alarm,
@@ -177,14 +182,14 @@ impl<'a, 'p> Reporter<'a, 'p> {
             }
         }
         let missing = match alarm.violation {
-            Violation::Missing(site) if self.ir.sites[site as usize].inside().is_empty() => Some(self.ir.sites[site as usize].path.clone()),
+            Violation::Missing(site) if self.ir.sites[site.index()].inside().is_empty() => Some(self.ir.sites[site.index()].path.clone()),
             _ => None,
         };
         if let Some(path) = missing.as_ref().filter(|_| !alarm.never) {
             // If a mapping above the path is present, only the field is missing.
             let whole = (1..path.segments().len()).rev().find_map(|length| {
                 let whole = KeyPath::new(path.segments()[..length].to_vec())?.to_string();
-                details.there.contains(&whole).then_some(whole)
+                details.set_names.contains(&whole).then_some(whole)
             });
             // An assignment that cannot reach the point explains nothing.
             let setters = self.setters(path).into_iter().take(MAX_SETTERS_TRIED).filter(|(_, _, from, _)| known.leads(*from, alarm.point));
@@ -219,18 +224,18 @@ impl<'a, 'p> Reporter<'a, 'p> {
 
     fn finding(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm, details: &WitnessDetails) -> Diagnostic {
         match alarm.violation {
-            Violation::Missing(site) => self.missing(known, alarm, &self.ir.sites[site as usize], details),
+            Violation::Missing(site) => self.missing(known, alarm, &self.ir.sites[site.index()], details),
             Violation::Truth(site) => {
-                let site = &self.ir.sites[site as usize];
+                let site = &self.ir.sites[site.index()];
                 let kind = known.types.described(alarm.seen);
                 let message = format!("`{}` is {kind} here, not a boolean", site.path);
                 Diagnostic::new(Code::TypeMismatch, self.file(site.document), site.span(self.program), message)
                     .help(format!("compare it with a value: `{} == …`", site.path))
             }
-            Violation::Operand(site) => self.operand(known, alarm, &self.ir.sites[site as usize], details),
+            Violation::Operand(site) => self.operand(known, alarm, &self.ir.sites[site.index()], details),
             Violation::NoMatch(on) => self.gap(known, alarm, on),
             Violation::Unfit(op) | Violation::Fails(op) | Violation::Write(op) | Violation::Args(op) => {
-                self.broken(known, alarm, &self.ir.ops[op as usize], details)
+                self.broken(known, alarm, &self.ir.ops[op.index()], details)
             }
         }
     }
@@ -327,9 +332,9 @@ impl<'a, 'p> Reporter<'a, 'p> {
         let span = declared_at(self.program, node, key);
         let wanted = known.types.of_schema(schema.source());
         let wanted = known.types.described(wanted);
-        let said = details.said.as_deref().and_then(|said| said.strip_prefix(&format!("`{}`: ", node.id)));
-        let message = match said {
-            Some(said) => format!("{said}, on some path to `{}`", node.id),
+        let message = details.message.as_deref().and_then(|message| message.strip_prefix(&format!("`{}`: ", node.id)));
+        let message = match message {
+            Some(message) => format!("{message}, on some path to `{}`", node.id),
             None => format!("`{key}` is not {wanted} on some path to `{}`", node.id),
         };
         Diagnostic::new(Code::TypeMismatch, self.file(node.document), span, message)

@@ -8,17 +8,17 @@ pub(crate) fn renew(unchecked: &mut Vec<(u32, UncheckedRead)>, known: &mut Analy
     let program = known.program;
     let touched = known.visited().to_vec();
     unchecked.retain(|(point, _)| touched.binary_search(point).is_err());
-    let mut passage = PointIr::new(program);
+    let mut point_ir = PointIr::new(program);
     for at in touched {
         let point = PointIndex(at);
         let mut unknown = known.unknown_at(at).peekable();
         if unknown.peek().is_none() {
             continue;
         }
-        passage.read(point);
+        point_ir.read(point);
         unchecked.extend(unknown.filter_map(|unknown| match unknown {
-            UnknownAt::Site { site, kind } => Some((at, of_site(program, &passage.sites[site as usize], kind))),
-            UnknownAt::Op(op) => Some((at, of_op(program, point, &passage.ops[op as usize])?)),
+            UnknownAt::Site { site, kind } => Some((at, of_site(program, &point_ir.sites[site.index()], kind))),
+            UnknownAt::Op(op) => Some((at, of_op(program, point, &point_ir.ops[op.index()])?)),
         }));
     }
 }

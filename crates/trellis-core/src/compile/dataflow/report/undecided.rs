@@ -8,11 +8,11 @@ impl Reporter<'_, '_> {
         self.remember(alarm);
         let finding = self.finding(analysis, alarm, &WitnessDetails::default());
         found.push(finding);
-        if let Violation::Missing(site) = alarm.violation { Some(self.ir.sites[site as usize].path.clone()) } else { None }
+        if let Violation::Missing(site) = alarm.violation { Some(self.ir.sites[site.index()].path.clone()) } else { None }
     }
 
     /// Reports an undecided alarm, or only counts it if there are too many.
-    pub(crate) fn leave_open(&mut self, analysis: &Analysis<'_, '_>, alarm: &Alarm, found: &mut Vec<Diagnostic>) {
+    pub(crate) fn report_undecided(&mut self, analysis: &Analysis<'_, '_>, alarm: &Alarm, found: &mut Vec<Diagnostic>) {
         self.remember(alarm);
         self.open += 1;
         if self.open <= MAX_UNDECIDED_NAMED {
@@ -26,7 +26,7 @@ impl Reporter<'_, '_> {
         let id = &node.id;
         let (document, span, message, help) = match alarm.violation {
             Violation::Missing(at) | Violation::Truth(at) | Violation::Operand(at) => {
-                let site = &self.ir.sites[at as usize];
+                let site = &self.ir.sites[at.index()];
                 let name = site.name(program);
                 let (message, help) = match alarm.violation {
                     Violation::Missing(_) if !site.inside().is_empty() => {
@@ -53,7 +53,7 @@ impl Reporter<'_, '_> {
                 let message = format!("whether `{id}` has a transition for every value was not decided");
                 (node.document, span, message, "add a transition that always holds, `to`, to be sure")
             }
-            Violation::Unfit(op) | Violation::Fails(op) | Violation::Write(op) | Violation::Args(op) => match &self.ir.ops[op as usize] {
+            Violation::Unfit(op) | Violation::Fails(op) | Violation::Write(op) | Violation::Args(op) => match &self.ir.ops[op.index()] {
                 Instr::Fit { node: of, index, .. } => {
                     let of = program.node(*of);
                     let key = of.entry.types.get(*index as usize).map_or("", |(key, _)| &**key);

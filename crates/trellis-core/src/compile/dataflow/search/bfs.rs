@@ -90,7 +90,7 @@ impl SearchRun<'_, '_> {
     }
 
     /// Returns the names that are set in a state, without those that the search assumes.
-    fn there(&self, state: &SymState) -> Vec<String> {
+    fn set_names(&mut self, state: &SymState) -> Vec<String> {
         let mut names = state.names();
         self.budget.charge(Cost::Names(names.len()));
         let helped: BTreeSet<&str> = self.assumed_set.iter().map(|path| &**path.root()).collect();
@@ -101,8 +101,8 @@ impl SearchRun<'_, '_> {
     fn replays(&mut self, initial: &InitialState, moves: &[HostMove], state: &SymState) -> Option<WitnessDetails> {
         self.budget.charge(Cost::Replay { steps: moves.len() });
         match replay::replay(self.input, initial, moves, &state.constraints) {
-            ReplayOutcome::Violates(ViolatingSession { witness, said, sorts }) => {
-                Some(WitnessDetails { there: self.there(state), said, sorts, witness })
+            ReplayOutcome::Violates(ViolatingSession { witness, message, sorts }) => {
+                Some(WitnessDetails { set_names: self.set_names(state), message, sorts, witness })
             }
             ReplayOutcome::Masked => None,
             ReplayOutcome::Astray => {
@@ -126,9 +126,9 @@ impl SearchRun<'_, '_> {
 
     /// Counterexample-guided refinement: each round also tracks the paths by which the last one found a spurious violation.
     fn refine(&mut self) -> Verdict {
-        let behind = self.input.cfg.reaching(self.input.alarm.point.0);
-        self.budget.charge(Cost::ReachingPoints(behind.len()));
-        let leads = |point: PointIndex| behind[point.index()] && self.input.absent.is_none_or(|absent| absent[point.index()]);
+        let reaching = self.input.cfg.reaching(self.input.alarm.point.0);
+        self.budget.charge(Cost::ReachingPoints(reaching.len()));
+        let leads = |point: PointIndex| reaching[point.index()] && self.input.absent.is_none_or(|absent| absent[point.index()]);
         let mut asked = self.input.initially_tracked();
         for _ in 0..MAX_REFINEMENT_ROUNDS {
             match self.refine_round(&asked, &leads) {
@@ -204,7 +204,7 @@ impl SearchRun<'_, '_> {
                             return Ok(Verdict::Witnessed(hops, details));
                         }
                         if tries >= MAX_REPLAYS {
-                            return Ok(self.unwalked());
+                            return Ok(self.unexplored());
                         }
                     }
                 }
@@ -213,13 +213,13 @@ impl SearchRun<'_, '_> {
         match spurious.or_else(|| self.precision.imprecise.take()) {
             Some(more) => Err(more),
             None if self.precision.incomplete => Ok(Verdict::Undecided),
-            None if tries > 0 => Ok(self.unwalked()),
+            None if tries > 0 => Ok(self.unexplored()),
             None => Ok(Verdict::Refuted),
         }
     }
 
     /// Returns the verdict if violations were found, but the engine reproduced none.
-    fn unwalked(&self) -> Verdict {
+    fn unexplored(&self) -> Verdict {
         if self.is_astray { Verdict::Undecided } else { Verdict::Masked }
     }
 

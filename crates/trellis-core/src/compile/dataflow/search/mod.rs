@@ -78,8 +78,8 @@ pub(crate) struct SearchRun<'s, 'p> {
     pub(crate) input: &'s SearchInput<'s, 'p>,
     /// The paths that were found missing already, and that this search assumes to be set.
     pub(crate) assumed_set: &'s [KeyPath],
-    /// The budget of all searches of a compilation.
-    budget: &'s Budget,
+    /// The budget of all searches of a compilation, while this one [spends](Self::spending) it.
+    budget: Budget,
     /// Derived data of schemas, for all searches of a compilation.
     cache: &'s Rc<RefCell<SchemaCache>>,
     /// The branches of the step that is being executed.
@@ -108,7 +108,7 @@ impl<'p> SearchInput<'_, 'p> {
     /// Returns the path whose absence is searched.
     pub(crate) fn wanted(&self) -> Option<&'p KeyPath> {
         match self.alarm.violation {
-            Violation::Missing(site) => Some(self.ir.sites[site as usize].path),
+            Violation::Missing(site) => Some(self.ir.sites[site.index()].path),
             _ => None,
         }
     }
@@ -121,16 +121,11 @@ impl<'p> SearchInput<'_, 'p> {
 
 impl<'s, 'p> SearchRun<'s, 'p> {
     /// Creates a search that assumes these paths to be set.
-    pub(crate) fn new(
-        input: &'s SearchInput<'s, 'p>,
-        assumed_set: &'s [KeyPath],
-        budget: &'s Budget,
-        cache: &'s Rc<RefCell<SchemaCache>>,
-    ) -> Self {
+    pub(crate) fn new(input: &'s SearchInput<'s, 'p>, assumed_set: &'s [KeyPath], cache: &'s Rc<RefCell<SchemaCache>>) -> Self {
         Self {
             input,
             assumed_set,
-            budget,
+            budget: Budget::default(),
             cache,
             forks: ForkTrail::default(),
             precision: Precision::default(),
@@ -140,8 +135,16 @@ impl<'s, 'p> SearchRun<'s, 'p> {
         }
     }
 
+    /// Searches with the budget of the compilation, which the two runs of an alarm, with and without assumptions, spend in turns.
+    pub(crate) fn spending<T>(&mut self, budget: &mut Budget, search: impl FnOnce(&mut Self) -> T) -> T {
+        std::mem::swap(&mut self.budget, budget);
+        let found = search(self);
+        std::mem::swap(&mut self.budget, budget);
+        found
+    }
+
     /// Records that something was neither found nor ruled out. If values were havocked on the path, the next round tracks them.
-    fn leave_open(&mut self, state: &SymState) {
+    fn mark_undecided(&mut self, state: &SymState) {
         if state.havocked.is_empty() {
             self.precision.incomplete = true;
         } else {

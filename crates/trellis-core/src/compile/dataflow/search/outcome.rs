@@ -6,7 +6,7 @@ use crate::{
     compile::{
         UncheckedRead,
         cfg::Cfg,
-        dataflow::{budget::MAX_REACHING_SETS, ir::Ir},
+        dataflow::{budget::MAX_REACHING_SETS, index::SiteIndex, ir::Ir},
     },
     diagnostic::{Code, Diagnostic},
     path::KeyPath,
@@ -17,9 +17,9 @@ use crate::{
 #[derive(Default)]
 pub(crate) struct SearchOutcome {
     /// Read sites inside of values that no search could decide.
-    pub(crate) unreported: Vec<(PointIndex, u32)>,
+    pub(crate) unreported: Vec<(PointIndex, SiteIndex)>,
     /// Sites that fail for a reason that was reported at another place.
-    pub(crate) explained: Vec<u32>,
+    pub(crate) explained: Vec<SiteIndex>,
     /// Paths that were found missing, and the point; `None` if the path is never set.
     pub(crate) missing: Vec<(KeyPath, Option<PointIndex>)>,
 }
@@ -28,7 +28,7 @@ impl SearchOutcome {
     /// Drops unchecked reads that follow from findings: nothing is known of the parts of a missing value after the point where it is missing.
     pub(crate) fn explain(&self, ir: &Ir<'_>, cfg: &Cfg<'_>, unchecked: &mut Vec<(u32, UncheckedRead)>) {
         let program = ir.program;
-        let explained: BTreeSet<_> = self.explained.iter().map(|site| ir.sites[*site as usize].place(program)).collect();
+        let explained: BTreeSet<_> = self.explained.iter().map(|site| ir.sites[site.index()].place(program)).collect();
         let mut leading: BTreeMap<u32, Vec<bool>> = BTreeMap::new();
         unchecked.retain(|(point, read)| {
             let mut follows = |(missing, at): &(KeyPath, Option<PointIndex>)| {

@@ -31,9 +31,9 @@ pub(crate) enum Verdict {
 #[derive(Default)]
 pub(crate) struct WitnessDetails {
     /// The names that are set at the violation.
-    pub(crate) there: Vec<String>,
+    pub(crate) set_names: Vec<String>,
     /// The message of the engine.
-    pub(crate) said: Option<String>,
+    pub(crate) message: Option<String>,
     /// The kinds of the operands, if the violation is one of a calculation.
     pub(crate) sorts: Vec<KindSet>,
     /// The session; `None` if another mistake comes before it in the same text.

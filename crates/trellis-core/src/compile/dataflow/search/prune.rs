@@ -2,10 +2,11 @@
 //!
 //! The search for a missing path follows only these points. If none of them leads to the goal, the alarm is refuted without a search.
 
-use super::SearchRun;
+use super::SearchInput;
 use crate::{
     compile::dataflow::{
         Findings,
+        budget::Budget,
         fixpoint::{
             Analysis,
             violation::{Alarm, Violation},
@@ -22,20 +23,20 @@ impl Findings<'_, '_> {
         if alarm.never {
             return None;
         }
-        let site = &self.ir.sites[site as usize];
+        let site = &self.ir.sites[site.index()];
         if self.forgets(site.path) || !site.inside().is_empty() {
             return None;
         }
         let (slot, rest) = known.followed(site.path)?;
         let points = 0..to_u32(self.program.points.len());
-        let absent = points.map(|point| known.stands_at(PointIndex(point), slot, rest).is_some_and(|of| known.types.may_be_absent(of)));
+        let absent = points.map(|point| known.type_at(PointIndex(point), slot, rest).is_some_and(|of| known.types.may_be_absent(of)));
         Some(absent.collect())
     }
 
     /// Returns whether a session can reach the alarm without the key, judged by the keys that are correlated with it.
-    pub(crate) fn may_come(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm, run: &SearchRun<'_, '_>) -> bool {
-        let missing = run.input.wanted().filter(|path| run.input.absent.is_some() && path.is_key());
+    pub(crate) fn may_reach_goal(&self, known: &mut Analysis<'_, '_>, input: &SearchInput<'_, '_>, budget: &mut Budget) -> bool {
+        let missing = input.wanted().filter(|path| input.absent.is_some() && path.is_key());
         let followed = missing.and_then(|path| known.followed(path));
-        followed.is_none_or(|(slot, _)| known.may_reach_without(alarm.point, slot, run.budget))
+        followed.is_none_or(|(slot, _)| known.may_reach_without(input.alarm.point, slot, budget))
     }
 }

@@ -18,7 +18,7 @@ use crate::{
             budget::MAX_REPEATED_INPUTS,
             domain::external,
             fixpoint::violation::Violation as Candidate,
-            index::to_u32,
+            index::{OpIndex, SiteIndex, to_u32},
             ir::Instr,
             symbolic::{Constraints, SymValue},
         },
@@ -50,7 +50,7 @@ pub(crate) struct ViolatingSession {
     /// The session; `None` if it met another mistake at the same place first.
     pub(crate) witness: Option<Arc<Witness>>,
     /// The message of the engine.
-    pub(crate) said: Option<String>,
+    pub(crate) message: Option<String>,
     /// The kinds of the operands, if the alarm is about a calculation.
     pub(crate) sorts: Vec<KindSet>,
 }
@@ -76,8 +76,9 @@ fn attempt(input: &SearchInput<'_, '_>, initial: &InitialState, moves: &[HostMov
             let missing = input.wanted()?.to_string();
             let is_it = moves.is_empty() && problems.contains(&format!("`{missing}` is missing"));
             let witness = || walked(Answers::new(), Vec::new(), Violation::Refused { missing: missing.into() });
-            return is_it
-                .then(|| ReplayOutcome::Violates(ViolatingSession { witness: Some(Arc::new(witness())), said: None, sorts: Vec::new() }));
+            return is_it.then(|| {
+                ReplayOutcome::Violates(ViolatingSession { witness: Some(Arc::new(witness())), message: None, sorts: Vec::new() })
+            });
         }
         Err(_) => return None,
     };
@@ -94,15 +95,15 @@ fn attempt(input: &SearchInput<'_, '_>, initial: &InitialState, moves: &[HostMov
         return at.is_some_and(|at| input.failing_nodes.contains(&at)).then_some(ReplayOutcome::Masked);
     };
     let sorts = calculated(input, &state)?;
-    let said = state.ended.as_ref().and_then(|ended| ended.message.as_deref().map(str::to_owned));
-    Some(ReplayOutcome::Violates(ViolatingSession { witness: is_it.then(|| Arc::new(walked(begun, moments, violation))), said, sorts }))
+    let message = state.ended.as_ref().and_then(|ended| ended.message.as_deref().map(str::to_owned));
+    Some(ReplayOutcome::Violates(ViolatingSession { witness: is_it.then(|| Arc::new(walked(begun, moments, violation))), message, sorts }))
 }
 
 /// Returns the kinds of the operands where a session failed, or `None` if the calculation does not fail with them. Reserved names, which exist only
 /// while a node resolves, are not evaluated again.
 fn calculated(input: &SearchInput<'_, '_>, state: &State) -> Option<Vec<KindSet>> {
     let Candidate::Operand(at) = input.alarm.violation else { return Some(Vec::new()) };
-    let Some(calculation) = input.ir.sites[at as usize].calculation() else { return Some(Vec::new()) };
+    let Some(calculation) = input.ir.sites[at.index()].calculation() else { return Some(Vec::new()) };
     if calculation.paths.iter().any(|path| RESERVED.contains(&&**path.root())) {
         return Some(Vec::new());
     }
@@ -123,7 +124,7 @@ fn answers(events: &[Event]) -> Answers {
 /// Returns the locale in which the alarm's template is rendered.
 fn locale(input: &SearchInput<'_, '_>) -> Option<Arc<str>> {
     match input.alarm.violation {
-        Candidate::Missing(site) | Candidate::Operand(site) => input.ir.sites[site as usize].locale().map(Arc::from),
+        Candidate::Missing(site) | Candidate::Operand(site) => input.ir.sites[site.index()].locale().map(Arc::from),
         _ => None,
     }
 }
@@ -195,14 +196,14 @@ fn host_input(state: &State, step: &HostMove, constraints: &Constraints) -> Opti
 
 /// Returns the tool error that leaves this value as `sys.error`.
 fn failure(constraints: &Constraints, sym: &SymValue) -> Option<ToolError> {
-    let Value::Map(said) = constraints.choose(sym)? else { return None };
-    let kind = match said.get("kind").and_then(Value::as_str)? {
+    let Value::Map(error) = constraints.choose(sym)? else { return None };
+    let kind = match error.get("kind").and_then(Value::as_str)? {
         "timeout" => ToolErrorKind::Timeout,
         "schema" => ToolErrorKind::Schema,
         _ => ToolErrorKind::Error,
     };
-    let message = said.get("message").and_then(Value::as_str)?.to_owned();
-    Some(ToolError { kind, code: said.get("code").cloned(), data: said.get("data").cloned(), ..ToolError::new(message) })
+    let message = error.get("message").and_then(Value::as_str)?.to_owned();
+    Some(ToolError { kind, code: error.get("code").cloned(), data: error.get("data").cloned(), ..ToolError::new(message) })
 }
 
 /// Returns the violation in which a session ended, if it failed at the alarm's node as the alarm predicts, and whether its message is about the
@@ -210,8 +211,8 @@ fn failure(constraints: &Constraints, sym: &SymValue) -> Option<ToolError> {
 fn details(input: &SearchInput<'_, '_>, state: &State) -> Option<(Violation, bool)> {
     let program = input.program;
     let node = &program.node(program.point(input.alarm.point).node).id;
-    let op = |at: u32| &input.ir.ops[at as usize];
-    let site = |at: u32| &input.ir.sites[at as usize];
+    let op = |at: OpIndex| &input.ir.ops[at.index()];
+    let site = |at: SiteIndex| &input.ir.sites[at.index()];
     let (codes, about): (&[Failure], Option<String>) = match input.alarm.violation {
         Candidate::Missing(at) => (&[Failure::Template, Failure::Condition, Failure::MissingContext], Some(site(at).name(program))),
         Candidate::Truth(at) => (&[Failure::Condition], Some(site(at).path.to_string())),
@@ -239,18 +240,19 @@ fn details(input: &SearchInput<'_, '_>, state: &State) -> Option<(Violation, boo
     };
     let ended = state.ended.as_ref().filter(|ended| ended.reason == EndReason::Failed && ended.node == *node)?;
     let code = codes.iter().find(|code| ended.code.as_deref() == Some(code.as_str()))?;
-    let said = ended.message.as_deref().unwrap_or_default();
+    let message = ended.message.as_deref().unwrap_or_default();
     let (is_it, missing) = match input.alarm.violation {
         Candidate::Missing(at) => {
             let site = site(at);
-            let lacks_part = || !site.inside().is_empty() && LACKING.iter().any(|message| said.ends_with(message));
-            let is_it = names(said, &site.path.to_string()) || names(said, site.written(program).trim_start_matches('.')) || lacks_part();
+            let lacks_part = || !site.inside().is_empty() && LACKING.iter().any(|lacking| message.ends_with(lacking));
+            let is_it =
+                names(message, &site.path.to_string()) || names(message, site.written(program).trim_start_matches('.')) || lacks_part();
             // Another value may be missing before it in the same text; for an item, only the message shows that.
-            let before = *code == Failure::Template && (site.inside().is_empty() || said.ends_with("is not set"));
+            let before = *code == Failure::Template && (site.inside().is_empty() || message.ends_with("is not set"));
             (site.is_deep() || is_it || before).then_some((is_it, site.inside().is_empty()))?
         }
         // One template may hold several mistakes.
-        Candidate::Operand(_) => (!said.ends_with("is not set"), false),
+        Candidate::Operand(_) => (!message.ends_with("is not set"), false),
         _ => (true, false),
     };
     Some((Violation::Failed { node: node.clone(), code: code.as_str().into(), about: about.map(Arc::from), missing }, is_it))
@@ -260,8 +262,8 @@ fn details(input: &SearchInput<'_, '_>, state: &State) -> Option<(Violation, boo
 const LACKING: [&str; 2] = ["a part of the value is not set", "cannot add nothing to a sum"];
 
 /// Returns whether a message names something.
-fn names(said: &str, what: &str) -> bool {
-    said.contains(&format!("`{what}`"))
+fn names(message: &str, what: &str) -> bool {
+    message.contains(&format!("`{what}`"))
 }
 
 /// Returns the pending or compensating call whose arguments do not fit.

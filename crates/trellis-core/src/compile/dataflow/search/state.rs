@@ -62,7 +62,7 @@ impl SymState {
     }
 
     /// Returns the value at a path. A path that the search does not follow has some value.
-    pub(crate) fn look(&mut self, path: &KeyPath) -> Lookup {
+    pub(crate) fn lookup(&mut self, path: &KeyPath) -> Lookup {
         match self.root(path) {
             None => Lookup::Present(self.constraints.fresh_rendered()),
             Some((None, _)) => Lookup::Absent,
@@ -71,11 +71,11 @@ impl SymState {
     }
 
     /// Assumes that a value is at a path, or that none is; `false` if the state contradicts it.
-    pub(crate) fn decide(&mut self, path: &KeyPath, there: bool) -> bool {
+    pub(crate) fn assume_presence(&mut self, path: &KeyPath, is_present: bool) -> bool {
         match self.root(path) {
-            None => there,
-            Some((None, _)) => !there,
-            Some((Some(root), rest)) if there => self.constraints.assume_present_below(&root, rest),
+            None => is_present,
+            Some((None, _)) => !is_present,
+            Some((Some(root), rest)) if is_present => self.constraints.assume_present_below(&root, rest),
             Some((Some(root), rest)) => self.constraints.assume_absent_below(&root, rest),
         }
     }
@@ -103,7 +103,7 @@ impl SymState {
     }
 
     /// Ends a rollback, and sets `sys.rollback` (language 7.7).
-    pub(crate) fn unwind(&mut self) {
+    pub(crate) fn roll_back(&mut self) {
         let of = self.constraints.types(external::rollback);
         self.rollback = Some(self.constraints.of_type(of, false));
     }
@@ -117,7 +117,7 @@ impl SymState {
             ("tool_result", _) => self.result = Some(anything),
             ("sys", Some(Segment::Key(key))) if &**key == "ans" => self.ans = Some(anything),
             ("sys", Some(Segment::Key(key))) if &**key == "error" => self.error = Some(anything),
-            ("sys", _) => self.unwind(),
+            ("sys", _) => self.roll_back(),
             (root, _) => {
                 let context = Rc::make_mut(&mut self.context);
                 if !self.constraints.write(context, path, anything.clone()) {
@@ -138,22 +138,22 @@ impl SymState {
     pub(crate) fn meets(&mut self, test: &GuardedTest) -> bool {
         match test {
             GuardedTest::Opaque => false,
-            GuardedTest::Set(path, yes) => self.decide(path, *yes),
-            GuardedTest::Truthy(path, yes) => match self.look(path) {
+            GuardedTest::Set(path, yes) => self.assume_presence(path, *yes),
+            GuardedTest::Truthy(path, yes) => match self.lookup(path) {
                 Lookup::Absent => !yes,
                 Lookup::Present(sym) => self.constraints.assume_truth(&sym, *yes),
                 // An absent value is not true either.
-                Lookup::MaybePresent(sym) if !yes => self.constraints.assume_truth(&sym, false) || self.decide(path, false),
-                Lookup::MaybePresent(sym) => self.decide(path, true) && self.constraints.assume_truth(&sym, true),
+                Lookup::MaybePresent(sym) if !yes => self.constraints.assume_truth(&sym, false) || self.assume_presence(path, false),
+                Lookup::MaybePresent(sym) => self.assume_presence(path, true) && self.constraints.assume_truth(&sym, true),
             },
             GuardedTest::Is(path, yes, value) => {
                 let operand = Operand { root: Root::Context, path: path.clone() };
                 let guard = Guard::Is(operand, *yes, value.clone());
-                match self.look(path) {
+                match self.lookup(path) {
                     Lookup::Absent => !yes,
                     Lookup::Present(sym) => self.constraints.assume(&guard, &sym, true),
-                    Lookup::MaybePresent(sym) if !yes => self.constraints.assume(&guard, &sym, true) || self.decide(path, false),
-                    Lookup::MaybePresent(sym) => self.decide(path, true) && self.constraints.assume(&guard, &sym, true),
+                    Lookup::MaybePresent(sym) if !yes => self.constraints.assume(&guard, &sym, true) || self.assume_presence(path, false),
+                    Lookup::MaybePresent(sym) => self.assume_presence(path, true) && self.constraints.assume(&guard, &sym, true),
                 }
             }
         }
@@ -165,16 +165,16 @@ impl SymState {
             Guard::Always => return truth,
             Guard::Attempts(_) => return true,
             Guard::Predicate(index, wanted) => return *answers.entry(*index).or_insert(*wanted == truth) == (*wanted == truth),
-            Guard::Set(operand, wanted) => return self.decide(&operand.path, *wanted == truth),
+            Guard::Set(operand, wanted) => return self.assume_presence(&operand.path, *wanted == truth),
             Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _) | Guard::Empty(operand, _) => &operand.path,
         };
         // An absent value is empty; no other guard holds for it (language 6.1).
         let absent = matches!(guard, Guard::Empty(_, wanted) if *wanted == truth);
-        let sym = match self.look(path) {
+        let sym = match self.lookup(path) {
             Lookup::Absent => return absent,
             Lookup::Present(sym) => sym,
-            Lookup::MaybePresent(sym) if absent => return self.constraints.assume(guard, &sym, truth) || self.decide(path, false),
-            Lookup::MaybePresent(sym) if self.decide(path, true) => sym,
+            Lookup::MaybePresent(sym) if absent => return self.constraints.assume(guard, &sym, truth) || self.assume_presence(path, false),
+            Lookup::MaybePresent(sym) if self.assume_presence(path, true) => sym,
             Lookup::MaybePresent(_) => return false,
         };
         self.constraints.assume(guard, &sym, truth) && self.constraints.decide(guard, &sym) != if truth { Truth::No } else { Truth::Yes }
@@ -207,10 +207,10 @@ impl SymState {
                 Some(SymValue::Map(Rc::new(parts)))
             }
             Shape::Expression(expression) => match expression.path() {
-                Some((path, optional)) => match self.look(path) {
+                Some((path, optional)) => match self.lookup(path) {
                     Lookup::Present(sym) => Some(self.constraints.copied(&sym)),
                     Lookup::MaybePresent(sym) if optional => Some(self.constraints.copied(&sym)),
-                    Lookup::MaybePresent(sym) => self.decide(path, true).then(|| self.constraints.copied(&sym)),
+                    Lookup::MaybePresent(sym) => self.assume_presence(path, true).then(|| self.constraints.copied(&sym)),
                     Lookup::Absent => None,
                 },
                 None => Some(self.make(expression)),

@@ -106,7 +106,7 @@ impl SearchRun<'_, '_> {
             Outcome::Denied => HostInput::Denied(failure?),
             Outcome::Signal(name) => HostInput::Signal(name.clone()),
             Outcome::AnySignal => HostInput::Signal(SignalName::new("any")),
-            Outcome::Exhausted | Outcome::Unwound => return None,
+            Outcome::Exhausted | Outcome::RolledBack => return None,
         })
     }
 
@@ -138,8 +138,8 @@ impl SearchRun<'_, '_> {
                 }
             }
             if matches!(edge.to, Target::End(_)) || !(ends || edge.to == Target::Again) {
-                let (mut taken, mut said) = (state.clone(), answers.clone());
-                if self.assume(&mut taken, &edge.when, true, &mut said) || self.havocs(&mut taken, &edge.when) {
+                let (mut taken, mut assumed) = (state.clone(), answers.clone());
+                if self.assume(&mut taken, &edge.when, true, &mut assumed) || self.havocs(&mut taken, &edge.when) {
                     let result = match &edge.to {
                         Target::End(_) => match self.all(&mut taken, hop.point, self.input.ir.ending(hop.point, &edge.to)) {
                             ExecResult::Continue => ExecResult::Infeasible,
@@ -147,7 +147,7 @@ impl SearchRun<'_, '_> {
                         },
                         _ => ExecResult::Continue,
                     };
-                    steps.push(Successor { state: taken, hop, host_move: host_move(said), result });
+                    steps.push(Successor { state: taken, hop, host_move: host_move(assumed), result });
                 }
             }
             if edge.when == Guard::Always
@@ -198,7 +198,7 @@ impl SearchRun<'_, '_> {
             Target::Point(to) => Some(self.enter(state, *to, hops)),
             Target::Proceed(to) => Some(self.arrive(state, *to)),
             Target::Rollback => {
-                state.unwind();
+                state.roll_back();
                 Some(self.enter(state, program.after_rollback(node.graph)?, hops))
             }
             Target::Again | Target::End(_) => None,
@@ -233,7 +233,7 @@ impl SearchRun<'_, '_> {
                 _ => return ExecResult::Infeasible,
             }
         }
-        self.leave_open(state);
+        self.mark_undecided(state);
         ExecResult::Infeasible
     }
 }

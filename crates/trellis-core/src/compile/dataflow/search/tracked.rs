@@ -41,9 +41,9 @@ impl SearchInput<'_, '_> {
         let mut asked: BTreeSet<KeyPath> = self.subjects().into_iter().collect();
         match self.alarm.violation {
             Violation::Missing(site) | Violation::Truth(site) | Violation::Operand(site) => {
-                let tests = self.ir.sites[site as usize].when();
+                let tests = self.ir.sites[site.index()].when();
                 asked.extend(tests.iter().filter_map(GuardedTest::path).cloned());
-                asked.extend(self.ir.sites[site as usize].guard().into_iter().flat_map(|guard| self.asked_by(guard)));
+                asked.extend(self.ir.sites[site.index()].guard().into_iter().flat_map(|guard| self.asked_by(guard)));
             }
             Violation::NoMatch(on) => {
                 let edges = self.program.edges_of(&self.program.replies[on.index()]);
@@ -58,11 +58,11 @@ impl SearchInput<'_, '_> {
     pub(super) fn subjects(&self) -> Vec<KeyPath> {
         match self.alarm.violation {
             Violation::Missing(site) | Violation::Truth(site) | Violation::Operand(site) => {
-                let site = &self.ir.sites[site as usize];
+                let site = &self.ir.sites[site.index()];
                 site.calculation().map_or_else(|| vec![site.path.clone()], |calculation| calculation.paths.to_vec())
             }
             Violation::NoMatch(_) => Vec::new(),
-            Violation::Unfit(op) | Violation::Fails(op) | Violation::Write(op) | Violation::Args(op) => match &self.ir.ops[op as usize] {
+            Violation::Unfit(op) | Violation::Fails(op) | Violation::Write(op) | Violation::Args(op) => match &self.ir.ops[op.index()] {
                 Instr::Fit { node, index, .. } => {
                     self.program.node(*node).entry.types.get(*index as usize).and_then(|(key, _)| key_path(key)).into_iter().collect()
                 }

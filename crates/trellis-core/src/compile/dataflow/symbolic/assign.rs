@@ -111,7 +111,7 @@ impl Constraints {
     }
 
     /// Returns the variable of the items of a list; `None` if it can be no list, or has none.
-    pub(crate) fn items_of(&mut self, at: u32) -> Option<SymValue> {
+    pub(crate) fn items_of(&mut self, at: VarId) -> Option<SymValue> {
         let key = Key::from(ITEMS);
         if let Some(known) = self.get(at).parts.get(&key) {
             return Some(SymValue::Var(*known));
@@ -122,8 +122,8 @@ impl Constraints {
             let of = cache.types.get(of);
             if of.unknown || of.dynamic { Some(TypeId::UNKNOWN) } else { of.items }
         }?;
-        let said = self.said(at, &key);
-        let schemas = if said.is_empty() { self.schema_of(inner).into_iter().collect() } else { said };
+        let part_schemas = self.part_schemas(at, &key);
+        let schemas = if part_schemas.is_empty() { self.schema_of(inner).into_iter().collect() } else { part_schemas };
         let item = self.fresh_optional(&schemas);
         if let SymValue::Var(item) = item {
             self.var_mut(at).parts.insert(key, item);
@@ -138,8 +138,8 @@ impl Constraints {
 
     /// Adds a possible item, unless it has an equal description.
     fn add_possible(&mut self, items: &mut Items, item: SymValue) {
-        let said = self.sketch(&item);
-        if !items.some.iter().any(|known| self.sketch(known) == said) {
+        let fingerprint = self.fingerprint(&item);
+        if !items.some.iter().any(|known| self.fingerprint(known) == fingerprint) {
             items.some.push(item);
         }
     }

@@ -6,7 +6,6 @@
 //! **Example.** A mapping with `a` present and an integer, `b` absent: the sample `{}` is completed to `{a: 1}`.
 
 use super::{cache::ITEMS, *};
-use crate::compile::dataflow::index::to_u32;
 
 impl Constraints {
     /// Chooses a value that satisfies the constraints; `None` if no sample does.
@@ -30,7 +29,7 @@ impl Constraints {
         }
     }
 
-    fn choose_var(&self, at: u32) -> Option<Value> {
+    fn choose_var(&self, at: VarId) -> Option<Value> {
         let var = self.get(at);
         if let Some(only) = &var.finite {
             return only.iter().chain(&var.default).find(|value| self.suits(var, value)).cloned();
@@ -46,7 +45,7 @@ impl Constraints {
                 let wished = schemas.iter().chain(&var.fits).flat_map(instances);
                 wished.chain(breaks()).collect()
             }
-            VarOrigin::Any | VarOrigin::Made | VarOrigin::Lost | VarOrigin::Words => {
+            VarOrigin::Any | VarOrigin::Rendered | VarOrigin::Havocked | VarOrigin::Text => {
                 let is_mapping = var.parts.values().any(|part| self.get(*part).presence == Some(true));
                 let wished = var.fits.iter().flat_map(instances);
                 wished.chain(samples::any(is_mapping)).chain(breaks()).collect()
@@ -118,9 +117,9 @@ impl Constraints {
 
     /// Returns true if some constrained variable has no value left.
     pub(crate) fn is_impossible(&self) -> bool {
-        let count = to_u32(self.all.len());
-        (0..count).filter(|at| self.get(*at).constrained).any(|at| self.is_impossible_var(at))
-            || (0..count).filter(|at| !self.get(*at).parts.is_empty()).any(|at| self.is_impossible_var(at))
+        let variables = || (0..self.all.len()).map(VarId::from_usize);
+        variables().filter(|at| self.get(*at).constrained).any(|at| self.is_impossible_var(at))
+            || variables().filter(|at| !self.get(*at).parts.is_empty()).any(|at| self.is_impossible_var(at))
     }
 }
 
@@ -132,7 +131,7 @@ fn may_be(var: &SymVar, value: &Value) -> bool {
     match &var.kind {
         VarOrigin::Input(kind) => samples::of_input(*kind, value),
         VarOrigin::Schemas(schemas) => schemas.iter().all(|schema| schema.fits(value)),
-        VarOrigin::Any | VarOrigin::Made | VarOrigin::Lost => true,
-        VarOrigin::Words => value.as_str().is_some(),
+        VarOrigin::Any | VarOrigin::Rendered | VarOrigin::Havocked => true,
+        VarOrigin::Text => value.as_str().is_some(),
     }
 }

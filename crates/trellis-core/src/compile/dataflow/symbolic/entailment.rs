@@ -48,11 +48,11 @@ impl Constraints {
             SymValue::Var(at) => {
                 let var = self.get(*at);
                 let own = if let VarOrigin::Schemas(schemas) = &var.kind { &schemas[..] } else { &[] };
-                let mut said: Vec<Value> = own.iter().chain(&var.fits).map(|schema| schema.source().clone()).collect();
+                let mut schemas: Vec<Value> = own.iter().chain(&var.fits).map(|schema| schema.source().clone()).collect();
                 if matches!(var.kind, VarOrigin::Input(InputType::Text | InputType::Secret)) && var.default.is_none() {
-                    said.push(Value::map([("minLength", Value::Int(1))]));
+                    schemas.push(Value::map([("minLength", Value::Int(1))]));
                 }
-                said
+                schemas
             }
             SymValue::List(items) if items.is_filled => vec![Value::map([("minItems", Value::Int(1))])],
             _ => Vec::new(),
@@ -73,13 +73,13 @@ fn all(known: &[Value], wanted: &Value) -> bool {
             key if SILENT.contains(&key) || TYPED.contains(&key) || key.starts_with("x-") => true,
             "properties" => value.as_map().is_some_and(|properties| {
                 properties.iter().all(|(name, wanted)| {
-                    let said = known.iter().filter_map(|known| known.get("properties")?.as_map()?.get(name));
-                    all(&said.cloned().collect::<Vec<_>>(), wanted)
+                    let schemas = known.iter().filter_map(|known| known.get("properties")?.as_map()?.get(name));
+                    all(&schemas.cloned().collect::<Vec<_>>(), wanted)
                 })
             }),
             "items" => {
-                let said = known.iter().filter_map(|known| known.get("items"));
-                all(&said.cloned().collect::<Vec<_>>(), value)
+                let schemas = known.iter().filter_map(|known| known.get("items"));
+                all(&schemas.cloned().collect::<Vec<_>>(), value)
             }
             "minLength" | "minItems" | "minProperties" => same() || number(value) <= bound(&known, key, f64::max).or(Some(0.0)),
             "maxLength" | "maxItems" | "maxProperties" => {

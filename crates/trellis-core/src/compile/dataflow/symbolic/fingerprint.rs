@@ -14,7 +14,7 @@ use super::*;
 /// Writer of fingerprints. A variable that was met before is written by its position.
 pub(crate) struct Fingerprinter<'v> {
     constraints: &'v Constraints,
-    met: Vec<u32>,
+    visited: Vec<VarId>,
     text: String,
 }
 
@@ -23,20 +23,20 @@ const MAX_VALUES_WRITTEN: usize = 16;
 
 impl Constraints {
     /// Returns the fingerprint of one value.
-    pub(crate) fn sketch(&self, of: &SymValue) -> String {
-        let mut sketcher = Fingerprinter::new(self);
-        sketcher.sym(of);
-        sketcher.text
+    pub(crate) fn fingerprint(&self, of: &SymValue) -> String {
+        let mut fingerprinter = Fingerprinter::new(self);
+        fingerprinter.sym(of);
+        fingerprinter.text
     }
 
     /// Returns true if a field was constrained beyond the schemas of its variable.
-    fn is_told(&self, at: u32) -> bool {
+    fn is_constrained(&self, at: VarId) -> bool {
         let var = self.get(at);
-        var.constrained || var.is_copied || var.parts.values().any(|part| self.is_told(*part))
+        var.constrained || var.is_copied || var.parts.values().any(|part| self.is_constrained(*part))
     }
 
     /// Returns true if a value contains one of these variables.
-    fn holds(&self, of: &SymValue, wanted: &[u32]) -> bool {
+    fn holds(&self, of: &SymValue, wanted: &[VarId]) -> bool {
         let entries = |entries: &BTreeMap<Key, SymValue>| entries.values().any(|entry| self.holds(entry, wanted));
         match of {
             SymValue::Known(_) => false,
@@ -50,12 +50,12 @@ impl Constraints {
 
 impl<'v> Fingerprinter<'v> {
     pub(crate) fn new(constraints: &'v Constraints) -> Self {
-        Self { constraints, met: Vec::new(), text: String::new() }
+        Self { constraints, visited: Vec::new(), text: String::new() }
     }
 
     /// Returns the fingerprint, with the other keys that share a variable: constraining one constrains the other.
     pub(crate) fn done<'k>(mut self, others: impl Iterator<Item = (&'k Key, &'k SymValue)>) -> String {
-        let copied: Vec<u32> = self.met.iter().copied().filter(|at| self.constraints.get(*at).is_copied).collect();
+        let copied: Vec<VarId> = self.visited.iter().copied().filter(|at| self.constraints.get(*at).is_copied).collect();
         if !copied.is_empty() {
             for (key, sym) in others.filter(|(_, sym)| self.constraints.holds(sym, &copied)) {
                 let _ = write!(self.text, "&{key}");
@@ -97,7 +97,7 @@ impl<'v> Fingerprinter<'v> {
     }
 
     /// Writes a variable and one of its fields; all fields, if its schemas relate them.
-    fn part(&mut self, at: u32, key: &Key, path: &[Segment], segment: &Segment) {
+    fn part(&mut self, at: VarId, key: &Key, path: &[Segment], segment: &Segment) {
         let from = path.iter().position(|known| std::ptr::eq(known, segment)).map_or(path.len(), |at| at + 1);
         self.var(at, self.depends(at));
         self.text.push('.');
@@ -108,7 +108,7 @@ impl<'v> Fingerprinter<'v> {
     }
 
     /// Returns true if the schemas of a variable relate its fields.
-    fn depends(&self, at: u32) -> bool {
+    fn depends(&self, at: VarId) -> bool {
         let var = self.constraints.get(at);
         let own = if let VarOrigin::Schemas(schemas) = &var.kind { &schemas[..] } else { &[] };
         own.iter().chain(&var.fits).chain(&var.breaks).any(|schema| schema.source().as_map().is_some_and(|map| !is_loose(map)))
@@ -128,7 +128,7 @@ impl<'v> Fingerprinter<'v> {
                     self.var(base, true);
                 }
                 // Sorted: the order of appends does not matter.
-                let mut some: Vec<String> = items.some.iter().map(|item| self.constraints.sketch(item)).collect();
+                let mut some: Vec<String> = items.some.iter().map(|item| self.constraints.fingerprint(item)).collect();
                 some.sort_unstable();
                 some.iter().for_each(|item| self.text.push_str(item));
                 self.text.push(']');
@@ -147,14 +147,14 @@ impl<'v> Fingerprinter<'v> {
         self.text.push('}');
     }
 
-    fn var(&mut self, at: u32, whole: bool) {
-        if let Some(place) = self.met.iter().position(|known| *known == at) {
+    fn var(&mut self, at: VarId, whole: bool) {
+        if let Some(place) = self.visited.iter().position(|known| *known == at) {
             let _ = write!(self.text, "#{place}");
             if !whole {
                 return;
             }
         } else {
-            self.met.push(at);
+            self.visited.push(at);
         }
         let var = self.constraints.get(at);
         self.text.push('<');
@@ -179,7 +179,7 @@ impl<'v> Fingerprinter<'v> {
         self.schemas(&var.fits);
         self.text.push('/');
         self.schemas(&var.breaks);
-        for (key, part) in var.parts.iter().filter(|(_, part)| whole && self.constraints.is_told(**part)) {
+        for (key, part) in var.parts.iter().filter(|(_, part)| whole && self.constraints.is_constrained(**part)) {
             let _ = write!(self.text, ".{key}=");
             self.var(*part, true);
         }

@@ -104,7 +104,7 @@ impl FiniteSet {
     }
 
     /// Returns the subset that satisfies a predicate.
-    pub(crate) fn kept(&self, mut keeps: impl FnMut(&Value) -> bool) -> Self {
+    pub(crate) fn filter(&self, mut keeps: impl FnMut(&Value) -> bool) -> Self {
         self.with(self.places().filter(|at| keeps(&self.all.values[*at])).collect(), true)
     }
 
@@ -112,7 +112,7 @@ impl FiniteSet {
     pub(crate) fn filter_guard(&self, guard: &Guard, wanted: Truth) -> Self {
         match self.compared(guard) {
             Some((alike, yes)) => self.with(alike, (wanted == Truth::Yes) == yes),
-            None => self.kept(|value| guard.over(Some(value)) == wanted),
+            None => self.filter(|value| guard.over(Some(value)) == wanted),
         }
     }
 

@@ -27,6 +27,7 @@ mod refine;
 pub(super) mod regex_sample;
 pub(super) mod samples;
 mod select;
+mod typing;
 
 use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 
@@ -44,6 +45,20 @@ use crate::{
     value::{Key, Mapping, Value},
 };
 
+/// The index of a variable in its [`Constraints`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct VarId(u32);
+
+impl VarId {
+    fn from_usize(at: usize) -> Self {
+        Self(to_u32(at))
+    }
+
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// Symbolic value.
 #[derive(Clone, Debug)]
 pub(crate) enum SymValue {
@@ -52,18 +67,18 @@ pub(crate) enum SymValue {
     /// Mapping of symbolic values.
     Map(Rc<BTreeMap<Key, SymValue>>),
     /// Mapping that a variable is, with fields that were written later.
-    Overlay(u32, Rc<BTreeMap<Key, SymValue>>),
+    Overlay(VarId, Rc<BTreeMap<Key, SymValue>>),
     /// List of symbolic values.
     List(Rc<Items>),
     /// Variable.
-    Var(u32),
+    Var(VarId),
 }
 
 /// Possible items of a list, without number and order, so that a loop that appends terminates.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Items {
     /// Variable of the list that items were appended to.
-    base: Option<u32>,
+    base: Option<VarId>,
     some: Vec<SymValue>,
     /// True if it has at least one item.
     is_filled: bool,
@@ -79,11 +94,11 @@ enum VarOrigin {
     /// Value from outside without a schema.
     Any,
     /// Result of a template: no one chooses it.
-    Made,
+    Rendered,
     /// Havocked value: it may be anything, and represents a value that is not tracked.
-    Lost,
+    Havocked,
     /// Text rendered by a template.
-    Words,
+    Text,
 }
 
 /// Variable with its constraints.
@@ -101,7 +116,7 @@ struct SymVar {
     /// Truth value that `{% if %}` must see; `None` if either will do.
     truthy: Option<bool>,
     /// Variables of its fields, created when first read.
-    parts: BTreeMap<Key, u32>,
+    parts: BTreeMap<Key, VarId>,
     /// Schemas that it must fit beside those of its origin.
     fits: Vec<Schema>,
     /// Schemas that it must violate.
@@ -142,28 +157,28 @@ impl Constraints {
         Self { all: Vector::new(), cache: Rc::clone(cache) }
     }
 
-    fn get(&self, at: u32) -> &SymVar {
-        &self.all[at as usize]
+    fn get(&self, at: VarId) -> &SymVar {
+        &self.all[at.index()]
     }
 
-    fn var_mut(&mut self, at: u32) -> &mut SymVar {
-        self.all.get_mut(at as usize).unwrap_or_else(|| unreachable!("whoever names a variable made it"))
+    fn var_mut(&mut self, at: VarId) -> &mut SymVar {
+        self.all.get_mut(at.index()).unwrap_or_else(|| unreachable!("whoever names a variable made it"))
     }
 
-    fn change(&mut self, at: u32) -> &mut SymVar {
+    fn change(&mut self, at: VarId) -> &mut SymVar {
         let var = self.var_mut(at);
         var.constrained = true;
         var
     }
 
-    fn add(&mut self, kind: VarOrigin, there: Option<bool>) -> u32 {
+    fn add(&mut self, kind: VarOrigin, presence: Option<bool>) -> VarId {
         let only = match &kind {
             VarOrigin::Schemas(schemas) => schemas.iter().find_map(|schema| schema.closed(&[])).map(|(values, _)| FiniteSet::new(values)),
             _ => None,
         };
         self.all.push_back_mut(SymVar {
             kind,
-            presence: there,
+            presence,
             finite: only,
             default: None,
             excluded: Vec::new(),
@@ -174,7 +189,7 @@ impl Constraints {
             constrained: false,
             is_copied: false,
         });
-        to_u32(self.all.len() - 1)
+        VarId::from_usize(self.all.len() - 1)
     }
 
     /// Creates a variable for an answer.
@@ -222,22 +237,22 @@ impl Constraints {
 
     /// Creates a variable for the result of a template.
     pub(crate) fn fresh_rendered(&mut self) -> SymValue {
-        SymValue::Var(self.add(VarOrigin::Made, Some(true)))
+        SymValue::Var(self.add(VarOrigin::Rendered, Some(true)))
     }
 
     /// Creates a havocked value.
     pub(crate) fn havoc(&mut self) -> SymValue {
-        SymValue::Var(self.add(VarOrigin::Lost, Some(true)))
+        SymValue::Var(self.add(VarOrigin::Havocked, Some(true)))
     }
 
     /// Creates a variable for the result of a template that may be absent.
     pub(crate) fn fresh_optional_rendered(&mut self) -> SymValue {
-        SymValue::Var(self.add(VarOrigin::Made, None))
+        SymValue::Var(self.add(VarOrigin::Rendered, None))
     }
 
     /// Creates a variable for a text rendered by a template.
     pub(crate) fn fresh_text(&mut self) -> SymValue {
-        SymValue::Var(self.add(VarOrigin::Words, Some(true)))
+        SymValue::Var(self.add(VarOrigin::Text, Some(true)))
     }
 
     /// Creates a list of these items.
@@ -280,7 +295,7 @@ impl Constraints {
         }
     }
 
-    fn properties(&self, at: u32, name: &str, names: &mut Vec<String>) {
+    fn properties(&self, at: VarId, name: &str, names: &mut Vec<String>) {
         if let VarOrigin::Schemas(schemas) = &self.get(at).kind {
             let properties = schemas.iter().filter_map(|schema| schema.source().as_map()?.get("properties")?.as_map());
             names.extend(properties.flat_map(Mapping::keys).map(|key| format!("{name}.{key}")));
@@ -293,7 +308,7 @@ impl Constraints {
     }
 
     fn is_unknown(&self, var: &SymVar) -> bool {
-        var.finite.is_none() && matches!(var.kind, VarOrigin::Any | VarOrigin::Made)
+        var.finite.is_none() && matches!(var.kind, VarOrigin::Any | VarOrigin::Rendered)
     }
 
     /// Evaluates a guard over a present value. [`Truth::Either`] if both outcomes are possible.

@@ -46,7 +46,7 @@ impl Constraints {
             SymValue::Known(_) => true,
             SymValue::Map(entries) => self.fit_entries(entries, schema),
             SymValue::Overlay(at, entries) => {
-                let parts: Vec<(Key, u32)> = self.get(*at).parts.iter().map(|(key, part)| (key.clone(), *part)).collect();
+                let parts: Vec<(Key, VarId)> = self.get(*at).parts.iter().map(|(key, part)| (key.clone(), *part)).collect();
                 let parts = parts.into_iter().filter(|(key, _)| !entries.contains_key(key));
                 self.fit_entries(entries, schema) && self.fit_parts(parts.collect(), schema)
             }
@@ -73,7 +73,7 @@ impl Constraints {
         })
     }
 
-    fn fit_parts(&mut self, parts: Vec<(Key, u32)>, schema: &Schema) -> bool {
+    fn fit_parts(&mut self, parts: Vec<(Key, VarId)>, schema: &Schema) -> bool {
         parts.into_iter().all(|(key, part)| match self.demanded(schema, &key) {
             Some(inner) if self.get(part).presence != Some(false) => {
                 self.fit_var(part, &inner) || self.assume_present(&SymValue::Var(part), false)
@@ -82,7 +82,7 @@ impl Constraints {
         })
     }
 
-    fn fit_var(&mut self, at: u32, schema: &Schema) -> bool {
+    fn fit_var(&mut self, at: VarId, schema: &Schema) -> bool {
         let var = self.get(at);
         let same = |known: &Schema| std::ptr::eq(known.source(), schema.source());
         let own = if let VarOrigin::Schemas(schemas) = &var.kind { &schemas[..] } else { &[] };
@@ -90,24 +90,24 @@ impl Constraints {
             return true;
         }
         if let Some(only) = &var.finite {
-            let left = only.kept(|value| schema.fits(value));
+            let left = only.filter(|value| schema.fits(value));
             let is_possible = !left.is_empty() || var.default.as_ref().is_some_and(|more| schema.fits(more));
             if left.len() != only.len() {
                 self.change(at).finite = Some(left);
             }
-            self.drop_more(at, schema);
+            self.drop_default(at, schema);
             return is_possible;
         }
-        if matches!(var.kind, VarOrigin::Made | VarOrigin::Lost | VarOrigin::Words) {
+        if matches!(var.kind, VarOrigin::Rendered | VarOrigin::Havocked | VarOrigin::Text) {
             return true;
         }
-        let parts: Vec<(Key, u32)> = var.parts.iter().map(|(key, part)| (key.clone(), *part)).collect();
+        let parts: Vec<(Key, VarId)> = var.parts.iter().map(|(key, part)| (key.clone(), *part)).collect();
         let var = self.change(at);
         match var.kind {
             VarOrigin::Any => var.kind = VarOrigin::Schemas(Rc::from([schema.clone()])),
             _ => var.fits.push(schema.clone()),
         }
-        self.drop_more(at, schema);
+        self.drop_default(at, schema);
         if !self.fit_parts(parts.clone(), schema) {
             return false;
         }
@@ -128,7 +128,7 @@ impl Constraints {
         !self.is_impossible_var(at)
     }
 
-    fn drop_more(&mut self, at: u32, schema: &Schema) {
+    fn drop_default(&mut self, at: VarId, schema: &Schema) {
         if self.get(at).default.as_ref().is_some_and(|more| !schema.fits(more)) {
             self.change(at).default = None;
         }
@@ -155,14 +155,14 @@ impl Constraints {
             }
             SymValue::Var(at) if self.get(*at).presence == Some(false) => CanViolate::No,
             SymValue::Var(at) => match &self.get(*at).kind {
-                VarOrigin::Lost => CanViolate::Unknown,
-                VarOrigin::Made if anything => CanViolate::Unknown,
-                VarOrigin::Made => CanViolate::No,
+                VarOrigin::Havocked => CanViolate::Unknown,
+                VarOrigin::Rendered if anything => CanViolate::Unknown,
+                VarOrigin::Rendered => CanViolate::No,
                 VarOrigin::Any if !anything && self.is_unknown(self.get(*at)) => CanViolate::No,
-                VarOrigin::Words if !["a", "", "1"].iter().any(|text| schema.fits(&Value::text(*text))) => CanViolate::Yes,
+                VarOrigin::Text if !["a", "", "1"].iter().any(|text| schema.fits(&Value::text(*text))) => CanViolate::Yes,
                 _ if self.certainly_fits(of, schema) => CanViolate::No,
-                VarOrigin::Words => CanViolate::Unknown,
-                VarOrigin::Any | VarOrigin::Schemas(_) | VarOrigin::Input(_) => self.broken_var(*at, schema, anything),
+                VarOrigin::Text => CanViolate::Unknown,
+                VarOrigin::Any | VarOrigin::Schemas(_) | VarOrigin::Input(_) => self.violate_var(*at, schema, anything),
             },
             SymValue::Map(_) | SymValue::Overlay(..) | SymValue::List(_) if !self.may_fit(of, schema) => CanViolate::Yes,
             SymValue::Map(entries) => {
@@ -171,7 +171,7 @@ impl Constraints {
             }
             SymValue::Overlay(at, entries) => {
                 let mut parts: Vec<(Key, SymValue)> = entries.iter().map(|(key, entry)| (key.clone(), entry.clone())).collect();
-                parts.extend(self.parts_of(*at, schema).into_iter().filter(|(key, _)| !entries.contains_key(key)));
+                parts.extend(self.symbolic_parts(*at, schema).into_iter().filter(|(key, _)| !entries.contains_key(key)));
                 self.broken_parts(of, &parts, schema, anything)
             }
             SymValue::List(items) => {
@@ -211,7 +211,7 @@ impl Constraints {
     }
 
     /// Returns the fields of a variable that a schema mentions.
-    fn parts_of(&mut self, at: u32, schema: &Schema) -> Vec<(Key, SymValue)> {
+    fn symbolic_parts(&mut self, at: VarId, schema: &Schema) -> Vec<(Key, SymValue)> {
         let map = schema.source().as_map();
         let named = map.and_then(|map| map.get("properties")).and_then(Value::as_map).into_iter().flat_map(Mapping::keys).cloned();
         let required = required(schema).map(Key::from);
@@ -237,7 +237,7 @@ impl Constraints {
         self.any_breaks(demanded, anything).or(|| if is_sure { CanViolate::No } else { CanViolate::Unknown })
     }
 
-    fn broken_var(&mut self, at: u32, schema: &Schema, anything: bool) -> CanViolate {
+    fn violate_var(&mut self, at: VarId, schema: &Schema, anything: bool) -> CanViolate {
         let whole = self.tried(|constraints| {
             constraints.change(at).breaks.push(schema.clone());
             if constraints.choose(&SymValue::Var(at)).is_some() { CanViolate::Yes } else { CanViolate::Unknown }
@@ -246,7 +246,7 @@ impl Constraints {
             return whole;
         }
         // One field at a time: by absence, or by its value.
-        for (key, part) in self.parts_of(at, schema) {
+        for (key, part) in self.symbolic_parts(at, schema) {
             let is_needed = required(schema).any(|name| *name == *key);
             let inner = self.demanded(schema, &key);
             let by_part = self.tried(|constraints| {
@@ -278,7 +278,7 @@ impl Constraints {
 
     /// Returns true if a value is havocked.
     pub(crate) fn is_havocked(&self, found: &Lookup) -> bool {
-        matches!(found, Lookup::Present(SymValue::Var(at)) | Lookup::MaybePresent(SymValue::Var(at)) if matches!(self.get(*at).kind, VarOrigin::Lost))
+        matches!(found, Lookup::Present(SymValue::Var(at)) | Lookup::MaybePresent(SymValue::Var(at)) if matches!(self.get(*at).kind, VarOrigin::Havocked))
     }
 
     /// Constrains a present value to one kind. False if it cannot have it.
@@ -318,8 +318,8 @@ impl Constraints {
                 let var = self.get(*at);
                 let only = match &var.finite {
                     Some(_) if Self::is_unbound(var) => only,
-                    Some(_) => only.kept(|value| self.suits(var, value)),
-                    None => only.kept(|value| self.admits(var, value)),
+                    Some(_) => only.filter(|value| self.suits(var, value)),
+                    None => only.filter(|value| self.admits(var, value)),
                 };
                 let is_possible = !only.is_empty() || self.get(*at).default.is_some();
                 self.change(*at).finite = Some(only);
@@ -339,8 +339,10 @@ impl Constraints {
 
     /// Returns true if a variable has no constraint beside its finite set.
     fn is_unbound(var: &SymVar) -> bool {
-        let is_any =
-            matches!(var.kind, VarOrigin::Any | VarOrigin::Made | VarOrigin::Lost | VarOrigin::Input(InputType::Choice | InputType::Json));
+        let is_any = matches!(
+            var.kind,
+            VarOrigin::Any | VarOrigin::Rendered | VarOrigin::Havocked | VarOrigin::Input(InputType::Choice | InputType::Json)
+        );
         is_any && var.excluded.is_empty() && var.truthy.is_none() && var.fits.is_empty() && var.breaks.is_empty() && var.parts.is_empty()
     }
 
@@ -354,7 +356,7 @@ impl Constraints {
             SymValue::List(items) => truth || !items.is_filled,
             SymValue::Var(at) => {
                 if let Some(only) = &self.get(*at).finite {
-                    let left = only.kept(|value| is_true(value) == truth);
+                    let left = only.filter(|value| is_true(value) == truth);
                     let more = self.get(*at).default.clone().filter(|value| is_true(value) == truth);
                     let is_possible = !left.is_empty() || more.is_some();
                     let var = self.change(*at);

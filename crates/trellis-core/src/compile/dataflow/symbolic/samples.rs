@@ -69,13 +69,13 @@ fn instances(schema: &Value, depth: usize) -> Vec<Value> {
     if let Some(Value::List(values)) = map.get("enum") {
         return values.iter().cloned().collect();
     }
-    let said = ["default", "examples"].into_iter().filter_map(|key| map.get(key)).flat_map(|value| match value {
+    let samples = ["default", "examples"].into_iter().filter_map(|key| map.get(key)).flat_map(|value| match value {
         Value::List(values) => values.iter().cloned().collect(),
         value => vec![value.clone()],
     });
-    let mut said: Vec<Value> = said.collect();
-    said.extend(described(map, depth));
-    said
+    let mut samples: Vec<Value> = samples.collect();
+    samples.extend(described(map, depth));
+    samples
 }
 
 fn described(map: &Mapping, depth: usize) -> Vec<Value> {

@@ -10,7 +10,7 @@ impl Constraints {
 
     /// Returns true if a value is the result of a template.
     pub(crate) fn is_rendered(&self, of: &SymValue) -> bool {
-        matches!(of, SymValue::Var(at) if matches!(self.get(*at).kind, VarOrigin::Made))
+        matches!(of, SymValue::Var(at) if matches!(self.get(*at).kind, VarOrigin::Rendered))
     }
 
     /// Constrains the presence of a value. False if the opposite was decided.
@@ -97,22 +97,22 @@ impl Constraints {
         }
     }
 
-    fn part(&mut self, at: u32, key: &Key) -> Option<SymValue> {
+    fn part(&mut self, at: VarId, key: &Key) -> Option<SymValue> {
         if let Some(part) = self.get(at).parts.get(key) {
             return Some(SymValue::Var(*part));
         }
         let (kind, there) = match &self.get(at).kind {
             VarOrigin::Any => (VarOrigin::Any, None),
-            VarOrigin::Made => (VarOrigin::Made, None),
-            VarOrigin::Lost => (VarOrigin::Lost, None),
-            VarOrigin::Words => return None,
+            VarOrigin::Rendered => (VarOrigin::Rendered, None),
+            VarOrigin::Havocked => (VarOrigin::Havocked, None),
+            VarOrigin::Text => return None,
             VarOrigin::Schemas(_) | VarOrigin::Input(_) => {
                 let of = self.below_var(at, key);
                 if of == TypeId::ABSENT || of == TypeId::NEVER {
                     return None;
                 }
-                let said = self.said(at, key);
-                let known: Vec<Schema> = if said.is_empty() { self.schema_of(of).into_iter().collect() } else { said };
+                let part_schemas = self.part_schemas(at, key);
+                let known: Vec<Schema> = if part_schemas.is_empty() { self.schema_of(of).into_iter().collect() } else { part_schemas };
                 let kind = if known.is_empty() { VarOrigin::Any } else { VarOrigin::Schemas(known.into()) };
                 (kind, if self.may_lack(of) { None } else { Some(true) })
             }
@@ -123,7 +123,7 @@ impl Constraints {
     }
 
     /// Returns the schemas of a property, from the schemas of a variable.
-    pub(crate) fn said(&self, at: u32, key: &Key) -> Vec<Schema> {
+    pub(crate) fn part_schemas(&self, at: VarId, key: &Key) -> Vec<Schema> {
         let var = self.get(at);
         let own = if let VarOrigin::Schemas(schemas) = &var.kind { &schemas[..] } else { &[] };
         let cache = &mut *self.cache.borrow_mut();

@@ -19,7 +19,7 @@ const MAX_FAST_DEPTH: usize = 16;
 const WIDTH: usize = 32;
 
 /// The length that a key may have here. YAML bounds it too.
-const KEY: usize = 128;
+const MAX_KEY_LENGTH: usize = 128;
 
 /// Reads the document at `range` of `text`; `None` if it is not simple enough.
 pub(super) fn read(text: &str, range: Range<usize>) -> Option<YamlNode<'_>> {
@@ -168,7 +168,7 @@ impl<'t> Quick<'t> {
     fn key_end(&self) -> Option<usize> {
         let rest = &self.bytes[self.at..];
         let length = rest.iter().position(|&byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')))?;
-        let is_key = rest[0].is_ascii_alphabetic() && length <= KEY && rest[length] == b':';
+        let is_key = rest[0].is_ascii_alphabetic() && length <= MAX_KEY_LENGTH && rest[length] == b':';
         (is_key && matches!(rest.get(length + 1), Some(b' ' | b'\n') | None)).then_some(self.at + length)
     }
 

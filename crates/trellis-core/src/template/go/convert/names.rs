@@ -11,7 +11,7 @@ use minijinja::machinery::{
 use crate::template::{bridge::context_key, delimiters::syntax};
 
 /// Words that Jinja takes for values, keywords or its own names.
-const WORDS: [&str; 16] =
+const RESERVED_WORDS: [&str; 16] =
     ["true", "True", "false", "False", "none", "None", "not", "and", "or", "in", "is", "if", "else", "loop", "self", "range"];
 
 /// Names with their written form, the newest last.
@@ -49,8 +49,9 @@ impl<'s> FreshNames<'s> {
     /// Gives a variable a name that hides nothing.
     pub(super) fn name(&mut self, id: &'s str, wanted: &str) -> String {
         let wanted = if is_name(wanted) { wanted } else { "item" };
-        let is_free =
-            |name: &str| !WORDS.contains(&name) && !self.keys.contains(name) && self.bound.iter().all(|(_, written)| written != name);
+        let is_free = |name: &str| {
+            !RESERVED_WORDS.contains(&name) && !self.keys.contains(name) && self.bound.iter().all(|(_, written)| written != name)
+        };
         let numbered = (2..).map(|number: u32| format!("{wanted}{number}"));
         let name = std::iter::once(wanted.to_owned()).chain(numbered).find(|name| is_free(name)).unwrap_or_default();
         self.bound.push((id, name.clone()));
@@ -66,7 +67,7 @@ pub(super) fn is_name(text: &str) -> bool {
 
 /// Returns whether Jinja reads a name as a key of the context, outside of loops.
 pub(super) fn is_key(name: &str) -> bool {
-    is_name(name) && (!WORDS.contains(&name) || matches!(name, "loop" | "self" | "range"))
+    is_name(name) && (!RESERVED_WORDS.contains(&name) || matches!(name, "loop" | "self" | "range"))
 }
 
 fn each_expression<'t, 's>(tree: &'t Stmt<'s>, see: &mut impl FnMut(&'t Expr<'s>)) {

@@ -16,7 +16,7 @@ use crate::binding::frontmatter;
 const MAX_FILES: usize = 10_000;
 
 /// Bytes of one file.
-const MAX_FILE: u64 = 1 << 20;
+const MAX_DOCUMENT: u64 = 1 << 20;
 
 /// Bytes of all files.
 const MAX_BYTES: u64 = 64 << 20;
@@ -75,8 +75,8 @@ impl Listing {
                     continue;
                 }
                 bytes += about.len();
-                if about.len() > MAX_FILE {
-                    let why = format!("`{path}` has {} bytes, more than the {MAX_FILE} that a document may have", about.len());
+                if about.len() > MAX_DOCUMENT {
+                    let why = format!("`{path}` has {} bytes, more than the {MAX_DOCUMENT} that a document may have", about.len());
                     return Err(final_error("limit", why));
                 }
                 if found.len() == MAX_FILES || bytes > MAX_BYTES {
@@ -121,8 +121,8 @@ impl Document {
         }
         let unread = |error: &dyn std::fmt::Display| store_error(format!("`{path}` cannot be read: {error}"));
         let size = file.metadata().map_err(|error| unread(&error))?.len();
-        if size > MAX_FILE {
-            return Err(final_error("limit", format!("`{path}` has {size} bytes, more than the {MAX_FILE} that a document may have")));
+        if size > MAX_DOCUMENT {
+            return Err(final_error("limit", format!("`{path}` has {size} bytes, more than the {MAX_DOCUMENT} that a document may have")));
         }
         let text = String::from_utf8(fs::read(&file).map_err(|error| unread(&error))?).map_err(|_| unread(&"it is not UTF-8").finally())?;
         Ok(Some(text))

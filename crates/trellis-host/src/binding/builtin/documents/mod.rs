@@ -27,7 +27,7 @@ use crate::binding::{Obstacle, config::ConfigReader, host::Resource, kind::Site}
 /// Hits where the call does not say.
 const LIMIT: u64 = 5;
 
-const FILES: &str = "**/*.md";
+const DOCUMENT_GLOB: &str = "**/*.md";
 
 /// Indexes of a host by folder and glob, over all its graphs and reloads.
 #[derive(Default)]
@@ -77,11 +77,11 @@ pub(super) struct Search {
 impl Search {
     pub(super) fn new(config: BuiltinConfig, reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Self> {
         let folder = site.folder.join(config.folder.unwrap_or_default());
-        let files = config.files.unwrap_or_else(|| FILES.to_owned());
+        let files = config.files.unwrap_or_else(|| DOCUMENT_GLOB.to_owned());
         match Listing::new(&folder, &files) {
             Ok(listing) => Some(Self { slot: site.host.shared::<Indexes>().slot(&folder, &files), listing }),
             Err(error) => {
-                reader.report("files", format!("`files` is no glob: {error}"), Some(format!("write one such as `{FILES}`")));
+                reader.report("files", format!("`files` is no glob: {error}"), Some(format!("write one such as `{DOCUMENT_GLOB}`")));
                 None
             }
         }

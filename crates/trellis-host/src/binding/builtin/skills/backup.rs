@@ -16,7 +16,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 /// The name of a file that is written beside the one that it is to replace.
-const DRAFT: &str = ".trellis-restore";
+const RESTORE_SUFFIX: &str = ".trellis-restore";
 
 /// The former content of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,8 +57,8 @@ pub(super) fn save(workspace: &Path, paths: &[PathBuf], copies: &Path) -> io::Re
     fs::create_dir_all(copies)?;
     let mut saving = Saving { workspace, copies, found: SavedTree::new(), next: 0 };
     for path in paths {
-        for way in path.ancestors().skip(1).filter(|way| !way.as_os_str().is_empty()) {
-            saving.way(way)?;
+        for folder in path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()) {
+            saving.folder(folder)?;
         }
         saving.whole(path)?;
     }
@@ -74,7 +74,7 @@ struct Saving<'s> {
 
 impl Saving<'_> {
     /// Notes a folder above a declared path.
-    fn way(&mut self, path: &Path) -> io::Result<()> {
+    fn folder(&mut self, path: &Path) -> io::Result<()> {
         if !self.found.contains_key(path) {
             let entry = match about(&self.workspace.join(path))? {
                 Some(about) => SavedEntry::Folder { mode: mode(&about), whole: false },
@@ -153,8 +153,8 @@ pub(super) fn restore(workspace: &Path, saved: &SavedTree, copies: &Path) -> io:
 
 /// Returns whether every folder above a path is one, and no link: only then the path is one below the workspace.
 fn reaches(workspace: &Path, path: &Path) -> io::Result<bool> {
-    for way in path.ancestors().skip(1) {
-        if !about(&workspace.join(way))?.is_some_and(|about| about.is_dir()) {
+    for folder in path.ancestors().skip(1) {
+        if !about(&workspace.join(folder))?.is_some_and(|about| about.is_dir()) {
             return Ok(false);
         }
     }
@@ -187,7 +187,7 @@ fn make_folder(path: &Path) -> io::Result<()> {
 
 /// Replaces a file by a copy, unless it has the same bytes, and restores its time.
 fn write(path: &Path, copy: &Path, (size, crc): (u64, u32), modified: Option<SystemTime>) -> io::Result<()> {
-    let draft = path.with_file_name(DRAFT);
+    let draft = path.with_file_name(RESTORE_SUFFIX);
     remove(&draft)?;
     let about = about(path)?;
     let is_same = about.as_ref().is_some_and(|about| about.is_file() && about.len() == size) && {

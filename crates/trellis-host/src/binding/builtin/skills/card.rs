@@ -13,7 +13,7 @@ use crate::binding::{
 };
 
 /// The default time for all commands of a skill together.
-const TIMEOUT: Duration = Duration::from_secs(30);
+const COMMANDS_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The name of the frontmatter in messages.
 const FRONTMATTER: &str = "frontmatter";
@@ -127,7 +127,7 @@ impl SkillCard {
             run,
             dry_run,
             verify,
-            timeout: timeout.map_or(TIMEOUT, |timeout| timeout.0),
+            timeout: timeout.map_or(COMMANDS_TIMEOUT, |timeout| timeout.0),
             text: text.trim().to_owned(),
         })
     }

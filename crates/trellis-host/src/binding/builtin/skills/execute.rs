@@ -158,7 +158,7 @@ impl SkillRunner {
             return Ok(Err(SkillFailure::new("blocked", format!("the skill `{id}` is blocked here"))));
         }
         let library = self.library.clone();
-        let found = aside(move || library.find(&id)).await?;
+        let found = run_blocking(move || library.find(&id)).await?;
         Ok(found.map_err(|why| SkillFailure::new("not_found", why)))
     }
 
@@ -312,7 +312,7 @@ async fn held<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
     let lock = Arc::clone(lock);
-    aside(move || {
+    run_blocking(move || {
         let done = work();
         drop(lock);
         done
@@ -321,7 +321,7 @@ async fn held<T: Send + 'static>(
 }
 
 /// Does work on a thread that may block.
-async fn aside<T: Send + 'static>(work: impl FnOnce() -> Result<T, ToolError> + Send + 'static) -> Result<T, ToolError> {
+async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, ToolError> + Send + 'static) -> Result<T, ToolError> {
     spawn_blocking(work).await.unwrap_or_else(|gone| Err(ToolError::new(gone.to_string())))
 }
 

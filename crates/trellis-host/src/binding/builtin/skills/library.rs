@@ -16,9 +16,9 @@ use super::{
 use crate::binding::{Obstacle, config::ConfigReader, kind::Site};
 
 /// The cards of a folder, not of those below it.
-pub(super) const FILES: &str = "*.md";
+pub(super) const CARD_GLOB: &str = "*.md";
 
-const FOLDER: &str = "_skills";
+const SKILLS_FOLDER: &str = "_skills";
 
 /// A folder of cards, and the skills of it that may be carried out.
 #[derive(Clone, Debug)]
@@ -35,11 +35,11 @@ pub(super) struct SkillLibrary {
 
 impl SkillLibrary {
     pub(super) fn new(config: &BuiltinConfig, reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Self> {
-        let folder = site.folder.join(config.folder.as_deref().unwrap_or(Path::new(FOLDER)));
+        let folder = site.folder.join(config.folder.as_deref().unwrap_or(Path::new(SKILLS_FOLDER)));
         let allow = config.allow.as_ref().map(|globs| compile("allow", globs, reader));
         let block = compile("block", &config.block, reader)?;
         Some(Self {
-            listing: Listing::new(&folder, FILES).ok()?,
+            listing: Listing::new(&folder, CARD_GLOB).ok()?,
             home: site.folder.to_owned(),
             workspace: site.folder.join(config.workspace.as_deref().unwrap_or(Path::new(""))),
             allow: match allow {

@@ -28,7 +28,7 @@ const SAVED: &str = "saved.json";
 const COPIES: &str = "copies";
 
 /// The end of the name of a folder that is not whole.
-const DRAFT: &str = ".new";
+const DRAFT_SUFFIX: &str = ".new";
 
 /// The longest name that a key is spelled out in.
 const MAX_NAME: usize = 180;
@@ -128,7 +128,7 @@ impl RunJournal {
     /// Something cannot be read or written; then nothing has begun.
     pub(super) fn begin(&self, key: &IdempotencyKey, skill: &str, paths: &[PathBuf]) -> Result<RecordedRun, ToolError> {
         let folder = self.folder().join(name_of(key.as_str()));
-        let draft = with_suffix(&folder, DRAFT);
+        let draft = with_suffix(&folder, DRAFT_SUFFIX);
         let manifest = RunManifest {
             version: 1,
             key: key.as_str().to_owned(),
@@ -168,7 +168,7 @@ impl RunJournal {
         let mut found = Vec::new();
         for entry in entries {
             let path = entry.map_err(unread)?.path();
-            if !path.to_string_lossy().ends_with(DRAFT) {
+            if !path.to_string_lossy().ends_with(DRAFT_SUFFIX) {
                 found.push(path);
             }
         }
@@ -221,7 +221,7 @@ impl RecordedRun {
     /// The manifest cannot be written; it is unchanged.
     pub(super) fn finish(&mut self, state: RunState, result: Option<Value>) -> Result<(), ToolError> {
         let manifest = RunManifest { state, result: result.or(self.manifest.result.take()), ..self.manifest.clone() };
-        let (path, draft) = (self.folder.join(MANIFEST), self.folder.join(format!("{MANIFEST}{DRAFT}")));
+        let (path, draft) = (self.folder.join(MANIFEST), self.folder.join(format!("{MANIFEST}{DRAFT_SUFFIX}")));
         let written = write(&draft, &manifest).and_then(|()| fs::rename(&draft, &path));
         written.map_err(|error| store_error(format!("`{}` cannot be written: {error}", path.display())))?;
         sync(&self.folder);

@@ -66,7 +66,7 @@ pub(super) struct SkillTool {
 impl SkillTool {
     pub(super) fn new(question: SkillQuestion, config: &BuiltinConfig, reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Self> {
         let library = SkillLibrary::new(config, reader, site)?;
-        let slot = site.host.shared::<SkillIndexes>().0.slot(library.folder(), library::FILES);
+        let slot = site.host.shared::<SkillIndexes>().0.slot(library.folder(), library::CARD_GLOB);
         Some(Self { question, library, slot })
     }
 

@@ -12,7 +12,7 @@ use trellis_core::ToolError;
 use super::super::store_error;
 
 /// Time between two attempts at a lock that another caller holds.
-const PAUSE: Duration = Duration::from_millis(20);
+const LOCK_RETRY_PAUSE: Duration = Duration::from_millis(20);
 
 /// The right to change a workspace, until it is dropped.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl WorkspaceLock {
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(Self { file }),
-                Err(TryLockError::WouldBlock) => tokio::time::sleep(PAUSE).await,
+                Err(TryLockError::WouldBlock) => tokio::time::sleep(LOCK_RETRY_PAUSE).await,
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
             }
         }

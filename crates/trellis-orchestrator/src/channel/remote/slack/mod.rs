@@ -1,9 +1,18 @@
-//! Slack: `conversations.history` and `conversations.replies` from where the last read ended, `chat.postMessage`.
+//! Slack: `conversations.history` and `conversations.replies` since the last read, `chat.postMessage`.
 
+mod reactions;
 mod read;
 mod text;
 
-use std::{fmt, time::Duration};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{
+        Mutex,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use serde_json::{Value as Json, json};
@@ -11,16 +20,22 @@ use tokio::sync::OnceCell;
 
 use super::{
     GROUPING, Opened,
-    api::{Api, ApiAnswer, PATIENCE},
+    api::{ANSWER_TIMEOUT, Api, ApiAnswer},
+    download::Downloads,
     hearing::Hearing,
     markup,
+    multipart::Content,
     pace::{ALL, Pace},
+    watched::Watched,
 };
 use crate::{
-    channel::{Batch, Channel, ChannelError, Rendering},
+    channel::{Batch, Capabilities, Channel, ChannelError, InboxFile, Rendering},
     config::{Provider, RemoteSettings},
-    message::{ChatPlace, Outgoing},
+    message::{Attachment, ChatPlace, Outgoing},
 };
+
+/// The shortest time between two requests, on average.
+const REQUEST_INTERVAL: Duration = Duration::from_millis(1250);
 
 /// Errors that another attempt gets too.
 const FINAL: [&str; 24] = [
@@ -50,6 +65,9 @@ const FINAL: [&str; 24] = [
     "token_revoked",
 ];
 
+/// The hosts of files that people send, and of files that are uploaded.
+const SLACK_FILE_HOSTS: &[&str] = &["files.slack.com"];
+
 /// The channel of an app of Slack.
 #[derive(Debug)]
 pub(super) struct Slack {
@@ -57,7 +75,13 @@ pub(super) struct Slack {
     hearing: Hearing,
     api: Api,
     pace: Pace,
+    downloads: Downloads,
     me: OnceCell<SlackUser>,
+    /// Requests of the current look.
+    requests: AtomicU32,
+    watched: Watched,
+    /// The users that are known to be bots, or not to be.
+    bots: Mutex<BTreeMap<String, bool>>,
 }
 
 /// The user that the app is.
@@ -66,13 +90,23 @@ struct SlackUser {
     id: String,
 }
 
+impl SlackUser {
+    /// The words that call the user.
+    fn mention(&self) -> String {
+        format!("<@{}>", self.id)
+    }
+}
+
 impl Slack {
-    pub(super) fn new(Opened { settings, token, hearing }: Opened) -> Self {
-        let api = Api::new(settings.base_url.clone(), Some(format!("Bearer {}", token.as_str())));
-        Self { settings, hearing, api, pace: Pace::default(), me: OnceCell::new() }
+    pub(super) fn new(Opened { settings, token, hearing, .. }: Opened) -> Self {
+        let authorization = Some(format!("Bearer {}", token.as_str()));
+        let downloads = Downloads::new(&settings.base_url, SLACK_FILE_HOSTS, authorization.clone());
+        let api = Api::new(settings.base_url.clone(), authorization);
+        let (pace, me, watched, bots) = (Pace::default(), OnceCell::new(), Watched::default(), Mutex::default());
+        Self { settings, hearing, api, pace, downloads, me, requests: AtomicU32::new(0), watched, bots }
     }
 
-    /// What is in the way before anything is read: the token, and chats that cannot be read.
+    /// Checks, before anything is read, the token and the access to the chats.
     pub(super) async fn check(&self) -> Vec<String> {
         if let Err(error) = self.me().await {
             return vec![error.to_string()];
@@ -97,12 +131,35 @@ impl Slack {
     }
 
     async fn get(&self, method: &str, query: &[(&str, &str)]) -> Result<Json, ChannelError> {
+        self.requests.fetch_add(1, Ordering::Relaxed);
         taken(method, self.api.get(method, query).await?)
     }
 
     async fn post(&self, method: &str, body: Json) -> Result<Json, ChannelError> {
-        taken(method, self.api.ask("POST", method, Some(body), PATIENCE).await?)
+        taken(method, self.api.ask("POST", method, Some(body), ANSWER_TIMEOUT).await?)
     }
+
+    /// Shares a text as a file: a place for it is asked for, it is put there, and shared in its chat.
+    async fn share(&self, message: &Outgoing, name: &str) -> Result<String, ChannelError> {
+        let length = message.text.len().to_string();
+        let place = self.get("files.getUploadURLExternal", &[("filename", name), ("length", &length)]).await?;
+        let (Some(id), Some(url)) = (place["file_id"].as_str(), place["upload_url"].as_str()) else {
+            return Err(ChannelError::new("unreadable", "`files.getUploadURLExternal`: there is no place in the answer"));
+        };
+        let bytes = message.text.clone().into_bytes();
+        self.downloads.put(url, Content { kind: "application/octet-stream".to_owned(), bytes }).await?;
+        let mut body = json!({ "files": [{ "id": id, "title": name }], "channel_id": message.place.chat });
+        if let Some(thread) = &message.place.thread {
+            body["thread_ts"] = json!(thread);
+        }
+        self.post("files.completeUploadExternal", body).await.map(|_| String::new())
+    }
+}
+
+/// The time between two looks: the more requests a look takes, the longer, since an app may ask about fifty times in a minute.
+fn pause(poll: Duration, requests: u32, is_empty: bool) -> Duration {
+    let paced = poll.min(REQUEST_INTERVAL) * requests;
+    if is_empty { paced.max(poll) } else { paced }
 }
 
 /// The answer of a method that went well.
@@ -132,17 +189,41 @@ impl Channel for Slack {
         GROUPING
     }
 
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { has_files: true, has_reactions: true, shows_typing: false }
+    }
+
+    fn watch(&self, messages: Vec<(ChatPlace, String)>) {
+        self.watched.set(messages);
+    }
+
+    fn parse_agent_mentions(&self, text: &str) -> Vec<String> {
+        let mention = self.me.get().map(SlackUser::mention).unwrap_or_default();
+        self.hearing.names(text, &[&mention])
+    }
+
+    async fn fetch(&self, file: &Attachment, into: InboxFile) -> Result<Attachment, ChannelError> {
+        self.downloads.fetch(&file.source, file, into).await
+    }
+
     async fn read(&self, cursor: Option<&str>) -> Result<Batch, ChannelError> {
         let me = self.me().await?;
         let batch = self.round(cursor, me).await?;
-        if batch.messages.is_empty() {
-            tokio::time::sleep(self.settings.poll).await;
-        }
+        let requests = self.requests.swap(0, Ordering::Relaxed);
+        tokio::time::sleep(pause(self.settings.poll, requests, batch.messages.is_empty())).await;
         Ok(batch)
     }
 
     async fn send(&self, message: &Outgoing, rendering: Rendering) -> Result<String, ChannelError> {
         self.pace.permit(ALL)?;
+        let holds = |error: &ChannelError| {
+            if let Some(after) = error.after {
+                self.pace.hold(ALL, after);
+            }
+        };
+        if let Some(name) = &message.file {
+            return self.share(message, name).await.inspect_err(holds);
+        }
         let (text, is_marked) = match rendering {
             Rendering::Markdown => (markup::mrkdwn(&message.text), true),
             Rendering::Plain => (markup::escaped(&message.text), false),
@@ -151,11 +232,7 @@ impl Channel for Slack {
         if let Some(thread) = &message.place.thread {
             body["thread_ts"] = json!(thread);
         }
-        let sent = self.post("chat.postMessage", body).await.inspect_err(|error| {
-            if let Some(after) = error.after {
-                self.pace.hold(ALL, after);
-            }
-        })?;
+        let sent = self.post("chat.postMessage", body).await.inspect_err(holds)?;
         Ok(sent["ts"].as_str().unwrap_or_default().to_owned())
     }
 
@@ -166,5 +243,23 @@ impl Channel for Slack {
             Err(error) if error.code != "already_reacted" => Err(error),
             _ => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // orchestrator 4.1: many chats are asked no more often in a minute than one app may
+    #[test]
+    fn many_chats_are_asked_in_turn() {
+        let second = Duration::from_secs(1);
+        for (chats, least) in [(1, 2), (3, 3), (10, 12)] {
+            let pause = pause(2 * second, chats, true);
+            assert!(pause >= least * second && pause.as_secs_f64() * 48.0 >= f64::from(chats) * 60.0 - 1.0, "{chats}: {pause:?}");
+        }
+        assert_eq!(pause(Duration::from_millis(10), 3, true), Duration::from_millis(30));
+        assert_eq!(pause(2 * second, 1, false), REQUEST_INTERVAL);
+        assert_eq!(pause(60 * second, 3, true), 60 * second);
     }
 }

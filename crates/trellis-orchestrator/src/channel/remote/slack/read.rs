@@ -1,6 +1,6 @@
-//! One look at all chats and threads.
+//! One poll of all chats and threads.
 //!
-//! **Invariant:** the cursor of a chat is the newest message of it that was looked at; of a chat that cannot be read it stays where it was.
+//! **Invariant:** the cursor of a chat is the newest message that was read; a chat that cannot be read keeps its cursor.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::{Slack, SlackUser, text::plain};
 use crate::{
     channel::{Batch, ChannelError, remote::hearing::ActiveThreads},
     config::Provider,
-    message::{ChatPlace, Incoming, now},
+    message::{Attachment, ChatPlace, Incoming, now},
 };
 
 /// Where the next look begins.
@@ -34,6 +34,36 @@ struct SlackMessage {
     #[serde(default)]
     text: String,
     user_profile: Option<SlackProfile>,
+    #[serde(default)]
+    files: Vec<SlackFile>,
+}
+
+#[derive(Debug, Deserialize)]
+struct SlackFile {
+    name: Option<String>,
+    title: Option<String>,
+    mimetype: Option<String>,
+    size: Option<u64>,
+    #[serde(default)]
+    mode: String,
+    #[serde(default)]
+    file_access: String,
+    url_private_download: Option<String>,
+    url_private: Option<String>,
+}
+
+impl SlackFile {
+    fn attachment(self) -> Attachment {
+        let lacking = match (&*self.mode, &*self.file_access) {
+            ("external" | "tombstone" | "hidden_by_limit", _) => Some(format!("Slack does not keep it (`{}`)", self.mode)),
+            (_, "check_file_info" | "access_denied") => Some("Slack does not let this app see it".to_owned()),
+            _ => None,
+        };
+        let name = self.name.or(self.title).unwrap_or_else(|| "file".to_owned());
+        let source = self.url_private_download.or(self.url_private);
+        let trouble = lacking.or_else(|| source.is_none().then(|| "Slack names no address of it".to_owned()));
+        Attachment { name, media_type: self.mimetype, size: self.size, source: source.unwrap_or_default(), path: None, trouble }
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -44,7 +74,7 @@ struct SlackProfile {
     real_name: String,
 }
 
-/// Kinds of messages that somebody wrote; others are told by the provider.
+/// Subtypes of messages that people write; others come from the provider.
 const WRITTEN: [&str; 3] = ["thread_broadcast", "file_share", "me_message"];
 
 impl Slack {
@@ -91,12 +121,13 @@ impl Slack {
             }
         }
         next.threads.forget(now());
+        self.reactions(me, &mut batch).await;
         batch.messages.sort_by(|one, other| one.id.cmp(&other.id));
         batch.cursor = (next != before).then(|| serde_json::to_string(&next).ok()).flatten();
         Ok(batch)
     }
 
-    /// The newest message of a chat that is read for the first time: what was said before the agent was there is not for it.
+    /// The newest message of a chat that is read for the first time: earlier messages are not for the agent.
     async fn newest(&self, chat: &str) -> Result<String, ChannelError> {
         let answer = self.get_in_time("conversations.history", &[("channel", chat), ("limit", "1")]).await?;
         Ok(answer["messages"][0]["ts"].as_str().unwrap_or("0").to_owned())
@@ -127,7 +158,7 @@ impl Slack {
     }
 
     /// Asks, and waits as long as the provider wants: the pages before are not asked for again.
-    async fn get_in_time(&self, method: &str, query: &[(&str, &str)]) -> Result<Json, ChannelError> {
+    pub(super) async fn get_in_time(&self, method: &str, query: &[(&str, &str)]) -> Result<Json, ChannelError> {
         loop {
             match self.get(method, query).await {
                 Err(ChannelError { after: Some(after), .. }) => tokio::time::sleep(after).await,
@@ -146,7 +177,7 @@ impl Slack {
         let is_direct = chat.starts_with('D');
         let root = message.thread_ts.as_deref().unwrap_or(&message.ts);
         let thread = format!("{chat}:{root}");
-        let mention = format!("<@{}>", me.id);
+        let mention = me.mention();
         let text = self.hearing.addressed(&plain(&message.text), &[&mention], is_direct || threads.has(&thread))?;
         let place = |thread: Option<&str>| ChatPlace {
             provider: Provider::Slack.as_str().to_owned(),
@@ -161,7 +192,8 @@ impl Slack {
         }
         let names = message.user_profile.into_iter().flat_map(|profile| [profile.display_name, profile.real_name]);
         let sender_name = names.into_iter().find(|name| !name.is_empty()).unwrap_or_else(|| user.clone());
-        Some(Incoming { place, at: millis(&message.ts), id: message.ts, sender: user, sender_name, text })
+        let files = message.files.into_iter().map(SlackFile::attachment).collect();
+        Some(Incoming { place, at: millis(&message.ts), id: message.ts, sender: user, sender_name, text, files })
     }
 }
 

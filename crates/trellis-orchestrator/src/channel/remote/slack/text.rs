@@ -1,9 +1,9 @@
-//! The texts of Slack in the words of people.
+//! Converts the text format of Slack to plain text.
 
 /// A text without the marks of Slack: links as addresses, `&lt;` as `<`. Mentions of people stay as they are.
 pub(super) fn plain(text: &str) -> String {
     let (mut plain, mut rest) = (String::with_capacity(text.len()), text);
-    while let Some((before, (inner, behind))) = rest.split_once('<').and_then(|(before, behind)| Some((before, behind.split_once('>')?))) {
+    while let Some((before, (inner, after))) = rest.split_once('<').and_then(|(before, after)| Some((before, after.split_once('>')?))) {
         plain += before;
         let (target, label) = inner.split_once('|').map_or((inner, None), |(target, label)| (target, Some(label)));
         match (target.chars().next(), label) {
@@ -18,7 +18,7 @@ pub(super) fn plain(text: &str) -> String {
             (_, Some(label)) if target.starts_with("mailto:") => plain += label,
             _ => plain += target,
         }
-        rest = behind;
+        rest = after;
     }
     plain += rest;
     plain.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")

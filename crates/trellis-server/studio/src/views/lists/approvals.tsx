@@ -1,5 +1,6 @@
 /** The calls that wait for somebody's decision, of all sessions. */
 
+import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 
@@ -10,6 +11,7 @@ import { announce } from "../../shell/overlays";
 import { approvals } from "../../state/graphs";
 import { href } from "../../state/route";
 import { Decision } from "../session/approval";
+import { Filter, fits } from "../../ui/filter";
 import { Empty, Failed, Loading } from "../../ui/states";
 import { Ago, Countdown } from "../../ui/time";
 
@@ -49,17 +51,25 @@ function Held({ held }: { held: HeldCall }): JSX.Element {
 }
 
 export function ApprovalsView(): JSX.Element {
+  const words = useSignal("");
   const held = approvals.value;
+  const shown = held?.filter(({ session, graph, call, ask }) => fits(words.value, [session, graph, call.name, call.node, ask ?? ""]));
   return (
     <main class="page">
       <h1>Approvals</h1>
+      {(held?.length ?? 0) > 1 && (
+        <div class="filters">
+          <Filter words={words} label="Session, tool or question" />
+        </div>
+      )}
       {held === null && <Loading />}
+      {shown?.length === 0 && held?.length !== 0 && <Empty title="No call that waits has these words" />}
       {held?.length === 0 && (
         <Empty title="Nothing waits for a decision">
           <p>A call waits here where its node says <code>approve</code>, or where a policy holds it.</p>
         </Empty>
       )}
-      <ul class="held-list">{held?.map((item) => <Held held={item} key={`${item.session} ${item.call.id}`} />)}</ul>
+      <ul class="held-list">{shown?.map((item) => <Held held={item} key={`${item.session} ${item.call.id}`} />)}</ul>
     </main>
   );
 }

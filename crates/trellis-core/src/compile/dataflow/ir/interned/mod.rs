@@ -19,7 +19,10 @@ use super::{
     source::SourceId,
 };
 use crate::{
-    compile::dataflow::domain::{ElementPathId, GuardId, SchemaId, TypeId},
+    compile::dataflow::{
+        domain::{ElementPathId, GuardId, SchemaId, TypeId},
+        index::{EdgeIndex, OpIndex, ReplyIndex, SiteIndex},
+    },
     program::{NodeIndex, PointIndex},
     template::Demand,
 };
@@ -38,17 +41,17 @@ impl OpRange {
     }
 }
 
-/// One operation. A `u32` in `Read`, `Ask` and `reads` is the index of a [`ReadOp`].
+/// One operation. A [`SiteIndex`], and a number in `reads`, is the place of a [`ReadOp`] among those of the point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
     /// Reads a site.
-    Read(u32),
+    Read(SiteIndex),
     /// Writes a value, after it read its `reads`. `to` is `None` if the target is not followed.
     Write { to: Option<InternedPath>, how: WriteMode, source: SourceId, reads: OpRange },
     /// Checks a key against a schema, if it is present. `index` counts the node's list.
     Fit { name: KeyId, schema_id: SchemaId, index: u32 },
-    /// Evaluates the condition of a part of the content; `mark` is the read without which it cannot be evaluated.
-    Ask { guard_id: GuardId, mark: Option<u32>, path: Option<InternedPath> },
+    /// Evaluates the condition of a part of the content; `read_op` is the read without which it cannot be evaluated.
+    Ask { guard_id: GuardId, read_op: Option<SiteIndex>, path: Option<InternedPath> },
     /// Checks an `assert`.
     Assert { guard_id: GuardId, path: Option<InternedPath>, is_predicate: bool },
     /// Calls a tool or a child with arguments; `takes` is the schema of the arguments it accepts.
@@ -105,9 +108,9 @@ pub(crate) enum ReplyInput {
 /// One reply: the value that it binds, its operations, and the branches that it tries in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReplyOps {
-    pub(crate) given: ReplyInput,
-    pub(crate) steps: OpRange,
-    pub(crate) choices: OpRange,
+    pub(crate) input: ReplyInput,
+    pub(crate) ops: OpRange,
+    pub(crate) branches: OpRange,
 }
 
 /// One edge that a reply tries.
@@ -119,7 +122,7 @@ pub(crate) struct Branch {
     pub(crate) path: Option<InternedPath>,
     /// True if the condition compares a value, so that a constant result deserves a finding.
     pub(crate) compares: bool,
-    pub(crate) marks: OpRange,
+    pub(crate) reads: OpRange,
     pub(crate) to: BranchTarget,
     /// True if the edge is a default of the graph, which children of the same graph do not take (language 5.4).
     pub(crate) is_graph_wide: bool,
@@ -153,14 +156,14 @@ pub(crate) enum Incoming {
 /// Operations of one point, as ranges of the tables.
 #[derive(Clone, Debug)]
 pub(crate) struct PointOps {
-    pub(crate) steps: Range<u32>,
-    pub(crate) marks: Range<u32>,
-    pub(crate) answers: Range<u32>,
-    pub(crate) choices: Range<u32>,
-    pub(crate) follows: Range<u32>,
+    pub(crate) ops: Range<u32>,
+    pub(crate) reads: Range<u32>,
+    pub(crate) replies: Range<u32>,
+    pub(crate) branches: Range<u32>,
+    pub(crate) tracked_keys: Range<u32>,
     pub(crate) entering: OpRange,
     pub(crate) ending: OpRange,
-    pub(crate) brought: Incoming,
+    pub(crate) incoming: Incoming,
     /// Output of a child that ends here; `None` if the node is no terminal.
     pub(crate) output: Option<SourceId>,
     /// True if the node has `max_visits`, so that the engine counts its entries.
@@ -170,152 +173,151 @@ pub(crate) struct PointOps {
 /// Operations of all points. An edit appends new ones and leaves the old ones unused.
 #[derive(Debug, Default)]
 pub(crate) struct OpTable {
-    seats: Vec<PointOps>,
-    pub(crate) steps: Vec<Op>,
-    pub(crate) marks: Vec<ReadOp>,
-    pub(crate) answers: Vec<ReplyOps>,
-    pub(crate) choices: Vec<Branch>,
+    points: Vec<PointOps>,
+    pub(crate) ops: Vec<Op>,
+    pub(crate) reads: Vec<ReadOp>,
+    pub(crate) replies: Vec<ReplyOps>,
+    pub(crate) branches: Vec<Branch>,
     /// Keys that each point reads, with repetition.
-    pub(crate) follows: Vec<KeyId>,
+    pub(crate) tracked_keys: Vec<KeyId>,
     /// Number of entries that no point refers to any more.
-    lost: usize,
+    unused: usize,
 }
 
 impl OpTable {
     pub(crate) fn point_ops(&self, point: PointIndex) -> &PointOps {
-        &self.seats[point.0 as usize]
+        &self.points[point.0 as usize]
     }
 
     pub(crate) fn points(&self) -> impl Iterator<Item = PointIndex> + use<> {
-        (0..self.seats.len()).map(PointIndex::from_usize)
+        (0..self.points.len()).map(PointIndex::from_usize)
     }
 
-    pub(crate) fn step(&self, point_ops: &PointOps, at: u32) -> Op {
-        self.steps[(point_ops.steps.start + at) as usize]
+    pub(crate) fn op(&self, point_ops: &PointOps, at: OpIndex) -> Op {
+        self.ops[at.after(OpIndex(point_ops.ops.start)).index()]
     }
 
-    pub(crate) fn mark(&self, point_ops: &PointOps, at: u32) -> ReadOp {
-        self.marks[(point_ops.marks.start + at) as usize]
+    pub(crate) fn read_op(&self, point_ops: &PointOps, at: SiteIndex) -> ReadOp {
+        self.reads[at.after(SiteIndex(point_ops.reads.start)).index()]
     }
 
-    pub(crate) fn answers(&self, point_ops: &PointOps) -> Range<u32> {
-        0..point_ops.answers.end - point_ops.answers.start
+    pub(crate) fn replies(&self, point_ops: &PointOps) -> Range<u32> {
+        0..point_ops.replies.end - point_ops.replies.start
     }
 
-    pub(crate) fn answer(&self, point_ops: &PointOps, at: u32) -> ReplyOps {
-        self.answers[(point_ops.answers.start + at) as usize]
+    pub(crate) fn reply(&self, point_ops: &PointOps, at: ReplyIndex) -> ReplyOps {
+        self.replies[at.after(ReplyIndex(point_ops.replies.start)).index()]
     }
 
-    pub(crate) fn choice(&self, point_ops: &PointOps, at: u32) -> Branch {
-        self.choices[(point_ops.choices.start + at) as usize]
+    pub(crate) fn branch(&self, point_ops: &PointOps, at: EdgeIndex) -> Branch {
+        self.branches[at.after(EdgeIndex(point_ops.branches.start)).index()]
     }
 
     /// Returns the keys that a point reads, with repetition.
-    pub(crate) fn follows(&self, point_ops: &PointOps) -> &[KeyId] {
-        &self.follows[range(&point_ops.follows)]
+    pub(crate) fn tracked_keys(&self, point_ops: &PointOps) -> &[KeyId] {
+        &self.tracked_keys[range(&point_ops.tracked_keys)]
     }
 
     /// Returns the keys that a point reads, writes or checks against a schema.
     pub(crate) fn names(&self, point_ops: &PointOps) -> impl Iterator<Item = KeyId> {
-        let written = self.steps(point_ops).iter().filter_map(|step| match step {
+        let written = self.ops(point_ops).iter().filter_map(|op| match op {
             Op::Write { to, .. } => to.map(|to| to.name),
             Op::Fit { name, .. } => Some(*name),
             Op::Read(_) | Op::Ask { .. } | Op::Assert { .. } | Op::Args { .. } => None,
         });
-        self.follows(point_ops).iter().copied().chain(written)
+        self.tracked_keys(point_ops).iter().copied().chain(written)
     }
 
     /// Returns the keys that the conditions of a point's edges test.
-    pub(crate) fn asked(&self, point_ops: &PointOps) -> impl Iterator<Item = KeyId> {
-        self.choices[range(&point_ops.choices)].iter().filter_map(|choice| choice.path.map(|path| path.name))
+    pub(crate) fn tested_keys(&self, point_ops: &PointOps) -> impl Iterator<Item = KeyId> {
+        self.branches[range(&point_ops.branches)].iter().filter_map(|branch| branch.path.map(|path| path.name))
     }
 
-    pub(crate) fn steps(&self, point_ops: &PointOps) -> &[Op] {
-        &self.steps[range(&point_ops.steps)]
+    pub(crate) fn ops(&self, point_ops: &PointOps) -> &[Op] {
+        &self.ops[range(&point_ops.ops)]
     }
 
     /// Reserves memory for the replies and branches of a program.
-    pub(crate) fn expect(&mut self, replies: usize, choices: usize) {
-        self.answers.reserve(replies);
-        self.choices.reserve(choices);
+    pub(crate) fn expect(&mut self, replies: usize, branches: usize) {
+        self.replies.reserve(replies);
+        self.branches.reserve(branches);
     }
 
     /// Reserves memory for `more` points that resemble the `read` ones.
     pub(crate) fn expect_more(&mut self, read: usize, more: usize) {
         let like = |read_steps: usize| (read_steps * more).div_ceil(read.max(1)) * 17 / 16;
-        self.steps.reserve(like(self.steps.len()));
-        self.marks.reserve(like(self.marks.len()));
-        self.follows.reserve(like(self.follows.len()));
+        self.ops.reserve(like(self.ops.len()));
+        self.reads.reserve(like(self.reads.len()));
+        self.tracked_keys.reserve(like(self.tracked_keys.len()));
     }
 
     /// Installs the operations of all points, in their order.
-    pub(crate) fn seat_all(&mut self, seats: Vec<PointOps>) {
-        self.seats = seats;
+    pub(crate) fn set_points(&mut self, points: Vec<PointOps>) {
+        self.points = points;
     }
 
     /// Replaces the operations of a point.
     pub(crate) fn replace(&mut self, point: PointIndex, point_ops: PointOps) {
-        let old = std::mem::replace(&mut self.seats[point.0 as usize], point_ops);
-        self.lost += old.steps.len() + old.choices.len();
+        let old = std::mem::replace(&mut self.points[point.0 as usize], point_ops);
+        self.unused += old.ops.len() + old.branches.len();
     }
 
     /// Returns true if unused entries dominate, so that a new table is worth building.
     pub(crate) fn is_worn(&self) -> bool {
-        self.lost > self.steps.len() / 2 + 1_000
+        self.unused > self.ops.len() / 2 + 1_000
     }
 
     /// Returns true if two points have equal operations and reads.
     pub(crate) fn are_alike(&self, a: &PointOps, b: &PointOps) -> bool {
-        self.is_same_but_for_reads(a, b) && self.steps(a) == self.steps(b) && self.marks[range(&a.marks)] == self.marks[range(&b.marks)]
+        self.is_same_but_for_reads(a, b) && self.ops(a) == self.ops(b) && self.reads[range(&a.reads)] == self.reads[range(&b.reads)]
     }
 
     /// Returns true if two points differ at most in their reads on entering, replying and ending, outside of writes and edges.
     pub(crate) fn is_same_but_for_reads(&self, a: &PointOps, b: &PointOps) -> bool {
         let happens = |point_ops: &PointOps, span: OpRange| {
-            let steps = self.steps(point_ops)[span.0 as usize..span.1 as usize].iter();
-            steps.filter(|step| !matches!(step, Op::Read(_) | Op::Ask { .. })).map(|step| self.plain(point_ops, *step)).collect::<Vec<_>>()
+            let ops = self.ops(point_ops)[span.0 as usize..span.1 as usize].iter();
+            ops.filter(|op| !matches!(op, Op::Read(_) | Op::Ask { .. })).map(|op| self.plain(point_ops, *op)).collect::<Vec<_>>()
         };
-        let marks = |point_ops: &PointOps, span: OpRange| self.marks[range(&point_ops.marks)][span.0 as usize..span.1 as usize].to_vec();
-        let answers = |point_ops: &PointOps| {
-            let answers = self.answers[range(&point_ops.answers)].iter();
-            answers.map(|answer| (answer.given, answer.choices, happens(point_ops, answer.steps))).collect::<Vec<_>>()
+        let reads = |point_ops: &PointOps, span: OpRange| self.reads[range(&point_ops.reads)][span.0 as usize..span.1 as usize].to_vec();
+        let replies = |point_ops: &PointOps| {
+            let replies = self.replies[range(&point_ops.replies)].iter();
+            replies.map(|reply| (reply.input, reply.branches, happens(point_ops, reply.ops))).collect::<Vec<_>>()
         };
-        let choices = |point_ops: &PointOps| {
-            let choices = self.choices[range(&point_ops.choices)].iter();
-            choices.map(|choice| (Branch { marks: OpRange::default(), ..*choice }, marks(point_ops, choice.marks))).collect::<Vec<_>>()
+        let branches = |point_ops: &PointOps| {
+            let branches = self.branches[range(&point_ops.branches)].iter();
+            branches.map(|branch| (Branch { reads: OpRange::default(), ..*branch }, reads(point_ops, branch.reads))).collect::<Vec<_>>()
         };
-        a.brought == b.brought
+        a.incoming == b.incoming
             && a.output == b.output
             && a.counts == b.counts
             && happens(a, a.entering) == happens(b, b.entering)
             && happens(a, a.ending) == happens(b, b.ending)
-            && answers(a) == answers(b)
-            && choices(a) == choices(b)
+            && replies(a) == replies(b)
+            && branches(a) == branches(b)
     }
 
     /// Returns true if two points have the same targets, and both return an output or neither does.
     pub(crate) fn lead_alike(&self, a: &PointOps, b: &PointOps) -> bool {
         let leads = |point_ops: &PointOps| {
-            self.choices[range(&point_ops.choices)].iter().map(|choice| (choice.to, choice.is_graph_wide)).collect::<Vec<_>>()
+            self.branches[range(&point_ops.branches)].iter().map(|branch| (branch.to, branch.is_graph_wide)).collect::<Vec<_>>()
         };
         a.output.is_some() == b.output.is_some() && leads(a) == leads(b)
     }
 
     /// Returns true if two points call the same children, in the same order.
     pub(crate) fn call_alike(&self, a: &PointOps, b: &PointOps) -> bool {
-        let calls =
-            |point_ops| self.steps(point_ops).iter().filter_map(|step| if let Op::Args { child, .. } = step { *child } else { None });
+        let calls = |point_ops| self.ops(point_ops).iter().filter_map(|op| if let Op::Args { child, .. } = op { *child } else { None });
         calls(a).eq(calls(b))
     }
 
     /// Returns an operation with the reads of a write by content instead of by index.
-    fn plain(&self, point_ops: &PointOps, step: Op) -> (Op, Vec<ReadOp>) {
-        match step {
+    fn plain(&self, point_ops: &PointOps, op: Op) -> (Op, Vec<ReadOp>) {
+        match op {
             Op::Write { to, how, source, reads } => {
-                let marks = self.marks[range(&point_ops.marks)][reads.0 as usize..reads.1 as usize].to_vec();
-                (Op::Write { to, how, source, reads: OpRange::default() }, marks)
+                let reads = self.reads[range(&point_ops.reads)][reads.0 as usize..reads.1 as usize].to_vec();
+                (Op::Write { to, how, source, reads: OpRange::default() }, reads)
             }
-            step => (step, Vec::new()),
+            op => (op, Vec::new()),
         }
     }
 
@@ -323,8 +325,8 @@ impl OpTable {
     /// it, or calls a child.
     pub(crate) fn depends_on(&self, point_ops: &PointOps, names: &[KeyId]) -> bool {
         let is_one = |name: &KeyId| names.contains(name);
-        self.follows(point_ops).iter().any(is_one)
-            || self.steps(point_ops).iter().any(|step| match step {
+        self.tracked_keys(point_ops).iter().any(is_one)
+            || self.ops(point_ops).iter().any(|op| match op {
                 Op::Write { to, .. } => to.is_some_and(|to| is_one(&to.name)),
                 Op::Fit { name, .. } => is_one(name),
                 Op::Args { child, .. } => child.is_some(),

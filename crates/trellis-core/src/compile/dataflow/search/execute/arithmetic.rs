@@ -21,7 +21,7 @@ impl SearchRun<'_, '_> {
         if !site.when().iter().all(|test| details.meets(test)) {
             return ExecResult::Continue;
         }
-        let parts: Vec<Lookup> = calculation.paths.iter().map(|path| details.look(path)).collect();
+        let parts: Vec<Lookup> = calculation.paths.iter().map(|path| details.lookup(path)).collect();
         let sorts: Vec<KindSet> = parts.iter().map(|part| details.constraints.sorts(part)).collect();
         for chosen in choices(&sorts) {
             if self.outcome(calculation, &chosen) != CalculationOutcome::Fails {
@@ -29,9 +29,9 @@ impl SearchRun<'_, '_> {
             }
             let mut narrowed = details.clone();
             let is_possible = calculation.paths.iter().zip(&parts).zip(&chosen).all(|((path, part), sort)| match part {
-                _ if *sort == KindSet::UNSET => narrowed.decide(path, false),
+                _ if *sort == KindSet::UNSET => narrowed.assume_presence(path, false),
                 Lookup::Present(sym) => narrowed.constraints.assume_kind(sym, *sort),
-                Lookup::MaybePresent(sym) => narrowed.decide(path, true) && narrowed.constraints.assume_kind(sym, *sort),
+                Lookup::MaybePresent(sym) => narrowed.assume_presence(path, true) && narrowed.constraints.assume_kind(sym, *sort),
                 Lookup::Absent => false,
             });
             if is_possible && !narrowed.constraints.is_impossible() {
@@ -41,7 +41,7 @@ impl SearchRun<'_, '_> {
         }
         // A havocked operand can have any kind.
         if parts.iter().any(|part| details.constraints.is_havocked(part)) {
-            self.leave_open(state);
+            self.mark_undecided(state);
         }
         ExecResult::Continue
     }

@@ -40,7 +40,7 @@ impl SymState {
             if RESERVED.contains(&&**root) {
                 return None;
             }
-            match self.look(&key_path(root)?) {
+            match self.lookup(&key_path(root)?) {
                 Lookup::Present(SymValue::Known(value)) => drop(known.insert(root.clone(), value)),
                 Lookup::Absent => {}
                 Lookup::Present(_) | Lookup::MaybePresent(_) => return None,
@@ -61,7 +61,7 @@ impl SymState {
     fn type_of(&mut self, term: &Term) -> TypeId {
         match term {
             Term::Unknown => TypeId::UNKNOWN_OR_ABSENT,
-            Term::Path(path) => match self.look(path) {
+            Term::Path(path) => match self.lookup(path) {
                 Lookup::Present(sym) | Lookup::MaybePresent(sym) => self.constraints.type_of(&sym),
                 Lookup::Absent => TypeId::ABSENT,
             },

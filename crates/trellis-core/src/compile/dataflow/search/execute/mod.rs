@@ -23,6 +23,7 @@ use crate::{
         budget::Cost,
         domain::{external, having},
         fixpoint::violation::Violation,
+        index::{OpIndex, SiteIndex},
         ir::{Instr, ReadSite},
         symbolic::{CanViolate, Constraints, Lookup},
     },
@@ -33,7 +34,7 @@ use crate::{
 };
 
 impl SearchRun<'_, '_> {
-    pub(crate) fn begin(&self, entry_state: &EntryState) -> (SymState, InitialState) {
+    pub(crate) fn begin(&mut self, entry_state: &EntryState) -> (SymState, InitialState) {
         let program = self.input.program;
         let mut constraints = Constraints::new(self.cache);
         let mut context = BTreeMap::new();
@@ -54,8 +55,8 @@ impl SearchRun<'_, '_> {
         let required = node.entry.required.iter().filter(|path| !node.brings(graph, path.root()));
         let required = required.filter(|path| entry_state.is_entry || wanted != Some(path.root()));
         for path in required.chain(self.assumed_set.iter().filter(|path| wanted != Some(path.root()))) {
-            let there = context.get(path.root()).cloned();
-            if there.is_none_or(|there| !constraints.assume_present_below(&there, path.rest())) {
+            let known = context.get(path.root()).cloned();
+            if known.is_none_or(|known| !constraints.assume_present_below(&known, path.rest())) {
                 let sym = constraints.fresh_fitting(&[]);
                 constraints.write(&mut context, path, sym);
             }
@@ -90,8 +91,8 @@ impl SearchRun<'_, '_> {
         if !self.budget.charge(Cost::Operations(ops.len())) {
             return ExecResult::Infeasible;
         }
-        for op in ops {
-            match self.happen(state, point, op) {
+        for op in ops.map(OpIndex) {
+            match self.execute(state, point, op) {
                 ExecResult::Continue => {}
                 done => return done,
             }
@@ -99,8 +100,8 @@ impl SearchRun<'_, '_> {
         ExecResult::Continue
     }
 
-    fn happen(&mut self, state: &mut SymState, point: PointIndex, at: u32) -> ExecResult {
-        match &self.input.ir.ops[at as usize] {
+    fn execute(&mut self, state: &mut SymState, point: PointIndex, at: OpIndex) -> ExecResult {
+        match &self.input.ir.ops[at.index()] {
             Instr::Read(site) => self.read(state, point, *site),
             Instr::Ask { site, .. } => site.map_or(ExecResult::Continue, |site| self.read(state, point, site)),
             Instr::Write { write, reads, .. } => self.write(state, point, at, write, reads.clone()),
@@ -112,7 +113,7 @@ impl SearchRun<'_, '_> {
                     return ExecResult::Continue;
                 };
                 if self.input.is_goal(point, Violation::Unfit(at))
-                    && self.tried(state, |constraints| {
+                    && self.try_violation(state, |constraints| {
                         if constraints.assume_present(&sym, true) { constraints.assume_violates(&sym, schema) } else { CanViolate::No }
                     })
                 {
@@ -121,7 +122,11 @@ impl SearchRun<'_, '_> {
                 // An optional value fits, or is absent.
                 let fits = state.constraints.assume_fits(&sym, schema)
                     || (state.constraints.presence(&sym).is_none() && state.constraints.assume_present(&sym, false));
-                if fits { ExecResult::Continue } else { key_path(key).map_or(ExecResult::Infeasible, |path| self.doubt(state, &[path])) }
+                if fits {
+                    ExecResult::Continue
+                } else {
+                    key_path(key).map_or(ExecResult::Infeasible, |path| self.end_unless_havocked(state, &[path]))
+                }
             }
             Instr::Args { call } => {
                 if self.input.is_goal(point, Violation::Args(at))
@@ -129,7 +134,7 @@ impl SearchRun<'_, '_> {
                 {
                     call.args.iter().for_each(|args| self.settle(state, args));
                     if let Some(sym) = state.arguments(call)
-                        && self.tried(state, |constraints| constraints.assume_violates(&sym, &schema))
+                        && self.try_violation(state, |constraints| constraints.assume_violates(&sym, &schema))
                     {
                         return ExecResult::Violates;
                     }
@@ -144,10 +149,10 @@ impl SearchRun<'_, '_> {
         self.violated.get_or_insert_with(|| Schema::new(&make()?).ok()).clone()
     }
 
-    fn assert(&mut self, state: &mut SymState, point: PointIndex, at: u32, guard: &Guard) -> ExecResult {
+    fn assert(&mut self, state: &mut SymState, point: PointIndex, at: OpIndex, guard: &Guard) -> ExecResult {
         if self.input.is_goal(point, Violation::Fails(at)) {
             let mut details = state.clone();
-            let is_known = guard.operand().is_some_and(|operand| match details.look(&operand.path) {
+            let is_known = guard.operand().is_some_and(|operand| match details.lookup(&operand.path) {
                 Lookup::Present(sym) => details.constraints.is_known(&sym),
                 Lookup::MaybePresent(_) | Lookup::Absent => true,
             });
@@ -159,17 +164,17 @@ impl SearchRun<'_, '_> {
         if self.assume(state, guard, true, &mut BTreeMap::new()) {
             ExecResult::Continue
         } else {
-            self.doubt(state, &self.input.asked_by(guard))
+            self.end_unless_havocked(state, &self.input.asked_by(guard))
         }
     }
 
     /// Ends a path because of the values at these paths, unless they are untracked: then they are havocked.
-    pub(crate) fn doubt(&self, state: &mut SymState, paths: &[KeyPath]) -> ExecResult {
+    pub(crate) fn end_unless_havocked(&self, state: &mut SymState, paths: &[KeyPath]) -> ExecResult {
         if self.havoc(state, paths) { ExecResult::Continue } else { ExecResult::Infeasible }
     }
 
     /// Narrows the constraints, if a violation is possible. An unknown result marks the round as incomplete.
-    pub(crate) fn tried(&mut self, state: &mut SymState, narrow: impl FnOnce(&mut Constraints) -> CanViolate) -> bool {
+    pub(crate) fn try_violation(&mut self, state: &mut SymState, narrow: impl FnOnce(&mut Constraints) -> CanViolate) -> bool {
         let mut constraints = state.constraints.clone();
         match narrow(&mut constraints) {
             CanViolate::Yes => {
@@ -177,15 +182,15 @@ impl SearchRun<'_, '_> {
                 true
             }
             CanViolate::Unknown => {
-                self.leave_open(state);
+                self.mark_undecided(state);
                 false
             }
             CanViolate::No => false,
         }
     }
 
-    pub(crate) fn read(&mut self, state: &mut SymState, point: PointIndex, at: u32) -> ExecResult {
-        let site = &self.input.ir.sites[at as usize];
+    pub(crate) fn read(&mut self, state: &mut SymState, point: PointIndex, at: SiteIndex) -> ExecResult {
+        let site = &self.input.ir.sites[at.index()];
         if let Some(calculation) = site.calculation() {
             return if self.input.is_goal(point, Violation::Operand(at)) {
                 self.calculate(state, site, calculation)
@@ -208,11 +213,11 @@ impl SearchRun<'_, '_> {
                 return ExecResult::Violates;
             }
         }
-        let (sym, is_there) = match state.look(site.path) {
+        let (sym, is_there) = match state.lookup(site.path) {
             Lookup::Present(sym) => (sym, true),
             Lookup::MaybePresent(sym) => (sym, false),
             // The replay decides whether a conditional read fails.
-            Lookup::Absent if site.is_certain() => return self.doubt(state, std::slice::from_ref(site.path)),
+            Lookup::Absent if site.is_certain() => return self.end_unless_havocked(state, std::slice::from_ref(site.path)),
             Lookup::Absent => return ExecResult::Continue,
         };
         if site.is_deep() {
@@ -228,14 +233,14 @@ impl SearchRun<'_, '_> {
         };
         if let Some(schema) = demand.and_then(|demand| self.wanted_schema(|| Some(demand))) {
             let mut details = state.clone();
-            let is_met = self.meets(&mut details, site) && (is_there || details.decide(site.path, true));
-            if is_met && self.tried(&mut details, |constraints| constraints.assume_violates(&sym, &schema)) {
+            let is_met = self.meets(&mut details, site) && (is_there || details.assume_presence(site.path, true));
+            if is_met && self.try_violation(&mut details, |constraints| constraints.assume_violates(&sym, &schema)) {
                 *state = details;
                 return ExecResult::Violates;
             }
         }
-        if !is_there && site.is_certain() && !state.decide(site.path, true) {
-            return self.doubt(state, std::slice::from_ref(site.path));
+        if !is_there && site.is_certain() && !state.assume_presence(site.path, true) {
+            return self.end_unless_havocked(state, std::slice::from_ref(site.path));
         }
         ExecResult::Continue
     }
@@ -248,10 +253,10 @@ impl SearchRun<'_, '_> {
 
     /// Assumes that a path is absent; `false` if it is present, or is rendered by a template, about which nothing is claimed.
     fn lacks(&self, state: &mut SymState, path: &KeyPath) -> bool {
-        match state.look(path) {
+        match state.lookup(path) {
             Lookup::Absent => true,
             Lookup::Present(_) => false,
-            Lookup::MaybePresent(sym) => !state.constraints.is_rendered(&sym) && state.decide(path, false),
+            Lookup::MaybePresent(sym) => !state.constraints.is_rendered(&sym) && state.assume_presence(path, false),
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::{
     compile::dataflow::{
         domain::external,
         fixpoint::violation::Violation,
+        index::{OpIndex, SiteIndex},
         search::{SearchRun, path::ExecResult, state::SymState, tracked::each_path},
         symbolic::{Lookup, SymValue},
     },
@@ -21,7 +22,7 @@ use crate::{
 };
 
 impl SearchRun<'_, '_> {
-    pub(crate) fn write(&mut self, state: &mut SymState, point: PointIndex, at: u32, write: &Write, reads: Range<u32>) -> ExecResult {
+    pub(crate) fn write(&mut self, state: &mut SymState, point: PointIndex, at: OpIndex, write: &Write, reads: Range<u32>) -> ExecResult {
         if let WriteTarget::Absent(key) = &write.to
             && let Some(sym) = state.context.get(key).cloned()
         {
@@ -34,7 +35,7 @@ impl SearchRun<'_, '_> {
                 None | Some(false) => drop(state.constraints.assume_present(&sym, false)),
             }
         }
-        for site in reads {
+        for site in reads.map(SiteIndex) {
             match self.read(state, point, site) {
                 ExecResult::Continue => {}
                 done => return done,
@@ -78,7 +79,7 @@ impl SearchRun<'_, '_> {
                 if self.put(state, &write.to, path, value) {
                     ExecResult::Continue
                 } else {
-                    self.doubt(state, std::slice::from_ref(path))
+                    self.end_unless_havocked(state, std::slice::from_ref(path))
                 }
             }
             WriteTarget::Input => {
@@ -115,10 +116,10 @@ impl SearchRun<'_, '_> {
         if has_failed {
             return Ok(None);
         }
-        let sym = match state.look(&path) {
+        let sym = match state.lookup(&path) {
             Lookup::Absent => return Ok(None),
             Lookup::Present(sym) => sym,
-            Lookup::MaybePresent(sym) if state.decide(&path, true) => sym,
+            Lookup::MaybePresent(sym) if state.assume_presence(&path, true) => sym,
             Lookup::MaybePresent(_) => return Ok(None),
         };
         let returns = external::branch_at(program, point, name).map_or(&[][..], |branch| &branch.returns);
@@ -132,7 +133,7 @@ impl SearchRun<'_, '_> {
     /// Returns whether a write creates its key: then an optional value needs no fork.
     fn is_new(&mut self, state: &mut SymState, to: &WriteTarget) -> bool {
         match to {
-            WriteTarget::Path(path) => path.is_key() && matches!(state.look(path), Lookup::Absent),
+            WriteTarget::Path(path) => path.is_key() && matches!(state.lookup(path), Lookup::Absent),
             WriteTarget::Append(_) => false,
             _ => true,
         }
@@ -147,11 +148,11 @@ impl SearchRun<'_, '_> {
             }
         });
         for path in open {
-            if let Lookup::MaybePresent(sym) = state.look(&path)
+            if let Lookup::MaybePresent(sym) = state.lookup(&path)
                 && state.constraints.presence(&sym).is_some()
             {
-                let there = !self.fork();
-                state.decide(&path, there);
+                let is_present = !self.fork();
+                state.assume_presence(&path, is_present);
             }
         }
     }
@@ -161,18 +162,18 @@ impl SearchRun<'_, '_> {
         // A parent exists, or is created.
         for length in 1..path.segments().len() {
             let Some(part) = KeyPath::new(path.segments()[..length].to_vec()) else { return false };
-            if matches!(state.look(&part), Lookup::MaybePresent(_)) {
-                let there = !self.fork();
-                state.decide(&part, there);
+            if matches!(state.lookup(&part), Lookup::MaybePresent(_)) {
+                let is_present = !self.fork();
+                state.assume_presence(&part, is_present);
             }
         }
         let value = match to {
             WriteTarget::Append(_) => {
-                let list = match state.look(path) {
+                let list = match state.lookup(path) {
                     Lookup::Present(sym) => Some(sym),
                     Lookup::MaybePresent(sym) => {
-                        let there = !self.fork();
-                        (state.decide(path, there) && there).then_some(sym)
+                        let is_present = !self.fork();
+                        (state.assume_presence(path, is_present) && is_present).then_some(sym)
                     }
                     Lookup::Absent => None,
                 };
@@ -196,14 +197,16 @@ impl SearchRun<'_, '_> {
         let (Some(mapping), Some(list)) = (typed("object"), typed("array")) else { return false };
         for length in 1..=path.segments().len() {
             let Some(part) = KeyPath::new(path.segments()[..length].to_vec()) else { return false };
-            let (Lookup::Present(sym) | Lookup::MaybePresent(sym)) = state.look(&part) else { return false };
+            let (Lookup::Present(sym) | Lookup::MaybePresent(sym)) = state.lookup(&part) else { return false };
             let wanted = match (length == path.segments().len(), is_list) {
                 (true, false) => return false,
                 (true, true) => &list,
                 (false, _) => &mapping,
             };
             let mut details = state.clone();
-            if details.decide(&part, true) && self.tried(&mut details, |constraints| constraints.assume_violates(&sym, wanted)) {
+            if details.assume_presence(&part, true)
+                && self.try_violation(&mut details, |constraints| constraints.assume_violates(&sym, wanted))
+            {
                 *state = details;
                 return true;
             }

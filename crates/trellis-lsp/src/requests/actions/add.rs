@@ -1,0 +1,201 @@
+//! What findings ask to be added: a node, a module, a predicate, an `undo`.
+
+use serde_json::{Value as Json, json};
+use trellis_core::{
+    Code, Diagnostic,
+    diagnostic::{FilePath, Place, TextEdit},
+    query::Symbol,
+    span::Span,
+    syntax::document::Content,
+};
+
+use super::FIX;
+use crate::{client::Client, graph::Graph, requests::edits::plain_edit, text::to_u32};
+
+/// Tools that are offered as an `undo`.
+const UNDOS: usize = 4;
+
+/// Returns what can be added so that a finding goes.
+pub(super) fn offers(graph: &mut Graph, path: &FilePath, found: &Diagnostic, client: &Client) -> Vec<Json> {
+    match found.code {
+        Code::UnknownTarget | Code::UnknownModule => nodes(graph, path, found, client),
+        Code::MissingStart => vec![new_file("add `start.md`", graph, &beside(path, "start.md"), "---\n---\nHello.\n", client)],
+        Code::UnknownPredicate => written(graph, path, found).and_then(|name| predicate(graph, path, &name, client)).into_iter().collect(),
+        Code::RollbackGap => undos(graph, path, found, client),
+        _ => Vec::new(),
+    }
+    .into_iter()
+    .filter(|action| !action["edit"].is_null())
+    .collect()
+}
+
+/// Returns the text that a finding is about, without quotes.
+fn written(graph: &Graph, path: &FilePath, found: &Diagnostic) -> Option<String> {
+    let place = found.place.as_ref()?;
+    let text = graph.document(path)?.text.get(place.span.range())?.trim_matches(['"', '\'']);
+    let text = text.strip_prefix("not ").unwrap_or(text);
+    (!text.is_empty() && !text.contains(char::is_whitespace)).then(|| text.to_owned())
+}
+
+/// Returns a path in the folder of a file.
+fn beside(path: &str, name: &str) -> String {
+    path.rsplit_once('/').map_or_else(|| name.to_owned(), |(folder, _)| format!("{folder}/{name}"))
+}
+
+/// Returns the node that a target names, and the module of that name.
+fn nodes(graph: &mut Graph, path: &FilePath, found: &Diagnostic, client: &Client) -> Vec<Json> {
+    let Some(target) = written(graph, path, found) else { return Vec::new() };
+    let (Some(place), Some(document)) = (&found.place, graph.document(path)) else { return Vec::new() };
+    // In a graph of one file nodes have no files.
+    if matches!(document.content, Content::Nodes(..)) {
+        return Vec::new();
+    }
+    let line = document.text[..place.span.start as usize].rsplit('\n').next().unwrap_or_default();
+    let is_call = line.trim_end_matches(['"', '\'']).trim_end().ends_with("graph:");
+    let index = graph.index();
+    let here = index.node_around(path, place.span.start);
+    let folder = here.as_ref().map_or("", |node| node.id.folder()).to_owned();
+    let own_root = index.root_of(path).to_owned();
+    let joined = |folder: &str, name: &str| if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
+    let id = match (target.strip_prefix("./"), target.strip_prefix('/')) {
+        (Some(below), _) => joined(&folder, below),
+        (_, Some(below)) => joined(&own_root, below),
+        // A path is one from the root, a name one from here.
+        _ if target.contains('/') => joined(&own_root, &target),
+        _ => joined(&folder, &target),
+    };
+    if !trellis_project::is_graph_file(&format!("{id}.md")) || id.split('/').any(|part| part.starts_with(['.', '_']) || part.trim() != part)
+    {
+        return Vec::new();
+    }
+    let name = id.rsplit('/').next().unwrap_or_default().replace(['_', '-'], " ");
+    let text = format!(
+        "---\n---\n{}{}.\n",
+        name.chars().next().into_iter().flat_map(char::to_uppercase).collect::<String>(),
+        name.chars().skip(1).collect::<String>()
+    );
+    if is_call {
+        let files = [
+            (format!("{id}/trellis.yaml"), format!("name: {}\n", id.rsplit('/').next().unwrap_or_default())),
+            (format!("{id}/start.md"), text),
+        ];
+        return vec![new_files(&format!("add the graph `{id}`"), graph, &files, client)];
+    }
+    if found.code == Code::UnknownModule {
+        return vec![new_file(&format!("make `{id}` a module: add `{id}/start.md`"), graph, &format!("{id}/start.md"), &text, client)];
+    }
+    vec![
+        new_file(&format!("add node `{id}`"), graph, &format!("{id}.md"), &text, client),
+        new_file(&format!("add `{id}/start.md`, a module"), graph, &format!("{id}/start.md"), &text, client),
+    ]
+}
+
+fn new_file(title: &str, graph: &Graph, path: &str, text: &str, client: &Client) -> Json {
+    new_files(title, graph, &[(path.to_owned(), text.to_owned())], client)
+}
+
+/// Returns the action that makes files; without an edit where the client cannot.
+fn new_files(title: &str, graph: &Graph, files: &[(String, String)], client: &Client) -> Json {
+    let start = json!({ "line": 0, "character": 0 });
+    let changes: Vec<Json> = files
+        .iter()
+        .flat_map(|(path, text)| {
+            let uri = crate::uri::of_path(&graph.file(path));
+            let edit = json!({ "range": { "start": start, "end": start }, "newText": text });
+            [
+                json!({ "kind": "create", "uri": uri, "options": { "ignoreIfExists": true } }),
+                json!({ "textDocument": { "uri": uri, "version": null }, "edits": [edit] }),
+            ]
+        })
+        .collect();
+    let edit = if client.file_creations && client.versioned_edits { json!({ "documentChanges": changes }) } else { Json::Null };
+    json!({ "title": title, "kind": FIX, "edit": edit })
+}
+
+/// Returns the action that declares a predicate in the project file of the graph.
+fn predicate(graph: &mut Graph, path: &FilePath, name: &str, client: &Client) -> Option<Json> {
+    let root = graph.index().root_of(path).to_owned();
+    let project = if root.is_empty() { "trellis.yaml".to_owned() } else { format!("{root}/trellis.yaml") };
+    let title = format!("declare predicate `{name}`");
+    let Some(document) = graph.document(&project) else {
+        return Some(new_file(&title, graph, &project, &format!("predicates: [{name}]\n"), client));
+    };
+    let (at, text) = declaration(&document.text, name);
+    let edit = TextEdit { place: Place::new(&FilePath::from(project), Span::at(at)), text };
+    Some(json!({ "title": title, "kind": FIX, "edit": plain_edit(graph, &[edit], client) }))
+}
+
+/// Returns where a predicate is declared in a project file, and how.
+fn declaration(text: &str, name: &str) -> (usize, String) {
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        if let Some(rest) = line.strip_prefix("predicates:") {
+            let (value, end) = (rest.trim(), start + line.trim_end().len());
+            if let Some(list) = value.strip_prefix('[').and_then(|list| list.strip_suffix(']')) {
+                let comma = if list.trim().is_empty() { "" } else { ", " };
+                return (end - 1, format!("{comma}{name}"));
+            }
+            let next = text[start + line.len()..].lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+            let indent = &next[..next.len() - next.trim_start().len()];
+            let entry = if next.trim_start().starts_with("- ") {
+                format!("{indent}- {name}\n")
+            } else {
+                format!("{}{name}: {{}}\n", if indent.is_empty() { "  " } else { indent })
+            };
+            return (start + line.len(), entry);
+        }
+        start += line.len();
+    }
+    let lead = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    (text.len(), format!("{lead}predicates: [{name}]\n"))
+}
+
+/// Returns actions that give a call an `undo`, by the tools that there are.
+fn undos(graph: &mut Graph, path: &FilePath, found: &Diagnostic, client: &Client) -> Vec<Json> {
+    let Some(place) = &found.place else { return Vec::new() };
+    let index = graph.index();
+    let called = index.at(path, place.span.start).map(|one| one.symbol);
+    let others: Vec<String> = index
+        .symbols()
+        .into_iter()
+        .filter(|symbol| Some(symbol) != called.as_ref())
+        .filter_map(|symbol| if let Symbol::Tool(name) = symbol { Some(name.to_string()) } else { None })
+        .take(UNDOS)
+        .collect();
+    let Some(document) = graph.document(path) else { return Vec::new() };
+    let text = document.text.clone();
+    let Some(line) = line_of_do(&text, place.span.start as usize) else { return Vec::new() };
+    let indent: String = text[line..].chars().take_while(|char| *char == ' ').collect();
+    let action = |name: &String| {
+        let edit =
+            TextEdit { place: Place::new(path, Span { start: to_u32(line), end: to_u32(line) }), text: format!("{indent}undo: {name}\n") };
+        json!({ "title": format!("add `undo: {name}`"), "kind": FIX, "edit": plain_edit(graph, &[edit], client) })
+    };
+    others.iter().map(action).collect()
+}
+
+/// Returns where the line with the `do:` of a place begins.
+fn line_of_do(text: &str, at: usize) -> Option<usize> {
+    let end = text[at..].find('\n').map_or(text.len(), |end| at + end);
+    let mut starts = text[..end].match_indices('\n').map(|(at, _)| at + 1).collect::<Vec<_>>();
+    starts.insert(0, 0);
+    starts.into_iter().rev().find(|start| text[*start..].trim_start_matches(' ').starts_with("do:"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_predicate_is_declared_in_each_form_of_the_list() {
+        let declared = |text: &str| {
+            let (at, new) = declaration(text, "vip");
+            format!("{}{new}{}", &text[..at], &text[at..])
+        };
+        assert_eq!(declared("name: a"), "name: a\npredicates: [vip]\n");
+        assert_eq!(declared("predicates: []\n"), "predicates: [vip]\n");
+        assert_eq!(declared("predicates: [a]\nname: b\n"), "predicates: [a, vip]\nname: b\n");
+        assert_eq!(declared("predicates:\n  - a\n"), "predicates:\n  - vip\n  - a\n");
+        assert_eq!(declared("predicates:\n  a: { needs: [b] }\n"), "predicates:\n  vip: {}\n  a: { needs: [b] }\n");
+    }
+}

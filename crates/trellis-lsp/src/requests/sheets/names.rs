@@ -1,0 +1,172 @@
+//! Names in the blocks of a sheet: the nodes, tools, predicates and signals that its lines have.
+
+use std::path::Path;
+
+use trellis_core::{
+    NodeId,
+    diagnostic::FilePath,
+    query::{Occurrence, OccurrenceKind, Symbol},
+    span::Span,
+};
+use trellis_project::sheet::{BlockKind, Item, TESTS, called, items};
+
+use crate::{
+    graph::Graph,
+    sheets::is_sheet,
+    state::ServerState,
+    text::{Text, to_u32},
+    uri,
+    wire::TextDocumentPositionParams,
+};
+
+/// What author lines about the beginning may say.
+const BEGINNINGS: [(&str, &str); 8] = [
+    ("at ", "the node where the session begins"),
+    ("context ", "the context that it begins with: JSON, or a file beside the sheet"),
+    ("state ", "a stored state that it goes on from: JSON, or a file beside the sheet"),
+    ("locale ", "its locale"),
+    ("session ", "its id"),
+    ("limit ", "the most steps in a row"),
+    ("after ", "plays another case of the sheet first"),
+    ("by hand", "nothing is answered, walked or computed by itself"),
+];
+
+/// A place in a sheet.
+pub(crate) struct SheetPlace<'s> {
+    pub(crate) graph: &'s mut Graph,
+    pub(crate) text: Text,
+    pub(crate) offset: usize,
+    /// The folder of the graph that the sheet is about, below the root of the outermost one.
+    folder: String,
+    /// The line up to the cursor, and the kind of its block.
+    line: String,
+    kind: BlockKind,
+}
+
+/// Returns the place that a request is about, if it is in a block of a sheet that has names.
+pub(crate) fn place<'s>(state: &'s mut ServerState, params: &TextDocumentPositionParams) -> Option<SheetPlace<'s>> {
+    let file = uri::to_path(&params.text_document.uri).filter(|file| is_sheet(file))?;
+    let text = match state.sheets.get(&file) {
+        Some(sheet) => sheet.text.clone(),
+        None => Text::new(std::fs::read_to_string(&file).ok()?),
+    };
+    let offset = text.offset(params.position, state.encoding());
+    let tests = file.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == TESTS))?;
+    let beside = tests.parent()?.to_owned();
+    let (at, _) = state.workspace.above(&beside.join("start.md"))?;
+    let graph = &mut state.workspace.graphs[at];
+    let folder = below(&graph.root, &beside)?;
+    let kind = kind_at(text.as_str(), offset)?;
+    let start = text.as_str()[..offset].rfind('\n').map_or(0, |at| at + 1);
+    let line = text.as_str()[start..offset].to_owned();
+    Some(SheetPlace { graph, text, offset, folder, line, kind })
+}
+
+fn below(root: &Path, folder: &Path) -> Option<String> {
+    Some(folder.strip_prefix(root).ok()?.display().to_string().replace('\\', "/"))
+}
+
+/// Returns the kind of the block around an offset; of one that is not closed yet, too.
+fn kind_at(text: &str, offset: usize) -> Option<BlockKind> {
+    let found = match items(text) {
+        Ok(items) => items,
+        Err(line) => {
+            let start = text.split_inclusive('\n').take(line).map(str::len).sum::<usize>();
+            items(&format!(
+                "{text}\n{}",
+                text.lines().nth(line - 1)?.chars().take_while(|char| matches!(char, '`' | '~')).collect::<String>()
+            ))
+            .ok()
+            .filter(|_| start <= text.len())?
+        }
+    };
+    found.into_iter().find_map(|item| match item {
+        Item::Block(block) if block.range.start <= offset && offset <= block.range.end => block
+            .info
+            .first()
+            .and_then(|word| BlockKind::named(word))
+            .filter(|kind| matches!(kind, BlockKind::Transcript | BlockKind::Tools)),
+        _ => None,
+    })
+}
+
+impl SheetPlace<'_> {
+    /// Returns the name under the cursor as an occurrence of it. Its path is no file of the graph.
+    pub(crate) fn name(&mut self) -> Option<Occurrence> {
+        let number = self.number();
+        let text = self.text.as_str();
+        let start = self.offset - self.line.len();
+        let end = text[self.offset..].find('\n').map_or(text.len(), |at| self.offset + at);
+        let line = text[start..end].trim_end_matches('\r');
+        let at = match (self.kind, line.chars().next()?) {
+            (BlockKind::Tools, _) => 0,
+            (_, '$') if line.starts_with("$ at ") => 5,
+            (_, '!') => called(line),
+            (_, '@' | '^') => 2,
+            _ => return None,
+        };
+        let word = line.get(at..)?.split(' ').next().filter(|word| !word.is_empty())?;
+        let graph_call = word.strip_prefix("graph:").filter(|_| self.kind == BlockKind::Tools);
+        let (at, word) = graph_call.map_or((at, word), |node| (at + "graph:".len(), node));
+        let span = Span::new(start + at, start + at + word.len());
+        if self.offset < span.start as usize || self.offset > span.end as usize {
+            return None;
+        }
+        let symbol = match line.chars().next()? {
+            '$' => Symbol::Node(NodeId::new(self.id(word))),
+            '@' => Symbol::Predicate(number, word.into()),
+            '^' => Symbol::Signal(word.into()),
+            _ if graph_call.is_some() => Symbol::Node(NodeId::new(self.id(word))),
+            _ => Symbol::Tool(word.into()),
+        };
+        let path = FilePath::from("");
+        Some(Occurrence { symbol, path, span, whole: span, kind: OccurrenceKind::Refers, is_exact: true })
+    }
+
+    fn number(&mut self) -> u32 {
+        let file = self.id("start.md");
+        self.graph.index().graph_of(&file.into())
+    }
+
+    /// The id of a node of the sheet's graph in the outermost one.
+    fn id(&self, name: &str) -> String {
+        if self.folder.is_empty() { name.to_owned() } else { format!("{}/{name}", self.folder) }
+    }
+
+    /// Returns what may be typed here, as names with a few words, and the span that it replaces.
+    pub(crate) fn offers(&mut self) -> (Vec<(String, String)>, Span) {
+        let line = self.line.clone();
+        let typed = line.rsplit(' ').next().unwrap_or_default().to_owned();
+        let span = Span { start: to_u32(self.offset - typed.len()), end: to_u32(self.offset) };
+        let named = |names: Vec<String>, about: &str| names.into_iter().map(|name| (name, about.to_owned())).collect::<Vec<_>>();
+        let folder = self.folder.clone();
+        let inside = |id: &str| match folder.as_str() {
+            "" => Some(id.to_owned()),
+            folder => Some(id.strip_prefix(folder)?.strip_prefix('/')?.to_owned()),
+        };
+        let offers = match line.as_str() {
+            line if line.starts_with("$ at ") => {
+                let nodes = self.graph.index().nodes();
+                named(nodes.iter().filter_map(|node| inside(node.id.as_str())).collect(), "node")
+            }
+            line if line.starts_with("$ ") && line.matches(' ').count() == 1 => {
+                BEGINNINGS.iter().map(|(word, about)| ((*word).to_owned(), (*about).to_owned())).collect()
+            }
+            line if line.starts_with("@ ") && line.matches(' ').count() == 1 => {
+                named(self.names(|symbol| if let Symbol::Predicate(_, name) = symbol { Some(name.to_string()) } else { None }), "predicate")
+            }
+            line if line.starts_with("^ ") => {
+                named(self.names(|symbol| if let Symbol::Signal(name) = symbol { Some(name.to_string()) } else { None }), "signal")
+            }
+            line if self.kind == BlockKind::Tools && !line.contains(' ') => {
+                named(self.names(|symbol| if let Symbol::Tool(name) = symbol { Some(name.to_string()) } else { None }), "tool")
+            }
+            _ => Vec::new(),
+        };
+        (offers, span)
+    }
+
+    fn names(&mut self, of: impl Fn(&Symbol) -> Option<String>) -> Vec<String> {
+        self.graph.index().symbols().iter().filter_map(of).collect()
+    }
+}

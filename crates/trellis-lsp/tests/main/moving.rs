@@ -1,0 +1,118 @@
+//! Renames of folders, options, predicates and signals, and moves that a client makes itself (workbench 9).
+
+use serde_json::{Value as Json, json};
+
+use crate::client::{Client, capabilities};
+
+const FILES: [(&str, &str); 7] = [
+    ("trellis.yaml", "predicates: [vip]\n"),
+    ("start.md", "---\noptions: [red, blue]\nsave_to: colour\nto: orders\non_signal: { stop: bye }\n---\nWhich?\n"),
+    (
+        "orders/start.md",
+        "---\ntransitions:\n  - { condition: colour == \"red\", to: find }\n  - { condition: vip, to: /bye }\n  - to: bye\n---\n",
+    ),
+    ("orders/find.md", "---\nto: bye\n---\nSee [the end](../bye.md).\n"),
+    ("bye.md", "---\n---\nBye, {{ colour | default(1) }}. See [orders](orders/find.md).\n"),
+    ("orders/notes.txt", "no node\n"),
+    ("_tests/t.md", "# A\n\n```transcript\n...\n> red\n...\n```\n\n# B\n\n```transcript\n$ at orders/find\n@ vip = true\n...\n```\n"),
+];
+
+fn opened() -> Client {
+    let mut capabilities = capabilities();
+    capabilities["workspace"]["fileOperations"] = json!({ "willRename": true });
+    capabilities["workspace"]["workspaceEdit"]["changeAnnotationSupport"] = json!({});
+    Client::with(&FILES, capabilities, json!({}))
+}
+
+fn text(path: &str) -> &'static str {
+    FILES.iter().find(|(name, _)| *name == path).map_or("", |(_, text)| text)
+}
+
+/// The rename of what stands at the cursor of a file on disk.
+fn rename(client: &mut Client, path: &str, at: (&str, &str), new: &str) -> Result<Json, (i32, String)> {
+    let mut params = client.place(path, &text(path).replace(at.0, at.1));
+    params["newName"] = new.into();
+    client.request("textDocument/rename", params)
+}
+
+/// The new texts of a file, in the order of their places.
+fn new_texts(client: &Client, edit: &Json, path: &str) -> Vec<String> {
+    let uri = client.uri(path);
+    let changes = edit["documentChanges"].as_array().cloned().unwrap_or_default();
+    let own = changes
+        .iter()
+        .filter(|change| change["textDocument"]["uri"] == uri)
+        .flat_map(|change| change["edits"].as_array().cloned().unwrap_or_default());
+    own.map(|edit| edit["newText"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn a_module_is_renamed_with_its_folder() {
+    let mut client = opened();
+    let prepared =
+        client.request("textDocument/prepareRename", client.place("start.md", &text("start.md").replace("to: orders", "to: or‸ders")));
+    assert_eq!(prepared.expect("it can be")["placeholder"], "orders");
+    let edit = rename(&mut client, "start.md", ("to: orders", "to: or‸ders"), "shop").expect("it can be");
+    let moves: Vec<&Json> = edit["documentChanges"].as_array().into_iter().flatten().filter(|change| change["kind"] == "rename").collect();
+    assert_eq!(moves.len(), 1, "the folder moves as a whole: {edit}");
+    assert_eq!(moves[0]["newUri"], client.uri("").trim_end_matches('/').to_owned() + "/shop");
+    assert_eq!(new_texts(&client, &edit, "start.md"), ["shop"]);
+    assert_eq!(new_texts(&client, &edit, "bye.md"), ["shop/find.md"]);
+    assert_eq!(new_texts(&client, &edit, "orders/find.md"), ["was: [orders/find]\n"]);
+    assert_eq!(new_texts(&client, &edit, "_tests/t.md"), ["shop/find"]);
+    assert_eq!(edit["changeAnnotations"]["was"]["needsConfirmation"], false);
+    // The entry keeps its name.
+    let refused = client.request("textDocument/prepareRename", client.place("start.md", &format!("‸{}", text("start.md"))));
+    assert!(refused.is_ok_and(|answer| answer.is_null()));
+    client.leave().expect("it ends well");
+}
+
+#[test]
+fn an_option_is_renamed_with_what_compares_it_and_the_answers_of_sheets() {
+    let mut client = opened();
+    let edit = rename(&mut client, "start.md", ("[red", "[r‸ed"), "dark red").expect("it can be");
+    assert_eq!(new_texts(&client, &edit, "start.md"), ["dark red"]);
+    assert_eq!(new_texts(&client, &edit, "orders/start.md"), ["dark red"]);
+    assert_eq!(new_texts(&client, &edit, "_tests/t.md"), [" dark red"]);
+    let (_, reason) = rename(&mut client, "start.md", ("[red", "[r‸ed"), "blue").expect_err("it is there");
+    assert!(reason.contains("already"), "{reason}");
+    client.leave().expect("it ends well");
+}
+
+#[test]
+fn predicates_and_signals_are_renamed_after_somebody_confirms_it() {
+    let mut client = opened();
+    let edit = rename(&mut client, "orders/start.md", ("condition: vip", "condition: v‸ip"), "gold").expect("it can be");
+    assert_eq!(new_texts(&client, &edit, "trellis.yaml"), ["gold"]);
+    assert_eq!(new_texts(&client, &edit, "_tests/t.md"), ["gold"]);
+    assert_eq!(edit["changeAnnotations"]["outside"]["needsConfirmation"], true);
+    assert!(edit.to_string().contains("\"annotationId\":\"outside\""), "{edit}");
+    let edit = rename(&mut client, "start.md", ("stop:", "st‸op:"), "halt").expect("it can be");
+    assert_eq!(new_texts(&client, &edit, "start.md"), ["halt"]);
+    client.until("what is left to do", |client| client.said.iter().any(|said| said.contains("what sends `stop`")));
+    client.leave().expect("it ends well");
+}
+
+#[test]
+fn a_move_that_the_client_makes_takes_what_leads_there_along() {
+    let mut client = opened();
+    let moved = |client: &mut Client, from: &str, to: &str| {
+        let root = client.uri("").trim_end_matches('/').to_owned();
+        let file = json!({ "oldUri": format!("{root}/{from}"), "newUri": format!("{root}/{to}") });
+        client.request("workspace/willRenameFiles", json!({ "files": [file] })).expect("it answers")
+    };
+    let edit = moved(&mut client, "orders/find.md", "found.md");
+    assert_eq!(new_texts(&client, &edit, "orders/start.md"), ["found"]);
+    assert_eq!(new_texts(&client, &edit, "bye.md"), ["found.md"]);
+    assert_eq!(new_texts(&client, &edit, "orders/find.md"), ["was: [orders/find]\n", "bye.md"]);
+    assert!(!edit.to_string().contains("\"rename\""), "the client moves the file itself: {edit}");
+    let edit = moved(&mut client, "orders", "shop");
+    assert_eq!(new_texts(&client, &edit, "start.md"), ["shop"]);
+    // What would change the graph is not stopped, and somebody is told.
+    let nothing = moved(&mut client, "bye.md", "orders/rollback.md");
+    assert!(nothing.is_null(), "{nothing}");
+    client.until("the reason", |client| client.said.iter().any(|said| said.starts_with("nothing else was changed")));
+    let capabilities = &client.initialized["capabilities"]["workspace"]["fileOperations"]["willRename"]["filters"];
+    assert_eq!(capabilities.as_array().map(Vec::len), Some(2));
+    client.leave().expect("it ends well");
+}

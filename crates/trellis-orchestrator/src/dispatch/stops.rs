@@ -1,0 +1,91 @@
+//! Stops of sessions: what they tell chats, and whether all of them wait for a person (orchestrator 2.2, 3.5).
+
+use std::{collections::BTreeSet, sync::atomic::Ordering};
+
+use trellis_core::{SessionId, state::EndReason};
+use trellis_host::{
+    SendError,
+    sessions::{Stop, Turn},
+};
+
+use super::Dispatcher;
+use crate::{
+    approvals::{held, question},
+    queue::{InboundRow, QueueError},
+};
+
+impl Dispatcher {
+    /// Sends the stop of a session to its chat, and marks the session when it has ended.
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub async fn turned(&self, turn: &Turn) -> Result<(), QueueError> {
+        if let Some(shared) = &self.shared {
+            shared.turned(&turn.session, Ok(turn.clone()));
+        }
+        let (queue, language, run) = (&self.hands.queue, self.hands.settings.language, turn.session.as_str());
+        let Some(row) = queue.of_run(run).await? else { return Ok(()) };
+        let place = row.message.place.clone();
+        let calls = held(turn);
+        queue.hold(run, &place, calls.iter().map(|call| call.id.to_string()).collect()).await?;
+        for call in calls {
+            let mask = self.hands.mask.clone();
+            let asking = tokio::task::spawn_blocking(move || question(language, &call, |args| mask.masked(args)));
+            for (key, text) in asking.await.map_err(|error| QueueError::Gone(error.to_string()))? {
+                self.post(&place, key, text).await?;
+            }
+        }
+        match &turn.stop {
+            Stop::Ask { .. } => {
+                let texts: Vec<&str> = turn.said.iter().map(|said| said.text.trim()).filter(|text| !text.is_empty()).collect();
+                self.post(&place, format!("said:{run}:{}", turn.asked), texts.join("\n\n")).await?;
+            }
+            Stop::Ended(end) => {
+                let is_announced = end.output.as_ref().is_some_and(|output| output.get("status").is_some());
+                if end.reason != EndReason::Finished && !is_announced {
+                    let code = end.code.as_deref().unwrap_or("failed");
+                    self.post(&place, format!("end:{run}"), language.of_code(code)).await?;
+                }
+                self.note_end_of_job(&row.message, end.reason).await;
+                queue.end_run(run).await?;
+                self.wake.notify_one();
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Returns whether all remaining work waits for a person.
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub async fn is_idle(&self) -> Result<bool, QueueError> {
+        // In the order in which messages move, so that none is missed between two looks.
+        let waiting = self.hands.queue.waiting().await?;
+        if !self.underway.is_empty() || !self.hands.queue.open_reactions().await?.is_empty() {
+            return Ok(false);
+        }
+        let mut runs = BTreeSet::new();
+        for row in self.hands.queue.taken().await? {
+            runs.extend(row.run.map(|run| (SessionId::new(run), row.message.place)));
+        }
+        let mut places = BTreeSet::new();
+        for (run, place) in runs {
+            match self.sessions.view(&run).await {
+                // What waits for a file waits for a person.
+                Ok(turn) if turn.stop.needs_nobody() && self.hands.files.has_session(run.as_str()) => drop(places.insert(place)),
+                Ok(turn) if turn.stop.needs_nobody() || matches!(turn.stop, Stop::Ended(_)) => return Ok(false),
+                Ok(_) => drop(places.insert(place)),
+                // It was taken, and begins right now.
+                Err(SendError::Unknown(_)) => return Ok(false),
+                // What waits behind it begins, once its chat was told.
+                Err(error) if self.failed(&run, &error).await? => return Ok(false),
+                Err(_) => {}
+            }
+        }
+        // What waits behind a question waits for a person too, if it is no answer to it.
+        let looked = self.looked.load(Ordering::Relaxed);
+        let waits = |row: &InboundRow| row.n <= looked && places.contains(&row.message.place);
+        Ok(waiting.iter().all(waits) && self.hands.queue.is_flushed().await?)
+    }
+}

@@ -1,0 +1,129 @@
+//! Calls that wait for somebody, and the messages that ask about them (orchestrator 3.5, 6.2).
+
+use rusqlite::{OptionalExtension as _, Row};
+
+use super::{
+    Queue, QueueError,
+    moments::{signed, unsigned},
+};
+use crate::message::ChatPlace;
+
+/// A call that a chat was asked about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AskedCall {
+    /// The id of the call.
+    pub call: String,
+    /// Its session.
+    pub session: String,
+    /// The chat and thread.
+    pub place: ChatPlace,
+    /// How often somebody asked to be asked again.
+    pub again: u32,
+}
+
+/// The messages that ask about a call: `ask:CALL`, and `ask:CALL:again-N` where it is asked again.
+const ASKS: &str = "(outbox.key = 'ask:' || questions.call or outbox.key like 'ask:' || questions.call || ':again-%')";
+
+/// Messages that are looked after at once.
+const MAX_AWAITED: u32 = 50;
+
+impl Queue {
+    /// Notes the calls of a session that wait for somebody: these, and no others.
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub async fn hold(&self, session: &str, place: &ChatPlace, calls: Vec<String>) -> Result<(), QueueError> {
+        let (session, place) = (session.to_owned(), place.clone());
+        self.run(move |tables| {
+            let known: Vec<String> = tables
+                .prepare_cached("select call from questions where session = ?1")?
+                .query_map([&session], |row| row.get(0))?
+                .collect::<rusqlite::Result<_>>()?;
+            for gone in known.iter().filter(|call| !calls.contains(call)) {
+                tables.execute("delete from questions where call = ?1", [gone])?;
+            }
+            for call in calls.iter().filter(|call| !known.contains(call)) {
+                let command =
+                    "insert into questions (call, session, provider, chat, thread) values (?1, ?2, ?3, ?4, ?5) on conflict do nothing";
+                let thread = place.thread.as_deref().unwrap_or_default();
+                tables.execute(command, (call, &session, &place.provider, &place.chat, thread))?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// The call that a message asked about, by the name that the provider gave to the message.
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub async fn asked_by(&self, provider: &str, chat: &str, receipt: &str) -> Result<Option<AskedCall>, QueueError> {
+        let values = (provider.to_owned(), chat.to_owned(), receipt.to_owned());
+        let query = format!(
+            "select call, session, questions.provider, questions.chat, questions.thread, again from outbox join questions on {ASKS}
+             where outbox.provider = ?1 and outbox.chat = ?2 and outbox.receipt = ?3 and outbox.receipt != ''"
+        );
+        self.run(move |tables| tables.query_row(&query, values, asked).optional()).await
+    }
+
+    /// The messages of a channel that ask about a call which still waits, newest first: their chats and their names.
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub async fn awaited(&self, provider: &str) -> Result<Vec<(ChatPlace, String)>, QueueError> {
+        let provider = provider.to_owned();
+        let query = format!(
+            "select questions.provider, questions.chat, questions.thread, outbox.receipt from questions join outbox on {ASKS}
+             where questions.provider = ?1 and outbox.state = 'sent' and outbox.receipt != '' order by outbox.n desc limit ?2"
+        );
+        self.run(move |tables| {
+            let mut statement = tables.prepare_cached(&query)?;
+            statement.query_map((provider, MAX_AWAITED), |row| Ok((place(row, 0)?, row.get(3)?)))?.collect()
+        })
+        .await
+    }
+
+    /// Has a chat asked about a call again at a moment.
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub async fn ask_again(&self, call: &str, due: u64) -> Result<(), QueueError> {
+        let call = call.to_owned();
+        let command = "update questions set due = ?2, again = again + 1 where call = ?1";
+        self.run(move |tables| tables.execute(command, (call, signed(due))).map(drop)).await
+    }
+
+    /// The calls about which chats are to be asked again by now, and when the next one is, in milliseconds since 1970.
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub async fn due_questions(&self, now: u64) -> Result<(Vec<AskedCall>, Option<u64>), QueueError> {
+        self.run(move |tables| {
+            let query = "select call, session, provider, chat, thread, again from questions where due <= ?1";
+            let due = tables.prepare_cached(query)?.query_map([signed(now)], asked)?.collect::<rusqlite::Result<Vec<_>>>()?;
+            let next = "select min(due) from questions where due > ?1";
+            let next = tables.query_row(next, [signed(now)], |row| Ok(row.get::<_, Option<i64>>(0)?.map(unsigned)))?;
+            Ok((due, next))
+        })
+        .await
+    }
+
+    /// Notes that a chat was asked about a call again.
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub async fn asked_again(&self, call: &str) -> Result<(), QueueError> {
+        let call = call.to_owned();
+        self.run(move |tables| tables.execute("update questions set due = null where call = ?1", [call]).map(drop)).await
+    }
+}
+
+fn asked(row: &Row<'_>) -> rusqlite::Result<AskedCall> {
+    Ok(AskedCall { call: row.get(0)?, session: row.get(1)?, place: place(row, 2)?, again: row.get(5)? })
+}
+
+/// The chat in the columns from this one on.
+fn place(row: &Row<'_>, at: usize) -> rusqlite::Result<ChatPlace> {
+    let thread: String = row.get(at + 2)?;
+    Ok(ChatPlace { provider: row.get(at)?, chat: row.get(at + 1)?, thread: Some(thread).filter(|thread| !thread.is_empty()) })
+}

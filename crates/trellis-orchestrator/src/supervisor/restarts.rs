@@ -1,0 +1,37 @@
+//! How soon a service that failed is started again, and when no more.
+
+use std::{collections::VecDeque, time::Duration};
+
+use tokio::time::Instant;
+
+/// The wait before the first restart.
+const FIRST_RESTART_BACKOFF: Duration = Duration::from_secs(1);
+/// The longest wait.
+const MAX_RESTART_BACKOFF: Duration = Duration::from_secs(60);
+/// Restarts within an hour.
+const MAX_RESTARTS: usize = 10;
+/// The hour, by the monotonic clock.
+const RESTART_WINDOW: Duration = Duration::from_secs(3600);
+
+/// The restarts of a service within the last hour.
+#[derive(Debug, Default)]
+pub(super) struct Restarts {
+    moments: VecDeque<Instant>,
+    wait: Option<Duration>,
+}
+
+impl Restarts {
+    /// The wait before the next restart of a service that ran for `ran`; nothing once there were too many.
+    pub(super) fn next(&mut self, now: Instant, ran: Duration) -> Option<Duration> {
+        self.moments.retain(|moment| now.duration_since(*moment) < RESTART_WINDOW);
+        if self.moments.len() >= MAX_RESTARTS {
+            return None;
+        }
+        // What ran well for longer than the longest wait failed for another reason.
+        let wait =
+            self.wait.filter(|_| ran < MAX_RESTART_BACKOFF).map_or(FIRST_RESTART_BACKOFF, |wait| (wait * 2).min(MAX_RESTART_BACKOFF));
+        self.moments.push_back(now);
+        self.wait = Some(wait);
+        Some(wait)
+    }
+}

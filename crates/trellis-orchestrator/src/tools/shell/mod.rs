@@ -1,0 +1,86 @@
+//! The shell: `sh -c` in the folder of files, in a process group of its own, and in a sandbox if the settings want one (orchestrator 6). Whether a line
+//! may run is the policy's matter; `rules.rs` has what the settings add to it.
+
+mod rules;
+mod sandbox;
+
+use std::{env, process::Stdio, sync::Arc};
+
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _},
+    process::Command,
+};
+use trellis_core::{Mapping, ToolError, Value};
+use trellis_host::{Bindings, CallContext};
+
+pub(crate) use self::sandbox::obstacle;
+use super::{
+    Hands, Returned,
+    files::{MAX_RESULT, beginning},
+    function,
+    references::FilledCommand,
+    run_blocking, stored, text,
+};
+use crate::config::Sandbox;
+
+/// Variables that a command has.
+const ENVIRONMENT: [&str; 3] = ["PATH", "HOME", "LANG"];
+
+pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
+    let bindings = bindings.allow(rules::allowed(&hands.settings.shell));
+    function(bindings, hands, "shell", run)
+}
+
+/// The group of a command, which ends with the call: also when that times out or is stopped.
+struct ProcessGroup(Option<rustix::process::Pid>);
+
+impl Drop for ProcessGroup {
+    fn drop(&mut self) {
+        if let Some(group) = self.0 {
+            // It may be gone already.
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+    }
+}
+
+async fn run(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned {
+    let place = hands.place(&context.session).await?;
+    let filling = Arc::clone(&hands);
+    let FilledCommand { line, variables: values } = run_blocking(move || filling.filled_command(&place, text(&args, "command"))).await?;
+    let variables = ENVIRONMENT.iter().filter_map(|name| Some((*name, env::var_os(name)?)));
+    let files = hands.files_folder()?;
+    let mut command = match hands.settings.shell.sandbox {
+        Sandbox::Bwrap => sandbox::shell(hands.workspace.folder(), &files).map_err(stored)?,
+        Sandbox::None => Command::new("sh"),
+    };
+    command.arg("-c").arg(line).current_dir(files).env_clear().envs(variables);
+    command.envs(values.iter().map(|(name, value)| (name, value.as_str())));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
+    let mut child = command.spawn().map_err(|error| stored(format!("the shell cannot be started: {error}")))?;
+    let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
+    let _group = ProcessGroup(group);
+    let (out, err) = (child.stdout.take(), child.stderr.take());
+    let (output, errors) = tokio::join!(bounded(out), bounded(err));
+    let status = child.wait().await.map_err(|error| ToolError::new(error.to_string()))?;
+    let shown = |(text, is_cut): (String, bool)| if is_cut { format!("{text}\n[cut]") } else { text };
+    let (output, errors) = (shown(output), shown(errors));
+    let (output, errors) = run_blocking(move || Ok((hands.mask.masked(&output), hands.mask.masked(&errors)))).await?;
+    Ok(Value::map([
+        ("status", status.code().map_or(Value::Null, |code| Value::Int(i64::from(code)))),
+        ("output", Value::text(output)),
+        ("errors", Value::text(errors)),
+    ]))
+}
+
+/// Returns the beginning of the output of a command; the rest is read and dropped, so that the command does not block.
+async fn bounded(stream: Option<impl AsyncRead + Unpin>) -> (String, bool) {
+    let Some(mut stream) = stream else { return (String::new(), false) };
+    let (mut output, mut is_cut, mut buffer) = (Vec::new(), false, [0_u8; 8192]);
+    while let Ok(count @ 1..) = stream.read(&mut buffer).await {
+        let room = (MAX_RESULT / 2).saturating_sub(output.len());
+        is_cut |= count > room;
+        output.extend_from_slice(&buffer[..count.min(room)]);
+    }
+    let text = String::from_utf8_lossy(&output).into_owned();
+    (beginning(&text, MAX_RESULT / 2).to_owned(), is_cut)
+}
