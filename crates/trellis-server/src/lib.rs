@@ -24,6 +24,7 @@ mod redaction;
 mod served;
 mod server;
 mod settings;
+mod source;
 mod trouble;
 
 #[cfg(feature = "tls")]
@@ -31,8 +32,9 @@ pub use self::settings::BadCertificate;
 pub use self::{
     gate::{BadTokens, HostNames, LogLine, Right, Rights, Tokens},
     http::openapi,
-    served::{BadGraph, GraphSource, Served},
+    served::Served,
     server::Server,
     settings::{Bounds, Network, Settings},
+    source::{BadGraph, GraphSource},
     trouble::{Code, Misfit, Trouble, TroubleParts},
 };

@@ -5,7 +5,6 @@
 use std::{
     collections::BTreeMap,
     fmt,
-    path::PathBuf,
     sync::{
         Arc, PoisonError, RwLock, Weak,
         atomic::{AtomicBool, Ordering},
@@ -28,33 +27,11 @@ use crate::{
     layouts::Layouts,
     mcp::McpMetrics,
     redaction::Redactions,
-    source::GraphSource,
+    source::{BadGraph, GraphSource},
     trouble::{Code, Trouble},
 };
 
 type TurnOwner = dyn Fn(&Turn) + Send + Sync;
-
-/// A graph that cannot be served.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum BadGraph {
-    /// There is no graph.
-    #[error(transparent)]
-    Load(#[from] trellis_project::LoadError),
-    /// Two graphs have one name.
-    #[error("two graphs are called `{name}`: `{}` and `{}`; `name` in `trellis.yaml` tells them apart", one.display(), other.display())]
-    Twice {
-        /// The name.
-        name: Arc<str>,
-        /// The one.
-        one: PathBuf,
-        /// The other.
-        other: PathBuf,
-    },
-    /// A function is registered that the graph does not call.
-    #[error(transparent)]
-    Functions(#[from] trellis_host::sessions::UnknownFunctions),
-}
 
 /// The graphs that a server serves.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! The source of a graph that is served.
+//! The source of a graph that is served, and what keeps it from being served.
 
 use std::{fmt, path::PathBuf, sync::Arc};
 
@@ -38,4 +38,26 @@ impl fmt::Debug for GraphSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("GraphSource").field("path", &self.path).field("store", &self.store).finish_non_exhaustive()
     }
+}
+
+/// A graph that cannot be served.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadGraph {
+    /// There is no graph.
+    #[error(transparent)]
+    Load(#[from] trellis_project::LoadError),
+    /// Two graphs have one name.
+    #[error("two graphs are called `{name}`: `{}` and `{}`; `name` in `trellis.yaml` tells them apart", one.display(), other.display())]
+    Twice {
+        /// The name.
+        name: Arc<str>,
+        /// The one.
+        one: PathBuf,
+        /// The other.
+        other: PathBuf,
+    },
+    /// A function is registered that the graph does not call.
+    #[error(transparent)]
+    Functions(#[from] trellis_host::sessions::UnknownFunctions),
 }

@@ -16,6 +16,7 @@ mod parts;
 mod phrases;
 mod random;
 mod rng;
+mod trees;
 mod values;
 mod walks;
 mod written;

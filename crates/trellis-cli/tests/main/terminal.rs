@@ -14,10 +14,19 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
 }
 
+fn stage() -> Stage {
+    Stage { program: env!("CARGO_BIN_EXE_trellis").into(), pictures: repository().join("docs/pictures") }
+}
+
 #[test]
 fn every_session_looks_as_its_sheet_says() {
-    let stage = Stage { program: env!("CARGO_BIN_EXE_trellis").into(), pictures: repository().join("docs/pictures") };
-    run_sheets(&stage, &[repository().join("tests/terminal"), repository().join("docs/tutorial.md")]).assert_none();
+    run_sheets(&stage(), &[repository().join("tests/terminal"), repository().join("docs/tutorial.md")]).assert_none();
+}
+
+/// Sessions in which the program speaks to a server that Python serves.
+#[test]
+fn sessions_with_peers_look_as_their_sheets_say() {
+    run_sheets(&stage(), &[repository().join("tests/terminal/_peers")]).assert_none();
 }
 
 #[test]

@@ -4,19 +4,31 @@
 //! text ──find──▶ [Finding { kind, range }] ──Sealer──▶ "my key is {{secret:inbound.terminal.c….token.v…}}"
 //! ```
 //!
+//! A value that the vault has under a name of its own is replaced by that name first, whatever it looks like.
+//!
 //! **Invariant:** a sealed text has no byte of a secret that was found; if the vault fails, `[redacted:kind]` takes its place.
 
 mod context;
 mod find;
 mod known;
 mod numbers;
+mod vault_values;
 
-use std::{fmt, sync::Arc};
+use std::{fmt, ops::Range, sync::Arc};
 
 use sha2::{Digest as _, Sha256};
 use trellis_host::secrets::Vault;
 
-pub use self::find::{Finding, find};
+pub use self::{
+    find::{Finding, find},
+    vault_values::VaultValues,
+};
+
+/// The beginning of the keys of what was found in chats, which nobody named.
+const FOUND: &str = "inbound.";
+
+/// Bytes of the shortest named value that is looked for: a shorter one is also a word.
+const MIN_NAMED_LENGTH: usize = 8;
 
 /// The kind of a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,16 +68,17 @@ impl SecretKind {
 
 /// Seals texts into a vault.
 #[derive(Clone)]
-pub struct Sealer(Arc<Vault>);
+pub struct Sealer(VaultValues);
 
 impl Sealer {
     /// A sealer into this vault.
     pub fn new(vault: Arc<Vault>) -> Self {
-        Self(vault)
+        Self(VaultValues::new(vault))
     }
 
     /// Replaces each secret of a text by its reference; `before` is the previous message of the same person. It blocks on the disk.
     pub fn seal(&self, provider: &str, chat: &str, text: &str, before: Option<&str>) -> String {
+        let text = &*self.with_names(text);
         let findings = find(text, before);
         let (mut sealed, mut end) = (String::with_capacity(text.len()), 0);
         for Finding { kind, range } in findings {
@@ -76,29 +89,52 @@ impl Sealer {
         sealed + &text[end..]
     }
 
+    /// Replaces each value that has a name in the vault by its reference.
+    fn with_names(&self, text: &str) -> String {
+        let named = |name: &str, value: &str| !name.starts_with(FOUND) && value.len() >= MIN_NAMED_LENGTH;
+        let values = self.0.all();
+        values.iter().filter(|secret| named(&secret.name, secret.value.as_str())).fold(text.to_owned(), |text, secret| {
+            let references: Vec<Range<usize>> = find::references(&text).map(|(range, _)| range).collect();
+            let is_free = |start: &usize| !references.iter().any(|range| range.contains(start));
+            let value = secret.value.as_str();
+            let starts: Vec<usize> = text.match_indices(value).map(|(start, _)| start).filter(is_free).collect();
+            let (mut sealed, mut end) = (String::with_capacity(text.len()), 0);
+            for start in starts {
+                sealed += &text[end..start];
+                sealed += &reference_to(&secret.name);
+                end = start + value.len();
+            }
+            sealed + &text[end..]
+        })
+    }
+
     /// Stores a value in the vault and returns its reference.
     pub fn reference(&self, provider: &str, chat: &str, kind: SecretKind, value: &str) -> String {
         let sealed = self.key(provider, chat, kind, value).and_then(|key| {
             // The same value has the same key: it need not be written again.
-            match self.0.get(&key) {
+            match self.0.vault().get(&key) {
                 Ok(Some(known)) if known.as_str() == value => {}
-                _ => self.0.set(&key, value)?,
+                _ => self.0.vault().set(&key, value)?,
             }
             Ok(key)
         });
-        sealed.map_or_else(|_| format!("[redacted:{}]", kind.as_str()), |key| format!("{{{{secret:{key}}}}}"))
+        sealed.map_or_else(|_| format!("[redacted:{}]", kind.as_str()), |key| reference_to(&key))
     }
 
     /// `inbound.<provider>.c<chat>.<kind>.v<value>`.
     fn key(&self, provider: &str, chat: &str, kind: SecretKind, value: &str) -> Result<String, trellis_host::secrets::VaultError> {
-        let of_value = if kind.is_guessable() { self.0.fingerprint(value)? } else { sha256(value) };
+        let of_value = if kind.is_guessable() { self.0.vault().fingerprint(value)? } else { sha256(value) };
         Ok(format!("{}{}.v{}", chat_prefix(provider, chat), kind.as_str(), &of_value[..16]))
     }
 }
 
 /// The beginning of the keys of everything that was sealed in a chat.
 pub fn chat_prefix(provider: &str, chat: &str) -> String {
-    format!("inbound.{provider}.c{}.", &sha256(chat)[..10])
+    format!("{FOUND}{provider}.c{}.", &sha256(chat)[..10])
+}
+
+fn reference_to(name: &str) -> String {
+    format!("{{{{secret:{name}}}}}")
 }
 
 /// The SHA-256 of a text, in hexadecimal.
@@ -119,7 +155,7 @@ pub fn references(text: &str) -> Vec<String> {
 
 impl fmt::Debug for Sealer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Sealer").field(&self.0.file()).finish()
+        f.debug_tuple("Sealer").field(&self.0.vault().file()).finish()
     }
 }
 

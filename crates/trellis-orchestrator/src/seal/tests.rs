@@ -48,6 +48,20 @@ fn the_corpus_is_sealed() {
     assert!(!missed.contains_key("card") && !missed.contains_key("private_key"), "{missed:#?}");
 }
 
+// orchestrator 3.3: what the vault has under a name is that name in every chat, whatever the value looks like; a short one is a word, and a reference
+// remains one
+#[test]
+fn a_value_with_a_name_is_replaced_by_its_name() {
+    let (_folder, vault, sealer) = sealer();
+    assert_eq!(sealer.seal("slack", "C1", "open sesame, please", None), "open sesame, please");
+    for (name, value) in [("door", "open sesame"), ("gate", "open sesame, please"), ("short", "open"), ("self", "secret:door")] {
+        vault.set(name, value).expect("it is set");
+    }
+    let sealed = sealer.seal("slack", "C1", "say open sesame (open sesame, please) to {{secret:door}}", None);
+    assert_eq!(sealed, "say {{secret:door}} ({{secret:gate}}) to {{secret:door}}");
+    assert_eq!(sealer.seal("slack", "C1", "my password is open sesame", None), "my password is {{secret:door}}");
+}
+
 // orchestrator 3.3: `inbound.<provider>.c<sha256(chat)[:10]>.<kind>.v<…[:16]>`, the same value under the same key
 #[test]
 fn keys_are_named_by_chat_kind_and_value() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 use trellis_core::{
     Engine, Input, SignalName, Start, State,
-    engine::{Action, Adopted, Answers, Blocker, Step, View},
+    engine::{Action, Adopted, Answers, Blocker, Next, Step, View},
 };
 use trellis_host::wire;
 
@@ -101,12 +101,15 @@ fn adopted(engine: &Engine, state: State) -> Result<State, Trouble> {
     }
 }
 
+/// A view, with a composite call as its open parts: they are what its client answers (doors 1.7).
 fn shown(view: &View) -> Json {
+    let whole = if let Next::Parts { whole, .. } = &view.next { Some(&whole.id) } else { None };
+    let is_open = |action: &Action<'_>| !matches!(action, Action::CallTool(call) if Some(&call.id) == whole);
     let line = |action: Action<'_>| match action {
         Action::RenderContent(text) => json!(wire::SessionEvent::RenderContent(text.into())),
         Action::RequestInput(request) => json!(wire::Stop::RequestInput(wire::InputQuestion::new(request, 0))),
         Action::CallTool(call) => json!(wire::Stop::CallTool(wire::Call::from(call))),
         Action::End(ended) => json!(wire::Stop::End(wire::End::from(&Arc::new(ended.clone())))),
     };
-    json!({ "content": view.content, "actions": view.actions().map(line).collect::<Vec<_>>(), "terminal": view.terminal() })
+    json!({ "content": view.content, "actions": view.actions().filter(is_open).map(line).collect::<Vec<_>>(), "terminal": view.terminal() })
 }
