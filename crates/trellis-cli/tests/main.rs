@@ -14,6 +14,8 @@ mod check;
 mod clients;
 #[path = "main/collector.rs"]
 mod collector;
+#[path = "main/day/mod.rs"]
+mod day;
 #[path = "main/dead.rs"]
 mod dead;
 #[path = "main/deep.rs"]
@@ -89,6 +91,8 @@ mod terminal;
 mod testing;
 #[path = "main/up.rs"]
 mod up;
+#[path = "main/up_kills/mod.rs"]
+mod up_kills;
 #[path = "main/up_remote.rs"]
 mod up_remote;
 #[path = "main/up_web.rs"]

@@ -6,7 +6,8 @@ use trellis_host::assembly::{Assembled, LiveGraph};
 use trellis_project::{Live, Version};
 
 use crate::{
-    served::{BadGraph, ServedGraph},
+    served::ServedGraph,
+    source::BadGraph,
     trouble::Trouble,
 };
 

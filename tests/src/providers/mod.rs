@@ -2,20 +2,24 @@
 
 mod discord;
 mod files;
+mod model;
 mod server;
 mod slack;
 mod telegram;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     net::SocketAddr,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc::Sender},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use serde_json::Value as Json;
 
-pub use self::files::FakeFile;
+pub use self::{
+    files::FakeFile,
+    model::{FakeModel, ModelAnswer, ModelQuestion},
+};
 use self::server::{HttpCall, HttpReply};
 
 /// The token that all of them take.
@@ -126,6 +130,20 @@ struct State {
     without_content: bool,
     count: u64,
     began: u64,
+    /// The names of people that were given to them.
+    names: BTreeMap<u64, String>,
+    /// Words of messages that are refused for good.
+    refused: Option<String>,
+    listener: Option<Sender<ProviderEvent>>,
+}
+
+/// Something that a provider is about to answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProviderEvent {
+    /// A read that hands out so many messages.
+    Read(usize),
+    /// A message of the bot, and whether it is taken.
+    Sent(bool),
 }
 
 impl FakeProvider {
@@ -291,6 +309,26 @@ impl FakeProvider {
         self.state.lock().faults.extend(faults.iter().map(|fault| (side, *fault)));
     }
 
+    /// A person gets a name (Slack).
+    pub fn call(&self, user: u64, name: &str) {
+        self.state.lock().names.insert(user, name.to_owned());
+    }
+
+    /// Everything that was said and is there, oldest first.
+    pub fn messages(&self) -> Vec<FakeMessage> {
+        self.state.lock().messages.clone()
+    }
+
+    /// Messages with these words are refused for good (Slack).
+    pub fn refuse(&self, words: &str) {
+        self.state.lock().refused = Some(words.to_owned());
+    }
+
+    /// Tells `listener` what happens, right before it is answered (Slack).
+    pub fn tell(&self, listener: Sender<ProviderEvent>) {
+        self.state.lock().listener = Some(listener);
+    }
+
     /// A webhook is set, so that nobody can read.
     pub fn set_webhook(&self) {
         self.state.lock().webhook = true;
@@ -334,6 +372,13 @@ impl Shared {
 }
 
 impl State {
+    fn happens(&self, event: ProviderEvent) {
+        if let Some(listener) = &self.listener {
+            // Nobody listens any more.
+            let _ = listener.send(event);
+        }
+    }
+
     fn keep(&mut self, chat: u64, thread: Option<u64>, author: Author, text: String, body: Json) -> u64 {
         self.count += 1;
         self.messages.push(FakeMessage { n: self.count, chat, thread, author, text, body, files: Vec::new() });

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Author, BOT, FakeFile, FakeMessage, HttpCall, HttpReply, Shared, Side, State, TOKEN, faulty, files};
+use super::{Author, BOT, FakeFile, FakeMessage, HttpCall, HttpReply, ProviderEvent, Shared, Side, State, TOKEN, faulty, files};
 
 /// The name of a message.
 pub(super) fn ts(began: u64, n: u64) -> String {
@@ -64,7 +64,9 @@ fn said(state: &mut State, method: &str, call: &HttpCall) -> Json {
         "conversations.replies" => replies(state, call, chat),
         "chat.postMessage" => {
             let text = call.body["text"].as_str().unwrap_or_default().to_owned();
-            if text.chars().count() > 40_000 {
+            let is_refused = text.chars().count() > 40_000 || state.refused.as_ref().is_some_and(|words| text.contains(&**words));
+            state.happens(ProviderEvent::Sent(!is_refused));
+            if is_refused {
                 return error("msg_too_long");
             }
             let thread = call.body["thread_ts"].as_str().map(|ts| number(state, ts));
@@ -164,6 +166,9 @@ fn page(state: &State, call: &HttpCall, found: &[&FakeMessage], has_root: bool) 
     let is_root = |message: &FakeMessage| has_root && message.thread.is_none();
     let newer: Vec<&&FakeMessage> = found.iter().filter(|message| is_root(message) || *ts(state.began, message.n) > *oldest).collect();
     let rows: Vec<Json> = newer.iter().skip(start).take(limit).map(|message| message_json(state, message)).collect();
+    if !rows.is_empty() && !has_root {
+        state.happens(ProviderEvent::Read(rows.len()));
+    }
     let end = start + rows.len();
     let has_more = end < newer.len();
     let next = if has_more { format!("next={end}") } else { String::new() };
@@ -176,7 +181,8 @@ fn message_json(state: &State, message: &FakeMessage) -> Json {
     match message.author {
         Author::Person(user) => {
             json["user"] = json!(format!("U00{user}"));
-            json["user_profile"] = json!({ "display_name": format!("Person {user}"), "real_name": "" });
+            let name = state.names.get(&user).cloned().unwrap_or_else(|| format!("Person {user}"));
+            json["user_profile"] = json!({ "display_name": name, "real_name": "" });
         }
         Author::OtherBot => {
             json["subtype"] = json!("bot_message");

@@ -14,4 +14,4 @@ mod script;
 mod sheet;
 mod terminal;
 
-pub use self::{play::Stage, sheet::run_sheets};
+pub use self::{picture::drawn, play::Stage, sheet::run_sheets};

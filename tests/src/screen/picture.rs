@@ -2,10 +2,10 @@
 //!
 //! **Invariant:** the same screen gives the same bytes.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, num::NonZeroU16};
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
-use vt100::{Color, Screen};
+use vt100::{Color, Parser, Screen};
 
 use super::look::{Run, rows, steady};
 
@@ -52,6 +52,14 @@ pub(super) fn picture(screen: &Screen, title: &str, folder: &str) -> String {
     }
     svg.push_str("</svg>\n");
     svg
+}
+
+/// Draws a text with the colours of a terminal, as [`picture`] draws a screen.
+pub fn drawn(text: &str, title: &str, columns: NonZeroU16) -> String {
+    let rows = u16::try_from(text.lines().count()).ok().and_then(NonZeroU16::new).unwrap_or(NonZeroU16::MIN);
+    let mut parser = Parser::new(rows, columns, 0);
+    parser.process(format!("\x1b[?25l{}", text.trim_end().replace('\n', "\r\n")).as_bytes());
+    picture(parser.screen(), title, "")
 }
 
 /// Times as they might be: a picture is for people.
