@@ -12,7 +12,7 @@ use crate::schedule::Job;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct State {
     /// What runs beside the conversations, in the order of the starts.
-    pub services: Vec<ServiceHealth>,
+    pub services: Vec<Health>,
     /// The channels.
     pub channels: Vec<ChannelState>,
     /// The sessions that go on, but for tasks; oldest first.
@@ -33,9 +33,9 @@ pub struct State {
     pub decisions: usize,
 }
 
-/// A service.
+/// The health of a service.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ServiceHealth {
+pub struct Health {
     /// Its name.
     pub name: String,
     /// How it is, such as `running` or `down`.
@@ -211,7 +211,7 @@ pub struct MemoryState {
 #[async_trait]
 pub trait Services: Send + Sync {
     /// Where they stand, in the order of the starts.
-    fn states(&self) -> Vec<ServiceHealth>;
+    fn states(&self) -> Vec<Health>;
 
     /// Starts a service that does not run; whether there is one of this name.
     async fn start(&self, name: &str) -> bool;

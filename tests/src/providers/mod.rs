@@ -1,6 +1,7 @@
 //! Fake providers of chats: servers on this machine that answer as the public documents of Slack, Telegram and Discord say, and fail when they are told to.
 
 mod discord;
+mod events;
 mod files;
 mod model;
 mod server;
@@ -17,6 +18,7 @@ use std::{
 use serde_json::Value as Json;
 
 pub use self::{
+    events::ProviderEvent,
     files::FakeFile,
     model::{FakeModel, ModelAnswer, ModelQuestion},
 };
@@ -135,15 +137,6 @@ struct State {
     /// Words of messages that are refused for good.
     refused: Option<String>,
     listener: Option<Sender<ProviderEvent>>,
-}
-
-/// Something that a provider is about to answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProviderEvent {
-    /// A read that hands out so many messages.
-    Read(usize),
-    /// A message of the bot, and whether it is taken.
-    Sent(bool),
 }
 
 impl FakeProvider {
@@ -324,11 +317,6 @@ impl FakeProvider {
         self.state.lock().refused = Some(words.to_owned());
     }
 
-    /// Tells `listener` what happens, right before it is answered (Slack).
-    pub fn tell(&self, listener: Sender<ProviderEvent>) {
-        self.state.lock().listener = Some(listener);
-    }
-
     /// A webhook is set, so that nobody can read.
     pub fn set_webhook(&self) {
         self.state.lock().webhook = true;
@@ -372,13 +360,6 @@ impl Shared {
 }
 
 impl State {
-    fn happens(&self, event: ProviderEvent) {
-        if let Some(listener) = &self.listener {
-            // Nobody listens any more.
-            let _ = listener.send(event);
-        }
-    }
-
     fn keep(&mut self, chat: u64, thread: Option<u64>, author: Author, text: String, body: Json) -> u64 {
         self.count += 1;
         self.messages.push(FakeMessage { n: self.count, chat, thread, author, text, body, files: Vec::new() });

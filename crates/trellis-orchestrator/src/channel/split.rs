@@ -28,7 +28,8 @@ pub fn parts(text: &str, limit: usize) -> Vec<String> {
             (end, next) = cut(&rest[..room], &rest);
             // Behind the line that opens it, or nothing would be gained.
             if end <= LONGEST_OPENER && open_fence(&rest[..end]).is_some() {
-                (end, next) = (room, room);
+                end = within(room, &rest);
+                next = end;
             }
         }
         let part = &rest[..end];
@@ -56,8 +57,7 @@ fn cut(window: &str, text: &str) -> (usize, usize) {
     // A part that is hardly begun is no part.
     let least = window.len() / 4;
     let found = |at: Option<usize>, length: usize| at.filter(|at| *at > least).map(|at| (at, at + length));
-    // What stands within a line opens no fence, and must not begin a part and open one there.
-    let is_apt = |at: &usize| text[*at..].trim_start().lines().next().and_then(fence).is_none();
+    let is_apt = |at: &usize| is_apt(&text[*at..]);
     let sentence = || {
         let ends = [". ", "! ", "? ", "。", "! ", "？", "！"];
         ends.iter().filter_map(|end| window.rfind(end).map(|at| at + end.trim_end().len())).filter(is_apt).max()
@@ -68,13 +68,27 @@ fn cut(window: &str, text: &str) -> (usize, usize) {
         .or_else(|| found(window.rfind('\n'), 1))
         .or_else(|| found(sentence(), 0))
         .or_else(|| found(word(), 0))
-        .unwrap_or((window.len(), window.len()));
+        .unwrap_or_else(|| {
+            let end = within(window.len(), text);
+            (end, end)
+        });
     let (end, next) = place;
     if open_fence(&text[..end]).is_some() {
         return place;
     }
     let blank = text[next..].len() - text[next..].trim_start_matches([' ', '\n']).len();
     (end, next + blank)
+}
+
+/// Whether a part may begin so: what stands within a line is no fence, and must not become one at the beginning of a part.
+fn is_apt(text: &str) -> bool {
+    text.trim_start().lines().next().and_then(fence).is_none()
+}
+
+/// The last place within a word at which it may be cut, at or before `end`; `end` where there is none.
+fn within(end: usize, text: &str) -> usize {
+    let starts = text[..end].grapheme_indices(true).rev().map(|(at, _)| at).filter(|at| *at > 0);
+    std::iter::once(end).chain(starts).find(|at| is_apt(&text[*at..])).unwrap_or(end)
 }
 
 /// The fence that is open at the end of a text: the line that opened it, and what closes it.
@@ -182,9 +196,10 @@ mod tests {
     // orchestrator 4.1: what is no fence within a line is none at the beginning of a part
     #[test]
     fn a_part_does_not_begin_with_a_fence_that_was_none() {
-        let parts = parts(&format!("{} ~~~~ text\nThat is all.", "word ".repeat(39).trim_end()), 200);
-        assert_eq!(parts.len(), 2);
-        assert!(parts[1].starts_with("word ~~~~ text"), "{parts:?}");
+        let words = parts(&format!("{}~~~~~~~~ text\nThat is all.", "word ".repeat(39)), 200);
+        assert_eq!(words[1..], ["word ~~~~~~~~ text\nThat is all."]);
+        let code = parts(&format!("```\n{}```\n```", "x".repeat(192)), 200);
+        assert!(code[1].starts_with("```\nx") && code.concat().contains("x```"), "{code:?}");
     }
 
     // orchestrator 4.1: never inside a character

@@ -31,7 +31,7 @@ pub use self::{
     pulse::Pulse,
 };
 
-use crate::state::{ServiceHealth, Services};
+use crate::state::{Health, Services};
 
 /// The longest time for which the start of one service holds up the next.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
@@ -139,10 +139,10 @@ impl Supervisor {
 
 #[async_trait]
 impl Services for Supervisor {
-    fn states(&self) -> Vec<ServiceHealth> {
+    fn states(&self) -> Vec<Health> {
         let state = |DaemonStatus { name, state, since, error, restarts }: DaemonStatus| {
             let state = state.as_str().to_owned();
-            ServiceHealth { name, state, since, error, restarts }
+            Health { name, state, since, error, restarts }
         };
         self.statuses().into_iter().map(state).collect()
     }

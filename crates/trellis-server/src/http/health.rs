@@ -5,6 +5,8 @@ use axum::{
     response::IntoResponse as _,
 };
 
+use trellis_host::metrics::CONTENT_TYPE;
+
 use super::{answer::Answered, ask::Ask};
 use crate::act;
 
@@ -18,8 +20,7 @@ pub(super) async fn ready(ask: Ask) -> Answered {
 }
 
 pub(super) async fn metrics(ask: Ask) -> Answered {
-    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    Ok(([(header::CONTENT_TYPE, kind)], ask.app.measured()).into_response())
+    Ok(([(header::CONTENT_TYPE, CONTENT_TYPE)], ask.app.measured()).into_response())
 }
 
 pub(super) async fn openapi(ask: Ask) -> Answered {

@@ -109,7 +109,6 @@ impl App {
 
     /// Returns the counts and times of the server, in the format of Prometheus.
     pub(crate) fn measured(&self) -> String {
-        // One text ends with `# EOF`.
         format!("{}{}", self.metrics.render(self.rates.streams()), self.served.metrics())
     }
 

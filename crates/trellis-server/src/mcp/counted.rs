@@ -31,7 +31,7 @@ impl McpMetrics {
 
     /// All of it in the text format of Prometheus.
     pub(crate) fn render(&self) -> String {
-        let mut out = String::from("# HELP trellis_mcp_requests Requests over MCP.\n# TYPE trellis_mcp_requests counter\n");
+        let mut out = String::from("# HELP trellis_mcp_requests_total Requests over MCP.\n# TYPE trellis_mcp_requests_total counter\n");
         for ((method, outcome), count) in &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
             let _ = writeln!(out, "trellis_mcp_requests_total{{method=\"{method}\",outcome=\"{outcome}\"}} {count}");
         }

@@ -113,7 +113,12 @@ async fn requests_of_both_doors_are_counted() {
     ] {
         assert!(told.contains(line), "{line}: {told}");
     }
-    assert!(!told.contains("made/up") && told.ends_with("# EOF\n"), "{told}");
+    assert!(!told.contains("made/up"), "{told}");
+    // Each family is typed by the name that its samples have.
+    for line in told.lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
+        let (name, kind) = line.split_once(' ').unwrap();
+        assert_eq!(kind == "counter", name.ends_with("_total"), "{line}");
+    }
 }
 
 // Rules 9.2, 10.5: a link on another site opens the page, and nothing else
@@ -216,10 +221,10 @@ async fn a_client_that_keeps_the_state_answers_parts_and_graphs() {
         state = answer(&state, call, json!(at + 1)).await;
     }
     let called = shown(&state).await;
-    assert_eq!((&called[0]["payload"]["kind"], &called[0]["payload"]["args"]), (&json!("graph"), &json!({ "word": "hi" })), "{called}");
+    assert_eq!((&called[0]["payload"]["kind"], &called[0]["payload"]["args"]), (&json!({ "graph": "inner" }), &json!({ "word": "hi" })), "{called}");
     // Its client walks it, in a state of its own.
     let inner =
-        stand.post("/api/graphs/parts/engine/start", json!({ "at": "inner", "context": called[0]["payload"]["args"] })).await.json();
+        stand.post("/api/graphs/parts/engine/start", json!({ "at": called[0]["payload"]["kind"]["graph"], "context": called[0]["payload"]["args"] })).await.json();
     let walked = stand.post("/navigate", json!({ "state": inner["state"], "input": "Ada" })).await.json();
     let output = shown(&walked["state"]).await[0]["payload"]["output"].clone();
     let end = shown(&answer(&state, &called[0], output).await).await;

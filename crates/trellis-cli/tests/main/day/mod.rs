@@ -55,7 +55,8 @@ fn answer(question: &ModelQuestion) -> ModelAnswer {
         // Whatever is said is written down in every place that there is.
         let line = said.lines().next().unwrap_or_default();
         let kept = json!({ "key": format!("what was said {}", question.body["messages"].to_string().len()), "value": line });
-        let file = json!({ "path": "said.txt", "text": said });
+        // A file would get the values of references, as a command does (6.1).
+        let file = json!({ "path": "said.txt", "text": said.replace("{{secret:", "{{the secret ") });
         return ModelAnswer::Calls(vec![
             call("memory_append", json!({ "text": said })),
             call("decisions_add", kept),

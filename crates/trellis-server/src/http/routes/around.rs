@@ -180,7 +180,7 @@ pub(super) static ROUTES: &[Route] = &[
         path: "/metrics",
         right: Some(Right::Metrics),
         summary: "Shows counts and times, as Prometheus reads them.",
-        answers: &[(200, "application/openmetrics-text")],
+        answers: &[(200, "text/plain")],
         handler: || get(health::metrics),
         ..USUAL
     },

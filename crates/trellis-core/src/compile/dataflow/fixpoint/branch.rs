@@ -23,7 +23,7 @@ impl Analysis<'_, '_> {
         }
         self.count(point_ops, &mut incoming);
         let mut env = incoming.clone();
-        let lives = self.transfer(point_ops, &mut env, point_ops.entering, &mut now);
+        let lives = self.enter(point_ops, &mut env, &mut now);
         for on in self.tables.ops.replies(point_ops).map(ReplyIndex) {
             let reply = self.tables.ops.reply(point_ops, on);
             let is_exhausted = reply.input == ReplyInput::Exhausted;
@@ -49,6 +49,33 @@ impl Analysis<'_, '_> {
             }
         }
         now
+    }
+
+    /// Enters a point: the environment becomes the one in which its replies come. Returns whether a session can wait there.
+    pub(crate) fn enter(&mut self, point_ops: &PointOps, env: &mut Env, now: &mut PointResult) -> bool {
+        let lives = self.transfer(point_ops, env, point_ops.entering, now);
+        if lives {
+            self.try_again(point_ops, env);
+        }
+        lives
+    }
+
+    /// Joins the `sys.error` that attempts leave which are tried again (language 7.4): every reply of the call may come after one.
+    fn try_again(&mut self, point_ops: &PointOps, env: &mut Env) {
+        let Some(slot) = self.tables.keys.slot_of("sys.error") else { return };
+        for on in self.tables.ops.replies(point_ops).map(ReplyIndex) {
+            let reply = self.tables.ops.reply(point_ops, on);
+            let mut branches = reply.branches.iter().map(EdgeIndex);
+            if !branches.any(|at| self.tables.ops.branch(point_ops, at).to == BranchTarget::Again) {
+                continue;
+            }
+            let mut again = env.clone();
+            if self.transfer(point_ops, &mut again, reply.ops, &mut PointResult::default()) {
+                let (left, known) = (again.get(slot, &mut self.types), env.get(slot, &mut self.types));
+                let either = self.types.join(known, left);
+                env.set(slot, either, &mut self.types);
+            }
+        }
     }
 
     /// Sets `sys.visits`, which the engine counts on nodes with `max_visits`.

@@ -211,7 +211,7 @@ impl<'a, 'p> Analysis<'a, 'p> {
         let mut env = self.at(point)?.clone();
         let point_ops = self.tables.ops.point_ops(point).clone();
         self.count(&point_ops, &mut env);
-        let lives = self.transfer(&point_ops, &mut env, point_ops.entering, &mut PointResult::default());
+        let lives = self.enter(&point_ops, &mut env, &mut PointResult::default());
         lives.then_some(env)
     }
 

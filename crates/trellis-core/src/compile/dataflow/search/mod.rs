@@ -113,6 +113,11 @@ impl<'p> SearchInput<'_, 'p> {
         }
     }
 
+    /// Returns whether something may read `sys.error`.
+    fn reads_errors(&self) -> bool {
+        self.reads.contains("sys")
+    }
+
     /// Returns whether the alarm is this violation at this point.
     fn is_goal(&self, point: PointIndex, violation: Violation) -> bool {
         self.alarm.point == point && self.alarm.violation == violation

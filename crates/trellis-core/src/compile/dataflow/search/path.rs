@@ -65,6 +65,8 @@ pub(crate) enum HostInput {
 /// One step of a path, as replay asks the engine to take it.
 #[derive(Clone, Debug)]
 pub(crate) struct HostMove {
+    /// The failure of an attempt before, which is tried again.
+    pub(crate) before: Option<HostInput>,
     pub(crate) given: HostInput,
     /// The answers of predicates, by their index in the program.
     pub(crate) answers: BTreeMap<u32, bool>,

@@ -151,8 +151,11 @@ impl Replay {
     fn take(&mut self, engine: &Engine, step: &HostMove, constraints: &Constraints) -> Option<()> {
         let engine = answering(engine, Some(step));
         let node = self.state.current_node_id.clone();
+        if let Some(before) = &step.before {
+            self.hand_in(&engine, host_input(&self.state, before, constraints)?)?;
+        }
         for _ in 0..MAX_REPEATED_INPUTS {
-            self.hand_in(&engine, host_input(&self.state, step, constraints)?)?;
+            self.hand_in(&engine, host_input(&self.state, &step.given, constraints)?)?;
             // Attempts repeat until the policy is spent; completed effects are undone.
             let again = self.state.current_node_id == node && self.state.attempt > 1 && self.state.status != Status::Terminated;
             if !again {
@@ -178,12 +181,12 @@ impl Replay {
     }
 }
 
-fn host_input(state: &State, step: &HostMove, constraints: &Constraints) -> Option<Input> {
+fn host_input(state: &State, given: &HostInput, constraints: &Constraints) -> Option<Input> {
     let result = |outcome| {
         let call = state.pending_tool_call.as_ref()?;
         Some(Input::Result(ToolResult::new(call.id.clone(), outcome)))
     };
-    match &step.given {
+    match given {
         HostInput::Pass => Some(Input::Pass),
         HostInput::Answer(sym) => Some(Input::Value(constraints.choose(sym)?)),
         HostInput::Invalid => Some(Input::Text("?".into())),

@@ -21,7 +21,7 @@ use crate::{
     },
     id::SignalName,
     path::KeyPath,
-    program::{Edge, Failure, Guard, Outcome, PointIndex, PredicateSource, Program, Reason, Reply, Role, Target, Write, WriteSource},
+    program::{Edge, Failure, Guard, Outcome, PointIndex, PredicateSource, Program, Provenance, Reason, Reply, Role, Target, Write, WriteSource},
 };
 
 impl SearchRun<'_, '_> {
@@ -35,13 +35,14 @@ impl SearchRun<'_, '_> {
             let reply = &program.replies[on as usize];
             self.for_each_branch(|run| {
                 let mut state = from.clone();
+                let Some(before) = run.attempted(&mut state, point, reply) else { return };
                 let Some(given) = run.given(&mut state, node, point, reply) else { return };
                 let hop = Hop { point, reply: ReplyIndex(on), edge: EdgeIndex(reply.edges.start) };
                 match run.all(&mut state, point, run.input.ir.replying(ReplyIndex(on))) {
-                    ExecResult::Continue => run.choose(state, hop, given, ends, &mut steps),
+                    ExecResult::Continue => run.choose(state, hop, (before, given), ends, &mut steps),
                     ExecResult::Infeasible => {}
                     result @ ExecResult::Violates => {
-                        let host_move = HostMove { given, answers: BTreeMap::new() };
+                        let host_move = HostMove { before, given, answers: BTreeMap::new() };
                         steps.push(Successor { state, hop, host_move, result });
                     }
                 }
@@ -69,7 +70,25 @@ impl SearchRun<'_, '_> {
                 self.assume(&mut state, &program.edges[at.index()].when, false, &mut answers).then_some(())?;
             }
         }
-        Some((state, HostMove { given, answers }))
+        Some((state, HostMove { before: None, given, answers }))
+    }
+
+    /// Forks whether an attempt that is tried again came before a reply, and returns its failure, which stays in `sys.error` (language 7.4); `None` if
+    /// the path ends there. Nothing else shows that there was one.
+    fn attempted(&mut self, state: &mut SymState, point: PointIndex, reply: &Reply) -> Option<Option<HostInput>> {
+        let program: &Program = self.input.program;
+        let is_again = |on: &u32| program.edges_of(&program.replies[*on as usize]).iter().any(|edge| edge.why == Provenance::Retry);
+        let is_failure = matches!(reply.on, Outcome::Error | Outcome::Timeout);
+        let Some(on) = program.point(point).replies.clone().find(is_again).filter(|_| !is_failure && self.input.reads_errors()) else {
+            return Some(None);
+        };
+        if !self.fork() {
+            return Some(None);
+        }
+        state.fail(&program.replies[on as usize].on);
+        let failure = state.failure.clone()?;
+        let done = self.all(state, point, self.input.ir.replying(ReplyIndex(on)));
+        matches!(done, ExecResult::Continue).then_some(Some(HostInput::Error(failure)))
     }
 
     /// Returns the input that leads to a reply, or `None` if no host can cause it at will.
@@ -111,7 +130,14 @@ impl SearchRun<'_, '_> {
     }
 
     /// Adds a successor for each edge of the reply of a hop, in order.
-    fn choose(&mut self, mut state: SymState, hop: Hop, given: HostInput, ends: bool, steps: &mut Vec<Successor>) {
+    fn choose(
+        &mut self,
+        mut state: SymState,
+        hop: Hop,
+        (before, given): (Option<HostInput>, HostInput),
+        ends: bool,
+        steps: &mut Vec<Successor>,
+    ) {
         let program: &Program = self.input.program;
         let reply = &program.replies[hop.reply.index()];
         let mut answers = BTreeMap::new();
@@ -122,7 +148,7 @@ impl SearchRun<'_, '_> {
             if !self.budget.charge(if ends { Cost::DirectEdge { variables } } else { Cost::Edge { variables } }) {
                 return;
             }
-            let host_move = |answers| HostMove { given: given.clone(), answers };
+            let host_move = |answers| HostMove { before: before.clone(), given: given.clone(), answers };
             if edge.to == Target::End(Reason::Failed(Failure::NoMatch)) && self.input.is_goal(hop.point, Violation::NoMatch(hop.reply)) {
                 steps.push(Successor { state, hop, host_move: host_move(answers), result: ExecResult::Violates });
                 return;
