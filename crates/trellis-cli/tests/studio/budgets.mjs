@@ -17,7 +17,7 @@ const SLACK = STRICT ? 1 : 10;
 
 /** A session that asks the same again and again. */
 const ROUND = {
-  "round/trellis.yaml": "name: round\nlimits: {max_visits: 100000}\n",
+  "round/trellis.yaml": "name: round\n",
   "round/start.md": "---\ninput_type: text\nmax_visits: 100000\non_max_visits: end\nto: start\n---\nAnd then?\n",
   "round/end.md": "That was all.\n",
 };

@@ -41,7 +41,14 @@ export class Server {
       env: { ...process.env, TRELLIS_TOKEN: TOKEN },
       stdio: ["ignore", "pipe", "inherit"],
     });
+    this.endsWithUs();
     return this.at(await this.line(this.child.stdout, () => true));
+  }
+
+  /** Nothing outlives a script that fails: whoever waits for its output would wait for ever. */
+  endsWithUs() {
+    const { child } = this;
+    process.once("exit", () => child.kill("SIGKILL"));
   }
 
   /** Waits for the line of an output that `wanted` takes; what comes later is read and left. */
@@ -100,6 +107,7 @@ export class Agent extends Server {
       env: { ...process.env, TRELLIS_TOKEN: TOKEN, TRELLIS_MODEL_BASE_URL: "", SLACK_BOT_TOKEN: "xoxb-of-the-tests" },
       stdio: ["ignore", "ignore", "pipe"],
     });
+    this.endsWithUs();
     return this.at((await this.line(this.child.stderr, (line) => line.startsWith("dashboard "))).replace(/^dashboard +/, ""));
   }
 

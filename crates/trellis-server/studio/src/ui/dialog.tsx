@@ -1,7 +1,7 @@
 /** A question over the page. It has the focus while it is there, and gives it back. */
 
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 export function Dialog({ title, close, children, class: className = "" }: {
   title: string;
@@ -10,7 +10,7 @@ export function Dialog({ title, close, children, class: className = "" }: {
   class?: string;
 }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     dialog.current?.showModal();
   }, []);
   return (

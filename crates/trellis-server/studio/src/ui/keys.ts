@@ -1,6 +1,6 @@
 /** Keys that belong to what is in sight, while nobody types. */
 
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 /** Whether an element takes what is typed. */
 export function isField(target: EventTarget | null): boolean {
@@ -11,7 +11,7 @@ export function isField(target: EventTarget | null): boolean {
 export function useKeys(handle: (key: string) => boolean): void {
   const latest = useRef(handle);
   latest.current = handle;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const press = (event: KeyboardEvent): void => {
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
       if (document.querySelector("dialog[open]") !== null) return;

@@ -1,7 +1,7 @@
 /** Here: a talk with the graph. What nodes said, what was answered, and the question of now. */
 
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { pause, resume } from "../../api/routes";
 import type { Said, Turn } from "../../api/types";
@@ -73,7 +73,7 @@ export function Here({ session, walked }: { session: string; walked: WalkedSessi
   const skew = turn.now - Date.now();
 
   // The newest is in sight, and the question has the focus, unless somebody types elsewhere.
-  useEffect(() => {
+  useLayoutEffect(() => {
     scroll.current?.scrollTo({ top: scroll.current.scrollHeight });
     const active = document.activeElement;
     const isFree = active === document.body || active === null || ask.current?.contains(active) || !isField(active);
