@@ -188,10 +188,8 @@ fn identifiers(line: &str) -> impl Iterator<Item = &str> {
 
 #[test]
 fn modules_have_names_of_the_field() {
-    let is_old = |path: &str| {
-        let below = |old: &&str| path.strip_prefix(*old).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'));
-        OLD_MODULES.iter().any(|old| below(old))
-    };
+    let is_old =
+        |path: &str| OLD_MODULES.iter().any(|old| path.strip_prefix(old).is_some_and(|rest| rest == ".rs" || rest.starts_with('/')));
     assert!(is_old("crates/trellis-host/src/values.rs") && is_old("crates/trellis-core/src/compile/check/data/script/mod.rs"));
     assert_none(rust_files().into_iter().filter(|(path, _)| is_old(path)).map(|(path, _)| format!("{path} has a name that was given up")));
 }

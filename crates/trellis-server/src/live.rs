@@ -5,11 +5,7 @@ use std::{sync::Arc, thread};
 use trellis_host::assembly::{Assembled, LiveGraph};
 use trellis_project::{Live, Version};
 
-use crate::{
-    served::ServedGraph,
-    source::BadGraph,
-    trouble::Trouble,
-};
+use crate::{served::ServedGraph, source::BadGraph, trouble::Trouble};
 
 /// Edits that wait to be taken up.
 const MAX_WAITING_EDITS: usize = 4;

@@ -17,12 +17,12 @@ use std::{
 
 use serde_json::Value as Json;
 
+use self::server::{HttpCall, HttpReply};
 pub use self::{
     events::ProviderEvent,
     files::FakeFile,
     model::{FakeModel, ModelAnswer, ModelQuestion},
 };
-use self::server::{HttpCall, HttpReply};
 
 /// The token that all of them take.
 pub const TOKEN: &str = "fake-token-1";

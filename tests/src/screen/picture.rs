@@ -54,7 +54,7 @@ pub(super) fn picture(screen: &Screen, title: &str, folder: &str) -> String {
     svg
 }
 
-/// Draws a text with the colours of a terminal, as [`picture`] draws a screen.
+/// Draws a text with the colours of a terminal, as a screen is drawn.
 pub fn drawn(text: &str, title: &str, columns: NonZeroU16) -> String {
     let rows = u16::try_from(text.lines().count()).ok().and_then(NonZeroU16::new).unwrap_or(NonZeroU16::MIN);
     let mut parser = Parser::new(rows, columns, 0);

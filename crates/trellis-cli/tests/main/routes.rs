@@ -28,7 +28,7 @@ fn no_request_meets_what_is_not_documented() {
     let document = trellis_server::openapi();
     sandbox.write("_openapi.json", document.to_string().as_bytes());
     let ran = Command::new(peer("schemathesis-4.32.5/bin/schemathesis"))
-        .args(["run", "_openapi.json", "--url", &serving.address(), "--header", &token, "--no-color"])
+        .args(["run", "_openapi.json", "--url", serving.address(), "--header", &token, "--no-color"])
         .args(["--phases", &phases, "--max-examples", &examples])
         .args(["--checks", "all", "--exclude-checks", UNTRIED, "--seed", "7", "--request-timeout", "30", "--generation-database", "none"])
         .env("PYTHONPATH", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/routes"))

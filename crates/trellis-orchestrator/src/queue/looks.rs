@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    InboundRow, OutboxRow, Queue, QueueError,
-    inbound,
+    InboundRow, OutboxRow, Queue, QueueError, inbound,
     moments::{signed, unsigned},
     outbox,
 };

@@ -1,8 +1,7 @@
 //! What is written down about the queue: what came in and went out since somebody looked last (orchestrator 9).
 
 use super::{
-    InboundRow, OutboxRow, Queue, QueueError,
-    inbound,
+    InboundRow, OutboxRow, Queue, QueueError, inbound,
     moments::{signed, unsigned},
     outbox,
 };

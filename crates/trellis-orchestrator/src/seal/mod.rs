@@ -19,10 +19,8 @@ use std::{fmt, ops::Range, sync::Arc};
 use sha2::{Digest as _, Sha256};
 use trellis_host::secrets::Vault;
 
-pub use self::{
-    find::{Finding, find},
-    vault_values::VaultValues,
-};
+pub use self::find::{Finding, find};
+pub(crate) use self::vault_values::VaultValues;
 
 /// The beginning of the keys of what was found in chats, which nobody named.
 const FOUND: &str = "inbound.";

@@ -5,16 +5,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use trellis_host::secrets::{SecretText, Vault, VaultEntry};
 
 /// A secret of a vault, with its value.
-pub struct VaultValue {
+pub(crate) struct VaultValue {
     /// Its name.
-    pub name: Arc<str>,
+    pub(crate) name: Arc<str>,
     /// Its value.
-    pub value: SecretText,
+    pub(crate) value: SecretText,
 }
 
 /// The values of a vault. Clones share what was read.
 #[derive(Clone)]
-pub struct VaultValues {
+pub(crate) struct VaultValues {
     vault: Arc<Vault>,
     read: Arc<Mutex<Read>>,
 }
@@ -27,18 +27,18 @@ struct Read {
 
 impl VaultValues {
     /// The values of this vault, also those that are added later.
-    pub fn new(vault: Arc<Vault>) -> Self {
+    pub(crate) fn new(vault: Arc<Vault>) -> Self {
         Self { vault, read: Arc::default() }
     }
 
     /// The vault.
-    pub fn vault(&self) -> &Vault {
+    pub(crate) fn vault(&self) -> &Vault {
         &self.vault
     }
 
     /// All values, the longest first, so that one which holds another is met before it. Where the vault cannot be read, those that were read before.
     /// It waits for a disk.
-    pub fn all(&self) -> Arc<Vec<VaultValue>> {
+    pub(crate) fn all(&self) -> Arc<Vec<VaultValue>> {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         if let Ok(entries) = self.vault.list()
             && entries != read.entries

@@ -46,7 +46,8 @@ impl HttpMetrics {
 
     /// All of it in the text format, with how many streams are open.
     pub(crate) fn render(&self, streams: usize) -> String {
-        let mut out = String::from("# HELP trellis_http_requests_total Requests that were answered.\n# TYPE trellis_http_requests_total counter\n");
+        let mut out =
+            String::from("# HELP trellis_http_requests_total Requests that were answered.\n# TYPE trellis_http_requests_total counter\n");
         for ((route, method, status), count) in &*self.requests.lock().unwrap_or_else(PoisonError::into_inner) {
             let _ = writeln!(out, "trellis_http_requests_total{{route=\"{route}\",method=\"{method}\",status=\"{status}\"}} {count}");
         }

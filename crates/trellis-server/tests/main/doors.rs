@@ -221,10 +221,19 @@ async fn a_client_that_keeps_the_state_answers_parts_and_graphs() {
         state = answer(&state, call, json!(at + 1)).await;
     }
     let called = shown(&state).await;
-    assert_eq!((&called[0]["payload"]["kind"], &called[0]["payload"]["args"]), (&json!({ "graph": "inner" }), &json!({ "word": "hi" })), "{called}");
+    assert_eq!(
+        (&called[0]["payload"]["kind"], &called[0]["payload"]["args"]),
+        (&json!({ "graph": "inner" }), &json!({ "word": "hi" })),
+        "{called}"
+    );
     // Its client walks it, in a state of its own.
-    let inner =
-        stand.post("/api/graphs/parts/engine/start", json!({ "at": called[0]["payload"]["kind"]["graph"], "context": called[0]["payload"]["args"] })).await.json();
+    let inner = stand
+        .post(
+            "/api/graphs/parts/engine/start",
+            json!({ "at": called[0]["payload"]["kind"]["graph"], "context": called[0]["payload"]["args"] }),
+        )
+        .await
+        .json();
     let walked = stand.post("/navigate", json!({ "state": inner["state"], "input": "Ada" })).await.json();
     let output = shown(&walked["state"]).await[0]["payload"]["output"].clone();
     let end = shown(&answer(&state, &called[0], output).await).await;

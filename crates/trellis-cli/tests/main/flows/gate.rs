@@ -51,13 +51,13 @@ impl Gate {
         }
         let Ok(Value::Map(context)) = Value::from_json(&context.to_string()) else { unreachable!("it is an object") };
         let turn = Runtime::new().unwrap().block_on(start(self.0.path(), Start { context, ..Start::default() }));
-        let results = turn.happened.iter().filter_map(|event| match event {
+        let mut results = turn.happened.iter().filter_map(|event| match event {
             SessionEvent::Returned(call, ToolResult { outcome: ToolOutcome::Success(value), .. }) => {
                 (&*call.name == "serenity_gate").then(|| value.to_json())
             }
             _ => None,
         });
-        let gate = serde_json::from_str(&results.last().unwrap_or_else(|| panic!("the gate was not asked: {turn:#?}"))).unwrap();
+        let gate = serde_json::from_str(&results.next_back().unwrap_or_else(|| panic!("the gate was not asked: {turn:#?}"))).unwrap();
         let status = match &turn.stop {
             Stop::Ask { .. } => "ASK".to_owned(),
             Stop::Ended(end) => {

@@ -56,7 +56,7 @@ fn busy(client: &mut Client, serving: &Serving, sandbox: &Sandbox, time: Duratio
             client.turn(&session, &format!("{session}-{word}"), &mut seq, word);
         }
         walks.push(walk.elapsed());
-        if *number % 50 == 0 {
+        if number.is_multiple_of(50) {
             sandbox.write("end.md", format!("---\noutput: \"{{{{ count }}}}\"\n---\nBye, after {number} of you.\n").as_bytes());
         }
         if hanging.len() < HANGING {

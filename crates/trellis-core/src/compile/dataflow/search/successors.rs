@@ -21,7 +21,9 @@ use crate::{
     },
     id::SignalName,
     path::KeyPath,
-    program::{Edge, Failure, Guard, Outcome, PointIndex, PredicateSource, Program, Provenance, Reason, Reply, Role, Target, Write, WriteSource},
+    program::{
+        Edge, Failure, Guard, Outcome, PointIndex, PredicateSource, Program, Provenance, Reason, Reply, Role, Target, Write, WriteSource,
+    },
 };
 
 impl SearchRun<'_, '_> {
