@@ -8,13 +8,15 @@ use trellis_core::{
     template::{DEFAULT_FUEL, RenderLimits},
 };
 
+#[cfg(feature = "processes")]
+use super::headless::HEADLESS_TIMEOUT;
 use super::{
     Model, Streaming,
     chain::{Remaining, goes_on, tried},
     code,
     completion::{AnswerFormat, Completion, RequestedCall, Usage, answer, parsed},
     deltas::Deltas,
-    headless, lost, messages,
+    lost, messages,
     names::WireNames,
     openai::{ReadyEndpoint, RequestOptions},
     prompt,
@@ -150,7 +152,7 @@ impl Model {
             }
             #[cfg(feature = "processes")]
             ReadyKind::Headless(headless, env) => {
-                let share = share.map_or(headless::HEADLESS_TIMEOUT, |share| share.min(headless::HEADLESS_TIMEOUT));
+                let share = share.map_or(HEADLESS_TIMEOUT, |share| share.min(HEADLESS_TIMEOUT));
                 let done = self.within(job, Some(share), provider, headless.ask(request, &env)).await.and_then(|completion| {
                     deltas.push(&completion.content);
                     Ok((completion.model.clone(), completion.usage, completion.result(self.format, &WireNames::default())?))
