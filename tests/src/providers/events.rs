@@ -14,7 +14,7 @@ pub enum ProviderEvent {
 }
 
 impl FakeProvider {
-    /// Tells `listener` what happens, right before it is answered (Slack).
+    /// Tells `listener` what happens, right before it is answered: reads and messages of Slack, reads of Telegram.
     pub fn tell(&self, listener: Sender<ProviderEvent>) {
         self.state.lock().listener = Some(listener);
     }

@@ -184,7 +184,7 @@ impl FakeProvider {
             ProviderKind::Slack if chat == 3 => "D003".to_owned(),
             ProviderKind::Slack => format!("C00{chat}"),
             ProviderKind::Telegram if chat == 3 => "3".to_owned(),
-            ProviderKind::Telegram => format!("-100{chat}"),
+            ProviderKind::Telegram => telegram::id(chat).to_string(),
             ProviderKind::Discord => format!("70{chat}"),
         }
     }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
-use super::{Author, BOT, FakeFile, FakeMessage, HttpCall, HttpReply, Shared, Side, State, TOKEN, faulty, files};
+use super::{Author, BOT, FakeFile, FakeMessage, HttpCall, HttpReply, ProviderEvent, Shared, Side, State, TOKEN, faulty, files};
 
 /// The longest time that a question for news is held: no test waits for more.
 const LONGEST: Duration = Duration::from_secs(2);
@@ -39,6 +39,16 @@ fn push(state: &mut State, what: &str, update: Option<Json>) {
     state.last_update = state.last_update.max(FIRST_UPDATE) + 1;
     let id = state.last_update;
     state.updates.push((id, json!({ "update_id": id, what: update })));
+}
+
+/// The id of a group.
+pub(super) fn id(chat: u64) -> i64 {
+    format!("-100{chat}").parse().unwrap_or_default()
+}
+
+/// The number of the chat with this id.
+fn number(id: i64) -> u64 {
+    id.to_string().trim_start_matches("-100").parse().unwrap_or_default()
 }
 
 fn user(author: Author) -> (u64, bool) {
@@ -94,6 +104,9 @@ fn updates(shared: &Shared, call: &HttpCall) -> Result<HttpReply, (u16, &'static
             let has_reaction = |update: &Json| update.get("message_reaction").is_some();
             let updates = state.updates.iter().filter(|(_, update)| is_wanted("message_reaction") || !has_reaction(update));
             let updates: Vec<&Json> = updates.take(limit).map(|(_, update)| update).collect();
+            if !updates.is_empty() {
+                state.happens(ProviderEvent::Read(updates.len()));
+            }
             return Ok(HttpReply::json(200, &json!({ "ok": true, "result": updates })));
         }
         state = shared.news.wait_timeout(state, wait).unwrap_or_else(std::sync::PoisonError::into_inner).0;
@@ -102,8 +115,7 @@ fn updates(shared: &Shared, call: &HttpCall) -> Result<HttpReply, (u16, &'static
 
 fn said(state: &mut State, method: &str, call: &HttpCall) -> Result<Json, (u16, &'static str)> {
     let chat = |state: &State| {
-        let id = call.body["chat_id"].as_i64().unwrap_or_default();
-        let chat = id.unsigned_abs() % 1000;
+        let chat = number(call.body["chat_id"].as_i64().unwrap_or_default());
         if state.gone.contains(&chat) { Err((400, "Bad Request: chat not found")) } else { Ok(chat) }
     };
     match method {
@@ -127,7 +139,7 @@ fn said(state: &mut State, method: &str, call: &HttpCall) -> Result<Json, (u16, 
             let parts = call.parts();
             let field = |name: &str| parts.iter().find(|(field, ..)| field == name);
             let id: i64 = field("chat_id").and_then(|(.., id)| id.parse().ok()).unwrap_or_default();
-            let chat = id.unsigned_abs() % 1000;
+            let chat = number(id);
             if state.gone.contains(&chat) {
                 return Err((400, "Bad Request: chat not found"));
             }
@@ -164,8 +176,7 @@ fn message_json(state: &State, message: &FakeMessage) -> Json {
     let chat = if message.chat == 3 {
         json!({ "id": 3, "type": "private", "first_name": "Person" })
     } else {
-        let id = format!("-100{}", message.chat).parse::<i64>().unwrap_or_default();
-        json!({ "id": id, "type": "supergroup", "title": "A group" })
+        json!({ "id": id(message.chat), "type": "supergroup", "title": "A group" })
     };
     let from = json!({ "id": user, "is_bot": is_bot, "first_name": format!("Person {user}") });
     let mut json = json!({ "message_id": message.n, "date": state.began, "chat": chat, "from": from, "text": message.text });

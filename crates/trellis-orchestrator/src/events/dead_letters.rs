@@ -61,7 +61,7 @@ impl LetterLine {
             chat: place.chat,
             thread: place.thread,
             text: row.message.text.clone(),
-            files: Vec::new(),
+            files: row.message.file.iter().cloned().collect(),
             attempts: row.attempts,
             error: LetterFault { code, message },
             key: row.message.key.clone(),

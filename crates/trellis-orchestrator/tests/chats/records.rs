@@ -175,7 +175,8 @@ async fn a_dead_letter_is_written_down() {
     {
         let orchestrator = world.opened().await;
         for chat in ["C1", "C2"] {
-            let message = Outgoing::new(ChatPlace::new("gone", chat), format!("to {chat}"), format!("key-{chat}"));
+            let mut message = Outgoing::new(ChatPlace::new("gone", chat), format!("to {chat}"), format!("key-{chat}"));
+            message.file = (chat == "C2").then(|| "answer.md".to_owned());
             orchestrator.hands().queue.post(message, 1).await.expect("posted");
         }
     }
@@ -190,6 +191,7 @@ async fn a_dead_letter_is_written_down() {
     assert_eq!(first.len(), 2);
     assert_eq!((&first[0]["provider"], &first[0]["chat"], &first[0]["text"]), (&"gone".into(), &"C1".into(), &"to C1".into()));
     assert_eq!((&first[0]["error"]["code"], &first[0]["state"]), (&"channel_not_found".into(), &"dead".into()));
+    assert_eq!((&first[0]["files"], &first[1]["files"]), (&serde_json::json!([]), &serde_json::json!(["answer.md"])));
     let dead = world.opened().await.hands().queue.in_state(RowState::Dead).await.expect("rows");
     assert_eq!(dead.len(), 2);
     // One is dropped, a line of the other is lost: it is written again.

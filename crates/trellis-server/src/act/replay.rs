@@ -18,7 +18,7 @@ pub(crate) async fn path(graph: &ServedGraph, id: &SessionId) -> Result<Json, Tr
     let history = History::open(graph.store(), id).await?;
     let first = history.records.first().map_or(0, |record| record.seq);
     let hops = hops(&program, &history);
-    let hops: Vec<_> = hops.iter().map(|hop| json!({ "seq": hop.seq, "from": hop.from, "to": hop.to, "on": hop.on })).collect();
+    let hops: Vec<_> = hops.iter().map(|hop| json!({ "seq": hop.seq, "from": hop.from, "to": hop.to, "why": hop.on })).collect();
     Ok(json!({ "hops": hops, "first": first }))
 }
 

@@ -40,6 +40,7 @@ async fn a_session_is_walked_to_its_end() {
     let path = stand.get("/api/sessions/ana/path").await.json();
     let nodes: Vec<_> = path["hops"].as_array().unwrap().iter().map(|hop| hop["to"].as_str().unwrap()).collect();
     assert_eq!(nodes, ["start", "count", "send", "end", "end:finished"]);
+    assert_eq!((&path["hops"][0]["why"], &path["hops"][1]["why"]), (&Value::Null, &json!("answer")), "{path}");
     assert_eq!(stand.get("/api/sessions/ana/replay").await.json()["same"], true);
     let export = stand.get("/api/sessions/ana/export").await;
     assert!(export.headers["content-type"].starts_with("text/markdown") && export.text.contains("How many, Ada?"), "{}", export.text);
