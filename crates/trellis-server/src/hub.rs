@@ -97,7 +97,7 @@ impl Hub {
         let mut bytes = [0; 4];
         // Without randomness the time distinguishes runs.
         if getrandom::fill(&mut bytes).is_err() {
-            bytes.copy_from_slice(&crate::served::now().to_le_bytes()[..4]);
+            bytes.copy_from_slice(&crate::clock::now().to_le_bytes()[..4]);
         }
         let boot = format!("{:08x}", u32::from_le_bytes(bytes));
         Self { sessions: Mutex::default(), ring: Mutex::default(), server: broadcast::channel(QUEUE).0, boot }

@@ -13,6 +13,9 @@
 //! `.trellis/`.
 
 mod act;
+mod bounds;
+mod clock;
+mod digest;
 pub mod extra;
 mod gate;
 mod http;
@@ -20,6 +23,7 @@ mod hub;
 mod layouts;
 mod live;
 pub mod mcp;
+mod mcp_metrics;
 mod redaction;
 mod served;
 mod server;
@@ -30,11 +34,12 @@ mod trouble;
 #[cfg(feature = "tls")]
 pub use self::settings::BadCertificate;
 pub use self::{
+    bounds::Bounds,
     gate::{BadTokens, HostNames, LogLine, Right, Rights, Tokens},
     http::openapi,
     served::Served,
     server::Server,
-    settings::{Bounds, Network, Settings},
+    settings::{Network, Settings},
     source::{BadGraph, GraphSource},
     trouble::{Code, Misfit, Trouble, TroubleParts},
 };

@@ -1,20 +1,52 @@
 //! Edits: the files of a graph are read, and read again when they are saved.
 
-use std::{sync::Arc, thread};
+use std::{collections::BTreeMap, sync::Arc, thread};
 
-use trellis_host::assembly::{Assembled, LiveGraph};
+use trellis_host::{
+    assembly::{Assembled, LiveGraph},
+    metrics::Metrics,
+};
 use trellis_project::{Live, Version};
 
-use crate::{served::ServedGraph, source::BadGraph, trouble::Trouble};
+use crate::{
+    hub::Hub,
+    served::{Served, ServedGraph},
+    source::{BadGraph, GraphSource},
+    trouble::Trouble,
+};
 
 /// Edits that wait to be taken up.
 const MAX_WAITING_EDITS: usize = 4;
+
+impl Served {
+    /// Loads graphs and begins to resume the sessions in their stores. Each is watched from then on if `watch` is true.
+    ///
+    /// # Errors
+    /// There is no graph at a path, two have one name, or a function does not belong to any.
+    pub async fn open(sources: Vec<GraphSource>, watch: bool) -> Result<Self, BadGraph> {
+        let (hub, metrics) = (Arc::new(Hub::new()), Metrics::new());
+        let mut graphs = BTreeMap::<Arc<str>, Arc<ServedGraph>>::new();
+        for mut source in sources {
+            let name = Arc::clone(&source.store.graph);
+            if let Some(other) = graphs.get(&name) {
+                return Err(BadGraph::Twice { name, one: other.source.path.clone(), other: source.path });
+            }
+            source.store.store = metrics.store(Arc::clone(&source.store.store));
+            let (counted, inner) = (metrics.clone(), Arc::clone(&source.over));
+            let source = source.over(move |sessions| counted.over(inner(sessions)));
+            let graph = Arc::new(ServedGraph::new(source, Arc::clone(&hub)));
+            begin(&graph, watch).await?;
+            graphs.insert(name, graph);
+        }
+        Ok(Self::new(graphs.into_values(), hub, metrics))
+    }
+}
 
 /// Loads a graph, and watches it from then on.
 ///
 /// # Errors
 /// There is no graph, or a function does not belong to it.
-pub(crate) async fn begin(graph: &Arc<ServedGraph>, watch: bool) -> Result<(), BadGraph> {
+async fn begin(graph: &Arc<ServedGraph>, watch: bool) -> Result<(), BadGraph> {
     if !watch {
         let (version, assembled) = read(graph)?;
         // Mistakes in the graph are among its findings.

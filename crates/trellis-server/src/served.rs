@@ -9,7 +9,7 @@ use std::{
         Arc, PoisonError, RwLock, Weak,
         atomic::{AtomicBool, Ordering},
     },
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
 use trellis_core::{Diagnostic, Document, Engine, Program, SessionId};
@@ -25,9 +25,9 @@ use trellis_project::Version;
 use crate::{
     hub::{Hub, News, ServerNews},
     layouts::Layouts,
-    mcp::McpMetrics,
+    mcp_metrics::McpMetrics,
     redaction::Redactions,
-    source::{BadGraph, GraphSource},
+    source::GraphSource,
     trouble::{Code, Trouble},
 };
 
@@ -79,37 +79,10 @@ pub(crate) struct GraphVersion {
 }
 
 impl Served {
-    /// Loads graphs and begins to resume the sessions in their stores. Each is watched from then on if `watch` is true.
-    ///
-    /// # Errors
-    /// There is no graph at a path, two have one name, or a function does not belong to any.
-    pub async fn open(sources: Vec<GraphSource>, watch: bool) -> Result<Self, BadGraph> {
-        let (hub, metrics) = (Arc::new(Hub::new()), Metrics::new());
-        let mut graphs = BTreeMap::<Arc<str>, Arc<ServedGraph>>::new();
-        for source in sources {
-            let name = Arc::clone(&source.store.graph);
-            if let Some(other) = graphs.get(&name) {
-                return Err(BadGraph::Twice { name, one: other.source.path.clone(), other: source.path });
-            }
-            let mut source = source;
-            source.store.store = metrics.store(Arc::clone(&source.store.store));
-            let counted = metrics.clone();
-            let inner = Arc::clone(&source.over);
-            let source = source.over(move |sessions| counted.over(inner(sessions)));
-            let graph = Arc::new(ServedGraph {
-                name: Arc::clone(&name),
-                redactions: Redactions::default(),
-                layouts: Layouts::default(),
-                source,
-                hub: Arc::clone(&hub),
-                owner: None,
-                now: RwLock::default(),
-                taking: tokio::sync::Mutex::default(),
-            });
-            crate::live::begin(&graph, watch).await?;
-            graphs.insert(name, graph);
-        }
-        Ok(Self { graphs, hub, metrics, mcp: McpMetrics::default(), is_stopping: AtomicBool::new(false) })
+    /// Graphs by their names, whose sessions `metrics` count.
+    pub(crate) fn new(graphs: impl IntoIterator<Item = Arc<ServedGraph>>, hub: Arc<Hub>, metrics: Metrics) -> Self {
+        let graphs = graphs.into_iter().map(|graph| (Arc::clone(&graph.name), graph)).collect();
+        Self { graphs, hub, metrics, mcp: McpMetrics::default(), is_stopping: AtomicBool::new(false) }
     }
 
     /// Serves one graph whose `sessions` somebody else drives, watches and tells of through the [`SharedGraph`]. `turned` hears of the turns that
@@ -120,23 +93,13 @@ impl Served {
         metrics: Metrics,
         turned: impl Fn(&Turn) + Send + Sync + 'static,
     ) -> (Self, SharedGraph) {
-        let (hub, name) = (Arc::new(Hub::new()), Arc::clone(&source.store.graph));
-        let graph = Arc::new(ServedGraph {
-            name: Arc::clone(&name),
-            redactions: Redactions::default(),
-            layouts: Layouts::default(),
-            source,
-            hub: Arc::clone(&hub),
-            owner: Some(Box::new(turned)),
-            now: RwLock::new(GraphVersion { sessions: Some(Arc::clone(&sessions)), ..GraphVersion::default() }),
-            taking: tokio::sync::Mutex::default(),
-        });
+        let hub = Arc::new(Hub::new());
+        let now = GraphVersion { sessions: Some(Arc::clone(&sessions)), ..GraphVersion::default() };
+        let graph =
+            Arc::new(ServedGraph { owner: Some(Box::new(turned)), now: RwLock::new(now), ..ServedGraph::new(source, Arc::clone(&hub)) });
         graph.observe(&sessions);
         let shared = SharedGraph(Arc::clone(&graph));
-        (
-            Self { graphs: BTreeMap::from([(name, graph)]), hub, metrics, mcp: McpMetrics::default(), is_stopping: AtomicBool::new(false) },
-            shared,
-        )
+        (Self::new([graph], hub, metrics), shared)
     }
 
     /// Tells whoever follows the server.
@@ -226,6 +189,20 @@ impl Served {
 }
 
 impl ServedGraph {
+    /// A graph that has no version yet.
+    pub(crate) fn new(source: GraphSource, hub: Arc<Hub>) -> Self {
+        Self {
+            name: Arc::clone(&source.store.graph),
+            redactions: Redactions::default(),
+            layouts: Layouts::default(),
+            source,
+            hub,
+            owner: None,
+            now: RwLock::default(),
+            taking: tokio::sync::Mutex::default(),
+        }
+    }
+
     /// Returns the current version of the graph.
     pub(crate) fn now(&self) -> GraphVersion {
         self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
@@ -289,7 +266,7 @@ impl ServedGraph {
             }
         }
         if vetoed.is_none() && (now.is_sound || now.sessions.is_none()) {
-            now.since = millis(version.at);
+            now.since = crate::clock::millis(version.at);
         }
         now.findings = Arc::new(findings);
         now.documents = Arc::new(version.documents.clone());
@@ -381,13 +358,4 @@ impl fmt::Debug for ServedGraph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ServedGraph").field("name", &self.name).field("source", &self.source).finish_non_exhaustive()
     }
-}
-
-pub(crate) fn millis(moment: SystemTime) -> u64 {
-    u64::try_from(moment.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
-}
-
-/// The time, in milliseconds since 1970.
-pub(crate) fn now() -> u64 {
-    millis(SystemTime::now())
 }

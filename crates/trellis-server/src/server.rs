@@ -6,7 +6,7 @@ use axum::Router;
 use tokio::net::TcpListener;
 
 use crate::{
-    gate::{self, Tokens},
+    gate::Tokens,
     http::{self, App, CallsInNeed, ExtraRoute},
     mcp,
     served::Served,
@@ -75,7 +75,7 @@ impl Server {
 
     /// As [`Server::serve`], at several addresses.
     pub async fn serve_all(&self, listeners: Vec<TcpListener>, stop: impl Future<Output = ()>) {
-        gate::accept(&self.app, self.router(), listeners, stop).await;
+        http::accept(&self.app, self.router(), listeners, stop).await;
     }
 
     /// Returns the answer of `/metrics`.

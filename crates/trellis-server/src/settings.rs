@@ -1,10 +1,10 @@
 //! Settings of a server: its users, its names, and its bounds.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc};
 
 use crate::{
+    bounds::Bounds,
     gate::{HostNames, LogLine, Tokens},
-    mcp::McpSettings,
 };
 
 type Log = dyn Fn(&LogLine) + Send + Sync;
@@ -120,59 +120,29 @@ impl fmt::Debug for Settings {
     }
 }
 
-/// The bounds of concurrent work. An error names the bound that was met.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Settings of MCP.
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct Bounds {
-    /// Connections.
-    pub connections: usize,
-    /// Headers of a request.
-    pub headers: usize,
-    /// Bytes of all headers of a request.
-    pub header_bytes: usize,
-    /// Time limit for the headers of a request, from their first byte.
-    pub header_time: Duration,
-    /// The time for which a connection may wait for its next request.
-    pub idle: Duration,
-    /// Bytes of a body.
-    pub body: usize,
-    /// Time limit for a body.
-    pub body_time: Duration,
-    /// The time within which a client must take some of the waiting data.
-    pub patience: Duration,
-    /// Streams of a token.
-    pub streams: usize,
-    /// Sessions of older revisions of MCP.
-    pub mcp_sessions: usize,
-    /// Bytes of a body of MCP.
-    pub mcp_body: usize,
-    /// Requests of a token per second, with bursts of twice that number; `None` without a limit.
-    pub requests_a_second: Option<u32>,
-    /// Wrong tokens from an address in a minute.
-    pub failures_a_minute: u32,
-    /// The time for turns to come to their stops when the server ends.
-    pub grace: Duration,
+pub struct McpSettings {
+    /// Approval of calls over MCP: by whom.
+    pub approvals: McpApprovals,
+    /// True to offer only flows as tools.
+    pub only_flows: bool,
+    /// The address of the pages of this server, where a person types a secret. It has no token.
+    pub pages: Option<String>,
 }
 
-impl Default for Bounds {
-    fn default() -> Self {
-        Self {
-            connections: 1024,
-            headers: 32,
-            header_bytes: 16 << 10,
-            header_time: Duration::from_secs(10),
-            idle: Duration::from_secs(75),
-            body: 2 << 20,
-            body_time: Duration::from_secs(30),
-            patience: Duration::from_secs(75),
-            streams: 64,
-            mcp_sessions: 256,
-            mcp_body: 4 << 20,
-            requests_a_second: None,
-            failures_a_minute: 10,
-            grace: Duration::from_secs(10),
-        }
-    }
+/// Those who may approve calls over MCP. Everybody may deny them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum McpApprovals {
+    /// A person, by a form that the client shows.
+    #[default]
+    Form,
+    /// No client: elsewhere only.
+    Never,
+    /// A person by a form, and the model itself by a tool call.
+    Call,
 }
 
 /// A network, such as `10.0.0.0/8`.

@@ -13,12 +13,13 @@ use self::module_graph::{Crate, Module};
 use crate::repository;
 
 /// The root file of each crate.
-const ROOTS: [(&str, &str); 8] = [
+const ROOTS: [(&str, &str); 9] = [
     ("trellis-core", "crates/trellis-core/src/lib.rs"),
     ("trellis-project", "crates/trellis-project/src/lib.rs"),
     ("trellis-host", "crates/trellis-host/src/lib.rs"),
     ("trellis-trial", "crates/trellis-trial/src/lib.rs"),
     ("trellis-lsp", "crates/trellis-lsp/src/lib.rs"),
+    ("trellis-server", "crates/trellis-server/src/lib.rs"),
     ("trellis-orchestrator", "crates/trellis-orchestrator/src/lib.rs"),
     ("trellis-cli", "crates/trellis-cli/src/main.rs"),
     ("trellis-tests", "tests/src/lib.rs"),

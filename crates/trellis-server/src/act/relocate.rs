@@ -92,9 +92,9 @@ pub(crate) async fn fork(
         (Some(id), _) => id.clone(),
         (None, key) => {
             let by = request.by.as_deref().unwrap_or_default();
-            let random = key.is_none().then(crate::served::now).unwrap_or_default().to_le_bytes();
+            let random = key.is_none().then(crate::clock::now).unwrap_or_default().to_le_bytes();
             let key = key.as_deref().unwrap_or_default();
-            let digest = crate::gate::digest(&[by.as_bytes(), key.as_bytes(), target.id.as_str().as_bytes(), &random]);
+            let digest = crate::digest::digest(&[by.as_bytes(), key.as_bytes(), target.id.as_str().as_bytes(), &random]);
             format!("{}-{}", target.id, &digest[..8])
         }
     };

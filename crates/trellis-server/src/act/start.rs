@@ -55,7 +55,7 @@ pub(crate) async fn start(served: &Served, beginning: Beginning, request: Reques
 pub(crate) fn new_name(request: &RequestKey) -> Result<String, Trouble> {
     if let Some(key) = &request.key {
         let by = request.by.as_deref().unwrap_or_default();
-        return Ok(format!("s-{}", &crate::gate::digest(&[by.as_bytes(), key.as_bytes()])[..20]));
+        return Ok(format!("s-{}", &crate::digest::digest(&[by.as_bytes(), key.as_bytes()])[..20]));
     }
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes)

@@ -19,7 +19,7 @@ const MAX_AGE_SECONDS: &str = "600";
 
 /// Answers a preflight request, by which a browser asks whether a page may send a request; `None` for other requests. It needs no token, since
 /// browsers send none with it.
-pub(super) fn preflight(request: &Request) -> Option<Response> {
+pub(crate) fn preflight(request: &Request) -> Option<Response> {
     let headers = request.headers();
     if request.method() != Method::OPTIONS || !headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD) {
         return None;
@@ -41,7 +41,7 @@ pub(super) fn preflight(request: &Request) -> Option<Response> {
 }
 
 /// Lets pages of an origin read an answer.
-pub(super) fn open(headers: &mut HeaderMap, origin: &str) {
+pub(crate) fn open(headers: &mut HeaderMap, origin: &str) {
     if let Ok(origin) = HeaderValue::from_str(origin) {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         headers.append(header::VARY, HeaderValue::from_static("origin"));

@@ -50,7 +50,7 @@ impl HostNames {
     ///
     /// # Errors
     /// The server is not known by that name, or the page is none of ours.
-    pub(super) fn admit(&self, uri: &Uri, headers: &HeaderMap, is_opened: bool) -> Result<Option<String>, Trouble> {
+    pub(crate) fn admit(&self, uri: &Uri, headers: &HeaderMap, is_opened: bool) -> Result<Option<String>, Trouble> {
         let mut hosts = headers.get_all(header::HOST).iter();
         let host = match (hosts.next(), hosts.next()) {
             (Some(host), None) => host.to_str().ok(),

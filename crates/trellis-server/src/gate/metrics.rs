@@ -33,7 +33,7 @@ struct TimeHistogram {
 
 impl HttpMetrics {
     /// Counts a request that was answered.
-    pub(super) fn count(&self, route: &Arc<str>, method: &'static str, status: u16, took: Duration) {
+    pub(crate) fn count(&self, route: &Arc<str>, method: &'static str, status: u16, took: Duration) {
         *self.requests.lock().unwrap_or_else(PoisonError::into_inner).entry((Arc::clone(route), method, status)).or_default() += 1;
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         let histogram = times.entry(Arc::clone(route)).or_default();

@@ -6,27 +6,26 @@
 //!
 //! **Invariant:** nothing outside of this module reads a token.
 
-mod cors;
+mod bearer;
+pub(crate) mod cors;
 mod host;
-mod listen;
 mod log;
 mod metrics;
-mod pass;
 mod rate;
 mod rights;
 mod socket;
 mod token;
 
+pub(crate) use self::{
+    bearer::caller,
+    metrics::HttpMetrics,
+    rate::{RateLimits, StreamPermit},
+    socket::{HeaderWait, LastingBody, PatientSocket},
+    token::Caller,
+};
 pub use self::{
     host::HostNames,
     log::LogLine,
     rights::{Right, Rights},
     token::{BadTokens, Tokens},
-};
-pub(crate) use self::{
-    listen::accept,
-    metrics::HttpMetrics,
-    pass::pass,
-    rate::{RateLimits, StreamPermit},
-    token::{Caller, digest},
 };

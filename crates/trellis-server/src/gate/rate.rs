@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::{
-    settings::Bounds,
+    bounds::Bounds,
     trouble::{Code, Trouble},
 };
 
@@ -34,7 +34,7 @@ pub(crate) struct StreamPermit {
 
 impl RateLimits {
     /// Refuses an address that failed too often.
-    pub(super) fn admit_address(&self, address: IpAddr, bounds: &Bounds) -> Result<(), Trouble> {
+    pub(crate) fn admit_address(&self, address: IpAddr, bounds: &Bounds) -> Result<(), Trouble> {
         let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         match failures.get(&address) {
             Some((since, count)) if *count >= bounds.failures_a_minute && since.elapsed() < MINUTE => {
@@ -58,7 +58,7 @@ impl RateLimits {
     }
 
     /// Counts a request of a token, up to a rate per second, with bursts of twice that number.
-    pub(super) fn admit_request(&self, label: &Arc<str>, bounds: &Bounds) -> Result<(), Trouble> {
+    pub(crate) fn admit_request(&self, label: &Arc<str>, bounds: &Bounds) -> Result<(), Trouble> {
         let Some(rate) = bounds.requests_a_second else { return Ok(()) };
         let rate = f64::from(rate);
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);

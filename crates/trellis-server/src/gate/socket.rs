@@ -23,17 +23,17 @@ use tokio::{
 /// Whether a connection waits for the header of a request, and for which one. Between requests it may be idle for longer than a header may take. Only
 /// the task of the connection writes it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct HeaderWait(Arc<AtomicU64>);
+pub(crate) struct HeaderWait(Arc<AtomicU64>);
 
 impl HeaderWait {
     /// The next bytes of the client begin a header.
-    pub(super) fn begin(&self) {
+    pub(crate) fn begin(&self) {
         let number = self.number();
         self.0.store(number + 1 + number % 2, Ordering::Release);
     }
 
     /// A header is there: what comes next is the body of its request.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         let number = self.number();
         self.0.store(number + number % 2, Ordering::Release);
     }
@@ -46,13 +46,13 @@ impl HeaderWait {
 
 /// The body of an answer; when it is over, the connection waits for the next header.
 #[derive(Debug)]
-pub(super) struct LastingBody {
+pub(crate) struct LastingBody {
     body: Body,
     wait: HeaderWait,
 }
 
 impl LastingBody {
-    pub(super) fn new(body: Body, wait: HeaderWait) -> Self {
+    pub(crate) fn new(body: Body, wait: HeaderWait) -> Self {
         Self { body, wait }
     }
 }
@@ -82,7 +82,7 @@ impl Drop for LastingBody {
 
 /// A socket with bounds on how long its client may take nothing, and how long a header may take that has begun.
 #[derive(Debug)]
-pub(super) struct PatientSocket {
+pub(crate) struct PatientSocket {
     stream: TcpStream,
     patience: Duration,
     header_time: Duration,
@@ -96,7 +96,7 @@ pub(super) struct PatientSocket {
 }
 
 impl PatientSocket {
-    pub(super) fn new(stream: TcpStream, patience: Duration, header_time: Duration, wait: HeaderWait) -> Self {
+    pub(crate) fn new(stream: TcpStream, patience: Duration, header_time: Duration, wait: HeaderWait) -> Self {
         Self { stream, patience, header_time, wait, end: None, header_end: None, header: 0 }
     }
 

@@ -83,7 +83,7 @@ impl Ask {
 
 /// Returns the reason why a request about a session was refused, without the secrets of the session.
 pub(crate) async fn refused(target: &Target, mut trouble: Trouble) -> Trouble {
-    let mut current = trouble.current.take().map(|turn| turn.addressed(target.graph.name.clone(), crate::served::now()));
+    let mut current = trouble.current.take().map(|turn| turn.addressed(target.graph.name.clone(), crate::clock::now()));
     let mut json = current.as_ref().map(|turn| serde_json::to_value(turn).unwrap_or_default());
     let mut detail = Json::from(trouble.detail.as_str());
     let mut errors: Json = trouble.errors.iter().map(|misfit| Json::from(misfit.message.as_str())).collect();
@@ -116,7 +116,7 @@ pub(crate) async fn refused(target: &Target, mut trouble: Trouble) -> Trouble {
 /// The secrets of the session are unknown.
 pub(crate) async fn turn_json(graph: &ServedGraph, turn: &Turn, is_whole: bool, with_html: bool) -> Result<Json, Trouble> {
     let id: &SessionId = &turn.session;
-    let addressed = wire::Turn::from(turn).addressed(graph.name.clone(), crate::served::now());
+    let addressed = wire::Turn::from(turn).addressed(graph.name.clone(), crate::clock::now());
     let mut json = serde_json::to_value(addressed).unwrap_or_default();
     let mut parts = parts_of(&mut json, Some(turn).filter(|_| is_whole));
     graph.redactions.hide(graph.store(), id, &mut parts).await?;

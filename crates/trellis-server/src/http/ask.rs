@@ -15,11 +15,12 @@ use trellis_host::journal::RequestKey;
 use super::{
     App, Problem,
     fields::{Fields, unknown},
-    routes::Route,
+    route::Route,
 };
 use crate::{
     act::Target,
-    gate::{Caller, Right, digest},
+    digest::digest,
+    gate::{Caller, Right},
     trouble::{Code, Trouble},
 };
 

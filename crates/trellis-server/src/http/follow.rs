@@ -14,7 +14,7 @@ use trellis_host::{Turn, wire};
 
 use super::{
     answer::turn_json,
-    events::{EventSink, Gone},
+    event_sink::{EventSink, Gone, HEARTBEAT_INTERVAL},
 };
 use crate::{
     act::{self, Target},
@@ -22,8 +22,6 @@ use crate::{
     trouble::Trouble,
 };
 
-/// The interval of heartbeats.
-pub(super) const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
 /// The interval at which the store is read for steps of other processes.
 const STORE_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// The time for which pieces of text are gathered.

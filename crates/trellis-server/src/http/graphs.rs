@@ -76,7 +76,7 @@ fn body(source: &str) -> &str {
 pub(super) async fn diagnostics(ask: Ask) -> Answered {
     let graph = named(&ask)?;
     let json = report(graph);
-    let tag = crate::gate::digest(&[json.to_string().as_bytes()]);
+    let tag = crate::digest::digest(&[json.to_string().as_bytes()]);
     Ok(ask.tagged(&tag, json))
 }
 

@@ -14,6 +14,7 @@ mod ask;
 mod dead;
 mod drawing;
 mod engine;
+mod event_sink;
 mod events;
 mod extra;
 mod fields;
@@ -21,8 +22,11 @@ mod follow;
 mod graphs;
 mod health;
 mod html;
+mod listen;
 mod openapi;
+mod pass;
 mod problem;
+mod route;
 mod routes;
 mod schemas;
 mod secrets;
@@ -54,7 +58,8 @@ pub(crate) use self::{
     dead::dead_letters,
     fields::{Fields, unknown},
     graphs::report,
-    problem::{Logged, Problem},
+    listen::accept,
+    problem::Problem,
     sessions::{cursor, cursor_text},
     studio::is_page,
 };
@@ -64,7 +69,7 @@ pub use self::{
     openapi::openapi,
 };
 use crate::{
-    gate::{self, HttpMetrics, RateLimits},
+    gate::{HttpMetrics, RateLimits},
     served::Served,
     settings::Settings,
     trouble::{Code, Trouble},
@@ -87,6 +92,8 @@ pub(crate) struct App {
     pub(crate) settings: Settings,
     pub(crate) rates: RateLimits,
     pub(crate) metrics: HttpMetrics,
+    /// Describes the routes.
+    document: fn() -> serde_json::Value,
     /// Routes of the application.
     pub(crate) extra: Vec<ExtraRoute>,
     /// Named requests that are being done.
@@ -101,6 +108,7 @@ impl App {
             settings,
             rates: RateLimits::default(),
             metrics: HttpMetrics::default(),
+            document: openapi::openapi,
             extra,
             flying: Mutex::default(),
             requests: AtomicU64::new(0),
@@ -133,7 +141,7 @@ pub(crate) fn router(app: &Arc<App>, others: Router<Arc<App>>) -> Router {
         .merge(others)
         .fallback(async || Problem(Trouble::new(Code::UnknownRoute, "there is no such route; `/api/openapi.json` lists them")))
         .method_not_allowed_fallback(async || Problem(Trouble::new(Code::Method, "the route does not take this method")))
-        .layer(middleware::from_fn_with_state(Arc::clone(app), gate::pass))
+        .layer(middleware::from_fn_with_state(Arc::clone(app), pass::pass))
         // Streams are not compressed: an event must not wait for the next one.
         .layer(CompressionLayer::new().compress_when(SizeAbove::new(SMALL).and(NotForContentType::SSE)))
         .with_state(Arc::clone(app))

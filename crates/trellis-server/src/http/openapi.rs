@@ -4,10 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value as Json, json};
 
-use super::{
-    routes::{Route, routes},
-    schemas::merged,
-};
+use super::{route::Route, routes::routes, schemas::merged};
 use crate::trouble::Code;
 
 /// Codes that every route has.

@@ -12,8 +12,7 @@ use trellis_core::SessionId;
 
 use super::{
     App,
-    events::{EventSink, Gone},
-    follow::HEARTBEAT_INTERVAL,
+    event_sink::{EventSink, Gone, HEARTBEAT_INTERVAL},
     graphs::{numbers, report, status},
 };
 use crate::{

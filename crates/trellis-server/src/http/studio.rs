@@ -9,7 +9,7 @@ use axum::{
     routing::get,
 };
 
-use crate::gate;
+use crate::digest::digest;
 
 /// A file of the page.
 struct PageFile {
@@ -26,7 +26,7 @@ static FILES: [PageFile; 4] = [
 ];
 
 /// The tag of all files: they belong together.
-static TAG: LazyLock<String> = LazyLock::new(|| format!("\"{}\"", gate::digest(&FILES.each_ref().map(|file| file.bytes))));
+static TAG: LazyLock<String> = LazyLock::new(|| format!("\"{}\"", digest(&FILES.each_ref().map(|file| file.bytes))));
 
 /// Returns whether a route is one of the page, which needs no token: it is the same for everybody, and asks for the token itself.
 pub(crate) fn is_page(path: &str) -> bool {

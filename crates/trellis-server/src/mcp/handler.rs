@@ -15,7 +15,7 @@ use rmcp::{
 };
 
 use super::{
-    McpDoor, McpMetrics, admit, arguments,
+    McpDoor, admit, arguments,
     changes::{self, Followed},
     flows::flows,
     prompts, resources,
@@ -28,6 +28,7 @@ use crate::{
     act::Beginning,
     gate::{Caller, Right},
     http,
+    mcp_metrics::McpMetrics,
     trouble::Trouble,
 };
 

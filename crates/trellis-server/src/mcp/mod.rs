@@ -36,37 +36,13 @@ pub use self::{
     author::{AuthorTool, serve_author},
     stdio::{McpEnded, serve_stdio},
 };
-pub(crate) use self::{counted::McpMetrics, handler::McpHandler, streams::routes};
+pub(crate) use self::{handler::McpHandler, streams::routes};
+pub use crate::settings::{McpApprovals, McpSettings};
 use crate::{
     gate::{Caller, Right, Rights},
     served::Served,
     trouble::{Code, Trouble},
 };
-
-/// Settings of MCP.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct McpSettings {
-    /// Approval of calls over MCP: by whom.
-    pub approvals: McpApprovals,
-    /// True to offer only flows as tools.
-    pub only_flows: bool,
-    /// The address of the pages of this server, where a person types a secret. It has no token.
-    pub pages: Option<String>,
-}
-
-/// Those who may approve calls over MCP. Everybody may deny them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum McpApprovals {
-    /// A person, by a form that the client shows.
-    #[default]
-    Form,
-    /// No client: elsewhere only.
-    Never,
-    /// A person by a form, and the model itself by a tool call.
-    Call,
-}
 
 /// The state that all clients of one server share.
 pub(crate) struct McpDoor {

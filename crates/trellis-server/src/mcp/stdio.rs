@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rmcp::{ServiceExt as _, service::ServerInitializeError, transport};
 
 use super::{McpDoor, McpHandler, McpSettings, counted::CountedHandler, starter};
-use crate::{served::Served, settings::Bounds};
+use crate::{bounds::Bounds, served::Served};
 
 /// Serving ended before it began.
 #[derive(Debug, thiserror::Error)]

@@ -4,55 +4,13 @@ mod around;
 mod looks;
 mod walks;
 
-use axum::routing::{MethodRouter, get};
+use axum::routing::get;
 
-use super::{App, health};
+use super::{
+    health,
+    route::{Parameter, Route, parameter},
+};
 use crate::{gate::Right, trouble::Code};
-
-type Methods = MethodRouter<std::sync::Arc<App>>;
-
-/// A route.
-pub(in crate::http) struct Route {
-    /// The name of the operation.
-    pub(in crate::http) id: &'static str,
-    pub(in crate::http) method: &'static str,
-    pub(in crate::http) path: &'static str,
-    /// The right that it requires; `None` for a public one.
-    pub(in crate::http) right: Option<Right>,
-    pub(in crate::http) summary: &'static str,
-    pub(in crate::http) query: &'static [Parameter],
-    /// The headers that it reads.
-    pub(in crate::http) headers: &'static [&'static str],
-    /// The schema of the body, by name; `None` if it has none.
-    pub(in crate::http) takes: Option<&'static str>,
-    /// A body that can be sent.
-    pub(in crate::http) example: &'static str,
-    /// Statuses of success, each with the schema of its body.
-    pub(in crate::http) answers: &'static [(u16, &'static str)],
-    /// The codes of problems that are its own.
-    pub(in crate::http) codes: &'static [&'static [Code]],
-    /// True if it exists only where one graph is served.
-    pub(in crate::http) is_alias: bool,
-    pub(in crate::http) handler: fn() -> Methods,
-}
-
-impl std::fmt::Debug for Route {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Route").field("method", &self.method).field("path", &self.path).finish_non_exhaustive()
-    }
-}
-
-/// A parameter of the query.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::http) struct Parameter {
-    pub(in crate::http) name: &'static str,
-    pub(in crate::http) kind: &'static str,
-    pub(in crate::http) about: &'static str,
-}
-
-const fn parameter(name: &'static str, kind: &'static str, about: &'static str) -> Parameter {
-    Parameter { name, kind, about }
-}
 
 const GRAPH: Parameter = parameter("graph", "string", "The graph, where several are served.");
 const LIMIT: Parameter = parameter("limit", "integer", "Items on a page, from 1 to 500.");

@@ -24,11 +24,8 @@ use tokio::{
     sync::Semaphore,
 };
 
-use super::{
-    pass::Peer,
-    socket::{HeaderWait, LastingBody, PatientSocket},
-};
-use crate::http::App;
+use super::{App, pass::Peer};
+use crate::gate::{HeaderWait, LastingBody, PatientSocket};
 
 /// A rest after an error of the system, such as too many open files.
 const REST: Duration = Duration::from_millis(50);

@@ -1,4 +1,4 @@
-//! The gates that every request passes, and the headers that every answer has.
+//! The way of every request through the gates, and the headers that every answer has.
 
 use std::{
     any::Any,
@@ -16,9 +16,13 @@ use axum::{
 };
 use futures_util::FutureExt as _;
 
-use super::{cors, log::LogLine, token::Caller};
+use super::{
+    App, is_open,
+    problem::{Logged, Problem},
+    studio::is_page,
+};
 use crate::{
-    http::{App, Logged, Problem, is_open, is_page},
+    gate::{LogLine, caller, cors},
     trouble::{Code, Trouble},
 };
 
@@ -100,24 +104,11 @@ fn admitted(
     }
     let address = address(app, request);
     app.rates.admit_address(address, bounds)?;
-    let caller = caller(app, request.headers(), address)?;
+    let caller = caller(&app.settings.tokens, &app.rates, request.headers(), address)?;
     *label = Some(Arc::clone(&caller.label));
     app.rates.admit_request(&caller.label, bounds)?;
     request.extensions_mut().insert(caller);
     Ok(None)
-}
-
-fn caller(app: &App, headers: &HeaderMap, address: IpAddr) -> Result<Caller, Trouble> {
-    let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let token = given.and_then(|value| value.split_once(' ')).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-    if let Some(caller) = app.settings.tokens.caller(token.map(|(_, token)| token.trim())) {
-        return Ok(caller);
-    }
-    if given.is_some() {
-        app.rates.fail(address);
-    }
-    let what = if given.is_some() { "the token is none of this server's" } else { "a token is needed" };
-    Err(Trouble::new(Code::Unauthenticated, format!("{what}: send `Authorization: Bearer TOKEN`; it is printed where the server starts")))
 }
 
 /// The address that a request comes from; behind a proxy, the one that it names.
