@@ -135,8 +135,17 @@ impl ListenArgs {
         let shown = if address.ip().is_unspecified() { SocketAddr::new(Ipv4Addr::LOCALHOST.into(), address.port()) } else { address };
         let scheme = if self.tls.is_empty() { "http" } else { "https" };
         let place = format!("{scheme}://{shown}");
-        settings.mcp.pages = Some(place.clone());
+        settings.mcp.pages = Some(self.known_as(&place, shown.port()));
         Ok(Listening { listeners, settings, place, port: shown.port(), token })
+    }
+
+    /// The address of the pages as people reach them: by the first `--host`, else at `place`. A proxy in front has the port of `https`.
+    fn known_as(&self, place: &str, port: u16) -> String {
+        match self.host.first() {
+            None => place.to_owned(),
+            Some(name) if !self.behind_proxy.is_empty() || name.contains(':') => format!("https://{name}"),
+            Some(name) => format!("{}://{name}:{port}", if self.tls.is_empty() { "http" } else { "https" }),
+        }
     }
 
     async fn bind(&self) -> anyhow::Result<Vec<TcpListener>> {

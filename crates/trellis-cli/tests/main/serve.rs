@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{open::Open, sandbox::Sandbox};
 
@@ -237,6 +237,47 @@ fn records_that_were_taken_out_are_told() {
     let serving = Serving::start(&sandbox, &["."]);
     let pruned = serving.get("/api/sessions/ana/at/0", "");
     assert_eq!((pruned["status"].as_u64(), pruned["code"].as_str()), (Some(410), Some("pruned")), "{pruned}");
+}
+
+// doors 9.10: while work has its grace, who asks hears that the server stops; a second signal ends it at once
+#[test]
+fn who_asks_a_server_that_stops_hears_so() {
+    let sandbox = Sandbox::new(TOOL);
+    let mut serving = Serving::start(&sandbox, &["."]);
+    serving.post("/api/sessions", r#"{"id": "ana"}"#, "");
+    serving.post("/api/sessions/ana/turns", r#"{"input": "Plum"}"#, "-H 'Prefer: wait=0'");
+    serving.signal("-TERM");
+    let status = || serving.get("/readyz", "-o /dev/null -w '{\"status\":%{http_code}}'")["status"].clone();
+    let until = std::time::Instant::now() + Duration::from_secs(8);
+    while status() == 200 {
+        assert!(std::time::Instant::now() < until, "it is still ready");
+    }
+    assert_eq!(serving.get("/readyz", "")["code"], "stopping");
+    serving.signal("-TERM");
+    assert_eq!(serving.open.code(), Some(130));
+}
+
+// doors 3.4: the page for a secret is where people reach the server
+#[test]
+fn a_secret_is_typed_where_people_reach_the_server() {
+    let sandbox = Sandbox::new(&[
+        ("trellis.yaml", "name: safe\n"),
+        ("start.md", "---\ninput_type: secret\nsave_to: pin\nto: end\n---\nYour PIN?\n"),
+        ("end.md", "Done.\n"),
+    ]);
+    let serving = Serving::start(&sandbox, &[".", "--host", "flows.example.org", "--behind-proxy", "10.0.0.0/8"]);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": { "elicitation": { "url": {} } },
+    });
+    let call =
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "safe", "arguments": {}, "_meta": meta } });
+    let heads = "-H 'Accept: application/json, text/event-stream' -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: tools/call' \
+                 -H 'Mcp-Name: safe' -H 'Content-Type: application/json'";
+    let line = format!("curl -s -H \"Authorization: Bearer $TOKEN\" {heads} -d '{call}' $URL/mcp | sed -n 's/^data: *{{/{{/p; /^{{/p' | tail -1");
+    let answer = serving.shell(&line).to_string();
+    assert!(answer.contains("https://flows.example.org/#/s/"), "{answer}");
 }
 
 #[test]

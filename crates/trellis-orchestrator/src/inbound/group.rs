@@ -85,7 +85,8 @@ pub fn grouped(rows: Vec<InboundRow>, now: u64, window: impl Fn(&str) -> Duratio
                 && group.rows.len() < MAX_GROUP
                 && !group.ends_with_file()
                 && last_of(&groups, group.place()) == Some(at);
-            let is_waiting = is_open && ends > now;
+            // What came in the future came before the clock was set back.
+            let is_waiting = is_open && ends > now && group.rows[0].stored <= now;
             if is_waiting {
                 due = Some(due.map_or(ends, |due| due.min(ends)));
             }

@@ -118,13 +118,14 @@ impl Queue {
         .await
     }
 
-    /// Returns the first unsent message of each chat and thread, if it is due; later ones wait.
+    /// Returns the first unsent message of each chat and thread, if it is due; later ones wait. One that was put here in what is now the future waits for
+    /// nothing: the clock was set back.
     ///
     /// # Errors
     /// The queue fails.
     pub async fn sendable(&self, now: u64) -> Result<Vec<OutboxRow>, QueueError> {
         let rest = "where n in (select min(n) from outbox where state in ('queued', 'sending') group by provider, chat, thread)
-                    and state = 'queued' and due <= ?1 order by n";
+                    and state = 'queued' and (due <= ?1 or queued > ?1) order by n";
         self.run(move |tables| rows(tables, rest, [signed(now)])).await
     }
 

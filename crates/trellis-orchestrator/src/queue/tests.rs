@@ -117,6 +117,14 @@ async fn the_outbox_keeps_the_order_of_each_chat() {
     assert_eq!(queue.forget_sent(102 + 7 * 24 * 3_600_000).await.expect("forgotten"), 1);
 }
 
+// orchestrator 8.3: what was queued before the clock was set back is sent now
+#[tokio::test]
+async fn a_clock_that_is_set_back_holds_nothing_up() {
+    let (_folder, queue) = open();
+    queue.post(outgoing("C1", "a"), 3_600_000).await.expect("posted");
+    assert_eq!(queue.sendable(100).await.expect("rows").len(), 1);
+}
+
 // orchestrator 9, row "after sending, before the acknowledgement is stored": sent again, marked, once
 #[tokio::test]
 async fn what_may_have_been_sent_is_marked() {

@@ -42,11 +42,29 @@ async fn next(listeners: &[TcpListener]) -> io::Result<(TcpStream, SocketAddr)> 
     futures_util::future::select_all(listeners.iter().map(|listener| Box::pin(listener.accept()))).await.0
 }
 
-/// Serves connections until `stop`; then those that are open may end their requests.
+/// Serves connections until `stop`; then those that are open may end their requests, and new requests hear that it stops.
 pub(crate) async fn accept(app: &Arc<App>, router: Router, listeners: Vec<TcpListener>, stop: impl Future<Output = ()>) {
+    let (bounds, graceful) = (app.settings.bounds, GracefulShutdown::new());
+    {
+        let mut serving = std::pin::pin!(serve(app, router, &listeners, &graceful));
+        tokio::select! {
+            () = &mut serving => return,
+            () = stop => {}
+        }
+        tokio::select! {
+            () = serving => {}
+            () = app.served.stop(bounds.grace) => {}
+        }
+    }
+    drop(listeners);
+    // Streams have said goodbye; a client that still reads an answer has a moment.
+    drop(tokio::time::timeout(bounds.grace.min(Duration::from_secs(2)), graceful.shutdown()).await);
+}
+
+/// Serves connections, as many at once as the bounds allow.
+async fn serve(app: &Arc<App>, router: Router, listeners: &[TcpListener], graceful: &GracefulShutdown) {
     let bounds = app.settings.bounds;
     let permits = Arc::new(Semaphore::new(bounds.connections));
-    let graceful = GracefulShutdown::new();
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
@@ -54,19 +72,8 @@ pub(crate) async fn accept(app: &Arc<App>, router: Router, listeners: Vec<TcpLis
         .header_read_timeout(bounds.idle.max(bounds.header_time))
         .max_headers(bounds.headers * FACTOR)
         .max_buf_size((bounds.header_bytes * FACTOR).max(MIN_BUFFER));
-    let mut stop = std::pin::pin!(stop);
-    loop {
-        // The end is heard also while every seat is taken.
-        let permit = tokio::select! {
-            permit = Arc::clone(&permits).acquire_owned() => permit,
-            () = &mut stop => break,
-        };
-        let Ok(permit) = permit else { break };
-        let accepted = tokio::select! {
-            accepted = next(&listeners) => accepted,
-            () = &mut stop => break,
-        };
-        let Ok((stream, peer)) = accepted else {
+    while let Ok(permit) = Arc::clone(&permits).acquire_owned().await {
+        let Ok((stream, peer)) = next(listeners).await else {
             tokio::time::sleep(REST).await;
             continue;
         };
@@ -104,8 +111,4 @@ pub(crate) async fn accept(app: &Arc<App>, router: Router, listeners: Vec<TcpLis
             drop(permit);
         });
     }
-    drop(listeners);
-    app.served.stop(bounds.grace).await;
-    // Streams have said goodbye; a client that still reads an answer has a moment.
-    drop(tokio::time::timeout(bounds.grace.min(Duration::from_secs(2)), graceful.shutdown()).await);
 }

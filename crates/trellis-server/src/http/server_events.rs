@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use tokio::{sync::broadcast::error::RecvError, time::Instant};
 use trellis_core::SessionId;
 
@@ -25,7 +25,7 @@ const MOVES_GATHER_TIME: Duration = Duration::from_millis(100);
 
 /// Sends events until the client is gone or the server stops. Those of `/events` of the seed have `reload` among them.
 pub(super) async fn run(app: &App, sink: &EventSink, since: Option<&str>, graph: Option<&str>, is_seed: bool) {
-    let mut stream = ServerStream { app, sink, graph, is_seed, moved: BTreeMap::new(), due: None, last: None };
+    let mut stream = ServerStream { app, sink, graph, is_seed, moved: BTreeMap::new(), due: None, last: None, newest: None };
     // A client that is gone receives nothing.
     let _ = stream.follow(since).await;
 }
@@ -40,6 +40,8 @@ struct ServerStream<'s> {
     due: Option<Instant>,
     /// The number of the newest event that was gathered.
     last: Option<u64>,
+    /// The number of the newest event that was heard.
+    newest: Option<u64>,
 }
 
 impl ServerStream<'_> {
@@ -61,9 +63,9 @@ impl ServerStream<'_> {
             let due = self.due;
             tokio::select! {
                 heard = news.recv() => match heard {
-                    Ok((_, ServerNews::Closed)) | Err(RecvError::Closed) => return self.sink.send("bye", None, &json!({})).await,
+                    Ok((_, ServerNews::Closed)) | Err(RecvError::Closed) => return self.sink.send("bye", None, &self.since()).await,
                     Ok((number, news)) => self.tell(number, news).await?,
-                    Err(RecvError::Lagged(_)) => return self.sink.send("lagged", None, &json!({})).await,
+                    Err(RecvError::Lagged(_)) => return self.sink.send("lagged", None, &self.since()).await,
                 },
                 () = async { match due { Some(due) => tokio::time::sleep_until(due).await, None => std::future::pending().await } } => {
                     self.flush().await?;
@@ -73,7 +75,13 @@ impl ServerStream<'_> {
         }
     }
 
+    /// How far the stream has come, for the client's next one.
+    fn since(&self) -> Json {
+        json!({ "since": self.newest.map(|number| format!("{}-{number}", self.app.served.hub.boot)) })
+    }
+
     async fn tell(&mut self, number: u64, news: ServerNews) -> Result<(), Gone> {
+        self.newest = Some(number);
         let is_other = |graph: &Arc<str>| self.graph.is_some_and(|only| *only != **graph);
         let id = format!("{}-{number}", self.app.served.hub.boot);
         match news {
