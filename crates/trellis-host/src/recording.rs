@@ -12,7 +12,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use trellis_core::{ToolOutcome, Value, state::PendingCall, transcript::RecordedResult};
+use trellis_core::{Mapping, ToolOutcome, Value, state::PendingCall, transcript::RecordedResult};
 
 use crate::{
     interceptor::{Deciding, Intercepted, Interceptor, Verdict},
@@ -85,7 +85,7 @@ impl Recorder {
         }
         let recorded = RecordedResult {
             tool: Arc::clone(&call.name),
-            args: call.args.clone(),
+            args: asked(call),
             outcome: result.outcome.clone(),
             meta: result.meta.clone(),
         };
@@ -167,6 +167,12 @@ impl Recording {
     }
 }
 
+/// The arguments by which a call is known in another session: a tool that a policy asks is told the name of the session (world 11.3).
+fn asked(call: &PendingCall) -> Mapping {
+    let is_policy = call.id.as_str().contains("@policy:");
+    call.args.iter().filter(|(key, _)| !is_policy || ***key != *"session").map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
 impl Interceptor for Recording {
     fn intercept<'a>(&'a self, about: Intercepted<'a>) -> Deciding<'a> {
         Box::pin(std::future::ready(self.verdict(about.call)))
@@ -176,7 +182,7 @@ impl Interceptor for Recording {
 impl Recording {
     fn verdict(&self, call: &PendingCall) -> Verdict {
         let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (Arc::clone(&call.name), Value::Map(call.args.clone()).to_json());
+        let key = (Arc::clone(&call.name), Value::Map(asked(call)).to_json());
         if let Some(Results { outcomes, next }) = results.get_mut(&key)
             && let Some((outcome, meta)) = outcomes.get(*next).or(outcomes.last()).cloned()
         {

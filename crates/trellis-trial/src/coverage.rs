@@ -9,8 +9,13 @@ use trellis_core::{
     Event, NodeId, Program, State, ToolOutcome, ToolResult,
     engine::Step,
     program::{Call, Callee, Guard, Node, NodeIndex, OutEdge, Outcome, PointIndex, Provenance, Reason, Role, Target},
-    span::LineIndex,
+    span::{LineIndex, Span},
     state::{CallKind, CallRole, PendingCall},
+    syntax::{
+        document::Content,
+        node::{CallSyntax, CalleeSyntax, NodeSyntax},
+    },
+    value::Key,
 };
 
 use crate::wire::{Coverage, Item};
@@ -22,8 +27,10 @@ pub struct Counts {
     /// By the place of the edge in the edge list.
     edges: BTreeMap<u32, u64>,
     options: BTreeMap<(NodeId, usize), u64>,
-    retries: BTreeMap<NodeId, u64>,
-    undos: BTreeMap<(NodeId, bool), u64>,
+    /// Of a whole call, or of a branch by its name.
+    retries: BTreeMap<(NodeId, Option<String>), u64>,
+    /// By the call that undoes; whether it succeeded.
+    undos: BTreeMap<(NodeId, Arc<str>, bool), u64>,
     /// Branches by their names, items of a list by their tools; whether they succeeded.
     parts: BTreeMap<(NodeId, String, bool), u64>,
     locales: BTreeMap<(NodeId, Arc<str>), u64>,
@@ -37,7 +44,8 @@ impl Counts {
                 Event::Entered(node) => *self.nodes.entry(node.clone()).or_default() += 1,
                 Event::Undone { ok, .. } => {
                     let undo = before.pending_tool_call.as_ref().filter(|call| matches!(call.role, CallRole::Undo(_)));
-                    undo.into_iter().for_each(|undo| *self.undos.entry((undo.node.clone(), *ok)).or_default() += 1);
+                    let undone = undo.map(|undo| (undo.node.clone(), Arc::clone(&undo.name), *ok));
+                    undone.into_iter().for_each(|undone| *self.undos.entry(undone).or_default() += 1);
                 }
                 _ => {}
             }
@@ -59,9 +67,14 @@ impl Counts {
         *self.locales.entry((node.clone(), locale)).or_default() += 1;
     }
 
-    /// Counts another attempt of a call.
-    pub(crate) fn retried(&mut self, node: &NodeId) {
-        *self.retries.entry(node.clone()).or_default() += 1;
+    /// Counts another attempt of a call, or of the whole that it is a part of: then each part that did not succeed is one attempt further, too.
+    pub(crate) fn retried(&mut self, call: &PendingCall, whole: &PendingCall) {
+        if whole.attempt > 1 {
+            *self.retries.entry((whole.node.clone(), None)).or_default() += 1;
+        }
+        if let Some(of) = call.part.as_ref().filter(|_| call.attempt > whole.attempt) {
+            *self.retries.entry((call.node.clone(), Some(of.part.to_string()))).or_default() += 1;
+        }
     }
 
     /// Counts the parts that a step settled: the one whose result came, and those that were left. `open` are the calls before it and after it.
@@ -175,12 +188,18 @@ fn callees(call: &Call) -> Vec<NodeIndex> {
     }
 }
 
-/// The names of the branches of a call, or of the tools that its items may call.
-fn parts(call: &Call) -> Vec<String> {
+/// The branches of a call.
+fn branches(call: &Call) -> &[(Key, Call)] {
+    if let Callee::Parallel(branches, _) = &call.callee { branches } else { &[] }
+}
+
+/// The name of a call in events.
+fn called(call: &Call) -> &str {
     match &call.callee {
-        Callee::Parallel(branches, _) => branches.iter().map(|(name, _)| name.to_string()).collect(),
-        Callee::Each(..) => call.offered.iter().map(|tool| tool.name.to_string()).collect(),
-        Callee::Tool(_) | Callee::Graph(_) => Vec::new(),
+        Callee::Tool(tool) => &tool.name,
+        Callee::Graph(_) => "graph",
+        Callee::Parallel(..) => "parallel",
+        Callee::Each(..) => "each",
     }
 }
 
@@ -209,34 +228,83 @@ impl<'p> Items<'p> {
                 self.out_edge(node, out_edge, &out_edges[at + 1..]);
             }
         }
+        let syntax = self.syntax(node);
         for (locale, _) in &node.localised {
             let count = self.counts.locales.get(&(node.id.clone(), Arc::clone(locale))).copied().unwrap_or_default();
-            self.add(node, place, "locale", locale.to_string(), None, count, false);
+            let written = syntax.and_then(|syntax| syntax.messages.iter().find(|message| message.locale.value == *locale));
+            self.add_at(node, written.map(|message| message.locale.span), "locale", locale.to_string(), count);
         }
         if let Role::Listen(listen) = &node.role {
             for (at, choice) in listen.options.iter().enumerate() {
                 let count = self.counts.options.get(&(node.id.clone(), at)).copied().unwrap_or_default();
-                self.add(node, place, "option", choice.value.to_string(), None, count, false);
+                let written = syntax.and_then(|syntax| syntax.options().find(|option| option.value.value == choice.value));
+                self.add_at(node, written.map(|option| option.span), "option", choice.value.to_string(), count);
             }
         }
-        let Role::Act(call) = &node.role else { return };
-        let has_retry = points(node).flat_map(|point| self.program.out_edges(point)).any(|out_edge| out_edge.edge.to == Target::Again);
-        if has_retry {
-            let count = self.counts.retries.get(&node.id).copied().unwrap_or_default();
-            self.add(node, place, "retry", "another attempt".to_owned(), None, count, false);
+        if let Role::Act(call) = &node.role {
+            self.call(node, call, syntax);
         }
-        for part in parts(call) {
-            for (ok, what) in [(true, "succeeded"), (false, "failed, denied or left")] {
-                let count = self.counts.parts.get(&(node.id.clone(), part.clone(), ok)).copied().unwrap_or_default();
-                self.add(node, place, "part", format!("{part}: {what}"), None, count, false);
+    }
+
+    /// Adds what a call passes beside its edges: attempts, parts, undo calls.
+    fn call(&mut self, node: &'p Node, call: &'p Call, syntax: Option<&'p NodeSyntax>) {
+        let written = syntax.and_then(|syntax| syntax.call.as_deref());
+        let retry = written.and_then(|call| call.retry.as_ref()).map(|retry| retry.span);
+        let retry = retry.or_else(|| syntax.and_then(|syntax| syntax.key("retry"))).or(written.map(|call| call.key));
+        let undo = syntax.and_then(|syntax| syntax.undo.as_ref()).map(|undo| undo.key);
+        if points(node).flat_map(|point| self.program.out_edges(point)).any(|out_edge| out_edge.edge.to == Target::Again) {
+            self.retry(node, retry, None);
+        }
+        if matches!(call.callee, Callee::Each(..)) {
+            call.offered.iter().for_each(|tool| self.part(node, written.map(|call| call.key), &tool.name));
+        }
+        self.undo(node, call, undo, "");
+        for (name, branch) in branches(call) {
+            let written = written.and_then(|call| branch_of(call, name));
+            let key = written.map(|(key, _)| key);
+            self.part(node, key, name);
+            if branch.retry.as_ref().is_some_and(|retry| retry.max > 1) {
+                let retry = written.and_then(|(_, branch)| branch.retry.as_ref()).map(|retry| retry.span);
+                self.retry(node, retry.or(key), Some(name));
             }
+            let undo = written.and_then(|(_, branch)| branch.undo.as_ref()).map(|undo| undo.key);
+            self.undo(node, branch, undo, &format!("{name}: "));
         }
-        if call.undo.is_some() {
-            for (ok, what) in [(true, "undone"), (false, "undo given up")] {
-                let count = self.counts.undos.get(&(node.id.clone(), ok)).copied().unwrap_or_default();
-                self.add(node, place, "undo", what.to_owned(), None, count, false);
-            }
+    }
+
+    fn retry(&mut self, node: &'p Node, span: Option<Span>, branch: Option<&str>) {
+        let count = self.counts.retries.get(&(node.id.clone(), branch.map(str::to_owned))).copied().unwrap_or_default();
+        let of = branch.map_or_else(String::new, |branch| format!("{branch}: "));
+        self.add_at(node, span, "retry", format!("{of}another attempt"), count);
+    }
+
+    fn part(&mut self, node: &'p Node, span: Option<Span>, part: &str) {
+        for (ok, what) in [(true, "succeeded"), (false, "failed, denied or left")] {
+            let count = self.counts.parts.get(&(node.id.clone(), part.to_owned(), ok)).copied().unwrap_or_default();
+            self.add_at(node, span, "part", format!("{part}: {what}"), count);
         }
+    }
+
+    fn undo(&mut self, node: &'p Node, call: &Call, span: Option<Span>, of: &str) {
+        let Some(undo) = &call.undo else { return };
+        for (ok, what) in [(true, "undone"), (false, "undo given up")] {
+            let count = self.counts.undos.get(&(node.id.clone(), called(undo).into(), ok)).copied().unwrap_or_default();
+            self.add_at(node, span, "undo", format!("{of}{what}"), count);
+        }
+    }
+
+    /// The node as it is written.
+    fn syntax(&self, node: &Node) -> Option<&'p NodeSyntax> {
+        match &self.program.documents().get(node.document as usize)?.content {
+            Content::Node(syntax) => Some(syntax),
+            Content::Nodes(nodes, _) => nodes.iter().find(|syntax| syntax.span == node.span),
+            Content::Library(_) | Content::Project(_) | Content::Broken => None,
+        }
+    }
+
+    /// Adds an item at a place in the file of its node; at the node itself, if it is written elsewhere.
+    fn add_at(&mut self, node: &Node, span: Option<Span>, kind: &str, what: String, count: u64) {
+        self.add(node, (node.document, span.unwrap_or(node.span).start), kind, what, None, count, false);
     }
 
     /// Adds an edge, and both sides of its condition; `later_edges` are the edges that are tried after it.
@@ -291,6 +359,12 @@ impl<'p> Items<'p> {
             implied,
         });
     }
+}
+
+/// A branch of a call as it is written, with the place of its name.
+fn branch_of<'s>(call: &'s CallSyntax, name: &str) -> Option<(Span, &'s CallSyntax)> {
+    let CalleeSyntax::Parallel(branches, _) = &call.callee else { return None };
+    branches.iter().find(|(key, _)| *key.value == *name).map(|(key, branch)| (key.span, branch))
 }
 
 /// An outcome by its name.

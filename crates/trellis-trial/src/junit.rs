@@ -59,9 +59,7 @@ fn testcase(out: &mut String, case: &Case) {
 /// A difference as text.
 fn text(difference: &Difference) -> String {
     let mut out = format!("line {}", difference.line);
-    let lines = |mark: char, lines: &[String]| lines.iter().map(|line| format!("\n{mark} {line}")).collect::<String>();
-    out.push_str(&lines('-', &difference.expected));
-    out.push_str(&lines('+', &difference.got));
+    difference.changes().iter().for_each(|(sign, line)| drop(write!(out, "\n{sign} {line}")));
     out
 }
 

@@ -50,6 +50,10 @@ pub(crate) struct Player<'c> {
     pub(crate) lines: Vec<Printed>,
     /// The reason why the case cannot continue.
     pub(crate) stopped: Option<String>,
+    /// The call that nothing answered, if that is the reason, as doubles name it.
+    pub(crate) unanswered: Option<String>,
+    /// The reason why the session did not start.
+    pub(crate) not_started: Option<String>,
     /// Lines that mean nothing.
     pub(crate) slips: Vec<String>,
     pub(crate) counts: Counts,
@@ -78,6 +82,8 @@ impl<'c> Player<'c> {
             call_lines: Vec::new(),
             lines: Vec::new(),
             stopped: None,
+            unanswered: None,
+            not_started: None,
             slips: Vec::new(),
             counts: Counts::default(),
             steps: 0,
@@ -103,6 +109,9 @@ impl<'c> Player<'c> {
         }
         if self.stopped.is_some() || matches!(line, AuthorLine::Text(_) | AuthorLine::Value(_)) && self.misses_a_result(number) {
             return;
+        }
+        if let (Some(reason), false) = (&self.not_started, begins) {
+            return self.slips.push(reason.clone());
         }
         self.print(None, text);
         match line {
@@ -214,6 +223,7 @@ impl<'c> Player<'c> {
             _ => None,
         });
         let Some(call) = missing else { return false };
+        self.unanswered = Some(children::double_name(&call));
         self.stop(format!("- not answered: {} {}", call.name, Value::Map(call.args.clone()).to_json()));
         true
     }
@@ -307,12 +317,12 @@ impl<'c> Player<'c> {
 
     fn note_retries(&mut self, at: usize) {
         let session = &self.sessions[at];
-        let calls = match session.view.as_ref().map(|view| &view.next) {
-            Some(Next::Call(call)) => vec![Arc::clone(call)],
-            Some(Next::Parts { open, .. }) => open.clone(),
-            _ => Vec::new(),
+        let (whole, calls) = match session.view.as_ref().map(|view| &view.next) {
+            Some(Next::Call(call)) => (call, std::slice::from_ref(call)),
+            Some(Next::Parts { whole, open }) => (whole, &open[..]),
+            _ => return,
         };
-        calls.iter().filter(|call| call.attempt > 1).for_each(|call| self.counts.retried(&call.node));
+        calls.iter().for_each(|call| self.counts.retried(call, whole));
     }
 
     /// Answers the stop of a session, if that needs no author line; returns whether it did.

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 use trellis_core::{
     Compiled, NodeId, Program,
-    diagnostic::{Diagnostic, Severity},
+    diagnostic::{Diagnostic, Severity, nearest},
     span::LineIndex,
     transcript::AuthorLine,
     transcript::read::read,
@@ -16,7 +16,7 @@ use trellis_project::sheet::{
 
 use crate::{
     beside::Beside,
-    compare::{is_expectation, mismatch},
+    compare::{Mismatch, is_expectation, mismatch, windows},
     coverage::Counts,
     doubles::{Double, read_blocks},
     limits::Limits,
@@ -24,9 +24,6 @@ use crate::{
     update::{Update, written},
     wire::{At, Difference, Outcome},
 };
-
-/// Lines shown around a difference.
-const AROUND: usize = 3;
 
 /// The result of a case.
 #[derive(Clone, Debug)]
@@ -121,7 +118,7 @@ impl Trial<'_> {
                 continue;
             }
             let at = expected.iter().zip(&got).take_while(|(one, other)| one == other).count();
-            verdict.fail(shown(block.line, &expected, &got, at, at));
+            verdict.fail(shown(block.line, &expected, &got, &Mismatch { expected: at, got: at }));
         }
         let errors: Vec<Diagnostic> = found.iter().filter(|found| found.severity == Severity::Error).cloned().collect();
         if !was_reported && self.case.changes_graph && !errors.is_empty() {
@@ -150,23 +147,24 @@ impl Trial<'_> {
         let got: Vec<&str> = player.lines.iter().map(|line| line.text.strip_suffix(mark).unwrap_or(&line.text)).collect();
         let is_new = !expected.iter().any(|line| is_expectation(line));
         let found = mismatch(&expected, &got);
+        let early = cause(&player, is_new);
         let rewrites = player.stopped.is_none() && (self.update == Some(Update::All) || (self.update == Some(Update::New) && is_new));
         match found {
             Some(_) if rewrites => verdict.edits.push((block.range.clone(), written(&expected, &got, self.ending(block)))),
             // An unfilled block waits for `--update=new`.
-            Some(_) if is_new && !self.is_ci && player.stopped.is_none() && self.update.is_none() => {
+            Some(_) if is_new && !self.is_ci && self.update.is_none() && early.is_none() => {
                 verdict.fail(self.said(block.line, "this block says nothing yet: `trellis test --update=new` fills it"));
             }
             Some(at) => {
-                let mut difference = shown(block.line, &expected, &got, at.expected, at.got);
+                let mut difference = Difference { message: early, ..shown(block.line, &expected, &got, &at) };
                 difference.not_played = expected.iter().skip(at.expected).filter(|line| !is_expectation(line)).count();
                 self.locate(&mut difference, player.lines.get(at.got).or(player.lines.last()), program);
                 verdict.fail(difference);
             }
             None => {}
         }
-        if let Some(stopped) = &player.stopped {
-            verdict.fail(self.said(block.line, stopped.trim_start_matches("- ")));
+        if let Some(reason) = cause(&player, true).filter(|_| player.stopped.is_some()) {
+            verdict.fail(self.said(block.line, &reason));
         }
         // Of a recording one result is enough.
         let is_used = |line: usize| player.doubles.iter().any(|double| double.line == line && double.used > 0);
@@ -212,6 +210,21 @@ impl Trial<'_> {
     }
 }
 
+/// The reason why a transcript ended early, if it did: it says more than the first line that differs.
+fn cause(player: &Player<'_>, is_new: bool) -> Option<String> {
+    if let Some(reason) = &player.not_started {
+        return Some(reason.clone());
+    }
+    let stopped = player.stopped.as_ref()?.trim_start_matches("- ");
+    let unused: Vec<&Double> = player.doubles.iter().filter(|double| double.used == 0).collect();
+    let near = player.unanswered.as_deref().and_then(|name| nearest(name, unused.iter().map(|double| &*double.name)));
+    let misspelt = near.and_then(|near| unused.iter().find(|double| double.name == near));
+    match misspelt {
+        Some(double) => Some(format!("{stopped}, and line {} has a double for `{}`", double.line, double.name)),
+        None => is_new.then(|| stopped.to_owned()),
+    }
+}
+
 impl Verdict {
     /// The first thing that is wrong counts.
     fn fail(&mut self, difference: Difference) {
@@ -235,12 +248,10 @@ pub(crate) fn place(program: &Program, node: &NodeId) -> Option<At> {
 }
 
 /// A difference with the lines around it.
-fn shown(block: usize, expected: &[&str], got: &[&str], at: usize, to: usize) -> Difference {
-    let around = |lines: &[&str], at: usize| {
-        let (from, to) = (at.saturating_sub(AROUND), (at + AROUND + 1).min(lines.len()));
-        lines.get(from..to).into_iter().flatten().map(|line| (*line).to_owned()).collect()
-    };
-    Difference { line: block + 1 + at, expected: around(expected, at), got: around(got, to), ..Difference::default() }
+fn shown(block: usize, expected: &[&str], got: &[&str], at: &Mismatch) -> Difference {
+    let [old, new] = windows(expected, got, at);
+    let lines = |lines: &[&str], window| lines.get::<Range<usize>>(window).into_iter().flatten().map(|line| (*line).to_owned()).collect();
+    Difference { line: block + 1 + at.expected, expected: lines(expected, old), got: lines(got, new), ..Difference::default() }
 }
 
 /// Inherited doubles of a sheet that no case used, by line.

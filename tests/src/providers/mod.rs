@@ -312,6 +312,11 @@ impl FakeProvider {
         self.state.lock().messages.clone()
     }
 
+    /// No message is refused any more (Slack).
+    pub fn take_all(&self) {
+        self.state.lock().refused = None;
+    }
+
     /// Messages with these words are refused for good (Slack).
     pub fn refuse(&self, words: &str) {
         self.state.lock().refused = Some(words.to_owned());

@@ -109,7 +109,7 @@ impl Rename {
             return Ok(Exit::Fine);
         }
         files.write(root)?;
-        let mut said = format!("{} files changed\n", files.count(&change));
+        let mut said = format!("{} changed\n", counted(files.count(&change), "file"));
         change.notes.iter().for_each(|note| said.push_str(&format!("note: {note}\n")));
         terminal::print(&said)?;
         Ok(Exit::Fine)

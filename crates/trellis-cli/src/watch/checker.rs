@@ -159,8 +159,9 @@ impl WatchedGraph {
             Status::Gone { error, .. } => Some(error),
             Status::Sound { .. } | Status::Broken { .. } => None,
         };
-        // An edited script changes nothing that is checked.
-        edit.scripts.is_empty() || !edit.changed.is_empty()
+        // An edited script changes nothing that is checked; a template that computes is checked itself.
+        let is_checked = |script: &std::path::PathBuf| script.extension().is_some_and(|end| end == "jinja");
+        edit.scripts.is_empty() || !edit.changed.is_empty() || edit.scripts.iter().any(is_checked)
     }
 
     fn version(&self) -> Option<&Arc<Version>> {

@@ -54,6 +54,18 @@ fn sql_has_bound_parameters_and_one_statement_that_reads() {
     holds(&said(&sql(&format!("sql: '{numbers}'"), "upto: 10001"), "-"), 1, "limit: the query has more than 10000 rows");
 }
 
+// world 9.26: calls side by side make a missing database once
+#[test]
+fn a_missing_database_is_made_once() {
+    let sandbox = sql("sql: 'select count(*) as n from orders'", "");
+    let parts: Vec<String> = (0..6).map(|part| format!("p{part}: {{ name: ask }}")).collect();
+    let call = format!("---\ndo: {{ parallel: {{ {} }} }}\nsave_to: said\non_error: failed\nto: said\n---\n", parts.join(", "));
+    sandbox.write("call.md", call.as_bytes());
+    holds(&said(&sandbox, "-"), 0, r#""p5":[{"n":2}]"#);
+    let left: Vec<_> = std::fs::read_dir(sandbox.path().join("_data")).unwrap().map(|file| file.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().starts_with('.')), "{left:?}");
+}
+
 #[test]
 fn a_database_that_somebody_else_holds_is_named() {
     let sandbox = sql("sql: 'select count(*) as n from orders'", "");

@@ -231,6 +231,20 @@ fn a_key_file_seals_and_what_is_redacted_is_not_there() {
     assert!(asked.out.contains("name") && !asked.out.contains("Anastasia"), "{asked:?}");
 }
 
+/// What a store writes is no part of the graph around it.
+#[test]
+fn a_store_below_the_graph_is_no_part_of_it() {
+    let sandbox = Sandbox::new(&[("start.md", "---\ninput_type: text\nappend: { said: \"{{ input }}\" }\nto: start\n---\nAnd then?\n")]);
+    let store = ["--store", "files:kept"];
+    let run = |input: &str| sandbox.trellis_with(&[&["run", ".", "--session", "ana"], &store[..]].concat(), input);
+    let begun = run(&"on\n".repeat(300));
+    assert!(begun.code == Some(1) && !begun.err.contains("unknown-key"), "{}", begun.err);
+    assert!(sandbox.path().join("kept/ana.snapshot.json").exists());
+    assert_eq!(sandbox.trellis(&[&["session", "fork", "ana", "--at", "1", "--as", "bea"], &store[..]].concat()).code, Some(0));
+    assert_eq!(sandbox.trellis(&["check", "."]).code, Some(0));
+    assert!(run("on\n").out.contains("And then?"));
+}
+
 #[test]
 fn a_run_of_all_that_is_told_to_end_leaves_no_tool_behind() {
     let sandbox = Sandbox::new(&[

@@ -75,6 +75,34 @@ fn a_tool_that_decides_is_told_the_call_and_its_notes_are_shown() {
     assert_eq!(asked, serde_json::json!({ "args": { "to": "ada", "risk": 3 }, "node": "start", "session": "s1", "tool": "mail" }));
 }
 
+// world 9.7: what a policy's tool said is recorded, and counts for a session of another name
+#[test]
+fn the_answer_of_a_policy_is_replayed() {
+    let sandbox = shop("policy: [{ tool: gate }]\n");
+    script(&sandbox, "gate", "echo '{\"decision\": \"AUTO_RUN\"}'");
+    let ran = run(&sandbox, &["--record", "tape.jsonl"], &[]);
+    assert!(ran.out.lines().last().unwrap().contains("sent"), "{ran:?}");
+    script(&sandbox, "gate", "exit 1");
+    let replayed = run(&sandbox, &["--replay-tools", "tape.jsonl"], &[]);
+    assert!(replayed.out.lines().last().unwrap().contains("sent"), "{replayed:?}");
+    assert_eq!(mails(&sandbox), 1);
+}
+
+// world 11.6: an answer that cannot be used was paid for
+#[test]
+fn an_answer_that_is_no_json_counts_for_the_budget() {
+    let sandbox = shop("budget: { tokens: 25 }\n");
+    let project = std::fs::read_to_string(sandbox.path().join("trellis.yaml")).unwrap();
+    let models = "models: { providers: { house: { process: [./model] } }, roles: { helper: [{ provider: house }] } }\n";
+    let binding = "bindings:\n  think: { model: { role: helper } }\n";
+    sandbox.write("trellis.yaml", format!("{}{models}", project.replacen("bindings:\n", binding, 1)).as_bytes());
+    script(&sandbox, "model", "echo asked >> asked; echo '{\"content\": 3, \"tool_calls\": 7, \"usage\": {\"input\": 8, \"output\": 2}}'");
+    sandbox.write("start.md", b"---\ndo: { name: think, retry: { max: 9, base: 1ms } }\nsave_to: sent\non_error: failed\nto: done\n---\nHm?\n");
+    let ran = run(&sandbox, &[], &[]);
+    let asked = std::fs::read_to_string(sandbox.path().join("asked")).unwrap_or_default().lines().count();
+    assert!(asked == 3 && ran.out.lines().last().unwrap().contains("budget"), "{asked}: {ran:?}");
+}
+
 #[test]
 fn a_score_decides_by_the_newest_file() {
     const SCORE: &str = "policy: [{ score: { files: \"_logs/*.json\", field: score, risk: risk } }]\n";

@@ -22,6 +22,8 @@ fn a_node_moves_with_its_file_and_a_key_changes_everywhere() {
     assert!(ran.out.starts_with("3 files changed\nnote: stored sessions hold `name`"), "{ran:?}");
     assert!(text("start.md").contains("save_to: person\n"));
     assert_eq!(sandbox.trellis(&["check", "."]).code, Some(0));
+    sandbox.write("greet.md", b"---\nset: { said: hello }\nto: farewell\n---\nHello\n");
+    assert!(sandbox.trellis(&["rename", "key", "said", "words", "."]).out.starts_with("1 file changed\n"));
 }
 
 #[test]
@@ -31,6 +33,8 @@ fn a_refusal_and_a_dry_run_write_nothing() {
     assert!(ran.out.contains("bye.md → ") && ran.out.contains("+to: farewell"), "{ran:?}");
     let refused = sandbox.trellis(&["rename", "node", "bye", "greet", "."]);
     assert!(refused.code == Some(2) && refused.err.contains("there is a node `greet` already"), "{refused:?}");
+    let refused = sandbox.trellis(&["rename", "node", "geet", "x", "."]);
+    assert!(refused.code == Some(2) && refused.err.contains("there is no node `geet`, did you mean `greet`?"), "{refused:?}");
     let refused = sandbox.trellis(&["rename", "key", "nothing", "x", "."]);
     assert!(refused.code == Some(2) && refused.err.contains("there is no key `nothing`"), "{refused:?}");
     let refused = sandbox.trellis(&["rename", "key", "name", "x", ".", "--graph", "elsewhere"]);
@@ -140,6 +144,8 @@ fn options_predicates_and_signals_are_renamed_and_tests_pass_afterwards() {
     let text = |path: &str| std::fs::read_to_string(sandbox.path().join(path)).unwrap();
     assert!(text("start.md").contains("options: [Green tea, Coffee]") && text("make/start.md").contains("drink == \"Green tea\""));
     assert!(text("_tests/t.md").contains("> Green tea\n"));
+    let ran = sandbox.trellis(&["rename", "folder", "_tests", "sheets", "."]);
+    assert!(ran.code == Some(2) && ran.err.contains("would become nodes") && sandbox.path().join("_tests/t.md").exists(), "{ran:?}");
     let ran = sandbox.trellis(&["rename", "option", "Water", "x", "."]);
     assert!(ran.code == Some(2) && ran.err.contains("no node has an option `Water`"), "{ran:?}");
 }

@@ -123,6 +123,58 @@ fn a_model_of_the_workspace_answers() {
     assert!(ran.err.contains("service    outbox: running"), "{}", ran.err);
 }
 
+const SERVER: &str = r#"
+import http.server, json, os, sys
+
+class Model(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.answer({"object": "list", "data": []})
+
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))["messages"][-1]["content"]
+        if "die" in asked:
+            os._exit(3)
+        known = [name for name in ("HOUSE_KEY", "TRELLIS_VAULT_KEY", "HOUSE_NAME") if name in os.environ]
+        message = {"role": "assistant", "content": f"known: {' '.join(known)}."}
+        self.answer({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
+
+    def answer(self, body):
+        text = json.dumps(body).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *_):
+        pass
+
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Model).serve_forever()
+"#;
+
+// orchestrator 5.1, world 9.9: a model that is started with the rest answers, is started again when it ends, and inherits no credential
+#[test]
+fn a_model_that_is_started_answers() {
+    let sandbox = sandbox("- reply: { content: from the graph }\n");
+    sandbox.trellis(&["up", "graph", "--check"]);
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    sandbox.write("server.py", SERVER.as_bytes());
+    let settings = format!(
+        "providers:\n  house: {{ openai: \"http://127.0.0.1:{port}/v1\", start: [python3, server.py, \"{port}\"], key: {{ env: HOUSE_KEY }} }}\n\
+         roles: {{ agent: [{{ provider: house, model: any }}] }}\n"
+    );
+    sandbox.write("workspace/orchestrator.yaml", settings.as_bytes());
+    let ran = |input: &str| {
+        let mut command = up(&sandbox);
+        command.env("HOUSE_KEY", "k-0123456789").env("HOUSE_NAME", "Ada");
+        said(command, input)
+    };
+    let first = ran("Hello\n");
+    assert!(first.out.contains("known: HOUSE_NAME."), "{} {}", first.out, first.err);
+    let second = ran("die\nHello again\n");
+    assert!(second.out.contains("known: HOUSE_NAME."), "{} {}", second.out, second.err);
+}
+
 #[test]
 fn the_schema_of_the_settings_takes_what_they_take() {
     let sandbox = Sandbox::new(&[]);

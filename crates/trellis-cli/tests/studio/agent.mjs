@@ -108,7 +108,7 @@ const JOURNEYS = {
     await server.api("POST", `sessions/${approvals[0].session}/approvals/${approvals[0].call.id}`, { decision: "approve" });
     const page = await visit(browser, server, "/dashboard");
     const letter = page.locator(".dead-card").filter({ hasText: "by the pointer" });
-    await letter.getByText("not_in_channel").waitFor();
+    await letter.getByText("not_in_channel").first().waitFor();
     slack.refuses = null;
     await letter.getByRole("button", { name: "Retry" }).click();
     await letter.waitFor({ state: "detached" });
@@ -184,8 +184,8 @@ const JOURNEYS = {
     const { approvals } = await server.until((state) => state.approvals.length > 0);
     assert.ok(approvals.length > 0);
     const wrong = [];
-    for (const [width, colorScheme] of [[1440, "light"], [1440, "dark"], [390, "light"], [390, "dark"]]) {
-      const page = await visit(browser, server, "/chat", { width, height: width === 390 ? 844 : 900, colorScheme });
+    for (const [width, colorScheme] of [[1440, "light"], [1440, "dark"], [900, "light"], [390, "light"], [390, "dark"], [320, "light"]]) {
+      const page = await visit(browser, server, "/chat", { width, height: width < 700 ? 844 : 900, colorScheme });
       for (const view of ["/chat", "/dashboard", "/dead", "/approvals"]) {
         await page.evaluate((to) => {
           location.hash = to;

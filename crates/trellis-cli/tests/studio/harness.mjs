@@ -177,6 +177,16 @@ export async function asked(page, text) {
   await page.locator(".here-scroll").getByText(text).last().waitFor();
 }
 
+/** What part of the drawing is in sight: a point of it times `k`, moved by `x` and `y`. */
+export async function sightOf(page) {
+  return page.locator(".drawing-world").evaluate(async (world) => {
+    // A move is drawn with the next frame.
+    for (let frames = 0; frames < 2; frames += 1) await new Promise((drawn) => requestAnimationFrame(drawn));
+    const { a: k, e: x, f: y } = new DOMMatrix(getComputedStyle(world).transform);
+    return { x: Math.round(x), y: Math.round(y), k: Math.round(k * 1000) / 1000 };
+  });
+}
+
 /** Presses Tab until a control has the focus, by its name. */
 export async function tabTo(page, name) {
   const isThere = (text) => (typeof name === "string" ? text === name : name.test(text));

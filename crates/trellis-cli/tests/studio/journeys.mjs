@@ -5,7 +5,7 @@ import fs from "node:fs";
 import path from "node:path";
 
 import { HOSTILE, KINDS, LONG, large, SHOP, STALL } from "./graphs.mjs";
-import { accessible, asked, folderOf, launch, newContext, Server, tabTo, TOKEN, visit } from "./harness.mjs";
+import { accessible, asked, folderOf, launch, newContext, Server, sightOf, tabTo, TOKEN, visit } from "./harness.mjs";
 
 const menu = (folder) => path.join(folder, "tour/menu.md");
 
@@ -273,6 +273,35 @@ const JOURNEYS = {
     await server.kill();
   },
 
+  /** The program is another one after its restart, so that its page is another one too. */
+  async "offers the page of another version"({ browser, folder }) {
+    const server = await new Server(folder).start();
+    const context = await newContext(browser);
+    let tag = '"one"';
+    const answer = (route) => (route.request().method() === "HEAD" ? route.fulfill({ headers: { ETag: tag } }) : route.fallback());
+    await context.route("**/studio.js", answer);
+    const page = await visit(browser, server, "/sessions", { context });
+    const reload = page.getByRole("button", { name: "Reload this page" });
+    const restart = async () => {
+      await server.kill();
+      await page.getByText("Connection lost").waitFor();
+      const compared = page.waitForResponse((response) => response.request().method() === "HEAD");
+      await server.start();
+      await page.getByText("Connection lost").waitFor({ state: "detached" });
+      await compared;
+    };
+    await restart();
+    assert.equal(await reload.count(), 0);
+    tag = '"two"';
+    await restart();
+    await page.getByText("another version of this page").waitFor();
+    await Promise.all([page.waitForEvent("load"), reload.click()]);
+    await page.getByRole("heading", { name: "Sessions", exact: true }).waitFor();
+    assert.equal(await reload.count(), 0);
+    await context.close();
+    await server.kill();
+  },
+
   async "keeps what was typed where another tab answered"({ browser, server }) {
     await server.session("kinds", "twice", ["red", true]);
     const [one, other] = await Promise.all([visit(browser, server, "/s/twice"), visit(browser, server, "/s/twice")]);
@@ -362,9 +391,80 @@ const JOURNEYS = {
     await page.locator(".sheet").getByRole("heading", { name: "tools/bridge" }).waitFor();
     await page.keyboard.press("Escape");
     await page.locator(".sheet").waitFor({ state: "detached" });
+    // Tab shows it beside: the words stay, and so does what is shown when the search is closed.
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("menu");
+    await page.getByRole("option", { name: "menu", selected: true }).waitFor();
+    await page.keyboard.press("Tab");
+    await page.locator(".sheet h2").getByText("menu", { exact: true }).waitFor();
+    assert.equal(await page.getByRole("combobox").inputValue(), "menu");
+    assert.ok(await page.getByRole("combobox").evaluate((field) => field === document.activeElement));
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.getByRole("heading", { name: "menu", exact: true }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator(".sheet").waitFor({ state: "detached" });
     await page.keyboard.press("g");
     await page.keyboard.press("s");
     await page.getByRole("heading", { name: "Sessions", exact: true }).waitFor();
+  },
+
+  async "moves in the drawing by keys"({ browser, server }) {
+    const page = await visit(browser, server, "/g/kinds");
+    const drawing = page.locator(".drawing");
+    const node = (id) => page.locator(`.node[data-node="${id}"]`);
+    const focused = () => page.evaluate(() => document.activeElement.dataset.node ?? document.activeElement.ariaLabel);
+    const press = async (key, times = 1) => {
+      for (let presses = 0; presses < times; presses += 1) await page.keyboard.press(key);
+      return sightOf(page);
+    };
+    await node("start").focus();
+    // Tab goes along the edges.
+    for (const id of ["sure", "many", "shape", "word", "done"]) {
+      await page.keyboard.press("Tab");
+      assert.equal(await focused(), id);
+    }
+    const whole = await press("f");
+    const near = await press("+");
+    assert.equal(near.k, Math.round(whole.k * 1250) / 1000);
+    assert.deepEqual(await press("-"), whole);
+    assert.equal((await press("0")).k, 1);
+    const { x, y } = await press("f");
+    assert.deepEqual([x, y], [whole.x, whole.y]);
+    assert.equal((await press("ArrowLeft")).x, x + 60);
+    assert.equal((await press("ArrowRight", 2)).x, x - 60);
+    assert.equal((await press("ArrowUp")).y, y + 60);
+    assert.equal((await press("ArrowDown", 2)).y, y - 60);
+    // From so far that no node can be read, the keys lead back.
+    await press("-", 12);
+    await node("done").waitFor({ state: "detached" });
+    assert.equal(await focused(), "Drawing of kinds");
+    assert.deepEqual(await press("f"), whole);
+    // What Tab reaches comes in sight; the drawing itself does not scroll.
+    await node("start").focus();
+    await press("+", 5);
+    for (const id of ["sure", "many", "shape"]) {
+      await page.keyboard.press("Tab");
+      await sightOf(page);
+      const [frame, box] = [await drawing.boundingBox(), await node(id).boundingBox()];
+      assert.ok(box.y >= frame.y && box.y + box.height <= frame.y + frame.height, `${id} is out of sight`);
+    }
+    assert.equal(await drawing.evaluate(({ scrollTop, scrollLeft }) => scrollTop + scrollLeft), 0);
+    await page.keyboard.press("Enter");
+    await page.locator(".sheet").getByRole("heading", { name: "shape" }).waitFor();
+    assert.equal(await focused(), "shape");
+    // The module of a node is folded, and opened again where the focus went.
+    await page.evaluate(() => {
+      location.hash = "/g/tour";
+    });
+    const inside = page.locator('.node[data-node^="tools/"]');
+    await inside.first().focus();
+    await page.keyboard.press("c");
+    await page.locator('.module-folded[data-module="tools"]:focus').waitFor();
+    await inside.first().waitFor({ state: "detached" });
+    await page.keyboard.press("Enter");
+    await inside.first().waitFor();
+    assert.deepEqual(page.complaints, []);
   },
 
   async "draws a thousand nodes folded, and opens them"({ browser, server }) {
@@ -401,8 +501,8 @@ const JOURNEYS = {
     fs.writeFileSync(path.join(folder, "kinds/done.md"), text.replace("many", "mnay"));
     const views = ["/", "/g/tour", "/g/tour?node=menu", "/g/kinds/problems", "/sessions", "/approvals", "/dead", "/s/open", "/s/open/@1", "/s/held", "/s/open/answer"];
     const wrong = [];
-    for (const [width, colorScheme] of [[1440, "light"], [1440, "dark"], [390, "light"], [390, "dark"]]) {
-      const page = await visit(browser, server, "/", { width, height: width === 390 ? 844 : 900, colorScheme });
+    for (const [width, colorScheme] of [[1440, "light"], [1440, "dark"], [900, "light"], [390, "light"], [390, "dark"], [320, "light"]]) {
+      const page = await visit(browser, server, "/", { width, height: width < 700 ? 844 : 900, colorScheme });
       for (const view of views) {
         await page.evaluate((to) => {
           location.hash = to;
@@ -415,6 +515,13 @@ const JOURNEYS = {
       }
       await page.keyboard.press("?");
       wrong.push(...(await accessible(page, `keys at ${width} ${colorScheme}`)));
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("Control+k");
+      await page.keyboard.type("open");
+      await page.getByRole("option", { selected: true }).waitFor();
+      await page.keyboard.press("Tab");
+      await page.locator(".is-beside").waitFor();
+      wrong.push(...(await accessible(page, `search at ${width} ${colorScheme}`)));
       await page.context().close();
     }
     fs.writeFileSync(path.join(folder, "kinds/done.md"), text);

@@ -16,11 +16,12 @@ await server.session("tour", "ana", ["Ada"]);
 await server.session("tour", "postcard", [], { at: "tools/card", context: { name: "Ada" } });
 await server.session("tour", "hotel", ["Ada", "answers", "Tea"]);
 await server.session("stall", "order-1207");
+await server.session("stall", "order-1211");
 
 /** An agent that answers as one would. */
 const SAYS = `
 - when: { matches: 'queue' }
-  reply: { content: "Three orders wait, the oldest since **Monday**:\n\n| order | since |\n|---|---|\n| 1207 | Monday |\n| 1211 | Tuesday |\n| 1212 | today |\n\nShall I write the report?" }
+  reply: { content: "Three orders wait, the oldest since **Monday**:\\n\\n| order | since |\\n|---|---|\\n| 1207 | Monday |\\n| 1211 | Tuesday |\\n| 1212 | today |\\n\\nShall I write the report?" }
 - when: { matches: 'report' }
   reply: { tool_calls: [{ name: shell, args: { command: "./report.sh orders --since monday > report.md" } }] }
 - when: { matches: 'Slack' }
@@ -47,7 +48,8 @@ async function busyAgent() {
   await agent.say("Please research the carriers");
   await agent.until((state) => state.tasks.length > 0 && state.approvals.length > 0);
   await agent.say("How long is the queue?");
-  await agent.until((state) => state.runs.length === 0);
+  // Two messages that come at once are one turn, with one answer.
+  while (!(await agent.api("GET", "channels/web/messages")).items.some(({ text }) => text.startsWith("Three orders"))) await new Promise((resume) => setTimeout(resume, 50));
   await agent.say("Yes, the report please");
   await agent.until((state) => state.approvals.length > 1);
   return { agent, slack };
@@ -77,7 +79,7 @@ const PICTURES = {
   },
   async graph(page) {
     await open(page, "/g/tour?node=tools/card");
-    await page.locator(".sheet .ways").first().waitFor();
+    await page.locator(".sheet .edges").first().waitFor();
   },
   async problems(page) {
     const mend = breakTour();
@@ -87,6 +89,7 @@ const PICTURES = {
     return mend;
   },
   async dead(page) {
+    await page.setViewportSize({ width: 1280, height: 600 });
     await open(page, "/dead");
     await page.locator(".dead-card").first().waitFor();
   },

@@ -9,7 +9,7 @@ use super::{
     FileRename, GraphChange, NodeEntry, RenameRefusal, SymbolIndex,
     links::{leads, library},
     named::{Name, Named},
-    rename::{edit, is_node_name, refused, was},
+    rename::{edit, is_node_name, missing, refused, was},
 };
 use crate::{
     diagnostic::FilePath,
@@ -27,9 +27,13 @@ impl SymbolIndex {
     /// id changes gets its old one as `was:`.
     ///
     /// # Errors
-    /// There is no such folder, the name is taken or none that a folder can have, or some place cannot be rewritten exactly.
+    /// There is no such folder, it is one without nodes such as `_tests`, the name is taken or none that a folder can have, or some place cannot
+    /// be rewritten exactly.
     pub fn rename_folder(&self, folder: &str, new: &str) -> Result<GraphChange, RenameRefusal> {
         let folder = folder.trim_matches('/');
+        if is_hidden(folder) {
+            return refused(format!("`{folder}` holds no nodes: its files would become nodes"));
+        }
         if !is_node_name(new) {
             return refused(format!("`{new}` is no name of a folder: letters, digits, `_` and `-`, and no number or word of YAML"));
         }
@@ -46,7 +50,8 @@ impl SymbolIndex {
             .map(|document| FileRename { from: document.path.clone(), to: format!("{to}{}", &document.path[folder.len()..]).into() })
             .collect();
         if folder.is_empty() || moves.is_empty() {
-            return refused(format!("there is no folder `{folder}`"));
+            let folders = self.documents.iter().flat_map(|document| folders_of(&document.path));
+            return refused(missing("folder", folder, folders));
         }
         Ok(GraphChange { folder: Some((folder.to_owned(), to)), ..self.move_files(&moves)? })
     }
@@ -256,6 +261,11 @@ fn scope(index: &SymbolIndex, path: &FilePath, named: &Named) -> (String, u32) {
 
 fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+/// Returns the folders that a file is in, the innermost first.
+fn folders_of(path: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(path.rsplit_once('/'), |(folder, _)| folder.rsplit_once('/')).map(|(folder, _)| folder)
 }
 
 fn name_of(path: &str) -> &str {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::{Occurrence, OccurrenceKind, Symbol, SymbolIndex, links::leads};
 use crate::{
-    diagnostic::{FilePath, Place, TextEdit},
+    diagnostic::{FilePath, Place, TextEdit, did_you_mean},
     id::NodeId,
     path::is_name,
     span::Span,
@@ -79,6 +79,12 @@ pub(super) fn refused<T>(reason: impl Into<String>) -> Result<T, RenameRefusal> 
     Err(RenameRefusal(reason.into()))
 }
 
+/// Returns that nothing of a kind has a name, with the nearest name that something has.
+pub(super) fn missing<'c>(kind: &str, name: &str, candidates: impl IntoIterator<Item = &'c str>) -> String {
+    let near = did_you_mean(name, candidates).map_or_else(String::new, |question| format!(", {question}"));
+    format!("there is no {kind} `{name}`{near}")
+}
+
 impl SymbolIndex {
     /// Renames a node within its folder: its file moves, or its `id:` or its key under `nodes:` changes; targets are rewritten, and `was:`
     /// gets the old id, so that stored sessions find the node.
@@ -86,8 +92,8 @@ impl SymbolIndex {
     /// # Errors
     /// The name is taken or none that a node can have, the node is the entry, or some target cannot be rewritten exactly.
     pub fn rename_node(&self, id: &NodeId, new: &str) -> Result<GraphChange, RenameRefusal> {
-        let Some(node) = self.node(id) else { return refused(format!("there is no node `{id}`")) };
-        let Some(document) = self.document(&node.path) else { return refused(format!("there is no node `{id}`")) };
+        let Some(node) = self.node(id) else { return refused(self.no_node(id)) };
+        let Some(document) = self.document(&node.path) else { return refused(self.no_node(id)) };
         if id.is_start() {
             return match id.folder() {
                 "" => refused("`start` is where a session begins: it keeps its name"),
@@ -139,6 +145,11 @@ impl SymbolIndex {
         Ok(change)
     }
 
+    /// Returns that there is no such node, with the nearest id that one has.
+    pub(super) fn no_node(&self, id: &NodeId) -> String {
+        missing("node", id.as_str(), self.nodes().iter().map(|node| node.id.as_str()))
+    }
+
     /// Refuses an id that sessions of another node may hold.
     pub(super) fn is_free_of_sessions(&self, id: &NodeId, own: &super::NodeEntry) -> Result<(), RenameRefusal> {
         for other in &self.documents {
@@ -188,7 +199,9 @@ impl SymbolIndex {
         }
         let occurrences = self.occurrences(&Symbol::Key(graph, key.clone()));
         if occurrences.is_empty() {
-            return refused(format!("there is no key `{key}`"));
+            let symbols = self.symbols();
+            let keys = symbols.iter().filter_map(|symbol| if let Symbol::Key(of, key) = symbol { Some((of, key)) } else { None });
+            return refused(missing("key", key, keys.filter(|(of, _)| **of == graph).map(|(_, key)| &**key)));
         }
         let mut change = GraphChange { key: Some((key.clone(), renamed)), ..GraphChange::default() };
         for occurrence in &occurrences {

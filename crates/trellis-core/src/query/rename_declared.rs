@@ -2,7 +2,7 @@
 
 use super::{
     GraphChange, Occurrence, RenameRefusal, Symbol, SymbolIndex,
-    rename::{edit, not_exact, refused},
+    rename::{edit, missing, not_exact, refused},
 };
 use crate::{
     id::SignalName,
@@ -19,7 +19,8 @@ impl SymbolIndex {
     pub fn rename_predicate(&self, graph: u32, old: &str, new: &str) -> Result<GraphChange, RenameRefusal> {
         let symbol = Symbol::Predicate(graph, old.into());
         if !self.is_predicate(graph, &old.into()) {
-            return refused(format!("there is no predicate `{old}`"));
+            let own = self.predicates.iter().filter(|(of, _)| *of == graph);
+            return refused(missing("predicate", old, own.map(|(_, name)| &**name)));
         }
         if !is_name(new) || crate::scope::RESERVED.contains(&new) {
             return refused(format!("`{new}` is no name of a predicate: a letter or `_`, then letters, digits, `_` and `-`"));
@@ -51,7 +52,13 @@ impl SymbolIndex {
         if !self.occurrences(&Symbol::Signal(new.into())).is_empty() {
             return refused(format!("there is a signal `{new}` already"));
         }
-        let mut change = self.named_anew(&Symbol::Signal(old.into()), old, new)?;
+        let symbol = Symbol::Signal(old.into());
+        if self.occurrences(&symbol).is_empty() {
+            let symbols = self.symbols();
+            let signals = symbols.iter().filter_map(|symbol| if let Symbol::Signal(name) = symbol { Some(&**name) } else { None });
+            return refused(missing("signal", old, signals));
+        }
+        let mut change = self.named_anew(&symbol, old, new)?;
         change.signal = Some((old.into(), new.into()));
         change.is_known_outside = true;
         change.notes.push(format!("what sends `{old}` must send `{new}` from now on"));
@@ -60,12 +67,8 @@ impl SymbolIndex {
 
     /// Rewrites every occurrence of a symbol that is written as its name.
     fn named_anew(&self, symbol: &Symbol, old: &str, new: &str) -> Result<GraphChange, RenameRefusal> {
-        let occurrences = self.occurrences(symbol);
-        if occurrences.is_empty() {
-            return refused(format!("there is no `{old}`"));
-        }
         let mut change = GraphChange::default();
-        for occurrence in &occurrences {
+        for occurrence in &self.occurrences(symbol) {
             let Some(start) = self.written_at(occurrence, old) else { return refused(not_exact(occurrence)) };
             change.edits.push(edit(&occurrence.path, Span::new(start, start + old.len()), new));
         }

@@ -31,7 +31,7 @@ impl SymbolIndex {
     pub fn rename_option(&self, id: &NodeId, old: &str, new: &str) -> Result<GraphChange, RenameRefusal> {
         let Some((entry, node)) = self.node(id).and_then(|entry| Some((entry.clone(), self.document(&entry.path)?.node(entry.ordinal)?)))
         else {
-            return refused(format!("there is no node `{id}`"));
+            return refused(self.no_node(id));
         };
         let has = |value: &str| node.options().any(|option| option.value.value.as_str() == Some(value));
         if !has(old) {

@@ -2,7 +2,7 @@
 
 use super::{
     GraphChange, RenameRefusal, Symbol, SymbolIndex,
-    rename::{edit, not_exact, refused},
+    rename::{edit, missing, not_exact, refused},
 };
 use crate::{
     diagnostic::{FilePath, TextEdit},
@@ -23,7 +23,9 @@ impl SymbolIndex {
     pub fn rename_tool(&self, old: &str, new: &str) -> Result<GraphChange, RenameRefusal> {
         let occurrences = self.occurrences(&Symbol::Tool(old.into()));
         if occurrences.is_empty() {
-            return refused(format!("there is no tool `{old}`"));
+            let symbols = self.symbols();
+            let tools = symbols.iter().filter_map(|symbol| if let Symbol::Tool(name) = symbol { Some(&**name) } else { None });
+            return refused(missing("tool", old, tools));
         }
         let is_plain = new.chars().all(|char| char.is_alphanumeric() || matches!(char, '_' | '-' | '.'));
         if !is_plain || !new.starts_with(|char: char| char.is_alphabetic()) || is_word(new) {

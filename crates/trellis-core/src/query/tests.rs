@@ -252,6 +252,26 @@ fn a_folder_is_renamed_with_all_that_leads_there_and_out_of_it() {
         assert!(index.rename_folder("orders", name).expect_err(name).0.contains(why), "{name}");
     }
     assert!(index.rename_folder("nowhere", "x").expect_err("none").0.contains("no folder"));
+    assert_eq!(index.rename_folder("oders", "x").expect_err("none").0, "there is no folder `oders`, did you mean `orders`?");
+}
+
+#[test]
+fn a_folder_that_holds_no_nodes_keeps_its_name() {
+    let files = [("start.md", "---\n---\n"), ("_tests/t.md", "# A\n"), ("a/_notes/x/y.md", "x\n")];
+    let index = index(&files);
+    for folder in ["_tests", "_tests/", "a/_notes", "a/_notes/x"] {
+        assert!(index.rename_folder(folder, "sheets").expect_err(folder).0.contains("would become nodes"), "{folder}");
+    }
+}
+
+#[test]
+fn what_no_symbol_is_named_is_answered_by_the_nearest_that_is() {
+    let index = index(&SHOP);
+    let meant = |refused: Result<GraphChange, RenameRefusal>| refused.expect_err("it is misspelt").0;
+    assert_eq!(meant(index.rename_node(&"orders/fnid".into(), "x")), "there is no node `orders/fnid`, did you mean `orders/find`?");
+    assert_eq!(meant(index.rename_key(0, &"totl".into(), "x")), "there is no key `totl`, did you mean `total`?");
+    assert_eq!(meant(index.rename_predicate(0, "vpi", "x")), "there is no predicate `vpi`, did you mean `vip`?");
+    assert_eq!(meant(index.rename_node(&"elsewhere".into(), "x")), "there is no node `elsewhere`");
 }
 
 #[test]

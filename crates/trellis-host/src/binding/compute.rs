@@ -1,11 +1,12 @@
 //! `compute:`: a template file over the arguments of a call that makes a value (world 9.27).
 //!
-//! The file is read when the bindings are made, and so again after each edit that a watch notices.
+//! The file is read when the bindings are made, and again before a call where it was edited since.
 
 use std::{
     fs,
     path::{Path, PathBuf},
-    time::Duration,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, SystemTime},
 };
 
 use serde::Deserialize;
@@ -31,10 +32,21 @@ struct ComputeConfig {
     compute: Option<PathBuf>,
 }
 
-/// A file that computes, or the reasons why it cannot.
+/// A file that computes; it is read again once it was edited.
 #[derive(Debug)]
 struct ComputeFile {
-    parsed: Result<Compute, Vec<String>>,
+    folder: PathBuf,
+    path: PathBuf,
+    parameters: Option<Value>,
+    read: Mutex<ReadFile>,
+}
+
+/// A file as it was read: what it computes, or the reasons why it cannot.
+#[derive(Debug)]
+struct ReadFile {
+    /// When it was changed last, and its size; `None` if that cannot be told.
+    stamp: Option<(SystemTime, u64)>,
+    parsed: Result<Arc<Compute>, Vec<String>>,
     /// Names that no argument has.
     unknown: Vec<String>,
 }
@@ -49,25 +61,48 @@ pub(super) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Car
 
 impl ComputeFile {
     fn open(folder: &Path, path: &Path, parameters: Option<&Value>) -> Self {
-        let shown = path.to_string_lossy().into_owned();
-        let text = match fs::read_to_string(folder.join(path)) {
+        let read = Mutex::new(ReadFile::of(folder, path, parameters));
+        Self { folder: folder.to_owned(), path: path.to_owned(), parameters: parameters.cloned(), read }
+    }
+
+    /// What it computes now. A file that is gone is what it was.
+    fn parsed(&self) -> Result<Arc<Compute>, Vec<String>> {
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = stamp(&self.folder.join(&self.path));
+        if now.is_some() && now != read.stamp {
+            *read = ReadFile::of(&self.folder, &self.path, self.parameters.as_ref());
+        }
+        read.parsed.clone()
+    }
+
+    fn result(&self, args: &Mapping, output: u64) -> Result<Value, ToolError> {
+        let file = self.parsed().map_err(|why| ToolError::coded("compute", why.join("; ")).finally())?;
+        file.evaluate(args, RenderLimits { output, fuel: FUEL }, output).map_err(ToolError::from)
+    }
+}
+
+fn stamp(file: &Path) -> Option<(SystemTime, u64)> {
+    let metadata = fs::metadata(file).ok()?;
+    Some((metadata.modified().ok()?, metadata.len()))
+}
+
+impl ReadFile {
+    fn of(folder: &Path, path: &Path, parameters: Option<&Value>) -> Self {
+        let (shown, file) = (path.to_string_lossy().into_owned(), folder.join(path));
+        // Before it is read: what is written in between is seen next time.
+        let stamp = stamp(&file);
+        let text = match fs::read_to_string(file) {
             Ok(text) => text,
-            Err(error) => return Self { parsed: Err(vec![format!("`{shown}` cannot be read: {error}")]), unknown: Vec::new() },
+            Err(error) => return Self { stamp, parsed: Err(vec![format!("`{shown}` cannot be read: {error}")]), unknown: Vec::new() },
         };
         let lines = |found: Vec<Diagnostic>| found.iter().map(|found| line(found, &text)).collect();
         match Compute::parse(&*shown, &*text) {
             Ok(file) => {
                 let unknown = parameters.map(|parameters| lines(file.check(parameters))).unwrap_or_default();
-                Self { parsed: Ok(file), unknown }
+                Self { stamp, parsed: Ok(Arc::new(file)), unknown }
             }
-            Err(found) => Self { parsed: Err(lines(found)), unknown: Vec::new() },
+            Err(found) => Self { stamp, parsed: Err(lines(found)), unknown: Vec::new() },
         }
-    }
-
-    fn result(&self, args: &Mapping, output: u64) -> Result<Value, ToolError> {
-        let refused = |why: &Vec<String>| ToolError::coded("compute", why.join("; ")).finally();
-        let file = self.parsed.as_ref().map_err(refused)?;
-        file.evaluate(args, RenderLimits { output, fuel: FUEL }, output).map_err(ToolError::from)
     }
 }
 
@@ -97,8 +132,9 @@ impl Binding for ComputeFile {
     }
 
     fn obstacles(&self) -> Vec<Obstacle> {
-        let broken = self.parsed.as_ref().err().into_iter().flatten();
-        broken.chain(&self.unknown).map(|why| Obstacle::new("compute", why.clone())).collect()
+        let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let broken = read.parsed.as_ref().err().into_iter().flatten();
+        broken.chain(&read.unknown).map(|why| Obstacle::new("compute", why.clone())).collect()
     }
 }
 
@@ -115,6 +151,23 @@ mod tests {
     fn run(text: &str, args: &str) -> Result<String, ToolError> {
         let Ok(Value::Map(args)) = Value::from_json(args) else { panic!("{args}") };
         file(text, "").result(&args, 1 << 16).map(|value| value.to_json())
+    }
+
+    // world 9.27: an edit counts for the next call
+    #[test]
+    fn an_edited_file_is_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f.jinja");
+        fs::write(&path, "{% set result = 1 %}").unwrap();
+        let file = ComputeFile::open(folder.path(), Path::new("f.jinja"), None);
+        let result = || file.result(&Mapping::new(), 1 << 16).map(|value| value.to_json()).map_err(|error| error.message);
+        assert_eq!(result().unwrap(), "1");
+        fs::write(&path, "{% set result = 'two' %}").unwrap();
+        assert_eq!(result().unwrap(), "\"two\"");
+        fs::write(&path, "{% set result = %} and more").unwrap();
+        assert!(result().unwrap_err().starts_with("f.jinja:1:"));
+        fs::remove_file(&path).unwrap();
+        assert!(result().is_err());
     }
 
     #[test]

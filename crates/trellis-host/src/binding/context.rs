@@ -190,6 +190,11 @@ impl CallContext {
         }
     }
 
+    /// The same call, whose progress is reported so.
+    pub(super) fn reporting(self, report: Report) -> Self {
+        Self { report, ..self }
+    }
+
     /// Returns the flag that asks the call to stop: its time was up, or a signal took the session elsewhere. A function on a thread of its
     /// own is not stopped otherwise.
     pub fn cancel(&self) -> &Cancel {

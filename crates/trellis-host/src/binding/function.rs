@@ -1,17 +1,24 @@
 //! Functions of an embedder as tools.
 
-use std::{fmt, pin::Pin, sync::Arc};
+use std::{
+    fmt,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use serde::{
     Deserialize, Deserializer,
     de::{Error as _, MapAccess, Visitor},
 };
+use tokio::time::Instant;
 use trellis_core::{Mapping, ToolError, Value, engine::ToolErrorKind};
 
 use super::{
     CallContext, Job,
     config::{ConfigReader, given},
+    context::Report,
     kind::{Answer, Binding, Carrier, Pending, Site},
+    progress::ProgressLines,
 };
 use crate::guard::{Guarded, Panicked, guarded};
 
@@ -44,7 +51,12 @@ impl Binding for Function {
     /// Runs it until it returns, its time is up, or it is asked to stop. A blocking function is only asked: its thread continues until it returns.
     fn run<'a>(&'a self, mut job: Job<'a>) -> Pending<'a, Answer> {
         Box::pin(async move {
-            let (args, context) = (std::mem::take(&mut job.args), job.context.clone());
+            let lines = Arc::new(Mutex::new(ProgressLines::default()));
+            let report: Report = {
+                let (lines, report) = (Arc::clone(&lines), job.context.clone());
+                Arc::new(move |line| locked(&lines).push(format!("{line}\n").as_bytes(), Instant::now(), &|line| report.report()(line)))
+            };
+            let (args, context) = (std::mem::take(&mut job.args), job.context.clone().reporting(report));
             let work = async {
                 let answer = match self {
                     Self::Asynchronous(run) => Guarded::new(async { run(context, args).await }).await,
@@ -57,6 +69,7 @@ impl Binding for Function {
                 answer.unwrap_or_else(|panicked| Err(panic_error(job.tool(), &panicked)))
             };
             let answer = job.within(work).await;
+            locked(&lines).finish(Instant::now(), &|line| job.context.report()(line));
             if answer.as_ref().is_err_and(|error| error.kind == ToolErrorKind::Timeout) {
                 job.context.cancel().cancel();
             }
@@ -105,6 +118,10 @@ impl<'de> Deserialize<'de> for FunctionName {
         }
         deserializer.deserialize_any(Name)
     }
+}
+
+fn locked(lines: &Mutex<ProgressLines>) -> MutexGuard<'_, ProgressLines> {
+    lines.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn panic_error(tool: &str, panicked: &Panicked) -> ToolError {

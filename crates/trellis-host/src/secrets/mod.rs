@@ -26,11 +26,11 @@ pub use self::{
     mask::{Mask, MaskStream},
     name::{is_name, variable},
     named::{named_by_host, named_in},
+    withheld::{is_withheld, withhold},
 };
 pub(crate) use self::{
     fill::{FilledCall, insert},
     mask::{Masker, SHORTEST, StreamEnd},
-    withheld::is_withheld,
 };
 
 /// The value of a secret; its bytes are overwritten when it is dropped.

@@ -24,6 +24,7 @@ use super::{
 };
 use crate::{
     binding::timed_out,
+    guard::{Panicked, guarded},
     session::{Halt, Session},
 };
 
@@ -103,7 +104,12 @@ struct Advance<'s> {
 impl Sessions {
     /// One stretch without awaiting: begins, takes up another program where nothing runs, and advances every session of the tree as far as possible.
     /// Times up to `now` have elapsed.
+    /// A predicate that panics leaves every session where it was: a step is taken whole or not at all.
     pub(super) fn front(&self, slot: &Slot, now: u64, is_idle: bool) -> Result<Front, SendError> {
+        guarded(|| self.advanced(slot, now, is_idle)).unwrap_or_else(|Panicked(why)| Err(SendError::Panicked(why)))
+    }
+
+    fn advanced(&self, slot: &Slot, now: u64, is_idle: bool) -> Result<Front, SendError> {
         let disturbances = slot.disturbances();
         let mut place = slot.place.locked();
         if let SlotState::Beginning(beginning) = &mut *place {

@@ -237,7 +237,12 @@ impl Sessions {
             return Carried::Runs;
         }
         self.tell_in(slot, child.as_ref(), SessionEvent::Calling(Arc::clone(&call)));
-        Carried::Done(Box::new(site.bindings.call(site.engine.inspect(), &call, &caller).await))
+        let answer = Guarded::new(site.bindings.call(site.engine.inspect(), &call, &caller)).await;
+        let panicked = |why| {
+            let error = ToolError::new(format!("what carries out `{}` panicked: {why}", call.name));
+            ToolResult::new(call.id.clone(), ToolOutcome::Error(error))
+        };
+        Carried::Done(Box::new(answer.unwrap_or_else(panicked)))
     }
 
     /// Returns the verdict of the interceptors about a call: the first that does not allow it decides.

@@ -11,6 +11,7 @@ use std::{
 use trellis_core::{Input, SessionId, Start, ToolError, ToolOutcome, Value};
 use trellis_host::{
     Bindings, CallContext, Interceptor, SessionEvent, Sessions, Stop, Turn, Verdict,
+    binding::{Answer, Binding, Job, Pending},
     interceptor::{Deciding, Intercepted},
     sessions::Drive,
     store::{MemoryStore, SessionStore},
@@ -188,6 +189,78 @@ fn panics_of_interceptors_observers_and_hooks_leave_the_session_going() {
         sessions.stop(Duration::ZERO).await;
         assert!(sessions.dropped() > 1);
     });
+}
+
+/// What carries a call out, and panics.
+#[derive(Debug)]
+struct Panics;
+
+impl Binding for Panics {
+    fn run<'a>(&'a self, _: Job<'a>) -> Pending<'a, Answer> {
+        panic!("not today")
+    }
+}
+
+#[test]
+fn a_binding_that_panics_is_an_error_of_its_call() {
+    let stage = Stage::new(WORK).function(|bindings| bindings.bind("work", Panics));
+    let turn = run(stage.sessions().start(Start::default())).unwrap();
+    assert_eq!(output(&turn), Value::text("what carries out `work` panicked: not today"));
+}
+
+#[test]
+fn a_predicate_that_panics_leaves_its_session_where_it_was() {
+    let stage = Stage::new(&[
+        ("trellis.yaml", "predicates: [vip]\n"),
+        (
+            "start.md",
+            "---\ninput_type: text\nsave_to: name\ntransitions: [{ condition: vip, to: end }, { to: other }]\n---\nYour name?\n",
+        ),
+        ("end.md", "---\noutput: vip\n---\n"),
+        ("other.md", "---\noutput: other\n---\n"),
+    ]);
+    let asked = Arc::new(AtomicUsize::new(0));
+    let predicates = {
+        let asked = Arc::clone(&asked);
+        trellis_core::Predicates::new().with("vip", move |_| match asked.fetch_add(1, Ordering::Relaxed) {
+            0 => panic!("who knows"),
+            _ => true,
+        })
+    };
+    let engine = trellis_core::Engine::new(Arc::clone(&stage.program), predicates).unwrap();
+    let sessions = Sessions::new(engine, stage.bindings()).unwrap();
+    run(async {
+        sessions.start(Start::default()).await.unwrap();
+        let refused = sessions.send(&id(), Input::Text("Ada".into())).await.unwrap_err();
+        assert!(refused.to_string().contains("who knows"), "{refused}");
+        let turn = sessions.send(&id(), Input::Text("Ada".into())).await.unwrap();
+        assert_eq!(output(&turn), Value::text("vip"));
+    });
+}
+
+// A flood is bounded, and what was left out is counted.
+#[test]
+fn progress_of_a_function_is_bounded() {
+    let stage = Stage::new(WORK).function(|bindings| {
+        bindings.function("work", |context, _| {
+            (0..100_000).for_each(|_| context.progress("on"));
+            context.progress("done");
+            Ok(Value::Null)
+        })
+    });
+    let (sender, told) = std::sync::mpsc::channel();
+    run(async {
+        let sessions = stage.sessions();
+        sessions.observe(move |_, happening| {
+            if let SessionEvent::Progress(_, line) = happening {
+                let _ = sender.send(line.to_string());
+            }
+        });
+        sessions.start(Start::default()).await.unwrap();
+    });
+    let lines: Vec<String> = told.iter().collect();
+    assert!(lines.len() < 10_003 && lines.iter().any(|line| line.contains("lines")), "{} {:?}", lines.len(), lines.iter().rev().take(3));
+    assert_eq!(lines.last().map(String::as_str), Some("done"));
 }
 
 #[test]

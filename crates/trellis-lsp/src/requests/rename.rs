@@ -10,7 +10,7 @@ use std::{
 use serde_json::{Value as Json, json};
 use trellis_core::{
     diagnostic::FilePath,
-    query::{FileRename, GraphChange, RenameRefusal, Symbol},
+    query::{FileRename, GraphChange, Occurrence, RenameRefusal, Symbol},
     span::Span,
 };
 use trellis_project::{
@@ -37,7 +37,7 @@ pub(super) fn prepare(state: &mut ServerState, params: &TextDocumentPositionPara
     let encoding = state.encoding();
     let Some(place) = place(state, params) else { return Ok(Json::Null) };
     let (graph, path) = (place.graph, place.path);
-    let Some(one) = graph.index().at(&path, to_u32(place.offset)) else { return Ok(Json::Null) };
+    let Some(one) = named_at(graph, &path, to_u32(place.offset))? else { return Ok(Json::Null) };
     let name = match &one.symbol {
         Symbol::Node(id) if id.is_start() && id.folder().is_empty() => {
             return Err(Refusal::Refused("`start` is where a session begins: it keeps its name".into()));
@@ -51,6 +51,17 @@ pub(super) fn prepare(state: &mut ServerState, params: &TextDocumentPositionPara
     Ok(json!({ "range": place.text.range(one.span, encoding), "placeholder": name }))
 }
 
+/// Returns the name at an offset of a file. A part of a path behind the key has none.
+fn named_at(graph: &mut Graph, path: &FilePath, offset: u32) -> Result<Option<Occurrence>, Refusal> {
+    let Some(one) = graph.index().at(path, offset) else { return Ok(None) };
+    match &one.symbol {
+        Symbol::Key(_, key) if offset < one.span.start || one.span.end < offset => {
+            Err(Refusal::Refused(format!("this is a part of `{key}`: only the key has a name of its own")))
+        }
+        _ => Ok(Some(one)),
+    }
+}
+
 /// Returns the edits that rename the symbol at a place.
 pub(super) fn rename(state: &mut ServerState, params: &RenameParams) -> Answer {
     let Some(place) = place(state, &params.text_document_position_params) else { return Ok(Json::Null) };
@@ -58,9 +69,8 @@ pub(super) fn rename(state: &mut ServerState, params: &RenameParams) -> Answer {
     if !graph.is_linked() {
         return Err(Refusal::NotLinked);
     }
-    let index = graph.index();
-    let Some(one) = index.at(&path, to_u32(place.offset)) else { return Err(Refusal::Refused("nothing here has a name".into())) };
-    let new = &params.new_name;
+    let Some(one) = named_at(graph, &path, to_u32(place.offset))? else { return Err(Refusal::Refused("nothing here has a name".into())) };
+    let (index, new) = (graph.index(), &params.new_name);
     let change = match &one.symbol {
         // A target may be typed as it would be written: only its last name is new.
         Symbol::Node(id) => index.rename_node(id, new.trim_end_matches('/').rsplit('/').next().unwrap_or(new)),

@@ -68,6 +68,27 @@ fn a_module_is_renamed_with_its_folder() {
 }
 
 #[test]
+fn a_part_of_a_path_is_not_renamed_as_its_key() {
+    let mut client = opened();
+    let body = "---\n---\nBye, {{ colour.shade | default(1) }}.\n";
+    client.open("bye.md", body);
+    for method in ["textDocument/prepareRename", "textDocument/rename"] {
+        let mut at = |marked: &str| {
+            let mut params = client.place("bye.md", &body.replace("colour.shade", marked));
+            params["newName"] = "tint".into();
+            client.request(method, params)
+        };
+        for marked in ["colour.‸shade", "colour.sha‸de"] {
+            let (_, reason) = at(marked).expect_err(marked);
+            assert!(reason.contains("a part of `colour`"), "{method} {marked}: {reason}");
+        }
+    }
+    let found = client.request("textDocument/prepareRename", client.place("bye.md", &body.replace("colour.", "colour‸.")));
+    assert_eq!(found.expect("it can be")["placeholder"], "colour");
+    client.leave().expect("it ends well");
+}
+
+#[test]
 fn an_option_is_renamed_with_what_compares_it_and_the_answers_of_sheets() {
     let mut client = opened();
     let edit = rename(&mut client, "start.md", ("[red", "[r‸ed"), "dark red").expect("it can be");

@@ -46,6 +46,8 @@ fn parts_of_values_paths_and_builtins_are_completed() {
     assert_eq!(at("bye.md", "---\ntransitions:\n  - condition: size == ‸\n---\n"), ["s", "m"]);
     assert_eq!(at("bye.md", "---\nmessages:\n  ‸\n---\n"), ["pt"]);
     assert_eq!(at("bye.md", "---\non_signal:\n  ‸\n---\n"), ["stop"]);
+    let second = at("bye.md", "---\ntransitions:\n  - condition: vip\n    to: pay\n  - t‸\n---\n");
+    assert!(second.contains(&"to".to_owned()) && second.contains(&"condition".to_owned()), "{second:?}");
     assert_eq!(at("bye.md", "---\n---\nSee [pay](‸"), ["pay.md", "start.md"]);
     assert!(at("bye.md", "---\ntools: [‸]\n---\n").contains(&"lib/tools.yaml".to_owned()));
     assert!(at("trellis.yaml", "bindings:\n  now: { builtin: ‸ }\n").len() > 5);
@@ -139,6 +141,21 @@ fn what_a_finding_asks_for_can_be_added() {
     } else {
         panic!("{found:?}");
     }
+    client.leave().expect("it ends well");
+}
+
+#[test]
+fn a_misspelt_predicate_is_one_while_another_file_cannot_be_read() {
+    let mut client = opened();
+    client.replace("bye.md", 2, "---\nto: [\n---\n");
+    let asked = "---\ntransitions:\n  - condition: v‸pi\n    to: bye\n  - to: bye\n---\n";
+    let found = typed(&mut client, "pay.md", 2, asked, "`vpi`", None);
+    let near = &titled(&found, "did you mean `vip`?")["edit"]["documentChanges"][0]["edits"][0];
+    let place = json!({ "start": { "line": 2, "character": 15 }, "end": { "line": 2, "character": 18 } });
+    assert_eq!((&near["newText"], &near["range"]), (&json!("vip"), &place));
+    assert_eq!(titled(&found, "declare predicate `vpi`")["edit"]["documentChanges"][0]["edits"][0]["newText"], ", vpi");
+    let found = typed(&mut client, "pay.md", 3, "---\nto: bye\n---\n{{ v‸pi }}\n", "`vpi`", None);
+    assert!(found.iter().all(|action| !action["title"].as_str().is_some_and(|title| title.contains("predicate"))), "{found:?}");
     client.leave().expect("it ends well");
 }
 

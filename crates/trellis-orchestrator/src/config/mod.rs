@@ -71,6 +71,17 @@ pub struct Settings {
     pub secrets: BTreeMap<String, BTreeSet<String>>,
 }
 
+impl Settings {
+    /// The variables that hold tokens of channels and keys of models. No tool inherits them.
+    pub fn credentials(&self) -> impl Iterator<Item = &str> {
+        let tokens = self.remote.iter().filter_map(|remote| match &remote.token {
+            TokenSource::Env(name) => Some(&**name),
+            TokenSource::Secret(_) => None,
+        });
+        tokens.chain(self.models.variables())
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {

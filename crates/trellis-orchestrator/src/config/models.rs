@@ -66,6 +66,11 @@ impl ModelSettings {
         Some(HostModels::new(config, folder))
     }
 
+    /// The variables that hold keys.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        self.variables.values().map(String::as_str)
+    }
+
     /// The variables that hold keys, as secrets.
     pub fn secrets(&self) -> Secrets {
         let variables = self.variables.clone();

@@ -1,6 +1,7 @@
 //! A model on this machine that is started with the rest: it is healthy once its list of models answers (orchestrator 5.1).
 
 use std::{
+    env,
     process::Stdio,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -55,6 +56,9 @@ impl ModelDaemon {
         let [program, args @ ..] = &self.model.command[..] else { return Err(DaemonError::of("there is no command")) };
         let mut command = Command::new(program);
         command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
+        for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(trellis_host::secrets::is_withheld)) {
+            command.env_remove(name);
+        }
         let mut child = command.spawn().map_err(|error| DaemonError(format!("`{program}` cannot be started: {error}")))?;
         if let Some(stderr) = child.stderr.take() {
             tokio::spawn(listen(stderr, Arc::clone(&self.complaint)));

@@ -185,6 +185,7 @@ impl Orchestrator {
     pub async fn open(up: Up) -> Result<Self, UpError> {
         let Up { graph, workspace, settings, secrets } = up;
         let lock = workspace.lock()?;
+        trellis_host::secrets::withhold(settings.credentials().map(str::to_owned));
         if let Some(obstacle) = shell_obstacle(&settings.shell) {
             return Err(UpError::Sandbox(obstacle));
         }

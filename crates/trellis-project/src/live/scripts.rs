@@ -84,8 +84,8 @@ fn is_same(known: Option<&Seen>, now: Option<&Seen>) -> bool {
     }
 }
 
-/// Returns the files that `process:` names (its command, if that is a path, and arguments that can be files of the project), prompts, and
-/// replies of models.
+/// Returns the files that `process:` names (its command, if that is a path, and arguments that can be files of the project), prompts, files that compute,
+/// and replies of models.
 fn named(documents: &[Arc<Document>], root: &Path) -> BTreeSet<PathBuf> {
     let mut files = BTreeSet::new();
     for document in documents {
@@ -98,7 +98,8 @@ fn named(documents: &[Arc<Document>], root: &Path) -> BTreeSet<PathBuf> {
 }
 
 fn of_binding(binding: &BindingSyntax, folder: &Path, root: &Path, files: &mut BTreeSet<PathBuf>) {
-    files.extend(binding.config.at(&["model", "system"]).and_then(Value::as_str).map(|prompt| plain(&folder.join(prompt))));
+    let read = [&["model", "system"][..], &["compute"]].into_iter().filter_map(|path| binding.config.at(path)?.as_str());
+    files.extend(read.map(|file| plain(&folder.join(file))));
     of_command(&binding.config.values, folder, root, files);
 }
 
@@ -163,6 +164,7 @@ mod tests {
             "  d: { process: nonsense }\n",
             "  e: { http: x }\n",
             "  f: { model: { role: r, system: ./_prompts/r.md } }\n",
+            "  g: { compute: ./lib/total.jinja }\n",
             "models: { providers: { h: { scripted: ./_model.yaml }, l: { process: [./bin/model, _data.json] } } }\n",
         ));
         let found = named(&documents, Path::new("/g"));
@@ -173,6 +175,7 @@ mod tests {
             "/g/bin/a.sh",
             "/g/bin/model",
             "/g/data.json",
+            "/g/lib/total.jinja",
             "/g/py/tool.py",
             "/g/up.py",
             "/opt/tool",

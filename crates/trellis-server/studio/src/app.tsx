@@ -3,14 +3,14 @@
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
-import { ConnectionBar, TokenPage } from "./shell/bars";
+import { ConnectionBar, TokenPage, VersionBar } from "./shell/bars";
 import { Header } from "./shell/header";
 import { Keys } from "./shell/keys";
 import { announcement, beginning, isPaletteShown } from "./shell/overlays";
 import { Palette } from "./shell/palette";
 import { connection } from "./state/connection";
 import { currentGraph, graphs, hasChat } from "./state/graphs";
-import { href, replace, route } from "./state/route";
+import { href, parse, replace, route } from "./state/route";
 import { isRefused } from "./state/token";
 import { Empty } from "./ui/states";
 import { GraphView } from "./views/graph/graph";
@@ -29,7 +29,8 @@ function View(): JSX.Element {
   const only = graphs.value?.length === 1 ? graphs.value[0] : undefined;
   // One graph needs no list of graphs, and an agent is there to talk with.
   useEffect(() => {
-    if (shown.view === "graphs" && only) replace(hasChat.value ? { view: "chat" } : { view: "graph", graph: only.name });
+    // The address may name another view by now, whose change is not heard yet.
+    if (parse(location.hash).view === "graphs" && only) replace(hasChat.value ? { view: "chat" } : { view: "graph", graph: only.name });
   }, [shown, only]);
   switch (shown.view) {
     case "graphs":
@@ -82,6 +83,7 @@ export function App(): JSX.Element {
     <div class={`app ${connection.value.state === "lost" ? "is-offline" : ""}`}>
       <Header />
       <ConnectionBar />
+      <VersionBar />
       <View />
       <Keys />
       {isPaletteShown.value && <Palette />}

@@ -9,6 +9,7 @@ import { followDead } from "./state/dead";
 import { followGraphs } from "./state/graphs";
 import { followAddress } from "./state/route";
 import { takeTokenOfAddress } from "./state/token";
+import { followVersion } from "./state/version";
 import "./style/index.css";
 
 takeTokenOfAddress();
@@ -16,6 +17,7 @@ followAddress();
 followGraphs();
 followDead();
 startLive();
+void followVersion();
 listenForPalette();
 
 const root = document.getElementById("studio");

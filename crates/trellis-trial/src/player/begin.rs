@@ -71,7 +71,11 @@ impl Player<'_> {
                 self.go_on();
             }
             Err(StartError::Unanswered(asked)) if !self.by_hand => self.stop(format!("- not answered: {}", asked.name)),
-            Err(error) => self.print(None, &format!("- not started: {}", print::one_line(&error.to_string()))),
+            Err(error) => {
+                let reason = print::one_line(&error.to_string()).into_owned();
+                self.print(None, &format!("- not started: {reason}"));
+                self.not_started = Some(format!("the session did not start: {reason}"));
+            }
         }
     }
 }

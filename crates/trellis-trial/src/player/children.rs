@@ -10,6 +10,14 @@ use trellis_core::{
 use super::Player;
 use crate::{doubles, session::Session};
 
+/// Returns the name of a call in a block of doubles.
+pub(super) fn double_name(call: &Call) -> String {
+    match &call.kind {
+        CallKind::Graph(node) => format!("graph:{node}"),
+        _ => call.name.to_string(),
+    }
+}
+
 impl Player<'_> {
     /// Leaves the children of calls that a session waits for no more; of this call, if one is named.
     pub(super) fn leave_children(&mut self, at: usize, of: Option<&CallId>) {
@@ -53,11 +61,7 @@ impl Player<'_> {
         if self.by_hand || self.is_walked(call) {
             return false;
         }
-        let name = match &call.kind {
-            CallKind::Graph(node) => format!("graph:{node}"),
-            _ => call.name.to_string(),
-        };
-        if let Some(double) = doubles::answering(&mut self.doubles, &name, &call.args) {
+        if let Some(double) = doubles::answering(&mut self.doubles, &double_name(call), &call.args) {
             let (outcome, note) = (double.outcome.clone(), format!(" (double {})", double.line));
             self.annotate(&call.id, &note);
             return self.navigate(at, Input::Result(ToolResult::new(call.id.clone(), outcome)));

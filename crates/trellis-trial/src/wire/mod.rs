@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "schemars")]
 pub use self::schema::schema;
+use crate::compare::changes;
 
 /// The version of these types, which is part of the `$id` of their schema.
 pub const VERSION: u32 = 1;
@@ -72,6 +73,13 @@ pub struct Difference {
     /// The number of author lines after it that were never played.
     #[serde(default)]
     pub not_played: usize,
+}
+
+impl Difference {
+    /// Returns the lines of both sides, each with its sign: a space if it fits, `-` if it is missing, `+` if it came instead.
+    pub fn changes(&self) -> Vec<(char, &str)> {
+        changes(&self.expected, &self.got)
+    }
 }
 
 /// One line of the output.
@@ -164,7 +172,7 @@ pub struct Item {
     pub path: String,
     /// The line, from 1.
     pub line: usize,
-    /// `node`, `edge`, `option`, `guard`, `part`, `retry`, `undo`.
+    /// `node`, `edge`, `option`, `guard`, `part`, `retry`, `undo`, `locale`.
     pub kind: String,
     /// The node.
     pub node: String,

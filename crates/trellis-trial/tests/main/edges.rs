@@ -201,6 +201,51 @@ fn items_of_a_graph_inside_another_are_counted_once_with_what_both_passed() {
 }
 
 #[test]
+fn items_stand_where_they_are_written() {
+    let graph = [
+        (
+            "trellis.yaml",
+            "locales: [en, pt]\nbindings: { a: { process: [a] }, b: { process: [b] }, c: { process: [c] }, d: { process: [d] } }\non_rolled_back: end\n",
+        ),
+        (
+            "start.md",
+            "---\ndo:\n  parallel:\n    one: a\n    two:\n      name: b\n      undo: c\n      retry: { max: 2, base: 0s }\nundo: d\nretry: { max: 3 }\non_error: rollback\nto: ask\n---\n",
+        ),
+        (
+            "ask.md",
+            "---\noptions:\n  - red\n  - value: blue\n    text: Blue\nmessages:\n  pt:\n    content: Qual?\ntransitions:\n  - { condition: input == \"red\", to: rollback }\n  - to: end\n---\nWhich?\n",
+        ),
+        ("end.md", "---\n---\nDone.\n"),
+        ("_tests/t.md", "# T\n```tools\na null\nb ! no\nb null\nc null\nd ! no\n```\n```transcript\n...\n> red\n...\n```\n"),
+    ];
+    let folder = small(&graph);
+    assert_eq!(outcomes(folder.path()), ["T: Passed"]);
+    let suite = open(folder.path());
+    let mut counts = Counts::default();
+    suite.play(&Options::default()).iter().for_each(|(.., verdict, _)| counts.add(&verdict.counts));
+    let found = coverage(suite.compiled.program.as_ref().unwrap(), &counts, "");
+    let placed = found.items.iter().filter(|item| ["locale", "option", "part", "retry", "undo"].contains(&&*item.kind));
+    let placed: Vec<String> =
+        placed.map(|item| format!("{}:{} {} {} {}", item.path, item.line, item.kind, item.what, item.count)).collect();
+    let expected = [
+        "ask.md:3 option red 1",
+        "ask.md:4 option blue 0",
+        "ask.md:7 locale pt 0",
+        "start.md:4 part one: succeeded 1",
+        "start.md:4 part one: failed, denied or left 0",
+        "start.md:5 part two: succeeded 1",
+        "start.md:5 part two: failed, denied or left 0",
+        "start.md:7 undo two: undone 1",
+        "start.md:7 undo two: undo given up 0",
+        "start.md:8 retry two: another attempt 1",
+        "start.md:9 undo undone 0",
+        "start.md:9 undo undo given up 1",
+        "start.md:10 retry another attempt 0",
+    ];
+    assert_eq!(placed, expected);
+}
+
+#[test]
 fn parts_are_counted_by_what_became_of_them() {
     let graph = [
         ("trellis.yaml", "bindings: { a: { process: [a] }, b: { process: [b] } }\n"),

@@ -1,15 +1,21 @@
-//! Renames: after every node, every tool and every option of a graph got another name, its sheets pass as before.
+//! Renames: after every node, every tool and every option of a graph got another name, its sheets pass as before and stored sessions go on.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
 use trellis_core::{
+    Engine, Input, Predicates, Start, State,
+    engine::{Adopted, Moved},
     program::Program,
     query::{GraphChange, RenameRefusal, SymbolIndex},
+    state::Status,
 };
 use trellis_project::{Project, refactored, sheet::renamed_sheets};
 use trellis_trial::{Options, wire::Outcome};
 
 use crate::{copied, graphs, open, suites};
+
+/// States that are stored of a graph, at most.
+const STATES: usize = 200;
 
 /// Makes a change of the graph in a folder, its sheets included.
 fn change(folder: &Path, of: impl Fn(&SymbolIndex) -> Result<GraphChange, RenameRefusal>) -> Result<(), RenameRefusal> {
@@ -63,7 +69,7 @@ fn rename_options(graph: &Path) -> usize {
             for suite in suites(copy.path()) {
                 for (_, case, verdict, _) in suite.play(&Options::default()) {
                     let said = |difference: &trellis_trial::wire::Difference| {
-                        difference.got.iter().chain(&difference.expected).any(|line| line.starts_with('|') && line.contains(option))
+                        difference.got.iter().chain(&difference.expected).any(|line| line.starts_with('|') && line.to_lowercase().contains(&option.to_lowercase()))
                     };
                     let is_said = verdict.difference.as_ref().is_some_and(said);
                     let what = format!("`{option}` of {}: {} {:#?}", node.id, case.title, verdict.difference);
@@ -73,6 +79,47 @@ fn rename_options(graph: &Path) -> usize {
         }
     }
     renamed
+}
+
+fn engine(folder: &Path) -> Engine {
+    let program = open(folder).compiled.program.unwrap();
+    let predicates = program.predicates().iter().fold(Predicates::new(), |all, predicate| all.deferred(&predicate.name));
+    Engine::new(program, predicates).unwrap()
+}
+
+/// The states of sessions that begin at each node of a graph that can be begun at, with every node that they pass on their way.
+fn states(engine: &Engine) -> Vec<State> {
+    let mut states = Vec::new();
+    for node in engine.inspect().nodes() {
+        let start = Start { session: Some("s".into()), at: Some(node.id.clone()), ..Start::default() };
+        let mut next = engine.start(start).ok();
+        while let Some(step) = next.take().filter(|_| states.len() < STATES) {
+            next = engine.navigate(&step.state, Input::Pass).ok();
+            states.push(step.state);
+        }
+    }
+    states
+}
+
+#[test]
+fn stored_sessions_go_on_after_every_node_was_renamed() {
+    for graph in graphs() {
+        let (copy, name) = (copied(&graph), graph.display());
+        let stored = states(&engine(copy.path()));
+        let program = open(copy.path()).compiled.program.unwrap();
+        let nodes: Vec<_> = program.nodes().iter().filter(|node| !node.id.is_start()).map(|node| node.id.to_string()).collect();
+        rename_all(copy.path(), &nodes, |index, old, new| index.rename_node(&old.into(), new));
+        let renamed = engine(copy.path());
+        assert!(!stored.is_empty(), "{name}");
+        for state in stored {
+            let (here, is_over) = (state.current_node_id.to_string(), state.status == Status::Terminated);
+            match renamed.adopt(state) {
+                Adopted::Kept(_) => assert!(is_over || !nodes.contains(&here), "{name}: {here}"),
+                Adopted::Moved { why: Moved::Renamed, from, .. } => assert_eq!(from.as_str(), here, "{name}"),
+                other => panic!("{name}: {here} {other:?}"),
+            }
+        }
+    }
 }
 
 #[test]

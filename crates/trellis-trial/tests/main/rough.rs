@@ -46,6 +46,24 @@ fn a_transcript_that_loops_ends() {
     assert!(found[0].contains("Failed"), "{found:#?}");
 }
 
+const LOOKS: [(&str, &str); 3] = [
+    ("trellis.yaml", "bindings: { look: { process: [look] } }\n"),
+    ("start.md", "---\ndo: look\non_error: end\nto: end\n---\nLooking.\n"),
+    ("end.md", "---\n---\nDone.\n"),
+];
+
+#[test]
+fn a_case_that_ended_early_says_why() {
+    let sheet = "# A\n```transcript\n$ at strat\n```\n# B\n```transcript\n$ at strat\n> x\n<1 2\n```\n# C\n```transcript\n$ at strat\n| Looking.\n```\n\
+        # D\n```transcript\n```\n# E\n```tools\nlok null\nsell null\n```\n```transcript\n...\n* end finished\n```\n";
+    let found = outcomes(&LOOKS, sheet);
+    for case in &found[..3] {
+        assert!(case.contains("the session did not start: there is no node `strat` to begin at"), "{case}");
+    }
+    assert!(found[3].ends_with("not answered: look {}"), "{}", found[3]);
+    assert!(found[4].ends_with("not answered: look {}, and line 20 has a double for `lok`"), "{}", found[4]);
+}
+
 const PARTS: [(&str, &str); 3] = [
     ("trellis.yaml", "bindings: { t: { function: true, effect: none } }\n"),
     ("start.md", "---\ndo: { parallel: { a: t, b: t } }\nto: end\n---\n"),

@@ -59,7 +59,7 @@ pub(crate) struct Test {
     /// Show what the cases pass: `summary`, `lines`, `lcov:FILE`, `json:FILE`
     #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "summary")]
     coverage: Vec<CoverageReport>,
-    /// Fail if less than this percentage is passed: `node=90`, `edge=80`, `option`, `guard`, `part`, `retry`, `undo`, `implied`
+    /// Fail if less than this percentage is passed: `node=90`, `edge=80`, `option`, `guard`, `part`, `retry`, `undo`, `locale`, `implied`
     #[arg(long, value_name = "KIND=N")]
     fail_under: Vec<Floor>,
     /// Write a JUnit report
@@ -140,7 +140,7 @@ struct Floor {
 }
 
 /// Kinds of items, as floors name them.
-const KINDS: [&str; 8] = ["node", "edge", "option", "guard", "part", "retry", "undo", "implied"];
+const KINDS: [&str; 9] = ["node", "edge", "option", "guard", "part", "retry", "undo", "locale", "implied"];
 
 impl FromStr for Floor {
     type Err = String;
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(time("2m"), Ok(Duration::from_secs(120)));
         assert!(time("0s").is_err() && time("10").is_err() && time("s").is_err());
         assert_eq!("edge=90".parse(), Ok(Floor { kind: "edge".to_owned(), percent: 90 }));
-        assert!("egde=90".parse::<Floor>().is_err() && "edge=101".parse::<Floor>().is_err());
+        assert!("locale=90".parse::<Floor>().is_ok() && "egde=90".parse::<Floor>().is_err() && "edge=101".parse::<Floor>().is_err());
         assert_eq!("lcov:a.info".parse(), Ok(CoverageReport::Lcov("a.info".into())));
         assert!("lcov".parse::<CoverageReport>().is_err());
     }

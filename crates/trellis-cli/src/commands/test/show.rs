@@ -32,8 +32,8 @@ fn difference(path: &str, difference: &Difference) -> String {
         let _ = write!(out, ": {}", printable(message));
     }
     out.push('\n');
-    for (sign, style, line) in changes(&difference.expected, &difference.got) {
-        let style = match style {
+    for (sign, line) in difference.changes() {
+        let style = match sign {
             '-' => removed,
             '+' => added,
             _ => Style::new(),
@@ -48,13 +48,6 @@ fn difference(path: &str, difference: &Difference) -> String {
         let _ = writeln!(out, "  {} after it", counted(difference.not_played, "author line"));
     }
     out
-}
-
-/// Returns the lines of both sides: common lines once, before and after the others.
-fn changes<'l>(expected: &'l [String], got: &'l [String]) -> Vec<(char, char, &'l str)> {
-    let same = expected.iter().zip(got).take_while(|(one, other)| one == other).count();
-    let mark = |sign: char, lines: &'l [String]| lines.iter().map(move |line| (sign, sign, &**line)).collect::<Vec<_>>();
-    [mark(' ', &expected[..same]), mark('-', &expected[same..]), mark('+', &got[same..])].concat()
 }
 
 /// The numbers of all cases.

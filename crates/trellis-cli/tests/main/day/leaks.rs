@@ -23,8 +23,8 @@ fn marked() -> impl Iterator<Item = String> {
     lines.filter(|(kind, _)| *kind != "-").map(|(_, text)| text.replace("\\n", "\n"))
 }
 
-/// Where values stand: the place, and the value.
-pub(super) fn search(day: &Day, values: &[String]) -> Vec<String> {
+/// Where values stand: the place, and the value. `shown` is what the dashboard showed.
+pub(super) fn search(day: &Day, shown: &[(String, String)], values: &[String]) -> Vec<String> {
     let forms: Vec<(&String, String)> = values.iter().flat_map(|value| forms(value).map(|form| (value, form))).collect();
     let patterns = AhoCorasick::new(forms.iter().map(|(_, form)| form)).unwrap();
     let mut found = BTreeSet::new();
@@ -39,6 +39,9 @@ pub(super) fn search(day: &Day, values: &[String]) -> Vec<String> {
     // Files, databases, logs and dead letters; the graph is a copy that was there before.
     for folder in ["workspace", "log"] {
         files(&day.sandbox.path().join(folder), &mut |path, bytes| look(&path.display().to_string(), bytes));
+    }
+    for (path, text) in shown {
+        look(path, text.as_bytes());
     }
     for (number, request) in day.model.requests().iter().enumerate() {
         look(&format!("request {number} of the model"), request.to_string().as_bytes());
@@ -74,7 +77,7 @@ fn is_whole(form: &str, bytes: &[u8], at: Range<usize>) -> bool {
     !form.bytes().all(|byte| byte.is_ascii_digit()) || !(is_part(at.start.checked_sub(1)) || is_part(Some(at.end)))
 }
 
-fn files(path: &Path, see: &mut dyn FnMut(&Path, &[u8])) {
+pub(super) fn files(path: &Path, see: &mut dyn FnMut(&Path, &[u8])) {
     if path.is_dir() {
         fs::read_dir(path).unwrap().flatten().for_each(|entry| files(&entry.path(), see));
     } else {

@@ -13,7 +13,7 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
-use trellis_tests::providers::{Author, FakeMessage, FakeModel, FakeProvider, ModelAnswer, ModelQuestion, ProviderKind, TOKEN};
+use trellis_tests::providers::{Author, FakeFile, FakeMessage, FakeModel, FakeProvider, ModelAnswer, ModelQuestion, ProviderKind, TOKEN};
 
 use self::story::Story;
 use crate::{sandbox::Sandbox, up::sandbox};
@@ -22,6 +22,8 @@ const ANA: Author = Author::Person(1);
 const BEN: Author = Author::Person(2);
 /// The password that Ana pastes.
 const PASSWORD: &str = "Tulip-Harbour-93!x";
+/// The token of the dashboard.
+const DASHBOARD: &str = "0123456789abcdef0123456789abcdef";
 /// What no message of this provider may hold.
 const TOO_LONG: &str = "word for word";
 
@@ -82,13 +84,36 @@ impl Day {
     fn up(&self) -> Child {
         let log = File::options().create(true).append(true).open(self.sandbox.path().join("log")).unwrap();
         let mut command = self.sandbox.command(&["up", "graph"]);
-        command.env("CHAT_TOKEN", TOKEN).env("TRELLIS_MODEL_BASE_URL", self.model.base()).env_remove("TRELLIS_SECRET_MODEL");
+        command.env("CHAT_TOKEN", TOKEN).env("TRELLIS_TOKEN", DASHBOARD).env("TRELLIS_MODEL_BASE_URL", self.model.base()).env_remove("TRELLIS_SECRET_MODEL");
         command.stdout(Stdio::null()).stderr(log).spawn().unwrap()
     }
 
     /// Ana says something to the agent in a group, in the thread of a message if there is one.
     fn says(&self, thread: Option<u64>, text: &str) -> u64 {
         self.provider.post_in(1, thread, ANA, &format!("{} {text}", self.provider.mention()))
+    }
+
+    /// Asks the dashboard of the program that began last.
+    fn ask(&self, method: &str, path: &str) -> String {
+        let log = fs::read_to_string(self.sandbox.path().join("log")).unwrap();
+        let address = log.lines().rev().find_map(|line| line.strip_prefix("dashboard  ")).and_then(|line| line.split_once("/#")).unwrap().0;
+        let head = format!("Authorization: Bearer {DASHBOARD}");
+        let ran = Command::new("curl")
+            .args(["-s", "-f", "-X", method, "-H", &head, "-H", "Content-Type: application/json", &format!("{address}{path}")])
+            .output()
+            .unwrap();
+        assert!(ran.status.success(), "{method} {path}: {ran:?}");
+        String::from_utf8(ran.stdout).unwrap()
+    }
+
+    /// What the dashboard shows, everywhere.
+    fn shown(&self) -> Vec<(String, String)> {
+        let mut paths: Vec<String> =
+            ["/metrics", "/api/state", "/api/approvals", "/api/dead-letters", "/api/channels/web/messages"].map(str::to_owned).into();
+        let sessions: Value = serde_json::from_str(&self.ask("GET", "/api/sessions?limit=500")).unwrap();
+        let ids = sessions["items"].as_array().unwrap().iter().map(|head| head["session"].as_str().unwrap());
+        paths.extend(ids.flat_map(|id| [format!("/api/sessions/{id}"), format!("/api/sessions/{id}/records?limit=500")]));
+        paths.into_iter().map(|path| (path.clone(), self.ask("GET", &path))).collect()
     }
 
     /// Waits until the agent has sent a message with these words.
@@ -151,19 +176,22 @@ fn a_day_in_the_life() {
     day.until("a look", || day.provider.requests("conversations.history") > 3);
 
     story.scene("A password is pasted, and a tool waits for Ana.");
-    let root = day.says(None, &format!("deploy the shop, please. The password is {PASSWORD}"));
+    let plan = FakeFile::new("plan.txt", "Blue first, then green.\n");
+    let asked = format!("{} deploy the shop, please. The password is {PASSWORD}", day.provider.mention());
+    let root = day.provider.post_files(1, ANA, &asked, &[plan]);
     let question = day.hears("May I run this?");
     assert!(question.text.contains("{{secret:inbound.slack.c") && !question.text.contains(PASSWORD), "3.3: {question:?}");
     assert_eq!((question.chat, question.thread), (1, Some(root)), "4: Slack answers in the thread");
     assert!(day.file("files/deployed").is_empty(), "6.2: it waits");
     assert!(day.memory().contains("has the shop deployed"), "6.2: what nobody need approve does not wait");
+    assert!(day.files().iter().any(|(name, text)| name.ends_with("plan.txt") && text == "Blue first, then green.\n"), "4.2: the file is here");
     day.provider.post_in(1, Some(root), BEN, "yes");
     day.hears("you may not decide about that");
 
-    story.scene("The machine fails. After the next start the question still counts.");
+    story.scene("The machine fails. After the next start the question still counts, and Ana answers it with a thumb.");
     kill(first);
     let second = day.up();
-    day.provider.post_in(1, Some(root), ANA, "yes");
+    day.provider.react(question.n, ANA, "👍");
     let done = day.hears("Done: deployed with");
     assert!(done.text.contains(&format!("{} bytes", PASSWORD.len())), "6.1: the tool had the value: {done:?}");
     assert_eq!((done.chat, done.thread, day.times("Done: deployed with")), (1, Some(root), 1), "7.2: once, in its thread");
@@ -184,18 +212,33 @@ fn a_day_in_the_life() {
     day.until("the dead letter", || day.count(&letter) == 1);
     assert_eq!(day.times(TOO_LONG), 0);
 
+    day.provider.take_all();
+    let n = day.count(&letter.replacen("count(*)", "n", 1));
+    day.ask("POST", &format!("/api/outbox/{n}/retry"));
+    day.hears(TOO_LONG);
+
     story.end(&day.provider);
     story.is_told();
     let corpus = leaks::corpus();
     day.paste(&corpus);
+    let shown = day.shown();
     assert!(Command::new("kill").args(["-TERM", &second.id().to_string()]).status().unwrap().success());
     assert_eq!(second.wait_with_output().unwrap().status.code(), Some(0));
     let values = corpus.into_iter().chain([PASSWORD.to_owned(), "ghp_0123456789abcdefghijABCDEFGHIJ987654".to_owned()]);
-    let found = leaks::search(&day, &values.collect::<Vec<_>>());
+    let found = leaks::search(&day, &shown, &values.collect::<Vec<_>>());
     assert!(found.is_empty(), "3.3: {} places with secrets: {found:#?}", found.len());
 }
 
 impl Day {
+    /// The files that people sent, with their texts.
+    fn files(&self) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        leaks::files(&self.sandbox.path().join("workspace/runtime/inbound-files"), &mut |path, bytes| {
+            found.push((path.display().to_string(), String::from_utf8_lossy(bytes).into_owned()));
+        });
+        found
+    }
+
     /// Ben pastes every secret of the corpus into a direct chat.
     fn paste(&self, corpus: &[String]) {
         let lines = leaks::lines();

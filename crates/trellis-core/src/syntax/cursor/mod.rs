@@ -241,7 +241,8 @@ fn parents(above: &[&str], line: &CursorLine) -> (Vec<CursorStep>, Vec<String>, 
     let (mut steps, mut present) = (Vec::new(), Vec::new());
     let mut want = line.items.first().copied().unwrap_or(line.column);
     let mut is_item = !line.items.is_empty();
-    let (mut beside, mut is_text) = (if is_item { line.column } else { want }, false);
+    // Above the first key of an item stands another item, or the key of the list.
+    let (mut beside, mut is_text) = (if is_item { usize::MAX } else { want }, false);
     let mut is_first = true;
     for text in above.iter().rev() {
         if text.trim().is_empty() || text.trim_start().starts_with('#') {
@@ -250,7 +251,7 @@ fn parents(above: &[&str], line: &CursorLine) -> (Vec<CursorStep>, Vec<String>, 
         let read = CursorLine::read(text.trim_end());
         let key_column = read.column;
         if let Some(key) = &read.key {
-            if is_first && key_column == beside && (!is_item || line.items.len() == 1 && read.items.is_empty() && key_column > want) {
+            if is_first && key_column == beside {
                 present.push(key.clone());
             }
             let is_parent = key_column < want || is_item && key_column == want && read.items.is_empty() && read.typed.is_empty();

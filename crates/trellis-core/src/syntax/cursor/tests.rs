@@ -45,10 +45,17 @@ fn a_cursor_stands_in_a_key_or_a_value() {
 
 #[test]
 fn keys_beside_the_cursor_are_known() {
-    let text = "---\nid: x\ndo:\n  name: a\n  ‸\n  args: {}\nto: y\n---\n";
-    let offset = text.find('‸').expect("a cursor");
-    let context = cursor_context("a.md", &text.replace('‸', ""), offset);
-    assert_eq!(context.present, ["name", "args"]);
+    for (marked, expected) in [
+        ("---\nid: x\ndo:\n  name: a\n  ‸\n  args: {}\nto: y\n---\n", &["name", "args"][..]),
+        ("---\ntransitions:\n  - condition: a\n    to: b\n  - t‸\n---\n", &[]),
+        ("---\ntransitions:\n  - condition: a\n    to: b\n  - ‸\n    to: c\n---\n", &["to"]),
+        ("---\ntransitions:\n  - condition: a\n    to: b\n  - condition: c\n    t‸\n---\n", &["condition"]),
+        ("---\ntransitions:\n- condition: a\n  to: b\n- ‸\n- condition: c\n---\n", &[]),
+    ] {
+        let offset = marked.find('‸').expect("a cursor");
+        let context = cursor_context("a.md", &marked.replace('‸', ""), offset);
+        assert_eq!(context.present, expected, "{marked}");
+    }
 }
 
 #[test]

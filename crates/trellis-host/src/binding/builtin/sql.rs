@@ -6,6 +6,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
 
@@ -25,6 +26,9 @@ const MAX_ROWS: usize = 10_000;
 
 /// Time that a call waits for another writer.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Drafts of databases that this process has begun.
+static DRAFTS: AtomicU64 = AtomicU64::new(0);
 
 #[derive(Debug)]
 pub(super) struct SqlQuery {
@@ -72,7 +76,9 @@ impl SqlQuery {
         let unmade = |error: std::io::Error| store_error(format!("`{shown}` cannot be made: {error}"));
         let folder = self.database.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder).map_err(unmade)?;
-        let draft = folder.join(format!(".{}.{}", self.database.file_name().unwrap_or_default().to_string_lossy(), std::process::id()));
+        // A name of its own: calls side by side may all find that there is none.
+        let (name, number) = (self.database.file_name().unwrap_or_default().to_string_lossy(), DRAFTS.fetch_add(1, Ordering::Relaxed));
+        let draft = folder.join(format!(".{name}.{}-{number}", std::process::id()));
         let made = Connection::open(&draft).and_then(|mut connection| {
             connection.authorizer(Some(authorize))?;
             connection.execute_batch(&format!("begin;\n{sql}\n;commit;"))

@@ -54,7 +54,7 @@ impl Model {
         let names = WireNames::new(job.offered.iter().map(|tool| &tool.name));
         let mut deltas = Deltas::new(&job.context, self.format == AnswerFormat::Text && self.stream != Streaming::Never);
         let remaining = Remaining::of(job.timeout);
-        let count = chain.ready.len();
+        let (count, mut spent) = (chain.ready.len(), Usage::default());
         for (place, link) in chain.ready.into_iter().enumerate() {
             if place > 0 && remaining.is_over() {
                 break;
@@ -64,22 +64,25 @@ impl Model {
             let share = remaining.share(link.link, count - place);
             let name = link.name().to_owned();
             let ProviderReply { result, model, usage } = self.ask(job, &request, &names, link, share, &mut deltas).await;
+            // An answer that is of no use was paid for (world 11.6).
+            spent = spent.and(usage);
+            let paid = (spent != Usage::default()).then_some(spent);
             match result {
                 Err(error) if place + 1 < count && goes_on(&error) && !job.context.cancel().is_cancelled() => {
                     attempts.push(tried(&name, code(&error).unwrap_or("timeout")));
                 }
                 Err(error) => {
                     attempts.push(tried(&name, code(&error).unwrap_or(kind(&error))));
-                    return Answer::from(Err(mask.error(error))).with_meta(meta(Some(&name), model, None, attempts));
+                    return Answer::from(Err(mask.error(error))).with_meta(meta(Some(&name), model, paid, attempts));
                 }
                 Ok(value) => {
                     deltas.end();
-                    return Answer::from(job.bounded(mask.value(value))).with_meta(meta(Some(&name), model, Some(usage), attempts));
+                    return Answer::from(job.bounded(mask.value(value))).with_meta(meta(Some(&name), model, Some(spent), attempts));
                 }
             }
         }
         let timeout = job.timeout.unwrap_or_default();
-        Answer::from(Err(timed_out(job.tool(), timeout))).with_meta(meta(None, None, None, attempts))
+        Answer::from(Err(timed_out(job.tool(), timeout))).with_meta(meta(None, None, (spent != Usage::default()).then_some(spent), attempts))
     }
 
     /// Returns the question of the role and the binding.
@@ -147,18 +150,25 @@ impl Model {
                     mask: job.mask.clone(),
                     peers: None,
                 };
-                let result = process.run_to_end(job).await.and_then(|printed| from_process(printed, self.format));
-                ProviderReply { result, model, usage: Usage::default() }
+                let (result, usage) = match process.run_to_end(job).await {
+                    Ok(printed) => from_process(printed, self.format),
+                    Err(error) => (Err(error), Usage::default()),
+                };
+                ProviderReply { result, model, usage }
             }
             #[cfg(feature = "processes")]
             ReadyKind::Headless(headless, env) => {
                 let share = share.map_or(HEADLESS_TIMEOUT, |share| share.min(HEADLESS_TIMEOUT));
-                let done = self.within(job, Some(share), provider, headless.ask(request, &env)).await.and_then(|completion| {
-                    deltas.push(&completion.content);
-                    Ok((completion.model.clone(), completion.usage, completion.result(self.format, &WireNames::default())?))
-                });
+                let done = self.within(job, Some(share), provider, headless.ask(request, &env)).await;
                 match done {
-                    Ok((answered, usage, result)) => ProviderReply { result: Ok(result), model: answered.or(model), usage },
+                    Ok(completion) => {
+                        deltas.push(&completion.content);
+                        ProviderReply {
+                            model: completion.model.clone().or(model),
+                            usage: completion.usage,
+                            result: completion.result(self.format, &WireNames::default()),
+                        }
+                    }
                     Err(error) => ProviderReply { result: Err(error), model, usage: Usage::default() },
                 }
             }
@@ -252,24 +262,33 @@ fn process_input(request: &ChatRequest<'_>) -> Mapping {
     entries.into_iter().collect()
 }
 
-/// Reads the output of a process as a result: some of its keys may be missing.
+/// Reads the output of a process as a result, and what it cost: some of its keys may be missing.
 #[cfg(feature = "processes")]
-fn from_process(printed: Value, format: AnswerFormat) -> Result<Value, ToolError> {
+fn from_process(printed: Value, format: AnswerFormat) -> (Result<Value, ToolError>, Usage) {
+    let tokens = |key: &str| printed.as_map()?.get("usage")?.get(key)?.as_u64();
+    let usage = match format {
+        AnswerFormat::Text => Usage { input: tokens("input").unwrap_or(0), output: tokens("output").unwrap_or(0) },
+        AnswerFormat::Json => Usage::default(),
+    };
+    (result_of(printed, format, usage), usage)
+}
+
+#[cfg(feature = "processes")]
+fn result_of(printed: Value, format: AnswerFormat, usage: Usage) -> Result<Value, ToolError> {
     match (format, &printed) {
         (AnswerFormat::Json, Value::Text(text)) => parsed(text),
         (AnswerFormat::Json, _) => Ok(printed),
-        (AnswerFormat::Text, Value::Text(text)) => Ok(answer(text, Vec::new(), Usage::default())),
+        (AnswerFormat::Text, Value::Text(text)) => Ok(answer(text, Vec::new(), usage)),
         (AnswerFormat::Text, Value::Map(entries)) => {
             let calls = match entries.get("tool_calls") {
                 None | Some(Value::Null) => Vec::new(),
                 Some(Value::List(calls)) => calls.iter().map(RequestedCall::from).collect(),
                 Some(_) => return Err(ToolError::coded("malformed_json", "the model printed `tool_calls` that are no list")),
             };
-            let tokens = |key: &str| entries.get("usage").and_then(|usage| usage.get(key)?.as_u64()).unwrap_or(0);
             let completion = Completion {
                 content: entries.get("content").and_then(Value::as_str).unwrap_or_default().to_owned(),
                 calls,
-                usage: Usage { input: tokens("input"), output: tokens("output") },
+                usage,
                 ..Completion::default()
             };
             completion.result(format, &WireNames::default())

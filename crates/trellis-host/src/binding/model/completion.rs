@@ -36,6 +36,13 @@ pub(super) struct Usage {
     pub(super) output: u64,
 }
 
+impl Usage {
+    /// The tokens of both.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self { input: self.input.saturating_add(other.input), output: self.output.saturating_add(other.output) }
+    }
+}
+
 /// The form of the result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -103,7 +103,20 @@ pub(super) fn answer(file: &Path, request: &ChatRequest<'_>, limits: RenderLimit
 
 /// Returns the reason why a file of replies cannot be used; `None` if it can.
 pub(super) fn problem(file: &Path) -> Option<String> {
-    read(file).err().map(|error| error.message)
+    let script = match read(file) {
+        Ok(script) => script,
+        Err(error) => return Some(error.message),
+    };
+    let of = |(place, Scripted { when, .. }): (usize, &Scripted)| {
+        let why = pattern(when.matches.as_deref()?).err()?;
+        Some(format!("`{}`, reply {}: {why}", file.display(), place + 1))
+    };
+    script.iter().enumerate().find_map(of)
+}
+
+/// A pattern of JSON Schema, as a schema.
+fn pattern(pattern: &str) -> Result<Schema, String> {
+    Schema::new(&Value::map([("pattern", Value::from(pattern))])).map_err(|_| format!("`{pattern}` is no regular expression"))
 }
 
 fn read(file: &Path) -> Result<Vec<Scripted>, ToolError> {
@@ -145,7 +158,7 @@ impl<'r> View<'r> {
     fn fits(&self, when: &Condition) -> Result<bool, String> {
         let offers = |name: &String| self.request.tools.iter().any(|tool| *tool.name == **name);
         let matches = match &when.matches {
-            Some(pattern) => self.matches(pattern)?,
+            Some(text) => pattern(text)?.fits(&self.last_text.into()),
             None => true,
         };
         let tools = match &when.tools {
@@ -156,13 +169,6 @@ impl<'r> View<'r> {
         let role = when.role.as_ref().is_none_or(|role| role == self.request.role);
         let contains = when.contains.as_ref().is_none_or(|part| self.last_text.contains(part.as_str()));
         Ok(matches && tools && role && contains && when.turn.is_none_or(|turn| turn == self.turn))
-    }
-
-    /// Searches the last message; the pattern is one of JSON Schema.
-    fn matches(&self, pattern: &str) -> Result<bool, String> {
-        let schema = Value::map([("pattern", Value::from(pattern))]);
-        let schema = Schema::new(&schema).map_err(|_| format!("`{pattern}` is no regular expression"))?;
-        Ok(schema.fits(&self.last_text.into()))
     }
 
     fn fill(&self, reply: &ScriptedReply, format: AnswerFormat, limits: RenderLimits) -> Result<ScriptedAnswer, String> {
@@ -287,6 +293,12 @@ mod tests {
             ("- when: { contians: x }\n  reply: { content: x }", "no-reply", "unknown field `contians`"),
             ("reply: 3", "no-reply", "no list of"),
         ] {
+            if why == "no regular expression" {
+                let folder = tempfile::tempdir().unwrap();
+                let file = folder.path().join("_model.yaml");
+                fs::write(&file, script).unwrap();
+                assert!(problem(&file).is_some_and(|problem| problem.contains(why)), "9.8: {script}");
+            }
             let error = asked(script, hello, &[]).unwrap_err();
             assert!(error.is_final && error.code == Some(code.into()) && error.message.contains(why), "{script}: {error:?}");
         }

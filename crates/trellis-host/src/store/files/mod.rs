@@ -69,7 +69,8 @@ struct Folder {
 }
 
 impl FilesStore {
-    /// Opens a folder, and makes it where it is not there.
+    /// Opens a folder, and makes it where it is not there. A folder that it makes is ignored by version control, and so by the reader of a graph around
+    /// it, to whom a snapshot would be a node.
     ///
     /// # Errors
     /// There is no such folder and it cannot be made.
@@ -79,7 +80,8 @@ impl FilesStore {
         let folder = Folder { path, name };
         if !folder.path.is_dir() {
             let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder.path);
-            made.and_then(|()| folder.sync()).map_err(|error| folder.unwritable(&folder.path, &error))?;
+            let ignored = made.and_then(|()| fs::write(folder.path.join(".gitignore"), "*\n"));
+            ignored.and_then(|()| folder.sync()).map_err(|error| folder.unwritable(&folder.path, &error))?;
         }
         let (open, heads, writes) = (Mutex::default(), Mutex::default(), AtomicU64::default());
         let files = OpenFiles { folder, open, heads, writes, pace: Pace::default(), here: AsyncMutex::default() };

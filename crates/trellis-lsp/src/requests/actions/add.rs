@@ -1,12 +1,12 @@
-//! What findings ask to be added: a node, a module, a predicate, an `undo`.
+//! What findings ask to be added: a node, a module, a predicate, an `undo`; and the predicate that a condition may have meant.
 
 use serde_json::{Value as Json, json};
 use trellis_core::{
     Code, Diagnostic,
-    diagnostic::{FilePath, Place, TextEdit},
+    diagnostic::{FilePath, Place, TextEdit, nearest},
     query::Symbol,
     span::Span,
-    syntax::document::Content,
+    syntax::{cursor::cursor_context, document::Content},
 };
 
 use super::FIX;
@@ -21,6 +21,8 @@ pub(super) fn offers(graph: &mut Graph, path: &FilePath, found: &Diagnostic, cli
         Code::UnknownTarget | Code::UnknownModule => nodes(graph, path, found, client),
         Code::MissingStart => vec![new_file("add `start.md`", graph, &beside(path, "start.md"), "---\n---\nHello.\n", client)],
         Code::UnknownPredicate => written(graph, path, found).and_then(|name| predicate(graph, path, &name, client)).into_iter().collect(),
+        // While a file cannot be read, it might set the key: then a bare name is no unknown predicate yet.
+        Code::UndefinedVariable => bare(graph, path, found, client),
         Code::RollbackGap => undos(graph, path, found, client),
         _ => Vec::new(),
     }
@@ -110,6 +112,34 @@ fn new_files(title: &str, graph: &Graph, files: &[(String, String)], client: &Cl
         .collect();
     let edit = if client.file_creations && client.versioned_edits { json!({ "documentChanges": changes }) } else { Json::Null };
     json!({ "title": title, "kind": FIX, "edit": edit })
+}
+
+/// Returns what a condition asks for whose whole text is a name that nothing sets: the nearest predicate, or a declaration.
+fn bare(graph: &mut Graph, path: &FilePath, found: &Diagnostic, client: &Client) -> Vec<Json> {
+    let (Some(name), Some(place)) = (written(graph, path, found), &found.place) else { return Vec::new() };
+    if !graph.document(path).is_some_and(|document| is_condition(path, &document.text, place.span, &name)) {
+        return Vec::new();
+    }
+    let index = graph.index();
+    let (own, symbols) = (index.graph_of(path), index.symbols());
+    let predicates = symbols.iter().filter_map(|symbol| match symbol {
+        Symbol::Predicate(of, name) if *of == own => Some(&**name),
+        _ => None,
+    });
+    let near = nearest(&name, predicates).map(|near| {
+        let start = place.span.end as usize - name.len();
+        let edit = TextEdit { place: Place::new(path, Span::new(start, start + name.len())), text: near.to_owned() };
+        json!({ "title": format!("did you mean `{near}`?"), "kind": FIX, "edit": plain_edit(graph, &[edit], client) })
+    });
+    near.into_iter().chain(predicate(graph, path, &name, client)).collect()
+}
+
+/// Returns whether a name is all that a condition says, but for a `not`.
+fn is_condition(path: &str, text: &str, place: Span, name: &str) -> bool {
+    let context = cursor_context(path, text, place.end as usize);
+    let is_whole = context.prefix.strip_prefix("not ").unwrap_or(&context.prefix) == name;
+    let after = text[place.end as usize..].trim_start_matches(['"', '\'', ' ', '\r']);
+    is_whole && matches!(context.key(), Some("condition" | "assert")) && (after.is_empty() || after.starts_with(['\n', ',', '}', ']', '#']))
 }
 
 /// Returns the action that declares a predicate in the project file of the graph.

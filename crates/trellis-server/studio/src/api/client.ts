@@ -32,7 +32,7 @@ export function problemOf(error: unknown): Problem {
 }
 
 export interface Request {
-  method?: "GET" | "POST" | "PATCH" | "DELETE";
+  method?: "GET" | "HEAD" | "POST" | "PATCH" | "DELETE";
   query?: Record<string, string | number | boolean | undefined>;
   body?: JsonObject;
   /** The number that the session must still have. */

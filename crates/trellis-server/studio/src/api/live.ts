@@ -57,6 +57,11 @@ function tell(event: LiveEvent): void {
   listeners.forEach((listener) => listener(event));
 }
 
+/** Has everything that is shown asked again, as after something that was done here. */
+export function refreshAll(): void {
+  tell({ event: "refresh", data: {} });
+}
+
 function tellAll(event: LiveEvent): void {
   tell(event);
   post({ kind: "event", event });

@@ -57,6 +57,9 @@ export function Drawing({ graph, marks, selected, select, toggle, isStale = fals
     world.current.style.transform = `translate(${sight.x}px, ${sight.y}px) scale(${sight.k})`;
     world.current.classList.toggle("far", !isNear);
     const shown = isNear ? near : new Set<string>();
+    // The focus does not go with a node that leaves the sight, or no more keys would be heard.
+    const focused = nodeOf(document.activeElement);
+    if (focused !== undefined && !shown.has(focused) && world.current.contains(document.activeElement)) frame.current?.focus({ preventScroll: true });
     if (!isSame(shown, visible.peek())) visible.value = shown;
   });
   const frameAsked = useRef(0);
@@ -137,16 +140,25 @@ export function Drawing({ graph, marks, selected, select, toggle, isStale = fals
   const keys = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const middle = { x: state.current.size.width / 2, y: state.current.size.height / 2 };
-    const module = event.key === "c" ? graph.modules.find((module) => selected !== null && module.nodes.includes(selected)) : undefined;
-    if (module && module.id !== "") fold(module.id, true);
-    else if (!moveByKey(event.key, hold, middle)) return;
+    const node = nodeOf(event.target) ?? selected;
+    const module = event.key === "c" && node !== null ? graph.modules.find(({ id, nodes }) => id !== "" && nodes.includes(node)) : undefined;
+    if (module) {
+      world.current?.querySelector<HTMLElement>(`[data-module="${CSS.escape(module.id)}"]`)?.focus({ preventScroll: true });
+      fold(module.id, true);
+    } else if (!moveByKey(event.key, hold, middle)) return;
     event.preventDefault();
+  };
+  // A node that Tab reaches comes in sight; one that a pointer took is there.
+  const follow = (event: FocusEvent): void => {
+    const box = layout.nodes.find(({ id }) => id === nodeOf(event.target));
+    const { sight, size } = state.current;
+    if (box && event.target instanceof HTMLElement && event.target.matches(":focus-visible")) hold.move(reveal(sight, size, box, sight.k));
   };
   const step = (factor: number): void =>
     hold.move(zoom(state.current.sight, factor, { x: state.current.size.width / 2, y: state.current.size.height / 2 }));
 
   return (
-    <section class={`drawing ${isStale ? "drawing-stale" : ""}`} aria-label={`Drawing of ${graph.name}`} ref={frame} onKeyDown={keys}>
+    <section class={`drawing ${isStale ? "drawing-stale" : ""}`} aria-label={`Drawing of ${graph.name}`} tabIndex={-1} ref={frame} onKeyDown={keys} onFocusIn={follow}>
       <canvas ref={canvas} class="drawing-canvas" aria-hidden="true" />
       <div ref={world} class="drawing-world">
         <Modules layout={layout} marks={marks} nodesOf={nodesOf} toggle={(box) => fold(box.id, !box.collapsed)} />
@@ -184,6 +196,11 @@ function inSight(graph: Graph, sight: Sight, size: Size): Set<string> {
   const [right, bottom] = [(size.width - sight.x + AROUND) / sight.k, (size.height - sight.y + AROUND) / sight.k];
   const boxes = graph.layout.nodes.filter((box) => box.x < right && box.y < bottom && box.x + box.width > left && box.y + box.height > top);
   return new Set(boxes.map((box) => box.id));
+}
+
+/** The node that a button of the drawing stands for. */
+function nodeOf(target: EventTarget | null): string | undefined {
+  return target instanceof HTMLElement ? target.dataset.node : undefined;
 }
 
 function isSame(one: Set<string>, other: Set<string> | null): boolean {

@@ -79,7 +79,7 @@ function NodeButton({ node, box, marks, isSelected, select }: {
       <Icon name={node.entry ? "start" : icon} />
       <span class="node-name">
         <span class="node-module">{name.slice(0, slash + 1)}</span>
-        {name.slice(slash + 1)}
+        <span class="node-leaf">{name.slice(slash + 1)}</span>
       </span>{" "}
       <span class="node-does">{isHere ? "stands here" : word}</span>
       {node.entry && <span class="unseen"> start</span>}
@@ -121,6 +121,7 @@ export function Modules({ layout, marks, nodesOf, toggle }: {
             class={`module ${box.collapsed ? "module-folded" : ""} ${isHere ? "node-here" : ""}`}
             style={place}
             aria-expanded={!box.collapsed}
+            data-module={box.id}
             onClick={() => toggle(box)}
           >
             <Icon name="chevron" class={box.collapsed ? "" : "turned"} />

@@ -1,6 +1,6 @@
 /** Paints what needs no focus: boxes of modules, edges with their labels, and nodes that are too far to be elements. */
 
-import type { Graph, GraphEdge, LaidEdge, Layout } from "../api/types";
+import type { Area as Box, Graph, GraphEdge, LaidEdge, Layout } from "../api/types";
 import type { Colours } from "./colours";
 import { type Marks, pair } from "./marks";
 import type { Sight, Size } from "./view";
@@ -41,7 +41,11 @@ export function paint(pen: CanvasRenderingContext2D, scene: Scene, sight: Sight,
   paintModules(pen, scene, sight, area);
   const edges = scene.layout.edges.filter((edge) => touches(edge, area));
   for (const edge of edges) paintEdge(pen, scene, edge, sight.k);
-  if (sight.k >= LABELLED) for (const edge of edges) paintLabel(pen, scene, edge);
+  if (sight.k >= LABELLED) {
+    // What is painted already is no place for the next label.
+    const taken: Box[] = scene.layout.nodes.filter((box) => box.x <= area.right && box.y <= area.bottom && box.x + box.width >= area.left && box.y + box.height >= area.top);
+    for (const edge of edges) paintLabel(pen, scene, edge, taken);
+  }
   if (!isNear) paintNodes(pen, scene, sight, area);
 }
 
@@ -150,7 +154,7 @@ export function labelOf(edge: GraphEdge): string {
   return words.join(" ");
 }
 
-function paintLabel(pen: CanvasRenderingContext2D, scene: Scene, laid: LaidEdge): void {
+function paintLabel(pen: CanvasRenderingContext2D, scene: Scene, laid: LaidEdge, taken: Box[]): void {
   const edges = laid.edges.map((at) => scene.graph.edges[at]).filter((edge) => edge !== undefined);
   // What happens when something goes wrong is told for the chosen node alone: there is much of it.
   const isTold = laid.main || edges.some((edge) => edge.from === scene.selected);
@@ -159,13 +163,16 @@ function paintLabel(pen: CanvasRenderingContext2D, scene: Scene, laid: LaidEdge)
   const said = [...new Set(labels.filter((label) => label !== ""))];
   const label = said.length > 1 ? `${said[0]} +${said.length - 1}` : (said[0] ?? "");
   const numbers = hops.length > 3 ? `${hops.length}×` : hops.join(" ");
+  const text = label.length > 26 ? `${label.slice(0, 25)}…` : label;
+  if (text === "" && numbers === "") return;
+  pen.font = "11px system-ui, sans-serif";
   const place = laid.label;
-  const [x, y] = place ? [place.x + place.width / 2, place.y + place.height / 2] : middle(laid.points);
+  const [width, height] = [pen.measureText(text === "" ? numbers : text).width + 8, text === "" || numbers === "" ? 14 : 42];
+  const [x, y] = place ? [place.x + place.width / 2, place.y + place.height / 2] : freePlace(laid.points, width, height, taken);
+  taken.push({ x: x - width / 2, y: y - height / 2, width, height });
   pen.textAlign = "center";
   pen.textBaseline = "middle";
   if (label !== "") {
-    pen.font = "11px system-ui, sans-serif";
-    const text = label.length > 26 ? `${label.slice(0, 25)}…` : label;
     plate(pen, scene.colours, text, x, y, scene.colours.dim);
   }
   if (numbers !== "") {
@@ -186,15 +193,29 @@ function plate(pen: CanvasRenderingContext2D, colours: Colours, text: string, x:
   pen.fillText(text, x, y + 0.5);
 }
 
-/** The point half way along a line. */
-function middle(points: [number, number][]): [number, number] {
+/** Where a label is looked for along a line, the best place first. */
+const SHARES = [0.5, 0.35, 0.65, 0.2, 0.8];
+
+/** The point of a line at which a label of this size lies on no other box; the middle where there is none. */
+function freePlace(points: [number, number][], width: number, height: number, taken: Box[]): [number, number] {
+  const isFree = ([x, y]: [number, number]): boolean =>
+    !taken.some((box) => 2 * Math.abs(x - box.x - box.width / 2) < width + box.width && 2 * Math.abs(y - box.y - box.height / 2) < height + box.height);
+  const right = Math.max(...points.map(([x]) => x));
+  const middle = pointAt(points, 0.5);
+  // An edge from a node to itself has room beside it alone.
+  const places: [number, number][] = [...SHARES.map((share) => pointAt(points, share)), [right + width / 2 + 2, middle[1]]];
+  return places.find(isFree) ?? middle;
+}
+
+/** The point at a share of the way along a line. */
+function pointAt(points: [number, number][], share: number): [number, number] {
   const lengths = points.slice(1).map(([x, y], at) => Math.hypot(x - (points[at]?.[0] ?? x), y - (points[at]?.[1] ?? y)));
-  let left = lengths.reduce((sum, length) => sum + length, 0) / 2;
+  let left = lengths.reduce((sum, length) => sum + length, 0) * share;
   for (const [at, length] of lengths.entries()) {
     const [from, to] = [points[at], points[at + 1]];
     if (from && to && left <= length) {
-      const share = length === 0 ? 0 : left / length;
-      return [from[0] + (to[0] - from[0]) * share, from[1] + (to[1] - from[1]) * share];
+      const part = length === 0 ? 0 : left / length;
+      return [from[0] + (to[0] - from[0]) * part, from[1] + (to[1] - from[1]) * part];
     }
     left -= length;
   }

@@ -38,9 +38,11 @@ export function zoom(sight: Sight, factor: number, at: Point): Sight {
   return { k, x: at.x - ((at.x - sight.x) * k) / sight.k, y: at.y - ((at.y - sight.y) * k) / sight.k };
 }
 
-/** A sight with a box of the drawing in the middle; the same if it is well in sight already. */
-export function reveal(sight: Sight, size: Size, box: Point & Size): Sight {
-  const k = Math.max(sight.k, 0.8);
+/** The zoom at which a name can be read. */
+const READABLE = 0.8;
+
+/** A sight with a box of the drawing in the middle, large enough to read; the same if it is well in sight already. */
+export function reveal(sight: Sight, size: Size, box: Point & Size, k = Math.max(sight.k, READABLE)): Sight {
   const left = box.x * sight.k + sight.x;
   const top = box.y * sight.k + sight.y;
   const isInSight =

@@ -6,6 +6,7 @@ import type { JSX } from "preact";
 import { tryAgain } from "../api/live";
 import { connection } from "../state/connection";
 import { isRefused, takeToken, token } from "../state/token";
+import { isOutdated } from "../state/version";
 import { clock } from "../ui/time";
 
 /** Says that the server does not answer, and when it is asked again. */
@@ -18,6 +19,19 @@ export function ConnectionBar(): JSX.Element | null {
       <span>Connection lost, trying again in {left} s. What you see is from before; what you typed stays.</span>
       <button type="button" class="button" onClick={tryAgain}>
         Try now
+      </button>
+    </div>
+  );
+}
+
+/** Says that the server was begun anew from another program, whose page may differ from this one. */
+export function VersionBar(): JSX.Element | null {
+  if (!isOutdated.value) return null;
+  return (
+    <div class="bar" role="status">
+      <span>The server has another version of this page. Send what you typed before you reload it.</span>
+      <button type="button" class="button" onClick={() => location.reload()}>
+        Reload this page
       </button>
     </div>
   );

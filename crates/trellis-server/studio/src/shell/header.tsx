@@ -1,6 +1,7 @@
 /** The bar over every view: where one is, where one can go, and how the graph stands. */
 
 import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 
 import { deadCount } from "../state/dead";
 import { approvals, currentGraph, graphs, hasChat, hasState } from "../state/graphs";
@@ -11,8 +12,13 @@ import { timeOfDay } from "../ui/time";
 import { isKeysShown, isPaletteShown } from "./overlays";
 
 function Tab({ to, isCurrent, children }: { to: string; isCurrent: boolean; children: ComponentChildren }): JSX.Element {
+  const tab = useRef<HTMLAnchorElement>(null);
+  // On a phone the tabs scroll.
+  useEffect(() => {
+    if (isCurrent) tab.current?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [isCurrent]);
   return (
-    <a class="tab" href={to} {...(isCurrent ? { "aria-current": "page" as const } : {})}>
+    <a class="tab" ref={tab} href={to} {...(isCurrent ? { "aria-current": "page" as const } : {})}>
       {children}
     </a>
   );

@@ -22,6 +22,7 @@ const KEYS: [string, [string, string][]][] = [
       ["g d", "dead letters"],
       ["g c", "the chat, where an agent runs"],
       ["g o", "the dashboard, where an agent runs"],
+      ["Tab", "in the search: show it beside"],
       ["n", "new session"],
       [".", "what waits for me"],
       ["?", "this list"],

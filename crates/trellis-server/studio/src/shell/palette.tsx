@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { getGraph, getReport, listSessions, reload, searchGraph } from "../api/routes";
-import type { Diagnostic, Head, Match } from "../api/types";
+import type { Diagnostic, GraphCard, Head, Match } from "../api/types";
 import { currentGraph, graphs, hasChat, hasState } from "../state/graphs";
 import { open } from "../state/route";
 import { nextTheme } from "../state/theme";
@@ -23,9 +23,8 @@ interface Entry {
 
 const MOST = 12;
 
-function commands(): Entry[] {
+function commands(graph: GraphCard | null): Entry[] {
   const command = (name: string, detail: string, run: () => void): Entry => ({ icon: "goto", name, kind: "command", detail, run });
-  const graph = currentGraph.value;
   const ofGraph = graph
     ? [
         command(`New session of ${graph.name}`, "n", () => (beginning.value = { graph: graph.name })),
@@ -57,10 +56,10 @@ interface Known {
   findings: Diagnostic[];
 }
 
-function entriesOf({ nodes, heads, findings }: Known, matches: Match[], words: string): Entry[] {
-  const graph = currentGraph.value?.name ?? "";
+function entriesOf(card: GraphCard | null, { nodes, heads, findings }: Known, matches: Match[], words: string): Entry[] {
+  const graph = card?.name ?? "";
   const all: Entry[] = [
-    ...commands(),
+    ...commands(card),
     ...nodes.map((node): Entry => ({ icon: "pass", name: node, kind: "node", detail: "", run: () => open({ view: "graph", graph, node }) })),
     ...heads.map((head): Entry => ({ icon: "listen", name: head.session, kind: "session", detail: head.node, run: () => open({ view: "session", session: head.session }) })),
     ...findings.map((found): Entry => ({ icon: "warning", name: found.message, kind: "finding", detail: found.path ?? "", run: () => open({ view: "problems", graph }) })),
@@ -83,8 +82,13 @@ export function Palette(): JSX.Element {
   const [chosen, setChosen] = useState(0);
   const [known, setKnown] = useState<Known>({ nodes: [], heads: [], findings: [] });
   const [matches, setMatches] = useState<Match[]>([]);
+  /** What is shown beside. */
+  const [beside, setBeside] = useState<string | null>(null);
   const list = useRef<HTMLUListElement>(null);
-  const graph = currentGraph.value?.name;
+  // What is shown beside may be of another graph; the search stays in that where it began.
+  const card = useRef<GraphCard | null>(null);
+  card.current ??= currentGraph.value;
+  const graph = card.current?.name;
 
   useEffect(() => {
     // What cannot be asked is not found; the rest is.
@@ -105,7 +109,7 @@ export function Palette(): JSX.Element {
     };
   }, [words, graph]);
 
-  const entries = useMemo(() => entriesOf(known, matches, words.trim()), [known, matches, words]);
+  const entries = useMemo(() => entriesOf(card.current, known, matches, words.trim()), [known, matches, words]);
   const close = (): void => {
     isPaletteShown.value = false;
   };
@@ -115,17 +119,21 @@ export function Palette(): JSX.Element {
     entry.run();
   };
   const press = (event: KeyboardEvent): void => {
+    const entry = entries[chosen];
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined) {
       const next = (chosen + step + entries.length) % Math.max(1, entries.length);
       setChosen(next);
       list.current?.children[next]?.scrollIntoView({ block: "nearest" });
-    } else if (event.key === "Enter") run(entries[chosen]);
-    else return;
+    } else if (event.key === "Enter") run(entry);
+    else if (event.key === "Tab" && !event.shiftKey && entry && entry.kind !== "command") {
+      entry.run();
+      setBeside(entry.name);
+    } else return;
     event.preventDefault();
   };
   return (
-    <Dialog title="Search" class="palette" close={close}>
+    <Dialog title="Search" class={`palette ${beside === null ? "" : "is-beside"}`} close={close}>
       <input
         class="palette-field"
         role="combobox"
@@ -158,6 +166,20 @@ export function Palette(): JSX.Element {
         ))}
       </ul>
       {entries.length === 0 && <p class="dim palette-none">Nothing is called so.</p>}
+      <p class="dim palette-keys">
+        <span>
+          <kbd>Enter</kbd> opens
+        </span>
+        <span>
+          <kbd>Tab</kbd> shows beside
+        </span>
+        <span>
+          <kbd>Esc</kbd> closes
+        </span>
+      </p>
+      <p class="unseen" role="status">
+        {beside !== null && `${beside} is shown beside`}
+      </p>
     </Dialog>
   );
 }

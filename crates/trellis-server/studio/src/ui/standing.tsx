@@ -25,15 +25,15 @@ const STANDINGS: Record<string, Look> = {
 
 const HELD: Look = { icon: "held", word: "approval", tone: "held" };
 
-function lookOf(standing: string, stop?: Stop): Look {
-  if (stop?.type === "APPROVAL") return HELD;
+function lookOf(standing: string, stop: Stop | undefined, isHeld: boolean): Look {
+  if (isHeld || stop?.type === "APPROVAL") return HELD;
   if (stop?.type === "SLEEPING") return { icon: "clock", word: "sleeps", tone: "running" };
   return STANDINGS[standing] ?? { icon: "running", word: standing.replaceAll("_", " "), tone: "running" };
 }
 
 /** How a session stands, with what it waits for where that is known. */
-export function Standing({ of, stop }: { of: string; stop?: Stop | undefined }): JSX.Element {
-  const { icon, word, tone } = lookOf(of, stop);
+export function Standing({ of, stop, isHeld = false }: { of: string; stop?: Stop | undefined; isHeld?: boolean }): JSX.Element {
+  const { icon, word, tone } = lookOf(of, stop, isHeld);
   return (
     <span class={`standing tone-${tone}`}>
       <Icon name={icon} />

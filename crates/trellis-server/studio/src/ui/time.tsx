@@ -29,7 +29,7 @@ export function Ago({ at }: { at: number }): JSX.Element {
   const passed = clock.value - at;
   return (
     <time dateTime={new Date(at).toISOString()} title={new Date(at).toLocaleString()}>
-      {passed < 5 * SECOND ? "now" : `${duration(passed)} ago`}
+      {passed < 10 * SECOND ? "now" : `${duration(passed)} ago`}
     </time>
   );
 }

@@ -1,7 +1,7 @@
 /** The drawing as a tree of modules and nodes with their edges: its twin for those who do not see it. */
 
 import type { JSX } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { Graph, GraphEdge, GraphNode } from "../../api/types";
 import { doing, isEnd, nameOf } from "../../draw/nodes";
@@ -43,8 +43,13 @@ function Item({ node, edges, isSelected, isHere, select }: {
   select: (node: string) => void;
 }): JSX.Element {
   const { icon, word } = doing(node);
+  const item = useRef<HTMLLIElement>(null);
+  // A node may be chosen in the drawing, or by its address.
+  useEffect(() => {
+    if (isSelected) item.current?.scrollIntoView({ block: "nearest" });
+  }, [isSelected]);
   return (
-    <li>
+    <li ref={item}>
       <button
         type="button"
         class={`outline-node ${isHere ? "is-here" : ""}`}

@@ -5,6 +5,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 
 import { Problem, problemOf } from "../../api/client";
+import { refreshAll } from "../../api/live";
 import { dropCall, dropMessage, retryCall, retryMessage } from "../../api/routes";
 import type { DeadCall, DeadMessage, Json } from "../../api/types";
 import { announce } from "../../shell/overlays";
@@ -12,6 +13,7 @@ import { deadCalls, deadMessages, deadProblem, refreshDead } from "../../state/d
 import { href } from "../../state/route";
 import { Filter, fits } from "../../ui/filter";
 import { Empty, Failed, Loading } from "../../ui/states";
+import { Ticked } from "../../ui/ticked";
 import { Ago } from "../../ui/time";
 import { brief, Value } from "../../ui/value";
 
@@ -26,7 +28,7 @@ function useDeed(): { isBusy: boolean; problem: Problem | null; does: (words: st
       .then(() => announce(words), (error: unknown) => setProblem(problemOf(error)))
       .finally(() => {
         setBusy(false);
-        void refreshDead();
+        refreshAll();
       });
   };
   return { isBusy, problem, does };
@@ -101,7 +103,7 @@ export function MessageLetter({ letter }: { letter: DeadMessage }): JSX.Element 
         </span>
       </header>
       <p class="dead-why">
-        <code class="tone-failed">{letter.error.code}</code> {letter.error.message}
+        <code class="tone-failed">{letter.error.code}</code> <Ticked text={letter.error.message} />
       </p>
       <p class="panel-inset dead-text">{letter.text}</p>
       {problem && <Failed problem={problem} />}

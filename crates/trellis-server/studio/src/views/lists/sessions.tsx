@@ -7,7 +7,7 @@ import { useEffect, useState } from "preact/hooks";
 import { listSessions } from "../../api/routes";
 import type { Head } from "../../api/types";
 import { beginning } from "../../shell/overlays";
-import { currentGraph, graphs } from "../../state/graphs";
+import { approvals, currentGraph, graphs } from "../../state/graphs";
 import { useResource } from "../../state/resource";
 import { href } from "../../state/route";
 import { Standing } from "../../ui/standing";
@@ -26,13 +26,15 @@ const STANDINGS = [
 ] as const;
 
 function Row({ head, hasGraph }: { head: Head; hasGraph: boolean }): JSX.Element {
+  // The head says that a call is pending, not that somebody must approve it first.
+  const isHeld = (approvals.value ?? []).some(({ session, graph }) => session === head.session && graph === head.graph);
   return (
     <tr>
       <th scope="row">
         <a href={href({ view: "session", session: head.session })}>{head.session}</a>
       </th>
       <td>
-        <Standing of={head.standing} />
+        <Standing of={head.standing} isHeld={isHeld} />
       </td>
       {hasGraph && <td>{head.graph}</td>}
       <td>

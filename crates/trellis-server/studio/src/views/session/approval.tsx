@@ -5,6 +5,7 @@ import { useRef, useState } from "preact/hooks";
 
 import type { ApprovalQuestion } from "../../api/types";
 import { useKeys } from "../../ui/keys";
+import { Ticked } from "../../ui/ticked";
 import { Value } from "../../ui/value";
 
 interface Props {
@@ -48,7 +49,9 @@ export function Decision({ question, part, notes = [], isSent, hasKeys = false, 
       {notes.length > 0 && (
         <ul class="notes" aria-label="Why it is asked">
           {notes.map((note) => (
-            <li key={note}>{note}</li>
+            <li key={note}>
+              <Ticked text={note} />
+            </li>
           ))}
         </ul>
       )}
