@@ -59,7 +59,9 @@ fn testcase(out: &mut String, case: &Case) {
 /// A difference as text.
 fn text(difference: &Difference) -> String {
     let mut out = format!("line {}", difference.line);
-    difference.changes().iter().for_each(|(sign, line)| drop(write!(out, "\n{sign} {line}")));
+    for (sign, line) in difference.changes() {
+        let _ = write!(out, "\n{sign} {line}");
+    }
     out
 }
 

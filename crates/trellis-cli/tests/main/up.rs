@@ -10,7 +10,10 @@ use std::{
 
 use serde_json::Value;
 
-use crate::sandbox::{Ran, Sandbox, finish};
+use crate::{
+    open::Open,
+    sandbox::{Ran, Sandbox, finish},
+};
 
 const UP: &[&str] = &["up", "graph", "--channel", "terminal"];
 
@@ -164,15 +167,21 @@ fn a_model_that_is_started_answers() {
          roles: {{ agent: [{{ provider: house, model: any }}] }}\n"
     );
     sandbox.write("workspace/orchestrator.yaml", settings.as_bytes());
-    let ran = |input: &str| {
-        let mut command = up(&sandbox);
-        command.env("HOUSE_KEY", "k-0123456789").env("HOUSE_NAME", "Ada");
-        said(command, input)
-    };
-    let first = ran("Hello\n");
-    assert!(first.out.contains("known: HOUSE_NAME."), "{} {}", first.out, first.err);
-    let second = ran("die\nHello again\n");
-    assert!(second.out.contains("known: HOUSE_NAME."), "{} {}", second.out, second.err);
+    let mut command = up(&sandbox);
+    command.env("HOUSE_KEY", "k-0123456789").env("HOUSE_NAME", "Ada");
+    let mut chat = Open::start(command);
+    chat.type_in("Hello");
+    chat.until(|line| line.contains("known: HOUSE_NAME."));
+    chat.type_in("die");
+    chat.until(|line| line.contains("cannot be reached"));
+    let is_back = (0..100).any(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        chat.type_in("Hello again");
+        chat.until(|line| !line.is_empty()).last().is_some_and(|line| line.contains("known: HOUSE_NAME."))
+    });
+    assert!(is_back, "it is not started again");
+    chat.end_input();
+    assert_eq!(chat.code(), Some(0));
 }
 
 #[test]

@@ -8,11 +8,19 @@ use super::{
     Reply, SendError, SessionEvent, Sessions, Stop, Waiting,
     slot::{PanicSafeLock, RunningSession, Slot, SlotState},
 };
-use crate::store::quoted;
+use crate::{
+    guard::{Panicked, guarded},
+    store::quoted,
+};
 
 impl Sessions {
-    /// Takes an input of a client. An input, keys and a decision go to the stop, or to the named session.
+    /// Takes an input of a client. An input, keys and a decision go to the stop, or to the named session. A predicate that panics leaves the session
+    /// where it was.
     pub(super) fn take(&self, slot: &Slot, to: Option<&SessionId>, reply: Reply) -> Result<(), SendError> {
+        guarded(|| self.take_whole(slot, to, reply)).unwrap_or_else(|Panicked(why)| Err(SendError::Panicked(why)))
+    }
+
+    fn take_whole(&self, slot: &Slot, to: Option<&SessionId>, reply: Reply) -> Result<(), SendError> {
         let mut place = slot.place.locked();
         let running = match &mut *place {
             SlotState::Running(running) => running,
