@@ -159,7 +159,9 @@ fn stored(program: &Path) -> Outcome<()> {
     let mut waits: Vec<i64> = late.zip(moments).map(|(stored, read)| stored - i64::try_from(read).unwrap_or_default()).collect();
     waits.sort_unstable();
     let (median, p99) = (waits[waits.len() / 2], waits[waits.len() * 99 / 100]);
-    println!("messages sealed and stored: {rate:.0} a second (goal ≥ 1,000); from the read to the disk {median} ms, p99 {p99} ms (goal ≤ 50)");
+    println!(
+        "messages sealed and stored: {rate:.0} a second (goal ≥ 1,000); from the read to the disk {median} ms, p99 {p99} ms (goal ≤ 50)"
+    );
     Ok(())
 }
 

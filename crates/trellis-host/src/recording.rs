@@ -83,12 +83,8 @@ impl Recorder {
         if !call.kind.is_tool() {
             return;
         }
-        let recorded = RecordedResult {
-            tool: Arc::clone(&call.name),
-            args: asked(call),
-            outcome: result.outcome.clone(),
-            meta: result.meta.clone(),
-        };
+        let recorded =
+            RecordedResult { tool: Arc::clone(&call.name), args: asked(call), outcome: result.outcome.clone(), meta: result.meta.clone() };
         let mut file = self.0.file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Ok(open) = &mut *file {
             let line = serde_json::to_string(&recorded).map_err(io::Error::other);

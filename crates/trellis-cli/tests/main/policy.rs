@@ -97,7 +97,7 @@ fn an_answer_that_is_no_json_counts_for_the_budget() {
     let binding = "bindings:\n  think: { model: { role: helper } }\n";
     sandbox.write("trellis.yaml", format!("{}{models}", project.replacen("bindings:\n", binding, 1)).as_bytes());
     script(&sandbox, "model", "echo asked >> asked; echo '{\"content\": 3, \"tool_calls\": 7, \"usage\": {\"input\": 8, \"output\": 2}}'");
-    sandbox.write("start.md", b"---\ndo: { name: think, retry: { max: 9, base: 1ms } }\nsave_to: sent\non_error: failed\non_denied: denied\nto: done\n---\nHm?\n");
+    sandbox.write("start.md", b"---\ndo: { name: think, args: { prompt: hm }, retry: { max: 9, base: 1ms } }\nsave_to: sent\non_error: failed\non_denied: denied\nto: done\n---\nHm?\n");
     let ran = run(&sandbox, &[], &[]);
     let asked = std::fs::read_to_string(sandbox.path().join("asked")).unwrap_or_default().lines().count();
     assert!(asked == 3 && ran.out.lines().last().unwrap().contains("budget"), "{asked}: {ran:?}");

@@ -271,11 +271,11 @@ fn a_secret_is_typed_where_people_reach_the_server() {
         "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
         "io.modelcontextprotocol/clientCapabilities": { "elicitation": { "url": {} } },
     });
-    let call =
-        json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "safe", "arguments": {}, "_meta": meta } });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "safe", "arguments": {}, "_meta": meta } });
     let heads = "-H 'Accept: application/json, text/event-stream' -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: tools/call' \
                  -H 'Mcp-Name: safe' -H 'Content-Type: application/json'";
-    let line = format!("curl -s -H \"Authorization: Bearer $TOKEN\" {heads} -d '{call}' $URL/mcp | sed -n 's/^data: *{{/{{/p; /^{{/p' | tail -1");
+    let line =
+        format!("curl -s -H \"Authorization: Bearer $TOKEN\" {heads} -d '{call}' $URL/mcp | sed -n 's/^data: *{{/{{/p; /^{{/p' | tail -1");
     let answer = serving.shell(&line).to_string();
     assert!(answer.contains("https://flows.example.org/#/s/"), "{answer}");
 }

@@ -212,10 +212,7 @@ fn a_binding_that_panics_is_an_error_of_its_call() {
 fn a_predicate_that_panics_leaves_its_session_where_it_was() {
     let stage = Stage::new(&[
         ("trellis.yaml", "predicates: [vip]\n"),
-        (
-            "start.md",
-            "---\ninput_type: text\nsave_to: name\ntransitions: [{ condition: vip, to: end }, { to: other }]\n---\nYour name?\n",
-        ),
+        ("start.md", "---\ninput_type: text\nsave_to: name\ntransitions: [{ condition: vip, to: end }, { to: other }]\n---\nYour name?\n"),
         ("end.md", "---\noutput: vip\n---\n"),
         ("other.md", "---\noutput: other\n---\n"),
     ]);

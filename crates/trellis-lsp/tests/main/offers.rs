@@ -146,8 +146,15 @@ fn what_a_finding_asks_for_can_be_added() {
 
 #[test]
 fn a_misspelt_predicate_is_one_while_another_file_cannot_be_read() {
-    let mut client = opened();
-    client.replace("bye.md", 2, "---\nto: [\n---\n");
+    let files = [
+        ("trellis.yaml", "predicates: [vip]\n"),
+        ("start.md", "---\nto: pay\n---\nHello.\n"),
+        ("pay.md", "---\nto: bye\n---\nPay.\n"),
+        ("bye.md", "---\n---\nBye.\n"),
+        ("new.md", "---\n"),
+    ];
+    let mut client = Client::with(&files, capabilities(), json!({}));
+    client.open("pay.md", files[2].1);
     let asked = "---\ntransitions:\n  - condition: v‸pi\n    to: bye\n  - to: bye\n---\n";
     let found = typed(&mut client, "pay.md", 2, asked, "`vpi`", None);
     let near = &titled(&found, "did you mean `vip`?")["edit"]["documentChanges"][0]["edits"][0];

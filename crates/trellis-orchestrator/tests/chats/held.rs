@@ -47,8 +47,10 @@ async fn after_a_no_the_model_is_told() {
     assert_eq!(chat.ask("later").await, format!("`file.delete` keeps waiting. Its id is {}.", id_of(&question)));
     let status = chat.ask("/status").await;
     assert!(status.contains("waits for an approval of `file.delete`"), "{status}");
-    assert_eq!(chat.ask(&format!("no {}", id_of(&question))).await, "`file.delete` does not run.");
-    assert!(chat.hear().await.contains("denied"));
+    // The session goes on as soon as it is denied, so either may come first.
+    let mut heard = [chat.ask(&format!("no {}", id_of(&question))).await, chat.hear().await];
+    heard.sort();
+    assert!(heard[0] == "`file.delete` does not run." && heard[1].contains("denied"), "{heard:?}");
     chat.leave().await;
     assert!(world.at("files/a.txt").exists());
 }

@@ -205,12 +205,13 @@ fn items_stand_where_they_are_written() {
     let graph = [
         (
             "trellis.yaml",
-            "locales: [en, pt]\nbindings: { a: { process: [a] }, b: { process: [b] }, c: { process: [c] }, d: { process: [d] } }\non_rolled_back: end\n",
+            "bindings: { a: { process: [a] }, b: { process: [b] }, c: { process: [c] }, d: { process: [d] } }\non_rolled_back: end\n",
         ),
         (
             "start.md",
-            "---\ndo:\n  parallel:\n    one: a\n    two:\n      name: b\n      undo: c\n      retry: { max: 2, base: 0s }\nundo: d\nretry: { max: 3 }\non_error: rollback\nto: ask\n---\n",
+            "---\ndo:\n  parallel:\n    one: a\n    two:\n      name: b\n      undo: c\n      retry: { max: 2, base: 0s }\non_error: rollback\nto: mid\n---\n",
         ),
+        ("mid.md", "---\ndo: a\non_error: rollback\nundo: d\nretry: { max: 3 }\nto: ask\n---\n"),
         (
             "ask.md",
             "---\noptions:\n  - red\n  - value: blue\n    text: Blue\nmessages:\n  pt:\n    content: Qual?\ntransitions:\n  - { condition: input == \"red\", to: rollback }\n  - to: end\n---\nWhich?\n",
@@ -231,6 +232,9 @@ fn items_stand_where_they_are_written() {
         "ask.md:3 option red 1",
         "ask.md:4 option blue 0",
         "ask.md:7 locale pt 0",
+        "mid.md:4 undo undone 0",
+        "mid.md:4 undo undo given up 1",
+        "mid.md:5 retry another attempt 0",
         "start.md:4 part one: succeeded 1",
         "start.md:4 part one: failed, denied or left 0",
         "start.md:5 part two: succeeded 1",
@@ -238,9 +242,6 @@ fn items_stand_where_they_are_written() {
         "start.md:7 undo two: undone 1",
         "start.md:7 undo two: undo given up 0",
         "start.md:8 retry two: another attempt 1",
-        "start.md:9 undo undone 0",
-        "start.md:9 undo undo given up 1",
-        "start.md:10 retry another attempt 0",
     ];
     assert_eq!(placed, expected);
 }

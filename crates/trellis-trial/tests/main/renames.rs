@@ -69,7 +69,11 @@ fn rename_options(graph: &Path) -> usize {
             for suite in suites(copy.path()) {
                 for (_, case, verdict, _) in suite.play(&Options::default()) {
                     let said = |difference: &trellis_trial::wire::Difference| {
-                        difference.got.iter().chain(&difference.expected).any(|line| line.starts_with('|') && line.to_lowercase().contains(&option.to_lowercase()))
+                        difference
+                            .got
+                            .iter()
+                            .chain(&difference.expected)
+                            .any(|line| line.starts_with('|') && line.to_lowercase().contains(&option.to_lowercase()))
                     };
                     let is_said = verdict.difference.as_ref().is_some_and(said);
                     let what = format!("`{option}` of {}: {} {:#?}", node.id, case.title, verdict.difference);
@@ -95,7 +99,8 @@ fn states(engine: &Engine) -> Vec<State> {
         let mut next = engine.start(start).ok();
         while let Some(step) = next.take().filter(|_| states.len() < STATES) {
             next = engine.navigate(&step.state, Input::Pass).ok();
-            states.push(step.state);
+            // A session that began without what its node needs could not go on anyway.
+            states.extend(Some(step.state).filter(|state| matches!(engine.adopt(state.clone()), Adopted::Kept(_))));
         }
     }
     states

@@ -61,7 +61,7 @@ fn a_case_that_ended_early_says_why() {
         assert!(case.contains("the session did not start: there is no node `strat` to begin at"), "{case}");
     }
     assert!(found[3].ends_with("not answered: look {}"), "{}", found[3]);
-    assert!(found[4].ends_with("not answered: look {}, and line 20 has a double for `lok`"), "{}", found[4]);
+    assert!(found[4].ends_with("not answered: look {}, and line 21 has a double for `lok`"), "{}", found[4]);
 }
 
 const PARTS: [(&str, &str); 3] = [

@@ -82,7 +82,12 @@ impl Model {
             }
         }
         let timeout = job.timeout.unwrap_or_default();
-        Answer::from(Err(timed_out(job.tool(), timeout))).with_meta(meta(None, None, (spent != Usage::default()).then_some(spent), attempts))
+        Answer::from(Err(timed_out(job.tool(), timeout))).with_meta(meta(
+            None,
+            None,
+            (spent != Usage::default()).then_some(spent),
+            attempts,
+        ))
     }
 
     /// Returns the question of the role and the binding.
