@@ -90,7 +90,10 @@ await server.session("round", "keys");
 const walk = await visit(browser, server, "/s/keys");
 await asked(walk, "And then?");
 const keys = [];
-for (let turn = 0; turn < 15; turn += 1) keys.push(await answered(walk));
+for (let turn = 0; turn < 15; turn += 1) {
+  const never = new Promise((_, reject) => setTimeout(() => reject(new Error(`answer ${turn} was not taken`)), 30_000).unref());
+  keys.push(await Promise.race([answered(walk), never]));
+}
 hold("key to next question", median(keys), 60, "ms", SLACK);
 await walk.context().close();
 

@@ -16,8 +16,8 @@ use self::shop::{Chance, Shop};
 
 /// How long it goes on where no number of kills is asked for.
 const TIME: Duration = Duration::from_secs(60);
-/// How long a moment is waited for, once the program looks at its chats.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How long a moment is waited for, once the program looks at its chats: messages are collected for 3.5 s before a model is asked.
+const PATIENCE: Duration = Duration::from_secs(9);
 
 /// The rows of the table: the process dies …
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -55,11 +55,14 @@ export function useSession(id: string): WalkedSession {
   );
   const [shown, setShown] = useState<{ turn: Turn; log: Exchange[] } | null>(null);
   const [progress, setProgress] = useState<Map<string, string>>(new Map());
-  const [isSending, setSending] = useState(false);
+  /** The question whose answer is on its way. */
+  const [sending, setSending] = useState<number | null>(null);
   const [refusal, setRefusal] = useState<WalkedSession["refusal"]>(null);
   const answer = useRef<string | null>(null);
   const key = useRef<{ body: string; key: string } | null>(null);
   const { data } = resource;
+  const newest = useRef(0);
+  newest.current = shown?.turn.seq ?? 0;
 
   // A turn that comes after another one puts that into the log.
   useEffect(() => {
@@ -104,11 +107,13 @@ export function useSession(id: string): WalkedSession {
 
   /** Does something that ends in a turn; `words` is what the log shows of it. */
   const deliver = async (perform: () => Promise<Turn>, words: string, seq: number): Promise<boolean> => {
-    setSending(true);
+    setSending(seq);
     setRefusal(null);
     answer.current = words;
     try {
-      resource.take(await perform());
+      const turn = await perform();
+      // The stream may have told what came of it, and somebody may have answered that.
+      if (turn.seq >= newest.current) resource.take(turn);
       key.current = null;
       return true;
     } catch (error) {
@@ -119,7 +124,7 @@ export function useSession(id: string): WalkedSession {
       if (problem.status === 412 || problem.status === 409) resource.refresh();
       return false;
     } finally {
-      setSending(false);
+      setSending((other) => (other === seq ? null : other));
     }
   };
   const send = async (body: Reply, words: string): Promise<boolean> => {
@@ -146,7 +151,7 @@ export function useSession(id: string): WalkedSession {
     },
     log: isCurrent ? shown.log : [],
     progress,
-    isSending,
+    isSending: isCurrent && sending !== null && shown.turn.seq <= sending,
     refusal,
     send,
     decide,
