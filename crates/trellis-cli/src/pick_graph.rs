@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Bytes of an answer.
-const LONGEST: u64 = 4096;
+const MAX_ANSWER_BYTES: u64 = 4096;
 
 /// The outcome of offering graphs.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub(crate) fn offer<'p>(places: &'p [Place], tty: &mut Option<Tty>) -> anyhow::R
     let Some(own) = tty.take() else { return from_lines(places, &request) };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (chosen, own) =
-        runtime.block_on(async { Interactive::new(own, Look::of_stdout(), LONGEST, LONGEST)?.choose("Which graph?", &request).await })?;
+        runtime.block_on(async { Interactive::new(own, Look::of_stdout(), MAX_ANSWER_BYTES, MAX_ANSWER_BYTES)?.choose("Which graph?", &request).await })?;
     *tty = own;
     Ok(match chosen {
         Chosen::Option(at) => places.get(at).map_or(Offered::Ended, Offered::Chosen),

@@ -117,8 +117,11 @@ pub(super) fn neighbours(program: &Program, from: PointIndex, see: &mut impl FnM
     }
 }
 
-/// Calls `see` for each node that a call starts a child at.
+/// Calls `see` for each node that a call starts a child at, also where a graph undoes it.
 fn children(call: &Call, see: &mut impl FnMut(NodeIndex)) {
+    if let Some(Callee::Graph(node)) = call.undo.as_ref().map(|undo| &undo.callee) {
+        see(*node);
+    }
     match &call.callee {
         Callee::Graph(node) => see(*node),
         Callee::Parallel(branches, _) => branches.iter().for_each(|(_, branch)| {

@@ -50,10 +50,10 @@ const SNAPSHOT: &str =
     "INSERT INTO snapshots (id, next, text) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO UPDATE SET next = excluded.next, text = excluded.text";
 
 /// The number of sessions that must step at once before shared pages for their records, sorted in later, pay off.
-const FEW: usize = 4;
+const MIN_SHARING_SESSIONS: usize = 4;
 
 /// The number of bytes of records in `recent` before they are sorted in.
-const MANY: usize = 512 << 10;
+const MAX_RECENT_BYTES: usize = 512 << 10;
 
 /// The writer. Its connection stores prepared statements.
 #[derive(Debug)]
@@ -76,7 +76,7 @@ impl Writer {
 
     /// Returns whether there is much to sort in.
     pub(super) fn has_much_to_sort(&self) -> bool {
-        self.recent >= MANY
+        self.recent >= MAX_RECENT_BYTES
     }
 
     /// Moves recent records to the others of their sessions: one page then has many of them. If that fails, they can be read as before, and it is
@@ -122,7 +122,7 @@ impl Writer {
             Err(Refused::Conflict(conflict)) => Ok(Err(conflict)),
             Err(Refused::Failed(error)) => Err(error),
         };
-        let record = if group.len() < FEW { RECORD } else { INSERT_RECENT };
+        let record = if group.len() < MIN_SHARING_SESSIONS { RECORD } else { INSERT_RECENT };
         self.in_one(|writer| group.iter().map(|what| outcome_of(writer.one(what, record))).collect())
     }
 

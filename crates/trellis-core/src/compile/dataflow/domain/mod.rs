@@ -3,9 +3,9 @@
 //! **Lattice.** A [`Type`] is a union of parts: absent, closed values, open kinds, one mapping, one list, and the gradual parts `unknown`
 //! and `dynamic`. The order is inclusion, part by part; [`TypeId::NEVER`] is bottom, `join` unites, `meet` (`refine.rs`) intersects.
 //! Nothing is claimed of a gradual part: alarms come from the others, and a use of it is an *unchecked read*. **Termination.** Chains are
-//! finite: constants come from the program, more than [`FEW`] values of one kind widen to it, fields are named in the program, types nested
-//! deeper than [`DEPTH`] are unknown. **Soundness.** No operation drops a value that a session can continue with. **Example.** `"a" ⊔
-//! absent` is `{absent, "a"}`; `is set` refines it to `{"a"}`, which has no field `x`.
+//! finite: constants come from the program, more than [`MAX_LITERALS_PER_KIND`] values of one kind widen to it, fields are named in the
+//! program, types nested deeper than [`MAX_TYPE_DEPTH`] are unknown. **Soundness.** No operation drops a value that a session can continue
+//! with. **Example.** `"a" ⊔ absent` is `{absent, "a"}`; `is set` refines it to `{"a"}`, which has no field `x`.
 
 mod arithmetic;
 mod assign;
@@ -185,7 +185,7 @@ impl TypeTable {
         &self.types[id.0 as usize]
     }
 
-    /// Interns a type. One that is nested deeper than [`DEPTH`] becomes unknown.
+    /// Interns a type. One that is nested deeper than [`MAX_TYPE_DEPTH`] becomes unknown.
     pub(crate) fn intern(&mut self, of: Type) -> TypeId {
         let inner = of.fields.iter().flat_map(|fields| fields.named.iter().map(|(_, id)| *id).chain([fields.others])).chain(of.items);
         let depth = inner.map(|id| self.depths[id.0 as usize] + 1).max().unwrap_or(0);

@@ -5,8 +5,8 @@
 //! analysis runs, so ascending chains are as finite as those of the types.
 //!
 //! **Representation.** Types are packed into one word each and stored on copy-on-write pages. A copy shares all pages. The few keys in
-//! which it differs are an overlay, sorted by slot, which is flushed to the pages once it has more than [`MANY`] entries. Only the `join`
-//! module writes to many pages at once.
+//! which it differs are an overlay, sorted by slot, which is flushed to the pages once it has more than [`MAX_OVERLAY_CHANGES`] entries.
+//! Only the `join` module writes to many pages at once.
 //!
 //! **Soundness.** The representation loses nothing: equality and join of packed environments agree with equality and join of their types,
 //! whether a type is on a page or in the overlay.
