@@ -4,7 +4,7 @@
 //! text ──find──▶ [Finding { kind, range }] ──Sealer──▶ "my key is {{secret:inbound.terminal.c….token.v…}}"
 //! ```
 //!
-//! A value that the vault has under a name of its own is replaced by that name first, whatever it looks like.
+//! A value that the vault has under a name of its own, or that was found in the chat before, is replaced first, whatever it looks like.
 //!
 //! **Invariant:** a sealed text has no byte of a secret that was found; if the vault fails, `[redacted:kind]` takes its place.
 
@@ -25,7 +25,7 @@ pub(crate) use self::vault_values::VaultValues;
 /// The beginning of the keys of what was found in chats, which nobody named.
 const FOUND: &str = "inbound.";
 
-/// Bytes of the shortest named value that is looked for: a shorter one is also a word.
+/// Bytes of the shortest known value that is looked for: a shorter one is also a word.
 const MIN_NAMED_LENGTH: usize = 8;
 
 /// The kind of a secret.
@@ -76,7 +76,7 @@ impl Sealer {
 
     /// Replaces each secret of a text by its reference; `before` is the previous message of the same person. It blocks on the disk.
     pub fn seal(&self, provider: &str, chat: &str, text: &str, before: Option<&str>) -> String {
-        let text = &*self.with_names(text);
+        let text = &*self.without_known(provider, chat, text);
         let findings = find(text, before);
         let (mut sealed, mut end) = (String::with_capacity(text.len()), 0);
         for Finding { kind, range } in findings {
@@ -87,11 +87,13 @@ impl Sealer {
         sealed + &text[end..]
     }
 
-    /// Replaces each value that has a name in the vault by its reference.
-    fn with_names(&self, text: &str) -> String {
-        let named = |name: &str, value: &str| !name.starts_with(FOUND) && value.len() >= MIN_NAMED_LENGTH;
+    /// Replaces each value that has a name in the vault, or was found in this chat before, by its reference.
+    fn without_known(&self, provider: &str, chat: &str, text: &str) -> String {
+        let of_chat = chat_prefix(provider, chat);
+        let is_known =
+            |name: &str, value: &str| (!name.starts_with(FOUND) || name.starts_with(&of_chat)) && value.len() >= MIN_NAMED_LENGTH;
         let values = self.0.all();
-        values.iter().filter(|secret| named(&secret.name, secret.value.as_str())).fold(text.to_owned(), |text, secret| {
+        values.iter().filter(|secret| is_known(&secret.name, secret.value.as_str())).fold(text.to_owned(), |text, secret| {
             let references: Vec<Range<usize>> = find::references(&text).map(|(range, _)| range).collect();
             let is_free = |start: &usize| !references.iter().any(|range| range.contains(start));
             let value = secret.value.as_str();

@@ -60,6 +60,11 @@ fn a_value_with_a_name_is_replaced_by_its_name() {
     let sealed = sealer.seal("slack", "C1", "say open sesame (open sesame, please) to {{secret:door}}", None);
     assert_eq!(sealed, "say {{secret:door}} ({{secret:gate}}) to {{secret:door}}");
     assert_eq!(sealer.seal("slack", "C1", "my password is open sesame", None), "my password is {{secret:door}}");
+    // What was found in a chat is found there again, also where nothing announces it.
+    let announced = sealer.seal("slack", "C1", "my password is Tulip-Harbour", None);
+    let again = sealer.seal("slack", "C1", "so Tulip-Harbour it is", None);
+    assert_eq!(again, format!("so {} it is", &announced["my password is ".len()..]));
+    assert_eq!(sealer.seal("slack", "C2", "so Tulip-Harbour it is", None), "so Tulip-Harbour it is");
 }
 
 // orchestrator 3.3: `inbound.<provider>.c<sha256(chat)[:10]>.<kind>.v<…[:16]>`, the same value under the same key
