@@ -34,8 +34,9 @@ pub(crate) fn offer<'p>(places: &'p [Place], tty: &mut Option<Tty>) -> anyhow::R
     let request = request(places);
     let Some(own) = tty.take() else { return from_lines(places, &request) };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let (chosen, own) =
-        runtime.block_on(async { Interactive::new(own, Look::of_stdout(), MAX_ANSWER_BYTES, MAX_ANSWER_BYTES)?.choose("Which graph?", &request).await })?;
+    let (chosen, own) = runtime.block_on(async {
+        Interactive::new(own, Look::of_stdout(), MAX_ANSWER_BYTES, MAX_ANSWER_BYTES)?.choose("Which graph?", &request).await
+    })?;
     *tty = own;
     Ok(match chosen {
         Chosen::Option(at) => places.get(at).map_or(Offered::Ended, Offered::Chosen),
