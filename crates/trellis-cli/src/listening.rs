@@ -1,4 +1,4 @@
-//! Where a server listens, who may use it, and where programs of the same user find it.
+//! The address of a server, its users, and the file by which programs of the same user find it.
 
 use std::{
     env, fs,
@@ -27,7 +27,7 @@ const OTHER_FILES: usize = 512;
 /// The token that outlives a restart.
 const TOKEN: &str = "TRELLIS_TOKEN";
 
-/// Where a server listens, and on which terms.
+/// The address of a server, and its terms.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ListenArgs {
     /// The port [default: 7317, or the next one that is free]
@@ -82,7 +82,7 @@ impl Listening {
 }
 
 impl ListenArgs {
-    /// Whether only this machine can reach it.
+    /// Returns whether only this machine can reach it.
     pub(crate) fn is_local(&self) -> bool {
         self.listen.is_none_or(|address| address.is_loopback())
     }

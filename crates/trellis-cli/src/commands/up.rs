@@ -163,7 +163,7 @@ async fn show_starts(mut changes: broadcast::Receiver<DaemonStatus>) {
     }
 }
 
-/// What ends the page when it is dropped, and the page until it has ended.
+/// The sender that ends the page when it is dropped, and the page until it has ended.
 type RunningPage = (oneshot::Sender<()>, JoinHandle<()>);
 
 /// The language of the files that a new workspace begins with: that of its settings, else that of the environment.

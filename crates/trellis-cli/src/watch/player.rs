@@ -42,7 +42,7 @@ pub(crate) struct Player<C> {
     pub(crate) played: u32,
 }
 
-/// What happens after the end of a session.
+/// The continuation after the end of a session.
 enum Next {
     Play(Start),
     Leave,

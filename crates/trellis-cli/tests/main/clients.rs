@@ -38,7 +38,7 @@ fn run(command: &mut Command, folder: &Path) -> String {
     out
 }
 
-/// What each client tells of its walk: every chapter, the approval, and the refusal after the end.
+/// The report of each client about its walk: every chapter, the approval, and the refusal after the end.
 fn walked(told: &str) {
     let told: Value = serde_json::from_str(told).unwrap_or_else(|error| panic!("{error}: {told}"));
     let output = json!({ "name": "Ada", "seen": ["words", "answers", "tools", "undo"] });

@@ -6,7 +6,7 @@ import path from "node:path";
 
 import { FakeSlack } from "./fake-slack.mjs";
 import { MODEL } from "./graphs.mjs";
-import { accessible, Agent, launch, tabTo, visit } from "./harness.mjs";
+import { accessible, Agent, play, tabTo, visit } from "./harness.mjs";
 
 const PHONE = { width: 390, height: 844, colorScheme: "dark" };
 
@@ -202,28 +202,9 @@ const JOURNEYS = {
   },
 };
 
-const wanted = process.argv.slice(2);
-const names = Object.keys(JOURNEYS).filter((name) => wanted.length === 0 || wanted.some((word) => name.includes(word)));
-assert.ok(names.length > 0, "no journey has such a name");
 const slack = await new FakeSlack().start();
 const server = await new Agent(MODEL, slack.settings()).start();
-const browser = await launch();
-let failures = 0;
-for (const name of names) {
-  const began = Date.now();
-  try {
-    await JOURNEYS[name]({ browser, server, slack });
-    console.log(`ok      ${name} (${Date.now() - began} ms)`);
-  } catch (error) {
-    failures += 1;
-    console.log(`FAILED  ${name}\n${error.stack}`);
-    const open = browser.contexts().flatMap((context) => context.pages()).at(-1);
-    if (process.env.TRELLIS_SHOTS && open) await open.screenshot({ path: path.join(process.env.TRELLIS_SHOTS, `failed-${failures}.png`) });
-  }
-  for (const context of browser.contexts()) await context.close();
-}
-await browser.close();
+const failures = await play(JOURNEYS, { server, slack });
 await server.end();
 slack.server.close();
-console.log(`${names.length - failures} of ${names.length} journeys`);
 process.exit(failures === 0 ? 0 : 1);

@@ -228,3 +228,28 @@ async function violations() {
   const kept = found.violations.map(({ id, nodes }) => [id, nodes.filter((node) => !isDrawn(id, node)).map(told).slice(0, 3)]);
   return JSON.stringify(kept.filter(([, nodes]) => nodes.length > 0));
 }
+
+/** Plays the journeys whose names hold one of the arguments, or all of them, in one browser; the number of those that failed. */
+export async function play(journeys, stage) {
+  const wanted = process.argv.slice(2);
+  const names = Object.keys(journeys).filter((name) => wanted.length === 0 || wanted.some((word) => name.includes(word)));
+  assert.ok(names.length > 0, "no journey has such a name");
+  const browser = await launch();
+  let failures = 0;
+  for (const name of names) {
+    const began = Date.now();
+    try {
+      await journeys[name]({ browser, ...stage });
+      console.log(`ok      ${name} (${Date.now() - began} ms)`);
+    } catch (error) {
+      failures += 1;
+      console.log(`FAILED  ${name}\n${error.stack}`);
+      const open = browser.contexts().flatMap((context) => context.pages()).at(-1);
+      if (process.env.TRELLIS_SHOTS && open) await open.screenshot({ path: path.join(process.env.TRELLIS_SHOTS, `failed-${failures}.png`) });
+    }
+    for (const context of browser.contexts()) await context.close();
+  }
+  await browser.close();
+  console.log(`${names.length - failures} of ${names.length} journeys`);
+  return failures;
+}

@@ -5,7 +5,7 @@ import fs from "node:fs";
 import path from "node:path";
 
 import { HOSTILE, KINDS, LONG, large, SHOP, STALL } from "./graphs.mjs";
-import { accessible, asked, folderOf, launch, newContext, Server, sightOf, tabTo, TOKEN, visit } from "./harness.mjs";
+import { accessible, asked, folderOf, newContext, play, Server, sightOf, tabTo, TOKEN, visit } from "./harness.mjs";
 
 const menu = (folder) => path.join(folder, "tour/menu.md");
 
@@ -529,28 +529,9 @@ const JOURNEYS = {
   },
 };
 
-const wanted = process.argv.slice(2);
-const names = Object.keys(JOURNEYS).filter((name) => wanted.length === 0 || wanted.some((word) => name.includes(word)));
-assert.ok(names.length > 0, "no journey has such a name");
 const folder = folderOf(["tour"], { ...KINDS, ...SHOP, ...HOSTILE, ...LONG, ...STALL, ...large(1000) });
 const server = await new Server(folder).start();
-const browser = await launch();
-let failures = 0;
-for (const name of names) {
-  const began = Date.now();
-  try {
-    await JOURNEYS[name]({ browser, server, folder });
-    console.log(`ok      ${name} (${Date.now() - began} ms)`);
-  } catch (error) {
-    failures += 1;
-    console.log(`FAILED  ${name}\n${error.stack}`);
-    const open = browser.contexts().flatMap((context) => context.pages()).at(-1);
-    if (process.env.TRELLIS_SHOTS && open) await open.screenshot({ path: path.join(process.env.TRELLIS_SHOTS, `failed-${failures}.png`) });
-  }
-  for (const context of browser.contexts()) await context.close();
-}
-await browser.close();
+const failures = await play(JOURNEYS, { server, folder });
 await server.kill();
 fs.rmSync(folder, { recursive: true, force: true });
-console.log(`${names.length - failures} of ${names.length} journeys`);
 process.exit(failures === 0 ? 0 : 1);

@@ -1,4 +1,4 @@
-//! What every `session` command needs: the store and the current graph.
+//! The store and the current graph, which every `session` command needs.
 
 use std::{path::PathBuf, sync::Arc};
 

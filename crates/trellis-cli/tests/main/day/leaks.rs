@@ -23,7 +23,7 @@ fn marked() -> impl Iterator<Item = String> {
     lines.filter(|(kind, _)| *kind != "-").map(|(_, text)| text.replace("\\n", "\n"))
 }
 
-/// Where values stand: the place, and the value. `shown` is what the dashboard showed.
+/// Finds the places of values: each place with its value. `shown` holds the pages of the dashboard.
 pub(super) fn search(day: &Day, shown: &[(String, String)], values: &[String]) -> Vec<String> {
     let forms: Vec<(&String, String)> = values.iter().flat_map(|value| forms(value).map(|form| (value, form))).collect();
     let patterns = AhoCorasick::new(forms.iter().map(|(_, form)| form)).unwrap();

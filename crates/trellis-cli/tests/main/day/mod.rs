@@ -178,7 +178,7 @@ fn a_day_in_the_life() {
     let first = day.up();
     day.until("a look", || day.provider.requests("conversations.history") > 3);
 
-    story.scene("A password is pasted, and a tool waits for Ana.");
+    // A password is pasted, and a tool waits for Ana.
     let plan = FakeFile::new("plan.txt", "Blue first, then green.\n");
     let asked = format!("{} deploy the shop, please. The password is {PASSWORD}", day.provider.mention());
     let root = day.provider.post_files(1, ANA, &asked, &[plan]);
@@ -197,7 +197,7 @@ fn a_day_in_the_life() {
     let waiting = "select count(*) from outbox where state in ('queued', 'sending')";
     day.until("the acknowledgement", || day.count(waiting) == 0);
 
-    story.scene("The machine fails. After the next start the question still counts, and Ana answers it with a thumb.");
+    // The machine fails. After the next start the question still counts, and Ana answers it with a thumb.
     kill(first);
     let second = day.up();
     day.provider.react(question.n, ANA, "👍");
@@ -206,7 +206,7 @@ fn a_day_in_the_life() {
     assert_eq!((done.chat, done.thread, day.times("Done: deployed with")), (1, Some(root), 1), "7.2: once, in its thread");
     assert_eq!(day.file("files/deployed").lines().count(), 1, "6.2: it ran once");
 
-    story.scene("Schedules, where clocks change in the night.");
+    // Schedules, where clocks change in the night.
     day.says(Some(root), "!cron add at 2060-03-28T02:30 tz=Europe/Berlin \"The report of the night\"");
     let gap = day.hears("at 2060-03-28T02:30");
     assert!(gap.text.contains("→ 2060-03-28 03:00 CEST"), "8.1: in a gap it comes at its end: {gap:?}");
@@ -214,7 +214,7 @@ fn a_day_in_the_life() {
     let twice = day.hears("at 2060-10-31T02:30");
     assert!(twice.text.contains("→ 2060-10-31 02:30 CEST"), "8.1: a repeated hour fires once: {twice:?}");
 
-    story.scene("An answer that Slack does not take is a dead letter.");
+    // An answer that Slack does not take is a dead letter.
     let asked = day.says(None, "tell me the whole log");
     let letter =
         format!("select count(*) from outbox where state = 'dead' and thread = '{}' and code = 'msg_too_long'", day.provider.id(asked));

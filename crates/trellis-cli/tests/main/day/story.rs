@@ -12,20 +12,14 @@ const MARK: &str = "<!-- the day, as the tests play it -->\n\n```text\n";
 /// Columns of a line.
 const WIDTH: u16 = 92;
 
-/// Scenes, and the messages of each.
+/// The messages of a day, as lines.
 #[derive(Debug, Default)]
 pub(super) struct Story {
-    /// What happens, and the number of the message before it.
-    scenes: Vec<&'static str>,
     told: String,
     coloured: String,
 }
 
 impl Story {
-    pub(super) fn scene(&mut self, what: &'static str) {
-        self.scenes.push(what);
-    }
-
     /// The story is over: what was said in the group until now belongs to it.
     pub(super) fn end(&mut self, provider: &FakeProvider) {
         let reacted = provider.reactions();
