@@ -157,7 +157,7 @@ impl Coverage {
     }
 }
 
-/// The nodes that the edge list leads to, called graphs included.
+/// The nodes that the edge list leads to, those of called and of undoing graphs included.
 fn reachable(program: &Program) -> BTreeSet<NodeIndex> {
     let mut seen = BTreeSet::from([program.entry().index]);
     let mut open = vec![program.entry().index];
@@ -171,21 +171,12 @@ fn reachable(program: &Program) -> BTreeSet<NodeIndex> {
         next.extend(points(node).flat_map(|point| program.out_edges(point)).filter_map(|out_edge| target(&out_edge.edge.to)));
         next.extend(program.edges_after_rollback(node.graph).filter_map(|out_edge| target(&out_edge.edge.to)));
         if let Role::Act(call) = &node.role {
-            next.extend(callees(call));
+            next.extend(call.starts());
         }
         next.retain(|index| seen.insert(*index));
         open.extend(next);
     }
     seen
-}
-
-/// The entries of the graphs that a call can begin.
-fn callees(call: &Call) -> Vec<NodeIndex> {
-    match &call.callee {
-        Callee::Graph(node) => vec![*node],
-        Callee::Parallel(branches, _) => branches.iter().flat_map(|(_, branch)| callees(branch)).collect(),
-        Callee::Tool(_) | Callee::Each(..) => Vec::new(),
-    }
 }
 
 /// The branches of a call.

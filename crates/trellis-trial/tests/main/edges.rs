@@ -201,6 +201,27 @@ fn items_of_a_graph_inside_another_are_counted_once_with_what_both_passed() {
 }
 
 #[test]
+fn graphs_that_undo_are_counted_as_what_a_session_can_reach() {
+    let parts = "parallel: { one: { name: a, undo: { graph: /undone/branch } }, two: b }";
+    let start = format!("---\ndo: {{ {parts} }}\non_error: rollback\nto: next\n---\n");
+    let graph = [
+        ("trellis.yaml", "bindings: { a: { process: [a] }, b: { process: [b] } }\n"),
+        ("start.md", &*start),
+        ("next.md", "---\ndo: a\nundo: { graph: /undone/node }\nto: rollback\n---\n"),
+        ("undone/branch.md", "---\n---\nUndone.\n"),
+        ("undone/node.md", "---\n---\nUndone.\n"),
+        ("_tests/t.md", "# T\n```tools\na null\nb ! no\n```\n```transcript\n...\n| Undone.\n...\n```\n"),
+    ];
+    let folder = small(&graph);
+    let suite = open(folder.path());
+    let mut counts = Counts::default();
+    suite.play(&Options::default()).iter().for_each(|(.., verdict, _)| counts.add(&verdict.counts));
+    let found = coverage(suite.compiled.program.as_ref().unwrap(), &counts, "");
+    let nodes: Vec<_> = found.items.iter().filter(|item| item.kind == "node").map(|item| format!("{} {}", item.what, item.count)).collect();
+    assert_eq!(nodes, ["next 0", "start 1", "undone/branch 1", "undone/node 0"]);
+}
+
+#[test]
 fn items_stand_where_they_are_written() {
     let graph = [
         (

@@ -11,7 +11,7 @@ pub(super) mod digraph;
 use std::sync::Arc;
 
 use self::digraph::Digraph;
-use crate::program::{Call, Callee, Failure, NodeIndex, Outcome, PointIndex, Program, Provenance, Reason, Role, Target};
+use crate::program::{Failure, NodeIndex, Outcome, PointIndex, Program, Provenance, Reason, Role, Target};
 
 /// Points and edges of a program, with the neighbours of each point in both directions.
 pub(super) struct Cfg<'p> {
@@ -110,26 +110,7 @@ pub(super) fn neighbours(program: &Program, from: PointIndex, see: &mut impl FnM
     Cfg::successors(program, from).for_each(|edge| see(edge.to));
     let node = program.node(program.point(from).node);
     if let Role::Act(call) = &node.role {
-        children(call, &mut |child| {
-            let child = program.node(child);
-            see(child.gate.unwrap_or(child.body));
-        });
-    }
-}
-
-/// Calls `see` for each node that a call starts a child at, also where a graph undoes it.
-fn children(call: &Call, see: &mut impl FnMut(NodeIndex)) {
-    if let Some(Callee::Graph(node)) = call.undo.as_ref().map(|undo| &undo.callee) {
-        see(*node);
-    }
-    match &call.callee {
-        Callee::Graph(node) => see(*node),
-        Callee::Parallel(branches, _) => branches.iter().for_each(|(_, branch)| {
-            if let Callee::Graph(node) = branch.callee {
-                see(node);
-            }
-        }),
-        Callee::Tool(_) | Callee::Each(..) => {}
+        call.starts().map(|child| program.node(child)).for_each(|child| see(child.gate.unwrap_or(child.body)));
     }
 }
 

@@ -17,9 +17,7 @@ pub(super) fn from_entries(cfg: &Cfg<'_>) -> Vec<bool> {
         for point in (&mut walk).iter(&*cfg.digraph) {
             reached[point as usize] = true;
         }
-        if let Some(call) = &graph.before_each
-            && let crate::program::Callee::Graph(node) = call.callee
-        {
+        for node in graph.before_each.iter().flat_map(|call| call.starts()) {
             walk.move_to(cfg.entry(node));
             for point in (&mut walk).iter(&*cfg.digraph) {
                 reached[point as usize] = true;

@@ -373,7 +373,7 @@ impl Findings<'_, '_> {
                 _ => None,
             },
             Instr::Ask { guard, .. } => guard.operand().map(|operand| operand.path.root().clone()),
-            Instr::Read(_) | Instr::Args { .. } => None,
+            Instr::Read(_) | Instr::Args { .. } | Instr::Undo { .. } => None,
         });
         let guards = self.program.edges.iter().filter_map(|edge| edge.when.operand()).map(|operand| operand.path.root().clone());
         let asked = self.program.predicates().iter().filter_map(|predicate| match &predicate.source {

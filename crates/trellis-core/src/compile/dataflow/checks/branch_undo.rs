@@ -5,13 +5,14 @@
 
 use crate::{
     compile::dataflow::{
-        domain::{TypeId, external},
+        domain::{TypeId, TypeTable, external},
         fixpoint::Analysis,
-        ir::is_of_branch,
+        ir::{is_of_branch, part_of_result},
     },
     diagnostic::{Code, Diagnostic},
-    path::{KeyPath, Segment},
+    path::KeyPath,
     program::{Call, Callee, PointIndex},
+    span::Span,
 };
 
 /// Reports reads of parts that a branch's result may lack, by the `returns` of the branch.
@@ -24,20 +25,7 @@ pub(crate) fn check(analysis: &mut Analysis<'_, '_>, tainted: &[bool], found: &m
         let node = program.node(program.point(point).node);
         for (name, branch) in branches {
             let Some(undo) = &branch.undo else { continue };
-            let result = external::returned(&mut analysis.types, branch);
-            let mut lacking = Vec::new();
-            for shape in undo.args.iter().chain(&undo.metadata) {
-                shape.each_use(&mut |used| {
-                    let rest = below(branch, used.path).filter(|_| used.when.is_empty() && is_of_branch(branch, used.path));
-                    let Some(rest) = rest else { return };
-                    let rest = analysis.types.rest(rest);
-                    let of = analysis.types.select(result, rest);
-                    if of == TypeId::DYNAMIC || analysis.types.join(of, TypeId::ABSENT) == of {
-                        lacking.push((used.path.clone(), used.span()));
-                    }
-                });
-            }
-            for (path, span) in lacking {
+            for (path, span) in lacking(&mut analysis.types, branch, undo) {
                 let message = format!("the undo of `{name}` reads `{path}`, which its branch may not return");
                 let help = format!("guard it, `{{{{ {path} | default(\"…\") }}}}`, or let `returns` of the branch require it");
                 found.push(Diagnostic::new(Code::TypeMismatch, program.path_of(node), span, message).help(help));
@@ -46,11 +34,25 @@ pub(crate) fn check(analysis: &mut Analysis<'_, '_>, tainted: &[bool], found: &m
     }
 }
 
-/// Returns the part of a branch's result that a path reads; `None` where it reads more than that.
-fn below<'p>(branch: &Call, path: &'p KeyPath) -> Option<&'p [Segment]> {
-    match (&**path.root(), &branch.save_to) {
-        ("input" | "tool_result", _) => Some(path.rest()),
-        (_, Some(saved)) => path.segments().strip_prefix(saved.segments()),
-        (_, None) => None,
+/// Returns what an undo, or a part of it, reads of the result of its branch although that may lack it.
+fn lacking(types: &mut TypeTable, branch: &Call, undo: &Call) -> Vec<(KeyPath, Span)> {
+    let result = external::returned(types, branch);
+    let (mut lacking, mut open) = (Vec::new(), vec![undo]);
+    while let Some(call) = open.pop() {
+        for shape in call.args.iter().chain(&call.metadata) {
+            shape.each_use(&mut |used| {
+                let rest = part_of_result(branch, used.path).filter(|_| used.when.is_empty() && is_of_branch(branch, used.path));
+                let Some(rest) = rest else { return };
+                let rest = types.rest(rest);
+                let of = types.select(result, rest);
+                if of == TypeId::DYNAMIC || types.join(of, TypeId::ABSENT) == of {
+                    lacking.push((used.path.clone(), used.span()));
+                }
+            });
+        }
+        if let Callee::Parallel(parts, _) = &call.callee {
+            open.extend(parts.iter().map(|(_, part)| part));
+        }
     }
+    lacking
 }

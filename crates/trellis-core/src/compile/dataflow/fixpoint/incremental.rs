@@ -54,8 +54,12 @@ impl<'a, 'p> Analysis<'a, 'p> {
     fn update_points(&mut self, fresh: &[u32]) -> Option<(Vec<u32>, Vec<PointIndex>)> {
         let program = self.program;
         let (mut edited, mut turned) = (Vec::new(), Vec::new());
-        let mut reader =
-            Interner { point_ir: crate::compile::dataflow::ir::PointIr::new(program), types: &mut self.types, tables: &mut self.tables };
+        let mut reader = Interner {
+            point_ir: crate::compile::dataflow::ir::PointIr::new(program),
+            types: &mut self.types,
+            tables: &mut self.tables,
+            undone: None,
+        };
         for node in fresh {
             let node = program.node(NodeIndex(*node));
             edited.extend(node.gate.into_iter().chain([node.body]).map(|point| (point, reader.read(point))));

@@ -3,7 +3,9 @@
 use super::{
     Instr, MAX_PATH_SEGMENTS, PointIr, ReadSite, edges_of, ends_well,
     interned::{Branch, BranchTarget, GuardSetId, Incoming, Op, OpRange, PointOps, ReadOp, ReplyInput, ReplyOps, WriteMode},
+    is_of_branch,
     keys::InternedPath,
+    part_of_result,
     source::{SourceExpr, SourceId},
     split,
     tables::IrTables,
@@ -34,13 +36,15 @@ pub(crate) struct Interner<'r, 'p> {
     pub(crate) point_ir: PointIr<'p>,
     pub(crate) types: &'r mut TypeTable,
     pub(crate) tables: &'r mut IrTables,
+    /// The branch whose undo is interned: its expressions may read the branch's result.
+    pub(crate) undone: Option<&'p Call>,
 }
 
 impl IrTables {
     /// Reads all points.
     pub(crate) fn read(&mut self, program: &Program, types: &mut TypeTable) {
         self.ops.expect(program.replies.len(), program.edges.len());
-        let mut reader = Interner { point_ir: PointIr::new(program), types, tables: self };
+        let mut reader = Interner { point_ir: PointIr::new(program), types, tables: self, undone: None };
         let count = program.points.len();
         let points = 0..to_u32(count);
         let mut point_ops: Vec<PointOps> = Vec::with_capacity(count);
@@ -159,6 +163,13 @@ impl<'p> Interner<'_, 'p> {
                         Callee::Parallel(..) | Callee::Each(..) => (None, None),
                     };
                     Op::Args { args, child, takes }
+                }
+                Instr::Undo { branch, undo } => {
+                    self.undone = Some(branch);
+                    let args = self.arguments(undo);
+                    self.undone = None;
+                    let child = if let Callee::Graph(node) = undo.callee { Some(node) } else { None };
+                    Op::Args { args, child, takes: None }
                 }
             };
             self.tables.ops.ops.push(op);
@@ -295,6 +306,19 @@ impl<'p> Interner<'_, 'p> {
         self.tables.sources.put(SourceExpr::Known(of))
     }
 
+    /// Returns the type of what the undo of a branch reads of its branch's result; `None` for other paths, and outside of such an undo.
+    fn of_branch(&mut self, path: &KeyPath, is_optional: bool) -> Option<TypeId> {
+        let branch = self.undone.filter(|branch| is_of_branch(branch, path))?;
+        let of = match part_of_result(branch, path) {
+            Some(rest) => {
+                let (result, rest) = (external::returned(self.types, branch), self.types.rest(rest));
+                self.types.select(result, rest)
+            }
+            None => TypeId::UNKNOWN,
+        };
+        Some(if is_optional { of } else { self.types.present(of) })
+    }
+
     /// Interns the expression that computes a shape.
     fn source(&mut self, shape: &Shape) -> SourceId {
         let made = match shape {
@@ -305,9 +329,10 @@ impl<'p> Interner<'_, 'p> {
                 SourceExpr::Map(entries.iter().map(|(key, shape)| (key.value.clone(), self.source(&shape.value))).collect())
             }
             Shape::Expression(expression) => match expression.path() {
-                Some((path, optional)) => {
-                    self.path(path).map_or(SourceExpr::Known(TypeId::UNKNOWN), |path| SourceExpr::Path(path, optional))
-                }
+                Some((path, optional)) => match self.of_branch(path, optional) {
+                    Some(of) => SourceExpr::Known(of),
+                    None => self.path(path).map_or(SourceExpr::Known(TypeId::UNKNOWN), |path| SourceExpr::Path(path, optional)),
+                },
                 None => {
                     let made = self.term(expression.made());
                     if expression.is_optional() {
@@ -324,7 +349,10 @@ impl<'p> Interner<'_, 'p> {
     fn term(&mut self, term: &Term) -> SourceId {
         let made = match term {
             Term::Unknown => SourceExpr::Known(TypeId::UNKNOWN_OR_ABSENT),
-            Term::Path(path) => self.path(path).map_or(SourceExpr::Known(TypeId::UNKNOWN), |path| SourceExpr::Path(path, true)),
+            Term::Path(path) => match self.of_branch(path, true) {
+                Some(of) => SourceExpr::Known(of),
+                None => self.path(path).map_or(SourceExpr::Known(TypeId::UNKNOWN), |path| SourceExpr::Path(path, true)),
+            },
             Term::Constant(value) => return self.literal(value),
             Term::Of(sorts) => SourceExpr::Known(self.types.of_sorts(*sorts)),
             Term::Integer => SourceExpr::Known(self.types.integer()),

@@ -19,6 +19,15 @@ pub(crate) fn is_of_branch(branch: &Call, path: &KeyPath) -> bool {
     is_result || is_saved
 }
 
+/// Returns the part of a branch's result that a path in its undo reads; `None` where it reads more than that.
+pub(crate) fn part_of_result<'p>(branch: &Call, path: &'p KeyPath) -> Option<&'p [Segment]> {
+    match (&**path.root(), &branch.save_to) {
+        ("input" | "tool_result", _) => Some(path.rest()),
+        (_, Some(saved)) => path.segments().strip_prefix(saved.segments()),
+        (_, None) => None,
+    }
+}
+
 impl<'p> PointIr<'p> {
     /// Lowers entering a point: defaults, then the gate's call, or requirements, content and call of the node.
     pub(crate) fn enter(&mut self, point: PointIndex) {
@@ -51,14 +60,23 @@ impl<'p> PointIr<'p> {
     fn branch_undos(&mut self, call: &'p Call, document: u32) {
         let Callee::Parallel(branches, _) = &call.callee else { return };
         for (_, branch) in branches {
-            let Some(undo) = &branch.undo else { continue };
-            for shape in undo.args.iter().chain(&undo.metadata) {
-                shape.each_use(&mut |used| {
-                    if !is_of_branch(branch, used.path) {
-                        self.needs(used.path, document, ReadKind::Template(used, LocaleScope::Everywhere, None));
-                    }
-                });
-            }
+            branch.undo.iter().for_each(|undo| self.branch_undo(branch, undo, document));
+        }
+    }
+
+    /// Lowers the undo of a branch, or a part of it: its reads, and the child that it begins.
+    fn branch_undo(&mut self, branch: &'p Call, undo: &'p Call, document: u32) {
+        for shape in undo.args.iter().chain(&undo.metadata) {
+            shape.each_use(&mut |used| {
+                if !is_of_branch(branch, used.path) {
+                    self.needs(used.path, document, ReadKind::Template(used, LocaleScope::Everywhere, None));
+                }
+            });
+        }
+        match &undo.callee {
+            Callee::Graph(_) => self.ops.push(Instr::Undo { branch, undo }),
+            Callee::Parallel(parts, _) => parts.iter().for_each(|(_, part)| self.branch_undo(branch, part, document)),
+            Callee::Tool(_) | Callee::Each(..) => {}
         }
     }
 

@@ -25,7 +25,7 @@ pub(super) mod tables;
 
 use std::{ops::Range, sync::Arc};
 
-pub(crate) use self::lower::is_of_branch;
+pub(crate) use self::lower::{is_of_branch, part_of_result};
 pub(crate) use self::read_site::{LocaleScope, ReadKind, ReadSite, assert_span};
 use crate::{
     compile::dataflow::index::{EdgeIndex, OpIndex, ReplyIndex, SiteIndex, to_u32},
@@ -55,6 +55,8 @@ pub(crate) enum Instr<'p> {
     Assert { guard: &'p Guard, node: NodeIndex, index: u32 },
     /// Calls a tool or a graph with its arguments.
     Args { call: &'p Call },
+    /// Calls the graph that undoes a branch of `parallel`, with arguments that may be of the branch's result.
+    Undo { branch: &'p Call, undo: &'p Call },
 }
 
 /// Instructions of one point. Sites and ranges count from the first of the point.

@@ -1,7 +1,11 @@
 //! Diagnostics about missing paths, with suggestions for misspelt names.
 
 use super::*;
-use crate::{Dialect, compile::source_lookup::syntax_of, program::Role, scope::RESERVED, syntax::node::CalleeSyntax};
+use crate::{
+    Dialect,
+    scope::RESERVED,
+    syntax::node::{CallSyntax, CalleeSyntax, TargetSyntax},
+};
 
 /// Fields of `sys.error`.
 const ERRORS: [&str; 6] = ["sys.error.tool", "sys.error.node", "sys.error.kind", "sys.error.code", "sys.error.message", "sys.error.data"];
@@ -17,6 +21,26 @@ fn is_beside(name: &str, other: &str) -> bool {
         |name: &str| name.rsplit_once('.').map_or((String::new(), name.to_owned()), |(above, last)| (above.to_owned(), last.to_owned()));
     let ((above, last), (beside, like)) = (parts(name), parts(other));
     above == beside && near(&last, [&*like]).is_some_and(|near| near.is_only)
+}
+
+/// Returns the target of the first call of a graph at a node that `is_it` holds for: its own call, a branch, or an undo of these.
+fn begun_by<'p>(program: &'p Program, node: &Node, is_it: impl Fn(&Call) -> bool) -> Option<&'p TargetSyntax> {
+    let (Role::Act(call), Some(syntax)) = (&node.role, syntax_of(program, node)) else { return None };
+    let mut open: Vec<(&Call, &CallSyntax)> = syntax.undo.iter().filter_map(|undo| Some((call.undo.as_deref()?, &**undo))).collect();
+    open.extend(syntax.call.as_ref().map(|syntax| (&**call, &**syntax)));
+    while let Some((call, syntax)) = open.pop() {
+        if let CalleeSyntax::Graph(target) = &syntax.callee
+            && is_it(call)
+        {
+            return Some(target);
+        }
+        // The undo of a node is in `open` from the beginning; that of a branch stands in its own call.
+        open.extend(call.undo.as_deref().zip(syntax.undo.as_deref()));
+        if let (Callee::Parallel(parts, _), CalleeSyntax::Parallel(written, _)) = (&call.callee, &syntax.callee) {
+            open.extend(parts.iter().zip(written).rev().map(|((_, part), (_, written))| (part, written)));
+        }
+    }
+    None
 }
 
 impl Reporter<'_, '_> {
@@ -149,8 +173,7 @@ impl Reporter<'_, '_> {
             let gives = matches!(&call.args, Some(Shape::Map(entries)) if entries.iter().any(|(key, _)| key.value == *path.root()));
             matches!(call.callee, Callee::Graph(child) if child == begin.index) && !gives
         };
-        let caller = program.nodes.iter().find(|node| matches!(&node.role, Role::Act(call) if lacks(call)))?;
-        let CalleeSyntax::Graph(target) = &syntax_of(program, caller)?.call.as_ref()?.callee else { return None };
+        let (caller, target) = program.nodes.iter().find_map(|node| Some((node, begun_by(program, node, &lacks)?)))?;
         let message = format!("`{}` needs `{name}`, which is not given", target.name.value);
         let found = Diagnostic::new(Code::BadToolArgs, program.path_of(caller), target.name.span, message);
         let found = found.label(self.file(site.document), site.span(program), format!("`{name}` is read here"));

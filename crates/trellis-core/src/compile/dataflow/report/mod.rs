@@ -321,7 +321,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
                 Diagnostic::new(Code::TypeMismatch, self.file(node.document), write.origin, message).help(help)
             }
             Instr::Args { call } => self.argument(known, alarm, call),
-            Instr::Read(_) | Instr::Ask { .. } => unreachable!("a read is missing something, or takes it for a truth"),
+            Instr::Read(_) | Instr::Ask { .. } | Instr::Undo { .. } => unreachable!("a read is missing something, or takes it for a truth"),
         }
     }
 

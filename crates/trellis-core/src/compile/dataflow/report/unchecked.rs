@@ -48,7 +48,7 @@ fn of_op(program: &Program, point: PointIndex, op: &Instr<'_>) -> Option<Uncheck
             WriteTarget::Path(path) | WriteTarget::Append(path) => (write.origin, path.clone(), Unknown::Room),
             _ => return None,
         },
-        Instr::Read(_) | Instr::Ask { .. } | Instr::Args { .. } => return None,
+        Instr::Read(_) | Instr::Ask { .. } | Instr::Args { .. } | Instr::Undo { .. } => return None,
     };
     Some(UncheckedRead { place: Place::new(&program.documents[of.document as usize].path, span), path, unknown })
 }

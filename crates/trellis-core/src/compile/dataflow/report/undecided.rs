@@ -77,7 +77,9 @@ impl Reporter<'_, '_> {
                     (node.document, write.origin, message, "write to another key, or set what it stands in before, to be sure")
                 }
                 Instr::Args { call } => return self.open_argument(analysis, alarm, call),
-                Instr::Read(_) | Instr::Ask { .. } => unreachable!("a read is missing something, or takes it for a truth"),
+                Instr::Read(_) | Instr::Ask { .. } | Instr::Undo { .. } => {
+                    unreachable!("a read is missing something, or takes it for a truth")
+                }
             },
         };
         (document, span, message, help.to_owned())

@@ -77,7 +77,7 @@ impl SearchInput<'_, '_> {
                     call.args.iter().for_each(|args| each_path(args, &mut |path, _| paths.push(path.clone())));
                     paths
                 }
-                Instr::Read(_) | Instr::Ask { .. } => Vec::new(),
+                Instr::Read(_) | Instr::Ask { .. } | Instr::Undo { .. } => Vec::new(),
             },
         }
     }

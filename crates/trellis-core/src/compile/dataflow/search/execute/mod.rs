@@ -128,6 +128,7 @@ impl SearchRun<'_, '_> {
                     key_path(key).map_or(ExecResult::Infeasible, |path| self.end_unless_havocked(state, &[path]))
                 }
             }
+            Instr::Undo { .. } => ExecResult::Continue,
             Instr::Args { call } => {
                 if self.input.is_goal(point, Violation::Args(at))
                     && let Some(schema) = self.wanted_schema(|| external::taken(self.input.program, call).map(Value::from))
