@@ -30,7 +30,7 @@ mod verify;
 use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
 
 pub use self::{
-    bindings::contradictions,
+    bindings::{contradictions, read_nodes},
     draft::Draft,
     incremental::Compiler,
     layout::nodes,
@@ -143,6 +143,7 @@ fn link_files<'d>(
     let names = NameTable::new(files.documents, &files.frame.table);
     graphs::entries(&mut graphs, &names, &mut found);
 
+    let folders = bindings::read_folders(&graphs);
     // The names must outlive the lowering.
     let names = &names;
     let LoweredGraph { program, linked, mut found, nodes, mut unchecked, pages } =
@@ -151,6 +152,7 @@ fn link_files<'d>(
     dialects::say_once(&mut parsed, files.documents, &files.frame.split.owner);
     explained(&parsed, &mut found);
     found.extend(parsed);
+    bindings::hint_at_folders(&folders, &mut found);
     unchecked::drop_explained(&mut unchecked, &found);
     let needed = severities.apply(&mut found);
     let failed = found.iter().any(Diagnostic::is_error);

@@ -20,10 +20,12 @@ const SLACK: Duration = Duration::from_secs(1);
 
 impl Bindings {
     /// Findings about bindings that could not carry a call out, where they are written; a server, host or provider of several of them has one, at the
-    /// first; and about contracts that contradict those of builtins. Nothing is started, and nothing is connected to.
+    /// first; about contracts that contradict those of builtins, and about nodes in folders that builtins read. Nothing is started, and nothing is
+    /// connected to.
     pub fn obstacles(&self, program: &Program) -> Vec<Diagnostic> {
         let mut found = findings(self.written(program).map(|written| (written, written.binding.obstacles())));
         found.extend(self.written(program).flat_map(|written| compile::contradictions(written.file, written.syntax)));
+        found.extend(compile::read_nodes(program));
         found
     }
 

@@ -1,4 +1,5 @@
-//! Contracts of authors that contradict those of builtins and models (world 9.8, 9.24): `check --host` says where nothing fits both.
+//! Contracts of authors that contradict those of builtins and models (world 9.8, 9.24): `check --host` says where nothing fits both, and which nodes
+//! builtins read.
 
 use trellis_host::{Bindings, binding::Host};
 
@@ -62,4 +63,33 @@ fn a_contract_that_some_call_meets_is_the_authors() {
     // What a model gives as JSON is the author's.
     let found = said("model: { role: r, format: json }, returns: { type: string }");
     assert!(!found.iter().any(|message| message.contains("nothing fits both")), "{found:#?}");
+}
+
+// 9.8: a file that a binding reads and that is also a node
+#[test]
+fn nodes_in_a_folder_that_a_builtin_reads_are_named() {
+    let said = |folder: &str| {
+        let project = format!(
+            "bindings:\n  kb: {{ builtin: documents.search, {folder} }}\n  texts: {{ builtin: documents.search, folder: kb, files: '*.txt' }}\n"
+        );
+        let files = [
+            ("trellis.yaml", project.as_str()),
+            ("start.md", "---\nto: kb/a\n---\n"),
+            ("kb/a.md", "---\nto: kb/b/c\n---\n"),
+            ("kb/b/c.md", "---\n---\nThe end.\n"),
+            ("kb/page.md", "A page.\n"),
+        ];
+        let program = program(&files);
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("kb")).unwrap();
+        let (bindings, found) = Bindings::new(&program, folder.path(), &Host::new());
+        assert!(found.is_empty(), "{found:?}");
+        let obstacles = bindings.obstacles(&program);
+        obstacles.iter().map(|found| format!("{} / {}", found.message, found.help.clone().unwrap_or_default())).collect::<Vec<_>>()
+    };
+    let expected = "`kb` reads `kb/a.md`, which is a node as well, and so is one more / `kb` reads the folder `kb`: let its name begin with `_`, and its files are no nodes";
+    assert_eq!(said("folder: kb"), [expected]);
+    assert_eq!(said("folder: ./kb/"), [expected.replace("folder `kb`", "folder `./kb/`")]);
+    assert_eq!(said("folder: ."), Vec::<String>::new(), "the whole graph");
+    assert_eq!(said("folder: kb, files: '*.txt'"), Vec::<String>::new(), "no node is read");
 }

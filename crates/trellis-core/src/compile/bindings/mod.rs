@@ -1,11 +1,17 @@
 //! Bindings: the contracts that hold where their authors write none (world 9.18, 9.24), and their templates (world 9.2).
 
+mod folders;
 mod predicates;
 mod templates;
 
 use std::borrow::Cow;
 
-pub(super) use self::{predicates::declare, templates::check_templates};
+pub use self::folders::read_nodes;
+pub(super) use self::{
+    folders::{hint_at_folders, read_folders},
+    predicates::declare,
+    templates::check_templates,
+};
 use super::graphs::GraphSyntax;
 use crate::{
     builtin::{BuiltinTool, MODEL},
