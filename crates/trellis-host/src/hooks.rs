@@ -201,6 +201,9 @@ fn listen(hooks: &impl Hooks, messages: &Receiver<HookMessage>, dropped: &Atomic
             }
             HookMessage::Reload { from, to, answer } => {
                 let objection = catch_unwind(AssertUnwindSafe(|| hooks.on_reload(&from, &to)));
+                if objection.is_err() {
+                    dropped.fetch_add(1, Ordering::Relaxed);
+                }
                 // The caller may have continued without an answer.
                 let _ = answer.send(objection.unwrap_or(Ok(())));
             }

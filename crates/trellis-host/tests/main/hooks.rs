@@ -151,6 +151,31 @@ fn a_hook_may_object_to_another_program() {
     });
 }
 
+/// Panics over a change of the program.
+struct Startled;
+
+impl Hooks for Startled {
+    fn on_reload(&self, _: &str, _: &str) -> Result<(), String> {
+        panic!("another program?")
+    }
+}
+
+#[test]
+fn a_hook_that_panics_over_another_program_is_counted_and_objects_to_nothing() {
+    let sessions = stage().sessions().hooks(Startled);
+    run(async {
+        sessions.start(Start::default()).await.unwrap();
+        let other = Stage::new(&[("start.md", "---\nwait: true\nto: end\n---\nAnother.\n"), ("end.md", "Done.\n")]);
+        assert_eq!(sessions.dropped(), 0);
+        sessions.swap(other.engine(), Bindings::none()).await.unwrap();
+        assert_eq!(sessions.dropped(), 1);
+        sessions.swap(stage().engine(), Bindings::none()).await.unwrap();
+        assert_eq!(sessions.dropped(), 2, "the hook is still told");
+        let turn = sessions.resume(&"local".into()).await.unwrap();
+        assert!(matches!(turn.stop, Stop::Ask { .. }), "{turn:?}");
+    });
+}
+
 /// Writes down how sessions begin and go on.
 struct Log(mpsc::Sender<String>);
 
