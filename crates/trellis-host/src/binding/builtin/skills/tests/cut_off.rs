@@ -83,50 +83,81 @@ fn what_a_killed_host_left_running_is_ended_first() {
     assert_eq!(fs::read_to_string(shop.work().join("logs/ran")).unwrap(), "x\n");
 }
 
-/// A small disk at a folder of the shop; nothing where this user may not mount one.
-struct SmallDisk(PathBuf);
+/// Says to a process of these tests that it is the one in which files have a limit.
+#[cfg(target_os = "linux")]
+const ALONE: &str = "TRELLIS_TEST_ALONE";
 
-impl SmallDisk {
-    fn mount(path: PathBuf, kib: usize) -> Option<Self> {
-        fs::create_dir_all(&path).unwrap();
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &format!("size={kib}k"), "tmpfs"]).arg(&path).output();
-        mounted.is_ok_and(|mounted| mounted.status.success()).then_some(Self(path))
+/// Plays a test in a process of its own, in which the disk can be [`full`]: a write beyond the limit fails there like one on a full disk, after the
+/// bytes for which there is room.
+#[cfg(target_os = "linux")]
+fn alone(test: &str, play: impl FnOnce()) {
+    if std::env::var_os(ALONE).is_some() {
+        return play();
     }
+    let test = format!("{}::{test}", module_path!().split_once("::").unwrap().1);
+    // The signal that comes with such a write would end the process.
+    let played = Command::new("sh")
+        .args(["-c", "trap '' XFSZ; exec \"$@\"", "sh"])
+        .arg(std::env::current_exe().unwrap())
+        .args([&*test, "--exact", "--test-threads=1"])
+        .env(ALONE, "1")
+        .output()
+        .unwrap();
+    let said = format!("{}{}", String::from_utf8_lossy(&played.stdout), String::from_utf8_lossy(&played.stderr));
+    assert!(played.status.success() && said.contains("1 passed"), "{said}");
 }
 
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).status();
-    }
+/// The largest file that fits on a full disk.
+#[cfg(target_os = "linux")]
+const ROOM: usize = 64 << 10;
+
+/// Lets the disk of this process be full, or have room again.
+#[cfg(target_os = "linux")]
+fn full(is_full: bool) {
+    let limit = if is_full { ROOM.to_string() } else { "unlimited".to_owned() };
+    let limited = Command::new("prlimit").args(["--pid", &std::process::id().to_string(), &format!("--fsize={limit}:")]).status();
+    assert!(limited.expect("`prlimit` starts; install the package util-linux").success());
 }
 
 // world F: a full disk in backup
+#[cfg(target_os = "linux")]
 #[test]
 fn without_room_for_the_backup_nothing_runs() {
-    let shop = shop();
-    let Some(disk) = SmallDisk::mount(shop.path().join(".trellis"), 64) else { return };
-    shop.write("logs/big", &"b".repeat(200 << 10));
-    let before = shop.picture();
-    let error = shop.attempt("k", EXECUTE, &Cancel::new()).unwrap_err();
-    assert_eq!((error.code, error.is_final), (Some(Value::text("store")), false));
-    assert!(error.message.contains("cannot be made, so it did not run"), "{}", error.message);
-    assert_eq!((shop.picture(), shop.states()), (before, Vec::new()));
-    assert_eq!(fs::read_dir(disk.0.join("skills")).unwrap().count(), 0, "the half is gone");
+    alone("without_room_for_the_backup_nothing_runs", || {
+        let shop = shop();
+        shop.write("logs/big", &"b".repeat(3 * ROOM));
+        let before = shop.picture();
+        full(true);
+        let error = shop.attempt("k", EXECUTE, &Cancel::new()).unwrap_err();
+        assert_eq!((error.code, error.is_final), (Some(Value::text("store")), false));
+        assert!(error.message.contains("cannot be made, so it did not run"), "{}", error.message);
+        assert_eq!((shop.picture(), shop.states()), (before, Vec::new()));
+        assert_eq!(fs::read_dir(shop.path().join(".trellis/skills")).unwrap().count(), 0, "the half is gone");
+        full(false);
+        assert_eq!(field(&shop.execute("k", EXECUTE), "ok"), "true");
+    });
 }
 
 // world F: a full disk in restore
+#[cfg(target_os = "linux")]
 #[test]
 fn without_room_for_the_restore_the_backup_stays_and_the_next_run_restores() {
-    let fills = "---\ntitle: T\nbackup: [logs]\nrun: [sh, -c, ': >logs/big; cat /dev/zero >junk']\n---\n";
-    let shop = Shop::new(&[("s", fills)]);
-    let Some(_disk) = SmallDisk::mount(shop.work(), 256) else { return };
-    shop.write("logs/big", &"b".repeat(100 << 10));
-    let before = shop.picture();
-    let result = shop.execute("k", EXECUTE);
-    assert_eq!((field(&result, "code"), field(&result, "stage")), (r#""restore_failed""#.into(), r#""restore""#.into()), "{result:?}");
-    assert_eq!(shop.states(), ["backed_up"]);
-    fs::remove_file(shop.work().join("junk")).unwrap();
-    let backup = result.as_map().unwrap().get("backup").unwrap();
-    assert_eq!(field(&shop.restore(backup).unwrap(), "restored"), "true");
-    assert_eq!(shop.picture(), before);
+    alone("without_room_for_the_restore_the_backup_stays_and_the_next_run_restores", || {
+        // While its commands run, the disk of the host becomes full.
+        let fills = format!(
+            "---\ntitle: T\nbackup: [logs]\nrun: [sh, -c, ': >logs/big; : >junk; prlimit --pid $PPID --fsize={ROOM}: && exit 1']\n---\n"
+        );
+        let shop = Shop::new(&[("s", &fills)]);
+        shop.write("logs/big", &"b".repeat(3 * ROOM));
+        let before = shop.picture();
+        let result = shop.execute("k", EXECUTE);
+        assert_eq!((field(&result, "code"), field(&result, "stage")), (r#""restore_failed""#.into(), r#""restore""#.into()), "{result:?}");
+        assert_eq!(shop.states(), ["backed_up"]);
+        assert_ne!(shop.picture(), before);
+        full(false);
+        fs::remove_file(shop.work().join("junk")).unwrap();
+        let backup = result.as_map().unwrap().get("backup").unwrap();
+        assert_eq!(field(&shop.restore(backup).unwrap(), "restored"), "true");
+        assert_eq!(shop.picture(), before);
+    });
 }
