@@ -152,6 +152,38 @@ fn a_chain_of_many_nodes_is_checked_and_walked() {
     });
 }
 
+/// Enters a `start` of this matter, which may call `t`; the code and the message if it fails there.
+fn entered(matter: String) -> Option<(String, String)> {
+    on_a_small_stack(move || {
+        let files = [("trellis.yaml", "bindings: { t: { effect: none } }\n".to_owned()), ("start.md", format!("---\n{matter}\n---\n"))];
+        let documents = files.map(|(path, text)| Arc::new(Document::parse(&Source::text(path, &text), trellis_core::Dialect::Jinja)));
+        let compiled = compile(&documents);
+        let engine = Engine::new(compiled.program.expect("it has no errors"), Predicates::new()).expect("no predicates");
+        let state = engine.start(Start::default()).expect("no inputs").state;
+        let ended = state.ended.as_ref()?;
+        Some((ended.code.as_deref()?.to_owned(), ended.message.as_deref()?.to_owned()))
+    })
+}
+
+// 10.4: with the default of `limits.parts`
+#[test]
+fn a_thousand_parts_are_carried_out_and_one_more_is_refused() {
+    let branches = |count: usize| {
+        let branches: Vec<_> = (0..count).map(|at| format!("b{at}: t")).collect();
+        entered(format!("do: {{ parallel: {{ {} }} }}", branches.join(", ")))
+    };
+    let items = |count: usize| {
+        let items = vec!["{ name: t }"; count].join(", ");
+        entered(format!("tools: [t]\ndefault_context: {{ calls: [{items}] }}\ndo: {{ each: calls }}"))
+    };
+    for parts in [&branches as &dyn Fn(usize) -> Option<(String, String)>, &items] {
+        assert_eq!(parts(1_000), None);
+        let (code, message) = parts(1_001).expect("it fails");
+        assert_eq!(code, "limit");
+        assert!(message.contains("limits.parts") && message.contains("1000") && message.contains("1001"), "{message}");
+    }
+}
+
 #[test]
 fn a_ring_of_many_nodes_is_one_finding() {
     let mut files: Vec<_> =
@@ -160,14 +192,33 @@ fn a_ring_of_many_nodes_is_one_finding() {
     assert_eq!(codes(files), ["no-way-out"]);
 }
 
+/// The files of a chain of nodes in a hundred folders, two more than `count`.
+fn in_folders(count: u32) -> impl Iterator<Item = (String, String)> {
+    let file = |at: u32| (format!("f{}/n{at}.md", at % 100), format!("---\nto: /f{}/n{}\n---\nNode {at}.\n", (at + 1) % 100, at + 1));
+    let last = (format!("f{}/n{count}.md", count % 100), "The end.\n".to_owned());
+    let start = ("start.md".to_owned(), "---\nto: f0/n0\n---\n".to_owned());
+    (0..count).map(file).chain([last, start])
+}
+
 #[test]
 fn a_hundred_thousand_files_come_in_through_a_loader() {
-    let file = |at: u32| (format!("f{}/n{at}.md", at % 100), format!("---\nto: /f{}/n{}\n---\nNode {at}.\n", (at + 1) % 100, at + 1));
-    let last = ("f0/n100000.md".to_owned(), "The end.\n".to_owned());
-    let start = ("start.md".to_owned(), "---\nto: f0/n0\n---\n".to_owned());
-    let files = (0..100_000).map(file).chain([last, start]);
-    let project = on_a_small_stack(move || Project::with_loader(files.collect::<Memory>()).expect("memory does not fail"));
+    let project = on_a_small_stack(move || Project::with_loader(in_folders(100_000).collect::<Memory>()).expect("memory does not fail"));
     let compiled = project.compile();
     assert!(compiled.diagnostics.is_empty(), "{:?}", &compiled.diagnostics[..1]);
     assert_eq!(compiled.nodes, 100_002);
+}
+
+/// `FILES=100000` takes as many, as `./test long` does.
+#[test]
+fn very_many_files_are_read_from_a_disk() {
+    let count = std::env::var("FILES").ok().and_then(|count| count.parse().ok()).unwrap_or(10_000);
+    let folder = tempfile::tempdir().expect("a folder");
+    (0..100).for_each(|at| std::fs::create_dir(folder.path().join(format!("f{at}"))).expect("a folder"));
+    in_folders(count).for_each(|(path, text)| std::fs::write(folder.path().join(path), text).expect("a file"));
+    let root = folder.path().to_owned();
+    let project = on_a_small_stack(move || Project::open(root).expect("it can be read"));
+    assert!(project.problems().is_empty(), "{:?}", &project.problems()[..1]);
+    let compiled = project.compile();
+    assert!(compiled.diagnostics.is_empty(), "{:?}", &compiled.diagnostics[..1]);
+    assert_eq!(compiled.nodes, usize::try_from(count).expect("it fits") + 2);
 }

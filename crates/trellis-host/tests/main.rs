@@ -4,6 +4,10 @@
 
 #[path = "main/approval.rs"]
 mod approval;
+#[path = "main/bounds.rs"]
+mod bounds;
+#[path = "main/budget.rs"]
+mod budget;
 #[path = "main/children.rs"]
 mod children;
 #[cfg(all(feature = "model", feature = "sqlite"))]
@@ -37,6 +41,8 @@ mod numbers;
 #[cfg(all(feature = "telemetry", feature = "metrics"))]
 #[path = "main/observed.rs"]
 mod observed;
+#[path = "main/older.rs"]
+mod older;
 #[path = "main/others.rs"]
 mod others;
 #[path = "main/parts.rs"]
@@ -56,6 +62,9 @@ mod sessions;
 #[cfg(all(feature = "telemetry", feature = "metrics"))]
 #[path = "main/spans.rs"]
 mod spans;
+#[cfg(feature = "sqlite")]
+#[path = "main/sql.rs"]
+mod sql;
 #[path = "main/stage.rs"]
 mod stage;
 #[path = "main/stored.rs"]

@@ -253,6 +253,34 @@ fn one_of_two_processes_is_told_what_the_other_did() {
 }
 
 #[test]
+fn an_approval_that_is_decided_beside_a_question_makes_its_number_no_older() {
+    let files = [
+        ("trellis.yaml", "bindings: {pay: {function: {}, effect: none}}\n"),
+        (
+            "start.md",
+            "---\ndo: {parallel: {a: {graph: ask}, b: {name: pay, approve: true}}, on_error: collect}\nsave_to: r\nto: end\n---\n",
+        ),
+        ("ask.md", "---\ninput_type: int\nsave_to: n\nto: told\n---\nHow many?\n"),
+        ("told.md", "---\noutput: \"{{ n }}\"\n---\n"),
+        ("end.md", "---\noutput: \"{{ r.a }}\"\n---\n"),
+    ];
+    for yes in [true, false] {
+        let stage = Stage::new(&files).function(|bindings| bindings.function("pay", |_, _| Ok(Value::text("paid"))));
+        for (way, sessions) in ways(&stage) {
+            run(async {
+                let asked = sessions().start(Start::default()).await.unwrap();
+                let [held] = &asked.others[..] else { panic!("{way}: {asked:?}") };
+                let Stop::Approve { call, .. } = &held.stop else { panic!("{way}: {asked:?}") };
+                let decided = sessions().send(&id(), Reply::Approve { call: Some(call.id.clone()), yes }).await.unwrap();
+                assert!(matches!(decided.stop, Stop::Ask { .. }) && decided.others.is_empty(), "{way}: {decided:?}");
+                assert_eq!((decided.asked, &decided.child), (asked.asked, &asked.child), "{way}");
+                assert_eq!(output(&sessions().send(&id(), asked.answer(text("3"))).await.unwrap()), Some(Value::Int(3)), "{way}");
+            });
+        }
+    }
+}
+
+#[test]
 fn a_snapshot_that_was_kept_before_questions_had_numbers_is_as_new_as_its_question() {
     let stage = Stage::new(&[("start.md", LEFT[1].1), LEFT[2]]);
     let store = Arc::new(MemoryStore::new());

@@ -1,4 +1,4 @@
-//! Policies over the calls of sessions: who decides, what is recorded, and what nobody is asked twice (world 11.3, 11.4, 11.6).
+//! Policies over the calls of sessions: who decides, what is recorded, and what nobody is asked twice (world 11.3, 11.4).
 
 use std::{
     future::pending,
@@ -275,22 +275,87 @@ fn every_part_of_a_call_is_decided_about() {
     });
 }
 
-// world 11.6
-#[test]
-fn every_attempt_counts_and_the_call_after_the_bound_fails() {
-    let pay = PAY.replace("args: {amount: 12}", "args: {amount: 12}, retry: {max: 5, base: 1ms}");
-    let project = graph("budget: {calls: 3}\n")[0].1.clone();
-    let paid = Arc::new(AtomicUsize::new(0));
-    let pays = Arc::clone(&paid);
-    let stage = Stage::new(&[("trellis.yaml", &project), ("start.md", &pay), END, FAILED, DENIED]).function(move |bindings| {
-        let pays = Arc::clone(&pays);
-        let bindings = bindings.function("gate", |_, _| Ok(Value::Null));
-        bindings.function("pay", move |_, _| {
-            pays.fetch_add(1, Ordering::Relaxed);
-            Err(ToolError::new("no"))
+/// A gate that passes on and notes what it is asked about, `pay` and `refund`, which are counted.
+fn noting(files: &[(&str, &str)]) -> (Stage, Arc<Mutex<Vec<String>>>, Arc<Mutex<Vec<String>>>) {
+    let (asked, called) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
+    let (asks, calls) = (Arc::clone(&asked), Arc::clone(&called));
+    let stage = Stage::new(files).function(move |mut bindings| {
+        for tool in ["pay", "refund"] {
+            let calls = Arc::clone(&calls);
+            bindings = bindings.function(tool, move |_, _| {
+                calls.lock().unwrap().push(tool.to_owned());
+                Ok(Value::text("done"))
+            });
+        }
+        let asks = Arc::clone(&asks);
+        bindings.function("gate", move |_, args| {
+            asks.lock().unwrap().push(args.get("tool").and_then(Value::as_str).unwrap_or_default().to_owned());
+            Ok(Value::Null)
         })
     });
-    let turn = run(stage.sessions().start(Start::default())).unwrap();
-    assert_eq!(output(&turn), "budget: `budget.calls` is spent: it allows 3 in a session, and 3 were taken");
-    assert_eq!(paid.load(Ordering::Relaxed), 3);
+    (stage, asked, called)
+}
+
+const FUNCTIONS: &str = "bindings:\n  pay: {function: {}}\n  refund: {function: {}, effect: none}\n  gate: {function: {}, effect: none}\n";
+
+// world 11.3: one decision per call key, also for undos
+#[test]
+fn an_undo_is_decided_about_like_any_other_call() {
+    let start = ("start.md", "---\ndo: {name: pay, args: {n: 1}}\nundo: {name: refund, args: {n: 1}}\nto: rollback\n---\n");
+    let over = ("over.md", "---\noutput: \"{{ sys.rollback.failed | length }} failed\"\n---\n");
+    let with = |policy: &str| {
+        let project = format!("name: shop\non_rolled_back: over\n{FUNCTIONS}policy: {policy}\n");
+        noting(&[("trellis.yaml", &project), start, over])
+    };
+    run(async {
+        let (stage, asked, called) = with("[{tool: gate}]");
+        assert_eq!(output(&stage.sessions().start(Start::default()).await.unwrap()), "0 failed");
+        assert_eq!(*asked.lock().unwrap(), ["pay", "refund"]);
+        assert_eq!(*called.lock().unwrap(), ["pay", "refund"]);
+
+        let (stage, _, called) = with("[{block: [refund]}]");
+        assert_eq!(output(&stage.sessions().start(Start::default()).await.unwrap()), "1 failed");
+        assert_eq!(*called.lock().unwrap(), ["pay"]);
+
+        let (stage, asked, called) = with("[{tool: gate}, {ask: [refund]}]");
+        let sessions = stage.sessions();
+        let held = sessions.start(Start::default()).await.unwrap();
+        assert!(matches!(&held.stop, Stop::Approve { call, .. } if &*call.name == "refund"), "{held:?}");
+        assert_eq!(*called.lock().unwrap(), ["pay"]);
+        let done = sessions.send(&id(), Reply::Approve { call: None, yes: true }).await.unwrap();
+        assert_eq!(output(&done), "0 failed");
+        assert_eq!((asked.lock().unwrap().len(), called.lock().unwrap().len()), (2, 2), "an approval does not ask again");
+    });
+}
+
+// world 11.3: `graph:PATH` names children, and calls inside of them are decided about by the same list
+#[test]
+fn a_pattern_names_children_by_their_path() {
+    let start = ("start.md", "---\ndo: {graph: inner/work}\nsave_to: done\non_denied: denied\nto: end\n---\n");
+    let work = ("inner/work.md", "---\ndo: pay\nsave_to: paid\nto: told\n---\n");
+    let told = ("inner/told.md", "---\noutput: \"{{ paid }}\"\n---\n");
+    let with = |policy: &str| {
+        let project = format!("name: shop\n{FUNCTIONS}policy: {policy}\n");
+        noting(&[("trellis.yaml", &project), start, work, told, END, DENIED])
+    };
+    run(async {
+        for (policy, expected, calls) in [
+            ("[{block: [\"graph:inner/*\"]}]", "denied", 0),
+            ("[{block: [\"graph:other/*\", \"inner/*\", work]}]", "done", 1),
+            ("[{allow: [\"graph:inner/work\"], else: block}]", "denied", 0),
+            ("[{allow: [\"graph:inner/work\", pay], else: block}]", "done", 1),
+        ] {
+            let (stage, _, called) = with(policy);
+            let turn = stage.sessions().start(Start::default()).await.unwrap();
+            assert_eq!((output(&turn).as_str(), called.lock().unwrap().len()), (expected, calls), "{policy}");
+        }
+        let (stage, asked, called) = with("[{tool: gate}, {ask: [\"graph:*\"]}]");
+        let sessions = stage.sessions();
+        let held = sessions.start(Start::default()).await.unwrap();
+        assert!(matches!(held.stop, Stop::Approve { .. }) && held.child.is_none(), "{held:?}");
+        assert!(called.lock().unwrap().is_empty(), "nothing of the child ran");
+        let done = sessions.send(&id(), Reply::Approve { call: None, yes: true }).await.unwrap();
+        assert_eq!(output(&done), "done");
+        assert_eq!(*asked.lock().unwrap(), ["graph:inner/work", "pay"]);
+    });
 }

@@ -373,3 +373,15 @@ fn args_make_what_is_handed_on() {
         assert_eq!((code(&error), error.is_final), ("template", true));
     });
 }
+
+#[test]
+fn schemas_that_are_too_long_or_lead_outside_hold_nobody_back() {
+    run(async {
+        // world 9.13
+        let held = failed(&stage("short-schema", "")).await;
+        assert_eq!((code(&held), held.is_final), ("mcp-rpc", true));
+        for manner in ["long-schema", "outside-ref"] {
+            assert_eq!(stage(manner, "").call("echo", r#"{"text":"hello"}"#).await.unwrap(), Value::text("hello"), "{manner}");
+        }
+    });
+}

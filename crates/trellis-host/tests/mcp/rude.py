@@ -13,6 +13,14 @@ tools = [
     {"name": "shape", "inputSchema": {"type": "object"}, "outputSchema": {"type": "object", "properties": {"size": {"type": "integer"}}}},
     {"name": "env", "inputSchema": {"type": "object"}},
 ]
+# Schemas that no text fits, of which two are none to hold anybody to.
+unfit = {"type": "object", "properties": {"text": {"type": "integer"}}}
+if manner == "short-schema":
+    tools[0]["inputSchema"] = unfit
+if manner == "long-schema":
+    tools[0]["inputSchema"] = {**unfit, "description": "x" * 70_000}
+if manner == "outside-ref":
+    tools[0]["inputSchema"] = {**unfit, "allOf": [{"$ref": "https://schemas.invalid/text.json"}]}
 
 
 def tell(message):

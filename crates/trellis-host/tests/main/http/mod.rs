@@ -2,6 +2,7 @@
 
 mod config;
 mod manners;
+mod proxies;
 mod requests;
 mod responses;
 mod servers;
