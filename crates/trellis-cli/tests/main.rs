@@ -93,6 +93,8 @@ mod testing;
 mod up;
 #[path = "main/up_kills/mod.rs"]
 mod up_kills;
+#[path = "main/up_obstacles.rs"]
+mod up_obstacles;
 #[path = "main/up_remote.rs"]
 mod up_remote;
 #[path = "main/up_web.rs"]

@@ -338,3 +338,32 @@ fn a_signal_ends_it_in_good_order() {
     assert_eq!(typed.child.wait().unwrap().code(), Some(0));
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
 }
+
+// orchestrator 1.1: a second signal ends it at once, whatever still has its time
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let sandbox = sandbox(RUNS);
+    let mut typed = Typed::begin(&sandbox);
+    typed.say("run until [ -e go ]; do sleep 0.1; done");
+    typed.hear("May I run this?");
+    typed.say("yes");
+    typed.hear("`shell` runs.");
+    let pid = typed.child.id().to_string();
+    let code = loop {
+        // Two that come together are one.
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        std::thread::sleep(Duration::from_millis(50));
+        if let Some(ended) = typed.child.try_wait().unwrap() {
+            break ended.code();
+        }
+    };
+    assert_eq!(code, Some(130));
+    // The call is made again after the next start, and nobody is asked again.
+    let mut next = Typed::begin(&sandbox);
+    next.say("/status");
+    next.hear("runs at");
+    sandbox.write("workspace/files/go", b"");
+    next.hear("came:");
+    drop(next.child.stdin.take());
+    assert_eq!(next.child.wait().unwrap().code(), Some(0));
+}

@@ -103,7 +103,7 @@ fn world() -> Sandbox {
     sandbox
 }
 
-// orchestrator 1.1: a web chat and a dashboard at once, without a key and without a terminal; SIGTERM ends it with 0
+// orchestrator 1.1, requirements 003.13: a web chat and a dashboard at once, without a key and without a terminal; SIGTERM ends it with 0
 #[test]
 fn a_page_is_there_at_once() {
     let sandbox = sandbox("");
@@ -118,6 +118,8 @@ fn a_page_is_there_at_once() {
     let mut agent = Agent { child, address: address.to_owned() };
     assert_eq!(agent.say("local", "Hello").0, 202);
     agent.hear("local", "TRELLIS_MODEL_BASE_URL");
+    assert_eq!(agent.ask("local", "GET", "/healthz", "", &[]).0, 200);
+    assert_eq!(agent.ask("local", "GET", "/api/events", "", &["-N", "--max-time", "1"]).0, 200);
     let pid = agent.child.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
     assert_eq!(agent.child.wait().unwrap().code(), Some(0));
@@ -201,7 +203,7 @@ fn a_call_is_approved_with_the_right_to() {
     assert_eq!(std::fs::read_to_string(&log).unwrap(), "a\nb\n");
 }
 
-// orchestrator 8.5: the state, what can be done about it with `operate` alone, and nothing of a secret
+// orchestrator 8.5, requirements 003.13: the state, what can be done about it with `operate` alone, and nothing of a secret
 #[test]
 fn the_state_is_told_and_mended() {
     let sandbox = world();

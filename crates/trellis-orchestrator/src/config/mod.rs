@@ -18,7 +18,7 @@ pub(crate) use self::models::without_models;
 use self::reader::Reader;
 pub use self::{
     hands::Heartbeat,
-    models::{ModelSettings, StartedModel},
+    models::{HeadlessModel, ModelSettings, StartedModel},
     reactions::{Reactions, Sign},
     remote::{Provider, RemoteSettings, TokenSource},
     schema::schema,
@@ -274,7 +274,24 @@ mod tests {
         assert_eq!(may, [true, false, false, true]);
     }
 
-    // issue 23: a configuration with every field wrong at once
+    // orchestrator 4.2: providers are asked and push nothing, so there are no keys for events, webhooks and gateways
+    #[test]
+    fn nothing_is_pushed_by_a_provider() {
+        for (channel, key) in [
+            ("slack", "signing_secret"),
+            ("slack", "app_token"),
+            ("slack", "events"),
+            ("telegram", "webhook"),
+            ("discord", "gateway"),
+            ("discord", "public_key"),
+        ] {
+            let found = found(&format!("channels:\n  {channel}: {{ token: {{ env: T }}, allow: [\"*\"], {key}: x }}\n"));
+            let expected = format!("2: there is no key `channels.{channel}.{key}`");
+            assert!(found.contains(&expected), "{found:#?}");
+        }
+    }
+
+    // a configuration with every field wrong at once
     #[test]
     fn every_field_that_is_wrong_is_found_at_once() {
         let text = "locale: 5\nagent: { name: \"\", aliases: {}, auto_reply: 1, runs: -1 }\nchannels:\n  terminal: [x]\n  web: 7\n  slack: { token: \"\", \
@@ -339,6 +356,9 @@ mod tests {
             command: ["llama-server", "--port", "8080"].map(str::to_owned).into(),
         };
         assert_eq!(settings.models.started, [started]);
+        let headless = [("claude_code", "claude"), ("chatgpt", "codex")];
+        let headless = headless.map(|(provider, program)| HeadlessModel { provider: provider.to_owned(), program: program.to_owned() });
+        assert!(headless.iter().all(|model| settings.models.headless.contains(model)) && settings.models.headless.len() == 2);
         assert!(!settings.models.is_empty() && settings.models.models(std::path::Path::new("/w")).is_some());
         // Which providers the graph has is asked where there is one.
         let models = settings.models.models(std::path::Path::new("/w")).expect("models");

@@ -37,6 +37,15 @@ pub struct StartedModel {
     pub command: Vec<String>,
 }
 
+/// A program with a model of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeadlessModel {
+    /// The name of its provider.
+    pub provider: String,
+    /// The program.
+    pub program: String,
+}
+
 /// The models of a workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelSettings {
@@ -49,6 +58,8 @@ pub struct ModelSettings {
     variables: BTreeMap<String, String>,
     /// Models that are started.
     pub started: Vec<StartedModel>,
+    /// Programs with models of their own.
+    pub headless: Vec<HeadlessModel>,
 }
 
 impl ModelSettings {
@@ -135,6 +146,9 @@ fn provider(reader: &mut Reader<'_>, settings: &mut ModelSettings, name: &str, v
         && let Some((_, kind, value)) = KNOWN.iter().find(|(known, ..)| *known == name)
     {
         written.insert((*kind).to_owned(), json!(value));
+    }
+    if let Some(program) = written.get("headless").and_then(Json::as_str) {
+        settings.headless.push(HeadlessModel { provider: name.to_owned(), program: program.to_owned() });
     }
     if let Some(key) = keys.get("key") {
         written.insert("key".to_owned(), Json::String(secret(reader, settings, &format!("{place}.key"), key)));

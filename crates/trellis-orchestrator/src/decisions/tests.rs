@@ -21,7 +21,7 @@ fn lines(decisions: &Decisions, chat: &str) -> Vec<String> {
     decisions.newest(&ChatPlace::new("terminal", chat), 50).iter().map(StoredDecision::line).collect()
 }
 
-// equal → counted; the same key and scope → the newer one; else by similarity
+// orchestrator 5.5, requirements 003.10: equal → counted; the same key and scope → the newer one; else by similarity
 #[test]
 fn a_decision_is_counted_superseded_or_merged() {
     let (_folder, decisions) = decisions();

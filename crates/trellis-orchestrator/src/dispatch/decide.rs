@@ -16,11 +16,8 @@ use crate::{
     approvals::{ask_key, held, is_meant, short_id},
     inbound::{Answer, Decision, Group},
     message::{ChatPlace, now},
-    queue::{QuestionState, QueueError, is_later},
+    queue::{ASK_AGAIN_MS, QuestionState, QueueError, is_later},
 };
-
-/// Milliseconds until a chat is asked again about a call that was deferred: an hour.
-const ASK_AGAIN_MS: u64 = 3_600_000;
 
 /// What a text is that may decide about a call.
 pub(super) enum Ruling {
@@ -62,6 +59,11 @@ impl Underway {
     /// Whether the decision of a message is being carried out.
     fn has_row(&self, row: i64) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).values().any(|known| *known == row)
+    }
+
+    /// Forgets all of them: nobody carries them out any more.
+    pub(super) fn clear(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     /// Whether none is being carried out.

@@ -309,7 +309,9 @@ impl Dispatcher {
             rows.into_iter().try_for_each(|InboundRow { message, .. }| history.note(&place, &Said::by(message, &run)))
         });
         // The queue has the messages; a history that cannot be written stops no conversation.
-        drop(noting.await);
+        if let Ok(Err(error)) = noting.await {
+            self.hands.log.say(&error.to_string());
+        }
     }
 
     /// Gives a group to the call of its chat that waits for a file, if one does.

@@ -33,6 +33,11 @@ impl Reacting {
     fn end(&self, row: i64) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&row);
     }
+
+    /// Forgets all of them: nobody acts on them any more.
+    pub(super) fn clear(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
 }
 
 impl Dispatcher {

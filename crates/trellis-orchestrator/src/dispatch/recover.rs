@@ -37,6 +37,9 @@ impl Dispatcher {
     /// # Errors
     /// The queue fails.
     pub async fn recover(&self) -> Result<(), QueueError> {
+        // Who acted on decisions and reactions before ended with the service; the rows of both are open still.
+        self.underway.clear();
+        self.reacting.clear();
         let mut runs: BTreeMap<String, Vec<InboundRow>> = BTreeMap::new();
         for row in self.hands.queue.taken().await? {
             runs.entry(row.run.clone().unwrap_or_default()).or_default().push(row);

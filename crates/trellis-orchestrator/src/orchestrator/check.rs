@@ -1,7 +1,8 @@
 //! Checks a workspace without starting anything (orchestrator 1.1).
 
-use std::{path::Path, sync::Arc};
+use std::{env, path::Path, process::Stdio, sync::Arc, time::Duration};
 
+use tokio::process::Command;
 use trellis_core::{Diagnostic, Document};
 use trellis_host::{
     Policy, Secrets, Unbound,
@@ -12,9 +13,20 @@ use trellis_host::{
 
 use super::{DECISIONS, UpError, vault};
 use crate::{
-    channel::check_remote, config, decisions::Decisions, events::check_files, queue::Queue, schedule::Jobs, tools::shell_obstacle,
+    channel::check_remote,
+    config::{self, HeadlessModel},
+    decisions::Decisions,
+    events::check_files,
+    queue::Queue,
+    schedule::Jobs,
+    tools::shell_obstacle,
     workspace::Workspace,
 };
+
+/// The time in which a program says its version.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
+/// Programs that answer a prompt by a model of their own; other names are mistakes of the settings.
+const PROGRAMS: [&str; 2] = ["claude", "codex"];
 
 /// What was found, a line each.
 #[derive(Clone, Debug, Default)]
@@ -29,8 +41,8 @@ pub struct Found {
     pub warnings: Vec<String>,
 }
 
-/// Checks settings, vault, queue, files and graph, and asks each provider who its token belongs to. Tokens are in `secrets` or in the vault. What does
-/// not depend on a mistake of the settings is checked all the same.
+/// Checks settings, vault, queue, files and graph, asks each provider who its token belongs to, and each program with a model for its version. Tokens
+/// are in `secrets` or in the vault. What does not depend on a mistake of the settings is checked all the same.
 ///
 /// # Errors
 /// A file of the workspace cannot be read.
@@ -65,12 +77,35 @@ pub async fn check(graph: &Path, workspace: &Workspace, secrets: Secrets) -> Res
         }
     }
     obstacles.extend(check_remote(&settings, &secrets).await);
+    for HeadlessModel { provider, program } in settings.models.headless.iter().filter(|model| PROGRAMS.contains(&&*model.program)) {
+        obstacles.extend(version(program).await.err().map(|why| format!("provider `{provider}`: `{program} --version` {why}")));
+    }
     let silent = settings.without_approvers().map(|provider| {
         let name = provider.as_str();
         format!("channel `{name}`: nobody may approve calls there; list people in `approvers`, such as `{name}:USER`")
     });
     mistakes.sort_by(|one, other| one.order().cmp(&other.order()));
     Ok(Found { mistakes, text, obstacles, warnings: silent.collect() })
+}
+
+/// Asks a program for its version, which it says without asking a model (orchestrator 5.1).
+///
+/// # Errors
+/// Why it does not say it.
+async fn version(program: &str) -> Result<(), String> {
+    let mut command = Command::new(program);
+    command.arg("--version").env_clear().envs(["PATH", "HOME"].iter().filter_map(|name| Some((*name, env::var_os(name)?))));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
+    let child = command.spawn().map_err(|error| format!("cannot be started: {error}"))?;
+    let ended = tokio::time::timeout(VERSION_TIMEOUT, child.wait_with_output()).await;
+    let ended = ended.map_err(|_| format!("says nothing within {} s", VERSION_TIMEOUT.as_secs()))?;
+    let output = ended.map_err(|error| format!("was lost: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    let complaint: String = complaint.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().chars().take(300).collect();
+    Err(format!("fails ({}){}{complaint}", output.status, if complaint.is_empty() { "" } else { ": " }))
 }
 
 /// Looks for mistakes in the models of the settings, whose roles may name providers of the graph.

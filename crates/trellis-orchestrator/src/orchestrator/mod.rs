@@ -44,7 +44,7 @@ use crate::{
     schedule::{Jobs, JobsError},
     seal::Sealer,
     supervisor::{Daemon, Supervisor},
-    tools::{self, FileRequests, Hands, shell_obstacle},
+    tools::{self, FileRequests, Hands, HandsLog, shell_obstacle},
     workspace::{History, Memory, ObjectFileError, Workspace, WorkspaceError, WorkspaceLock},
 };
 
@@ -215,6 +215,7 @@ impl Orchestrator {
             sessions: OnceLock::new(),
             web_tokens: OnceLock::new(),
             troubles: ChannelTroubles::default(),
+            log: HandsLog::default(),
             workspace,
         });
         let mut host = Host::new().secrets(secrets.clone());

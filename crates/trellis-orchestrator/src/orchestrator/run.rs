@@ -34,6 +34,7 @@ impl Orchestrator {
         log: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<(), UpError> {
         let log: Log = Arc::new(log);
+        self.hands.log.open(Arc::clone(&log));
         let named = channels.iter().map(|channel| (channel.name().to_owned(), Arc::clone(channel)));
         let channels: Arc<Channels> = Arc::new(named.collect());
         let dispatcher =

@@ -259,6 +259,7 @@ impl Queue {
         self.run(move |tables| {
             tables.execute("delete from reactions where not is_open and stored < ?1", [before])?;
             tables.execute("delete from file_requests where until < ?1", [before])?;
+            tables.execute("delete from notes where stored < ?1", [before])?;
             tables.execute("delete from inbound where state = 'done' and stored < ?1", [before])
         })
         .await

@@ -10,6 +10,7 @@
 mod inbound;
 mod looks;
 mod moments;
+mod notes;
 mod outbox;
 mod questions;
 mod reactions;
@@ -24,6 +25,7 @@ use std::{
 use rusqlite::Connection;
 use tokio::sync::Notify;
 
+pub(crate) use self::questions::ASK_AGAIN_MS;
 pub use self::{
     inbound::{InboundRow, Stored},
     outbox::{OutboxRow, QuestionState, RowState, is_later},
@@ -36,7 +38,7 @@ pub use self::{
 const VERSION: i64 = FORMS.len() as i64;
 
 /// What makes each form of the tables out of the one before, from none on.
-const FORMS: [&str; 4] = [
+const FORMS: [&str; 5] = [
     TABLES,
     "
 -- The last message that had come in when a message began to be sent: what was said up to there is no answer to it.
@@ -76,6 +78,13 @@ create index reactions_open on reactions (n) where is_open;
 create table file_requests (
   call text primary key,
   session text not null, until integer not null, answer integer
+) without rowid;
+",
+    "
+-- Lines of the memory by the calls that write them, with the number of equal lines before: a call that is made again writes no second one.
+create table notes (
+  call text primary key,
+  day text not null, line text not null, equal integer not null, stored integer not null
 ) without rowid;
 ",
 ];
@@ -214,6 +223,9 @@ fn made(connection: &mut Connection) -> rusqlite::Result<i64> {
     let found: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
     for form in FORMS.iter().skip(usize::try_from(found).unwrap_or(usize::MAX)) {
         transaction.execute_batch(form)?;
+    }
+    if found <= VERSION {
+        // Written also where it is the same: a file that may only be read opens without a complaint, and fails with the first message.
         transaction.pragma_update(None, "user_version", VERSION)?;
     }
     transaction.commit()?;

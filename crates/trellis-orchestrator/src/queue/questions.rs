@@ -24,6 +24,9 @@ pub struct AskedCall {
 /// The messages that ask about a call: `ask:CALL`, and `ask:CALL:again-N` where it is asked again.
 const ASKS: &str = "(outbox.key = 'ask:' || questions.call or outbox.key like 'ask:' || questions.call || ':again-%')";
 
+/// Milliseconds until a chat is asked again about a call that was deferred: an hour.
+pub(crate) const ASK_AGAIN_MS: u64 = 3_600_000;
+
 /// Messages that are looked after at once.
 const MAX_AWAITED: u32 = 50;
 
@@ -93,14 +96,16 @@ impl Queue {
         self.run(move |tables| tables.execute(command, (call, signed(due))).map(drop)).await
     }
 
-    /// The calls about which chats are to be asked again by now, and when the next one is, in milliseconds since 1970.
+    /// The calls about which chats are to be asked again by now, and when the next one is, in milliseconds since 1970. One that would wait longer than
+    /// that takes waits no more: the clock was set back.
     ///
     /// # Errors
     /// The queue fails.
     pub async fn due_questions(&self, now: u64) -> Result<(Vec<AskedCall>, Option<u64>), QueueError> {
         self.run(move |tables| {
-            let query = "select call, session, provider, chat, thread, again from questions where due <= ?1";
-            let due = tables.prepare_cached(query)?.query_map([signed(now)], asked)?.collect::<rusqlite::Result<Vec<_>>>()?;
+            let query = "select call, session, provider, chat, thread, again from questions where due <= ?1 or due > ?2";
+            let latest = signed(now.saturating_add(ASK_AGAIN_MS));
+            let due = tables.prepare_cached(query)?.query_map([signed(now), latest], asked)?.collect::<rusqlite::Result<Vec<_>>>()?;
             let next = "select min(due) from questions where due > ?1";
             let next = tables.query_row(next, [signed(now)], |row| Ok(row.get::<_, Option<i64>>(0)?.map(unsigned)))?;
             Ok((due, next))

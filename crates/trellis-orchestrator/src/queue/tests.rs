@@ -18,7 +18,7 @@ fn outgoing(chat: &str, key: &str) -> Outgoing {
     Outgoing::new(ChatPlace::new("slack", chat), key, key)
 }
 
-// orchestrator 3.2: each message once; 9: the cursor stands with the messages
+// orchestrator 3.2, requirements 003.2: each message once; 9: the cursor stands with the messages
 #[tokio::test]
 async fn a_message_that_is_read_twice_is_stored_once() {
     let (folder, queue) = open();
@@ -33,6 +33,21 @@ async fn a_message_that_is_read_twice_is_stored_once() {
     let waiting = queue.waiting().await.expect("rows");
     assert_eq!(waiting.iter().map(|row| &*row.message.text).collect::<Vec<_>>(), ["hello", "you", "!"]);
     assert_eq!(queue.cursor("telegram").await.expect("none"), None);
+}
+
+// orchestrator 3.2, requirements 003.2: a message is known for a day, among 50,000 others
+#[tokio::test]
+async fn a_message_is_known_for_a_day() {
+    let (_folder, queue) = open();
+    let first = incoming("first", "hello", 10);
+    queue.store("slack", vec![first.clone()], None, 10).await.expect("stored");
+    let n = queue.waiting().await.expect("rows")[0].n;
+    queue.settle(vec![n]).await.expect("settled");
+    let others = (0..50_000).map(|id| incoming(&id.to_string(), "you", 20)).collect();
+    assert_eq!(queue.store("slack", others, None, 20).await.expect("stored").new, 50_000);
+    queue.forget(10 + 24 * 3_600_000).await.expect("looked at");
+    let stored = queue.store("slack", vec![first], None, 10 + 24 * 3_600_000).await.expect("stored");
+    assert_eq!(stored, Stored { new: 0, known: 1 });
 }
 
 // orchestrator 9: a row is taken by one session, and done with it

@@ -3,6 +3,7 @@
 use jiff::{Timestamp, ToSpan as _, civil::Date, tz::TimeZone};
 
 use super::moment_of;
+use crate::texts::Language;
 
 /// Days that are looked at for the next run: a leap day that is a certain day of the week comes within 40 years at the latest.
 const DAYS: usize = 41 * 366;
@@ -12,12 +13,47 @@ const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
 /// An expression cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no cron expression: {why}; five fields are minute, hour, day, month and day of the week, such as `0 9 * * 1-5`")]
+#[error("{}", self.said(Language::English))]
 pub struct BadExpression {
     /// The expression.
     pub text: String,
     /// The reason.
-    pub why: String,
+    pub why: BadField,
+}
+
+/// What is wrong with an expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BadField {
+    /// It has so many fields, which are not five.
+    Count(usize),
+    /// A value is no number or name, or lies outside its bounds.
+    Value {
+        /// The value.
+        text: String,
+        /// The smallest one.
+        least: u64,
+        /// The largest one.
+        most: u64,
+    },
+    /// A step is none.
+    Step(String),
+    /// A range ends before it begins.
+    Order(String),
+}
+
+impl BadExpression {
+    /// Why it cannot be read, for people.
+    pub fn said(&self, language: Language) -> String {
+        let why = match &self.why {
+            BadField::Count(count) => language.fill("cron_fields", &[("count", &count.to_string())]),
+            BadField::Value { text, least, most } => {
+                language.fill("cron_value", &[("text", text), ("least", &least.to_string()), ("most", &most.to_string())])
+            }
+            BadField::Step(text) => language.fill("cron_step", &[("text", text)]),
+            BadField::Order(text) => language.fill("cron_order", &[("text", text)]),
+        };
+        language.fill("cron_expression", &[("text", &self.text), ("why", &why)])
+    }
 }
 
 /// A cron expression: a bit for each value of a field.
@@ -38,9 +74,9 @@ impl CronExpression {
     /// # Errors
     /// It has other than five fields, or one of them cannot be read.
     pub fn parse(text: &str) -> Result<Self, BadExpression> {
-        let bad = |why: String| BadExpression { text: text.to_owned(), why };
+        let bad = |why: BadField| BadExpression { text: text.to_owned(), why };
         let fields: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
-        let [minute, hour, day, month, weekday] = &fields[..] else { return Err(bad(format!("it has {} fields", fields.len()))) };
+        let [minute, hour, day, month, weekday] = &fields[..] else { return Err(bad(BadField::Count(fields.len()))) };
         let weekdays = bits(weekday, 0, 7, &WEEKDAYS).map_err(&bad)?;
         Ok(Self {
             minutes: bits(minute, 0, 59, &[]).map_err(&bad)?,
@@ -90,11 +126,11 @@ fn has(bits: u64, value: i8) -> bool {
 }
 
 /// The values of a field as bits.
-fn bits(field: &str, least: u64, most: u64, names: &[&str]) -> Result<u64, String> {
+fn bits(field: &str, least: u64, most: u64, names: &[&str]) -> Result<u64, BadField> {
     let value = |text: &str| {
         let named = names.iter().position(|name| *name == text).map(|place| place as u64 + if names.len() == 12 { 1 } else { 0 });
         let value = named.or_else(|| text.parse().ok()).filter(|value| (least..=most).contains(value));
-        value.ok_or_else(|| format!("`{text}` does not lie between {least} and {most}"))
+        value.ok_or_else(|| BadField::Value { text: text.to_owned(), least, most })
     };
     let mut all = 0;
     for part in field.split(',') {
@@ -102,7 +138,7 @@ fn bits(field: &str, least: u64, most: u64, names: &[&str]) -> Result<u64, Strin
         let step = match step.map(str::parse::<usize>) {
             None => 1,
             Some(Ok(step @ 1..=60)) => step,
-            Some(_) => return Err(format!("`{part}` has no step")),
+            Some(_) => return Err(BadField::Step(part.to_owned())),
         };
         let (from, to) = match range.split_once('-') {
             _ if range == "*" => (least, most),
@@ -111,7 +147,7 @@ fn bits(field: &str, least: u64, most: u64, names: &[&str]) -> Result<u64, Strin
             None => (value(range)?, value(range)?),
         };
         if from > to {
-            return Err(format!("`{range}` goes backwards"));
+            return Err(BadField::Order(range.to_owned()));
         }
         (from..=to).step_by(step).for_each(|value| all |= 1 << value);
     }

@@ -17,11 +17,13 @@ use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 
 pub(crate) use self::job::SENDER;
 pub use self::{
-    cron::{BadExpression, CronExpression},
+    cron::{BadExpression, BadField, CronExpression},
     job::Job,
     nearest::NearestSchedule,
-    store::{Jobs, JobsError},
+    store::{Jobs, JobsError, MAX_JOBS},
 };
+
+use crate::texts::Language;
 
 /// The shortest time between two runs.
 const MIN_INTERVAL: Duration = Duration::from_secs(10);
@@ -49,23 +51,33 @@ pub enum Schedule {
 
 /// Words that are no schedule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.said(Language::English))]
 #[non_exhaustive]
 pub enum BadSchedule {
     /// The moment cannot be read.
-    #[error("`{0}` is no moment: write `2026-11-23T09:00`, or with an offset `2026-11-23T09:00+09:00`")]
     Moment(String),
     /// The duration cannot be read, or is too short.
-    #[error("`{0}` is no time between runs: write `30s`, `10m`, `2h` or `1d`, at least 10s")]
     Interval(String),
     /// There is no such zone.
-    #[error("there is no time zone `{0}`: write its name, such as `Asia/Seoul`")]
     Zone(String),
     /// The expression cannot be read.
-    #[error(transparent)]
     Expression(#[from] BadExpression),
     /// It never happens.
-    #[error("`{0}` never happens")]
     Never(String),
+}
+
+impl BadSchedule {
+    /// Why it is none, for people.
+    pub fn said(&self, language: Language) -> String {
+        let (name, text) = match self {
+            Self::Moment(text) => ("cron_moment", text),
+            Self::Interval(text) => ("cron_interval", text),
+            Self::Zone(text) => ("cron_zone", text),
+            Self::Never(text) => ("cron_never", text),
+            Self::Expression(bad) => return bad.said(language),
+        };
+        language.fill(name, &[("text", text)])
+    }
 }
 
 impl Schedule {
@@ -121,10 +133,10 @@ impl Schedule {
         match self {
             Self::At(moment) => Some(*moment).filter(|moment| *moment > after),
             Self::Every { every, from } => {
-                let passed = u64::try_from(after.as_millisecond().saturating_sub(from.as_millisecond())).unwrap_or_default();
-                let next = (passed / every + 1).saturating_mul(*every);
-                let next = from.as_millisecond().checked_add(i64::try_from(next).ok()?)?;
-                Timestamp::from_millisecond(next).ok()
+                // The clock may have been set back behind the moment from which it counts.
+                let every = i64::try_from(*every).ok()?;
+                let runs = after.as_millisecond().checked_sub(from.as_millisecond())?.div_euclid(every) + 1;
+                Timestamp::from_millisecond(from.as_millisecond().checked_add(runs.checked_mul(every)?)?).ok()
             }
             Self::Cron { expression, zone } => expression.next(after, zone),
         }

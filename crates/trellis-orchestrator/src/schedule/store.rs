@@ -18,7 +18,7 @@ use crate::{
 /// The newest form of the file.
 const SCHEDULES_VERSION: u32 = 1;
 /// Jobs at most.
-const MAX_JOBS: usize = 200;
+pub const MAX_JOBS: usize = 200;
 
 /// The jobs failed.
 #[derive(Debug, thiserror::Error)]
@@ -123,6 +123,28 @@ impl Jobs {
             (job, message)
         })
         .collect()
+    }
+
+    /// Lets no job wait longer than its schedule says: where the clock was set back, what came next by the clock of before comes sooner.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn wait_no_longer(&self, now: Timestamp) -> Result<(), JobsError> {
+        let sooner = |job: &Job| {
+            let schedule = job.schedule()?;
+            let next = schedule.next(now)?;
+            // What happened a moment ago does not happen again.
+            let is_over = job.last_at == Some(next.as_millisecond());
+            let next = if is_over { schedule.next(next)? } else { next }.as_millisecond();
+            job.next_at.filter(|known| job.enabled && next < *known).map(|_| next)
+        };
+        if self.list().iter().all(|job| sooner(job).is_none()) {
+            return Ok(());
+        }
+        self.change(|jobs| {
+            jobs.iter_mut().for_each(|job| job.next_at = sooner(job).or(job.next_at));
+            Ok(())
+        })
     }
 
     /// Notes that a job happened, and when it happens next. One that is over goes.

@@ -7,6 +7,8 @@ use super::{SecretKind, context, known, numbers};
 /// The delimiters of a reference.
 const OPEN: &str = "{{secret:";
 const CLOSE: &str = "}}";
+/// Characters of the longest name, with what may stand behind its beginning.
+const MAX_CUT: usize = 80;
 
 /// A secret in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,8 +62,25 @@ pub(super) fn references(text: &str) -> impl Iterator<Item = (Range<usize>, &str
     })
 }
 
+/// What begins like a reference and ends before it is one, in order: the places with the beginnings of names. A word or the text ends there.
+pub(super) fn cut_references(text: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
+    text.match_indices(OPEN).filter_map(move |(start, _)| {
+        let after = &text[start + OPEN.len()..];
+        let is_end = |(_, char): &(usize, char)| char.is_whitespace() || *char == '…';
+        // A name is short, so that many beginnings cost no more than one.
+        let end = match after.char_indices().take(MAX_CUT).find(is_end) {
+            Some((end, _)) => end,
+            None if after.chars().nth(MAX_CUT).is_some() => return None,
+            None => after.len(),
+        };
+        let word = &after[..end];
+        let beginning = word.trim_end_matches(|char: char| !char.is_ascii_alphanumeric());
+        trellis_host::secrets::is_name(beginning).then(|| (start..start + OPEN.len() + word.len(), beginning))
+    })
+}
+
 /// Whether a range has a part in one of these, which are in order.
-fn touches(places: &[Range<usize>], range: &Range<usize>) -> bool {
+pub(super) fn touches(places: &[Range<usize>], range: &Range<usize>) -> bool {
     let after = places.partition_point(|place| place.end <= range.start);
     places.get(after).is_some_and(|place| place.start < range.end)
 }

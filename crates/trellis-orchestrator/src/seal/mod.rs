@@ -77,7 +77,8 @@ impl Sealer {
     /// Replaces each secret of a text by its reference; `before` is the previous message of the same person. It blocks on the disk.
     pub fn seal(&self, provider: &str, chat: &str, text: &str, before: Option<&str>) -> String {
         let text = &*self.without_known(provider, chat, text);
-        let findings = find(text, before);
+        let cut = self.cut_references(text);
+        let findings = find(text, before).into_iter().filter(|finding| !find::touches(&cut, &finding.range));
         let (mut sealed, mut end) = (String::with_capacity(text.len()), 0);
         for Finding { kind, range } in findings {
             sealed += &text[end..range.start];
@@ -106,6 +107,14 @@ impl Sealer {
             }
             sealed + &text[end..]
         })
+    }
+
+    /// References that were cut off within their names, as a model does that has no room left: the names are no values.
+    fn cut_references(&self, text: &str) -> Vec<Range<usize>> {
+        let places: Vec<(Range<usize>, &str)> = find::cut_references(text).collect();
+        let values = if places.is_empty() { Arc::default() } else { self.0.all() };
+        let is_known = |beginning: &str| values.iter().any(|secret| secret.name.starts_with(beginning));
+        places.into_iter().filter(|(_, beginning)| is_known(beginning)).map(|(place, _)| place).collect()
     }
 
     /// Stores a value in the vault and returns its reference.

@@ -24,7 +24,7 @@ fn sealer() -> (tempfile::TempDir, Arc<Vault>, Sealer) {
     (folder, Arc::clone(&vault), Sealer::new(vault))
 }
 
-// orchestrator 3.3: recall of 0.98 and more, false alarms of 0.02 and less, cards and private keys all
+// orchestrator 3.3, requirements 003.5: recall of 0.98 and more, false alarms of 0.02 and less, cards and private keys all
 #[test]
 fn the_corpus_is_sealed() {
     let (mut missed, mut alarms) = (BTreeMap::<&str, Vec<String>>::new(), Vec::new());
@@ -67,7 +67,7 @@ fn a_value_with_a_name_is_replaced_by_its_name() {
     assert_eq!(sealer.seal("slack", "C2", "so Tulip-Harbour it is", None), "so Tulip-Harbour it is");
 }
 
-// orchestrator 3.3: `inbound.<provider>.c<sha256(chat)[:10]>.<kind>.v<…[:16]>`, the same value under the same key
+// orchestrator 3.3, requirements 003.5: `inbound.<provider>.c<sha256(chat)[:10]>.<kind>.v<…[:16]>`, the same value under the same key
 #[test]
 fn keys_are_named_by_chat_kind_and_value() {
     let (_folder, vault, sealer) = sealer();
@@ -118,7 +118,7 @@ fn a_password_that_was_announced_is_sealed() {
     }
 }
 
-// orchestrator 3.3: if the vault fails, nothing of the value is left
+// orchestrator 3.3, requirements 003.5: if the vault fails, nothing of the value is left
 #[test]
 fn without_a_vault_the_value_is_redacted() {
     let (folder, _, sealer) = sealer();
@@ -132,6 +132,30 @@ fn what_was_sealed_is_not_sealed_again() {
     let sealed = sealer.seal("terminal", "terminal", "password: hunter2 and card 4111111111111111", None);
     assert_eq!(sealer.seal("terminal", "terminal", &sealed, None), sealed);
     assert_eq!(references(&sealed).len(), 2);
+}
+
+// orchestrator 3.3: a reference that a model did not write to its end names a secret and is none, wherever it was cut and whatever announces it
+#[test]
+fn what_was_cut_within_a_reference_is_not_sealed() {
+    let (_folder, vault, sealer) = sealer();
+    vault.set("mail.key-2024", "sword99fish").expect("it is set");
+    let reference = sealer.reference("terminal", "terminal", SecretKind::Password, "hunter2");
+    let before: Vec<_> = vault.list().expect("listed").into_iter().map(|entry| entry.name).collect();
+    for whole in [reference.as_str(), "{{secret:mail.key-2024}}"] {
+        for said in ["", "my password is ", "password: ", "\"api_key\": \"", "비밀번호는 ", "secret token=", "the account number of it is "]
+        {
+            for (at, behind) in (0..=whole.len()).flat_map(|at| ["", "…", "\"", " and so on"].map(|behind| (at, behind))) {
+                let text = format!("{said}{}{behind}", &whole[..at]);
+                assert_eq!(sealer.seal("terminal", "terminal", &text, None), text);
+            }
+        }
+    }
+    let after: Vec<_> = vault.list().expect("listed").into_iter().map(|entry| entry.name).collect();
+    assert_eq!(after, before);
+    // What the vault has under no such name is a value, and so is what stands behind it.
+    for text in ["{{secret:inbound.nowhere.c0", "password: {{secret:mail.key-2024,hunter3!"] {
+        assert_ne!(sealer.seal("terminal", "terminal", text, None), text);
+    }
 }
 
 // orchestrator 3.3: what only begins like a reference hides nothing

@@ -106,6 +106,20 @@ mod tests {
         }
     }
 
+    // Code is the same in every language, and so is what a model answers exactly.
+    #[test]
+    fn no_english_is_left_in_korean() {
+        for name in Language::English.texts().keys() {
+            let text = Language::Korean.text(name).replace("HEARTBEAT_OK", "");
+            let said: String = text
+                .split('`')
+                .step_by(2)
+                .flat_map(|part| part.split('{').map(|part| part.split_once('}').map_or(part, |(_, rest)| rest)))
+                .collect();
+            assert!(!said.contains(|char: char| char.is_ascii_alphabetic()), "{name}: {said}");
+        }
+    }
+
     #[test]
     fn what_is_filled_in_is_not_filled_again() {
         let said = Language::English.fill("unknown_command", &[("name", "{list}"), ("list", "L")]);

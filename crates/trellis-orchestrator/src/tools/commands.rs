@@ -10,7 +10,13 @@ use trellis_host::{
 };
 
 use super::{Hands, Returned, consolidate::begin, function, run_blocking, schedules::cron, stored, talk::newest_range, text, typed::Typed};
-use crate::{approvals::short_id, channel::Rendering, inbound::Kind, message::ChatPlace, seal::references};
+use crate::{
+    approvals::short_id,
+    channel::Rendering,
+    inbound::Kind,
+    message::{ChatPlace, now},
+    seal::references,
+};
 
 /// Messages that `/sessions` shows if it does not say.
 const DEFAULT_SESSIONS_SHOWN: usize = 10;
@@ -237,12 +243,23 @@ fn day(moment: u64) -> String {
 
 async fn remember(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned {
     let place = hands.place(&context.session).await?;
-    run_blocking(move || {
-        let sealed = hands.sealer.seal(&place.provider, &place.chat, text(&args, "text"), None);
-        hands.memory.append(&sealed, &Zoned::now()).map_err(stored)?;
-        Ok(Value::map([("written", Value::Bool(true))]))
-    })
-    .await
+    hands.remember(&context.idempotency_key.to_string(), &place, text(&args, "text")).await?;
+    Ok(Value::map([("written", Value::Bool(true))]))
+}
+
+impl Hands {
+    /// Writes a line into the memory of today, sealed; the call of a key writes one, however often it is made.
+    pub(super) async fn remember(self: Arc<Self>, key: &str, place: &ChatPlace, text: &str) -> Result<(), ToolError> {
+        let _writing = self.memory.writing.lock().await;
+        let (hands, place, text) = (Arc::clone(&self), place.clone(), text.to_owned());
+        let made = run_blocking(move || {
+            let sealed = hands.sealer.seal(&place.provider, &place.chat, &text, None);
+            hands.memory.line(&sealed, &Zoned::now()).map_err(stored)
+        });
+        let line = self.queue.note(key, made.await?, now()).await.map_err(stored)?;
+        let memory = self.memory.clone();
+        run_blocking(move || memory.write(&line).map_err(stored)).await
+    }
 }
 
 async fn recall(hands: Arc<Hands>, _: CallContext, args: Mapping) -> Returned {

@@ -8,6 +8,7 @@ mod decide;
 mod diagram;
 mod files;
 mod folder;
+mod log;
 mod references;
 mod request_file;
 mod schedules;
@@ -29,8 +30,8 @@ use trellis_core::{Mapping, SessionId, ToolError, Value};
 use trellis_host::{Bindings, CallContext, Sessions, secrets::Vault};
 use trellis_server::{Right, Tokens};
 
-pub use self::request_file::FileRequests;
 pub(crate) use self::shell::obstacle as shell_obstacle;
+pub use self::{log::HandsLog, request_file::FileRequests};
 use crate::{
     channel::{ChannelTroubles, Web},
     config::Settings,
@@ -81,9 +82,14 @@ pub struct Hands {
     pub web_tokens: OnceLock<Tokens>,
     /// What is wrong with channels now.
     pub troubles: ChannelTroubles,
+    /// Gets what fails.
+    pub log: HandsLog,
 }
 
 type Returned = Result<Value, ToolError>;
+
+/// The code of a store or a file that failed.
+const STORE: &str = "store";
 
 /// Registers the functions.
 #[must_use]
@@ -141,8 +147,17 @@ where
     F: Fn(Arc<Hands>, CallContext, Mapping) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Returned> + Send + 'static,
 {
-    let hands = Arc::clone(hands);
-    bindings.function_async(name, move |context, args| run(Arc::clone(&hands), context, args))
+    let (hands, tool) = (Arc::clone(hands), name.to_owned());
+    bindings.function_async(name, move |context, args| {
+        let (returned, hands, tool) = (run(Arc::clone(&hands), context, args), Arc::clone(&hands), tool.clone());
+        async move {
+            returned.await.inspect_err(|error| {
+                if error.code.as_ref().is_some_and(|code| code.as_str() == Some(STORE)) {
+                    hands.log.say(&format!("`{tool}`: {}", error.message));
+                }
+            })
+        }
+    })
 }
 
 /// A text of the arguments; the contract says that it is there.
@@ -152,7 +167,7 @@ fn text<'a>(args: &'a Mapping, name: &str) -> &'a str {
 
 /// A store or a file that failed.
 fn stored(error: impl std::fmt::Display) -> ToolError {
-    ToolError::coded("store", error.to_string())
+    ToolError::coded(STORE, error.to_string())
 }
 
 /// Does something that waits for a disk.

@@ -9,7 +9,7 @@ use trellis_host::{Bindings, CallContext};
 use super::{Hands, Returned, function, run_blocking, stored, text, typed::Typed};
 use crate::{
     message::{ChatPlace, now},
-    schedule::{BadSchedule, Job, NearestSchedule, Schedule, zone},
+    schedule::{BadSchedule, Job, JobsError, MAX_JOBS, NearestSchedule, Schedule, zone},
     seal::sha256,
     texts::Language,
 };
@@ -35,7 +35,10 @@ async fn plan(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returne
         let bad = |bad: BadSchedule| ToolError::coded("schedule", hands.explained(&bad, &when, zone)).finally();
         let job = Job { id, created_by: "agent".to_owned(), ..job(&when, zone, &prompt, &place, Timestamp::now()).map_err(bad)? };
         let line = line(&job);
-        hands.jobs.add(job).map_err(stored)?;
+        hands.jobs.add(job).map_err(|error| match error {
+            JobsError::TooMany => ToolError::coded("too-many", error.to_string()).finally(),
+            error => stored(error),
+        })?;
         Ok(Value::map([("job", Value::text(line))]))
     })
     .await
@@ -56,7 +59,8 @@ pub(super) async fn cron(hands: Arc<Hands>, typed: Typed) -> Result<String, Tool
 impl Hands {
     /// Why a schedule is none, with the next runs of what is nearest to it.
     fn explained(&self, bad: &BadSchedule, when: &str, tz: Option<&str>) -> String {
-        let Some(near) = NearestSchedule::of(when, tz, Timestamp::now()) else { return bad.to_string() };
+        let bad = bad.said(self.settings.language);
+        let Some(near) = NearestSchedule::of(when, tz, Timestamp::now()) else { return bad };
         let named = near.tz.as_deref().and_then(|name| zone(name).ok()).unwrap_or_else(TimeZone::system);
         let runs = near.runs.iter().map(|run| run.to_zoned(named.clone()).strftime("%Y-%m-%d %H:%M %Z").to_string());
         let (when, runs) = (near.when.trim_start_matches("cron "), runs.collect::<Vec<_>>().join(", "));
@@ -76,6 +80,7 @@ impl Hands {
                     let line = line(&job);
                     match jobs.add(Job { created_by: typed.who(), ..job }) {
                         Ok(()) => Ok(language.fill("cron_added", &[("job", &line)])),
+                        Err(JobsError::TooMany) => Ok(language.fill("cron_full", &[("count", &MAX_JOBS.to_string())])),
                         Err(error) => Err(stored(error)),
                     }
                 }

@@ -72,7 +72,10 @@ impl Hands {
         let (history, run) = (self.history.clone(), context.session.to_string());
         let (role, sender) = (Speaker::Assistant, self.settings.agent.clone());
         let said = Said { id: key, at: now(), role, sender, text, run, files: Vec::new(), edited: false, deleted: false };
-        run_blocking(move || history.note(&place, &said).map_err(stored)).await?;
+        // The message is on its way; a history that cannot be written stops no conversation.
+        if let Err(error) = run_blocking(move || history.note(&place, &said).map_err(stored)).await {
+            self.log.say(&error.message);
+        }
         Ok(Value::map([("row", Value::Int(row))]))
     }
 

@@ -1,10 +1,13 @@
 //! Files, and what tries to lead out of their folder (orchestrator 6, 10.3).
 
-use std::{fs, os::unix::fs::symlink};
+use std::{fs, os::unix::fs::symlink, path::Path, sync::Arc};
 
+use jiff::Zoned;
 use trellis_core::ToolError;
+use trellis_host::Secrets;
 
 use super::{files::beginning, folder::Folder};
+use crate::{Orchestrator, Up, config::Settings, message::ChatPlace, workspace::Workspace};
 
 fn folder() -> (tempfile::TempDir, Folder) {
     let world = tempfile::tempdir().expect("a folder");
@@ -103,4 +106,42 @@ fn what_is_too_large_or_no_text_is_refused() {
     assert_eq!(folder.read("long").expect("read").len(), 80_000);
     assert_eq!(code(folder.write("x", &"a".repeat((1 << 20) + 1))), "too-large");
     assert_eq!(beginning("aé", 2), "a");
+}
+
+// orchestrator 5.4, 9, row "while the model or a tool runs": a call that is made again under its key writes no second line, at whichever moment it died
+#[tokio::test]
+async fn a_note_is_written_once_for_each_call() {
+    let world = tempfile::tempdir().expect("a folder");
+    let graph = world.path().join("graph");
+    fs::create_dir(&graph).expect("made");
+    fs::write(graph.join("start.md"), "Well.\n").expect("written");
+    let workspace = Workspace::open(&world.path().join("workspace"), Path::new("/nowhere")).expect("a workspace");
+    let up = Up { graph, workspace: workspace.clone(), settings: Settings::default(), secrets: Secrets::default() };
+    let orchestrator = Orchestrator::open(up).await.expect("it opens");
+    let (hands, place) = (orchestrator.hands(), ChatPlace::new("terminal", "terminal"));
+    let remember = async |key: &str| Arc::clone(hands).remember(key, &place, "tea, my password is hunter2-XK9!").await.expect("noted");
+    let lines = || -> Vec<String> {
+        let days = fs::read_dir(workspace.path("memory")).expect("days").flatten().map(|entry| entry.path());
+        days.flat_map(|day| fs::read_to_string(day).expect("read").lines().map(str::to_owned).collect::<Vec<_>>()).collect()
+    };
+    // It died behind the line.
+    remember("a").await;
+    remember("a").await;
+    assert!(lines().len() == 1 && lines()[0].contains("tea, my password is {{secret:inbound.terminal."), "{:?}", lines());
+    // Another call says the same in the same minute.
+    remember("b").await;
+    remember("a").await;
+    remember("b").await;
+    assert_eq!(lines().len(), 2);
+    // It died before the line, which has the minute of then.
+    let then = "2026-01-02T10:00:00[UTC]".parse::<Zoned>().expect("a moment");
+    let line = hands.memory.line("milk", &then).expect("a line");
+    hands.queue.note("c", line, 1).await.expect("noted");
+    remember("c").await;
+    remember("c").await;
+    assert_eq!(fs::read_to_string(workspace.path("memory/2026-01-02.md")).expect("read"), "- 10:00 milk\n");
+    // Nobody makes a call of long ago again.
+    hands.queue.forget(2 + 30 * 24 * 3_600_000).await.expect("forgotten");
+    remember("c").await;
+    assert_eq!(lines().len(), 4);
 }

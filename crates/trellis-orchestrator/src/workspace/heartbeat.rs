@@ -7,14 +7,14 @@ use super::Workspace;
 /// The name of the file.
 const HEARTBEAT_FILE: &str = "HEARTBEAT.md";
 /// Bytes of the file.
-const MAX: u64 = 64 << 10;
+pub(crate) const MAX_HEARTBEAT: u64 = 64 << 10;
 
 /// The file cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HeartbeatError {
     /// It is too large.
-    #[error("`{HEARTBEAT_FILE}` has {bytes} bytes, and at most {MAX} are read: take what is done out of it")]
+    #[error("`{HEARTBEAT_FILE}` has {bytes} bytes, and at most {MAX_HEARTBEAT} are read: take what is done out of it")]
     TooLarge {
         /// Its size.
         bytes: u64,
@@ -35,7 +35,7 @@ impl Workspace {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             metadata => metadata?.len(),
         };
-        if bytes > MAX {
+        if bytes > MAX_HEARTBEAT {
             return Err(HeartbeatError::TooLarge { bytes });
         }
         let text = String::from_utf8_lossy(&std::fs::read(path)?).into_owned();

@@ -1,8 +1,9 @@
 //! The memory: `memory/MEMORY.md` and a file for each day, which people edit too (orchestrator 5.4).
 
-use std::{fs, io, path::PathBuf};
+use std::{fs, io, path::PathBuf, sync::Arc};
 
 use jiff::{Zoned, civil::Date};
+use tokio::sync::Mutex;
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::{Workspace, append_line};
@@ -10,18 +11,31 @@ use super::{Workspace, append_line};
 /// Lines that a search returns.
 const MAX_FOUND: usize = 20;
 
+/// A line for the file of a day.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryLine {
+    /// The day, which names the file.
+    pub day: String,
+    /// The line.
+    pub text: String,
+    /// Equal lines that stood in the file before.
+    pub equal: u32,
+}
+
 /// The memory of a workspace.
 #[derive(Clone, Debug)]
 pub struct Memory {
     pub(super) folder: PathBuf,
     /// The list of the days that went into the long memory.
     pub(super) taken: PathBuf,
+    /// Held by whoever writes a line.
+    pub(crate) writing: Arc<Mutex<()>>,
 }
 
 impl Memory {
     /// The memory of this workspace.
     pub fn of(workspace: &Workspace) -> Self {
-        Self { folder: workspace.path("memory"), taken: workspace.path("runtime/consolidated.json") }
+        Self { folder: workspace.path("memory"), taken: workspace.path("runtime/consolidated.json"), writing: Arc::default() }
     }
 
     /// What is known for long.
@@ -40,13 +54,32 @@ impl Memory {
         self.read(&format!("{day}.md"))
     }
 
-    /// Writes `- HH:MM text` into the file of the day. Line breaks become blanks: it is one line.
+    /// The line `- HH:MM text` of a moment, for [`Memory::write`]. Line breaks become blanks: it is one line.
     ///
     /// # Errors
-    /// The file cannot be written.
-    pub fn append(&self, text: &str, now: &Zoned) -> io::Result<()> {
-        let text: Vec<&str> = text.split_whitespace().collect();
-        append_line(&self.folder.join(format!("{}.md", now.date())), &format!("- {} {}", now.strftime("%H:%M"), text.join(" ")))
+    /// As [`Memory::long`].
+    pub fn line(&self, text: &str, now: &Zoned) -> io::Result<MemoryLine> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let text = format!("- {} {}", now.strftime("%H:%M"), words.join(" "));
+        let day = now.date().to_string();
+        Ok(MemoryLine { equal: self.equal(&day, &text)?, day, text })
+    }
+
+    /// Writes a line into the file of its day, unless it stands there already since [`Memory::line`] made it.
+    ///
+    /// # Errors
+    /// The file cannot be read or written.
+    pub fn write(&self, line: &MemoryLine) -> io::Result<()> {
+        if self.equal(&line.day, &line.text)? > line.equal {
+            return Ok(());
+        }
+        append_line(&self.folder.join(format!("{}.md", line.day)), &line.text)
+    }
+
+    /// The number of lines of a day that are this one.
+    fn equal(&self, day: &str, text: &str) -> io::Result<u32> {
+        let count = self.read(&format!("{day}.md"))?.lines().filter(|line| *line == text).count();
+        Ok(u32::try_from(count).unwrap_or(u32::MAX))
     }
 
     /// The lines that have all words of a query, or else those that have most of them, with their files; the newest days first.

@@ -15,15 +15,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub(crate) use self::object_file::{MaybeRead, copy_corrupt, read_object, read_projection, write_object};
 pub use self::{
     consolidate::{ConsolidationError, OldDays},
     env_file::{BadLine, variables},
     heartbeat::HeartbeatError,
     history::{History, Said, Speaker},
     lock::{Held, WorkspaceLock},
-    memory::Memory,
+    memory::{Memory, MemoryLine},
     object_file::ObjectFileError,
+};
+pub(crate) use self::{
+    heartbeat::MAX_HEARTBEAT,
+    object_file::{MaybeRead, copy_corrupt, read_object, read_projection, write_object},
 };
 use crate::texts::Language;
 
@@ -202,6 +205,10 @@ pub(crate) fn append_line(path: &Path, line: &str) -> io::Result<()> {
 /// Adds lines to a file and forces them to the disk together; the folder is made where it is missing. A last line that was cut off is closed first.
 /// Returns where the first of them begins.
 pub(crate) fn append_lines(path: &Path, lines: &[impl AsRef<str>]) -> io::Result<u64> {
+    appended(path, lines).map_err(|error| io::Error::new(error.kind(), format!("`{}` cannot be written: {error}", path.display())))
+}
+
+fn appended(path: &Path, lines: &[impl AsRef<str>]) -> io::Result<u64> {
     use std::io::{Read as _, Seek as _, Write as _};
     if let Some(folder) = path.parent() {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;

@@ -159,8 +159,9 @@ fn the_memory_has_days_and_is_searched_by_words() {
     let (_folder, workspace) = workspace();
     let memory = Memory::of(&workspace);
     let at = |day| date(2026, 11, day).at(9, 5, 0, 0).in_tz("UTC").expect("a time");
-    memory.append("Ana likes\n green tea", &at(22)).expect("written");
-    memory.append("차는 녹차가 좋다", &at(23)).expect("written");
+    for (text, day) in [("Ana likes\n green tea", 22), ("차는 녹차가 좋다", 23)] {
+        memory.write(&memory.line(text, &at(day)).expect("a line")).expect("written");
+    }
     fs::write(workspace.path("memory/MEMORY.md"), "Bob drinks coffee, no TEA\n").expect("written");
     assert_eq!(memory.day(date(2026, 11, 22)).expect("read"), "- 09:05 Ana likes green tea\n");
     let found = memory.search("GREEN tea").expect("searched");

@@ -14,7 +14,7 @@ const BEATS: &str = "
 ";
 
 /// A world in which a heartbeat was missed.
-async fn overdue(items: &str) -> World {
+pub(crate) async fn overdue(items: &str) -> World {
     let world = World::new(BEATS);
     let orchestrator = world.opened().await;
     fs::write(world.at("HEARTBEAT.md"), items).expect("written");
@@ -23,7 +23,7 @@ async fn overdue(items: &str) -> World {
     world
 }
 
-// the open items are the prompt of one session; what it says comes into the chat
+// orchestrator 8.2: the open items are the prompt of one session; what it says comes into the chat
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_heartbeat_says_what_it_found() {
     let world = overdue("- [ ] the tea\n- [x] the coffee\n").await;
@@ -98,7 +98,7 @@ async fn without_a_model_new_lines_are_added() {
     assert!(text.ends_with("- Ben has a dog\n\n## 2026-01-03\n\n- Ben has a cat\n") && backups == 2, "{text}");
 }
 
-// with a model its answer replaces the memory, sealed; one that is empty or too long, and one that breaks off, replace nothing
+// orchestrator 5.4: with a model its answer replaces the memory, sealed; one that is empty or too long, and one that breaks off, replace nothing
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_model_writes_the_memory_anew() {
     let world = world_with_days();

@@ -19,7 +19,7 @@ pub(crate) fn id_of(question: &str) -> String {
     rest.split('`').next().unwrap_or_default().to_owned()
 }
 
-// orchestrator 6.2: asked with tool, arguments and id; after a yes the same call runs once
+// orchestrator 6.2: asked with tool, arguments and id; after a yes the same call runs once; requirements 003.3: an id counts while its call waits
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_a_yes_the_command_runs_once() {
     let world = World::new(RUNS);
@@ -32,6 +32,7 @@ async fn after_a_yes_the_command_runs_once() {
     assert!(came.contains(r#""output":"ran\n""#) && came.contains(r#""status":0"#), "{came}");
     // Nothing waits any more: the word is conversation.
     assert!(chat.ask("yes").await.starts_with("came: yes"));
+    assert!(chat.ask(&format!("yes {}", id_of(&question))).await.starts_with("came: yes "));
     chat.leave().await;
     assert_eq!(fs::read_to_string(world.at("files/log")).expect("it ran"), "ran\n");
 }
@@ -117,7 +118,7 @@ async fn a_long_command_is_shown_to_its_end() {
 }
 
 /// A model that runs two commands at once.
-const RUNS_TWO: &str = "
+pub(crate) const RUNS_TWO: &str = "
 - when: { matches: '^both ' }
   reply: { tool_calls: [
     { name: shell, args: { command: \"{{ last.content | replace('both ', '') }}; touch one\" } },

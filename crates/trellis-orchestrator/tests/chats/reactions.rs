@@ -52,7 +52,7 @@ async fn nobody_else_approves() {
     }
 }
 
-// orchestrator 3.5: several at once: approve > deny > defer > cancel
+// orchestrator 3.5, requirements 003.3: several at once: approve > deny > defer > cancel
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_strongest_reaction_counts() {
     for kind in ALL {
@@ -107,9 +107,11 @@ async fn what_is_deferred_is_asked_again() {
             queue.asked_by(provider.name(), &provider.chat(3), &provider.id(question.n)).await.expect("asked").expect("it waits")
         };
         chat.until_it("notes it", async |chat| asked(chat).await.again == 1).await;
-        let in_an_hour = trellis_orchestrator::message::now() + 3_500_000;
-        let (due, next) = chat.hands.queue.due_questions(0).await.expect("asked");
-        assert!(due.is_empty() && next.is_some_and(|next| next > in_an_hour), "{kind:?}: {next:?}");
+        let now = trellis_orchestrator::message::now();
+        let (due, next) = chat.hands.queue.due_questions(now).await.expect("asked");
+        assert!(due.is_empty() && next.is_some_and(|next| next > now + 3_500_000), "{kind:?}: {next:?}");
+        // The clock was set back by a day (8.3).
+        assert_eq!(chat.hands.queue.due_questions(now - 86_400_000).await.expect("asked").0.len(), 1, "{kind:?}");
         // As if the hour were over.
         let call = asked(&chat).await.call;
         chat.hands.queue.ask_again(&call, 1).await.expect("noted");

@@ -36,7 +36,7 @@ fn json(world: &World, name: &str) -> Json {
     serde_json::from_slice(&fs::read(world.at(name)).expect(name)).expect("JSON")
 }
 
-fn events(world: &World) -> Vec<Json> {
+pub(crate) fn events(world: &World) -> Vec<Json> {
     let text = fs::read_to_string(world.at("runtime/events/events.jsonl")).expect("events");
     text.lines().map(|line| serde_json::from_str(line).expect("an event")).collect()
 }

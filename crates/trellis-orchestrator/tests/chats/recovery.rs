@@ -48,7 +48,7 @@ async fn a_session_of_another_graph_leaves_its_chat() {
     assert_eq!(world.chat().await.leave().await, [""; 0]);
 }
 
-// after the store, before the run starts: grouped anew, started under the same name
+// orchestrator 9, row "after the store, before the run starts": grouped anew, started under the same name
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_message_that_was_stored_is_answered_after_a_restart() {
     let world = World::new(RUNS);
@@ -109,7 +109,7 @@ async fn an_answer_that_was_taken_reaches_its_question() {
     chat.leave().await;
 }
 
-// after sending, before the acknowledgement is stored: sent again, marked
+// orchestrator 9, row "after sending, before the acknowledgement is stored": sent again, marked
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_may_have_arrived_comes_again_with_a_mark() {
     let world = World::new(RUNS);

@@ -15,6 +15,7 @@ use trellis_orchestrator::{
     channel::{Batch, Capabilities, Channel, ChannelError, InboxFile, Rendering},
     message::{Attachment, ChatPlace, Outgoing},
     settings,
+    supervisor::Supervisor,
     tools::Hands,
     workspace::Workspace,
 };
@@ -74,6 +75,7 @@ impl Channel for Quick {
 pub(crate) struct Remote {
     pub(crate) provider: FakeProvider,
     pub(crate) hands: Arc<Hands>,
+    pub(crate) supervisor: Arc<Supervisor>,
     end: Arc<Notify>,
     running: tokio::task::JoinHandle<Result<(), UpError>>,
 }
@@ -103,14 +105,14 @@ impl World {
         let orchestrator = tokio::time::timeout(PATIENCE, open()).await.expect("it is free");
         let channels = orchestrator.remote_channels().expect("channels");
         let channels: Vec<Arc<dyn Channel>> = channels.into_iter().map(|channel| Arc::new(Quick(channel)) as Arc<dyn Channel>).collect();
-        let hands = Arc::clone(orchestrator.hands());
+        let (hands, supervisor) = (Arc::clone(orchestrator.hands()), Arc::clone(orchestrator.supervisor()));
         let end = Arc::new(Notify::new());
         let ended = Arc::clone(&end);
         let running = tokio::spawn(async move {
             let stop = async move { ended.notified().await };
             orchestrator.run(channels, stop, |line| drop(writeln!(io::stderr(), "log: {line}"))).await
         });
-        let remote = Remote { provider: provider.clone(), hands, end, running };
+        let remote = Remote { provider: provider.clone(), hands, supervisor, end, running };
         // What is said before the first look is not for the agent.
         remote
             .until_it("has looked", async |remote: &Remote| {

@@ -33,7 +33,7 @@ const BEGINS: &str = r#"
 - reply: { content: 'came: {{ last.content }}' }
 "#;
 
-// the chat goes on meanwhile; the held call of a task is asked for in its chat; its end is told there
+// orchestrator 2.4: the chat goes on meanwhile; the held call of a task is asked for in its chat; its end is told there
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_task_runs_beside_its_chat() {
     let world = World::new(BEGINS);

@@ -16,6 +16,7 @@ use trellis_orchestrator::{
     channel::{Batch, Channel, ChannelError, Rendering},
     message::{ChatPlace, Incoming, Outgoing, now},
     settings,
+    supervisor::Supervisor,
     workspace::{Workspace, WorkspaceError},
 };
 
@@ -100,13 +101,13 @@ impl World {
             news: Notify::new(),
         });
         let channels: Vec<Arc<dyn Channel>> = others.into_iter().chain([Arc::clone(&shared) as Arc<dyn Channel>]).collect();
-        let end = Arc::new(Notify::new());
+        let (end, supervisor) = (Arc::new(Notify::new()), Arc::clone(orchestrator.supervisor()));
         let ended = Arc::clone(&end);
         let running = tokio::spawn(async move {
             let stop = async move { ended.notified().await };
             orchestrator.run(channels, stop, |line| drop(writeln!(io::stderr(), "log: {line}"))).await
         });
-        Chat { says: Some(says), shared, end, running, seen: 0, count: now() }
+        Chat { says: Some(says), shared, supervisor, end, running, seen: 0, count: now() }
     }
 
     /// Starts everything, with a chat that may approve.
@@ -179,6 +180,7 @@ impl Channel for Shared {
 pub(crate) struct Chat {
     says: Option<mpsc::UnboundedSender<Vec<Incoming>>>,
     shared: Arc<Shared>,
+    pub(crate) supervisor: Arc<Supervisor>,
     end: Arc<Notify>,
     running: tokio::task::JoinHandle<Result<(), UpError>>,
     seen: usize,

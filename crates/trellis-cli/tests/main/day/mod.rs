@@ -97,26 +97,58 @@ impl Day {
         self.provider.post_in(1, thread, ANA, &format!("{} {text}", self.provider.mention()))
     }
 
-    /// Asks the dashboard of the program that began last.
-    fn ask(&self, method: &str, path: &str) -> String {
+    /// What asks the dashboard of the program that began last.
+    fn curl(&self, method: &str, path: &str) -> Command {
         let log = fs::read_to_string(self.sandbox.path().join("log")).unwrap();
         let address = log.lines().rev().find_map(|line| line.strip_prefix("dashboard  ")).and_then(|line| line.split_once("/#")).unwrap().0;
         let head = format!("Authorization: Bearer {DASHBOARD}");
-        let ran = Command::new("curl")
-            .args(["-s", "-f", "-X", method, "-H", &head, "-H", "Content-Type: application/json", &format!("{address}{path}")])
-            .output()
-            .unwrap();
+        let mut curl = Command::new("curl");
+        curl.args(["-s", "-f", "-X", method, "-H", &head, "-H", "Content-Type: application/json", &format!("{address}{path}")]);
+        curl
+    }
+
+    fn ask(&self, method: &str, path: &str) -> String {
+        self.answer(method, path, &[])
+    }
+
+    fn answer(&self, method: &str, path: &str, options: &[&str]) -> String {
+        let ran = self.curl(method, path).args(options).output().unwrap();
         assert!(ran.status.success(), "{method} {path}: {ran:?}");
         String::from_utf8(ran.stdout).unwrap()
     }
 
-    /// What the dashboard shows, everywhere.
-    fn shown(&self) -> Vec<(String, String)> {
-        let mut paths: Vec<String> = ["/metrics", "/api/state", "/api/approvals", "/api/dead-letters"].map(str::to_owned).into();
+    /// Writes down what the dashboard tells of while it goes on.
+    fn listen(&self) -> Child {
+        let stream = File::create(self.sandbox.path().join("stream")).unwrap();
+        self.curl("GET", "/api/events").arg("-N").stdout(stream).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    /// What the dashboard shows and told, everywhere, with the heads of its answers.
+    fn shown(&self, listener: Child) -> Vec<(String, String)> {
+        kill(listener);
+        let stream = fs::read_to_string(self.sandbox.path().join("stream")).unwrap();
+        let mut paths: Vec<String> =
+            ["/metrics", "/healthz", "/readyz", "/api/state", "/api/approvals", "/api/dead-letters", "/api/graphs", "/api/secrets"]
+                .map(str::to_owned)
+                .into();
         let sessions: Value = serde_json::from_str(&self.ask("GET", "/api/sessions?limit=500")).unwrap();
         let ids = sessions["items"].as_array().unwrap().iter().map(|head| head["session"].as_str().unwrap());
-        paths.extend(ids.flat_map(|id| [format!("/api/sessions/{id}"), format!("/api/sessions/{id}/records?limit=500")]));
-        paths.into_iter().map(|path| (path.clone(), self.ask("GET", &path))).collect()
+        let pages = ["", "/records?limit=500", "/path", "/export"];
+        paths.extend(ids.flat_map(|id| pages.map(|page| format!("/api/sessions/{id}{page}"))));
+        let pages = paths.into_iter().map(|path| (path.clone(), self.answer("GET", &path, &["-i"])));
+        let shown: Vec<(String, String)> = pages.chain([("/api/events".to_owned(), stream)]).collect();
+        // Where nothing is shown, nothing is hidden.
+        let is_shown = |path: &str, part: &str| shown.iter().any(|(place, text)| place.contains(path) && text.contains(part));
+        for (path, part) in [
+            ("/metrics", "trellis_"),
+            ("/api/events", "event: session"),
+            ("/api/state", "slack"),
+            ("/records", "{{secret:inbound.slack."),
+            ("/export", "{{secret:inbound.slack."),
+        ] {
+            assert!(is_shown(path, part), "{path} never shows `{part}`");
+        }
+        shown
     }
 
     /// Waits until the agent has sent a message with these words.
@@ -228,9 +260,9 @@ fn a_day_in_the_life() {
 
     story.end(&day.provider);
     story.is_told();
-    let corpus = leaks::corpus();
+    let (corpus, listener) = (leaks::corpus(), day.listen());
     day.paste(&corpus);
-    let shown = day.shown();
+    let shown = day.shown(listener);
     assert!(Command::new("kill").args(["-TERM", &second.id().to_string()]).status().unwrap().success());
     assert_eq!(second.wait_with_output().unwrap().status.code(), Some(0));
     let values = corpus.into_iter().chain([PASSWORD.to_owned(), "ghp_0123456789abcdefghijABCDEFGHIJ987654".to_owned()]);

@@ -60,7 +60,7 @@ fn dead_letters(shop: &Shop) -> Vec<(String, String)> {
     rows.map(Result::unwrap).collect()
 }
 
-/// What the tools wrote down is there; a call that was cut off may have been made again.
+/// What the tools wrote down is there. A command that was cut off may have run again; a line of the memory stands there once, since its call has a key.
 fn notes(shop: &Shop, verdict: &mut Verdict) {
     let workspace = shop.sandbox.path().join("workspace");
     let days = fs::read_dir(workspace.join("memory")).unwrap().flatten().map(|entry| entry.path());
@@ -74,6 +74,9 @@ fn notes(shop: &Shop, verdict: &mut Verdict) {
         };
         match times {
             0 => verdict.flaws.push(format!("number {}: its tool left nothing", posted.number)),
+            2.. if Wish::of(posted.number) == Wish::Remember => {
+                verdict.flaws.push(format!("number {}: noted {times} times", posted.number));
+            }
             times => verdict.repeated += times - 1,
         }
     }

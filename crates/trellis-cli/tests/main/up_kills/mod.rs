@@ -125,7 +125,7 @@ fn round(killed: &mut Killed, chance: &mut Chance) {
     killed.repeated += verdict.repeated;
 }
 
-// orchestrator 9, the table; 10.1
+// orchestrator 9, the table; orchestrator 10.1: kills at each of its moments
 #[test]
 fn nothing_is_lost_or_comes_twice_unmarked() {
     let kills: Option<usize> = std::env::var("KILLS").ok().map(|kills| kills.parse().expect("KILLS is a number"));

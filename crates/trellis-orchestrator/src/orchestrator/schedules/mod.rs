@@ -23,6 +23,7 @@ pub(super) async fn keep_time(
     loop {
         let now = clock();
         let moment = u64::try_from(now.as_millisecond()).unwrap_or_default();
+        jobs.wait_no_longer(now)?;
         for (job, message) in jobs.due(now) {
             queue.store(SCHEDULES, vec![message], None, moment).await?;
             jobs.happened(&job.id, now)?;
@@ -34,3 +35,6 @@ pub(super) async fn keep_time(
         let _ = tokio::time::timeout(wait.clamp(Duration::from_millis(5), MAX_CLOCK_INTERVAL), jobs.changed.notified()).await;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,7 @@ use crate::{
     schedule::CronExpression,
     seal::sha256,
     tools::Hands,
-    workspace::HeartbeatError,
+    workspace::{HeartbeatError, MAX_HEARTBEAT},
 };
 
 /// The name of the setting that has the last moments, as JSON.
@@ -96,10 +96,10 @@ async fn beat(hands: &Hands, now: Timestamp, log: &(dyn Fn(&str) + Send + Sync))
         Err(error) => {
             let why = error.to_string();
             log(&why);
-            if let HeartbeatError::TooLarge { .. } = error {
+            if let HeartbeatError::TooLarge { bytes } = error {
                 // Said once for each size that it has.
                 let key = format!("heartbeat:{}", &sha256(&why)[..16]);
-                let text = language.fill("heartbeat_failed", &[("why", &why)]);
+                let text = language.fill("heartbeat_too_large", &[("bytes", &bytes.to_string()), ("most", &MAX_HEARTBEAT.to_string())]);
                 hands.outbox.post(Outgoing::new(place.clone(), text, key)).await?;
             }
             return Ok(());
