@@ -52,7 +52,11 @@ impl fmt::Display for Number {
 
 /// The numbers that stand behind the words "language" and "rule".
 pub(super) fn cited(line: &str) -> Vec<Number> {
-    let words = ["language ", "Language ", "rule ", "Rule ", "rules ", "Rules "];
+    cited_by(line, &["language ", "Language ", "rule ", "Rule ", "rules ", "Rules "])
+}
+
+/// The numbers that stand behind one of these words.
+pub(super) fn cited_by(line: &str, words: &[&str]) -> Vec<Number> {
     let places = words.iter().flat_map(|word| line.match_indices(word).map(|(at, word)| (at, at + word.len())));
     let is_word = |at: usize| !line[..at].ends_with(char::is_alphanumeric);
     places.filter(|(at, _)| is_word(*at)).flat_map(|(_, end)| list(&line[end..]).0).collect()

@@ -4,6 +4,7 @@
 mod citations;
 mod conformance;
 mod markdown;
+mod orchestrator;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
