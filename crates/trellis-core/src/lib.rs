@@ -27,6 +27,7 @@ pub mod diagnostic;
 pub mod draw;
 pub mod engine;
 pub mod id;
+mod index;
 mod input;
 #[cfg(feature = "schemars")]
 pub mod json_schema;

@@ -4,6 +4,8 @@
 
 use serde::Serialize;
 
+use crate::index::to_u32;
+
 /// A byte range in one file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Span {
@@ -16,8 +18,7 @@ pub struct Span {
 impl Span {
     /// The range `start..end`; files are bounded far below 4 GiB, larger offsets saturate.
     pub fn new(start: usize, end: usize) -> Self {
-        let clamp = |offset: usize| u32::try_from(offset).unwrap_or(u32::MAX);
-        Self { start: clamp(start), end: clamp(end.max(start)) }
+        Self { start: to_u32(start), end: to_u32(end.max(start)) }
     }
 
     /// The empty range at `at`.
@@ -83,7 +84,7 @@ impl<'t> LineIndex<'t> {
     /// Indexes the lines of `text`.
     pub fn new(text: &'t str) -> Self {
         let breaks = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');
-        let starts = std::iter::once(0).chain(breaks.map(|(at, _)| u32::try_from(at + 1).unwrap_or(u32::MAX)));
+        let starts = std::iter::once(0).chain(breaks.map(|(at, _)| to_u32(at + 1)));
         let mut index = Self { text, starts: starts.collect(), marks: Vec::new() };
         for line in 1..=index.starts.len() {
             let (mut from, mut before) = (index.start(line), 0);
@@ -92,7 +93,7 @@ impl<'t> LineIndex<'t> {
                 let to = text.floor_char_boundary(from + STRIDE);
                 before += width(&text[from..to]);
                 from = to;
-                index.marks.push((u32::try_from(from).unwrap_or(u32::MAX), u32::try_from(before).unwrap_or(u32::MAX)));
+                index.marks.push((to_u32(from), to_u32(before)));
             }
         }
         index

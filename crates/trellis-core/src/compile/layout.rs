@@ -10,6 +10,7 @@ use super::{
 use crate::{
     diagnostic::{Diagnostic, FilePath},
     id::NodeId,
+    index::to_u32,
     program::NodeIndex,
     syntax::{
         document::Document,
@@ -86,7 +87,7 @@ impl NodeLayout {
                 layouts.nodes_of.push(None);
                 continue;
             }
-            let index = u32::try_from(layouts.points_of.len()).unwrap_or(u32::MAX);
+            let index = to_u32(layouts.points_of.len());
             let gated = layouts.gates[candidate.graph as usize];
             layouts.nodes_of.push(Some(NodeIndex(index)));
             layouts.points_of.push(point);
@@ -111,7 +112,7 @@ pub(super) fn page_names(names: &NameTable<'_>, graphs: &[GraphInfo<'_>], last: 
         graph.defaults.targets().for_each(|target| name(&mut page_names, None, target, &graph.syntax.root, index));
     }
     let asked: Vec<u32> = match last {
-        None => (0..u32::try_from(names.len()).unwrap_or(u32::MAX)).collect(),
+        None => (0..to_u32(names.len())).collect(),
         Some((last, edited)) => {
             let edited: Vec<u32> = edited.iter().flat_map(|document| names.of_document(*document)).collect();
             page_names.extend(last.iter().copied().filter(|(from, _)| from.is_some_and(|from| edited.binary_search(&from).is_err())));

@@ -6,7 +6,7 @@ use super::{
     layout::FileLayout,
     names::{Candidate, NameTable},
 };
-use crate::{diagnostic::FilePath, id::NodeId, span::Span, syntax::document::Document};
+use crate::{diagnostic::FilePath, id::NodeId, index::to_u32, span::Span, syntax::document::Document};
 
 /// The names of a graph's nodes, at one state of its files.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ impl NodeNames {
     /// Returns the nodes of a file, in order.
     pub(crate) fn of_file(&self, path: &str) -> Vec<NamedNode> {
         let Ok(at) = self.documents.binary_search_by(|document| (*document.path).cmp(path)) else { return Vec::new() };
-        let at = u32::try_from(at).unwrap_or(u32::MAX);
+        let at = to_u32(at);
         self.with(|names| names.of_document(at).map(|candidate| NamedNode::of(names.candidate(candidate))).collect())
     }
 }

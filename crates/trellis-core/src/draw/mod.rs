@@ -25,6 +25,7 @@ pub use self::{
 
 use crate::{
     diagnostic::FilePath,
+    index::to_u32,
     program::{Edge, Node, Origin, OutEdge, Outcome, Part, PointIndex, Program, Provenance, Reason, Role, Target},
     span::LineIndex,
 };
@@ -245,7 +246,7 @@ impl<'p> Pen<'p> {
 
     fn edges_after_rollback(&mut self, graph: usize) {
         let Some(&from) = self.extra.get(&self.rollback_id(graph)) else { return };
-        for out in self.program.edges_after_rollback(u32::try_from(graph).unwrap_or(u32::MAX)) {
+        for out in self.program.edges_after_rollback(to_u32(graph)) {
             let to = match &out.edge.to {
                 Target::Point(to) | Target::Proceed(to) => self.program.point(*to).node.0 as usize,
                 Target::Again | Target::Rollback => from,

@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     id::{CallId, SessionId},
+    index::to_u32,
     program::Failure,
     state::{CallKind, CallRole, Effect, EndReason, Ended, PendingCall, State},
     value::{Mapping, Value},
@@ -91,7 +92,7 @@ impl Engine {
             for call in self.open_calls(child) {
                 step.remember_left_of(&call, Some(&child.session_id));
             }
-            let effects = u32::try_from(step.state.effects.len() - before).unwrap_or(u32::MAX);
+            let effects = to_u32(step.state.effects.len() - before);
             step.events.push(Event::LeftChild { child: child.session_id.clone(), effects });
         }
         step.into_step()
@@ -120,7 +121,7 @@ pub fn pending_call(state: &State, id: &CallId) -> Option<Arc<PendingCall>> {
     if whole.id == *id {
         return Some(Arc::clone(whole));
     }
-    let parts = u32::try_from(state.parts.len()).unwrap_or(u32::MAX);
+    let parts = to_u32(state.parts.len());
     (0..parts).filter_map(|at| part_call(whole, &state.parts, at)).find(|part| part.id == *id)
 }
 

@@ -12,6 +12,7 @@ use super::{
     step::{Move, find},
 };
 use crate::{
+    index::to_u32,
     program::{Call, Callee, Graph, PointIndex},
     schema::Schema,
     state::{Effect, PendingCall, Status},
@@ -22,7 +23,7 @@ impl<'e> Move<'e> {
     /// Begins to unwind; if there is nothing to unwind, returns the next point.
     pub(super) fn roll_back(&mut self) -> Result<Onward<'e>, Stop> {
         let effects = &self.state.effects;
-        self.events.push(Event::RollingBack(u32::try_from(effects.undoable().len()).unwrap_or(u32::MAX)));
+        self.events.push(Event::RollingBack(to_u32(effects.undoable().len())));
         let irreversible = Value::list(effects.irreversible().map(|effect| listed(effect)));
         let before = self.state.system_context.rollback.as_ref().and_then(Value::as_map);
         let failed = before.and_then(|lists| lists.get("failed")).cloned().unwrap_or_else(|| Value::list([]));

@@ -13,6 +13,7 @@ use super::{
     step::{Move, point},
 };
 use crate::{
+    index::to_u32,
     program::{Bound, Outcome},
     state::{CallKind, PartName, PartStates, PendingCall, Status},
     value::{List, Mapping, Value},
@@ -143,7 +144,7 @@ impl Move<'_> {
             CallKind::Tool | CallKind::Graph(_) => return Ok(self.returned(whole, value)),
         };
         let parts = self.state.parts.clone();
-        for at in 0..u32::try_from(parts.len()).unwrap_or(u32::MAX) {
+        for at in 0..to_u32(parts.len()) {
             let Some(call) = part_call(whole, &parts, at) else { continue };
             let Some(part) = &call.part else { continue };
             let given = match (&part.part, &value) {

@@ -3,7 +3,7 @@
 use std::{ops::Range, sync::Arc};
 
 use super::{NodeIndex, Program, Writes};
-use crate::{id::SignalName, path::KeyPath, span::Span, value::Value};
+use crate::{id::SignalName, index::to_u32, path::KeyPath, span::Span, value::Value};
 
 /// A point's place in [`Program::points`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -344,7 +344,7 @@ impl Program {
             Target::Point(point) => *point == to.body || Some(*point) == to.gate,
             Target::Proceed(_) | Target::Again | Target::Rollback | Target::End(_) => false,
         };
-        let points = (0..u32::try_from(self.points.len()).unwrap_or(u32::MAX)).map(PointIndex);
+        let points = (0..to_u32(self.points.len())).map(PointIndex);
         points.flat_map(move |point| self.out_edges(point).filter(move |out| is_here(&out.edge.to)).map(move |out| (point, out)))
     }
 

@@ -10,7 +10,7 @@ use rpds::{RedBlackTreeSetSync, VectorSync};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::CallKind;
-use crate::{input::ToolOutcome, value::Value};
+use crate::{index::to_u32, input::ToolOutcome, value::Value};
 
 /// A part of a pending call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -122,7 +122,7 @@ impl PartStates {
     }
 
     fn count(&self) -> u32 {
-        u32::try_from(self.list.len()).unwrap_or(u32::MAX)
+        to_u32(self.list.len())
     }
 
     /// Returns the number of parts.

@@ -6,6 +6,7 @@ use super::completed;
 use crate::{
     compile::{graphs::GraphSyntax, schemas::Schemas},
     diagnostic::{Code, Diagnostic, near},
+    index::to_u32,
     path::KeyPath,
     program::{Predicate, PredicateSource},
     syntax::project::{BindingSyntax, PredicateAnswer},
@@ -46,7 +47,7 @@ pub(in crate::compile) fn declare(
                     None => PredicateSource::Host(Box::default()),
                 },
             };
-            declared.insert(predicate.name.value.clone(), u32::try_from(predicates.len()).unwrap_or(u32::MAX));
+            declared.insert(predicate.name.value.clone(), to_u32(predicates.len()));
             predicates.push(Predicate { name: predicate.name.value.clone(), source });
         }
     }

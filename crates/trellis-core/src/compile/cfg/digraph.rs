@@ -14,6 +14,8 @@ use petgraph::{
     },
 };
 
+use crate::index::to_u32;
+
 /// Directed graph over the numbers below a count.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Digraph {
@@ -135,7 +137,7 @@ impl Components {
     }
 
     pub(crate) fn count(&self) -> u32 {
-        u32::try_from(self.starts.len() - 1).unwrap_or(u32::MAX)
+        to_u32(self.starts.len() - 1)
     }
 
     /// Returns the component of a vertex; `None` if it is not reached.
@@ -189,7 +191,7 @@ impl NodeIndexable for Digraph {
     }
 
     fn from_index(&self, index: usize) -> u32 {
-        u32::try_from(index).unwrap_or(u32::MAX)
+        to_u32(index)
     }
 }
 
@@ -197,7 +199,7 @@ impl IntoNodeIdentifiers for &Digraph {
     type NodeIdentifiers = std::ops::Range<u32>;
 
     fn node_identifiers(self) -> Self::NodeIdentifiers {
-        0..u32::try_from(self.forward.count()).unwrap_or(u32::MAX)
+        0..to_u32(self.forward.count())
     }
 }
 

@@ -11,7 +11,10 @@ pub(super) mod digraph;
 use std::sync::Arc;
 
 use self::digraph::Digraph;
-use crate::program::{Failure, NodeIndex, Outcome, PointIndex, Program, Provenance, Reason, Role, Target};
+use crate::{
+    index::to_u32,
+    program::{Failure, NodeIndex, Outcome, PointIndex, Program, Provenance, Reason, Role, Target},
+};
 
 /// Points and edges of a program, with the neighbours of each point in both directions.
 pub(super) struct Cfg<'p> {
@@ -25,7 +28,7 @@ impl<'p> Cfg<'p> {
     pub(super) fn new(program: &'p Program) -> Self {
         let mut pairs = Vec::with_capacity(program.edges.len());
         for index in 0..program.points.len() {
-            let from = u32::try_from(index).unwrap_or(u32::MAX);
+            let from = to_u32(index);
             neighbours(program, PointIndex(from), &mut |to| pairs.push((from, to.0)));
         }
         let rolls_back = program.edges.iter().any(|edge| edge.to == Target::Rollback);

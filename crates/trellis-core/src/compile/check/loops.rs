@@ -8,6 +8,7 @@ use crate::{
         source_lookup::place,
     },
     diagnostic::{Code, Diagnostic, Severity},
+    index::to_u32,
     program::{Node, PointIndex, Role},
 };
 
@@ -16,7 +17,7 @@ use crate::{
 pub(super) fn check(cfg: &Cfg<'_>, reached: &[bool], unresolved: bool, found: &mut Vec<Diagnostic>) {
     let ending = can_end(cfg);
     let stuck = |point: u32| reached[point as usize] && !ending[point as usize];
-    if !(0..u32::try_from(ending.len()).unwrap_or(u32::MAX)).any(stuck) {
+    if !(0..to_u32(ending.len())).any(stuck) {
         return;
     }
     let mut parts = kosaraju_scc(&*cfg.digraph);
@@ -46,7 +47,7 @@ fn unread(cfg: &Cfg<'_>, point: u32) -> bool {
 fn can_end(cfg: &Cfg<'_>) -> Vec<bool> {
     let mut ending = vec![false; cfg.program.points.len()];
     let mut open = Vec::new();
-    for point in 0..u32::try_from(ending.len()).unwrap_or(u32::MAX) {
+    for point in 0..to_u32(ending.len()) {
         if cfg.ends(PointIndex(point)) {
             ending[point as usize] = true;
             open.push(point);

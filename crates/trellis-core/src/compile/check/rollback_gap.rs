@@ -7,6 +7,7 @@ use std::{cell::LazyCell, collections::VecDeque, ops::Deref};
 use crate::{
     compile::{cfg::digraph::Adjacency, source_lookup::syntax_of},
     diagnostic::{Code, Diagnostic, FilePath},
+    index::to_u32,
     program::{Call, Callee, Edge, NodeIndex, Outcome, Part, PointIndex, Program, Role, Target},
     span::Span,
     syntax::node::{CallSyntax, CalleeSyntax, Effect},
@@ -59,7 +60,7 @@ pub(super) fn check(program: &Program, found: &mut Vec<Diagnostic>) {
 
 /// Returns every edge of every point.
 fn edges(program: &Program) -> impl Iterator<Item = (u32, &Edge)> {
-    let points = 0..u32::try_from(program.points.len()).unwrap_or(u32::MAX);
+    let points = 0..to_u32(program.points.len());
     points.flat_map(|point| program.out_edges(PointIndex(point)).map(move |out| (point, out.edge)))
 }
 

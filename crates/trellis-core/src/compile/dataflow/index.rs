@@ -1,13 +1,7 @@
 //! Indices into the tables of the analysis, which store them in 32 bits.
 
+pub(crate) use crate::index::to_u32;
 use crate::program::PointIndex;
-
-/// Returns an index or a length in 32 bits.
-///
-/// No table grows beyond them: a source of more than four gigabytes is not read, and every entry stems from some bytes of one.
-pub(crate) fn to_u32(of: usize) -> u32 {
-    u32::try_from(of).unwrap_or(u32::MAX)
-}
 
 impl PointIndex {
     /// Creates the index of the point at a place of [`Program::points`](crate::program::Program::points).

@@ -28,6 +28,7 @@ use super::{
 use crate::{
     diagnostic::Diagnostic,
     id::NodeId,
+    index::to_u32,
     path::KeyPath,
     program::{NodeIndex, Program, Role},
     syntax::{
@@ -41,6 +42,21 @@ use crate::{
 const EDITED: usize = 64;
 
 /// Compiler of one graph whose files are edited.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use trellis_core::{Dialect, Document, Source, compile::Compiler};
+///
+/// let parse = |path: &str, text: &str| Arc::new(Document::parse(&Source::text(path, text), Dialect::default()));
+/// let mut documents = [parse("end.md", "---\n---\nThe end.\n"), parse("start.md", "---\nto: nd\n---\n")];
+/// let mut compiler = Compiler::default();
+/// assert!(compiler.compile(&documents).program.is_none());
+///
+/// // What was not edited is the same `Arc`, and is not compiled again.
+/// documents[1] = parse("start.md", "---\nto: end\n---\n");
+/// assert!(compiler.compile(&documents).program.is_some());
+/// ```
 #[derive(Debug, Default)]
 pub struct Compiler {
     last: Option<Previous>,
@@ -193,7 +209,7 @@ pub(super) fn lower<'d>(lowering: &mut Lowering<'d>, taken: Option<&Reused<'_>>)
     let mut fresh = Vec::new();
     let asked: Vec<Range<u32>> = match taken {
         Some(taken) => taken.edited.iter().map(|document| names.of_document(*document)).collect(),
-        None => std::iter::once(0..u32::try_from(names.len()).unwrap_or(u32::MAX)).collect(),
+        None => std::iter::once(0..to_u32(names.len())).collect(),
     };
     let mut next = 0;
     for at in asked.into_iter().flatten() {
@@ -215,7 +231,7 @@ pub(super) fn lower<'d>(lowering: &mut Lowering<'d>, taken: Option<&Reused<'_>>)
         }
     }
     if let Some(taken) = taken {
-        let last = u32::try_from(taken.program.nodes.len()).unwrap_or(u32::MAX);
+        let last = to_u32(taken.program.nodes.len());
         lowering.take_over(taken, next..last, &mut lowered);
     }
     lowered.compared = taken.map_or(0, |taken| taken.lowered.compared) + names.compared();
@@ -255,7 +271,7 @@ impl Lowering<'_> {
         let points = first.gate.unwrap_or(first.body).0 as usize..=last.body.0 as usize;
         let points = &program.points[points];
         let replies = points[0].replies.start..points[points.len() - 1].replies.end;
-        let moved = u32::try_from(self.replies.len()).unwrap_or(u32::MAX);
+        let moved = to_u32(self.replies.len());
         self.points.extend(points.iter().map(|point| {
             let replies = point.replies.start - replies.start + moved..point.replies.end - replies.start + moved;
             crate::program::Point { node: point.node, part: point.part, replies }
@@ -264,7 +280,7 @@ impl Lowering<'_> {
         // Replies can share edges.
         let start = replies.first().map_or(0, |reply| reply.edges.start);
         let end = replies.iter().map(|reply| reply.edges.end).max().unwrap_or(start);
-        let moved = u32::try_from(self.edges.len()).unwrap_or(u32::MAX);
+        let moved = to_u32(self.edges.len());
         self.replies.extend(replies.iter().map(|reply| {
             let edges = reply.edges.start - start + moved..reply.edges.end - start + moved;
             crate::program::Reply { on: reply.on.clone(), update: reply.update.clone(), edges }

@@ -4,6 +4,7 @@ use super::{Here, Lowering, rule};
 use crate::{
     diagnostic::{Code, FilePath, Report},
     id::SignalName,
+    index::to_u32,
     path::KeyPath,
     program::{Call, Edge, Failure, Guard, Listen, Outcome, PointIndex, Provenance, Reason, Target, Write, WriteSource, WriteTarget},
     span::{SourceMap, Span, Spanned},
@@ -327,7 +328,7 @@ impl<'d> Lowering<'d> {
             }
             None => rule(Target::End(Reason::RolledBack)),
         };
-        let index = u32::try_from(self.replies.len()).unwrap_or(u32::MAX);
+        let index = to_u32(self.replies.len());
         self.reply(Outcome::RolledBack, Vec::new(), [edge]);
         index
     }

@@ -24,6 +24,7 @@ use super::{
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath},
     id::SignalName,
+    index::to_u32,
     path::KeyPath,
     program::{
         Edge, Failure, Guard, Node, NodeIndex, Operand, Origin, Outcome, Part, Point, PointIndex, Predicate, Provenance, Reason, Reply,
@@ -158,7 +159,7 @@ impl<'d> Lowering<'d> {
 
     /// Returns the index of the next edge.
     fn next_edge(&self) -> u32 {
-        u32::try_from(self.edges.len()).unwrap_or(u32::MAX)
+        to_u32(self.edges.len())
     }
 
     /// Adds a reply whose edges were written from `start` on.
@@ -169,13 +170,13 @@ impl<'d> Lowering<'d> {
     }
 
     fn begin_point(&mut self, node: NodeIndex, part: Part) -> u32 {
-        let start = u32::try_from(self.replies.len()).unwrap_or(u32::MAX);
+        let start = to_u32(self.replies.len());
         self.points.push(Point { node, part, replies: start..start });
         start
     }
 
     fn end_point(&mut self) {
-        let end = u32::try_from(self.replies.len()).unwrap_or(u32::MAX);
+        let end = to_u32(self.replies.len());
         if let Some(point) = self.points.last_mut() {
             point.replies.end = end;
         }

@@ -16,6 +16,7 @@ pub(super) use self::table::{Candidate, NameClaims, is_project};
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath, Near},
     id::NodeId,
+    index::to_u32,
     syntax::{
         document::{Content, Document},
         node::TargetSyntax,
@@ -79,7 +80,7 @@ impl<'d> NameTable<'d> {
     /// The candidates of a document.
     pub(super) fn of_document(&self, document: u32) -> Range<u32> {
         let claims = &self.table.claims;
-        let from = |document: u32| u32::try_from(claims.partition_point(|claim| claim.document < document)).unwrap_or(u32::MAX);
+        let from = |document: u32| to_u32(claims.partition_point(|claim| claim.document < document));
         from(document)..from(document.saturating_add(1))
     }
 

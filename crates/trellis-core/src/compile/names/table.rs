@@ -9,6 +9,7 @@ use crate::{
     compile::split::GraphSplit,
     diagnostic::{Code, Diagnostic, FilePath},
     id::NodeId,
+    index::to_u32,
     span::Span,
     syntax::{
         document::{Content, Document},
@@ -91,7 +92,7 @@ impl NameClaims {
             if crate::syntax::is_hidden(&document.path) {
                 continue;
             }
-            let (index, graph) = (u32::try_from(index).unwrap_or(u32::MAX), split.owner[index]);
+            let (index, graph) = (to_u32(index), split.owner[index]);
             let own = |id| Claim { id, document: index, ordinal: 0, graph, page: false };
             match &document.content {
                 Content::Node(syntax) => {
@@ -128,7 +129,7 @@ impl NameClaims {
 
     /// Adds a node; whether it got its name.
     fn add(&mut self, documents: &[Arc<Document>], claim: Claim, found: &mut Vec<Diagnostic>) -> bool {
-        let index = u32::try_from(self.claims.len()).unwrap_or(u32::MAX);
+        let index = to_u32(self.claims.len());
         let candidate = claim.of(documents);
         if let Some(first) = self.of_id(claim.id.as_str()) {
             found.push(duplicate(&candidate, &self.claims[first as usize].of(documents)));

@@ -25,6 +25,8 @@ use self::{
 };
 use super::{Mistake, machine::hook, nesting::MAX_NESTING};
 
+use crate::index::to_u32;
+
 /// The names in `range` and `with` for the value of `.` inside of them, by depth.
 const DOTS: [&str; 32] = [
     "\u{2}00", "\u{2}01", "\u{2}02", "\u{2}03", "\u{2}04", "\u{2}05", "\u{2}06", "\u{2}07", "\u{2}08", "\u{2}09", "\u{2}10", "\u{2}11",
@@ -67,8 +69,7 @@ pub(super) fn parse(source: &str) -> Result<Stmt<'_>, Vec<Mistake>> {
 
 /// The bytes as the tree holds them.
 fn span(range: Range<usize>) -> Span {
-    let clamp = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-    Span { start_line: 1, start_col: 0, start_offset: clamp(range.start), end_line: 1, end_col: 0, end_offset: clamp(range.end) }
+    Span { start_line: 1, start_col: 0, start_offset: to_u32(range.start), end_line: 1, end_col: 0, end_offset: to_u32(range.end) }
 }
 
 struct Parser<'s> {
