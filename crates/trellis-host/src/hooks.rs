@@ -69,6 +69,44 @@ pub struct TakenUp {
 pub type CallSpans = Arc<dyn Fn(&SessionId, u64, &CallId) -> String + Send + Sync>;
 
 /// Observes sessions. Each hook has a thread of its own, and receives events in the order in which they were stored.
+///
+/// ```
+/// # use trellis_core::{Dialect, Document, Engine, Predicates, Source, compile};
+/// use std::{
+///     sync::{Arc, Mutex},
+///     time::Duration,
+/// };
+///
+/// use trellis_core::{NodeId, Start};
+/// use trellis_host::{
+///     Bindings, Sessions,
+///     hooks::{Hooks, Moment},
+/// };
+///
+/// #[derive(Clone, Default)]
+/// struct Visits(Arc<Mutex<Vec<NodeId>>>);
+///
+/// impl Hooks for Visits {
+///     fn on_node_enter(&self, _: &Moment, node: &NodeId) {
+///         if let Ok(mut visits) = self.0.lock() {
+///             visits.push(node.clone());
+///         }
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let files = [("start.md", "---\ninput_type: text\nsave_to: name\nto: hello\n---\nYour name?\n"), ("hello.md", "---\n---\nHello {{ name }}.\n")];
+/// # let documents = files.map(|(path, text)| Document::parse(&Source::text(path, text), Dialect::default()).into());
+/// # let engine = Engine::new(compile(&documents).program.ok_or("the graph has mistakes")?, Predicates::new())?;
+/// let visits = Visits::default();
+/// let sessions = Sessions::new(engine, Bindings::none())?.hooks(visits.clone());
+/// sessions.start(Start::default()).await?;
+/// sessions.stop(Duration::from_secs(1)).await;
+/// assert!(visits.0.lock().is_ok_and(|visits| *visits == [NodeId::from("start")]));
+/// # Ok(())
+/// # }
+/// ```
 #[expect(unused_variables, reason = "a hook that does nothing")]
 pub trait Hooks: Send + Sync + 'static {
     /// A session began.

@@ -26,6 +26,20 @@ use trellis_core::{
 const ROUNDS: usize = 100;
 
 /// A graph whose findings are fixed in memory.
+///
+/// ```
+/// use std::fs;
+///
+/// use trellis_project::fix::Fixer;
+///
+/// # let folder = tempfile::tempdir()?;
+/// fs::write(folder.path().join("start.md"), "---\nto: hlelo\n---\n")?;
+/// fs::write(folder.path().join("hello.md"), "---\n---\nHello.\n")?;
+/// let fixer = Fixer::begin(folder.path())?;
+/// assert_eq!(fixer.done()[0].title, "rename to `hello`");
+/// assert!(fixer.compiled().program.is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Fixer {
     root: PathBuf,

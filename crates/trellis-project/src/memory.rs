@@ -10,6 +10,16 @@ use crate::{
 };
 
 /// Files by path. Files that could not belong to a graph may be added; they are never listed.
+///
+/// ```
+/// use trellis_project::{Memory, Project};
+///
+/// let mut graph = Memory::new();
+/// graph.insert("start.md", *b"---\nto: end\n---\n");
+/// graph.insert("end.md", *b"---\n---\nThe end.\n");
+/// assert!(Project::with_loader(graph)?.compile().program.is_some());
+/// # Ok::<(), trellis_project::LoadError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Memory {
     files: BTreeMap<FilePath, Arc<[u8]>>,

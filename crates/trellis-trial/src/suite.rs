@@ -1,7 +1,7 @@
 //! The sheets of one graph, read once and run in parallel.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
     sync::{
@@ -53,6 +53,8 @@ pub struct SuiteError {
 pub struct Options {
     /// Parts of ids; a case is played if one fits, or if there are none.
     pub filters: Vec<String>,
+    /// The ids of the only cases that are played, if not all that the filters choose are.
+    pub only: Option<BTreeSet<String>>,
     /// The number of cases that are played at a time.
     pub jobs: usize,
     /// The longest duration of a case.
@@ -67,11 +69,30 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { filters: Vec::new(), jobs: 1, timeout: Duration::from_secs(10), update: None, is_ci: false, fail_fast: false }
+        let timeout = Duration::from_secs(10);
+        Self { filters: Vec::new(), only: None, jobs: 1, timeout, update: None, is_ci: false, fail_fast: false }
     }
 }
 
 /// The sheets of a graph.
+///
+/// ```
+/// use std::fs;
+///
+/// use trellis_trial::{Options, Suite};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # fs::create_dir(folder.path().join("_tests"))?;
+/// fs::write(folder.path().join("start.md"), "---\ninput_type: text\nsave_to: name\nto: hello\n---\nYour name?\n")?;
+/// fs::write(folder.path().join("hello.md"), "---\n---\nHello {{ name }}.\n")?;
+/// let sheet = "# Greeting\n\n## by name\n\n```transcript\n| Your name?\n? text\n> Ana\n| Hello Ana.\n* end finished\n```\n";
+/// fs::write(folder.path().join("_tests/greeting.md"), sheet)?;
+///
+/// let suite = Suite::open(folder.path())?;
+/// let played = suite.play(&Options::default());
+/// assert!(played.len() == 1 && played.iter().all(|(_, _, verdict, _)| verdict.difference.is_none()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Suite {
     root: PathBuf,
@@ -169,7 +190,8 @@ impl Suite {
 
     /// Runs the chosen cases and returns them in order, each with its verdict and time. With `fail_fast`, cases after the first failure are left out.
     pub fn play(&self, options: &Options) -> Vec<(&Sheet, &Case, Verdict, Duration)> {
-        let chosen = self.chosen(&options.filters);
+        let mut chosen = self.chosen(&options.filters);
+        chosen.retain(|(sheet, case)| options.only.as_ref().is_none_or(|only| only.contains(&self.id(sheet, case))));
         let (next, stop, done) = (AtomicUsize::new(0), AtomicBool::new(false), Mutex::new(Vec::new()));
         let work = || {
             while !stop.load(Ordering::Relaxed) {

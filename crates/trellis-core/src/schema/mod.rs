@@ -33,13 +33,19 @@ use self::{
     pattern::{Exhausted, Pattern, count_steps, metered},
     references::{CountedReference, STEP},
 };
-
 use crate::{
     path::Segment,
     value::{Mapping, Value},
 };
 
 /// A compiled schema. Cheap to clone.
+///
+/// ```
+/// use trellis_core::{schema::Schema, value::Value};
+/// let schema = Schema::new(&Value::from_json(r#"{"enum": ["S", "M"]}"#)?)?;
+/// assert!(schema.fits(&Value::text("M")) && !schema.breaches(&Value::text("XL")).is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Schema(Arc<Inner>);
 

@@ -37,6 +37,13 @@ impl Source {
 }
 
 /// One parsed file: the author's content, and every mistake in it.
+///
+/// ```
+/// use trellis_core::{Code, Dialect, Document, Source};
+///
+/// let document = Document::parse(&Source::text("start.md", "---\ninptu_type: text\nto: end\n---\nYour name?\n"), Dialect::default());
+/// assert_eq!(document.diagnostics[0].code, Code::UnknownKey);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Document {
     /// Its path below the graph's root.

@@ -152,6 +152,22 @@ impl fmt::Debug for Caller {
 }
 
 /// The call that a function carries out: processes get the same in variables.
+///
+/// ```
+/// use trellis_core::{ToolError, Value};
+/// use trellis_host::Bindings;
+///
+/// let bindings = Bindings::none().function("count", |context, _| {
+///     for percent in (0..100).step_by(10) {
+///         if context.cancel().is_cancelled() {
+///             return Err(ToolError::new("it took too long"));
+///         }
+///         context.progress(&format!("{percent} %"));
+///     }
+///     Ok(Value::text(&*format!("attempt {} of session {}", context.attempt, context.session)))
+/// });
+/// # drop(bindings);
+/// ```
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct CallContext {

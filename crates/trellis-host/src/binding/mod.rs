@@ -92,6 +92,17 @@ use crate::secrets::{FilledCall, SHORTEST, Secrets};
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Everything that this host can carry out.
+///
+/// ```
+/// use trellis_core::Value;
+/// use trellis_host::Bindings;
+///
+/// let bindings = Bindings::none().function("now", |_, _| Ok(Value::text("noon"))).function_async("later", |context, _| async move {
+///     context.progress("waiting");
+///     Ok(Value::Null)
+/// });
+/// assert!(bindings.binds("", "now") && !bindings.binds("", "never"));
+/// ```
 #[derive(Clone, Default)]
 pub struct Bindings {
     /// The bindings of project files: by graph root, then by tool.

@@ -25,6 +25,31 @@ use crate::{
 };
 
 /// Moves stored sessions.
+///
+/// ```
+/// # use trellis_core::{Dialect, Document, Engine, Predicates, Source, compile};
+/// use std::sync::Arc;
+///
+/// use trellis_core::{Input, Start};
+/// use trellis_host::{Bindings, Clock, Sessions, history::Operator, store::MemoryStore};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let files = [("start.md", "---\ninput_type: text\nsave_to: name\nto: hello\n---\nYour name?\n"), ("hello.md", "---\n---\nHello {{ name }}.\n")];
+/// # let documents = files.map(|(path, text)| Document::parse(&Source::text(path, text), Dialect::default()).into());
+/// # let engine = Engine::new(compile(&documents).program.ok_or("the graph has mistakes")?, Predicates::new())?;
+/// let store = Arc::new(MemoryStore::new());
+/// let sessions = Sessions::new(engine.clone(), Bindings::none())?.store(store.clone(), "hello");
+/// let asked = sessions.start(Start::default()).await?;
+/// sessions.send(&asked.session, asked.answer(Input::Text("Ana".into()))).await?;
+///
+/// // A second session that is asked for the name again; the first stays at its end.
+/// let operator = Operator::new(&*store, &engine, "hello", Clock::system());
+/// let fork = operator.fork(&asked.session, Some(0), &"another".into()).await?;
+/// assert_eq!(fork.state.current_node_id.as_str(), "start");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Operator<'s> {
     pub(super) store: &'s dyn SessionStore,

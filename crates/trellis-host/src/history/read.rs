@@ -16,6 +16,34 @@ use crate::{
 const WINDOW: u64 = 256;
 
 /// The stored records of a session.
+///
+/// ```
+/// # use trellis_core::{Dialect, Document, Engine, Predicates, Source, compile};
+/// use std::sync::Arc;
+///
+/// use trellis_core::{Input, Start};
+/// use trellis_host::{
+///     Bindings, Sessions,
+///     history::History,
+///     store::MemoryStore,
+/// };
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let files = [("start.md", "---\ninput_type: text\nsave_to: name\nto: hello\n---\nYour name?\n"), ("hello.md", "---\n---\nHello {{ name }}.\n")];
+/// # let documents = files.map(|(path, text)| Document::parse(&Source::text(path, text), Dialect::default()).into());
+/// # let engine = Engine::new(compile(&documents).program.ok_or("the graph has mistakes")?, Predicates::new())?;
+/// let store = Arc::new(MemoryStore::new());
+/// let sessions = Sessions::new(engine, Bindings::none())?.store(store.clone(), "hello");
+/// let asked = sessions.start(Start::default()).await?;
+/// sessions.send(&asked.session, asked.answer(Input::Text("Ana".into()))).await?;
+///
+/// let history = History::open(&*store, &asked.session).await?;
+/// assert_eq!(history.records.last().map(|record| record.seq + 1), Some(history.head.next));
+/// assert!(history.flaws.is_empty());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct History {
     /// Its head.

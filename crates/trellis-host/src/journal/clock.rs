@@ -3,6 +3,13 @@
 use std::{fmt, sync::Arc, time::SystemTime};
 
 /// Returns the time for records, in milliseconds since 1970; injected, so that a test or a replay is exact.
+///
+/// ```
+/// use trellis_host::Clock;
+///
+/// assert_eq!(Clock::fixed(1_700_000_000_000).now(), 1_700_000_000_000);
+/// assert!(Clock::system().now() > 1_700_000_000_000);
+/// ```
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> u64 + Send + Sync>);
 

@@ -128,6 +128,25 @@ pub enum Edit {
 }
 
 /// Walks sessions over a console.
+///
+/// ```
+/// # use trellis_core::{Dialect, Document, Engine, Predicates, Source, compile};
+/// use trellis_core::Start;
+/// use trellis_host::{Bindings, Reason, Runner, Sessions, TextConsole};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let files = [("start.md", "---\ninput_type: text\nsave_to: name\nto: hello\n---\nYour name?\n"), ("hello.md", "---\n---\nHello {{ name }}.\n")];
+/// # let documents = files.map(|(path, text)| Document::parse(&Source::text(path, text), Dialect::default()).into());
+/// # let engine = Engine::new(compile(&documents).program.ok_or("the graph has mistakes")?, Predicates::new())?;
+/// let mut output = Vec::new();
+/// let console = TextConsole::new(&b"Ana\n"[..], &mut output, 1024, 1024);
+/// let outcome = Runner::new(console, Sessions::new(engine, Bindings::none())?).run(Start::default()).await?;
+/// assert!(matches!(outcome.reason, Reason::Finished));
+/// assert!(String::from_utf8(output)?.contains("Hello Ana."));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Runner<C> {
     console: C,

@@ -27,6 +27,14 @@ type TimeOfDay = Box<dyn Fn(u64) -> String>;
 type Hide = Box<dyn Fn(bool)>;
 
 /// A person at the other end.
+///
+/// ```
+/// use tokio::io::{BufReader, stdin, stdout};
+/// use trellis_host::TextConsole;
+///
+/// let console = TextConsole::new(BufReader::new(stdin()), stdout(), 64 << 10, 1 << 20).format(str::to_uppercase);
+/// # drop(console);
+/// ```
 pub struct TextConsole<R, W> {
     lines: LineReader<R>,
     writer: W,

@@ -29,6 +29,7 @@ mod ruling;
 mod scheduler;
 mod send_error;
 mod sending;
+mod sent;
 mod signal;
 mod slot;
 mod starting;
@@ -63,8 +64,9 @@ pub use self::{
     policy::{Policy, Unbound, UnknownFunctions, Vetoed},
     scheduler::{Drive, DriveError, Driven},
     send_error::SendError,
+    sent::{Reply, Sent},
     stopping::Stopped,
-    turn::{MAX_HAPPENED, Reply, Said, Sent, SessionEvent, Stop, Turn, Waiting},
+    turn::{MAX_HAPPENED, Said, SessionEvent, Stop, Turn, Waiting},
 };
 use crate::{
     binding::Bindings,

@@ -3,11 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use trellis_core::{
-    Context, Input, Mapping, NodeId, SessionId, ToolResult,
+    Context, Input, NodeId, SessionId, ToolResult,
     engine::{Call, EndView, Request, Unanswered},
     id::CallId,
 };
 
+use super::sent::{Reply, Sent};
 use crate::{
     binding::Delta,
     journal::Record,
@@ -17,6 +18,28 @@ use crate::{
 };
 
 /// The stop of a session, and the content that it showed before.
+///
+/// ```
+/// # use trellis_core::{Dialect, Document, Engine, Predicates, Source, compile};
+/// use trellis_core::{Input, Start};
+/// use trellis_host::{Bindings, Sessions, Stop};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let files = [("start.md", "---\ninput_type: text\nsave_to: name\nto: hello\n---\nYour name?\n"), ("hello.md", "---\n---\nHello {{ name }}.\n")];
+/// # let documents = files.map(|(path, text)| Document::parse(&Source::text(path, text), Dialect::default()).into());
+/// # let engine = Engine::new(compile(&documents).program.ok_or("the graph has mistakes")?, Predicates::new())?;
+/// let sessions = Sessions::new(engine, Bindings::none())?;
+/// let turn = sessions.start(Start::default()).await?;
+/// assert_eq!(&*turn.said[0].text, "Your name?\n");
+/// assert!(matches!(turn.stop, Stop::Ask { .. }));
+///
+/// let turn = sessions.send(&turn.session, turn.answer(Input::Text("Ana".into()))).await?;
+/// assert_eq!(&*turn.said[0].text, "Hello Ana.\n");
+/// assert!(matches!(turn.stop, Stop::Ended(_)));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Turn {
@@ -221,87 +244,6 @@ impl Stop {
             Self::Predicate { .. } | Self::Keys { .. } | Self::Changed { .. } => None,
             Self::Running { .. } | Self::Sleeping { .. } | Self::Ended(_) => None,
         }
-    }
-}
-
-/// An input of a client, and the question that it answers.
-///
-/// An input, a context and a decision about a call name the question by [`Turn::asked`] or [`Turn::seq`]; without a number they answer the current
-/// question. Results, approvals and answers of predicates name their call or question, and signals belong to no question: their number is ignored.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sent {
-    /// The number of the turn that it answers.
-    pub expected: Option<u64>,
-    /// The child that an input or a signal is for; `None` for the first question. The session itself has its own name.
-    pub to: Option<SessionId>,
-    /// The input.
-    pub reply: Reply,
-}
-
-impl Sent {
-    /// Addresses one child of the session, or the session itself, by its name.
-    #[must_use]
-    pub fn to(self, session: SessionId) -> Self {
-        Self { to: Some(session), ..self }
-    }
-}
-
-impl From<Reply> for Sent {
-    fn from(reply: Reply) -> Self {
-        Self { expected: None, to: None, reply }
-    }
-}
-
-impl From<Input> for Sent {
-    fn from(input: Input) -> Self {
-        Reply::Input(input).into()
-    }
-}
-
-/// An input of a client.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Reply {
-    /// An answer, a result or a signal.
-    Input(Input),
-    /// The decision about a call.
-    Approve {
-        /// The call; `None` for the one that is held.
-        call: Option<CallId>,
-        /// True if it may run.
-        yes: bool,
-    },
-    /// The value of a predicate.
-    Predicate {
-        /// The id of the question.
-        id: Arc<str>,
-        /// The answer.
-        holds: bool,
-    },
-    /// Keys for the context.
-    Context(Mapping),
-    /// True to keep the pending call, false to make it again.
-    Keep(bool),
-}
-
-impl Reply {
-    /// Returns whether it answers a question that only a number names.
-    pub(super) fn is_for_a_question(&self) -> bool {
-        match self {
-            Self::Input(input) => !matches!(input, Input::Result(_) | Input::Signal(_)),
-            Self::Context(_) | Self::Keep(_) => true,
-            Self::Approve { .. } | Self::Predicate { .. } => false,
-        }
-    }
-
-    /// Returns whether it is the result of a call, which may come at any time (language 7.6).
-    pub(super) fn is_result(&self) -> bool {
-        matches!(self, Self::Input(Input::Result(_)))
-    }
-}
-
-impl From<Input> for Reply {
-    fn from(input: Input) -> Self {
-        Self::Input(input)
     }
 }
 

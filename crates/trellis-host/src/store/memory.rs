@@ -11,6 +11,15 @@ use trellis_core::SessionId;
 use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored};
 
 /// Stores sessions as long as the process lives.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use trellis_host::store::{MemoryStore, SessionStore};
+///
+/// let store: Arc<dyn SessionStore> = Arc::new(MemoryStore::new());
+/// # drop(store);
+/// ```
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     sessions: Mutex<BTreeMap<SessionId, StoredSession>>,

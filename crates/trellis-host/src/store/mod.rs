@@ -73,6 +73,32 @@ const TUNNEL: &str = "lead it through a tunnel (`stunnel`, `ssh -L`), and name t
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
 /// Stores sessions. One contract suite (`tests/stores`) holds for every store.
+///
+/// ```
+/// # use trellis_core::{Dialect, Document, Engine, Predicates, Source, compile};
+/// use std::sync::Arc;
+///
+/// use trellis_core::{Input, Start};
+/// use trellis_host::{
+///     Bindings, Sessions,
+///     store::{MemoryStore, SessionStore},
+/// };
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let files = [("start.md", "---\ninput_type: text\nsave_to: name\nto: hello\n---\nYour name?\n"), ("hello.md", "---\n---\nHello {{ name }}.\n")];
+/// # let documents = files.map(|(path, text)| Document::parse(&Source::text(path, text), Dialect::default()).into());
+/// # let engine = Engine::new(compile(&documents).program.ok_or("the graph has mistakes")?, Predicates::new())?;
+/// let store: Arc<dyn SessionStore> = Arc::new(MemoryStore::new());
+/// let asked = Sessions::new(engine.clone(), Bindings::none())?.store(Arc::clone(&store), "hello").start(Start::default()).await?;
+///
+/// // Another host takes the session up where it stands.
+/// let sessions = Sessions::new(engine, Bindings::none())?.store(store, "hello");
+/// let turn = sessions.send(&asked.session, asked.answer(Input::Text("Ana".into()))).await?;
+/// assert_eq!(&*turn.said[0].text, "Hello Ana.\n");
+/// # Ok(())
+/// # }
+/// ```
 pub trait SessionStore: Send + Sync {
     /// Appends records, and replaces the head and, where one is given, the snapshot: all of it or nothing.
     ///

@@ -21,6 +21,16 @@ use crate::Clock;
 /// [still](Self::still) one moves only on request.
 ///
 /// Clones show the same time.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use trellis_host::testing::TestClock;
+///
+/// let clock = TestClock::still(1_000);
+/// clock.skip(Duration::from_secs(60));
+/// assert_eq!(clock.clock().now(), 61_000);
+/// ```
 #[derive(Clone, Debug)]
 pub struct TestClock {
     at: u64,

@@ -31,6 +31,25 @@ use crate::{Extent, LoadError, Project};
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// One graph, through its edits.
+///
+/// ```
+/// use std::fs;
+///
+/// use trellis_project::Live;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let start = folder.path().join("start.md");
+/// fs::write(&start, "---\n---\nHello.\n")?;
+/// let mut live = Live::open(folder.path())?;
+/// assert!(live.program().is_some() && live.look().is_none());
+///
+/// fs::write(&start, "---\nto: nowhere\n---\nHello.\n")?;
+/// let edit = live.look().ok_or("there is an edit")?;
+/// assert_eq!(edit.changed.len(), 1);
+/// // The last sound program stays in use.
+/// assert!(live.version().program.is_none() && live.program().is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Live {
     path: PathBuf,
     loader: Remembered,

@@ -28,6 +28,25 @@ use crate::{
 };
 
 /// A program at the other end.
+///
+/// ```
+/// # use trellis_core::{Dialect, Document, Engine, Predicates, Source, compile};
+/// use trellis_core::Start;
+/// use trellis_host::{Bindings, JsonLines, Runner, Sessions};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let files = [("start.md", "---\ninput_type: text\nsave_to: name\nto: hello\n---\nYour name?\n"), ("hello.md", "---\n---\nHello {{ name }}.\n")];
+/// # let documents = files.map(|(path, text)| Document::parse(&Source::text(path, text), Dialect::default()).into());
+/// # let engine = Engine::new(compile(&documents).program.ok_or("the graph has mistakes")?, Predicates::new())?;
+/// let mut output = Vec::new();
+/// let console = JsonLines::new(&b"{\"input\": \"Ana\"}\n"[..], &mut output, 1 << 20);
+/// Runner::new(console, Sessions::new(engine, Bindings::none())?).run(Start::default()).await?;
+/// let output = String::from_utf8(output)?;
+/// assert!(output.contains(r#""type":"REQUEST_INPUT""#) && output.contains("Hello Ana."));
+/// # Ok(())
+/// # }
+/// ```
 pub struct JsonLines<R, W> {
     lines: LineReader<R>,
     writer: W,

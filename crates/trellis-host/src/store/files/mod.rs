@@ -43,6 +43,18 @@ use super::{
 const MAX_OPEN_JOURNALS: usize = 128;
 
 /// Stores sessions in a folder. It works on the threads of tokio that may block; if the disk is quick, one append is written in place.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use trellis_host::store::{FilesStore, SessionStore};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let store: Arc<dyn SessionStore> = Arc::new(FilesStore::open(folder.path().join("sessions"))?);
+/// assert!(folder.path().join("sessions").is_dir());
+/// # drop(store);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct FilesStore {
     files: Arc<OpenFiles>,

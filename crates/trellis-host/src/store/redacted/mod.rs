@@ -33,6 +33,17 @@ pub(crate) use self::{
 use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored};
 
 /// Withholds some keys from another store.
+///
+/// [`Sessions::store`](crate::Sessions::store) wraps its store by itself; a store that other code writes is wrapped so:
+///
+/// ```
+/// use trellis_core::path::KeyPath;
+/// use trellis_host::store::{MemoryStore, Redacted};
+///
+/// let store = Redacted::new(MemoryStore::new(), vec![KeyPath::parse("customer.card").ok_or("it is a path")?]);
+/// # drop(store);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Redacted<S> {
     store: S,
     paths: RwLock<Arc<[KeyPath]>>,

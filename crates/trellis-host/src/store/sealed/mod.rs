@@ -23,6 +23,19 @@ use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError
 
 /// Seals the texts of another store. A key that is added to the key file meanwhile is found when a text needs it, and seals from then on if it is the
 /// first.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use trellis_host::store::{Keys, MemoryStore, Sealed, SessionStore};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let file = folder.path().join("key");
+/// Keys::generate(&file)?;
+/// let store: Arc<dyn SessionStore> = Arc::new(Sealed::new(MemoryStore::new(), Keys::read(&file)?));
+/// # drop(store);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Sealed<S> {
     store: S,
     keys: RwLock<Arc<Keys>>,

@@ -26,6 +26,20 @@ use self::{
 use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored, blocking::run_blocking};
 
 /// Stores sessions in a SQLite file. It works on the threads of tokio that may block; if the disk is quick, it appends in place.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use trellis_host::store::{Query, SessionStore, SqliteStore, Which};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// let store: Arc<dyn SessionStore> = Arc::new(SqliteStore::open(folder.path().join("sessions.db"))?);
+/// assert_eq!(store.list(Query { graph: None, which: Which::Newest, after: None, limit: 10 }).await?, []);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct SqliteStore {
     queue: Arc<Queue>,
