@@ -41,6 +41,15 @@ impl Sessions {
         Ok(turn(&session, &current, waiting))
     }
 
+    /// Returns whether a session rests as far as this process knows: it is in memory, nobody advances it, and it needs its client or has ended. The store
+    /// is not asked.
+    pub fn is_at_rest(&self, id: &SessionId) -> bool {
+        let Some(slot) = self.found(id) else { return false };
+        let Ok(_driving) = slot.driving.try_lock() else { return false };
+        let place = slot.place.locked();
+        place.running().is_some_and(|running| running.waits().next().is_some_and(|first| !first.stop.needs_nobody()))
+    }
+
     /// The turn of a session in memory, if the store has no more of it.
     async fn in_sight(&self, id: &SessionId) -> Result<Option<Turn>, SendError> {
         let Some(slot) = self.found(id) else { return Ok(None) };

@@ -22,12 +22,15 @@ pub(crate) struct Answer {
 /// It is refused; nothing happened.
 pub(crate) async fn send(target: Target, answer: Answer, request: RequestKey, wait: Duration) -> Result<Walked, Trouble> {
     let until = Instant::now() + wait;
-    let seen = target.sessions.view(&target.id).await?;
     let is_for_a_question = matches!(answer.reply, Reply::Input { .. } | Reply::Context { .. } | Reply::Keep { .. });
     let news = target.listen();
-    if is_for_a_question && seen.stop.needs_nobody() && !target.sessions.is_paused(&target.id) {
-        // Nothing is asked yet, and the next question is unknown.
-        return Ok(Walked { target, turn: seen, is_repeated: false });
+    // A look at the store costs as much as a step: it is left out where the session is known to rest.
+    if is_for_a_question && !target.sessions.is_at_rest(&target.id) && !target.sessions.is_paused(&target.id) {
+        let seen = target.sessions.view(&target.id).await?;
+        if seen.stop.needs_nobody() {
+            // Nothing is asked yet, and the next question is unknown.
+            return Ok(Walked { target, turn: seen, is_repeated: false });
+        }
     }
     let sent = Sent::from(answer.reply);
     let sent = Sent { expected: answer.expected.or(sent.expected), ..sent };
