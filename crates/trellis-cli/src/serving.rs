@@ -10,7 +10,10 @@ use std::{
 use clap::ValueEnum;
 use trellis_host::{Policy, Unbound, assembly::Assembly, binding::Host, recording::Recorder};
 use trellis_project::Project;
-use trellis_server::{GraphSource, Served, mcp::McpApprovals};
+use trellis_server::{
+    GraphSource, Served,
+    mcp::{McpApprovals, McpSettings},
+};
 
 use crate::{
     assemble::max_input,
@@ -34,6 +37,9 @@ pub(crate) struct ServingArgs {
     /// Approval of calls over MCP: by whom
     #[arg(long, value_name = "HOW", value_enum, default_value_t = ApprovalChoice::Form)]
     pub(crate) mcp_approve: ApprovalChoice,
+    /// Tools that are offered over MCP
+    #[arg(long, value_name = "WHICH", value_enum, default_value_t = ToolChoice::All)]
+    tools: ToolChoice,
     /// Approve every call that needs an approval
     #[arg(long)]
     pub(crate) yes: bool,
@@ -64,6 +70,15 @@ pub(crate) enum ApprovalChoice {
     Call,
 }
 
+/// A choice of tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ToolChoice {
+    /// Flows, and what walks and lists sessions.
+    All,
+    /// Flows, and what resumes them.
+    Flows,
+}
+
 impl From<ApprovalChoice> for McpApprovals {
     fn from(choice: ApprovalChoice) -> Self {
         match choice {
@@ -88,6 +103,12 @@ impl ServingArgs {
             places.extend(open::places(Some(path))?);
         }
         Ok(places)
+    }
+
+    /// Sets what clients of MCP may do.
+    pub(crate) fn set(&self, mcp: &mut McpSettings) {
+        mcp.approvals = self.mcp_approve.into();
+        mcp.only_flows = self.tools == ToolChoice::Flows;
     }
 
     /// The folder or file of the first graph; none where the folder of this process is served.

@@ -46,6 +46,8 @@ mod load;
 mod lsp;
 #[path = "main/mcp.rs"]
 mod mcp;
+#[path = "main/mcp_options.rs"]
+mod mcp_options;
 #[path = "main/mending.rs"]
 mod mending;
 #[path = "main/migrate.rs"]
@@ -74,6 +76,8 @@ mod secrets;
 mod seeing;
 #[path = "main/serve.rs"]
 mod serve;
+#[path = "main/served.rs"]
+mod served;
 #[allow(unused_imports, reason = "only one of the servers is needed here")]
 #[path = "../../trellis-host/tests/stores/servers/mod.rs"]
 mod servers;

@@ -1,6 +1,6 @@
 //! Settings of a server: its users, its names, and its bounds.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use crate::{
     bounds::Bounds,
@@ -121,7 +121,7 @@ impl fmt::Debug for Settings {
 }
 
 /// Settings of MCP.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct McpSettings {
     /// Approval of calls over MCP: by whom.
@@ -130,6 +130,14 @@ pub struct McpSettings {
     pub only_flows: bool,
     /// The address of the pages of this server, where a person types a secret. It has no token.
     pub pages: Option<String>,
+    /// The longest time that a call waits while its session works by itself. Many clients give up after a minute.
+    pub wait: Duration,
+}
+
+impl Default for McpSettings {
+    fn default() -> Self {
+        Self { approvals: McpApprovals::default(), only_flows: false, pages: None, wait: Duration::from_secs(50) }
+    }
 }
 
 /// Those who may approve calls over MCP. Everybody may deny them.

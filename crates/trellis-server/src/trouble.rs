@@ -38,6 +38,8 @@ pub struct TroubleParts {
     pub retry_after: Option<u64>,
     /// The details that only the log of the server may show.
     pub log: Option<String>,
+    /// True if the client reads large integers as texts.
+    pub(crate) has_texts: bool,
 }
 
 impl Deref for Trouble {
@@ -192,7 +194,8 @@ impl Trouble {
             _ => None,
         };
         let detail = detail.into();
-        Self(Box::new(TroubleParts { code, detail, errors: Vec::new(), expected: None, current: None, more, retry_after, log: None }))
+        let (errors, expected, current, log) = (Vec::new(), None, None, None);
+        Self(Box::new(TroubleParts { code, detail, errors, expected, current, more, retry_after, log, has_texts: false }))
     }
 
     /// A request that is none.

@@ -22,6 +22,10 @@ mod graphs;
 mod hidden;
 #[path = "main/late.rs"]
 mod late;
+#[path = "main/lists.rs"]
+mod lists;
+#[path = "main/long_runs.rs"]
+mod long_runs;
 #[path = "main/mcp.rs"]
 mod mcp;
 #[path = "main/refusals.rs"]
@@ -30,6 +34,8 @@ mod refusals;
 mod secrets;
 #[path = "main/stand.rs"]
 mod stand;
+#[path = "main/subscriptions.rs"]
+mod subscriptions;
 #[cfg(feature = "tls")]
 #[path = "main/tls.rs"]
 mod tls;

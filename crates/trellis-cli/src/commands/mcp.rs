@@ -3,7 +3,6 @@
 use std::{path::PathBuf, sync::Arc};
 
 use anyhow::Context as _;
-use clap::ValueEnum;
 use trellis_server::mcp::{McpSettings, serve_author, serve_stdio};
 
 use crate::{Exit, author::author_tools, open, serving::ServingArgs};
@@ -29,21 +28,9 @@ Exit codes: 0 ended; 2 wrong usage, or the program failed.")]
 pub(crate) struct Mcp {
     #[command(flatten)]
     graphs: ServingArgs,
-    /// Tools that are offered
-    #[arg(long, value_name = "WHICH", value_enum, default_value_t = ToolChoice::All)]
-    tools: ToolChoice,
     /// Offer tools that check, explain, draw and walk graphs, for programs that write them; the graphs themselves are no tools, and nothing is called
     #[arg(long, conflicts_with_all = ["tools", "mcp_approve", "yes", "record", "replay_tools", "metrics", "store"])]
     author: bool,
-}
-
-/// A choice of tools.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ToolChoice {
-    /// Flows, and what walks and lists sessions.
-    All,
-    /// Flows, and what resumes them.
-    Flows,
 }
 
 impl Mcp {
@@ -77,8 +64,7 @@ impl Mcp {
         let (served, serving) = self.graphs.open(places).await?;
         let served = Arc::new(served);
         let mut settings = McpSettings::default();
-        settings.approvals = self.graphs.mcp_approve.into();
-        settings.only_flows = self.tools == ToolChoice::Flows;
+        self.graphs.set(&mut settings);
         serving.until(serve_stdio(Arc::clone(&served), settings), || served.metrics()).await??;
         Ok(())
     }

@@ -67,7 +67,7 @@ impl Serve {
         let (served, serving) = self.graphs.open(places).await?;
         let mut listening = self.at.open().await?;
         let graphs: Vec<_> = served.names().map(str::to_owned).collect();
-        listening.settings.mcp.approvals = self.graphs.mcp_approve.into();
+        self.graphs.set(&mut listening.settings.mcp);
         // Before the address: who reads it finds the file.
         let _announcement = Announcement::write(self.graphs.first_path(), &listening, &graphs);
         let location = listening.location();

@@ -222,10 +222,22 @@ impl Talk {
         talk
     }
 
-    fn send(&mut self, method: &str, params: Value) -> u64 {
+    /// Sends a request, and returns its id.
+    pub(crate) fn send(&mut self, method: &str, params: Value) -> u64 {
         self.next += 1;
         self.open.type_in(&json!({ "jsonrpc": "2.0", "id": self.next, "method": method, "params": params }).to_string());
         self.next
+    }
+
+    /// Sends what has no answer.
+    pub(crate) fn notify(&mut self, method: &str, params: Value) {
+        self.open.type_in(&json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string());
+    }
+
+    /// What the server asks while it does a request.
+    pub(crate) fn asked(&mut self, method: &str, params: Value) -> Value {
+        self.send(method, params);
+        self.open.json_until(|line| line["method"] == "elicitation/create")
     }
 
     /// Ends the input, and with it the program.

@@ -74,6 +74,12 @@ impl Serving {
         self.shell(&format!("curl -s -H \"Authorization: Bearer $TOKEN\" {more} $URL{path}"))
     }
 
+    /// Sends a message to `/mcp`, and returns the last one that comes back.
+    pub(crate) fn mcp(&self, message: &str, heads: &str) -> Value {
+        let head = format!("curl -s -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json' {heads}");
+        self.shell(&format!("{head} -d '{message}' $URL/mcp | sed -n 's/^data: *{{/{{/p; /^{{/p' | tail -1"))
+    }
+
     /// The number of its process.
     pub(crate) fn process(&self) -> u32 {
         self.open.id()
@@ -273,10 +279,8 @@ fn a_secret_is_typed_where_people_reach_the_server() {
     });
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "safe", "arguments": {}, "_meta": meta } });
     let heads = "-H 'Accept: application/json, text/event-stream' -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: tools/call' \
-                 -H 'Mcp-Name: safe' -H 'Content-Type: application/json'";
-    let line =
-        format!("curl -s -H \"Authorization: Bearer $TOKEN\" {heads} -d '{call}' $URL/mcp | sed -n 's/^data: *{{/{{/p; /^{{/p' | tail -1");
-    let answer = serving.shell(&line).to_string();
+                 -H 'Mcp-Name: safe'";
+    let answer = serving.mcp(&call.to_string(), heads).to_string();
     assert!(answer.contains("https://flows.example.org/#/s/"), "{answer}");
 }
 
@@ -288,6 +292,8 @@ fn a_server_that_others_reach_says_what_it_needs() {
         (&["--listen", "0.0.0.0", "--no-token"], "`--no-token`"),
         (&["--listen", "0.0.0.0", "--token-file", "t"], "`--host NAME`"),
         (&["--listen", "0.0.0.0", "--token-file", "t", "--host", "x"], "`--tls CERT KEY`, or `--behind-proxy CIDR`"),
+        (&["--listen", "0.0.0.0", "--mcp-approve", "call"], "`--mcp-approve call` is for this machine alone"),
+        (&["--listen", "0.0.0.0", "--yes"], "`--yes` is for this machine alone"),
         (&["--tls", "missing", "missing"], "missing"),
         (&["--token-file", "missing"], "`missing` cannot be read"),
         (&["--behind-proxy", "x"], "a network is an address"),

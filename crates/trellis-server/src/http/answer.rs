@@ -77,7 +77,9 @@ impl Ask {
 
     /// Returns the reason why a request about a session was refused, without the secrets of the session.
     pub(super) async fn refused(&self, target: &Target, trouble: Trouble) -> Problem {
-        Problem(refused(target, trouble).await)
+        let mut trouble = refused(target, trouble).await;
+        trouble.has_texts = self.wants_texts();
+        Problem(trouble)
     }
 }
 
@@ -149,7 +151,7 @@ fn parts_of<'j>(json: &'j mut Json, whole: Option<&Turn>) -> Vec<&'j mut Json> {
 }
 
 /// Writes large integers as texts.
-fn texts(json: &mut Json) {
+pub(super) fn texts(json: &mut Json) {
     match json {
         Json::Number(number) => {
             let is_large =

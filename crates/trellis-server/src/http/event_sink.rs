@@ -10,6 +10,7 @@ use axum::{
 use serde_json::Value as Json;
 use tokio::sync::mpsc::{self, error::SendTimeoutError};
 
+use super::answer::texts;
 use crate::gate::StreamPermit;
 
 /// Events that wait for a client which reads slowly.
@@ -19,9 +20,15 @@ pub(super) const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
 /// The end of a stream: its client is gone.
 pub(super) struct Gone;
 
-/// The writing end of a stream, and how long its client may take nothing.
+/// The writing end of a stream.
 #[derive(Clone, Debug)]
-pub(super) struct EventSink(mpsc::Sender<Bytes>, Duration);
+pub(super) struct EventSink {
+    sender: mpsc::Sender<Bytes>,
+    /// The time for which its client may take nothing.
+    patience: Duration,
+    /// True if the client reads large integers as texts.
+    has_texts: bool,
+}
 
 impl EventSink {
     /// Sends an event.
@@ -33,7 +40,10 @@ impl EventSink {
         if let Some(id) = id {
             let _ = writeln!(text, "id: {id}");
         }
-        let _ = write!(text, "event: {event}\ndata: {data}\n\n");
+        let _ = match self.has_texts {
+            true => write!(text, "event: {event}\ndata: {}\n\n", with_texts(data.clone())),
+            false => write!(text, "event: {event}\ndata: {data}\n\n"),
+        };
         self.text(text).await
     }
 
@@ -46,23 +56,29 @@ impl EventSink {
     }
 
     async fn text(&self, text: String) -> Result<(), Gone> {
-        match self.0.send_timeout(text.into(), self.1).await {
+        match self.sender.send_timeout(text.into(), self.patience).await {
             Ok(()) => Ok(()),
             Err(SendTimeoutError::Timeout(_) | SendTimeoutError::Closed(_)) => Err(Gone),
         }
     }
 }
 
-/// Returns an answer that lasts while `run` sends events. It holds its seat for as long as its connection lasts, also when no event is sent any more.
+/// The same with large integers as texts.
+fn with_texts(mut json: Json) -> Json {
+    texts(&mut json);
+    json
+}
+
+/// Returns an answer that lasts while `run` sends events, to a client with this patience that reads large integers as texts or not. It holds its seat for as long as its connection lasts, also when no event is sent any more.
 pub(super) fn stream<F: Future<Output = ()> + Send + 'static>(
     permit: StreamPermit,
-    patience: Duration,
+    (patience, has_texts): (Duration, bool),
     run: impl FnOnce(EventSink) -> F,
 ) -> Response {
     let (sender, receiver) = mpsc::channel::<Bytes>(MAX_WAITING_EVENTS);
     // The client of a closed stream does not see this.
     let _ = sender.try_send(Bytes::from_static(b"retry: 1000\n\n"));
-    let running = run(EventSink(sender.clone(), patience));
+    let running = run(EventSink { sender: sender.clone(), patience, has_texts });
     tokio::spawn(async move {
         tokio::select! {
             () = running => {}

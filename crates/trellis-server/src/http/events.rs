@@ -21,7 +21,7 @@ pub(super) async fn session(ask: Ask) -> Answered {
     let permit = ask.app.rates.stream(&ask.caller.label, &ask.app.settings.bounds)?;
     let follower = Follower { target, is_whole: ask.caller.rights.has(Right::Walk), with_html: ask.flag("html")?, of: None };
     let feed = ask.app.served.hub.feed(None);
-    Ok(stream(permit, ask.app.settings.bounds.patience, |sink| async move { follower.run(&sink, since, feed).await }))
+    Ok(stream(permit, (ask.app.settings.bounds.patience, ask.wants_texts()), |sink| async move { follower.run(&sink, since, feed).await }))
 }
 
 pub(super) async fn server(ask: Ask) -> Answered {
@@ -41,8 +41,8 @@ pub(super) async fn server(ask: Ask) -> Answered {
     }
     let since = ask.headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
     let permit = ask.app.rates.stream(&ask.caller.label, &ask.app.settings.bounds)?;
-    let (app, is_seed) = (ask.app.clone(), ask.route.is_alias);
-    Ok(stream(permit, app.settings.bounds.patience, move |sink| async move {
+    let (app, is_seed, has_texts) = (ask.app.clone(), ask.route.is_alias, ask.wants_texts());
+    Ok(stream(permit, (app.settings.bounds.patience, has_texts), move |sink| async move {
         let followed = followers.into_iter().map(|follower| {
             let (sink, feed) = (sink.clone(), app.served.hub.feed(None));
             async move { follower.run(&sink, None, feed).await }

@@ -8,6 +8,7 @@ use axum::{
 };
 use serde_json::{Map, Value as Json, json};
 
+use super::answer::texts;
 use crate::trouble::{Code, Trouble, TroubleParts};
 
 /// Trouble as an answer.
@@ -73,6 +74,10 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        Self::answer(&self.0, &Self::json(&self.0))
+        let mut json = Self::json(&self.0);
+        if self.0.has_texts {
+            texts(&mut json);
+        }
+        Self::answer(&self.0, &json)
     }
 }

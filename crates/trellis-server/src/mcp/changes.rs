@@ -22,6 +22,9 @@ const CLIENT_CHECK_INTERVAL: Duration = Duration::from_secs(30);
 /// Resources that a client of an older revision follows.
 pub(super) type Followed = Arc<Mutex<BTreeSet<String>>>;
 
+/// What the server tells.
+type News = Receiver<(u64, ServerNews)>;
+
 /// A change, for clients that follow it.
 struct Change {
     /// True if tools, prompts and resources may have changed.
@@ -41,6 +44,11 @@ impl Change {
         }
     }
 
+    /// Anything, for those that missed what it was.
+    fn of_all() -> Self {
+        Self { are_lists: true, below: resources::ALL.to_owned() }
+    }
+
     fn touches(&self, uri: &str) -> bool {
         let is_below = uri.strip_prefix(&*self.below).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         is_below || self.are_lists && uri == resources::GRAPH
@@ -48,7 +56,7 @@ impl Change {
 }
 
 /// The next change; nothing once the server stops.
-async fn next(news: &mut Receiver<(u64, ServerNews)>) -> Option<Change> {
+async fn next(news: &mut News) -> Option<Change> {
     loop {
         match news.recv().await {
             Ok((_, ServerNews::Closed)) | Err(RecvError::Closed) => return None,
@@ -57,16 +65,13 @@ async fn next(news: &mut Receiver<(u64, ServerNews)>) -> Option<Change> {
                     return Some(change);
                 }
             }
-            Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Lagged(_)) => return Some(Change::of_all()),
         }
     }
 }
 
 /// Notifies a client of an older revision, until it is gone.
-pub(super) async fn tell(door: Arc<McpDoor>, peer: Peer<RoleServer>, followed: Followed) {
-    let mut news = door.served.hub.feed(None).news;
-    // A subscriber must not keep the server alive.
-    drop(door);
+pub(super) async fn tell(mut news: News, peer: Peer<RoleServer>, followed: Followed) {
     while !peer.is_transport_closed() {
         let Ok(change) = tokio::time::timeout(CLIENT_CHECK_INTERVAL, next(&mut news)).await else { continue };
         let Some(change) = change else { return };

@@ -19,6 +19,7 @@ use super::{
     changes::{self, Followed},
     flows::flows,
     prompts, resources,
+    round::check_state,
     tasks::TaskName,
     tools,
     turn_report::refusal,
@@ -71,6 +72,7 @@ impl McpHandler {
 
     async fn call(&self, params: CallToolRequestParams, context: &RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
         let caller = self.door.caller(context).map_err(|trouble| fault(&trouble))?;
+        check_state(params.request_state.as_deref()).map_err(|trouble| fault(&trouble))?;
         let walk = Walk::new(&self.door, context, caller);
         let is_fixed = tools::NAMES.contains(&&*params.name) && !self.door.settings.only_flows;
         let is_needed = self.door.settings.only_flows && ["navigate", "render_state"].contains(&&*params.name);
@@ -196,7 +198,9 @@ impl ServerHandler for McpHandler {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        tokio::spawn(changes::tell(Arc::clone(&self.door), context.peer, Arc::clone(&self.followed)));
+        // From now on nothing is missed, whenever the task begins.
+        let news = self.door.served.hub.feed(None).news;
+        tokio::spawn(changes::tell(news, context.peer, Arc::clone(&self.followed)));
     }
 
     async fn subscribe(&self, params: SubscribeRequestParams, context: RequestContext<RoleServer>) -> Result<(), ErrorData> {

@@ -20,6 +20,7 @@ mod opened;
 mod progress;
 mod prompts;
 mod resources;
+mod round;
 mod schemas;
 mod stdio;
 mod streams;

@@ -16,6 +16,8 @@ use crate::{
     trouble::{Code, Trouble},
 };
 
+/// The beginning of every address, up to the second of its slashes.
+pub(super) const ALL: &str = "trellis:/";
 /// The prefix of every address.
 const SCHEME: &str = "trellis://";
 /// The newest records that a resource has.
@@ -146,6 +148,7 @@ pub(super) async fn complete(
     let chosen = context.and_then(|context| context.arguments.as_ref()).and_then(|arguments| arguments.get("graph"));
     let graphs =
         || -> Vec<&Arc<ServedGraph>> { door.served.all().filter(|graph| chosen.is_none_or(|chosen| *chosen == *graph.name)).collect() };
+    let mut is_page = false;
     let names: Vec<String> = match (&*argument.name, template.contains("/sessions/")) {
         ("graph", _) => door.served.names().map(str::to_owned).collect(),
         ("id", false) => {
@@ -154,7 +157,8 @@ pub(super) async fn complete(
         }
         ("id", true) => {
             let query = HeadQuery { id: Some(argument.value.clone()), limit: CompletionInfo::MAX_VALUES, ..HeadQuery::default() };
-            let (heads, _) = act::list(&door.served, query).await?;
+            let (heads, next) = act::list(&door.served, query).await?;
+            is_page = next.is_some();
             heads.iter().filter_map(|head| Some(json!(head)["session"].as_str()?.to_owned())).collect()
         }
         _ => Vec::new(),
@@ -163,7 +167,8 @@ pub(super) async fn complete(
     let total = fit.len();
     fit.truncate(CompletionInfo::MAX_VALUES);
     let mut info = CompletionInfo::default();
-    (info.has_more, info.total) = (Some(total > fit.len()), u32::try_from(total).ok());
+    // Of sessions, a page is read; nobody counts the others.
+    (info.has_more, info.total) = (Some(is_page || total > fit.len()), u32::try_from(total).ok().filter(|_| !is_page));
     info.values = fit;
     Ok(info)
 }

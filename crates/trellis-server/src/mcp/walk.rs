@@ -7,12 +7,11 @@ use std::{collections::BTreeMap, time::Duration};
 use rmcp::{
     RoleServer,
     model::{
-        CallToolResponse, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, InputRequest,
-        InputRequiredResult, ProtocolVersion, ServerRequest,
+        CallToolResponse, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, InputRequest, ProtocolVersion,
+        ServerRequest,
     },
     service::{PeerRequestOptions, RequestContext},
 };
-use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use tokio::time::Instant;
 use trellis_core::id::CallId;
@@ -22,6 +21,7 @@ use super::{
     McpApprovals, McpDoor, arguments,
     ask::{self, Form, Given},
     progress,
+    round::RoundState,
     turn_report::{TurnReport, tell},
 };
 use crate::{
@@ -31,8 +31,6 @@ use crate::{
     trouble::{Code, Trouble},
 };
 
-/// The longest time that a call waits while the session works by itself.
-pub(super) const WAIT: Duration = Duration::from_secs(50);
 /// Clients drive 10 rounds; before they give up, the call ends and another one continues.
 const LAST_ROUND: u32 = 8;
 /// The duration of one look at a session, while a form is shown.
@@ -58,16 +56,6 @@ pub(super) struct Walk<'r> {
     has_pages: bool,
     /// True if the call becomes a task, and waits for nothing.
     pub(super) is_task: bool,
-}
-
-/// The state that a client carries from one round to the next. It grants nothing.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct RoundState {
-    session: String,
-    graph: String,
-    /// The question that was asked, as [`ask::name`] names it.
-    asked: String,
-    round: u32,
 }
 
 /// A question to a person.
@@ -104,7 +92,7 @@ impl<'r> Walk<'r> {
 
     /// Returns how long a call waits.
     fn wait(&self) -> Duration {
-        if self.is_task { Duration::ZERO } else { WAIT }
+        if self.is_task { Duration::ZERO } else { self.door.settings.wait }
     }
 
     fn key(&self) -> RequestKey {
@@ -132,7 +120,7 @@ impl<'r> Walk<'r> {
             };
             let params = params(&question, &turn_report, lead.take())?;
             if self.means == Means::Rounds {
-                return Ok(asked(&walked, &turn_report, params, round)?.into());
+                return Ok(RoundState::of(&walked, &turn_report, round).asking(params)?.into());
             }
             match self.ask(&walked, params).await {
                 Heard::Moved(next) => walked = *next,
@@ -150,8 +138,7 @@ impl<'r> Walk<'r> {
     /// # Errors
     /// As [`Walk::go_on`]; or the state is none.
     pub(super) async fn answered(&self, state: &str, answers: Option<BTreeMap<String, Json>>) -> Result<CallToolResponse, Trouble> {
-        let state: RoundState = serde_json::from_str(state)
-            .map_err(|_| Trouble::request("/requestState", "`requestState` is none of this server; call the tool without it"))?;
+        let state = RoundState::read(state)?;
         let target = Target::find(&self.door.served, &state.session, Some(&state.graph)).await?;
         let walked = self.view(target).await?;
         let turn_report = tell(&walked).await?;
@@ -208,7 +195,9 @@ impl<'r> Walk<'r> {
             let declared = program.root().types.iter().find(|(known, _)| **known == *key);
             declared.map(|(_, schema)| arguments::json(schema.source()))
         };
-        ask::form(turn, &types).map(Question::Form)
+        // Since then forms have fields of several choices.
+        let has_lists = self.request.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2025_11_25);
+        ask::form(turn, has_lists, &types).map(Question::Form)
     }
 
     /// Hands in the answer of a person. Returns the turn after it with the text to say first, or the response.
@@ -378,18 +367,4 @@ fn params(question: &Question, turn_report: &TurnReport, lead: Option<String>) -
             ElicitRequestParams::UrlElicitationParams { meta: None, message, url: url.clone(), elicitation_id: id }
         }
     })
-}
-
-/// A result that asks.
-///
-/// # Errors
-/// A state that is no JSON, which none is.
-fn asked(walked: &Walked, turn_report: &TurnReport, params: ElicitRequestParams, round: u32) -> Result<InputRequiredResult, Trouble> {
-    let asked = ask::name(walked.turn.asked, &turn_report.turn.stop);
-    let (session, graph) = (walked.target.id.to_string(), walked.target.graph.name.to_string());
-    let state = RoundState { session, graph, asked: asked.clone(), round };
-    let state =
-        serde_json::to_string(&state).map_err(|error| Trouble::new(Code::Internal, Code::Internal.title()).logged(error.to_string()))?;
-    let request = InputRequest::Elicitation(ElicitRequest::new(params));
-    Ok(InputRequiredResult::new(Some(BTreeMap::from([(asked, request)])), Some(state)))
 }

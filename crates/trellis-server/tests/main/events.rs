@@ -8,6 +8,9 @@ use tokio::{
 
 use crate::stand::{SHOP, Stand, TOKEN, Terms};
 
+/// What hangs fails after this.
+const LONG: std::time::Duration = std::time::Duration::from_secs(60);
+
 /// An open stream.
 pub(crate) struct Stream {
     lines: Lines<BufReader<TcpStream>>,
@@ -24,7 +27,9 @@ pub(crate) struct Event {
 impl Stream {
     pub(crate) async fn open(stand: &Stand, path: &str, headers: &[(&str, &str)]) -> Self {
         let mut stream = stand.connect().await;
-        let mut text = format!("GET {path} HTTP/1.1\r\nhost: localhost:{}\r\nauthorization: Bearer {TOKEN}\r\n", stand.port);
+        // The end of the stream is that of the connection.
+        let head = format!("host: localhost:{}\r\nauthorization: Bearer {TOKEN}\r\nconnection: close\r\n", stand.port);
+        let mut text = format!("GET {path} HTTP/1.1\r\n{head}");
         for (name, value) in headers {
             text += &format!("{name}: {value}\r\n");
         }
@@ -152,4 +157,81 @@ async fn what_happens_in_another_server_of_the_store_is_told() {
     assert_eq!(told(&stream.until("turn").await), ["record 1", "turn REQUEST_INPUT"]);
     let seen = stand.with("POST", "/api/sessions/ana/turns", &[("if-match", "\"2\"")], Some(&json!({ "input": 2 }))).await;
     assert_eq!((seen.status, seen.stop()), (200, "APPROVAL".to_owned()));
+}
+
+// Rule 2.4: a ring has the last 4,096 events; whoever missed more asks for its lists again
+#[tokio::test(flavor = "multi_thread")]
+async fn who_missed_more_than_the_ring_holds_begins_anew() {
+    let stand = Stand::new(SHOP).await;
+    let mut stream = Stream::open(&stand, "/api/events", &[]).await;
+    stand.news.tell("seen", json!({}));
+    let seen = stream.until("seen").await.pop().unwrap().id.unwrap();
+    drop(stream);
+    let (boot, number) = seen.rsplit_once('-').map(|(boot, number)| (boot, number.parse::<u64>().unwrap())).unwrap();
+    for _ in 0..4096 {
+        stand.news.tell("missed", json!({}));
+    }
+    let mut again = Stream::open(&stand, "/api/events", &[("last-event-id", &seen)]).await;
+    let first = again.next().await;
+    assert_eq!((&*first.name, first.id), ("missed", Some(format!("{boot}-{}", number + 1))), "the ring has all of them");
+    stand.news.tell("missed", json!({}));
+    let mut late = Stream::open(&stand, "/api/events", &[("last-event-id", &seen)]).await;
+    assert_eq!(late.next().await.name, "reset");
+    stand.news.tell("now", json!({}));
+    assert_eq!(late.next().await.name, "now", "nothing of the past besides");
+}
+
+/// More than the system keeps for a reader that does not read.
+const PIECE: usize = 64 << 10;
+
+// Rule 2.5: whoever does not read is told so and let go; nobody waits for it, and nothing is lost to it
+#[tokio::test(flavor = "multi_thread")]
+async fn who_does_not_read_lags_and_keeps_nobody_waiting() {
+    let stand = Stand::new(SHOP).await;
+    let mut stream = Stream::open(&stand, "/api/events", &[]).await;
+    // Whoever reads may have as many as there are.
+    for _ in 0..400 {
+        stand.news.tell("read", json!({}));
+        assert_eq!(stream.next().await.name, "read");
+    }
+    let piece = "x".repeat(PIECE);
+    for _ in 0..800 {
+        stand.news.tell("unread", json!({ "piece": piece }));
+        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+    }
+    assert_eq!(tokio::time::timeout(LONG, stand.counting("ana")).await.expect("others go on").status, 200);
+    let events = tokio::time::timeout(LONG, stream.until("lagged")).await.expect("it is told");
+    let [.., last, lagged] = &events[..] else { panic!("{} events", events.len()) };
+    assert!((100..800).contains(&events.len()), "{} events", events.len());
+    assert_eq!((&lagged.data["since"], &lagged.id), (&json!(last.id), &None), "it says how far it came");
+    assert!(stream.maybe().await.is_none(), "the stream ends");
+    let since = lagged.data["since"].as_str().unwrap();
+    let mut again = Stream::open(&stand, "/api/events", &[("last-event-id", since)]).await;
+    let next = again.next().await.id.unwrap();
+    let number = |id: &str| id.rsplit_once('-').unwrap().1.parse::<u64>().unwrap();
+    assert_eq!(number(&next), number(since) + 1, "from there it goes on");
+}
+
+// Rule 2.5: the same of one session, whose records come again from where the reader was
+#[tokio::test(flavor = "multi_thread")]
+async fn who_does_not_read_a_session_lags_and_can_take_it_up() {
+    let text = format!("---\ninput_type: text\nmax_visits: 100000\non_max_visits: end\nto: start\n---\n{}\n", "x".repeat(PIECE));
+    let stand = Stand::new(&[("round/start.md", &text), ("round/end.md", "Over.\n")]).await;
+    stand.post("/api/sessions", json!({ "id": "ana" })).await;
+    let mut stream = Stream::open(&stand, "/api/sessions/ana/events", &[]).await;
+    let mut seq = 1;
+    for _ in 0..300 {
+        let turn = stand.post("/api/sessions/ana/turns", json!({ "input": "on" }));
+        seq = tokio::time::timeout(LONG, turn).await.expect("the session waits for no reader").seq();
+    }
+    let events = tokio::time::timeout(LONG, stream.until("lagged")).await.expect("it is told");
+    let records: Vec<u64> = events.iter().filter_map(|event| event.id.as_ref()?.parse().ok()).collect();
+    let since = events.last().unwrap().data["since"].as_u64().unwrap();
+    assert_eq!(records, (1..=since).collect::<Vec<_>>());
+    // Records are read from the store, so all of them may have come by then.
+    assert!(since < seq && stream.maybe().await.is_none());
+    let mut again = Stream::open(&stand, "/api/sessions/ana/events", &[("last-event-id", &since.to_string())]).await;
+    let events = tokio::time::timeout(LONG, again.until("turn")).await.expect("it goes on");
+    let rest: Vec<u64> = events.iter().filter_map(|event| event.id.as_ref()?.parse().ok()).collect();
+    assert_eq!(rest, (since + 1..seq).collect::<Vec<_>>());
 }

@@ -158,7 +158,8 @@ async fn each_question_has_its_form() {
     assert!(pin["content"][0]["text"].as_str().unwrap().contains("A person types it, never a model"), "{pin}");
     // A forged state is no session's.
     let forged = json!({ "name": "forms", "arguments": {}, "requestState": "x", "inputResponses": {} });
-    assert_eq!(result(&stand, forged, forms()).await["structuredContent"]["code"], "bad-request");
+    let fault = message(&call(&stand, &[], "tools/call", forged, forms()).await);
+    assert_eq!((&fault["error"]["code"], &fault["error"]["data"]["code"]), (&json!(-32602), &json!("bad-request")), "{fault}");
     let nobody = json!({ "session": "nobody", "graph": "forms", "asked": "1", "round": 1 }).to_string();
     let forged = json!({ "name": "forms", "arguments": {}, "requestState": nobody, "inputResponses": {} });
     assert_eq!(result(&stand, forged, forms()).await["structuredContent"]["code"], "unknown-session");

@@ -22,7 +22,7 @@ use trellis_host::{
     binding::Host,
     store::SessionStore,
 };
-use trellis_server::{Bounds, GraphSource, HostNames, Served, Server, Settings, Tokens, openapi};
+use trellis_server::{Bounds, GraphSource, HostNames, Served, Server, Settings, Tokens, extra::News, openapi};
 
 /// The token of every stand that has one.
 pub(crate) const TOKEN: &str = "0123456789abcdef0123456789abcdef";
@@ -44,6 +44,8 @@ pub(crate) struct Stand {
     pub(crate) folder: Arc<tempfile::TempDir>,
     pub(crate) port: u16,
     pub(crate) server: Server,
+    /// Tells whoever follows the server.
+    pub(crate) news: News,
     end: Option<oneshot::Sender<()>>,
     served: JoinHandle<()>,
 }
@@ -158,6 +160,7 @@ impl Stand {
         let listener = TcpListener::bind(terms.listen).await.unwrap();
         let address = listener.local_addr().unwrap();
         let settings = Settings::new(terms.tokens, HostNames::local(address)).bounds(terms.bounds);
+        let news = served.news();
         let server = Server::new(served, (terms.settings)(settings));
         let (end, ended) = oneshot::channel::<()>();
         let serving = server.clone();
@@ -170,7 +173,7 @@ impl Stand {
                 serving.serve(listener, ended).await;
             }
         });
-        Self { folder, port: address.port(), server, end: Some(end), served }
+        Self { folder, port: address.port(), server, news, end: Some(end), served }
     }
 
     /// Ends as a signal makes it end.

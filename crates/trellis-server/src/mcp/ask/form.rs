@@ -1,5 +1,6 @@
 //! Questions as forms: one flat object whose properties are primitive, and the meaning of its content.
 
+use rmcp::model::PrimitiveSchemaDefinition;
 use serde_json::{Map, Value as Json, json};
 use trellis_core::{Mapping, Value, id::CallId};
 use trellis_host::wire::{ApprovalQuestion, InputQuestion, InputType, Reply, Stop, Turn};
@@ -45,15 +46,16 @@ pub(in crate::mcp) enum Given {
     Decision(CallId, bool),
 }
 
-/// Returns the form for a turn's question; `None` if nobody is asked, or no form may ask it. `types` has the schemas of declared keys.
-pub(in crate::mcp) fn form(turn: &Turn, types: &dyn Fn(&str) -> Option<Json>) -> Option<Form> {
+/// Returns the form for a turn's question; `None` if nobody is asked, or no form may ask it. `types` has the schemas of declared keys; `has_lists` is
+/// true where forms have fields of several choices.
+pub(in crate::mcp) fn form(turn: &Turn, has_lists: bool, types: &dyn Fn(&str) -> Option<Json>) -> Option<Form> {
     let said = turn.said.iter().map(|said| said.text.trim()).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
     let with = |question: &str| if said.is_empty() { question.to_owned() } else { format!("{said}\n\n{question}") };
     let one = |name: &str, schema: Json, is_needed: bool| flat(Map::from_iter([(name.to_owned(), schema)]), is_needed);
     match &turn.stop {
         Stop::RequestInput(question) if question.input_type == InputType::Secret => None,
         Stop::RequestInput(question) => {
-            if let Some(schema) = whole(question) {
+            if let Some(schema) = whole(question, has_lists) {
                 return Some(Form { message: with("Fill this in."), schema, takes: Takes::Whole });
             }
             let (schema, values) = answer(question);
@@ -104,11 +106,12 @@ fn held(question: &ApprovalQuestion) -> String {
     format!("{ask}May `{}` run with {}?", question.name, Value::Map(question.args.clone()).to_json())
 }
 
-/// A schema whose properties are all primitive, as it is.
-fn whole(question: &InputQuestion) -> Option<Json> {
+/// A schema whose properties a form can all ask for, as it is.
+fn whole(question: &InputQuestion, has_lists: bool) -> Option<Json> {
     let schema = question.schema.as_ref().map(arguments::json).filter(|_| question.input_type == InputType::Json)?;
     let properties = schema.get("properties")?.as_object().filter(|properties| !properties.is_empty())?;
-    if schema.get("type") != Some(&json!("object")) || !properties.values().all(is_primitive) {
+    let is_askable = |property: &Json| is_primitive(property) || has_lists && is_list_of_choices(property);
+    if schema.get("type") != Some(&json!("object")) || !properties.values().all(is_askable) {
         return None;
     }
     let mut form = json!({ "type": "object", "properties": properties });
@@ -118,14 +121,25 @@ fn whole(question: &InputQuestion) -> Option<Json> {
     Some(form)
 }
 
-/// Returns whether a form can ask for a value of this schema.
+/// Returns whether a form can ask for one value of this schema.
 fn is_primitive(schema: &Json) -> bool {
     let is_enum = schema.get("enum").and_then(Json::as_array).is_some_and(|values| values.iter().all(Json::is_string));
-    match schema.get("type").and_then(Json::as_str) {
+    let is_one = match schema.get("type").and_then(Json::as_str) {
         Some("string") => schema.get("enum").is_none() || is_enum,
         Some("boolean" | "integer" | "number") => schema.get("enum").is_none(),
         _ => false,
-    }
+    };
+    is_one && is_field(schema)
+}
+
+/// Returns whether a form can ask for several choices of this schema.
+fn is_list_of_choices(schema: &Json) -> bool {
+    schema.get("type").and_then(Json::as_str) == Some("array") && is_field(schema)
+}
+
+/// Returns whether the protocol has a field of this schema: it has few formats, for example.
+fn is_field(schema: &Json) -> bool {
+    serde_json::from_value::<PrimitiveSchemaDefinition>(schema.clone()).is_ok()
 }
 
 fn flat(properties: Map<String, Json>, is_needed: bool) -> Json {
@@ -171,6 +185,10 @@ fn answer(question: &InputQuestion) -> (Json, Vec<(String, Value)>) {
     if let Some(given) = question.schema.as_ref().map(arguments::json) {
         for bound in bounds.iter().filter(|bound| given.get(**bound).is_some()) {
             schema[*bound] = given[*bound].clone();
+        }
+        // The protocol has no patterns, so a person reads it.
+        if let Some(pattern) = schema.get("pattern").and_then(Json::as_str) {
+            schema["description"] = format!("a text that matches {pattern}").into();
         }
     }
     if let Some(default) = &question.default {
