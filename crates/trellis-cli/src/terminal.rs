@@ -131,6 +131,41 @@ pub(crate) fn hide_typing(hidden: bool) {
     let _ = hidden;
 }
 
+/// The mode in which the terminal was found, while it hands on each key.
+#[cfg(unix)]
+static FOUND: std::sync::Mutex<Option<rustix::termios::Termios>> = std::sync::Mutex::new(None);
+
+/// Returns true if the terminal on standard input is ours: a program in the background that reads from it is stopped.
+#[cfg(unix)]
+pub(crate) fn is_in_foreground() -> bool {
+    rustix::termios::tcgetpgrp(io::stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
+}
+
+/// Makes the terminal on standard input hand on each key without Enter, and show none. Ctrl-C and Ctrl-Z stay what they are.
+#[cfg(unix)]
+pub(crate) fn begin_keys() -> io::Result<()> {
+    use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, tcgetattr, tcsetattr};
+    let found = tcgetattr(io::stdin())?;
+    let mut ours = found.clone();
+    ours.local_modes -= LocalModes::ICANON | LocalModes::ECHO | LocalModes::ECHONL;
+    ours.special_codes[SpecialCodeIndex::VMIN] = 1;
+    ours.special_codes[SpecialCodeIndex::VTIME] = 0;
+    if let Ok(mut stored) = FOUND.lock() {
+        stored.get_or_insert(found);
+    }
+    Ok(tcsetattr(io::stdin(), OptionalActions::Now, &ours)?)
+}
+
+/// Puts the terminal back into the mode in which [`begin_keys`] found it.
+pub(crate) fn end_keys() {
+    #[cfg(unix)]
+    if let Some(found) = FOUND.lock().ok().and_then(|mut stored| stored.take())
+        && is_in_foreground()
+    {
+        let _ = rustix::termios::tcsetattr(io::stdin(), rustix::termios::OptionalActions::Now, &found);
+    }
+}
+
 /// Columns of the terminal, within reason.
 pub(crate) fn width() -> usize {
     let width = terminal_size::terminal_size().map_or(WIDTH, |(width, _)| usize::from(width.0));

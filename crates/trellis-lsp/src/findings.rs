@@ -126,12 +126,11 @@ fn severity(severity: Severity) -> DiagnosticSeverity {
     }
 }
 
-/// Returns the tag of a code: code that has no effect, or an old form.
+/// Returns the tag of a code about what has no effect.
 fn tag(code: Code) -> Option<DiagnosticTag> {
     match code {
         Code::ShadowedTransition | Code::UnreachableNode => Some(DiagnosticTag::Unnecessary),
         code if code.as_str().starts_with("unused-") => Some(DiagnosticTag::Unnecessary),
-        code if code.as_str().starts_with("deprecated-") => Some(DiagnosticTag::Deprecated),
         _ => None,
     }
 }

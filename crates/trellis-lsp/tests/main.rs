@@ -20,3 +20,5 @@ mod shown;
 mod trouble;
 #[path = "main/typing.rs"]
 mod typing;
+#[path = "main/writing.rs"]
+mod writing;

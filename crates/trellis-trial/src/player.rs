@@ -24,6 +24,9 @@ use crate::{
     session::{Session, marked, unmarked},
 };
 
+/// The slip of a line that nobody takes.
+const NO_SESSION: &str = "there is no session that takes this line";
+
 /// A printed line, with the node after it.
 #[derive(Clone, Debug)]
 pub(crate) struct Printed {
@@ -120,7 +123,7 @@ impl<'c> Player<'c> {
             AuthorLine::Predicate(name, answer) => drop(self.answers.insert(name.into(), answer)),
             AuthorLine::Text(text) => self.hand_in(number, Input::Text(text)),
             AuthorLine::Value(value) => self.hand_in(number, Input::Value(value)),
-            AuthorLine::Signal(name) => self.hand_in(number, Input::Signal(SignalName::new(name))),
+            AuthorLine::Signal(name) => self.raise(number, &SignalName::new(name)),
             AuthorLine::Pass => self.hand_in(number, Input::Pass),
             AuthorLine::Result(call, outcome) => self.result(number, call, outcome),
             AuthorLine::Show(of_state, path) => self.show(number, of_state, &path),
@@ -142,26 +145,35 @@ impl<'c> Player<'c> {
 
     /// The session that a line is for: the one of this number, or the first that fits, children before their callers.
     fn target(&self, number: Option<usize>, fits: impl Fn(&Session) -> bool) -> Option<usize> {
-        let alive = || (0..self.sessions.len()).filter(|&at| !self.sessions[at].is_over);
+        let order = self.in_order(|tree| tree.signal_order(None));
         if number.is_some() {
-            return alive().find(|&at| self.sessions[at].number == number);
+            return order.into_iter().find(|&at| self.sessions[at].number == number);
         }
-        let depth = |at: usize| std::iter::successors(Some(at), |&at| self.sessions[at].caller.as_ref().map(|caller| caller.0)).count();
-        let order = |&at: &usize| (std::cmp::Reverse(depth(at)), at);
-        alive().filter(|&at| fits(&self.sessions[at])).min_by_key(order).or_else(|| alive().min_by_key(order))
+        order.iter().copied().find(|&at| fits(&self.sessions[at])).or_else(|| order.first().copied())
+    }
+
+    /// Raises a signal in the first session that takes it, outwards from the one of this number (language 10.11).
+    fn raise(&mut self, number: Option<usize>, signal: &SignalName) {
+        let Some(at) = self.target(number, |_| true) else { return self.slips.push(NO_SESSION.into()) };
+        let named = number.map(|_| self.sessions[at].state.session_id.clone());
+        let order = self.in_order(|tree| tree.signal_order(named.as_ref()));
+        let takes = |&at: &usize| self.engine.navigate(&self.sessions[at].state, Input::Signal(signal.clone())).is_ok();
+        // The refusal is that of the root, or of the session that is named.
+        let refuses = if number.is_some() { order.first() } else { order.last() }.copied().unwrap_or(at);
+        let at = order.into_iter().find(takes).unwrap_or(refuses);
+        self.navigate(at, Input::Signal(signal.clone()));
+        self.go_on();
     }
 
     fn hand_in(&mut self, number: Option<usize>, input: Input) {
         let fits = |session: &Session| match (&input, session.view.as_ref().map(|view| &view.next)) {
             (Input::Pass, Some(Next::Ask(request))) => matches!(request.input_type, RequestType::None(_)),
-            (Input::Signal(_), Some(Next::End(_))) => false,
-            (Input::Signal(_), _) => self.engine.navigate(&session.state, input.clone()).is_ok(),
             (_, next) => matches!(next, Some(Next::Ask(_))),
         };
         let target = self.target(number, fits);
         let target =
             target.or_else(|| self.target(number, |session| matches!(session.view.as_ref().map(|view| &view.next), Some(Next::Ask(_)))));
-        let Some(at) = target else { return self.slips.push("there is no session that takes this line".into()) };
+        let Some(at) = target else { return self.slips.push(NO_SESSION.into()) };
         self.navigate(at, input);
         self.go_on();
     }
@@ -178,14 +190,15 @@ impl<'c> Player<'c> {
                 let Some(at) = self.target(number, waits) else { return };
                 let session = &self.sessions[at];
                 let part = match session.view.as_ref().map(|view| &view.next) {
-                    Some(Next::Parts { open, .. }) if !self.by_hand => open.first().map(|part| part.id.clone()),
+                    Some(Next::Parts { open, .. }) if !self.by_hand => {
+                        open.iter().find(|part| !self.is_walked(part)).or(open.first()).map(|part| part.id.clone())
+                    }
                     _ => None,
                 };
                 let id = part.or_else(|| session.writer.pending.clone()).or_else(|| self.calls.last().cloned());
                 (at, id.unwrap_or_else(|| CallId::from("foreign")))
             }
         };
-        self.leave_children(at, Some(&id));
         self.navigate(at, Input::Result(ToolResult::new(id, outcome)));
         self.go_on();
     }
@@ -233,27 +246,37 @@ impl<'c> Player<'c> {
         self.stopped = Some(line);
     }
 
-    /// One move of a session; whether it was made.
+    /// One move of a session; whether it was made. The children that it leaves are left first: what they did is known when it moves.
     fn navigate(&mut self, at: usize, input: Input) -> bool {
-        let state = self.sessions[at].state.clone();
-        match self.step(&state.current_node_id, |engine| engine.navigate(&state, input.clone())) {
-            Ok(step) => {
-                if let Input::Result(result) = &input {
-                    let open = [&*self.engine.open_calls(&state), &*self.engine.open_calls(&step.state)];
-                    self.counts.settled(&state, open, result);
+        let before = self.sessions[at].state.clone();
+        let mut left = self.settled_by(at, &input);
+        loop {
+            let state = self.without(at, &left).unwrap_or_else(|| before.clone());
+            match self.step(&state.current_node_id, |engine| engine.navigate(&state, input.clone())) {
+                Ok(step) => {
+                    let more = self.unawaited(at, &step.state, &left);
+                    if !more.is_empty() {
+                        left.extend(more);
+                        continue;
+                    }
+                    if let Input::Result(result) = &input {
+                        let open = [&*self.engine.open_calls(&state), &*self.engine.open_calls(&step.state)];
+                        self.counts.settled(&state, open, result);
+                    }
+                    self.forget(at, &left);
+                    self.sessions[at].state = state;
+                    self.accept(at, step);
+                    return true;
                 }
-                self.leave_children(at, None);
-                self.accept(at, step);
-                return true;
+                Err(NavigateError::Unanswered(asked)) if !self.by_hand => self.stop(format!("- not answered: {}", asked.name)),
+                Err(error) => {
+                    let mut text = String::new();
+                    print::refusal(&mut text, &error);
+                    self.say(at, &text);
+                }
             }
-            Err(NavigateError::Unanswered(asked)) if !self.by_hand => self.stop(format!("- not answered: {}", asked.name)),
-            Err(error) => {
-                let mut text = String::new();
-                print::refusal(&mut text, &error);
-                self.say(at, &text);
-            }
+            return false;
         }
-        false
     }
 
     /// Takes the result of a step.

@@ -110,7 +110,11 @@ export class Sheets implements vscode.Disposable {
     for (const [root, of] of byRoot) {
       if (token.isCancellationRequested) break;
       await this.playGraph(run, root, of, token, covers).catch((error: unknown) => {
-        for (const item of of) run.errored(item, new vscode.TestMessage(String(error)));
+        // What is cancelled was not played, and is no error.
+        for (const item of of) {
+          if (token.isCancellationRequested) run.skipped(item);
+          else run.errored(item, new vscode.TestMessage(String(error)));
+        }
       });
     }
     run.end();

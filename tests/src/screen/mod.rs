@@ -8,10 +8,11 @@
 //! **Invariant:** nothing here waits for time to pass: it waits until the screen shows what it should, and gives up when it never does.
 
 mod look;
+mod person;
 mod picture;
 mod play;
 mod script;
 mod sheet;
 mod terminal;
 
-pub use self::{picture::drawn, play::Stage, sheet::run_sheets};
+pub use self::{person::Person, picture::drawn, play::Stage, sheet::run_sheets};

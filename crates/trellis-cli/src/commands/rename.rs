@@ -10,8 +10,8 @@ use anyhow::{Context as _, bail};
 use clap::ValueEnum;
 use trellis_core::{
     NodeId,
-    diagnostic::FilePath,
-    query::{GraphChange, SymbolIndex},
+    diagnostic::{FilePath, did_you_mean},
+    query::{GraphChange, Symbol, SymbolIndex},
     value::Key,
 };
 use trellis_project::{
@@ -145,7 +145,12 @@ impl Rename {
         }
         let mut nodes = index.nodes_with_option(&self.old);
         match nodes.len() {
-            0 => bail!("no node has an option `{}`", printable(&self.old)),
+            0 => {
+                let all: Vec<_> = index.nodes().iter().flat_map(|node| index.of_file(&node.path)).collect();
+                let values = all.iter().filter_map(|one| if let Symbol::Option(_, value) = &one.symbol { Some(&**value) } else { None });
+                let near = did_you_mean(&self.old, values).map_or_else(String::new, |question| format!(", {}", printable(&question)));
+                bail!("no node has an option `{}`{near}", printable(&self.old))
+            }
             1 => Ok(nodes.remove(0)),
             _ => {
                 let nodes: Vec<String> = nodes.iter().map(|node| format!("`{node}`")).collect();

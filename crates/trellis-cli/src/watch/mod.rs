@@ -47,6 +47,7 @@ pub(crate) fn close_on_interrupt(closer: Closer) -> anyhow::Result<()> {
                 closer.close();
             }
             if tokio::signal::ctrl_c().await.is_ok() {
+                terminal::end_keys();
                 std::process::exit(130);
             }
         });

@@ -35,6 +35,11 @@ fn a_refusal_and_a_dry_run_write_nothing() {
     assert!(refused.code == Some(2) && refused.err.contains("there is a node `greet` already"), "{refused:?}");
     let refused = sandbox.trellis(&["rename", "node", "geet", "x", "."]);
     assert!(refused.code == Some(2) && refused.err.contains("there is no node `geet`, did you mean `greet`?"), "{refused:?}");
+    sandbox.write("ask.md", b"---\noptions: [Tea, Coffee]\nsave_to: drink\nto: bye\n---\n");
+    let refused = sandbox.trellis(&["rename", "option", "Cofee", "x", "."]);
+    assert!(refused.code == Some(2) && refused.err.contains("has an option `Cofee`, did you mean `Coffee`?"), "{refused:?}");
+    let refused = sandbox.trellis(&["rename", "option", "Te", "x", ".", "--node", "ask"]);
+    assert!(refused.code == Some(2) && refused.err.contains("that is a text, did you mean `Tea`?"), "{refused:?}");
     let refused = sandbox.trellis(&["rename", "key", "nothing", "x", "."]);
     assert!(refused.code == Some(2) && refused.err.contains("there is no key `nothing`"), "{refused:?}");
     let refused = sandbox.trellis(&["rename", "key", "name", "x", ".", "--graph", "elsewhere"]);

@@ -81,6 +81,32 @@ fn json_has_a_line_for_each_case_and_one_for_all() {
     assert_eq!(lines[1]["coverage"]["summary"]["node"], serde_json::json!([2, 2]));
 }
 
+#[test]
+fn a_floor_that_is_missed_fails_and_one_that_is_reached_does_not() {
+    let sandbox = Sandbox::new(&GRAPH);
+    sandbox.write("start.md", GRAPH[0].1.replace("to: bye", "on_interrupt: left\nto: bye").as_bytes());
+    sandbox.write("left.md", b"Left.\n");
+    let ran = sandbox.trellis(&["test", ".", "--fail-under", "node=100"]);
+    assert_eq!((ran.code, &*ran.err), (Some(1), "2 of 3 items of kind `node` are passed: less than 100 %\n"), "{ran:?}");
+    assert!(ran.out.ends_with("1 passed\n"), "no case failed: {ran:?}");
+    // Each of several floors counts.
+    let ran = sandbox.trellis(&["test", ".", "--fail-under", "node=66", "--fail-under", "edge=100", "--format", "json"]);
+    assert!(ran.code == Some(1) && ran.err.contains("of kind `edge`") && !ran.err.contains("of kind `node`"), "{ran:?}");
+    let ran = sandbox.trellis(&["test", ".", "--fail-under", "node=66", "--fail-under", "edge=50"]);
+    assert_eq!((ran.code, &*ran.err), (Some(0), ""), "{ran:?}");
+}
+
+#[test]
+fn a_graph_with_errors_fails_though_the_cases_about_findings_pass() {
+    let sandbox = Sandbox::new(&GRAPH);
+    let cases = "# Bye\n\n## found\n\n```diagnostics\nbye.md:2:5 error[unknown-target] there is no node `nowhere`\n  help: add `nowhere.md`, or name a node that exists\n```\n";
+    sandbox.write("_tests/bye.md", cases.as_bytes());
+    sandbox.write("bye.md", b"---\nto: nowhere\n---\n");
+    let ran = sandbox.trellis(&["test", "."]);
+    assert!(ran.code == Some(1) && ran.out.ends_with("1 passed\n"), "{ran:?}");
+    assert!(ran.err.contains("the graph `.` has 1 error:"), "{ran:?}");
+}
+
 /// A sheet whose cases come out in every way, with letters that XML and LCOV may not take.
 const MIXED: &str =
     "# Bye & <more>\n\n## \"right\"\n\n```transcript\n...\n> Ada\n...\n```\n\n## wrong › 틀림\n\n```transcript\n...\n> <b>\n| Bye\n```\n";

@@ -36,6 +36,8 @@ pub struct GraphChange {
     pub nodes: Vec<(NodeId, NodeId)>,
     /// The key that gets another name: the old and the new.
     pub key: Option<(Key, Key)>,
+    /// The folder of the graph that has the key.
+    pub key_root: String,
     /// The tool that gets another name: the old and the new.
     pub tool: Option<(Arc<str>, Arc<str>)>,
     /// The predicate that gets another name: the old and the new.
@@ -203,7 +205,8 @@ impl SymbolIndex {
             let keys = symbols.iter().filter_map(|symbol| if let Symbol::Key(of, key) = symbol { Some((of, key)) } else { None });
             return refused(missing("key", key, keys.filter(|(of, _)| **of == graph).map(|(_, key)| &**key)));
         }
-        let mut change = GraphChange { key: Some((key.clone(), renamed)), ..GraphChange::default() };
+        let key_root = self.names.as_ref().map_or("", |names| names.root(graph)).to_owned();
+        let mut change = GraphChange { key: Some((key.clone(), renamed)), key_root, ..GraphChange::default() };
         for occurrence in &occurrences {
             if !occurrence.is_exact {
                 return refused(not_exact(occurrence));

@@ -8,7 +8,7 @@ use super::{
     rename::{edit, refused},
 };
 use crate::{
-    diagnostic::FilePath,
+    diagnostic::{FilePath, did_you_mean},
     id::NodeId,
     path::KeyPath,
     span::{Span, Spanned},
@@ -35,7 +35,9 @@ impl SymbolIndex {
         };
         let has = |value: &str| node.options().any(|option| option.value.value.as_str() == Some(value));
         if !has(old) {
-            return refused(format!("`{id}` has no option `{old}` that is a text"));
+            let near = did_you_mean(old, node.options().filter_map(|option| option.value.value.as_str()));
+            let near = near.map_or_else(String::new, |question| format!(", {question}"));
+            return refused(format!("`{id}` has no option `{old}` that is a text{near}"));
         }
         if has(new) {
             return refused(format!("`{id}` has an option `{new}` already"));

@@ -6,7 +6,7 @@ use trellis_core::{
     Code,
     diagnostic::FilePath,
     program::Role,
-    query::{NodeEntry, Occurrence, OccurrenceKind, Symbol},
+    query::{NodeEntry, Occurrence, OccurrenceKind, Symbol, TARGETS},
     span::Span,
     syntax::{
         cursor::{CursorPlace, cursor_context},
@@ -14,7 +14,12 @@ use trellis_core::{
     },
 };
 
-use super::{RequestPlace, place};
+use super::{
+    RequestPlace,
+    completion::conditions::values_of,
+    place,
+    words::{ENDINGS, ROOTS, SYSTEM, meaning},
+};
 use crate::{
     graph::Graph,
     state::ServerState,
@@ -24,6 +29,8 @@ use crate::{
 
 /// Lines of a body that a hover shows.
 const SHOWN_LINES: usize = 5;
+/// Values of a path that it shows.
+const SHOWN_VALUES: usize = 8;
 
 /// Returns the documentation of the name or the key at a place.
 pub(super) fn hover(state: &mut ServerState, params: &HoverParams) -> Option<Hover> {
@@ -34,8 +41,11 @@ pub(super) fn hover(state: &mut ServerState, params: &HoverParams) -> Option<Hov
         (text, place.text.range(one.span, encoding))
     } else {
         let mut place = place(state, &params.text_document_position_params)?;
-        let (value, span) =
-            of_symbol(&mut place).or_else(|| of_key(&place)).or_else(|| of_code(&place)).or_else(|| of_condition(&mut place))?;
+        let (value, span) = of_symbol(&mut place)
+            .or_else(|| of_word(&place))
+            .or_else(|| of_key(&place))
+            .or_else(|| of_code(&place))
+            .or_else(|| of_condition(&mut place))?;
         (value, place.text.range(span, encoding))
     };
     let (kind, value) = if is_markdown { (MarkupKind::Markdown, value) } else { (MarkupKind::PlainText, value.replace(['`', '*'], "")) };
@@ -63,6 +73,7 @@ fn about(graph: &mut Graph, path: &FilePath, offset: u32, one: &Occurrence) -> O
                 let certain = if known.certain { "set on every path" } else { "perhaps not set" };
                 let _ = writeln!(text, "\nhere: {}, {certain}", known.kind);
             }
+            text.push_str(&compared(graph, path, one).unwrap_or_default());
             text.push_str(&asked(graph, path, one).unwrap_or_default());
             let writers = graph.index().occurrences(&one.symbol);
             let writers: Vec<String> =
@@ -102,8 +113,35 @@ fn about(graph: &mut Graph, path: &FilePath, offset: u32, one: &Occurrence) -> O
 /// Returns what is known of a condition beside its subject: the values that it may have, and the conditions that were asked before it.
 fn of_condition(place: &mut RequestPlace<'_>) -> Option<(String, Span)> {
     let (condition, before) = conditions(place.graph, &place.path, to_u32(place.offset))?;
-    let text = &place.text.as_str()[condition.range()];
-    Some((format!("**condition** `{text}`\n{}", listed(&before, place.text.as_str())), condition))
+    let text = place.text.as_str();
+    let written = &text[condition.range()];
+    let unquoted = |mark: char| written.strip_prefix(mark)?.strip_suffix(mark);
+    let written = unquoted('"').or_else(|| unquoted('\'')).unwrap_or(written);
+    let subject = dotted(written.strip_prefix("not ").unwrap_or(written));
+    let values = possible(place.graph, &place.path, condition.start, subject);
+    Some((format!("**condition** `{written}`\n{values}{}", listed(&before, text)), condition))
+}
+
+/// Returns the values that a path of a condition can have, as Markdown; `None` for an occurrence elsewhere.
+fn compared(graph: &mut Graph, path: &FilePath, one: &Occurrence) -> Option<String> {
+    conditions(graph, path, one.span.start)?;
+    let text = std::sync::Arc::clone(&graph.document(path)?.text);
+    Some(possible(graph, path, one.span.start, dotted(text.get(one.span.start as usize..)?)))
+}
+
+fn possible(graph: &mut Graph, path: &FilePath, offset: u32, subject: &str) -> String {
+    let values = values_of(graph, path, offset, subject);
+    let shown: Vec<String> = values.iter().take(SHOWN_VALUES).map(|value| format!("`{}`", value.to_json())).collect();
+    match (shown.is_empty(), values.len().checked_sub(SHOWN_VALUES)) {
+        (true, _) => String::new(),
+        (_, Some(more)) if more > 0 => format!("\n`{subject}` can be {} or {more} others\n", shown.join(", ")),
+        _ => format!("\n`{subject}` can be {}\n", shown.join(", ")),
+    }
+}
+
+/// Returns the path with which a text begins.
+fn dotted(text: &str) -> &str {
+    &text[..text.find(|char: char| !char.is_alphanumeric() && !matches!(char, '_' | '.')).unwrap_or(text.len())]
 }
 
 /// Returns the conditions that are asked before the one that an occurrence stands in, as Markdown.
@@ -152,6 +190,32 @@ pub(super) fn about_node(graph: &mut Graph, node: &NodeEntry) -> String {
         let _ = writeln!(text, "\n{role}; {into} transitions in, {out} out");
     }
     text
+}
+
+/// Returns the meaning of a word that is no name of the author's: a target that is no node, what is below `sys`.
+fn of_word(place: &RequestPlace<'_>) -> Option<(String, Span)> {
+    let text = place.text.as_str();
+    let span = word(text, place.offset)?;
+    let context = cursor_context(&place.path, text, span.end as usize);
+    let (key, written) = (context.key().unwrap_or_default(), &text[span.range()]);
+    let is_signal = context.keys().rev().nth(1).is_some_and(|above| above.starts_with("on_signal"));
+    if context.place == CursorPlace::Value && context.template.is_none() && (TARGETS.contains(&key) || is_signal) {
+        let about = meaning(&ENDINGS, written)?;
+        return Some((format!("**target** `{written}`\n\n{about}\n"), span));
+    }
+    if context.template.is_none() && !matches!(key, "condition" | "assert" | "if") {
+        return None;
+    }
+    let before = text[..span.start as usize].rfind(|char: char| !char.is_alphanumeric() && !matches!(char, '_' | '.'));
+    let start = before.map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8));
+    // In the dialect of Go every path begins with a dot.
+    let path = text[start..span.end as usize].trim_start_matches('.');
+    let mut parts = path.split('.');
+    let about = match (parts.next()?, parts.next()) {
+        ("sys", Some(part)) => meaning(&SYSTEM, part)?,
+        (root, _) => meaning(&ROOTS, root)?,
+    };
+    Some((format!("**path** `{path}`\n\n{about}\n"), span))
 }
 
 /// Returns the meaning of the key at a place.

@@ -18,6 +18,7 @@ mod selection;
 pub(crate) mod sheets;
 mod symbols;
 mod tokens;
+mod words;
 
 use lsp_server::Request;
 use serde::de::DeserializeOwned;

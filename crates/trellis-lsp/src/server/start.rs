@@ -127,6 +127,8 @@ fn watch(folders: Vec<PathBuf>) -> std::io::Result<Receiver<()>> {
     let (rings, saves) = bounded(1);
     let run = move || {
         let mut watch = Watch::new(folders);
+        // What was saved after the server read it, and before this watch began.
+        let _ = rings.try_send(());
         while watch.next(None) == Wake::Changed {
             // One ring is enough for all saves that nobody has looked at.
             if let Err(crossbeam_channel::TrySendError::Disconnected(())) = rings.try_send(()) {

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use crate::client::{Client, capabilities};
 
 const PROJECT: &str = "predicates: [vip]\ncontext: { user: { type: object, properties: { name: string, age: integer } }, size: { enum: [s, m] } }\nbindings:\n  charge:\n    parameters: { type: object, properties: { amount: { type: integer } }, required: [amount] }\n    function: true\n  release: { function: true }\n";
-const FILES: [(&str, &str); 5] = [
+pub(crate) const FILES: [(&str, &str); 5] = [
     ("trellis.yaml", PROJECT),
     ("lib/tools.yaml", "tools:\n  - { name: look }\n"),
     (
@@ -16,7 +16,7 @@ const FILES: [(&str, &str); 5] = [
     ("bye.md", "---\n---\nBye.\n"),
 ];
 
-fn opened() -> Client {
+pub(crate) fn opened() -> Client {
     let client = Client::new(&FILES);
     for (path, text) in FILES {
         client.open(path, text);
@@ -24,11 +24,11 @@ fn opened() -> Client {
     client
 }
 
-fn items(answer: &Json) -> Vec<Json> {
+pub(crate) fn items(answer: &Json) -> Vec<Json> {
     answer["items"].as_array().cloned().unwrap_or_default()
 }
 
-fn labels(answer: &Json) -> Vec<String> {
+pub(crate) fn labels(answer: &Json) -> Vec<String> {
     items(answer).iter().map(|item| item["label"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
@@ -109,13 +109,13 @@ fn actions(client: &mut Client, path: &str, marked: &str, only: Option<&str>) ->
     client.request("textDocument/codeAction", params).expect("it answers").as_array().cloned().unwrap_or_default()
 }
 
-fn titled(actions: &[Json], title: &str) -> Json {
+pub(crate) fn titled(actions: &[Json], title: &str) -> Json {
     let found = actions.iter().find(|action| action["title"] == title).cloned();
     found.unwrap_or_else(|| panic!("no {title:?} in {:?}", actions.iter().map(|action| &action["title"]).collect::<Vec<_>>()))
 }
 
 /// Types a text, waits for its findings, and asks for actions at the cursor.
-fn typed(client: &mut Client, path: &str, version: i32, marked: &str, code: &str, only: Option<&str>) -> Vec<Json> {
+pub(crate) fn typed(client: &mut Client, path: &str, version: i32, marked: &str, code: &str, only: Option<&str>) -> Vec<Json> {
     client.replace(path, version, &marked.replace('‸', ""));
     client.wait(path, |list| list.version == Some(i64::from(version)) && list.lines().iter().any(|line| line.contains(code)));
     actions(client, path, marked, only)

@@ -1,12 +1,16 @@
 //! Every file of `graphs/`, typed letter by letter: each request has an answer, no list is stale, and the last one is that of a check.
 
-use std::path::Path;
+use std::{
+    path::Path,
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
 
 use serde_json::{Value as Json, json};
 use trellis_core::diagnostic::FilePath;
 use trellis_project::{Found, GraphLoader as _, Memory, Overlay, Project, discover};
 
-use crate::client::Client;
+use crate::client::{Client, List};
 
 /// Requests about a place.
 const AT: [&str; 7] = [
@@ -188,6 +192,60 @@ fn lists_are_in_order_whatever_is_saved_and_edited_meanwhile() {
     let uri = client.uri("start.md");
     let versions: Vec<_> = client.lists[&uri].iter().filter_map(|list| list.version).collect();
     assert!(versions.is_sorted(), "{versions:?}");
+    client.leave().expect("it ends well");
+}
+
+#[test]
+fn a_link_that_is_held_back_says_nothing_of_an_older_text() {
+    static LINKS: AtomicU64 = AtomicU64::new(0);
+    let files = [("start.md", "---\nto: greet\n---\nHi.\n"), ("greet.md", "---\nto: bye\n---\nHello.\n"), ("bye.md", "Bye.\n")];
+    let mut client = Client::started(
+        &files,
+        |_| {
+            // Some links are done at once, others long after the next edits.
+            std::thread::sleep(Duration::from_millis(LINKS.fetch_add(1, Ordering::Relaxed) * 7919 % 23));
+            Vec::new()
+        },
+        json!({ "capabilities": crate::client::capabilities() }),
+    );
+    client.open("start.md", files[0].1);
+    let (mut state, mut version) = (0x9e37_79b9_u32, 1);
+    let mut now = files.map(|(path, text)| (path.to_owned(), text.to_owned()));
+    for round in 0..300 {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        match (state >> 16) % 5 {
+            0 | 1 => {
+                version += 1;
+                now[0].1 = format!("---\nto: lost{round}\n---\nHi.\n");
+                client.replace("start.md", version, &now[0].1);
+            }
+            2 => {
+                now[1].1 = format!("---\nto: lost{round}\n---\nHello.\n");
+                client.save("greet.md", Some(&now[1].1));
+            }
+            3 => {
+                // YAML that is half typed, and whole again with the next edit.
+                version += 1;
+                now[0].1 = format!("---\nto: [lost{round}\n---\nHi.\n");
+                client.replace("start.md", version, &now[0].1);
+            }
+            _ => std::thread::sleep(Duration::from_millis(u64::from(state >> 28))),
+        }
+    }
+    for path in ["start.md", "greet.md"] {
+        let mut expected = checked(&now, path);
+        expected.sort();
+        client.wait(path, |list| {
+            let mut lines = list.lines();
+            lines.sort();
+            lines == expected && (path != "start.md" || list.version == Some(i64::from(version)))
+        });
+        // Each finding names the round of its text: none comes back.
+        let lists = &client.lists[&client.uri(path)];
+        let named = lists.iter().flat_map(List::lines).filter_map(|line| line.split("`lost").nth(1)?.split('`').next()?.parse().ok());
+        let rounds: Vec<u32> = named.collect();
+        assert!(rounds.is_sorted(), "{path}: {rounds:?}");
+    }
     client.leave().expect("it ends well");
 }
 

@@ -5,6 +5,7 @@ mod changes;
 mod files;
 pub mod findings;
 mod markdown;
+mod renamed_keys;
 mod renames;
 
 use std::{ops::Range, path::PathBuf};

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, ops::Range, path::Path, sync::Arc};
 
 use trellis_core::{Document, diagnostic::FilePath, query::GraphChange, syntax::document::Content};
 
-use super::{Block, BlockKind, Item, files::sheets_of, items};
+use super::{Block, BlockKind, Item, files::sheets_of, items, renamed_keys::KeyNames};
 
 /// A name before a rename and after it.
 type Names = (String, String);
@@ -19,6 +19,7 @@ pub struct SheetNames {
     predicate: Option<Names>,
     signal: Option<Names>,
     option: Option<Names>,
+    key: Option<KeyNames>,
     /// The keys and arguments that hold the value of the option.
     held_by: Vec<String>,
     files: Vec<Names>,
@@ -41,13 +42,14 @@ impl SheetNames {
             tool: owned(&change.tool),
             predicate: owned(&change.predicate),
             signal: owned(&change.signal),
+            key: KeyNames::of(change, &roots(documents), root),
             option: option.map(|option| (option.old.to_string(), option.new.to_string())),
             held_by: option.map(|option| option.held_by.iter().map(ToString::to_string).collect()).unwrap_or_default(),
             files: change.files.iter().filter_map(|file| both(&file.from, &file.to)).collect(),
             id_args: documents.iter().flat_map(|document| id_args(&document.text)).collect(),
         };
         let named = [&names.tool, &names.predicate, &names.signal, &names.option];
-        let is_empty = names.nodes.is_empty() && names.files.is_empty() && named.into_iter().all(Option::is_none);
+        let is_empty = names.key.is_none() && names.nodes.is_empty() && names.files.is_empty() && named.into_iter().all(Option::is_none);
         (!is_empty).then_some(names)
     }
 
@@ -113,6 +115,7 @@ impl SheetNames {
             Some('<') => self.values(&mut found),
             _ => {}
         }
+        found.edits.extend(self.key.iter().flat_map(|key| key.of_line(line)));
         found.edits
     }
 
@@ -161,6 +164,7 @@ impl SheetNames {
         found.word(start, &self.tool);
         found.word(start, &self.predicate);
         self.values(&mut found);
+        found.edits.extend(self.key.iter().flat_map(|key| key.of_double(line)));
         found.edits
     }
 

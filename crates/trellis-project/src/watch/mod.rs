@@ -73,6 +73,10 @@ pub enum Wake {
 #[derive(Clone, Debug)]
 pub struct Closer(Arc<ChangeSignal>);
 
+/// Wakes a wait from another thread, as a change does.
+#[derive(Clone, Debug)]
+pub struct Ringer(Arc<ChangeSignal>);
+
 #[derive(Debug)]
 enum Means {
     /// The folders that are watched, whether with all that is below them, and which they were.
@@ -143,6 +147,11 @@ impl Watch {
     /// Returns the closer that ends a wait from another thread.
     pub fn closer(&self) -> Closer {
         Closer(Arc::clone(&self.signal))
+    }
+
+    /// Returns the ringer that wakes a wait from another thread.
+    pub fn ringer(&self) -> Ringer {
+        Ringer(Arc::clone(&self.signal))
     }
 
     /// Waits until something may have changed and the files have been left alone for a moment; at most `timeout`.
@@ -277,6 +286,13 @@ impl Closer {
     /// Ends the current wait, and every later one.
     pub fn close(&self) {
         self.0.close();
+    }
+}
+
+impl Ringer {
+    /// Wakes the current wait, or the next one.
+    pub fn ring(&self) {
+        self.0.ring(Concern::File);
     }
 }
 

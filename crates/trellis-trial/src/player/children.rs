@@ -1,10 +1,11 @@
 //! Calls that the author does not answer: doubles, children, calculations.
 
 use trellis_core::{
-    Input, ToolResult,
+    Input, SessionId, State, ToolOutcome, ToolResult,
     engine::{Call, NotBegun},
     id::CallId,
-    state::{CallKind, EndReason},
+    state::CallKind,
+    tree::{Caller, Tree},
 };
 
 use super::Player;
@@ -19,40 +20,70 @@ pub(super) fn double_name(call: &Call) -> String {
 }
 
 impl Player<'_> {
-    /// Leaves the children of calls that a session waits for no more; of this call, if one is named.
-    pub(super) fn leave_children(&mut self, at: usize, of: Option<&CallId>) {
-        let open: Vec<CallId> = self.engine.open_calls(&self.sessions[at].state).iter().map(|call| call.id.clone()).collect();
-        let is_left = |session: &Session| {
-            !session.is_over
-                && session.caller.as_ref().is_some_and(|(caller, id)| *caller == at && of.map_or_else(|| !open.contains(id), |of| of == id))
+    /// The living sessions in an order of their tree.
+    pub(super) fn in_order(&self, order: impl for<'t> FnOnce(&Tree<'t>) -> Vec<&'t SessionId>) -> Vec<usize> {
+        let Some(root) = self.sessions.first() else { return Vec::new() };
+        let alive = || (0..self.sessions.len()).filter(|&at| !self.sessions[at].is_over);
+        let caller = |at: usize| {
+            let (caller, call) = self.sessions[at].caller.clone()?;
+            Some((Caller { session: self.sessions[caller].state.session_id.clone(), call }, at))
         };
-        let left: Vec<usize> = (0..self.sessions.len()).filter(|&child| is_left(&self.sessions[child])).collect();
-        for child in left {
-            self.leave(at, child);
-        }
+        let callers: Vec<(Caller, usize)> = alive().filter_map(caller).collect();
+        let tree = Tree::new(&root.state, callers.iter().map(|(caller, at)| (caller, &self.sessions[*at].state)));
+        order(&tree).into_iter().filter_map(|id| alive().find(|&at| self.sessions[at].state.session_id == *id)).collect()
     }
 
-    /// Leaves a child and all below it; effects that it has not undone pass to its caller.
-    fn leave(&mut self, at: usize, child: usize) {
-        let below: Vec<usize> = (0..self.sessions.len())
-            .filter(|&below| !self.sessions[below].is_over && self.sessions[below].caller.as_ref().is_some_and(|caller| caller.0 == child))
-            .collect();
-        below.into_iter().for_each(|below| self.leave(child, below));
-        self.sessions[child].is_over = true;
-        let step = self.engine.leave(&self.sessions[at].state, &[&self.sessions[child].state]);
-        self.sessions[at].state = step.state;
+    /// The living children of a session whose calls are as wanted.
+    fn children(&self, at: usize, wanted: impl Fn(&CallId) -> bool) -> Vec<usize> {
+        let is_wanted = |session: &Session| session.caller.as_ref().is_some_and(|(caller, call)| *caller == at && wanted(call));
+        (0..self.sessions.len()).filter(|&child| !self.sessions[child].is_over && is_wanted(&self.sessions[child])).collect()
+    }
+
+    /// The child that a result ends other than by its success: one that failed, and one that lives while the author settles its call.
+    pub(super) fn settled_by(&self, at: usize, input: &Input) -> Vec<usize> {
+        let Input::Result(result) = input else { return Vec::new() };
+        let mut children = self.children(at, |call| *call == result.id);
+        children.retain(|&child| !matches!(self.engine.outcome(&self.sessions[child].state), Some(ToolOutcome::Success(_))));
+        children
+    }
+
+    /// The children that a session waits for no more after a step, but for those that are known.
+    pub(super) fn unawaited(&self, at: usize, after: &State, known: &[usize]) -> Vec<usize> {
+        let open = self.engine.open_calls(after);
+        let mut children = self.children(at, |call| open.iter().all(|open| open.id != *call));
+        children.retain(|child| !known.contains(child));
+        children
+    }
+
+    /// Children of a session and all below them, in the order of the tree.
+    fn with_below(&self, at: usize, children: &[usize]) -> Vec<usize> {
+        let own = self.sessions[at].state.session_id.clone();
+        let callers = |child: usize| std::iter::successors(Some(child), |&at| self.sessions[at].caller.as_ref().map(|caller| caller.0));
+        let mut all = self.in_order(|tree| tree.below(&own));
+        all.retain(|&child| callers(child).any(|above| children.contains(&above)));
+        all
+    }
+
+    /// The state of a session without these children: effects that they have not undone are its own. `None` if there are none.
+    pub(super) fn without(&self, at: usize, children: &[usize]) -> Option<State> {
+        let left = self.with_below(at, children);
+        let states: Vec<&State> = left.iter().map(|&child| &self.sessions[child].state).collect();
+        (!states.is_empty()).then(|| self.engine.leave(&self.sessions[at].state, &states).state)
+    }
+
+    /// Lets go of children and of all below them.
+    pub(super) fn forget(&mut self, at: usize, children: &[usize]) {
+        for child in self.with_below(at, children) {
+            self.sessions[child].is_over = true;
+        }
     }
 
     /// Hands the end of a child to its caller; whether it was taken.
     pub(super) fn hand_back(&mut self, at: usize) -> bool {
         let Some((caller, call)) = self.sessions[at].caller.clone().filter(|_| !self.sessions[at].is_over) else { return false };
         let Some(outcome) = self.engine.outcome(&self.sessions[at].state) else { return false };
-        let finished = self.sessions[at].state.ended.as_ref().is_some_and(|ended| ended.reason == EndReason::Finished);
-        if finished {
-            self.sessions[at].is_over = true;
-        } else {
-            self.leave(caller, at);
-        }
+        // What finished is nobody's to leave.
+        self.sessions[at].is_over = matches!(outcome, ToolOutcome::Success(_));
         self.navigate(caller, Input::Result(ToolResult::new(call, outcome)))
     }
 

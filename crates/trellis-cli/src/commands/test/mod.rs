@@ -1,5 +1,6 @@
 //! `trellis test [PATH] [FILTER…]`: runs the tests of a graph.
 
+mod keys;
 mod review;
 mod run;
 mod show;
@@ -27,7 +28,7 @@ Examples:
   trellis test --update=new                 fill the blocks that say nothing yet
   trellis test --update                     write what comes out into every block that differs
   trellis test --review                     ask for each block that differs whether to write it
-  trellis test --watch                      play again after each save what it affects, until Ctrl-C
+  trellis test --watch                      play again after each save what it affects, until q
   trellis test --coverage                   also show what the cases do not pass
   trellis test --coverage=lcov:lcov.info --junit junit.xml
   trellis test --fail-under edge=90         fail if fewer edges are passed

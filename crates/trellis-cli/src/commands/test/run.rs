@@ -23,7 +23,7 @@ use crate::{
     Exit,
     atomic_write::replace,
     open::{self, Place},
-    report::printable,
+    report::{counted, printable},
     terminal,
 };
 
@@ -50,13 +50,38 @@ pub(super) struct Tested {
     /// The folder of a graph inside another one; empty for a graph of its own.
     root: String,
     pub(super) suite: Suite,
+    /// The ids of the only cases that are played, if not all of them are.
+    pub(super) only: Option<BTreeSet<String>>,
+}
+
+impl Tested {
+    /// Leaves out all cases but these, by the ids that they are reported with. A double that no case used stands for its whole sheet.
+    pub(super) fn restrict(&mut self, reported: &BTreeSet<String>) {
+        let Self { prefix, suite, .. } = &*self;
+        let is_named = |(sheet, case): &(&Sheet, &SheetCase)| {
+            reported.contains(&format!("{prefix}{}", suite.id(sheet, case)))
+                || reported.contains(&unused_id(&shown(prefix, suite, &sheet.path)))
+        };
+        self.only = Some(suite.chosen(&[]).into_iter().filter(is_named).map(|(sheet, case)| suite.id(sheet, case)).collect());
+    }
+}
+
+/// The id with which the unused doubles of a sheet are reported.
+fn unused_id(sheet: &str) -> String {
+    format!("{sheet} › unused double")
+}
+
+/// What came of a run: its exit code, and its cases.
+pub(super) struct Ran {
+    pub(super) exit: Exit,
+    pub(super) cases: Vec<Case>,
 }
 
 /// Runs the requested cases and reports the results.
 pub(super) fn run(test: &Test) -> anyhow::Result<Exit> {
     let suites = suites(test.path.as_deref())?;
     expect_cases(test, &suites)?;
-    play_all(test, &suites)
+    Ok(play_all(test, &suites, test.update.map(Into::into))?.exit)
 }
 
 /// Refuses to play nothing.
@@ -75,8 +100,8 @@ pub(super) fn expect_cases(test: &Test, suites: &[Tested]) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Plays suites and reports them.
-pub(super) fn play_all(test: &Test, suites: &[Tested]) -> anyhow::Result<Exit> {
+/// Plays suites, rewrites these blocks, and reports.
+pub(super) fn play_all(test: &Test, suites: &[Tested], update: Option<Update>) -> anyhow::Result<Ran> {
     let mut played = Played {
         cases: Vec::new(),
         summary: Summary::default(),
@@ -88,7 +113,7 @@ pub(super) fn play_all(test: &Test, suites: &[Tested]) -> anyhow::Result<Exit> {
     };
     for tested in suites {
         let stops = test.fail_fast && played.summary.failed + played.summary.errors > 0;
-        play(test, tested, stops, &mut played)?;
+        play(test, tested, update, stops, &mut played)?;
     }
     finish(test, suites, played)
 }
@@ -102,7 +127,7 @@ pub(super) fn suites(path: Option<&Path>) -> anyhow::Result<Vec<Tested>> {
         suite.read(sheet.to_owned());
         suite.sheets.retain(|known| known.path == sheet);
         suite.errors.retain(|error| error.path == sheet);
-        return Ok(vec![Tested { prefix: String::new(), root: String::new(), suite }]);
+        return Ok(vec![Tested { prefix: String::new(), root: String::new(), suite, only: None }]);
     }
     let mut suites = Vec::new();
     for Place { path, below } in open::places(path)? {
@@ -111,10 +136,10 @@ pub(super) fn suites(path: Option<&Path>) -> anyhow::Result<Vec<Tested>> {
             Some(program) => program.graphs().iter().map(|graph| graph.root.to_string()).filter(|root| !root.is_empty()).collect(),
             None => Vec::new(),
         };
-        suites.push(Tested { prefix: below.clone(), root: String::new(), suite });
+        suites.push(Tested { prefix: below.clone(), root: String::new(), suite, only: None });
         for root in inner {
             let suite = Suite::open(&path.join(&root))?;
-            suites.push(Tested { prefix: format!("{below}{root}/"), root, suite });
+            suites.push(Tested { prefix: format!("{below}{root}/"), root, suite, only: None });
         }
     }
     Ok(suites)
@@ -126,7 +151,7 @@ fn is_sheet(path: &Path) -> bool {
     in_tests && path.extension().is_some_and(|extension| extension == "md")
 }
 
-fn play(test: &Test, tested: &Tested, stops: bool, played: &mut Played) -> anyhow::Result<()> {
+fn play(test: &Test, tested: &Tested, update: Option<Update>, stops: bool, played: &mut Played) -> anyhow::Result<()> {
     let Tested { prefix, suite, .. } = tested;
     for error in &suite.errors {
         let path = shown(prefix, suite, &error.path);
@@ -140,18 +165,24 @@ fn play(test: &Test, tested: &Tested, stops: bool, played: &mut Played) -> anyho
     if suite.compiled.diagnostics.iter().any(Diagnostic::is_error) {
         played.has_errors = true;
         let found = suite.compiled.diagnostics.iter().filter(|found| found.is_error()).count();
-        terminal::print_error(&format!("the graph `{}` has {found} errors: `trellis check` shows them\n", suite.root().display()));
+        terminal::print_error(&format!(
+            "the graph `{}` has {}: `trellis check` shows what\n",
+            suite.root().display(),
+            counted(found, "error")
+        ));
     }
-    let chosen = suite.chosen(&test.filters);
+    let mut chosen = suite.chosen(&test.filters);
+    chosen.retain(|(sheet, case)| tested.only.as_ref().is_none_or(|only| only.contains(&suite.id(sheet, case))));
     if test.list || stops {
         let outcome = if test.list { Outcome::Listed } else { Outcome::Skipped };
         return chosen.into_iter().try_for_each(|(sheet, case)| report(test, case_of(prefix, suite, sheet, case, outcome), played));
     }
     let mut options = Options::default();
     options.filters.clone_from(&test.filters);
+    options.only.clone_from(&tested.only);
     options.jobs = test.jobs.map_or_else(|| thread::available_parallelism().map_or(1, usize::from), usize::from);
     options.timeout = test.timeout;
-    options.update = if test.review { Some(Update::All) } else { test.update.map(Into::into) };
+    options.update = if test.review { Some(Update::All) } else { update };
     options.is_ci = is_ci();
     options.fail_fast = test.fail_fast;
     let mut verdicts = suite.play(&options);
@@ -189,7 +220,7 @@ fn unused(test: &Test, prefix: &str, suite: &Suite, sheet: &Sheet, verdicts: &[P
     }
     for (line, name) in suite.unused(sheet, &of_sheet) {
         let path = shown(prefix, suite, &sheet.path);
-        let mut case = Case::new(format!("{path} › unused double"), path, line, Outcome::Failed);
+        let mut case = Case::new(unused_id(&path), path, line, Outcome::Failed);
         let mut difference = Difference::default();
         (difference.line, difference.message) = (line, Some(format!("unused double: `{name}`")));
         case.difference = Some(difference);
@@ -255,7 +286,7 @@ fn shown(prefix: &str, suite: &Suite, path: &Path) -> String {
 }
 
 /// Reports what all of it came to.
-fn finish(test: &Test, suites: &[Tested], mut played: Played) -> anyhow::Result<Exit> {
+fn finish(test: &Test, suites: &[Tested], mut played: Played) -> anyhow::Result<Ran> {
     played.coverage.summarise();
     if let Some(path) = &test.junit {
         fs::write(path, junit(&played.cases)).with_context(|| format!("cannot write `{}`", path.display()))?;
@@ -291,13 +322,14 @@ fn finish(test: &Test, suites: &[Tested], mut played: Played) -> anyhow::Result<
     if test.format == ResultFormat::Json {
         terminal::print(&format!("{}\n", serde_json::to_string(&Line::Summary(summary.clone()))?))?;
     }
-    Ok(if played.is_broken {
+    let exit = if played.is_broken {
         Exit::Usage
     } else if summary.failed > 0 || played.has_errors || played.is_unwritten || !lacks.is_empty() {
         Exit::Failed
     } else {
         Exit::Fine
-    })
+    };
+    Ok(Ran { exit, cases: played.cases })
 }
 
 /// Returns the prefix of the paths of items, relative to the current folder.

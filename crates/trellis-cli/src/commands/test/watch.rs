@@ -9,10 +9,15 @@ use std::{
 };
 
 use trellis_project::{Wake, Watch, default_path};
+use trellis_trial::{
+    Update,
+    wire::{Case, Outcome},
+};
 
 use super::{
-    ResultFormat, Test,
-    run::{Tested, expect_cases, play_all, suites},
+    ResultFormat, Test, is_ci,
+    keys::{Key, Keys},
+    run::{Ran, Tested, expect_cases, play_all, suites},
 };
 use crate::{
     Exit,
@@ -37,16 +42,32 @@ pub(super) fn stay(test: &Test) -> anyhow::Result<Exit> {
     let mut watch = if test.poll { Watch::polling(paths) } else { Watch::new(paths) };
     close_on_interrupt(watch.closer())?;
     warn_of_polling(watch.trouble());
-    let mut round = Round { test, files: files(&first), trouble: None };
+    let keys = if test.format == ResultFormat::Human { Keys::listen(watch.ringer())? } else { None };
+    let mut round = Round {
+        test,
+        has_keys: keys.is_some(),
+        files: files(&first),
+        suites: Vec::new(),
+        cases: Vec::new(),
+        failed: BTreeSet::new(),
+        trouble: None,
+    };
     watch.also(round.files.keys().map(PathBuf::as_path));
-    round.play(&first)?;
-    loop {
+    round.play(first, None)?;
+    'watching: loop {
         match watch.next(Some(READER_CHECK_INTERVAL)) {
             Wake::Closed => break,
             Wake::Elapsed if terminal::is_closed() => return Err(Closed.into()),
             Wake::Elapsed => continue,
-            Wake::Changed => round.again()?,
+            Wake::Changed => {}
         }
+        while let Some(key) = keys.as_ref().and_then(Keys::next) {
+            if key == Key::Quit {
+                break 'watching;
+            }
+            round.pressed(key)?;
+        }
+        round.again()?;
         watch.also(round.files.keys().map(PathBuf::as_path));
     }
     if std::io::stdout().is_terminal() {
@@ -62,50 +83,118 @@ fn files(suites: &[Tested]) -> FileBytes {
     suites.iter().flat_map(|tested| tested.suite.files()).collect()
 }
 
-/// The last round: the files that were played.
+/// The last round: the files, and what was played.
 struct Round<'t> {
     test: &'t Test,
+    /// True if a person can press keys.
+    has_keys: bool,
     files: FileBytes,
-    /// Why nothing could be played, if nothing could.
+    /// What was played, as it was read then.
+    suites: Vec<Tested>,
+    /// The cases of the round, with their outcomes.
+    cases: Vec<Case>,
+    /// The ids of all cases that failed when they were played last.
+    failed: BTreeSet<String>,
+    /// The reason why nothing could be played, if nothing could.
     trouble: Option<String>,
 }
 
 impl Round<'_> {
     /// Plays what changed since the last time, if anything did.
     fn again(&mut self) -> anyhow::Result<()> {
-        let mut suites = match suites(self.test.path.as_deref()) {
-            Ok(suites) => suites,
-            Err(error) => {
-                let trouble = format!("error: {}\n", printable(&error.to_string()));
-                if self.trouble.as_ref() != Some(&trouble) {
-                    terminal::print_error(&trouble);
-                }
-                self.trouble = Some(trouble);
-                return Ok(());
-            }
+        let was_in_trouble = self.trouble.is_some();
+        let before = std::mem::take(&mut self.files);
+        let Some(mut suites) = self.read() else {
+            self.files = before;
+            return Ok(());
         };
-        let before = std::mem::replace(&mut self.files, files(&suites));
-        let was_in_trouble = self.trouble.take().is_some();
+        self.files = files(&suites);
         let paths: BTreeSet<&PathBuf> = before.keys().chain(self.files.keys()).collect();
         let changed: BTreeSet<PathBuf> = paths.into_iter().filter(|path| before.get(*path) != self.files.get(*path)).cloned().collect();
         if changed.is_empty() && !was_in_trouble {
             return Ok(());
         }
-        // What is covered, only all cases together say.
-        if self.test.coverage.is_empty() && self.test.fail_under.is_empty() && !was_in_trouble {
+        if self.is_narrow() && !was_in_trouble {
             suites.iter_mut().for_each(|tested| affected(tested, &changed));
         }
         if self.test.format == ResultFormat::Human {
             let shown: Vec<_> = changed.iter().map(|path| shown(path)).collect();
             terminal::print(&format!("\n{QUIET}{} changed{QUIET:#}\n", shown.join(", ")))?;
         }
-        self.play(&suites)
+        self.play(suites, None)
     }
 
-    fn play(&self, suites: &[Tested]) -> anyhow::Result<()> {
-        play_all(self.test, suites)?;
+    /// Does what a key means.
+    fn pressed(&mut self, key: Key) -> anyhow::Result<()> {
+        let is_shown = |case: &&Case| case.outcome == Outcome::Failed;
+        let only: Option<BTreeSet<String>> = match key {
+            Key::Failed => Some(self.failed.clone()),
+            Key::Accept => Some(self.cases.iter().filter(is_shown).map(|case| case.id.clone()).collect()),
+            Key::Again => Some(self.cases.iter().map(|case| case.id.clone()).collect()),
+            Key::All | Key::Quit => None,
+        };
+        let refusal = match key {
+            Key::Failed if self.failed.is_empty() => Some("no case failed"),
+            Key::Accept if is_ci() => Some("`CI` is set: nothing is written"),
+            Key::Accept if only.as_ref().is_some_and(BTreeSet::is_empty) => Some("nothing is shown that could be accepted"),
+            _ => None,
+        };
+        if let Some(refusal) = refusal {
+            return terminal::print(&format!("\n{QUIET}{refusal}{QUIET:#}\n"));
+        }
+        // What is shown came from the files as they were then.
+        let (suites, update) = match key {
+            Key::Accept => (Some(std::mem::take(&mut self.suites)), Some(Update::All)),
+            _ => (self.read(), None),
+        };
+        let Some(mut suites) = suites else { return Ok(()) };
+        if update.is_some() || self.is_narrow() {
+            only.iter().for_each(|only| suites.iter_mut().for_each(|tested| tested.restrict(only)));
+        }
+        if key == Key::All {
+            // What changed since the last round is played along; after another key it is played next.
+            self.files = files(&suites);
+        }
+        terminal::print("\n")?;
+        self.play(suites, update)
+    }
+
+    /// Reads everything anew; the reason why that failed is told once.
+    fn read(&mut self) -> Option<Vec<Tested>> {
+        match suites(self.test.path.as_deref()) {
+            Ok(suites) => {
+                self.trouble = None;
+                Some(suites)
+            }
+            Err(error) => {
+                let trouble = format!("error: {}\n", printable(&error.to_string()));
+                if self.trouble.as_ref() != Some(&trouble) {
+                    terminal::print_error(&trouble);
+                }
+                self.trouble = Some(trouble);
+                None
+            }
+        }
+    }
+
+    /// Returns true if a round may leave cases out: what is covered, only all cases together say.
+    fn is_narrow(&self) -> bool {
+        self.test.coverage.is_empty() && self.test.fail_under.is_empty()
+    }
+
+    fn play(&mut self, suites: Vec<Tested>, update: Option<Update>) -> anyhow::Result<()> {
+        let Ran { cases, .. } = play_all(self.test, &suites, update)?;
+        for case in &cases {
+            match case.outcome {
+                Outcome::Failed => drop(self.failed.insert(case.id.clone())),
+                Outcome::Skipped => {}
+                _ => drop(self.failed.remove(&case.id)),
+            }
+        }
+        (self.suites, self.cases) = (suites, cases);
         if self.test.format == ResultFormat::Human && std::io::stdout().is_terminal() {
-            terminal::print(&format!("{QUIET}waiting for changes; Ctrl-C ends it{QUIET:#}\n"))?;
+            let keys = if self.has_keys { "a all, f failed, u accept what is shown, Enter again, q quit" } else { "Ctrl-C ends it" };
+            terminal::print(&format!("{QUIET}waiting for changes; {keys}{QUIET:#}\n"))?;
         }
         Ok(())
     }

@@ -2,7 +2,9 @@
 //! completes a target and renames a node.
 
 mod emacs;
+mod helix;
 mod neovim;
+mod writing;
 
 use std::{
     env,

@@ -17,13 +17,13 @@ fn peers() -> PathBuf {
 }
 
 /// An editor without a screen, driven as somebody who types.
-struct Neovim<'s> {
+pub(super) struct Neovim<'s> {
     sandbox: &'s Sandbox,
     process: Child,
 }
 
 impl<'s> Neovim<'s> {
-    fn open(sandbox: &'s Sandbox, file: &str) -> Self {
+    pub(super) fn open(sandbox: &'s Sandbox, file: &str) -> Self {
         sandbox.write(".config/init.lua", block("Neovim 0.10", "lua").as_bytes());
         let mut command = Self::program(sandbox);
         command.args(["--headless", "-n", "-u", ".config/init.lua", "--listen", "./editor.sock", file]);
@@ -41,17 +41,17 @@ impl<'s> Neovim<'s> {
         command
     }
 
-    fn remote(&self, verb: &str, text: &str) -> String {
+    pub(super) fn remote(&self, verb: &str, text: &str) -> String {
         let ran = Self::program(self.sandbox).args(["--server", "./editor.sock", verb, text]).output().unwrap();
         [ran.stdout, ran.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat()
     }
 
-    fn type_keys(&self, keys: &str) {
+    pub(super) fn type_keys(&self, keys: &str) {
         self.remote("--remote-send", keys);
     }
 
     /// Waits until an expression says something.
-    fn wait(&self, expression: &str, wanted: &str) {
+    pub(super) fn wait(&self, expression: &str, wanted: &str) {
         let until = Instant::now() + Duration::from_secs(60);
         loop {
             let said = self.remote("--remote-expr", expression);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 use trellis_core::{
-    Code, Diagnostic,
+    Code, Diagnostic, Document, Source,
     diagnostic::{FilePath, Place, TextEdit, nearest},
     query::Symbol,
     span::Span,
@@ -24,6 +24,7 @@ pub(super) fn offers(graph: &mut Graph, path: &FilePath, found: &Diagnostic, cli
         // While a file cannot be read, it might set the key: then a bare name is no unknown predicate yet.
         Code::UndefinedVariable => bare(graph, path, found, client),
         Code::RollbackGap => undos(graph, path, found, client),
+        Code::UnclosedFrontmatter if found.fix.is_none() => fence(graph, path, client).into_iter().collect(),
         _ => Vec::new(),
     }
     .into_iter()
@@ -96,7 +97,7 @@ fn new_file(title: &str, graph: &Graph, path: &str, text: &str, client: &Client)
     new_files(title, graph, &[(path.to_owned(), text.to_owned())], client)
 }
 
-/// Returns the action that makes files; without an edit where the client cannot.
+/// Returns the action that makes files; without an edit where the client cannot, or one of them is there.
 fn new_files(title: &str, graph: &Graph, files: &[(String, String)], client: &Client) -> Json {
     let start = json!({ "line": 0, "character": 0 });
     let changes: Vec<Json> = files
@@ -105,12 +106,14 @@ fn new_files(title: &str, graph: &Graph, files: &[(String, String)], client: &Cl
             let uri = crate::uri::of_path(&graph.file(path));
             let edit = json!({ "range": { "start": start, "end": start }, "newText": text });
             [
-                json!({ "kind": "create", "uri": uri, "options": { "ignoreIfExists": true } }),
+                json!({ "kind": "create", "uri": uri, "options": { "overwrite": false } }),
                 json!({ "textDocument": { "uri": uri, "version": null }, "edits": [edit] }),
             ]
         })
         .collect();
-    let edit = if client.file_creations && client.versioned_edits { json!({ "documentChanges": changes }) } else { Json::Null };
+    // Nothing is said about files that exist: Neovim makes a folder only for a file that is certainly new.
+    let is_new = files.iter().all(|(path, _)| !graph.file(path).exists());
+    let edit = if client.file_creations && client.versioned_edits && is_new { json!({ "documentChanges": changes }) } else { Json::Null };
     json!({ "title": title, "kind": FIX, "edit": edit })
 }
 
@@ -204,6 +207,51 @@ fn undos(graph: &mut Graph, path: &FilePath, found: &Diagnostic, client: &Client
     others.iter().map(action).collect()
 }
 
+/// Returns the action that closes the frontmatter where most of the file is understood then, if any of it is read as YAML.
+fn fence(graph: &mut Graph, path: &FilePath, client: &Client) -> Option<Json> {
+    let document = graph.document(path)?;
+    let text = &*document.text;
+    let line_break = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let dialect = document.dialect().map(|named| named.value).unwrap_or_default();
+    let closed = |at: usize| {
+        let gap = if text[..at].ends_with('\n') { "" } else { line_break };
+        let fence = format!("{gap}---{line_break}");
+        let closed = format!("{}{fence}{}", &text[..at], &text[at..]);
+        let found = Document::parse(&Source::text(FilePath::clone(path), &closed), dialect).diagnostics;
+        let is_closed = !found.iter().any(|found| matches!(found.code, Code::UnclosedFrontmatter | Code::YamlSyntax));
+        is_closed.then(|| (found.iter().filter(|found| found.is_error()).count(), at, fence))
+    };
+    let (_, at, fence) = ends_of_matter(text).into_iter().filter_map(closed).min_by_key(|(errors, ..)| *errors)?;
+    let edit = TextEdit { place: Place::new(path, Span::at(at)), text: fence };
+    Some(json!({ "title": "close the frontmatter with `---`", "kind": FIX, "edit": plain_edit(graph, &[edit], client) }))
+}
+
+/// Returns where frontmatter that is never closed may end: above the first line that is no part of a mapping, and above the first blank line.
+fn ends_of_matter(text: &str) -> [usize; 2] {
+    let is_key = |line: &str| {
+        let (key, rest) = line.split_once(':').unwrap_or_default();
+        let is_name = |char: char| char.is_alphanumeric() || matches!(char, '_' | '-' | '"' | '\'');
+        !key.is_empty() && key.chars().all(is_name) && (rest.trim().is_empty() || rest.starts_with(' '))
+    };
+    // A comment at the margin could as well be a heading.
+    let belongs =
+        |line: &str| line.starts_with([' ', '\t', '}', ']']) || line.starts_with("- ") || line.starts_with("# trellis:") || is_key(line);
+    let first = text.find("---").and_then(|at| Some(at + text[at..].find('\n')? + 1)).unwrap_or(text.len());
+    let (mut at, mut end, mut blank) = (first, first, None);
+    for line in text[first..].split_inclusive('\n') {
+        let written = line.trim_end();
+        if written.is_empty() {
+            blank.get_or_insert(at);
+        } else if !belongs(written) {
+            break;
+        } else {
+            end = at + line.len();
+        }
+        at += line.len();
+    }
+    [end, blank.unwrap_or(end)]
+}
+
 /// Returns where the line with the `do:` of a place begins.
 fn line_of_do(text: &str, at: usize) -> Option<usize> {
     let end = text[at..].find('\n').map_or(text.len(), |end| at + end);
@@ -215,6 +263,15 @@ fn line_of_do(text: &str, at: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn frontmatter_ends_above_text_or_a_blank_line() {
+        let ends = |text: &'static str| ends_of_matter(text).map(|at| &text[..at]);
+        assert_eq!(ends("---\nto: a\n\nHello.\n"), ["---\nto: a\n"; 2]);
+        assert_eq!(ends("---\ntransitions:\n  - to: a\n# Title\n"), ["---\ntransitions:\n  - to: a\n"; 2]);
+        assert_eq!(ends("---\nto: a\n\n- b\nWhich?"), ["---\nto: a\n\n- b\n", "---\nto: a\n"]);
+        assert_eq!((ends("---\nHello."), ends("---")), (["---\n"; 2], ["---"; 2]));
+    }
 
     #[test]
     fn a_predicate_is_declared_in_each_form_of_the_list() {

@@ -2,6 +2,7 @@
 
 mod add;
 mod allow;
+mod mend;
 mod rewrite;
 
 use serde_json::{Value as Json, json};
@@ -74,6 +75,7 @@ fn fixes(graph: &mut Graph, path: &trellis_core::diagnostic::FilePath, found: &D
         let edit = plain_edit(graph, &fix.edits, client);
         actions.push(json!({ "title": fix.title, "kind": FIX, "isPreferred": true, "edit": edit }));
     }
+    actions.extend(mend::offers(graph, path, found, client));
     actions.extend(add::offers(graph, path, found, client));
     actions.extend(allow::offer(graph, path, found, client));
     actions

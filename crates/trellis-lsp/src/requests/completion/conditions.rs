@@ -1,6 +1,7 @@
 //! Completion in conditions: keys and predicates, then operators, then the values that a key can have.
 
 use trellis_core::{
+    diagnostic::FilePath,
     query::Symbol,
     span::Span,
     syntax::document::Content,
@@ -8,7 +9,7 @@ use trellis_core::{
 };
 
 use super::{Desk, Offer, names, paths};
-use crate::wire::CompletionItemKind;
+use crate::{graph::Graph, wire::CompletionItemKind};
 
 /// What may follow a path.
 const ASKED: [(&str, &str); 6] = [
@@ -53,15 +54,22 @@ pub(super) fn condition(desk: &mut Desk<'_>, offset: usize) -> (Vec<Offer>, Span
     (offers, Span::new(offset - start.len(), offset))
 }
 
-/// Returns the values that options give to a path.
-fn values(desk: &mut Desk<'_>, path: &str) -> Vec<Offer> {
-    let graph = desk.graph.index().graph_of(&desk.path);
-    let mut values = desk.graph.index().option_values(graph, &Key::from(path));
-    for value in closed(desk, path) {
+/// Returns the values that a path can have at a place, where they are few and known: those of options and of closed types.
+pub(in crate::requests) fn values_of(graph: &mut Graph, file: &FilePath, offset: u32, path: &str) -> Vec<Value> {
+    let number = graph.index().graph_of(file);
+    let mut values = graph.index().option_values(number, &Key::from(path));
+    for value in closed(graph, file, offset, path) {
         if !values.contains(&value) {
             values.push(value);
         }
     }
+    values
+}
+
+/// Returns the values that may stand behind a comparison with a path.
+fn values(desk: &mut Desk<'_>, path: &str) -> Vec<Offer> {
+    let (file, offset) = (desk.path.clone(), desk.offset);
+    let values = values_of(desk.graph, &file, offset, path);
     let written = |value: Value| match value {
         // In quotes of YAML the other quotes stand.
         Value::Text(text) => format!("\"{text}\""),
@@ -75,9 +83,8 @@ fn values(desk: &mut Desk<'_>, path: &str) -> Vec<Offer> {
 }
 
 /// Returns the values of a key whose type is closed, as far as the last link and the declared schemas know.
-fn closed(desk: &mut Desk<'_>, path: &str) -> Vec<Value> {
-    let (own, offset) = (desk.path.clone(), desk.offset);
-    let declared = desk.graph.documents().iter().filter_map(|document| match &document.content {
+fn closed(graph: &mut Graph, file: &FilePath, offset: u32, path: &str) -> Vec<Value> {
+    let declared = graph.documents().iter().filter_map(|document| match &document.content {
         Content::Project(project) | Content::Nodes(_, project) => Some(&project.context),
         _ => None,
     });
@@ -86,8 +93,8 @@ fn closed(desk: &mut Desk<'_>, path: &str) -> Vec<Value> {
     if schemas.iter().any(|schema| schema.get("type").and_then(Value::as_str) == Some("boolean")) {
         values.extend([Value::Bool(true), Value::Bool(false)]);
     }
-    let here = desk.index().node_around(&own, offset);
-    let types = desk.graph.types().zip(here).map(|(types, node)| types.at(&node.id)).unwrap_or_default();
+    let here = graph.index().node_around(file, offset);
+    let types = graph.types().zip(here).map(|(types, node)| types.at(&node.id)).unwrap_or_default();
     if let Some(known) = types.iter().find(|known| *known.key == *path) {
         // `one of "a", "b"`, `true or false`
         values.extend(known.kind.split('`').skip(1).step_by(2).map(|text| Value::from_json(text).unwrap_or_else(|_| text.into())));

@@ -1,9 +1,10 @@
 //! Completion at the cursor, from the text and the names of the graph alone, so that the YAML need not parse.
 
-mod conditions;
+pub(super) mod conditions;
 mod keys;
 mod names;
 mod paths;
+mod skeletons;
 
 use serde_json::Value as Json;
 use trellis_core::{
@@ -156,8 +157,12 @@ fn offers(desk: &mut Desk<'_>, text: &str, offset: usize) -> (Vec<Offer>, Span) 
             Code::ALL.iter().filter(|code| code.is_tolerable()).map(|code| Offer::new(code.as_str(), CompletionItemKind::EnumMember));
         return (codes.collect(), Span::new(offset - typed.len(), offset));
     }
+    if let Some(offers) = skeletons::offers(&desk.path, text, offset) {
+        return offers;
+    }
     if let Some(template) = desk.context.template.clone() {
-        return names::in_template(desk, &template, offset);
+        // The dialect of Go has no `{%`.
+        return names::tags(text, &template, offset).unwrap_or_else(|| names::in_template(desk, &template, offset));
     }
     let whole = desk.context.prefix_span;
     match desk.context.place {

@@ -7,7 +7,10 @@ use trellis_core::{
 };
 
 use super::{Desk, Offer, holds, paths};
-use crate::wire::CompletionItemKind;
+use crate::{
+    requests::words::{ENDINGS, ROOTS, TAGS, closing_tags},
+    wire::CompletionItemKind,
+};
 
 /// Returns the targets as they would be written here, the nearest first.
 pub(super) fn targets(desk: &mut Desk<'_>, is_call: bool) -> Vec<Offer> {
@@ -33,8 +36,7 @@ pub(super) fn targets(desk: &mut Desk<'_>, is_call: bool) -> Vec<Offer> {
         offers.push(Offer { node: Some(node.id), ..offer });
     }
     if !is_call {
-        let endings = [("rollback", "undo what was done, newest first, then end"), ("fail", "end the session as failed")];
-        offers.extend(endings.map(|(name, about)| Offer::new(name, CompletionItemKind::Keyword).detail(about).rank(usize::MAX)));
+        offers.extend(ENDINGS.map(|(name, about)| Offer::new(name, CompletionItemKind::Keyword).detail(about).rank(usize::MAX)));
     }
     offers
 }
@@ -130,6 +132,18 @@ pub(super) fn own_options(desk: &mut Desk<'_>) -> Vec<Offer> {
     values.enumerate().map(|(rank, value)| Offer::new(&*value, CompletionItemKind::EnumMember).rank(rank)).collect()
 }
 
+/// Returns the tags that may stand behind `{%`, with the part of them that is typed; `None` behind the name of a tag, and behind `{{`.
+pub(super) fn tags(text: &str, template: &str, offset: usize) -> Option<(Vec<Offer>, Span)> {
+    let typed = template.trim_start();
+    let before = text[..offset - template.len()].trim_end_matches(['-', '+']).strip_suffix("{%")?;
+    if typed.contains(|char: char| !char.is_alphanumeric()) {
+        return None;
+    }
+    let offer = |rank| move |(name, about)| Offer::new(name, CompletionItemKind::Keyword).about(about).rank(rank);
+    let closing = closing_tags(before).into_iter().map(offer(0));
+    Some((closing.chain(TAGS.into_iter().map(offer(1))).collect(), Span::new(offset - typed.len(), offset)))
+}
+
 /// Returns what may stand in an open tag of a template, and the span that it replaces.
 pub(super) fn in_template(desk: &mut Desk<'_>, template: &str, offset: usize) -> (Vec<Offer>, Span) {
     let typed_at = template
@@ -152,11 +166,6 @@ pub(super) fn in_template(desk: &mut Desk<'_>, template: &str, offset: usize) ->
         return (if path.is_empty() { keys(desk) } else { paths::parts(desk, path) }, span);
     }
     let mut offers = keys(desk);
-    let system = [
-        ("sys", "the session: `sys.ans`, `sys.error`, `sys.node`"),
-        ("input", "what was just answered"),
-        ("tool_result", "what the call returned"),
-    ];
-    offers.extend(system.map(|(name, about)| Offer::new(name, CompletionItemKind::Keyword).about(about).rank(3)));
+    offers.extend(ROOTS.map(|(name, about)| Offer::new(name, CompletionItemKind::Keyword).about(about).rank(3)));
     (offers, span)
 }

@@ -11,18 +11,7 @@ use trellis_core::{
 };
 
 use super::{Desk, Offer};
-use crate::wire::CompletionItemKind;
-
-/// What is below `sys` (language 4.1).
-const SYSTEM: [(&str, &str); 7] = [
-    ("ans", "the last answer"),
-    ("error", "the error that is handled here"),
-    ("node", "the current node"),
-    ("step", "the number of accepted moves"),
-    ("visits", "how often this node was entered, if it has `max_visits`"),
-    ("session", "the id of the session"),
-    ("rollback", "what was undone"),
-];
+use crate::{requests::words::SYSTEM, wire::CompletionItemKind};
 
 /// Returns the parts of a value that schemas declare or other places name.
 pub(super) fn parts(desk: &mut Desk<'_>, path: &str) -> Vec<Offer> {

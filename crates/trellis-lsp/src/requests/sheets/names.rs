@@ -31,6 +31,9 @@ const BEGINNINGS: [(&str, &str); 8] = [
     ("by hand", "nothing is answered, walked or computed by itself"),
 ];
 
+/// The beginning of a line that names another case.
+const AFTER: &str = "$ after ";
+
 /// A place in a sheet.
 pub(crate) struct SheetPlace<'s> {
     pub(crate) graph: &'s mut Graph,
@@ -41,6 +44,8 @@ pub(crate) struct SheetPlace<'s> {
     /// The line up to the cursor, and the kind of its block.
     line: String,
     kind: BlockKind,
+    /// The titles that `$ after` may name: those of the other cases of the sheet.
+    titles: Vec<String>,
 }
 
 /// Returns the place that a request is about, if it is in a block of a sheet that has names.
@@ -59,7 +64,40 @@ pub(crate) fn place<'s>(state: &'s mut ServerState, params: &TextDocumentPositio
     let kind = kind_at(text.as_str(), offset)?;
     let start = text.as_str()[..offset].rfind('\n').map_or(0, |at| at + 1);
     let line = text.as_str()[start..offset].to_owned();
-    Some(SheetPlace { graph, text, offset, folder, line, kind })
+    let titles = if line.starts_with(AFTER) { other_titles(text.as_str(), offset) } else { Vec::new() };
+    Some(SheetPlace { graph, text, offset, folder, line, kind, titles })
+}
+
+/// Returns the titles of the headings with a transcript, but for the one that an offset is below: the last part of each, as far as that names
+/// one case only.
+fn other_titles(text: &str, offset: usize) -> Vec<String> {
+    let mut above: Vec<(usize, String)> = Vec::new();
+    let mut cases: Vec<(usize, String)> = Vec::new();
+    let closed = format!("{text}\n```\n");
+    for item in items(text).or_else(|_| items(&closed)).unwrap_or_default() {
+        match item {
+            Item::Heading { level, title, .. } => {
+                above.retain(|(of, _)| *of < level);
+                above.push((level, title));
+            }
+            Item::Block(block) if block.info.first().is_some_and(|word| BlockKind::named(word) == Some(BlockKind::Transcript)) => {
+                let title = above.iter().map(|(_, title)| title.as_str()).collect::<Vec<_>>().join(" › ");
+                let is_own = block.range.start <= offset && offset <= block.range.end;
+                cases.push((usize::from(is_own), title));
+            }
+            _ => {}
+        }
+    }
+    let last = |title: &str| title.rsplit(" › ").next().unwrap_or_default().to_owned();
+    let others = cases.iter().filter(|(is_own, _)| *is_own == 0).map(|(_, title)| {
+        match cases.iter().filter(|(_, other)| last(other) == last(title)).count() {
+            1 => last(title),
+            _ => title.clone(),
+        }
+    });
+    let mut others: Vec<String> = others.collect();
+    others.dedup();
+    others
 }
 
 fn below(root: &Path, folder: &Path) -> Option<String> {
@@ -136,7 +174,8 @@ impl SheetPlace<'_> {
     /// Returns what may be typed here, as names with a few words, and the span that it replaces.
     pub(crate) fn offers(&mut self) -> (Vec<(String, String)>, Span) {
         let line = self.line.clone();
-        let typed = line.rsplit(' ').next().unwrap_or_default().to_owned();
+        // A title has blanks of its own.
+        let typed = line.strip_prefix(AFTER).unwrap_or_else(|| line.rsplit(' ').next().unwrap_or_default()).to_owned();
         let span = Span { start: to_u32(self.offset - typed.len()), end: to_u32(self.offset) };
         let named = |names: Vec<String>, about: &str| names.into_iter().map(|name| (name, about.to_owned())).collect::<Vec<_>>();
         let folder = self.folder.clone();
@@ -145,6 +184,7 @@ impl SheetPlace<'_> {
             folder => Some(id.strip_prefix(folder)?.strip_prefix('/')?.to_owned()),
         };
         let offers = match line.as_str() {
+            line if line.starts_with(AFTER) => named(self.titles.clone(), "case"),
             line if line.starts_with("$ at ") => {
                 let nodes = self.graph.index().nodes();
                 named(nodes.iter().filter_map(|node| inside(node.id.as_str())).collect(), "node")
