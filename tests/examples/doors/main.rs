@@ -27,6 +27,8 @@ fn main() -> Outcome<()> {
     match args.first().map(String::as_str) {
         Some("bare") => runtime.block_on(bare::serve(args[1].parse()?)),
         Some("streams") => runtime.block_on(streams::serve(&args[1])),
+        // Only the streams.
+        Some("many") => runtime.block_on(streams::compared()),
         _ => {
             let program = args
                 .first()

@@ -29,12 +29,22 @@ fn script(name: &str) -> Command {
     command
 }
 
-/// Every journey, in one browser.
-#[test]
-fn people_walk_decide_and_travel_in_a_browser() {
-    let ran = script("journeys.mjs").output().unwrap();
+/// Plays every journey in one browser; `form` is empty for the pointer.
+fn play(form: &str) {
+    let ran = script("journeys.mjs").env("FORM", form).output().unwrap();
     let out = String::from_utf8_lossy(&ran.stdout);
     assert!(ran.status.success() && out.contains("journeys\n"), "{out}\n{}", String::from_utf8_lossy(&ran.stderr));
+}
+
+#[test]
+fn people_walk_decide_and_travel_in_a_browser() {
+    play("");
+}
+
+/// The same by `Tab`, `Enter` and letters; `./test long` plays it in the dark and on a narrow page besides (10.4, 10.9).
+#[test]
+fn people_do_all_of_it_without_a_pointer() {
+    play("keyboard");
 }
 
 /// The chat and the dashboard of an agent, each with the pointer, by keyboard, on a phone, in the dark, and against axe (orchestrator 4, 8.5).

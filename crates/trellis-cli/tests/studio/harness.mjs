@@ -14,6 +14,14 @@ const axe = fs.readFileSync(peers.resolve("axe-core/axe.min.js"), "utf8");
 export const TOKEN = "0123456789abcdef0123456789abcdef";
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
+/**
+ * How the journeys are played, where nothing else is said: with the pointer on a large light page, or by `keyboard` alone, `dark`, or `narrow`. A journey
+ * that has a size or colours of its own keeps them.
+ */
+const FORM = process.env.FORM ?? "";
+assert.ok(["", "keyboard", "dark", "narrow"].includes(FORM), `there is no form ${FORM}`);
+const SIZE = FORM === "narrow" ? { width: 390, height: 844 } : { width: 1440, height: 900 };
+
 /** Writes graphs into a fresh folder; `graphs` are folders to copy, or files by path. */
 export function folderOf(copied, files) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "trellis-studio-"));
@@ -155,9 +163,12 @@ export async function newContext(browser, options = {}) {
 }
 
 /** A page of the studio in a browser of its own. What it complains about is an error of the test. */
-export async function visit(browser, server, hash = "/", { width = 1440, height = 900, colorScheme = "light", context } = {}) {
+export async function visit(browser, server, hash = "/", { width = SIZE.width, height = SIZE.height, colorScheme = FORM === "dark" ? "dark" : "light", context } = {}) {
   const own = context ?? (await newContext(browser, { viewport: { width, height }, colorScheme, reducedMotion: "reduce" }));
   const page = await own.newPage();
+  // A guard against what hangs; a busy machine takes its time.
+  page.setDefaultTimeout(90_000);
+  if (FORM === "keyboard") withoutPointer(page);
   page.complaints = [];
   page.on("pageerror", (error) => page.complaints.push(String(error)));
   page.on("console", (message) => {
@@ -170,6 +181,44 @@ export async function visit(browser, server, hash = "/", { width = 1440, height 
     location.hash = to;
   }, hash);
   return page;
+}
+
+/** Whether the focus is where it should be; what cannot have it is not asked for. */
+const focusOf = (element) => {
+  const isFocusable = element.matches("a[href], button, input, select, textarea, summary, [tabindex]");
+  return isFocusable ? element === document.activeElement : null;
+};
+
+/** Presses Tab until something has the focus; false if it never can. */
+async function reach(locator) {
+  await locator.waitFor();
+  for (let presses = 0; presses < 500; presses += 1) {
+    const isThere = await locator.evaluate(focusOf);
+    if (isThere !== false) return isThere === true;
+    await locator.page().keyboard.press("Tab");
+  }
+  return assert.fail(`Tab does not reach ${locator}`);
+}
+
+/** From now on, what journeys click and fill is reached and pressed by keys. */
+function withoutPointer(page) {
+  const locators = Object.getPrototypeOf(page.locator("body"));
+  locators.click = async function click() {
+    // A click beside all controls leaves a field.
+    await this.page().keyboard.press((await reach(this)) ? "Enter" : "Escape");
+  };
+  locators.fill = async function fill(text) {
+    await reach(this);
+    await this.page().keyboard.press("Control+a");
+    await this.page().keyboard.press("Delete");
+    await this.page().keyboard.type(text);
+  };
+}
+
+/** Shows a part of a session, where one is shown at a time. */
+export async function show(page, part) {
+  const button = page.locator(".panes").getByRole("button", { name: part });
+  if (await button.isVisible()) await button.click();
 }
 
 /** Waits until the page asks something. */

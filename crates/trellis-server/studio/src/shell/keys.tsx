@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 
 import { listSessions } from "../api/routes";
+import type { Head } from "../api/types";
 import { approvals, currentGraph, hasChat, hasState } from "../state/graphs";
 import { open } from "../state/route";
 import { Dialog } from "../ui/dialog";
@@ -52,12 +53,12 @@ const KEYS: [string, [string, string][]][] = [
 ];
 
 /** Opens what waits for somebody: a held call first, then a question. */
-async function openWaiting(): Promise<void> {
+export function openWaiting(): void {
   const held = approvals.value?.[0];
   if (held) return open({ view: "session", session: held.session });
-  const { items } = await listSessions({ standing: "waiting_for_input", limit: 1 });
-  if (items[0]) return open({ view: "session", session: items[0].session });
-  return announce("Nothing waits for you");
+  const openFirst = ({ items: [first] }: { items: Head[] }): void =>
+    first ? open({ view: "session", session: first.session }) : announce("Nothing waits for you");
+  return void listSessions({ standing: "waiting_for_input", limit: 1 }).then(openFirst, () => announce("The server does not answer", true));
 }
 
 /** Whether a key is one of the page's; `first` is the key that was pressed just before. */
@@ -75,7 +76,7 @@ function press(first: string, key: string): boolean {
     return true;
   }
   if (key === "n" && graph !== undefined) beginning.value = { graph };
-  else if (key === ".") void openWaiting().catch(() => announce("The server does not answer", true));
+  else if (key === ".") openWaiting();
   else if (key === "?") isKeysShown.value = true;
   else return key === "g";
   return true;

@@ -6,11 +6,12 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { getGraph, getReport, listSessions, reload, searchGraph } from "../api/routes";
 import type { Diagnostic, GraphCard, Head, Match } from "../api/types";
 import { currentGraph, graphs, hasChat, hasState } from "../state/graphs";
-import { open } from "../state/route";
+import { open, route } from "../state/route";
 import { nextTheme } from "../state/theme";
 import { Dialog } from "../ui/dialog";
 import { Icon, type IconName } from "../ui/icons";
 import { fit } from "./fuzzy";
+import { openWaiting } from "./keys";
 import { announce, beginning, isKeysShown, isPaletteShown } from "./overlays";
 
 interface Entry {
@@ -23,8 +24,40 @@ interface Entry {
 
 const MOST = 12;
 
+const command = (name: string, detail: string, run: () => void): Entry => ({ icon: "goto", name, kind: "command", detail, run });
+
+/** Presses a key in what is shown, once the search is closed. */
+function press(key: string, part: string): void {
+  const down = (): unknown => document.querySelector(part)?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+  requestAnimationFrame(down);
+}
+
+/** What the keys of the drawing and of the timeline do, where there is one. */
+function keysHere(): Entry[] {
+  const { view } = route.value;
+  const of = (part: string, keys: [string, string, string][]): Entry[] => keys.map(([name, detail, key]) => command(name, detail, () => press(key, part)));
+  const inTime = of(".session-view", [
+    ["A record back", "[", "["],
+    ["A record on", "]", "]"],
+    ["The first record", "Home", "Home"],
+    ["Now", "End", "End"],
+  ]);
+  const inDrawing = of(".drawing", [
+    ["Fit the drawing", "f", "f"],
+    ["Zoom in", "+", "+"],
+    ["Zoom out", "−", "-"],
+    ["Natural size", "0", "0"],
+    ["Fold the module of the node", "c", "c"],
+    ["Pan left", "←", "ArrowLeft"],
+    ["Pan right", "→", "ArrowRight"],
+    ["Pan up", "↑", "ArrowUp"],
+    ["Pan down", "↓", "ArrowDown"],
+  ]);
+  if (view !== "graph" && view !== "session") return [];
+  return [...(view === "session" ? inTime : []), ...inDrawing];
+}
+
 function commands(graph: GraphCard | null): Entry[] {
-  const command = (name: string, detail: string, run: () => void): Entry => ({ icon: "goto", name, kind: "command", detail, run });
   const ofGraph = graph
     ? [
         command(`New session of ${graph.name}`, "n", () => (beginning.value = { graph: graph.name })),
@@ -43,10 +76,12 @@ function commands(graph: GraphCard | null): Entry[] {
     command("Dead letters", "g d", () => open({ view: "dead" })),
     ...(hasChat.value ? [command("Chat", "g c", () => open({ view: "chat" }))] : []),
     ...(hasState.value ? [command("Dashboard", "g o", () => open({ view: "dashboard" }))] : []),
+    command("What waits for me", ".", openWaiting),
     command("All graphs", "", () => open({ view: "graphs" })),
     ...ofOthers,
     command("Light, dark, or as the system says", "", nextTheme),
     command("All keys", "?", () => (isKeysShown.value = true)),
+    ...keysHere(),
   ];
 }
 
@@ -118,7 +153,7 @@ export function Palette(): JSX.Element {
     close();
     entry.run();
   };
-  const press = (event: KeyboardEvent): void => {
+  const typed = (event: KeyboardEvent): void => {
     const entry = entries[chosen];
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined) {
@@ -144,7 +179,7 @@ export function Palette(): JSX.Element {
         placeholder="Nodes, sessions, findings, commands"
         value={words}
         onInput={(event) => setWords(event.currentTarget.value)}
-        onKeyDown={press}
+        onKeyDown={typed}
         autofocus
       />
       <ul id="palette-list" role="listbox" aria-label="Found" class="palette-list" ref={list}>
