@@ -189,3 +189,28 @@ async fn an_approval_that_is_sent_again_approves_no_other_call() {
     let again = result(&stand, approve(), forms()).await;
     assert_eq!(held().await, Some(1), "nobody saw the other one: {again}");
 }
+
+/// Asks for what the protocol has fields for, and for what it has not.
+const FIELDS: &[(&str, &str)] = &[(
+    "forms/start.yaml",
+    "nodes:\n  start:\n    content: Which?\n    input_type: json\n    save_to: which\n    to: id\n    input_schema:\n      type: object\n      properties:\n        \
+     sizes: { type: array, items: { type: string, enum: [small, large] } }\n        mail: { type: string, format: email }\n      required: [sizes]\n  \
+     id:\n    content: Its id?\n    input_type: json\n    save_to: id\n    to: bye\n    \
+     input_schema: { type: object, properties: { id: { type: string, format: uuid } }, required: [id] }\n  bye: { output: \"{{ which.sizes }}\" }\n",
+)];
+
+// Rule 3.4: a schema is a form as it is where the protocol has a field for each of its properties; else JSON is typed
+#[tokio::test]
+async fn what_the_protocol_has_no_field_for_is_typed_as_json() {
+    let stand = Stand::new(FIELDS).await;
+    let forms = || json!({ "elicitation": {} });
+    let (which, with) = asked(&result(&stand, json!({ "name": "forms", "arguments": {} }), forms()).await);
+    let properties = &which["requestedSchema"]["properties"];
+    assert_eq!(properties["sizes"], json!({ "type": "array", "items": { "type": "string", "enum": ["small", "large"] } }), "{which}");
+    assert_eq!(properties["mail"], json!({ "type": "string", "format": "email" }), "{which}");
+    let (id, with) = asked(&result(&stand, answered(&with, json!({ "sizes": ["small", "large"] })), forms()).await);
+    assert_eq!(id["requestedSchema"]["properties"], json!({ "answer": { "type": "string", "description": "JSON" } }), "{id}");
+    let text = r#"{"id": "7c2e1f3a-0b1d-4c55-9a3e-2f6b8d4c1a90"}"#;
+    let ended = result(&stand, answered(&with, json!({ "answer": text })), forms()).await;
+    assert_eq!(ended["structuredContent"]["output"], json!(["small", "large"]), "{ended}");
+}
