@@ -42,7 +42,8 @@ export class Server {
 
   /** Starts `trellis serve`; again, at the same port. */
   async start() {
-    const port = this.port === undefined ? [] : ["--port", String(this.port)];
+    // Of the system: the next free one from 7317 on may be another script's while this server is down.
+    const port = ["--port", String(this.port ?? 0)];
     const graphs = fs.readdirSync(this.folder).sort();
     this.child = spawn(process.env.TRELLIS, ["serve", ...graphs, ...port], {
       cwd: this.folder,
