@@ -22,14 +22,14 @@ use trellis_tests::providers::{Author, FakeProvider, ProviderEvent, ProviderKind
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// Messages that nobody answers.
-const MESSAGES: usize = 20_000;
+/// Messages for the agent, in two chats.
+const MESSAGES: usize = 5_000;
 /// Commands, each in a chat of its own.
 const RUNS: usize = 1_500;
 /// Starts, of which the median counts.
 const STARTS: usize = 9;
 /// A line as people write it, with a secret in it.
-const LINE: &str = "the deploy of Wednesday went well, my password is Tulip-Harbour-93!x, see you at ten";
+const LINE: &str = "@fake_bot the deploy of Wednesday went well, my password is Tulip-Harbour-93!x, see you at ten";
 
 fn main() -> Outcome<()> {
     let mut args = env::args().skip(1);
@@ -127,7 +127,7 @@ fn starts(program: &Path) -> Outcome<()> {
     Ok(())
 }
 
-/// Messages of groups, which nobody answers: read, sealed, stored.
+/// Messages of two groups: read, sealed, stored. Meanwhile the agent answers, to many at once.
 fn stored(program: &Path) -> Outcome<()> {
     let agent = Agent::start(program)?;
     let (tell, told) = channel();

@@ -34,18 +34,18 @@ fn main() -> Outcome<()> {
 
 /// A loop whose body is a child that begins and ends, against one whose body is an answer of a person.
 async fn children() -> Outcome<()> {
-    let counting = format!("transitions: [{{ condition: n >= {IN_A_ROW}, to: end }}, {{ to: again }}]");
-    let looped = |call: &str| {
+    let counting = format!("transitions: [{{ condition: n == {IN_A_ROW}, to: end }}, {{ to: again }}]");
+    let looped = |call: &str, kid: &[(&str, &str)]| {
         let again = format!("---\n{call}\nsave_to: r\nset: {{ n: \"{{{{ n + 1 }}}}\" }}\n{counting}\n---\n");
-        engine(&[
+        let files = [
             ("trellis.yaml", "limits: { pass_through: 1000000 }\nbindings: { here: { function: here } }\n"),
             ("start.md", "---\ndefault_context: { n: 0 }\nto: again\n---\n"),
             ("again.md", &again),
-            ("kid.md", "---\noutput: 1\n---\n"),
             ("end.md", "Done.\n"),
-        ])
+        ];
+        engine(&[&files, kid].concat())
     };
-    let (child, call) = (looped("do: { graph: kid }")?, looped("do: here")?);
+    let (child, call) = (looped("do: { graph: kid }", &[("kid.md", "---\noutput: 1\n---\n")])?, looped("do: here", &[])?);
     let mut memory = Vec::new();
     let (mut durable_child, mut durable_call) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {

@@ -82,22 +82,8 @@ fn serve(program: &Path, folder: &Path, nodes: usize, letters: usize) -> Result<
     let version = client.version;
     client.linked(&path, version)?;
 
-    // Requests while a link is on its way.
-    for method in ["textDocument/completion", "textDocument/hover", "textDocument/definition"] {
-        let mut times = Vec::new();
-        for at in 0..letters {
-            client.change(&path, &named(at))?;
-            let line = text.lines().position(|line| line.contains("to: ")).unwrap_or_default();
-            let column = text.lines().nth(line).and_then(|line| line.find("to: ")).unwrap_or_default() + 4;
-            let began = Instant::now();
-            client.request(
-                method,
-                &json!({ "textDocument": { "uri": uri(&path) }, "position": { "line": line + 1, "character": column } }),
-            )?;
-            times.push(began.elapsed());
-        }
-        println!("  {method} while a link runs {}", spread(&mut times));
-    }
+    while_linking(&mut client, &path, "a letter", letters, &body)?;
+    while_linking(&mut client, &path, "an id", letters, &named)?;
     client.change(&path, &text)?;
     let version = client.version;
     client.linked(&path, version)?;
@@ -128,6 +114,31 @@ fn serve(program: &Path, folder: &Path, nodes: usize, letters: usize) -> Result<
         }
     }
     println!("  memory {before} MiB, after {} edits more {} MiB", rounds, client.memory());
+    Ok(())
+}
+
+/// Requests while a link is on its way: after a letter of a text, or after an id that changes names around.
+fn while_linking(
+    client: &mut Client,
+    path: &Path,
+    edit: &str,
+    letters: usize,
+    change: &dyn Fn(usize) -> String,
+) -> Result<(), Box<dyn Error>> {
+    for method in ["textDocument/completion", "textDocument/hover", "textDocument/definition"] {
+        let mut times = Vec::new();
+        for at in 0..letters {
+            let text = change(at);
+            client.change(path, &text)?;
+            let line = text.lines().position(|line| line.contains("to: ")).unwrap_or_default();
+            let column = text.lines().nth(line).and_then(|line| line.find("to: ")).unwrap_or_default() + 4;
+            let at = json!({ "textDocument": { "uri": uri(path) }, "position": { "line": line, "character": column } });
+            let began = Instant::now();
+            client.request(method, &at)?;
+            times.push(began.elapsed());
+        }
+        println!("  {method} while the link of {edit} runs {}", spread(&mut times));
+    }
     Ok(())
 }
 

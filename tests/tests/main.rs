@@ -11,6 +11,7 @@ mod schemas;
 mod specification;
 mod suite;
 mod tidy;
+mod trial;
 mod wire;
 mod worst;
 

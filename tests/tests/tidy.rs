@@ -186,6 +186,84 @@ fn crates_depend_only_on_what_they_may() {
     assert_none(found);
 }
 
+/// Items that a host meets first, by the crate that has them.
+const MAIN_ITEMS: [(&str, &[&str]); 5] = [
+    (
+        "trellis-core",
+        &["fn compile", "struct Compiler", "struct Document", "struct Engine", "struct Predicates", "struct Schema", "enum Value"],
+    ),
+    (
+        "trellis-host",
+        &[
+            "struct Assembly",
+            "struct Bindings",
+            "struct CallContext",
+            "struct Clock",
+            "struct FilesStore",
+            "struct History",
+            "struct JsonLines",
+            "struct MemoryStore",
+            "struct Operator",
+            "struct Redacted",
+            "enum Reply",
+            "struct Runner",
+            "struct Sealed",
+            "struct Sent",
+            "trait Hooks",
+            "trait Interceptor",
+            "trait Binding",
+            "trait SessionStore",
+            "struct Sessions",
+            "struct SqliteStore",
+            "struct TestClock",
+            "struct TextConsole",
+            "struct Turn",
+        ],
+    ),
+    ("trellis-project", &["struct Fixer", "struct Live", "struct Memory", "struct Project"]),
+    ("trellis-trial", &["struct Suite"]),
+    ("trellis-server", &["struct Server"]),
+];
+
+#[test]
+fn main_items_have_an_example() {
+    let mut found = Vec::new();
+    for (name, items) in MAIN_ITEMS {
+        let folder = format!("crates/{name}/src/");
+        let files: Vec<_> = rust_files().into_iter().filter(|(path, _)| path.starts_with(&folder) && !path.contains("/wire/")).collect();
+        for item in items {
+            let is_item = |line: &str| {
+                let rest = line.strip_prefix("pub ").and_then(|line| line.strip_prefix(item));
+                rest.is_some_and(|rest| !rest.starts_with(|char: char| char.is_alphanumeric() || char == '_'))
+            };
+            let docs = files.iter().find_map(|(_, text)| {
+                let lines: Vec<&str> = text.lines().collect();
+                let at = lines.iter().position(|line| is_item(line))?;
+                let above = lines[..at].iter().rev().take_while(|line| line.starts_with("///") || line.starts_with("#["));
+                Some(above.copied().collect::<String>())
+            });
+            match docs {
+                Some(docs) if docs.contains("/// ```") || docs.contains("include_str!") => {}
+                Some(_) => found.push(format!("{name}: `{item}` has no example")),
+                None => found.push(format!("{name}: there is no `pub {item}`")),
+            }
+        }
+    }
+    assert_none(found);
+}
+
+/// A crate root of tests stands beside the folder of its modules, since Cargo finds it there.
+#[test]
+fn a_module_is_a_file_or_a_folder() {
+    let files = rust_files();
+    let is_root = |path: &str| path.rsplit_once('/').is_some_and(|(folder, _)| folder.ends_with("/tests") || folder.ends_with("/benches"));
+    let beside = files.iter().filter_map(|(path, _)| {
+        let folder = format!("{}/", path.strip_suffix(".rs")?);
+        (!is_root(path) && files.iter().any(|(path, _)| path.starts_with(&folder))).then(|| format!("{path} stands beside {folder}"))
+    });
+    assert_none(beside);
+}
+
 /// The names under `[dependencies]`.
 fn dependencies(manifest: &str) -> Vec<String> {
     let text = fs::read_to_string(repository().join(manifest)).expect("a manifest");

@@ -8,7 +8,7 @@ mod approval;
 mod bounds;
 #[path = "main/budget.rs"]
 mod budget;
-#[path = "main/children.rs"]
+#[path = "main/children/mod.rs"]
 mod children;
 #[cfg(all(feature = "model", feature = "sqlite"))]
 #[path = "main/contracts.rs"]
@@ -60,7 +60,7 @@ mod session;
 #[path = "main/sessions.rs"]
 mod sessions;
 #[cfg(all(feature = "telemetry", feature = "metrics"))]
-#[path = "main/spans.rs"]
+#[path = "main/spans/mod.rs"]
 mod spans;
 #[cfg(feature = "sqlite")]
 #[path = "main/sql.rs"]

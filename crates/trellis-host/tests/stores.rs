@@ -14,7 +14,7 @@ mod contract;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 #[path = "stores/earlier.rs"]
 mod earlier;
-#[path = "stores/files.rs"]
+#[path = "stores/files/mod.rs"]
 mod files;
 #[path = "stores/make.rs"]
 mod make;

@@ -60,7 +60,7 @@ pub use project::Project;
 pub use refactor::refactored;
 pub use snapshot::Snapshot;
 #[cfg(feature = "watching")]
-pub use watch::{Closer, Ringer, Wake, Watch, WatchError};
+pub use watch::{Wake, Watch, WatchError, WatchHandle};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

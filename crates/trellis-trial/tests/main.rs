@@ -10,6 +10,8 @@ mod mutations;
 mod renames;
 #[path = "main/rough.rs"]
 mod rough;
+#[path = "main/there_and_back.rs"]
+mod there_and_back;
 
 use std::{
     fs,

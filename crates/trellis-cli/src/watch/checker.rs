@@ -55,7 +55,7 @@ where
     /// # Errors
     /// Standard output fails.
     pub(crate) fn stay(mut self, mut watch: Watch) -> anyhow::Result<Exit> {
-        close_on_interrupt(watch.closer())?;
+        close_on_interrupt(watch.handle())?;
         warn_of_polling(watch.trouble());
         let mut is_warned = watch.trouble().is_some();
         self.show(Instant::now(), None)?;

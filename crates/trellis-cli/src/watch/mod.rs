@@ -10,7 +10,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use trellis_project::{Closer, WatchError};
+use trellis_project::{WatchError, WatchHandle};
 
 use crate::{report::printable, terminal};
 
@@ -39,12 +39,12 @@ pub(crate) fn warn_of_polling(trouble: Option<&WatchError>) {
 }
 
 /// Ends a wait on Ctrl-C; the second Ctrl-C ends the program.
-pub(crate) fn close_on_interrupt(closer: Closer) -> anyhow::Result<()> {
+pub(crate) fn close_on_interrupt(watch: WatchHandle) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     thread::Builder::new().name("interrupts".to_owned()).spawn(move || {
         runtime.block_on(async {
             if tokio::signal::ctrl_c().await.is_ok() {
-                closer.close();
+                watch.close();
             }
             if tokio::signal::ctrl_c().await.is_ok() {
                 terminal::end_keys();

@@ -29,14 +29,6 @@ mod verify;
 
 use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
 
-pub use self::{
-    bindings::{contradictions, read_nodes},
-    draft::Draft,
-    incremental::Compiler,
-    layout::nodes,
-    severity::apply_severities,
-    unchecked::{UncheckedRead, Unknown},
-};
 use self::{
     bindings::declare,
     document_index::DocumentIndex,
@@ -50,6 +42,14 @@ use self::{
     severity::Severities,
     tools::{DocumentTools, Tools},
     verify::CheckInput,
+};
+pub use self::{
+    bindings::{contradictions, read_nodes},
+    draft::Draft,
+    incremental::Compiler,
+    layout::nodes,
+    severity::apply_severities,
+    unchecked::{UncheckedRead, Unknown},
 };
 pub(crate) use self::{
     dataflow::PointTypes,

@@ -3,9 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use trellis_core::{
-    Context, Input, NodeId, SessionId, ToolResult,
+    Context, NodeId, SessionId, ToolResult,
     engine::{Call, EndView, Request, Unanswered},
-    id::CallId,
 };
 
 use super::sent::{Reply, Sent};

@@ -15,9 +15,8 @@ use trellis_core::{
 };
 
 use super::{
-    RequestPlace,
-    completion::conditions::values_of,
-    place,
+    RequestPlace, place,
+    values::values_of,
     words::{ENDINGS, ROOTS, SYSTEM, meaning},
 };
 use crate::{

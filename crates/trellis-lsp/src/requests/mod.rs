@@ -18,6 +18,7 @@ mod selection;
 pub(crate) mod sheets;
 mod symbols;
 mod tokens;
+mod values;
 mod words;
 
 use lsp_server::Request;

@@ -69,13 +69,9 @@ pub enum Wake {
     Closed,
 }
 
-/// Ends a wait from another thread.
+/// Ends or wakes a wait from another thread.
 #[derive(Clone, Debug)]
-pub struct Closer(Arc<ChangeSignal>);
-
-/// Wakes a wait from another thread, as a change does.
-#[derive(Clone, Debug)]
-pub struct Ringer(Arc<ChangeSignal>);
+pub struct WatchHandle(Arc<ChangeSignal>);
 
 #[derive(Debug)]
 enum Means {
@@ -144,14 +140,9 @@ impl Watch {
         &self.extent
     }
 
-    /// Returns the closer that ends a wait from another thread.
-    pub fn closer(&self) -> Closer {
-        Closer(Arc::clone(&self.signal))
-    }
-
-    /// Returns the ringer that wakes a wait from another thread.
-    pub fn ringer(&self) -> Ringer {
-        Ringer(Arc::clone(&self.signal))
+    /// Returns the handle that ends or wakes a wait from another thread.
+    pub fn handle(&self) -> WatchHandle {
+        WatchHandle(Arc::clone(&self.signal))
     }
 
     /// Waits until something may have changed and the files have been left alone for a moment; at most `timeout`.
@@ -282,16 +273,14 @@ impl Means {
     }
 }
 
-impl Closer {
+impl WatchHandle {
     /// Ends the current wait, and every later one.
     pub fn close(&self) {
         self.0.close();
     }
-}
 
-impl Ringer {
-    /// Wakes the current wait, or the next one.
-    pub fn ring(&self) {
+    /// Wakes the current wait, or the next one, as a change does.
+    pub fn wake(&self) {
         self.0.ring(Concern::File);
     }
 }

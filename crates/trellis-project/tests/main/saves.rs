@@ -213,9 +213,9 @@ fn a_closed_watch_ends_the_wait_and_every_later_one() {
     fs::write(folder.path().join("start.md"), START).unwrap();
     let mut watch = Watch::new([folder.path()]);
     let mut live = Live::open(folder.path()).unwrap();
-    let closer = watch.closer();
+    let handle = watch.handle();
     let waiting = thread::spawn(move || (matches!(live.next(&mut watch, None), Waited::Closed), watch));
-    closer.close();
+    handle.close();
     let (closed, mut watch) = waiting.join().unwrap();
     assert!(closed);
     fs::write(folder.path().join("start.md"), "---\n---\n").unwrap();

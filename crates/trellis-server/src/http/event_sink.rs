@@ -10,7 +10,7 @@ use axum::{
 use serde_json::Value as Json;
 use tokio::sync::mpsc::{self, error::SendTimeoutError};
 
-use super::answer::texts;
+use super::integers::texts;
 use crate::gate::StreamPermit;
 
 /// Events that wait for a client which reads slowly.

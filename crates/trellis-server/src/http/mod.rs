@@ -22,6 +22,7 @@ mod follow;
 mod graphs;
 mod health;
 mod html;
+mod integers;
 mod listen;
 mod openapi;
 mod pass;

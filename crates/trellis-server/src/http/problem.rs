@@ -8,7 +8,7 @@ use axum::{
 };
 use serde_json::{Map, Value as Json, json};
 
-use super::answer::texts;
+use super::integers::texts;
 use crate::trouble::{Code, Trouble, TroubleParts};
 
 /// Trouble as an answer.

@@ -31,7 +31,7 @@ async fn tool(stand: &Stand, name: &str, arguments: Value, capabilities: Value) 
 
 static OPENED: Notify = Notify::const_new();
 
-// Rule 3.7: a call says RUNNING before its client gives up, and `render_state` waits on
+// doors 3.7: a call says RUNNING before its client gives up, and `render_state` waits on
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_takes_long_says_so_and_can_be_waited_for() {
     assert_eq!(McpSettings::default().wait, Duration::from_secs(50));
@@ -69,7 +69,7 @@ async fn a_call_that_takes_long_says_so_and_can_be_waited_for() {
 static BAKED: AtomicUsize = AtomicUsize::new(0);
 static DONE: Notify = Notify::const_new();
 
-// Rules 0.4, 3.8: whoever closes the stream of a call waits no more; the session goes on
+// doors 0.4, 3.8: whoever closes the stream of a call waits no more; the session goes on
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_whose_stream_is_closed_goes_on() {
     let functions = |bindings: Bindings| {
@@ -150,7 +150,7 @@ async fn begin(stand: &Stand, name: &str) -> Value {
     json!({ "taskId": begun["taskId"] })
 }
 
-// Rules 3.7, 3.8
+// doors 3.7, 3.8
 #[tokio::test(flavor = "multi_thread")]
 async fn a_task_is_cancelled_where_its_session_ends_after_an_interrupt() {
     let functions = |bindings: Bindings| {
@@ -175,7 +175,7 @@ async fn a_task_is_cancelled_where_its_session_ends_after_an_interrupt() {
     assert_eq!((&read["status"], &read["statusMessage"]), (&json!("working"), &json!("It is paused; `navigate` resumes it.")), "{read}");
 }
 
-// Rules 3.7, 3.8
+// doors 3.7, 3.8
 #[tokio::test]
 async fn a_task_that_is_interrupted_and_asks_again_goes_on() {
     let stand = Stand::new(ASKS).await;

@@ -199,7 +199,7 @@ const FIELDS: &[(&str, &str)] = &[(
      input_schema: { type: object, properties: { id: { type: string, format: uuid } }, required: [id] }\n  bye: { output: \"{{ which.sizes }}\" }\n",
 )];
 
-// Rule 3.4: a schema is a form as it is where the protocol has a field for each of its properties; else JSON is typed
+// doors 3.4: a schema is a form as it is where the protocol has a field for each of its properties; else JSON is typed
 #[tokio::test]
 async fn what_the_protocol_has_no_field_for_is_typed_as_json() {
     let stand = Stand::new(FIELDS).await;

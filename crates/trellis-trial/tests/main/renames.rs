@@ -85,14 +85,14 @@ fn rename_options(graph: &Path) -> usize {
     renamed
 }
 
-fn engine(folder: &Path) -> Engine {
+pub(crate) fn engine(folder: &Path) -> Engine {
     let program = open(folder).compiled.program.unwrap();
     let predicates = program.predicates().iter().fold(Predicates::new(), |all, predicate| all.deferred(&predicate.name));
     Engine::new(program, predicates).unwrap()
 }
 
 /// The states of sessions that begin at each node of a graph that can be begun at, with every node that they pass on their way.
-fn states(engine: &Engine) -> Vec<State> {
+pub(crate) fn states(engine: &Engine) -> Vec<State> {
     let mut states = Vec::new();
     for node in engine.inspect().nodes() {
         let start = Start { session: Some("s".into()), at: Some(node.id.clone()), ..Start::default() };

@@ -83,6 +83,7 @@ impl Walk {
         self.out.line(text);
         match line {
             AuthorLine::Remark => {}
+            AuthorLine::Begin(what, _) if self.begun.is_some() => self.slips.push(format!("`$ {what}` comes after the session has begun")),
             AuthorLine::Begin(what, value) => self.set_up(&what, &value),
             AuthorLine::Predicate(name, answer) => drop(self.answers.insert(name.into(), answer)),
             AuthorLine::Text(text) => self.hand_in(Input::Text(text)),

@@ -2,6 +2,7 @@
 //! B).
 
 mod graph;
+mod same;
 mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -4,13 +4,13 @@
 
 use std::sync::mpsc::Receiver;
 
-use trellis_project::Ringer;
+use trellis_project::WatchHandle;
 
 use crate::terminal;
 
 /// A key that means something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Key {
+pub(super) enum WatchKey {
     /// Plays all cases.
     All,
     /// Plays the cases that failed.
@@ -23,7 +23,7 @@ pub(super) enum Key {
     Quit,
 }
 
-impl Key {
+impl WatchKey {
     fn of(byte: u8) -> Option<Self> {
         match byte {
             b'a' => Some(Self::All),
@@ -38,7 +38,7 @@ impl Key {
 }
 
 /// The keys of a person at a terminal.
-pub(super) struct Keys(Receiver<Key>);
+pub(super) struct Keys(Receiver<WatchKey>);
 
 impl Keys {
     /// Begins to take keys, and rings at each; `None` where nobody sits at the terminal.
@@ -46,7 +46,7 @@ impl Keys {
     /// # Errors
     /// The mode of the terminal cannot be changed.
     #[cfg(unix)]
-    pub(super) fn listen(ringer: Ringer) -> anyhow::Result<Option<Self>> {
+    pub(super) fn listen(watch: WatchHandle) -> anyhow::Result<Option<Self>> {
         use std::io::{IsTerminal as _, stdin, stdout};
         if !stdin().is_terminal() || !stdout().is_terminal() || !terminal::is_in_foreground() {
             return Ok(None);
@@ -54,10 +54,10 @@ impl Keys {
         let (sender, pressed) = std::sync::mpsc::channel();
         terminal::begin_keys()?;
         let keys = Self(pressed);
-        let take = move |byte| match Key::of(byte) {
+        let take = move |byte| match WatchKey::of(byte) {
             Some(key) if sender.send(key).is_err() => false,
             Some(_) => {
-                ringer.ring();
+                watch.wake();
                 true
             }
             None => true,
@@ -72,12 +72,12 @@ impl Keys {
     /// None.
     #[cfg(not(unix))]
     #[expect(clippy::unnecessary_wraps, reason = "on Unix it fails")]
-    pub(super) fn listen(_: Ringer) -> anyhow::Result<Option<Self>> {
+    pub(super) fn listen(_: WatchHandle) -> anyhow::Result<Option<Self>> {
         Ok(None)
     }
 
     /// The next key that was pressed, without waiting.
-    pub(super) fn next(&self) -> Option<Key> {
+    pub(super) fn next(&self) -> Option<WatchKey> {
         self.0.try_recv().ok()
     }
 }
@@ -121,9 +121,16 @@ mod tests {
     #[test]
     fn a_key_means_one_thing_or_nothing() {
         assert_eq!(
-            [b'a', b'f', b'u', b'\r', b'\n', b'q'].map(Key::of),
-            [Some(Key::All), Some(Key::Failed), Some(Key::Accept), Some(Key::Again), Some(Key::Again), Some(Key::Quit)]
+            [b'a', b'f', b'u', b'\r', b'\n', b'q'].map(WatchKey::of),
+            [
+                Some(WatchKey::All),
+                Some(WatchKey::Failed),
+                Some(WatchKey::Accept),
+                Some(WatchKey::Again),
+                Some(WatchKey::Again),
+                Some(WatchKey::Quit)
+            ]
         );
-        assert!([b'x', b' ', 0x1b].map(Key::of).iter().all(Option::is_none));
+        assert!([b'x', b' ', 0x1b].map(WatchKey::of).iter().all(Option::is_none));
     }
 }

@@ -16,7 +16,7 @@ use trellis_trial::{
 
 use super::{
     ResultFormat, Test, is_ci,
-    keys::{Key, Keys},
+    keys::{Keys, WatchKey},
     run::{Ran, Tested, expect_cases, play_all, suites},
 };
 use crate::{
@@ -40,9 +40,9 @@ pub(super) fn stay(test: &Test) -> anyhow::Result<Exit> {
     let tests = first.iter().map(|tested| tested.suite.sheets_folder());
     let paths: Vec<PathBuf> = std::iter::once(path.unwrap_or_else(default_path)).chain(tests).collect();
     let mut watch = if test.poll { Watch::polling(paths) } else { Watch::new(paths) };
-    close_on_interrupt(watch.closer())?;
+    close_on_interrupt(watch.handle())?;
     warn_of_polling(watch.trouble());
-    let keys = if test.format == ResultFormat::Human { Keys::listen(watch.ringer())? } else { None };
+    let keys = if test.format == ResultFormat::Human { Keys::listen(watch.handle())? } else { None };
     let mut round = Round {
         test,
         has_keys: keys.is_some(),
@@ -62,7 +62,7 @@ pub(super) fn stay(test: &Test) -> anyhow::Result<Exit> {
             Wake::Changed => {}
         }
         while let Some(key) = keys.as_ref().and_then(Keys::next) {
-            if key == Key::Quit {
+            if key == WatchKey::Quit {
                 break 'watching;
             }
             round.pressed(key)?;
@@ -125,18 +125,18 @@ impl Round<'_> {
     }
 
     /// Does what a key means.
-    fn pressed(&mut self, key: Key) -> anyhow::Result<()> {
+    fn pressed(&mut self, key: WatchKey) -> anyhow::Result<()> {
         let is_shown = |case: &&Case| case.outcome == Outcome::Failed;
         let only: Option<BTreeSet<String>> = match key {
-            Key::Failed => Some(self.failed.clone()),
-            Key::Accept => Some(self.cases.iter().filter(is_shown).map(|case| case.id.clone()).collect()),
-            Key::Again => Some(self.cases.iter().map(|case| case.id.clone()).collect()),
-            Key::All | Key::Quit => None,
+            WatchKey::Failed => Some(self.failed.clone()),
+            WatchKey::Accept => Some(self.cases.iter().filter(is_shown).map(|case| case.id.clone()).collect()),
+            WatchKey::Again => Some(self.cases.iter().map(|case| case.id.clone()).collect()),
+            WatchKey::All | WatchKey::Quit => None,
         };
         let refusal = match key {
-            Key::Failed if self.failed.is_empty() => Some("no case failed"),
-            Key::Accept if is_ci() => Some("`CI` is set: nothing is written"),
-            Key::Accept if only.as_ref().is_some_and(BTreeSet::is_empty) => Some("nothing is shown that could be accepted"),
+            WatchKey::Failed if self.failed.is_empty() => Some("no case failed"),
+            WatchKey::Accept if is_ci() => Some("`CI` is set: nothing is written"),
+            WatchKey::Accept if only.as_ref().is_some_and(BTreeSet::is_empty) => Some("nothing is shown that could be accepted"),
             _ => None,
         };
         if let Some(refusal) = refusal {
@@ -144,14 +144,14 @@ impl Round<'_> {
         }
         // What is shown came from the files as they were then.
         let (suites, update) = match key {
-            Key::Accept => (Some(std::mem::take(&mut self.suites)), Some(Update::All)),
+            WatchKey::Accept => (Some(std::mem::take(&mut self.suites)), Some(Update::All)),
             _ => (self.read(), None),
         };
         let Some(mut suites) = suites else { return Ok(()) };
         if update.is_some() || self.is_narrow() {
             only.iter().for_each(|only| suites.iter_mut().for_each(|tested| tested.restrict(only)));
         }
-        if key == Key::All {
+        if key == WatchKey::All {
             // What changed since the last round is played along; after another key it is played next.
             self.files = files(&suites);
         }

@@ -51,9 +51,9 @@ fn closed(graph: &Graph, path: &FilePath, found: &Diagnostic) -> Option<(String,
     let at = found.place.as_ref()?.span.start as usize;
     let line = text.get(at..)?.split('\n').next().unwrap_or_default();
     let end = at + line.split(" #").next().unwrap_or(line).trim_end().len();
-    let mended = format!("{}{mark}{}", &text[..end], &text[end..]);
+    let closed = format!("{}{mark}{}", &text[..end], &text[end..]);
     let dialect = document.dialect().map(|named| named.value).unwrap_or_default();
-    let parsed = Document::parse(&Source::text(FilePath::clone(path), &mended), dialect);
+    let parsed = Document::parse(&Source::text(FilePath::clone(path), &closed), dialect);
     let is_read = !parsed.diagnostics.iter().any(|found| found.code == Code::YamlSyntax);
     is_read.then(|| (format!("close it with `{mark}`"), TextEdit { place: Place::new(path, Span::at(end)), text: mark.to_owned() }))
 }

@@ -1,6 +1,6 @@
 //! Completion at the cursor, from the text and the names of the graph alone, so that the YAML need not parse.
 
-pub(super) mod conditions;
+mod conditions;
 mod keys;
 mod names;
 mod paths;

@@ -16,9 +16,7 @@ use trellis_host::{
 
 use crate::stage::{Stage, run};
 
-#[path = "spans/children.rs"]
 mod children;
-#[path = "spans/live.rs"]
 mod live;
 
 const GRAPH: &[(&str, &str)] = &[

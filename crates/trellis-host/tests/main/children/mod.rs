@@ -15,13 +15,9 @@ use trellis_host::{
 
 use crate::stage::{Stage, run, run_timeless};
 
-#[path = "children/asking.rs"]
 mod asking;
-#[path = "children/attempts.rs"]
 mod attempts;
-#[path = "children/kept.rs"]
 mod kept;
-#[path = "children/rough.rs"]
 mod rough;
 
 type Calls = Arc<Mutex<Vec<(String, String, Mapping)>>>;

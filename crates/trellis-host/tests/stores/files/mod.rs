@@ -7,9 +7,7 @@ use trellis_host::store::{FilesStore, SessionStore};
 
 use crate::place::Place;
 
-#[path = "files/damage.rs"]
 mod damage;
-#[path = "files/folder.rs"]
 mod folder;
 
 /// A folder that goes away with the place.

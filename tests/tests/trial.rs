@@ -1,0 +1,77 @@
+//! The cases of the suite, played by `trellis test`: what its player says is what the suite's own walk says (workbench 1, 11).
+
+use std::{
+    fs,
+    path::Path,
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+
+use trellis_core::syntax::document::Bytes;
+use trellis_project::sheet::{BlockKind, Case};
+use trellis_tests::harness::{Findings, Loaded, case::read_sheet, run::markdown_files, transcript};
+use trellis_trial::{Options, Suite, Verdict, wire::Outcome};
+
+use crate::repository;
+
+/// Writes the graph of a case, with a sheet of its transcripts as they are walked here; nothing for a case that cannot be written to a disk.
+fn written(folder: &Path, case: &Case, transcripts: &[String]) -> Option<()> {
+    // Sheets that a graph has of its own are played with it.
+    for file in case.files.iter().filter(|file| !file.path.split('/').any(|part| part == "_tests")) {
+        let Bytes::Read(bytes) = &file.bytes else { return None };
+        let path = folder.join(&*file.path);
+        fs::create_dir_all(path.parent()?).ok()?;
+        fs::write(path, bytes).ok()?;
+    }
+    // Longer fences than any transcript has.
+    let fence = "`".repeat(12);
+    let cases: String =
+        transcripts.iter().enumerate().map(|(at, text)| format!("## {at}\n\n{fence}transcript\n$ by hand\n{text}{fence}\n\n")).collect();
+    fs::create_dir_all(folder.join("_tests")).ok()?;
+    fs::write(folder.join("_tests/suite.md"), format!("# T\n\n{cases}")).ok()
+}
+
+/// Plays the transcripts of a case by both; how many were compared, and what differs.
+fn compared(case: &Case) -> (usize, Vec<String>) {
+    let blocks: Vec<_> = case.of(BlockKind::Transcript).collect();
+    let Some(program) = Loaded::new(&case.files).compiled.program.filter(|_| !blocks.is_empty()) else { return (0, Vec::new()) };
+    let walked: Vec<String> = blocks.iter().map(|block| transcript::play(&program, &block.text).text).collect();
+    let folder = tempfile::tempdir().expect("a folder");
+    if written(folder.path(), case, &walked).is_none() {
+        return (0, Vec::new());
+    }
+    let suite = Suite::open(folder.path()).expect("it is a graph");
+    assert!(suite.errors.is_empty(), "{}: {:?}", case.title, suite.errors);
+    let differs = |verdict: &Verdict| (verdict.outcome != Outcome::Passed).then(|| format!("{:#?}", verdict.difference));
+    let verdicts = suite.play(&Options::default());
+    let different = verdicts.iter().filter_map(|(.., verdict, _)| differs(verdict)).collect();
+    (verdicts.len(), different)
+}
+
+#[test]
+fn every_case_of_the_suite_plays_the_same_through_the_player_of_tests() {
+    let sheets: Vec<_> = markdown_files(&repository().join("tests/suite"))
+        .iter()
+        .map(|path| read_sheet(path).unwrap_or_else(|error| panic!("{error}")))
+        .collect();
+    let cases: Vec<(&Path, &Case)> = sheets.iter().flat_map(|sheet| sheet.cases.iter().map(|case| (&*sheet.path, case))).collect();
+    let (next, played) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let work = || {
+        let mut failures = Vec::new();
+        while let Some((path, case)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let (count, different) = compared(case);
+            played.fetch_add(count, Ordering::Relaxed);
+            failures.extend(different.iter().map(|found| format!("{}:{}: {}\n{found}", path.display(), case.line, case.title)));
+        }
+        failures
+    };
+    let failures = thread::scope(|scope| {
+        let other = scope.spawn(work);
+        let mut failures = work();
+        failures.extend(other.join().expect("it does not panic"));
+        failures
+    });
+    let played = played.into_inner();
+    assert!(played > 500, "{played} transcripts were compared");
+    Findings { cases: played, failures, ..Findings::default() }.assert_none();
+}
