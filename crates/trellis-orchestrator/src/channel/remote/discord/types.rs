@@ -1,4 +1,4 @@
-//! What Discord tells of, as far as it is looked at.
+//! The used parts of what Discord sends.
 
 use serde::Deserialize;
 
