@@ -83,7 +83,7 @@ fn messages_that_belong_together_are_one_group() {
     assert_eq!(groups(talk(&[("a", 0), ("yes", 1)]), 10), (vec!["a".into(), "yes".into()], None));
     let many: Vec<(&str, u64)> = (0..10).map(|at| ("m", at)).collect();
     assert_eq!(groups(talk(&many), 20), (vec!["m+m+m+m+m+m+m+m".into()], Some(3508)));
-    // The clock was set back: what came in its future waits for nothing (8.3).
+    // The clock was set back: a message from its future waits for nothing (8.3).
     assert_eq!(groups(talk(&[("a", 3_600_000)]), 100), (vec!["a".into()], None));
     let two = vec![row(1, "ana", "a", 0), row(2, "bob", "b", 1), row(3, "ana", "c", 2)];
     assert_eq!(groups(two, 5000).0, ["a", "b", "c"]);
