@@ -16,7 +16,7 @@ use crate::{
     workspace::Workspace,
 };
 
-/// What was found, a line each.
+/// The findings, a line each.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     /// The mistakes of the settings.
@@ -25,12 +25,12 @@ pub struct Found {
     pub text: String,
     /// The obstacles.
     pub obstacles: Vec<String>,
-    /// What may not be meant.
+    /// Warnings.
     pub warnings: Vec<String>,
 }
 
-/// Checks settings, vault, queue, files and graph, and asks each provider who its token belongs to. Tokens are in `secrets` or in the vault. What does
-/// not depend on a mistake of the settings is checked all the same.
+/// Checks settings, vault, queue, files and graph, and asks each provider who its token belongs to. Tokens are in `secrets` or in the vault.
+/// Everything that does not depend on a mistake of the settings is checked.
 ///
 /// # Errors
 /// A file of the workspace cannot be read.
@@ -58,7 +58,7 @@ pub async fn check(graph: &Path, workspace: &Workspace, secrets: Secrets) -> Res
             if let Err(error) = live.assemble().runnable {
                 obstacles.push(format!("the graph cannot be run: {error}; `trellis check` shows what is wrong"));
             }
-            // Those that show without the graph were found with the settings.
+            // Findings that need no graph are among those of the settings.
             let of_graph = settings.models.models(workspace.folder()).map(|models| models.check_with(&live.live().version().documents));
             let of_graph = of_graph.into_iter().flatten().map(config::without_models);
             mistakes.extend(of_graph.filter(|finding| !mistakes.iter().any(|known| known.message == finding.message)).collect::<Vec<_>>());
