@@ -17,18 +17,18 @@ pub struct AskedCall {
     pub session: String,
     /// The chat and thread.
     pub place: ChatPlace,
-    /// How often somebody asked to be asked again.
+    /// The number of times that somebody deferred it.
     pub again: u32,
 }
 
 /// The messages that ask about a call: `ask:CALL`, and `ask:CALL:again-N` where it is asked again.
 const ASKS: &str = "(outbox.key = 'ask:' || questions.call or outbox.key like 'ask:' || questions.call || ':again-%')";
 
-/// Messages that are looked after at once.
+/// Messages whose reactions are awaited at once.
 const MAX_AWAITED: u32 = 50;
 
 impl Queue {
-    /// Notes the calls of a session that wait for somebody: these, and no others.
+    /// Notes the calls of a session that wait for a decision: these, and no others.
     ///
     /// # Errors
     /// The queue fails.
@@ -83,7 +83,7 @@ impl Queue {
         .await
     }
 
-    /// Has a chat asked about a call again at a moment.
+    /// Sets the time at which a chat is asked about a call again.
     ///
     /// # Errors
     /// The queue fails.
@@ -93,7 +93,7 @@ impl Queue {
         self.run(move |tables| tables.execute(command, (call, signed(due))).map(drop)).await
     }
 
-    /// The calls about which chats are to be asked again by now, and when the next one is, in milliseconds since 1970.
+    /// The calls about which chats must be asked again by now, and the time of the next one, in milliseconds since 1970.
     ///
     /// # Errors
     /// The queue fails.
