@@ -26,7 +26,7 @@ pub use self::{
 /// The shortest time between two runs.
 const MIN_INTERVAL: Duration = Duration::from_secs(10);
 
-/// When something happens.
+/// The times at which something happens.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Schedule {
     /// Once.
