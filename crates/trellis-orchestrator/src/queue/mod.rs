@@ -208,7 +208,7 @@ impl Queue {
 fn made(connection: &mut Connection) -> rusqlite::Result<i64> {
     connection.busy_timeout(std::time::Duration::from_secs(10))?;
     connection.pragma_update(None, "journal_mode", "wal")?;
-    // A channel deletes messages once it was told that they are stored.
+    // A channel does not deliver messages again once it was told that they are stored.
     connection.pragma_update(None, "synchronous", "full")?;
     let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     let found: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;

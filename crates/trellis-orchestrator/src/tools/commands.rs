@@ -12,7 +12,7 @@ use trellis_host::{
 use super::{Hands, Returned, consolidate::begin, function, run_blocking, schedules::cron, stored, talk::newest_range, text, typed::Typed};
 use crate::{approvals::short_id, channel::Rendering, inbound::Kind, message::ChatPlace, seal::references};
 
-/// Messages that `/sessions` shows if it does not say.
+/// Messages that `/sessions` shows by default.
 const DEFAULT_SESSIONS_SHOWN: usize = 10;
 
 pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
