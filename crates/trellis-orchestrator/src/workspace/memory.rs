@@ -14,7 +14,7 @@ const MAX_FOUND: usize = 20;
 #[derive(Clone, Debug)]
 pub struct Memory {
     pub(super) folder: PathBuf,
-    /// The list of the days that went into the long memory.
+    /// The list of the days that went into the long-term memory.
     pub(super) taken: PathBuf,
 }
 
@@ -24,7 +24,7 @@ impl Memory {
         Self { folder: workspace.path("memory"), taken: workspace.path("runtime/consolidated.json") }
     }
 
-    /// What is known for long.
+    /// Returns the long-term memory.
     ///
     /// # Errors
     /// The file is there and cannot be read.
@@ -32,7 +32,7 @@ impl Memory {
         self.read("MEMORY.md")
     }
 
-    /// What was written down on a day.
+    /// Returns the notes of a day.
     ///
     /// # Errors
     /// As [`Memory::long`].
@@ -98,7 +98,7 @@ impl Memory {
     }
 }
 
-/// A text as it is compared: letters of one form, in lower case.
+/// A text for comparison: letters of one form, in lower case.
 pub(super) fn folded(text: &str) -> String {
     text.nfkc().collect::<String>().to_lowercase()
 }
