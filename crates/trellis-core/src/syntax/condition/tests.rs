@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What a condition means, or `code place: message` of its one diagnostic.
+/// Returns the meaning of a condition, or `code place: message` of its one diagnostic.
 fn read(text: &str) -> String {
     let mut report = Report::new(&"a.md".into());
     match Condition::parse(text, &SourceMap::Slice(0), '"', &mut report) {
