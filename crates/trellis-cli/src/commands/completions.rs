@@ -36,7 +36,7 @@ impl Completions {
         clap_complete::generate(self.shell, &mut known(program), "trellis", &mut script);
         let mut script = String::from_utf8(script)?;
         if self.shell == Shell::Fish {
-            // What stands at a place of its own is left to us there.
+            // The generated script leaves positional arguments to us.
             let codes = explained().collect::<Vec<_>>().join(" ");
             script += &format!("complete -c trellis -n \"__fish_trellis_using_subcommand explain\" -f -a \"{codes}\"\n");
         }

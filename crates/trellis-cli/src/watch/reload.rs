@@ -138,7 +138,7 @@ impl Following {
         let script_note = script_note.collect::<String>();
         let drawn = report::human(checked, Width::of(&std::io::stdout()));
         if self.terms.json {
-            // What is no diagnostic has no place in the line.
+            // Text that is no diagnostic has no place in the line.
             terminal::print_error(&script_note);
         }
         Findings { text: terminal::adapted(format!("{script_note}{drawn}")), json: report::diagnostics(checked) }

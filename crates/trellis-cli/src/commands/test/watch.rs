@@ -66,7 +66,7 @@ fn files(suites: &[Tested]) -> FileBytes {
 struct Round<'t> {
     test: &'t Test,
     files: FileBytes,
-    /// Why nothing could be played, if nothing could.
+    /// The reason, if nothing could be played.
     trouble: Option<String>,
 }
 
@@ -91,7 +91,7 @@ impl Round<'_> {
         if changed.is_empty() && !was_in_trouble {
             return Ok(());
         }
-        // What is covered, only all cases together say.
+        // Only all cases together determine the coverage.
         if self.test.coverage.is_empty() && self.test.fail_under.is_empty() && !was_in_trouble {
             suites.iter_mut().for_each(|tested| affected(tested, &changed));
         }
