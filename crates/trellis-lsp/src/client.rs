@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use crate::{text::Encoding, uri, wire::Uri};
 
-/// What a client offers. Something that it does not offer is not sent.
+/// The abilities of a client. Nothing is sent that it does not support.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Client {
     pub(crate) encoding: Encoding,
@@ -104,7 +104,7 @@ pub(crate) struct Settings {
 pub(crate) struct Hints {
     /// The types of what is saved.
     pub(crate) types: bool,
-    /// What happens where a call fails and the node says nothing about it.
+    /// The outcome of a failed call if the node says nothing about it.
     pub(crate) endings: bool,
 }
 

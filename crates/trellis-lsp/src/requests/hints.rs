@@ -50,12 +50,12 @@ fn saved(graph: &Graph, program: &Program, document: &Document, ordinal: u32, no
             kinds.push(kind);
         }
     }
-    // Where the ways behind it disagree, something else writes it too.
+    // If the paths behind it disagree, something else writes it too.
     let [kind] = &kinds[..] else { return None };
     Some((path.span.end as usize, kind.clone()))
 }
 
-/// Returns what an error of a call comes to where the node does not say.
+/// Returns the end of a failed call if the node does not name one.
 fn ending(program: &Program, document: &Document, ordinal: u32, node: &Node) -> Option<(usize, String)> {
     let Role::Act(_) = &node.role else { return None };
     let call = trellis_core::query::node_of(document, ordinal)?.call.as_ref()?;

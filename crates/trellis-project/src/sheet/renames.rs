@@ -51,7 +51,7 @@ impl SheetNames {
         (!is_empty).then_some(names)
     }
 
-    /// What changes in the text of a sheet, in order; nothing where it cannot be read.
+    /// Returns the edits of the text of a sheet, in order; none if it cannot be read.
     pub fn edits(&self, text: &str) -> Vec<(Range<usize>, String)> {
         let mut edits = Vec::new();
         for item in items(text).unwrap_or_default() {

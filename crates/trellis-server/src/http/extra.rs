@@ -17,7 +17,7 @@ use crate::{
     trouble::{Code, Trouble},
 };
 
-/// What a route answers.
+/// The answer of a route.
 pub type ExtraAnswer = Pin<Box<dyn Future<Output = Result<ExtraReply, Trouble>> + Send>>;
 
 type RunExtra = dyn Fn(ExtraRequest) -> ExtraAnswer + Send + Sync;
@@ -48,7 +48,7 @@ pub struct ExtraRequest {
     app: Arc<App>,
     /// The token, as people call it.
     pub label: Arc<str>,
-    /// What the token may do.
+    /// The rights of the token.
     pub rights: Rights,
     /// The parts of the path that have names.
     pub path: BTreeMap<String, String>,

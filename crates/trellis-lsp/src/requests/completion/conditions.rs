@@ -10,7 +10,7 @@ use trellis_core::{
 use super::{Desk, Offer, names, paths};
 use crate::wire::CompletionItemKind;
 
-/// What may follow a path.
+/// The texts that may follow a path.
 const ASKED: [(&str, &str); 6] = [
     ("== ", "is this value"),
     ("!= ", "is another value"),

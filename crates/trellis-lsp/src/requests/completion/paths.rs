@@ -13,7 +13,7 @@ use trellis_core::{
 use super::{Desk, Offer};
 use crate::wire::CompletionItemKind;
 
-/// What is below `sys` (language 4.1).
+/// The names below `sys` (language 4.1).
 const SYSTEM: [(&str, &str); 7] = [
     ("ans", "the last answer"),
     ("error", "the error that is handled here"),
