@@ -170,7 +170,7 @@ async fn a_question_is_seen_when_all_of_it_is_sent() {
     assert_eq!(queue.question("ask:c1").await.expect("asked"), QuestionState::Unseen);
 }
 
-// orchestrator 9.1: what the program before wrote goes on; a question of then counts as answered by nothing that had come in
+// orchestrator 9.1: rows of an older program stay in use; no earlier message answers a question from then
 #[tokio::test]
 async fn a_queue_of_an_older_program_is_brought_up() {
     let folder = tempfile::tempdir().expect("a folder");

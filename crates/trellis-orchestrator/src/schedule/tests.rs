@@ -207,7 +207,7 @@ fn a_job_that_is_not_understood_costs_itself() {
     assert!(others.filter(|other| *other != file).any(|other| std::fs::read_to_string(other).expect("read") == text));
 }
 
-// orchestrator 8.1: an error shows the next five runs of what is nearest
+// orchestrator 8.1: an error shows the next five runs of the nearest valid schedule
 #[test]
 fn what_is_nearest_is_shown_with_its_runs() {
     let now = moment("2026-11-23T00:00:00Z");

@@ -162,7 +162,7 @@ async fn what_does_not_answer_is_started_again() {
     sleep(Duration::from_secs(300)).await;
     assert_eq!((state(&supervisor, "a"), fake.runs.load(Ordering::SeqCst)), (DaemonState::Running, 1));
     fake.is_deaf.store(true, Ordering::SeqCst);
-    // It still waits for a question, which it answers, and hears no other.
+    // It still waits for an earlier health check, which it answers, and gets no other.
     sleep(Duration::from_secs(24)).await;
     let error = supervisor.status("a").expect("known").error;
     assert!(error.is_some_and(|error| error.contains("within a second")), "it is shown");

@@ -231,7 +231,7 @@ fn a_memory_is_replaced_as_a_whole() {
     assert!(memory.search("ha").expect("searched").is_empty() && memory.long().expect("read") == "new 59\n");
 }
 
-// orchestrator 9.2: a history is put aside at a size, and read too
+// orchestrator 9.2: a history is rotated at a size, and still read
 #[test]
 fn a_history_that_was_put_aside_is_read_too() {
     let (_folder, workspace) = workspace();

@@ -111,7 +111,7 @@ impl World {
             orchestrator.run(channels, stop, |line| drop(writeln!(io::stderr(), "log: {line}"))).await
         });
         let remote = Remote { provider: provider.clone(), hands, end, running };
-        // What is said before the first look is not for the agent.
+        // A message before the first poll is not for the agent.
         remote
             .until_it("has looked", async |remote: &Remote| {
                 remote.hands.queue.cursor(remote.provider.name()).await.expect("asked").is_some() || remote.provider.name() == "telegram"

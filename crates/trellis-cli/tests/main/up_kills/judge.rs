@@ -1,4 +1,4 @@
-//! What chat, queue and files say after the kills.
+//! The state of chat, queue and files after the kills.
 
 use std::{collections::BTreeMap, fs};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::shop::{Posted, Shop, Wish};
 
-/// What was found.
+/// The findings.
 #[derive(Debug, Default)]
 pub(super) struct Verdict {
     /// Everything that must not be; empty when all is well.
@@ -60,7 +60,7 @@ fn dead_letters(shop: &Shop) -> Vec<(String, String)> {
     rows.map(Result::unwrap).collect()
 }
 
-/// What the tools wrote down is there; a call that was cut off may have been made again.
+/// Checks that the notes of the tools are there; a call that was cut off may have been made again.
 fn notes(shop: &Shop, verdict: &mut Verdict) {
     let workspace = shop.sandbox.path().join("workspace");
     let days = fs::read_dir(workspace.join("memory")).unwrap().flatten().map(|entry| entry.path());

@@ -70,7 +70,7 @@ pub(super) struct Discord {
     kinds: Mutex<BTreeMap<String, bool>>,
 }
 
-/// The newest message that was looked at of each chat.
+/// The newest message of each chat that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct DiscordCursor(BTreeMap<String, u64>);
 
