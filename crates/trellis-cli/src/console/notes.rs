@@ -197,7 +197,7 @@ pub(super) fn forget_unseen(awaited: Awaited<'_>, keys: &mut VecDeque<Key>) {
     }
 }
 
-/// Returns the text above the line that answers it; nothing where the node has asked itself.
+/// Returns the text above the line that answers it; empty if the node has asked itself.
 fn lead(awaited: Awaited<'_>, window: Window) -> String {
     match awaited {
         Awaited::Approval { call, .. } => {

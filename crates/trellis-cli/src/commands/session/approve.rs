@@ -131,7 +131,7 @@ fn waiting(held: &PendingApproval) -> String {
     out
 }
 
-/// The same for programs.
+/// A call that waits, for programs.
 fn wire(held: &PendingApproval) -> Json {
     let call = &held.call;
     let mut wire = json!({
