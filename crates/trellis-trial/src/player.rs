@@ -233,7 +233,7 @@ impl<'c> Player<'c> {
         self.stopped = Some(line);
     }
 
-    /// One move of a session; whether it was made.
+    /// Makes one move of a session; returns whether it was accepted.
     fn navigate(&mut self, at: usize, input: Input) -> bool {
         let state = self.sessions[at].state.clone();
         match self.step(&state.current_node_id, |engine| engine.navigate(&state, input.clone())) {

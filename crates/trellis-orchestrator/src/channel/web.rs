@@ -1,4 +1,4 @@
-//! A chat in the browser: messages come as requests, answers go to whoever follows the events of the server (orchestrator 4).
+//! A chat in the browser: messages come as requests, answers go to all who follow the events of the server (orchestrator 4).
 //!
 //! A message is stored by the request that brings it, so there is nothing to read. A page that opens later finds all messages in the queue.
 

@@ -1,4 +1,4 @@
-//! The settings of what the agent does without a message.
+//! The settings of work without a message.
 
 use jiff::Timestamp;
 use serde_json::{Value as Json, json};

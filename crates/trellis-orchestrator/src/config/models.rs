@@ -42,7 +42,7 @@ pub struct StartedModel {
 pub struct ModelSettings {
     /// The path of their file.
     path: Option<FilePath>,
-    /// The same as the `models` of a project file, as JSON.
+    /// The `models` of a project file, as JSON.
     text: String,
     spans: BTreeMap<String, Span>,
     /// Variables that hold keys, by the names of the secrets that stand for them.

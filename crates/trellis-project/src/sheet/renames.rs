@@ -164,7 +164,7 @@ impl SheetNames {
         found.edits
     }
 
-    /// Names in JSON: of the calls that a model asks for, of nodes where arguments hold them, and of what was chosen.
+    /// Names in JSON: of the calls that a model asks for, of nodes in arguments, and of chosen options.
     fn values(&self, found: &mut LineEdits<'_>) {
         for lead in ["\"name\":\"", "\"name\": \""] {
             found.between(lead, "\"", &self.tool);

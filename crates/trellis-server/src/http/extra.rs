@@ -106,7 +106,7 @@ impl From<Json> for ExtraReply {
     }
 }
 
-/// A route. Its problems are told as those of the server.
+/// A route. Its problems are reported as those of the server.
 #[derive(Clone)]
 pub struct ExtraRoute {
     method: &'static str,
@@ -125,7 +125,7 @@ impl ExtraRoute {
         Self { method, path, right, query: &[], run: Arc::new(move |request| Box::pin(run(request))) }
     }
 
-    /// The same with these parameters of the query.
+    /// Sets the parameters of its query.
     #[must_use]
     pub fn query(self, query: &'static [&'static str]) -> Self {
         Self { query, ..self }

@@ -1,4 +1,4 @@
-//! A handler whose requests are counted, by their methods and by what came of them.
+//! A handler whose requests are counted, by their methods and outcomes.
 
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,

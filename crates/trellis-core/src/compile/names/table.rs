@@ -126,7 +126,7 @@ impl NameClaims {
         table
     }
 
-    /// Adds a node; whether it got its name.
+    /// Adds a node; returns whether it got its name.
     fn add(&mut self, documents: &[Arc<Document>], claim: Claim, found: &mut Vec<Diagnostic>) -> bool {
         let index = u32::try_from(self.claims.len()).unwrap_or(u32::MAX);
         let candidate = claim.of(documents);

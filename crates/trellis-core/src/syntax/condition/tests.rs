@@ -1,4 +1,4 @@
-//! The grammar, and what is said to everything outside of it.
+//! The grammar, and the findings in everything outside of it.
 
 use super::*;
 

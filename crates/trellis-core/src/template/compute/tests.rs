@@ -17,7 +17,7 @@ fn run(text: &str) -> Result<Value, ComputeError> {
     file.evaluate(&arguments(), LIMITS, OUTPUT)
 }
 
-/// The result as JSON, or the code and what is said.
+/// The result as JSON, or the code and the message of the error.
 fn made(text: &str) -> String {
     run(text).map_or_else(|error| format!("{}: {error}", error.code.to_json()), |value| value.to_json())
 }

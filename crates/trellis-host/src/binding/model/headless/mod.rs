@@ -297,7 +297,7 @@ fn found(program: &str) -> Option<PathBuf> {
     env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
-/// The beginning of what a program complains about.
+/// The beginning of a program's error output.
 async fn beginning(stream: Option<impl AsyncRead + Unpin>) -> String {
     let Some(mut stream) = stream else { return String::new() };
     let (mut kept, mut chunk) = (Vec::new(), [0_u8; 4096]);

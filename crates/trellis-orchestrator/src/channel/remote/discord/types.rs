@@ -1,4 +1,4 @@
-//! The used parts of what Discord sends.
+//! The messages of Discord, as far as they are used.
 
 use serde::Deserialize;
 

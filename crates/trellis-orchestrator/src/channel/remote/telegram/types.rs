@@ -1,4 +1,4 @@
-//! The used parts of what Telegram sends.
+//! The messages of Telegram, as far as they are used.
 
 use serde::Deserialize;
 

@@ -83,7 +83,7 @@ fn what_a_killed_host_left_running_is_ended_first() {
     assert_eq!(fs::read_to_string(shop.work().join("logs/ran")).unwrap(), "x\n");
 }
 
-/// A small disk at a folder of the shop; nothing where this user may not mount one.
+/// A small disk at a folder of the shop, if this user may mount one.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
