@@ -1,4 +1,4 @@
-//! What a `compute` file costs: parsing it once, and each call.
+//! The costs of a `compute` file: parsing it once, and each call.
 //!
 //! `cargo bench -p trellis-tests --bench compute`; `docs/performance.md` says what must come out.
 

@@ -1,4 +1,4 @@
-//! What a call over HTTP costs on loopback, over a connection that stays open, against the client underneath alone.
+//! The costs of a call over HTTP on loopback, over a connection that stays open, against the client underneath alone.
 //!
 //! `cargo bench -p trellis-tests --bench http`; `docs/performance.md` says what must come out.
 

@@ -1,4 +1,4 @@
-//! What a layout costs: a generated graph with every module open, with each as one box, and laid out again after an edit; and its picture.
+//! The costs of a layout: a generated graph with every module open, with each as one box, and laid out again after an edit; and its picture.
 //!
 //! `cargo bench -p trellis-tests --bench layout`; `docs/performance.md` says what must come out.
 

@@ -1,4 +1,4 @@
-//! What a model's text costs while it streams: 10,000 chunks on loopback, against reading the same bytes.
+//! The costs of a model's text while it streams: 10,000 chunks on loopback, against reading the same bytes.
 //!
 //! `cargo bench -p trellis-tests --bench model`; `docs/performance.md` says what must come out.
 

@@ -1,4 +1,4 @@
-//! What `documents.search` costs over 10,000 pages of 1 KB: the index, made at the first call, and a query over it.
+//! The costs of `documents.search` over 10,000 pages of 1 KB: the index, made at the first call, and a query over it.
 //!
 //! `cargo bench -p trellis-tests --bench search`; `docs/performance.md` says what must come out.
 

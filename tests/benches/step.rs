@@ -1,4 +1,4 @@
-//! What a step costs, through the public API, events included, on the generator's node; what a check costs; how fast a session passes through.
+//! The costs of a step, through the public API, events included, on the generator's node; of a check; and the throughput of a session.
 //!
 //! `cargo bench -p trellis-tests`; `docs/performance.md` says what must come out.
 

@@ -1,7 +1,7 @@
 //! Measures the program from outside and prints the figures of `docs/performance.md`:
 //! `cargo build --release -p trellis-cli && cargo run --release -p trellis-tests --example figures [TRELLIS [ROUNDS]]`.
 //!
-//! What is compared runs in turn, in one run, and ratios are of medians: a busy machine slows both sides.
+//! Compared things run in turn, in one run, and ratios are of medians: a busy machine slows both sides.
 #![allow(clippy::print_stdout, reason = "it prints what it measured")]
 
 use std::{
@@ -121,7 +121,7 @@ fn on_one_processor(graph: &Graph, program: &Path, rounds: usize) -> io::Result<
     Ok(())
 }
 
-/// What is edited in one file.
+/// The edited part of one file.
 #[derive(Clone, Copy)]
 enum Edit {
     /// A line of its body.

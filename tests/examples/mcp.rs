@@ -1,4 +1,4 @@
-//! What a binding of MCP adds to the bare client: calls in a row over standard input and output, of a server that does nothing.
+//! The additional cost of a binding of MCP over the bare client: calls in a row over standard input and output, of a server that does nothing.
 //!
 //! `cargo run --release -p trellis-tests --example mcp`
 

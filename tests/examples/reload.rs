@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// How a file is saved.
+/// The manner of a save.
 #[derive(Clone, Copy)]
 enum Save {
     InPlace,

@@ -1,4 +1,4 @@
-//! What sessions cost: a call of a function through the memory store, and memory while nobody answers.
+//! The costs of sessions: a call of a function through the memory store, and memory while nobody answers.
 //!
 //! `cargo run --release -p trellis-tests --example sessions`
 

@@ -1,7 +1,7 @@
 //! Measures the stores that need no server and prints the figures of `docs/performance.md`:
 //! `cargo run --release -p trellis-tests --example stores [ROUNDS [SESSIONS [STEPS [FOLDER]]]]`.
 //!
-//! What is compared runs in turn, in one run, on the disk of the folder (else of `target`), and ratios are of medians: a busy machine slows both sides.
+//! Compared things run in turn, in one run, on the disk of the folder (else of `target`), and ratios are of medians: a busy machine slows both sides.
 #![allow(clippy::print_stdout, reason = "it prints what it measured")]
 
 use std::{
@@ -145,7 +145,7 @@ async fn sqlite_first_steps(folder: &TempDir, rounds: u64) -> Outcome<()> {
     Ok(())
 }
 
-/// How long a step takes, one after another.
+/// Returns the time of a step, one after another.
 async fn one_by_one(store: &dyn SessionStore, steps: Vec<Append>) -> Outcome<Duration> {
     let (count, began) = (u32::try_from(steps.len())?, Instant::now());
     for step in steps {

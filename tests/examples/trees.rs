@@ -1,4 +1,4 @@
-//! What calls made of calls cost: children, parts, and a tree that is taken up from its store.
+//! The costs of calls made of calls: children, parts, and a tree that is loaded from its store.
 //!
 //! `cargo run --release -p trellis-tests --example trees`
 

@@ -58,7 +58,7 @@ fn cold_check(program: &Path, folder: &Path) -> Result<Duration, Box<dyn Error>>
     Ok(times[2])
 }
 
-/// What an author feels: each edit is timed from its last byte to the list of findings.
+/// Measures what an author feels: the time of each edit from its last byte to the list of findings.
 fn serve(program: &Path, folder: &Path, nodes: usize, letters: usize) -> Result<(), Box<dyn Error>> {
     let began = Instant::now();
     let mut client = Client::start(program, folder)?;

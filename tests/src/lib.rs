@@ -1,4 +1,5 @@
-//! What the tests across crates share: the harness of the Markdown suite, terminal sessions, fake providers of chats, installed programs of others, and the schema of JSON Lines.
+//! The code that tests share across crates: the harness of the Markdown suite, terminal sessions, fake providers of chats, installed programs of
+//! others, and the schema of JSON Lines.
 
 /// The guide for embedders, whose blocks are compiled and run.
 #[cfg(doctest)]

@@ -9,7 +9,7 @@ use trellis_tests::harness::{case::read_sheet, run::markdown_files};
 
 use crate::repository;
 
-/// What only a host finds, or only whoever asks for it.
+/// Codes that only a host reports, or only on request.
 const HOST_ONLY: [Code; 2] = [Code::UnboundTool, Code::UncheckedRead];
 
 fn cases(folder: &str) -> Vec<Case> {

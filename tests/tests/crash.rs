@@ -27,7 +27,7 @@ use trellis_tests::crash::{
 
 use self::servers::{fresh, postgres, redis};
 
-/// How long each store is tried.
+/// The time for each store.
 const TIME: Duration = Duration::from_secs(15);
 /// The stores that share the kills that were asked for.
 const STORES: usize = 4;

@@ -30,7 +30,7 @@ fn cases() -> Vec<Case> {
     files.iter().flat_map(|path| read_sheet(path).expect("a sheet").cases).filter(|case| !case.files.is_empty()).collect()
 }
 
-/// What a file is, and its keys as JSON; nothing for pages and what is no YAML.
+/// Returns the kind of a file, and its keys as JSON; `None` for pages and texts that are no YAML.
 fn keys(document: &Document) -> Option<(FileKind, Json)> {
     let (kind, yaml) = match &document.content {
         Content::Node(node) if !node.has_matter => return None,
@@ -78,7 +78,7 @@ fn what_compiles_meets_its_schema() {
     }
 }
 
-/// What a schema cannot see, by words of the message.
+/// Mistakes that a schema cannot see, by words of the message.
 const UNSEEN: [&str; 6] =
     ["is taken as it is", "and no other holes", "has an effect", "is no number that JSON has", "` is no path", "inside a call belongs to"];
 

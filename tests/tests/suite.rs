@@ -51,7 +51,7 @@ fn every_block_of_the_docs_comes_out_as_it_says() {
     docs_findings().assert_none();
 }
 
-/// What the compiler never reports: findings that somebody has to ask for, tested with the program.
+/// Codes that the compiler never reports: findings that somebody has to ask for, tested with the program.
 const HOST_ONLY: [Code; 2] = [Code::UnboundTool, Code::UncheckedRead];
 
 #[test]

@@ -136,7 +136,7 @@ fn a_door_says_and_does_not_decide() {
     assert_none(mentions(&format!("{server}/act"), &["axum", "rmcp", "hyper", "StatusCode"]));
     let tokens = ["AUTHORIZATION", "Bearer"];
     let elsewhere = mentions(server, &tokens).into_iter().filter(|line| !line.contains("/src/gate/"));
-    // What a client is told to send is no token.
+    // An instruction to a client is no token.
     assert_none(elsewhere.filter(|line| !line.contains("/http/problem.rs:")));
     let stops = ["Ask", "Call", "Approve", "Predicate", "Keys", "Changed", "Ended", "Running"].map(|stop| format!("Stop::{stop} {{"));
     let stops: Vec<&str> = stops.iter().map(|stop| &**stop).collect();

@@ -57,7 +57,7 @@ const REFUSED: [&str; 19] = [
     r#"{"tool_result":{"id":"c","error":{"message":"x","kind":"odd"}}}"#,
 ];
 
-/// What the program makes of a line.
+/// Returns the program's reading of a line.
 fn taken(line: &str) -> Command {
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     let mut console = JsonLines::new(line.as_bytes(), tokio::io::sink(), 1 << 20);

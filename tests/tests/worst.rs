@@ -1,4 +1,5 @@
-//! What is worst for the checker: very many mistakes, very wide nodes, circles, diamonds, flags that depend on one another. Each ends, and says something useful.
+//! The worst cases for the checker: very many mistakes, very wide nodes, circles, diamonds, flags that depend on one another. Each ends, and says
+//! something useful.
 //!
 //! `--nocapture` shows how long each took; no test depends on it.
 
@@ -21,7 +22,7 @@ fn compiled(what: &str, files: Vec<File>) -> Compiled {
     compiled
 }
 
-/// How many findings there are of each code.
+/// Returns the number of findings of each code.
 fn counted(what: &str, files: Vec<File>) -> BTreeMap<Code, usize> {
     let mut counts = BTreeMap::new();
     for found in compiled(what, files).diagnostics {
@@ -48,7 +49,7 @@ fn lines(count: usize, line: impl Fn(usize) -> String) -> String {
     })
 }
 
-/// How many is many; `MANY=10000` is what was measured.
+/// Returns the number that counts as many; `MANY=10000` is what was measured.
 fn many() -> usize {
     std::env::var("MANY").ok().and_then(|many| many.parse().ok()).unwrap_or(1_000)
 }
@@ -137,7 +138,7 @@ fn a_node_with_very_many_options() {
     assert_eq!(counted("options, all in one list", vec![file("start.md", listed), file("n0.md", "The end.\n")]), BTreeMap::new());
 }
 
-/// What one of very many answers decides much later is decided: whether what it sets is there, and whether every answer has a way on.
+/// One of very many answers decides much later whether the key that it sets is there, and whether every answer has a transition.
 #[test]
 fn an_answer_of_very_many_that_is_saved_and_compared() {
     let many = many();

@@ -55,7 +55,7 @@ impl Loaded {
         Self { program: opened.compiled.program.clone(), folder: opened.folder().to_owned(), checked: opened.into_checked(), problems }
     }
 
-    /// Makes the graph ready; nothing where an author has to mend something first. What this host has to say joins the findings.
+    /// Makes the graph ready; `None` if an author has to mend something first. The findings of this host join the others.
     ///
     /// # Errors
     /// It asks a predicate that this host cannot answer.
@@ -66,7 +66,7 @@ impl Loaded {
     }
 }
 
-/// The graph, if it can be run; nothing where an author has to mend something first.
+/// The graph, if it can be run; `None` if an author has to mend something first.
 ///
 /// # Errors
 /// It asks a predicate that this host cannot answer.

@@ -97,13 +97,13 @@ fn put_in_place(unfinished: NamedTempFile, target: &Path, before: &[u8], after: 
             return Err(Unreplaced::Changed);
         }
     }
-    // What somebody saved lies beside the file: it is not thrown away.
+    // The version that somebody saved lies beside the file: it is kept.
     let (_, copy) = unfinished.keep().map_err(|error| error.error)?;
     Err(io::Error::other(format!("somebody saves it all the time; a version of it is `{}`", copy.display())).into())
 }
 
-/// Tells if the old file is still what was read. An editor that writes into the file may have opened it just before it was taken away, so it is
-/// given a moment to begin.
+/// Returns whether the old file is still what was read. An editor that writes into the file may have opened it just before it was moved away, so it
+/// gets a moment to begin.
 fn is_left_alone(old: &Path, before: &[u8]) -> io::Result<bool> {
     for _ in 0..LOOKS {
         if fs::read(old)? != before {

@@ -183,7 +183,7 @@ impl Script {
         Ok(lines.join("\n"))
     }
 
-    /// Takes the next reply; nothing where the script has nothing for it, or it is over.
+    /// Takes the next reply; `None` if the script has none for it, or is over.
     fn reply(&mut self, turn: &Turn) -> Result<Option<wire::Reply>, String> {
         Ok(match &turn.stop {
             Stop::Ask { .. } => self.inputs.pop_front().map(wire::Reply::input),

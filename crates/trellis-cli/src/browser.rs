@@ -34,7 +34,7 @@ impl LeadingPage {
         let mut child = opener.arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
         let path = path.to_owned();
         thread::spawn(move || {
-            // Whether it was opened, its user sees.
+            // The user sees whether it was opened.
             drop(child.wait());
             thread::sleep(READ_TIME);
             drop(fs::remove_file(path));

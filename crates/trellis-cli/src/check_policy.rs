@@ -93,7 +93,7 @@ impl CheckPolicy {
         }
         if self.strict {
             late.extend(checked.unchecked.iter().map(UncheckedRead::finding));
-            // What may go wrong for all that is known is not proved.
+            // An undecided finding means that nothing is proved.
             for found in checked.diagnostics.iter_mut().filter(|found| found.code == Code::NotDecided) {
                 found.severity = Severity::Error;
             }

@@ -207,7 +207,7 @@ fn raise_file_limit(connections: usize) {
     let wanted = limit.maximum.map_or(wanted, |maximum| wanted.min(maximum));
     if limit.current.is_some_and(|current| current < wanted) {
         limit.current = Some(wanted);
-        // Where the system refuses, connections wait when there are too many.
+        // If the system refuses, connections wait when there are too many.
         let _ = setrlimit(Resource::Nofile, limit);
     }
 }
@@ -242,7 +242,7 @@ impl Announcement {
         let (folder, port) = (Self::folder(path), at.port);
         let file = folder.join(format!("serve-{port}.json"));
         let text = json!({ "address": at.place, "token": at.token, "pid": process::id(), "graphs": graphs });
-        // Who cannot read it is told the address by hand.
+        // Without the file, a person can still pass the address on.
         let written = fs::create_dir_all(&folder).and_then(|()| {
             let ignored = folder.join(".gitignore");
             if !ignored.exists() {

@@ -48,7 +48,7 @@ impl Observers {
         Ok(seeing)
     }
 
-    /// The same sessions, seen.
+    /// Adds the observers to sessions.
     pub(crate) fn over(&self, sessions: Sessions) -> Sessions {
         let (sessions, warnings) = self.observers.over(sessions);
         if !warnings.is_empty() && !self.warned.swap(true, Ordering::Relaxed) {
@@ -58,7 +58,7 @@ impl Observers {
         sessions
     }
 
-    /// The same store, seen.
+    /// Adds the observers to a store.
     pub(crate) fn observe_store(&self, store: OpenStore) -> OpenStore {
         self.observers.observe_store(store)
     }

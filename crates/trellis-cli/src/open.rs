@@ -80,7 +80,7 @@ pub(crate) fn several(places: &[Place], command: &str) -> String {
 }
 
 impl Place {
-    /// The same place, told from those of other paths: what is typed stands before its files everywhere.
+    /// Names its files with their folder, to tell them from those of other paths.
     pub(crate) fn named_in_full(self) -> Self {
         Self { below: slashed(self.folder()), ..self }
     }
@@ -140,7 +140,7 @@ impl Opened {
         self.into_parts().1
     }
 
-    /// The same, and the project.
+    /// Returns the findings, ready to be shown, and the project.
     pub(crate) fn into_parts(self) -> (Project, Checked) {
         let checked = Checked {
             shown_below: self.shown_below,

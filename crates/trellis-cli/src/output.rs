@@ -64,7 +64,7 @@ impl OutputFile {
         let text = escaped(text);
         let written = match self.unfinished {
             Some((mut file, target)) => file.write_all(text.as_bytes()).and_then(|()| Ok(file.persist(target).map(drop)?)),
-            // What was written there before stays: `/dev/stdout` may be a file.
+            // Earlier contents stay: `/dev/stdout` may be a file.
             None => OpenOptions::new().append(true).open(&self.path).and_then(|mut file| file.write_all(text.as_bytes())),
         };
         written.with_context(|| cannot(&self.path))

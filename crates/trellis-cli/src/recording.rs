@@ -34,7 +34,7 @@ impl Taped {
         Ok(Self { recording, recorder: record.map(Recorder::create).transpose()?, seeing: Observers::default() })
     }
 
-    /// The same, seen by others too.
+    /// Adds observers.
     pub(crate) fn seen(self, seeing: Observers) -> Self {
         Self { seeing, ..self }
     }

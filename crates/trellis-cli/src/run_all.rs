@@ -22,10 +22,10 @@ use crate::{Exit, observability::Observers, run_session::interrupts, store_confi
 /// # Errors
 /// The store fails.
 pub(crate) fn wake(ready: Runnable, keep: &StoreSettings, seeing: &Observers, approve_all: bool, how: Drive) -> anyhow::Result<Exit> {
-    // What nothing here carries out is left to those who do.
+    // Calls that nothing here carries out are left to other hosts.
     let policy = Policy::new().approve_all(approve_all).unbound(Unbound::Elsewhere);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
-    // Why something failed may quote what nobody is to read here.
+    // The reason of a failure may quote secrets.
     let has_secrets = Redactor::new(Some(ready.engine.inspect().documents())).is_needed();
     let host = ready.host.clone();
     let mut tally = Tally { has_secrets, ..Tally::default() };

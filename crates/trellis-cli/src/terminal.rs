@@ -38,7 +38,7 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     written.map_err(unwritten)
 }
 
-/// Returns the error of standard output that could not be written, with what to do; [`Closed`] where nobody reads it any more.
+/// Returns the error of standard output that could not be written, with a remedy; [`Closed`] if nobody reads it any more.
 pub(crate) fn unwritten(error: io::Error) -> anyhow::Error {
     match error.kind() {
         io::ErrorKind::BrokenPipe => Closed.into(),

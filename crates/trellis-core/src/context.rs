@@ -40,7 +40,7 @@ const DEGREE: u8 = 16;
 #[derive(Debug, Default)]
 struct InitialContext {
     entries: Mapping,
-    /// The same entries by hash; empty where a search of `entries` is as quick. Never iterated.
+    /// The entries by hash; empty where a search of `entries` is as quick. Never iterated.
     index: FxHashMap<Key, Value>,
 }
 

@@ -4,7 +4,7 @@
 
 use trellis_core::span::Span;
 
-/// One replacement: the bytes from `start` to `end` of the text before it, and the length of what stands there now.
+/// One replacement: the bytes from `start` to `end` of the text before it, and the length of the new text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Replaced {
     pub(crate) start: u32,

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use crate::{text::Encoding, uri, wire::Uri};
 
-/// What a client offers. Something that it does not offer is not sent.
+/// The abilities of a client. Nothing is sent that it does not support.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Client {
     pub(crate) encoding: Encoding,
@@ -102,9 +102,9 @@ pub(crate) struct Settings {
 /// The kinds of inlay hints, all off until they are set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hints {
-    /// The types of what is saved.
+    /// The types of saved values.
     pub(crate) types: bool,
-    /// What happens where a call fails and the node says nothing about it.
+    /// The outcome of a failed call if the node says nothing about it.
     pub(crate) endings: bool,
 }
 
@@ -132,7 +132,7 @@ impl Settings {
     }
 }
 
-/// Returns the folders of the workspace that `initialize` names, of whatever age the client is.
+/// Returns the folders of the workspace that `initialize` names, also in the forms of old clients.
 pub(crate) fn folders(params: &Json) -> Vec<PathBuf> {
     let path = |value: &Json| uri::to_path(&Uri(value.as_str()?.to_owned()));
     let named = params.get("workspaceFolders").and_then(Json::as_array);

@@ -39,7 +39,7 @@ pub(crate) struct Graph {
     pub(crate) root: PathBuf,
     overlay: Overlay,
     project: Project,
-    /// Whether something is to be read again.
+    /// True if a file must be read again.
     is_forgotten: bool,
     /// Counts the edits.
     pub(crate) generation: u64,

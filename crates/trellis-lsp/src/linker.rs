@@ -55,7 +55,7 @@ pub(crate) enum Linked {
 pub(crate) struct Linker {
     jobs: Sender<Job>,
     pub(crate) linked: Receiver<Linked>,
-    /// Whether the thread broke off: nothing is linked any more.
+    /// True if the thread broke off: nothing is linked any more.
     pub(crate) is_gone: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the server says about itself: warnings on standard error, and in a file also what it links and refuses.
+//! The log of the server: warnings on standard error, and in a file also its links and refusals.
 
 use std::{
     fs::File,

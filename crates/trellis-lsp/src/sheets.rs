@@ -21,7 +21,7 @@ pub(crate) struct OpenSheet {
 }
 
 impl OpenSheet {
-    /// Takes edits; whether they are some of the text that is here.
+    /// Applies edits; returns whether they fit the present text.
     pub(crate) fn edited(&mut self, params: &DidChangeTextDocumentParams, encoding: Encoding) -> bool {
         if params.text_document.version <= self.version {
             return false;

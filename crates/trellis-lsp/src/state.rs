@@ -26,7 +26,7 @@ pub(crate) struct ServerState {
     pub(crate) sheets: BTreeMap<PathBuf, OpenSheet>,
     /// Those of them that changed since their findings were published.
     pub(crate) stale_sheets: BTreeSet<PathBuf>,
-    /// What a person should know of the answers that were given.
+    /// Notes for a person about the answers that were given.
     pub(crate) notes: Vec<String>,
 }
 

@@ -66,7 +66,7 @@ pub(crate) fn stdio() -> io::Result<(Connection, Threads)> {
     Ok((Connection { sender, receiver }, Threads { reader, writer }))
 }
 
-/// What came in.
+/// A message that came in.
 #[derive(Debug)]
 enum Received {
     /// A message, or the word that a notification was too large.
@@ -84,7 +84,7 @@ struct Outline {
     params: About,
 }
 
-/// What a message is about.
+/// The subject of a message.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct About {
@@ -153,7 +153,7 @@ fn invalid(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Er
 mod tests {
     use super::*;
 
-    /// What came in, a line each, up to the end or the first mistake.
+    /// Returns the messages that came in, a line each, up to the end or the first mistake.
     fn received(stream: &[u8]) -> Vec<String> {
         let mut input = stream;
         let mut lines = Vec::new();

@@ -31,10 +31,10 @@ pub fn held(turn: &Turn) -> Vec<Call> {
     stops.filter_map(|stop| stop.held()).cloned().collect()
 }
 
-/// What a chat is asked about a call: messages with their keys, in order. Nothing of what would run is left out: where it is long, it comes in several
-/// messages, and the question last. `shown` is what the chat may see of the arguments.
+/// Returns the question to a chat about a call: messages with their keys, in order. The arguments are complete: long ones come in several messages,
+/// and the question last. `shown` redacts them for the chat.
 pub fn question(language: Language, call: &Call, shown: impl FnOnce(&str) -> String) -> Vec<(String, String)> {
-    // Before it is divided, since nobody finds a secret in two halves.
+    // Redacted before it is divided, since nobody finds a secret in two halves.
     let args = shown(&Value::Map(call.args.clone()).to_json());
     let (key, id) = (ask_key(&call.id), short_id(&call.id));
     let parts = parts(&args);

@@ -57,7 +57,7 @@ impl Work {
         }
     }
 
-    /// The work as a message to itself, so that it is kept as all messages are: once under its name. What its session begins with stands in the text.
+    /// The work as a message to itself, so that it is stored like every message, once under its name. Its text is the initial context of its session.
     pub fn message(self, name: &str, place: ChatPlace, context: Mapping, at: u64) -> Incoming {
         let (id, sender) = (format!("{}-{name}", self.as_str()), self.as_str().to_owned());
         Incoming { place, id, sender_name: sender.clone(), sender, text: Value::Map(context).to_json(), at, files: Vec::new() }
@@ -77,7 +77,7 @@ pub struct Incoming {
     pub sender_name: String,
     /// Its text.
     pub text: String,
-    /// When, in milliseconds since 1970.
+    /// Its time, in milliseconds since 1970.
     pub at: u64,
     /// The files that came with it.
     pub files: Vec<Attachment>,
@@ -94,19 +94,19 @@ pub struct Attachment {
     /// Its length in bytes, as the provider says until it was fetched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
-    /// Where the provider has it: an address or an id. It is not stored, since addresses may let anybody in.
+    /// The address or id that the provider has for it. It is not stored, since addresses may let anybody in.
     #[serde(skip)]
     pub source: String,
-    /// Where it lies in the workspace.
+    /// Its path in the workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Why it could not be fetched.
+    /// The reason why it could not be fetched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
 }
 
 impl Attachment {
-    /// The file in one line, as the model reads it: the local path, or why there is none. The address of the provider is never part of it.
+    /// The file in one line, as the model reads it: the local path, or why there is none. It never contains the address of the provider.
     pub fn line(&self) -> String {
         let name = printable(&self.name);
         match (&self.path, &self.trouble) {
@@ -147,13 +147,13 @@ impl Incoming {
         [Work::Task, Work::Heartbeat, Work::Consolidate].into_iter().find(is_it)
     }
 
-    /// What the session of a work begins with.
+    /// Returns the initial context of the session of a work.
     pub fn context(&self) -> Mapping {
         let context = Value::from_json(&self.text).ok();
         context.as_ref().and_then(Value::as_map).cloned().unwrap_or_default()
     }
 
-    /// The name of the session that a group begins whose first message this is (orchestrator 2.2).
+    /// The name of the session that begins with a group whose first message is this (orchestrator 2.2).
     pub fn session(&self) -> String {
         if self.work().is_some() {
             return self.id.clone();
@@ -170,7 +170,7 @@ pub struct Outgoing {
     pub place: ChatPlace,
     /// Its text, as Markdown.
     pub text: String,
-    /// A name of it that stays over attempts.
+    /// Its key, which stays the same over attempts.
     pub key: String,
     /// The name of the file that the text is sent as; `None` for a message.
     pub file: Option<String>,

@@ -13,7 +13,7 @@ use crate::{
 pub const DECISIONS: usize = 50;
 /// Messages of the history at most.
 pub const HISTORY: usize = 40;
-/// Bytes of a token, as they are counted.
+/// Estimated bytes of a token.
 const BYTES: usize = 3;
 
 /// The parts of a context, each as it is written.
@@ -23,11 +23,11 @@ pub struct ContextParts {
     pub fixed: Vec<String>,
     /// The long memory.
     pub memory: String,
-    /// What was written down yesterday and today.
+    /// The notes of yesterday.
     pub yesterday: String,
-    /// As above, of today.
+    /// The notes of today.
     pub today: String,
-    /// What was decided, a line each, oldest first.
+    /// The decisions, a line each, oldest first.
     pub decisions: Vec<String>,
     /// The skills of the workspace, a line each.
     pub skills: Vec<String>,
@@ -41,11 +41,11 @@ pub struct ContextParts {
     pub message: String,
 }
 
-/// The message does not fit, whatever is left out.
+/// The message does not fit, even when all else is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("templates, agent and message are about {needed} tokens, and the bound is {bound}")]
 pub struct ContextTooLarge {
-    /// Tokens of what cannot be left out.
+    /// Tokens of the parts that cannot be left out.
     pub needed: usize,
     /// The bound.
     pub bound: usize,
@@ -54,14 +54,14 @@ pub struct ContextTooLarge {
 /// The messages for the model, of at most so many tokens.
 ///
 /// # Errors
-/// What cannot be left out is too large.
+/// The parts that cannot be left out are too large.
 pub fn messages(mut parts: ContextParts, bound: usize) -> Result<Vec<Value>, ContextTooLarge> {
     parts.history.drain(..parts.history.len().saturating_sub(HISTORY));
     while size(&parts) > bound {
         if !parts.nearby.is_empty() {
             parts.nearby.clear();
         } else if !parts.history.is_empty() {
-            // A question without its answer means nothing.
+            // A question without its answer is useless.
             let pair = if parts.history.len() > 1 && parts.history[1].role != parts.history[0].role { 2 } else { 1 };
             parts.history.drain(..pair);
         } else if !parts.yesterday.is_empty() {
@@ -92,7 +92,7 @@ pub fn messages(mut parts: ContextParts, bound: usize) -> Result<Vec<Value>, Con
     Ok(std::iter::once(system).chain(history).chain(nearby).chain([message("user", &parts.message)]).collect())
 }
 
-/// What somebody said, and the local paths of the files that came with it.
+/// Returns the text of a message, and the local paths of the files that came with it.
 fn with_paths(said: &Said) -> String {
     let lines = std::iter::once(&said.text).filter(|text| !text.is_empty()).cloned();
     lines.chain(said.files.iter().map(|path| format!("- {path}"))).collect::<Vec<_>>().join("\n")
@@ -102,7 +102,7 @@ fn message(role: &str, content: &str) -> Value {
     Value::Map(Mapping::from_iter([("role", Value::text(role)), ("content", Value::text(content))]))
 }
 
-/// The text of the first message. Memory is data, and says so.
+/// The text of the first message. Memory is marked as data.
 fn system(parts: &ContextParts) -> String {
     let (decisions, skills) = (parts.decisions.join("\n"), parts.skills.join("\n"));
     let sections = [
@@ -119,7 +119,7 @@ fn system(parts: &ContextParts) -> String {
     all.join("\n\n")
 }
 
-/// What was said around the thread, as data.
+/// Returns the messages around the thread, as data.
 fn nearby(parts: &ContextParts) -> String {
     if parts.nearby.is_empty() {
         return String::new();
@@ -173,7 +173,8 @@ mod tests {
         assert_eq!(contents[0], expected);
     }
 
-    // orchestrator 5.3: what is nearby, history from the oldest in pairs, yesterday, today, skills, decisions from the oldest, the end of the memory; never the rest
+    // orchestrator 5.3: nearby messages, history from the oldest in pairs, yesterday, today, skills, decisions from the oldest, the end of the
+    // memory; never the rest
     #[test]
     fn the_least_is_left_out_first() {
         let whole = size(&parts());

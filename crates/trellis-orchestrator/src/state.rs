@@ -1,6 +1,6 @@
-//! What a dashboard shows of a running orchestrator: the answer of `/api/state` (orchestrator 8.5).
+//! The state of a running orchestrator as a dashboard shows it: the answer of `/api/state` (orchestrator 8.5).
 //!
-//! **Invariant:** every text in it was sealed when it came in, and is masked before it is told.
+//! **Invariant:** every text in it was sealed when it came in, and is masked before it is shown.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -8,28 +8,28 @@ use serde_json::Value as Json;
 
 use crate::schedule::Job;
 
-/// Everything at a moment.
+/// The whole state at a moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct State {
-    /// What runs beside the conversations, in the order of the starts.
+    /// The services beside the conversations, in the order of their starts.
     pub services: Vec<Health>,
     /// The channels.
     pub channels: Vec<ChannelState>,
-    /// The sessions that go on, but for tasks; oldest first.
+    /// The sessions that have not ended, except tasks; oldest first.
     pub runs: Vec<RunState>,
     /// The tasks, as `runtime/tasks/store.json` has them; newest first.
     pub tasks: Vec<TaskState>,
     /// The calls that wait for somebody's decision, as `/api/approvals` lists them.
     pub approvals: Vec<Json>,
-    /// What waits to be sent.
+    /// The messages that wait to be sent.
     pub outbox: OutboxState,
-    /// What was given up: messages, and calls of sessions.
+    /// The messages and calls of sessions that were given up.
     pub dead: Vec<DeadLetter>,
     /// The schedules.
     pub cron: Vec<Job>,
     /// The memory.
     pub memory: MemoryState,
-    /// The number of decisions that count.
+    /// The number of decisions in force.
     pub decisions: usize,
 }
 
@@ -38,14 +38,14 @@ pub struct State {
 pub struct Health {
     /// Its name.
     pub name: String,
-    /// How it is, such as `running` or `down`.
+    /// Its state, such as `running` or `down`.
     pub state: String,
-    /// Since when, in milliseconds since 1970.
+    /// The time of its last change, in milliseconds since 1970.
     pub since: u64,
-    /// Why it failed last, as long as that counts.
+    /// The reason of its last failure, as long as that counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// How often it was started again.
+    /// The number of restarts.
     pub restarts: u32,
 }
 
@@ -54,21 +54,21 @@ pub struct Health {
 pub struct ChannelState {
     /// Its name.
     pub name: String,
-    /// For how long the oldest message has waited that no session has yet, in milliseconds.
+    /// The age of the oldest message that no session has yet, in milliseconds.
     pub lag: u64,
-    /// Where the next read begins.
+    /// The position at which the next read begins.
     pub cursor: Option<String>,
-    /// What is wrong with it now.
+    /// Its present error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// A session that goes on.
+/// A session that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunState {
     /// The name of the session.
     pub id: String,
-    /// What it is: `agent`, `command`, `heartbeat`, `consolidate`.
+    /// Its kind: `agent`, `command`, `heartbeat`, `consolidate`.
     pub entry: String,
     /// The channel.
     pub provider: String,
@@ -77,23 +77,23 @@ pub struct RunState {
     /// The thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<String>,
-    /// Who began it.
+    /// The person who began it.
     pub sender: String,
-    /// Where it stands.
+    /// Its progress.
     #[serde(flatten)]
     pub standing: RunStanding,
-    /// When it was begun, in milliseconds since 1970.
+    /// The time of its begin, in milliseconds since 1970.
     pub created_at: u64,
 }
 
-/// Where a session stands (orchestrator 2.5).
+/// The progress of a session (orchestrator 2.5).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunStanding {
-    /// `running`, `waiting_approval`, or how it ended.
+    /// `running`, `waiting_approval`, or the kind of its end.
     pub status: String,
     /// The node.
     pub node: String,
-    /// What it waits for: `input` or `tool`.
+    /// The kind of its wait: `input` or `tool`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<String>,
 }
@@ -114,10 +114,10 @@ pub struct TaskState {
     pub thread: Option<String>,
     /// The session.
     pub session: String,
-    /// Where it stands.
+    /// Its progress.
     #[serde(flatten)]
     pub standing: RunStanding,
-    /// The call of the model at which it is.
+    /// The number of its current call of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<u64>,
     /// The most calls of the model.
@@ -126,14 +126,14 @@ pub struct TaskState {
     /// Its steps.
     #[serde(default)]
     pub steps: Vec<StepState>,
-    /// When it was begun, in milliseconds since 1970.
+    /// The time of its begin, in milliseconds since 1970.
     pub created_at: u64,
-    /// When it moved last, in milliseconds since 1970.
+    /// The time of its last step, in milliseconds since 1970.
     pub updated_at: u64,
-    /// What came of it.
+    /// Its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
-    /// Why it failed.
+    /// The reason of its failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -143,20 +143,20 @@ pub struct TaskState {
 pub struct StepState {
     /// Its title.
     pub title: String,
-    /// Where it stands.
+    /// Its status.
     pub status: String,
 }
 
-/// What waits to be sent.
+/// The messages that wait to be sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutboxState {
     /// The number of messages.
     pub queued: u64,
-    /// When the oldest of them was put there, in milliseconds since 1970.
+    /// The time at which the oldest of them was queued, in milliseconds since 1970.
     pub oldest: Option<u64>,
 }
 
-/// Something that was given up.
+/// A message or call that was given up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum DeadLetter {
@@ -164,7 +164,7 @@ pub enum DeadLetter {
     Message {
         /// Its number in the outbox.
         id: i64,
-        /// When it was said, in milliseconds since 1970.
+        /// The time at which it was queued, in milliseconds since 1970.
         at: u64,
         /// The channel.
         provider: String,
@@ -175,9 +175,9 @@ pub enum DeadLetter {
         thread: Option<String>,
         /// Its text.
         text: String,
-        /// How often it was tried.
+        /// The number of attempts.
         attempts: u32,
-        /// Why it was given up.
+        /// The reason.
         error: LetterError,
         /// The key of the call that made it.
         key: String,
@@ -189,12 +189,12 @@ pub enum DeadLetter {
     },
 }
 
-/// Why a message was given up.
+/// The reason why a message was given up.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LetterError {
     /// The code, as the provider names it.
     pub code: String,
-    /// What happened.
+    /// The error message.
     pub message: String,
 }
 
@@ -207,15 +207,15 @@ pub struct MemoryState {
     pub days: u64,
 }
 
-/// What keeps the services running.
+/// The keeper of the services.
 #[async_trait]
 pub trait Services: Send + Sync {
-    /// Where they stand, in the order of the starts.
+    /// Returns the states of the services, in the order of their starts.
     fn states(&self) -> Vec<Health>;
 
-    /// Starts a service that does not run; whether there is one of this name.
+    /// Starts a service that does not run; returns whether there is one of this name.
     async fn start(&self, name: &str) -> bool;
 
-    /// Starts a service anew; whether there is one of this name.
+    /// Restarts a service; returns whether there is one of this name.
     async fn restart(&self, name: &str) -> bool;
 }

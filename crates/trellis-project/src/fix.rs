@@ -108,7 +108,7 @@ impl Fixer {
         Ok(())
     }
 
-    /// Makes the changes that do not touch each other; whether there were any.
+    /// Makes the changes that do not touch each other; returns whether there were any.
     fn round(&mut self, refused: &mut BTreeSet<FilePath>) -> Result<bool, LoadError> {
         let chosen = fixes::together(&self.compiled.diagnostics);
         let is_wanted = |found: &&Diagnostic| found.fix.iter().flat_map(|fix| &fix.edits).all(|edit| !refused.contains(&edit.place.path));

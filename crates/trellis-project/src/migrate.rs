@@ -189,7 +189,7 @@ impl Run {
         Ok(())
     }
 
-    /// Makes the changes of one file, unless it could not be read after them; whether there were any.
+    /// Makes the changes of one file, unless it could not be read after them; returns whether there were any.
     fn take(&mut self, document: &Document, migrated: Migrated) -> bool {
         let text = &document.text;
         self.left.extend(migrated.left.iter().map(|left| undecided(document, left)));
@@ -211,7 +211,7 @@ impl Run {
         self.overlay.put(path, Some(after));
     }
 
-    /// Writes settings into their files; whether that changed anything.
+    /// Writes settings into their files; returns whether that changed anything.
     fn settle(&mut self, settings: &BTreeMap<Place, Settings>) -> bool {
         let mut changed = false;
         for (place, wanted) in settings.iter().filter(|(_, wanted)| !wanted.is_empty()) {
@@ -239,7 +239,7 @@ impl Run {
         changed
     }
 
-    /// Sets or converts the dialects; whether that changed anything.
+    /// Sets or converts the dialects; returns whether that changed anything.
     fn dialects(&mut self, documents: &[Arc<Document>]) -> bool {
         let mut groups: BTreeMap<Option<Place>, Vec<&Arc<Document>>> = BTreeMap::new();
         for document in documents {
@@ -286,7 +286,7 @@ impl Run {
         changed
     }
 
-    /// Declares the tools that nothing declares, and that are no slip of the pen; whether there were any.
+    /// Declares the tools that nothing declares, and that are no slip of the pen; returns whether there were any.
     fn declare(&mut self) -> bool {
         let mut settings: BTreeMap<Place, Settings> = BTreeMap::new();
         for (place, tool) in self.unknown() {

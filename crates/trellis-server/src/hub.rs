@@ -34,7 +34,7 @@ pub(crate) enum SessionNews {
 /// An event of the server.
 #[derive(Clone, Debug)]
 pub(crate) enum ServerNews {
-    /// Files of a graph were read; whether another program runs.
+    /// Files of a graph were read; `is_reload` if another program runs.
     Graph { graph: Arc<str>, is_reload: bool },
     /// A session moved.
     Moved { graph: Arc<str>, session: SessionId },

@@ -102,7 +102,7 @@ impl Served {
         (Self::new([graph], hub, metrics), shared)
     }
 
-    /// Tells whoever follows the server.
+    /// Returns the sender of news to all who follow the server.
     pub fn news(&self) -> News {
         News(Arc::clone(&self.hub))
     }

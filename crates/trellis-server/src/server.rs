@@ -44,7 +44,7 @@ impl Server {
         Self::with(served, settings, Vec::new())
     }
 
-    /// The same, with further routes behind the same gates.
+    /// These graphs with these settings, and further routes behind the same gates.
     pub fn with(served: Served, settings: Settings, extra: Vec<ExtraRoute>) -> Self {
         Self { app: Arc::new(App::new(served, settings, extra)) }
     }

@@ -29,9 +29,9 @@ pub struct Counts {
     options: BTreeMap<(NodeId, usize), u64>,
     /// Of a whole call, or of a branch by its name.
     retries: BTreeMap<(NodeId, Option<String>), u64>,
-    /// By the call that undoes; whether it succeeded.
+    /// By the call that undoes, and its success.
     undos: BTreeMap<(NodeId, Arc<str>, bool), u64>,
-    /// Branches by their names, items of a list by their tools; whether they succeeded.
+    /// Branches by their names, items of a list by their tools, and their success.
     parts: BTreeMap<(NodeId, String, bool), u64>,
     locales: BTreeMap<(NodeId, Arc<str>), u64>,
 }

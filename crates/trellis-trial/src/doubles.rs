@@ -25,7 +25,7 @@ pub(crate) struct Double {
     pub(crate) distance: usize,
     /// The number of calls that it answered.
     pub(crate) used: usize,
-    /// Whether a recording has it: then it answers calls with the same arguments and no others.
+    /// True if it is of a recording: then it answers calls with the same arguments and no others.
     is_recorded: bool,
 }
 

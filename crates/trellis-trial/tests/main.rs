@@ -107,7 +107,7 @@ fn copied(graph: &Path) -> TempDir {
     copy
 }
 
-/// What each case came to, with its first difference in words.
+/// Returns the verdict of each case, with its first difference in words.
 fn played(suite: &Suite, options: &Options) -> Vec<String> {
     let words = |(_, case, verdict, _): (_, &trellis_project::sheet::Case, trellis_trial::Verdict, _)| {
         let difference = verdict.difference.map(|found| {

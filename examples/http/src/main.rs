@@ -45,7 +45,7 @@ async fn main() -> Result<(), Failed> {
 /// Serves the sessions of a graph until `ended`.
 async fn serve(listener: TcpListener, graph: PathBuf, store: String, ended: impl Future<Output = ()>) -> Result<(), Failed> {
     let assembly = Assembly::new().functions(|bindings| bindings.function("bake", bake));
-    // What is saved from here on is noticed.
+    // Edits from here on are noticed.
     let mut live = LiveGraph::open(&graph, assembly)?;
     let runnable = live.assemble().runnable.map_err(|error| format!("{error}; `trellis check` shows them"))?;
     let kept = StoreSettings::of(&graph, &live.live().version().documents).address_or_default(Some(store)).open().await?;

@@ -28,7 +28,7 @@ use trellis_host::{
 use trellis_project::Project;
 
 const GRAPH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/graph");
-/// How long the last lines and numbers are waited for.
+/// The time in which the last lines and numbers must come.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 #[tokio::main(flavor = "current_thread")]

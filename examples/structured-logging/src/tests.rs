@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::*;
 
-/// What was logged so far.
+/// The log so far.
 #[derive(Clone, Default)]
 struct Logged(Arc<Mutex<Vec<u8>>>);
 

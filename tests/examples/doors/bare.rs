@@ -1,4 +1,4 @@
-//! What axum does alone: an answer of so many bytes to whatever comes.
+//! Axum alone: an answer of so many bytes to every request.
 
 use axum::{Router, body::Bytes, http::header, routing::post};
 use tokio::net::TcpListener;

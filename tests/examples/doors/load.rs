@@ -44,7 +44,7 @@ impl Request {
     }
 }
 
-/// What came of a load: answers a second of each round, and the time of each answer.
+/// The results of a load: answers a second of each round, and the time of each answer.
 #[derive(Debug, Default)]
 pub(crate) struct Load {
     rates: Vec<f64>,

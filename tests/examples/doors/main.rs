@@ -18,7 +18,7 @@ use serde_json::json;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// How long each side runs in a round.
+/// The time of each side in a round.
 const TURN: Duration = Duration::from_millis(700);
 
 fn main() -> Outcome<()> {

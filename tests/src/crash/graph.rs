@@ -133,7 +133,7 @@ pub fn engine() -> Engine {
     Engine::new(Arc::clone(&program), deferred_predicates(&program)).expect("no predicates")
 }
 
-/// What carries its calls out in `folder`, where the tool writes its record.
+/// Returns the bindings of its calls in `folder`, where the tool writes its record.
 ///
 /// # Errors
 /// The tool cannot be written.

@@ -1,4 +1,4 @@
-//! What a store, the acknowledgements and the tools say of sessions whose process was killed.
+//! The judge of sessions whose process was killed, by their store, the acknowledgements and the tools.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,7 +16,7 @@ use trellis_host::{
 
 use super::{graph, worker};
 
-/// What was found.
+/// The findings.
 #[derive(Debug, Default)]
 pub struct Verdict {
     /// Everything that must not be; empty when all is well.
@@ -27,7 +27,7 @@ pub struct Verdict {
     pub acknowledged: usize,
     /// Calls that the tools wrote down.
     pub calls: usize,
-    /// How many of them were made again under the same key.
+    /// The number of those that were made again under the same key.
     pub repeated: usize,
     /// Sessions that ended.
     pub ended: usize,
@@ -86,7 +86,7 @@ pub async fn judge(store: &dyn SessionStore, folder: &Path, sessions: usize, kil
     Ok(verdict)
 }
 
-/// What `values.append` stored, by session.
+/// Returns the items that `values.append` stored, by session.
 fn notes(folder: &Path) -> Result<BTreeMap<String, Vec<String>>, rusqlite::Error> {
     let connection = rusqlite::Connection::open(folder.join(graph::VALUES))?;
     let mut rows = connection.prepare("select key, value from entries")?;
@@ -95,7 +95,7 @@ fn notes(folder: &Path) -> Result<BTreeMap<String, Vec<String>>, rusqlite::Error
     rows.map(|row| row.map(items)).collect()
 }
 
-/// When a session had children that were alive.
+/// Returns the times at which a session had children that were alive.
 fn trees(records: &[Record]) -> Vec<Range<u64>> {
     let Some(Entry::Start { state, .. }) = records.first().map(|record| &record.entry) else { return Vec::new() };
     let mut here = Snapshot::beginning((**state).clone(), records[0].at);
@@ -111,7 +111,7 @@ fn trees(records: &[Record]) -> Vec<Range<u64>> {
     trees
 }
 
-/// Whether each item of `values.append` is there once: those that a journal knows to be there, and no other (table B, 12).
+/// Checks that each item of `values.append` is there once: those that a journal knows to be there, and no other (table B, 12).
 fn noted(notes: &BTreeMap<String, Vec<String>>, journals: &BTreeMap<String, Vec<Record>>, verdict: &mut Verdict) {
     for (id, records) in journals {
         let found = notes.get(id).map(Vec::as_slice).unwrap_or_default();
@@ -141,7 +141,7 @@ pub async fn journal(store: &dyn SessionStore, id: &SessionId) -> Result<Vec<Rec
     rows.iter().map(|row| read(id.as_str(), row)).collect()
 }
 
-/// Whether a journal is whole, and leads where the engine would go, byte for byte.
+/// Returns the flaws of a journal: it must be whole, and lead where the engine would go, byte for byte.
 fn unsound(engine: &Engine, id: &SessionId, records: &[Record]) -> Vec<String> {
     let gap = records.iter().zip(0..).find(|(record, seq)| record.seq != *seq);
     let mut flaws: Vec<_> = gap.map(|(_, seq)| format!("{id}: record {seq} is missing")).into_iter().collect();
@@ -158,7 +158,7 @@ fn unsound(engine: &Engine, id: &SessionId, records: &[Record]) -> Vec<String> {
     flaws
 }
 
-/// Whether something that was acknowledged is not there: `session next step`.
+/// Returns the flaw of an acknowledged line `session next step` that is not there.
 fn lost(line: &str, journals: &BTreeMap<String, Vec<Record>>) -> Option<String> {
     let mut words = line.split(' ');
     let (Some(id), Some(next), Some(step)) = (words.next(), words.next(), words.next()) else {
@@ -173,7 +173,7 @@ fn lost(line: &str, journals: &BTreeMap<String, Vec<Record>>) -> Option<String> 
     }
 }
 
-/// Whether a call ran under two keys, or under a key that no journal knows.
+/// Checks that no call ran under two keys, or under a key that no journal knows.
 fn twice(called: &str, journals: &BTreeMap<String, Vec<Record>>, verdict: &mut Verdict) {
     let known: BTreeSet<&str> = journals.values().flatten().flat_map(keys).collect();
     let mut by_call: BTreeMap<(&str, &str), BTreeMap<&str, usize>> = BTreeMap::new();
@@ -209,7 +209,7 @@ fn keys(record: &Record) -> impl Iterator<Item = &str> {
     changed.chain(whole)
 }
 
-/// How many of these calls were settled without success, for good, before one of them succeeded.
+/// Returns the number of these calls that were settled without success, for good, before one of them succeeded.
 fn given_up(journals: &BTreeMap<String, Vec<Record>>, made: &BTreeMap<&str, usize>) -> usize {
     let settled = |record: &Record| {
         let Entry::Result { result } = &record.entry else { return None };

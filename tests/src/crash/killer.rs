@@ -18,7 +18,7 @@ pub const SESSIONS: usize = 8;
 /// A worker lives no longer than this at first.
 const LONGEST: Duration = Duration::from_millis(200);
 
-/// How long it goes on.
+/// The length of a run.
 #[derive(Clone, Copy, Debug)]
 pub enum Limit {
     /// Until so many workers were killed.
@@ -54,7 +54,7 @@ pub fn crash(program: &Path, limit: Limit, runtime: &Runtime, store_in: impl Fn(
     }
 }
 
-/// Where chance begins: another moment each time.
+/// Returns a seed for chance: another one each time.
 fn seed() -> u64 {
     u64::try_from(since_1970().as_nanos() & u128::from(u64::MAX)).unwrap_or_default() | 1
 }
@@ -70,14 +70,14 @@ struct Trial {
     seed: u64,
 }
 
-/// What came of killing.
+/// The results of the kills.
 #[derive(Debug, Default)]
 pub struct Killed {
     /// After how many milliseconds, each time.
     pub after: Vec<u64>,
     /// When, each time, in milliseconds since 1970.
     pub at: Vec<u64>,
-    /// How many rounds of sessions were walked to their ends.
+    /// The number of rounds of sessions that were walked to their ends.
     pub rounds: usize,
 }
 
@@ -87,7 +87,7 @@ impl Trial {
         let before = killed.after.len();
         loop {
             let mut worker = self.start(folder)?;
-            // Where a machine is slow, or a server, lives get longer until something is done in them.
+            // On a slow machine or server, lives get longer until something is done in them.
             let longest = LONGEST * u32::try_from(1 + (killed.after.len() - before) / 10).unwrap_or(u32::MAX);
             let life = Duration::from_micros(self.chance() % u64::try_from(longest.as_micros()).unwrap_or(u64::MAX).max(1));
             let began = Instant::now();
@@ -128,7 +128,7 @@ fn ended(status: ExitStatus) -> io::Result<()> {
 }
 
 impl Killed {
-    /// When the worker was killed, as a histogram, and what was found.
+    /// Returns the times of the kills, as a histogram, and the findings.
     pub fn report(&self, store: &str, verdict: &Verdict) -> String {
         let widest = 40;
         let slot = (self.after.iter().max().copied().unwrap_or(0) / 12).max(1);

@@ -1,4 +1,4 @@
-//! What happens to sessions when their process is killed: a worker walks them, somebody kills it again and again, a judge looks at what is left.
+//! Sessions whose process is killed: a worker walks them, somebody kills it again and again, a judge looks at what is left.
 //!
 //! ```text
 //! worker ──steps──▶ store        worker ──a line per acknowledged turn──▶ acknowledged

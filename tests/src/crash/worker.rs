@@ -16,7 +16,7 @@ use trellis_host::{
 
 use super::graph;
 
-/// How many payments a session makes before it ends.
+/// The number of payments of a session before it ends.
 const PAYMENTS: i64 = 5;
 
 /// Walks the sessions `s0` … to their ends, from wherever they are.
@@ -83,7 +83,7 @@ fn acknowledge(host: &Sessions, turn: &Turn, acknowledged: &Mutex<File>) {
     file.write_all(line.as_bytes()).expect("the folder can be written");
 }
 
-/// What a person would say; nothing at the end.
+/// Returns the reply of a person; `None` at the end.
 fn reply(host: &Sessions, turn: &Turn) -> Option<Reply> {
     match &turn.stop {
         Stop::Ended(_) => None,

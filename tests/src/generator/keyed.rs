@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use super::{Dice, File, prose};
 
-/// What closed keys can be.
+/// The values of closed keys.
 const COLOURS: [&str; 4] = ["red", "green", "blue", "white"];
 
 /// A dense graph: `nodes` nodes with `ways` ways each, and `keys` keys with types; options are closed, and conditions ask about all of them.

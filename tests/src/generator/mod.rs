@@ -108,7 +108,7 @@ pub fn write(folder: &Path, files: &[File]) -> io::Result<()> {
     Ok(())
 }
 
-/// Where a step stands.
+/// Returns the path of a step's file.
 fn path(step: usize) -> String {
     format!("{}.md", id(step))
 }
@@ -120,7 +120,7 @@ fn id(step: usize) -> String {
     }
 }
 
-/// How a target is written that leads from the step `from` to the step `to`.
+/// Returns the text of a target that leads from the step `from` to the step `to`.
 fn target(to: usize, steps: usize, from: usize) -> String {
     if to >= steps {
         "/end".to_owned()
@@ -209,7 +209,7 @@ mod tests {
 
     use super::*;
 
-    /// What is wrong with a graph.
+    /// Returns the findings in a graph.
     fn findings(files: &[File]) -> Vec<String> {
         let loader = files.iter().map(|(path, text)| (path.as_str(), text)).collect::<Memory>().with_limit(1 << 30);
         let compiled = Project::with_loader(loader).unwrap().compile();

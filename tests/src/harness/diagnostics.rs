@@ -1,9 +1,9 @@
-//! What must hold for every finding.
+//! The rules for every finding.
 
 use trellis_core::diagnostic::Diagnostic;
 pub use trellis_project::sheet::findings::{Texts, places, print, texts};
 
-/// What breaks the house rules for diagnostics: spans that are no text, messages that are no single plain line.
+/// Returns breaches of the house rules for diagnostics: spans that are no text, messages that are no single plain line.
 pub fn flaws(diagnostics: &[Diagnostic], texts: &Texts) -> Vec<String> {
     let mut flaws = Vec::new();
     for diagnostic in diagnostics {

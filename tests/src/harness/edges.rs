@@ -97,7 +97,7 @@ fn target(program: &Program, target: &Target) -> String {
     }
 }
 
-/// What is written before the guards are tried.
+/// Returns a write before the guards, as text.
 fn write(write: &Write) -> String {
     match &write.to {
         WriteTarget::Input => "input".into(),
@@ -109,7 +109,7 @@ fn write(write: &Write) -> String {
     }
 }
 
-/// Which key wrote the edge.
+/// Returns the key that wrote the edge.
 fn why(why: &Provenance) -> String {
     match why {
         Provenance::Option(text) => format!("option {text:?}"),

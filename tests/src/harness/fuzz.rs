@@ -1,4 +1,4 @@
-//! What the fuzz target and the byte tests do with any bytes: read them as a graph, format it, and walk it if there is one.
+//! The use of any bytes by the fuzz target and the byte tests: they are read as a graph, formatted, and walked if there is one.
 //!
 //! The bytes are the files of the graph one behind the other. Between two of them stands a line `=====`, which can name the next one: `===== end.md`.
 //! A part named `transcript` holds the inputs of the walk.
@@ -15,13 +15,13 @@ use trellis_core::{
 
 use super::{Loaded, transcript::Walk};
 
-/// What parts without a name are called, in this order.
+/// The names of parts without one, in this order.
 const PATHS: [&str; 7] = ["start.md", "trellis.yaml", "a.md", "m/start.yaml", "lib.yaml", "b.json", TRANSCRIPT];
 
 /// The name of the part that is no file.
 const TRANSCRIPT: &str = "transcript";
 
-/// What begins the line between two parts.
+/// The beginning of the line between two parts.
 const SEPARATOR: &[u8] = b"\n=====";
 
 /// Reads `bytes` as the files of a graph, formats and compiles it, and walks it by its transcript. Panics only where there is a bug.
@@ -96,7 +96,7 @@ fn split(bytes: &[u8]) -> BTreeMap<&str, &[u8]> {
     }
 }
 
-/// Whether a loader could give a file of this path.
+/// Returns whether a loader could give a file of this path.
 fn is_path(path: &str) -> bool {
     let is_name = |name: &str| !name.is_empty() && !name.starts_with('.') && !name.chars().any(char::is_control);
     path == TRANSCRIPT || (path.contains('.') && path.split('/').all(is_name))

@@ -14,7 +14,7 @@ use super::diagnostics::{self, Texts};
 /// A compiled graph with the texts it came from.
 #[derive(Debug)]
 pub struct Loaded {
-    /// What compiling came to.
+    /// The result of compiling.
     pub compiled: Compiled,
     /// Texts by path.
     pub texts: Texts,
@@ -44,7 +44,8 @@ impl Loaded {
         diagnostics::print(&self.compiled.diagnostics, &self.texts)
     }
 
-    /// What must hold for every graph: plain messages, true spans, the same findings in any order of files, fixes that mend, no program with an error.
+    /// Returns breaches of what must hold for every graph: plain messages, true spans, the same findings in any order of files, fixes that mend, no
+    /// program with an error.
     pub fn flaws(&self, files: &[Source]) -> Vec<String> {
         let found = &self.compiled.diagnostics;
         let mut flaws = diagnostics::flaws(found, &self.texts);

@@ -22,7 +22,7 @@ pub fn print(played: &Played) -> String {
     out
 }
 
-/// Where the host's session differs from the walk.
+/// Returns the differences between the host's session and the walk.
 pub fn flaws(played: &Played) -> Vec<String> {
     let Some(last) = played.records.last().map(|record| &record.after) else { return Vec::new() };
     if last.status == Status::Active || played.is_stored {

@@ -26,7 +26,7 @@ use super::{
     witness,
 };
 
-/// How a sheet is read.
+/// The mode in which a sheet is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// The suite: what a case does not hold is empty.
@@ -35,10 +35,10 @@ pub enum Mode {
     Page(Code),
 }
 
-/// What running sheets came to.
+/// The results of running sheets.
 #[derive(Debug, Default)]
 pub struct Findings {
-    /// How many cases ran.
+    /// The number of cases that ran.
     pub cases: usize,
     /// Failures, ready to be printed.
     pub failures: Vec<String>,
@@ -54,7 +54,7 @@ impl Findings {
     /// Panics with every failure, readable.
     ///
     /// # Panics
-    /// When there is one.
+    /// There is one.
     pub fn assert_none(&self) {
         assert!(self.cases > 0, "no case was found");
         assert!(
@@ -99,7 +99,7 @@ pub fn run_file(path: &Path, mode: Mode, findings: &mut Findings) {
     run_cases(path, mode, updates(), &std::env::var("CASE").unwrap_or_default(), findings);
 }
 
-/// Whether blocks are rewritten: `UPDATE=1`.
+/// Returns whether blocks are rewritten: `UPDATE=1`.
 pub(crate) fn updates() -> bool {
     std::env::var_os("UPDATE").is_some_and(|value| !value.is_empty() && value != "0")
 }
@@ -126,14 +126,14 @@ fn run_cases(path: &Path, mode: Mode, update: bool, only: &str, findings: &mut F
     }
 }
 
-/// What came out of one case.
+/// The result of one case.
 #[derive(Default)]
 struct Outcome {
     /// Blocks that differ: where, their line, what they hold, what they should hold.
     blocks: Vec<(Range<usize>, usize, String, String)>,
     /// Diagnostics without a block.
     unexpected: String,
-    /// What no block can make right.
+    /// Problems that no block can make right.
     problems: Vec<String>,
 }
 
@@ -225,7 +225,7 @@ fn run_case(case: &Case, mode: Mode, findings: &mut Findings) -> Outcome {
     outcome
 }
 
-/// Whether a terminal of the case shows every finding by its code.
+/// Returns whether a terminal of the case shows every finding by its code.
 fn shown_at_a_terminal(case: &Case, loaded: &Loaded) -> bool {
     let shown = |code: Code| case.of(BlockKind::Terminal).any(|block| block.text.contains(&format!("[{code}]")));
     loaded.compiled.diagnostics.iter().all(|diagnostic| shown(diagnostic.code))

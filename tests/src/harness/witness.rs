@@ -19,13 +19,13 @@ use super::diagnostics::Texts;
 /// Findings that are about a way.
 const WITNESSED: [Code; 3] = [Code::MaybeUndefined, Code::UnsetRequiredContext, Code::FailedAssert];
 
-/// How many findings have a witness, and what does not happen as they say.
+/// Returns the number of findings with a witness, and the witnesses that do not happen as their findings say.
 pub fn flaws(compiled: &Compiled, texts: &Texts) -> (usize, Vec<String>) {
     let mut flaws = Vec::new();
     let mut witnesses = 0;
     for found in &compiled.diagnostics {
         let Some(witness) = &found.witness else {
-            // What a binding's template reads is known without a session (world 9.2).
+            // The reads of a binding's template are known without a session (world 9.2).
             let is_of_project = found.place.as_ref().is_some_and(|place| place.path.rsplit('/').next() == Some("trellis.yaml"));
             if WITNESSED.contains(&found.code) && !is_of_project && !is_behind(found, &compiled.diagnostics) {
                 flaws.push(format!("[{}] {}: no session is known that meets it", found.code, found.message));
@@ -44,7 +44,7 @@ pub fn flaws(compiled: &Compiled, texts: &Texts) -> (usize, Vec<String>) {
     (witnesses, flaws)
 }
 
-/// Whether a finding stands in one text with another one that is met first.
+/// Returns whether a finding stands in one text with another one that is met first.
 fn is_behind(found: &Diagnostic, all: &[Diagnostic]) -> bool {
     let path = |found: &Diagnostic| found.place.as_ref().map(|place| place.path.clone());
     all.iter().any(|other| other.witness.is_some() && path(other) == path(found))
@@ -59,7 +59,7 @@ fn told_again(witness: &Witness) -> Result<Witness, String> {
 /// Walks a witness, and holds what happens against the finding.
 ///
 /// # Errors
-/// What happens instead.
+/// Something else happens; the text says what.
 pub fn meets(engine: &Engine, witness: &Witness, found: &Diagnostic, texts: &Texts) -> Result<(), String> {
     let state = match engine.answering(witness.begun.clone()).start(witness.start.clone()) {
         Ok(step) => walked(engine, witness, step.state)?,
@@ -137,7 +137,7 @@ fn walked(engine: &Engine, witness: &Witness, begun: State) -> Result<State, Str
     Ok(state)
 }
 
-/// Whether a session that ends with this code is what findings of that code are about.
+/// Checks that a session that ends with this code is what findings of that code are about.
 fn fits(found: Code, ended: &str, missing: bool) -> Result<(), String> {
     let is_it = match found {
         Code::UndefinedVariable | Code::MaybeUndefined | Code::BadToolArgs => matches!(ended, "template" | "condition"),
@@ -150,26 +150,26 @@ fn fits(found: Code, ended: &str, missing: bool) -> Result<(), String> {
     if is_it { Ok(()) } else { Err(format!("`{ended}` is not what `{found}` is about")) }
 }
 
-/// Whether a finding speaks of a path.
+/// Checks that a finding mentions a path.
 fn names(found: &Diagnostic, path: &str) -> Result<(), String> {
     let said = found.labels.iter().map(|label| &label.message).chain([&found.message]);
     let is_named = said.into_iter().any(|said| said.contains(path));
     if is_named { Ok(()) } else { Err(format!("it says nothing of `{path}`")) }
 }
 
-/// Whether a finding points into a file, at a place that names one of these.
+/// Checks that a finding points into a file, at a place that names one of these.
 fn is_about(found: &Diagnostic, file: &str, names: &[&str], texts: &Texts) -> Result<(), String> {
     let places = found.place.iter().chain(found.labels.iter().filter(|label| !label.is_step).map(|label| &label.place));
     let is_it = places.into_iter().any(|place| {
         let text = texts.get(&place.path).and_then(|text| text.get(place.span.range())).unwrap_or_default();
-        // What a graph does at every node stands in its own file.
+        // Actions of a graph at every node stand in its own file.
         let is_there = *place.path == *file || place.path.ends_with("trellis.yaml") || place.path.ends_with("start.md");
         is_there && names.iter().any(|name| text.contains(name))
     });
     if is_it { Ok(()) } else { Err(format!("it points at nothing in `{file}` that names `{}`", names.join("`, `"))) }
 }
 
-/// What the engine puts between backticks.
+/// Returns the texts that the engine puts between backticks.
 fn quoted(said: &str) -> impl Iterator<Item = &str> {
     said.split('`').skip(1).step_by(2)
 }
@@ -180,7 +180,7 @@ fn file_of(engine: &Engine, node: &trellis_core::NodeId) -> Result<String, Strin
     Ok(program.path_of(program.node(index)).to_string())
 }
 
-/// Whether something stands at a path of the context, or of `sys`; what a node resolves with is gone by then.
+/// Returns whether something stands at a path of the context, or of `sys`; a node's own resolved values are gone by then.
 fn is_set(state: &State, path: &str) -> bool {
     let Some(path) = KeyPath::parse(path) else { return false };
     let segments = path.segments();
@@ -228,7 +228,7 @@ mod tests {
         Loaded::new(&files)
     }
 
-    /// What is said of a witness that somebody forged.
+    /// Returns the flaws of a witness that somebody forged.
     fn forged(forge: impl Fn(&mut Diagnostic, &mut Witness)) -> Vec<String> {
         let mut loaded = loaded();
         let found = &mut loaded.compiled.diagnostics[0];

@@ -9,9 +9,9 @@ pub struct FakeFile {
     pub name: String,
     /// Its media type.
     pub kind: String,
-    /// What stands in it.
+    /// Its contents.
     pub text: String,
-    /// Where it is said to lie, if not with the provider.
+    /// The address that the provider reports, if not its own.
     pub address: Option<String>,
     /// The size that it is said to have, if not its own.
     pub said: Option<usize>,

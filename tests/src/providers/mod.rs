@@ -29,7 +29,7 @@ pub const TOKEN: &str = "fake-token-1";
 /// The number of the user that the bot is.
 const BOT: u64 = 99;
 
-/// Which provider.
+/// The kind of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProviderKind {
     /// Slack.
@@ -62,7 +62,7 @@ pub enum Side {
     File,
 }
 
-/// Who writes a message.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Author {
     /// The person of this number.
@@ -82,7 +82,7 @@ pub struct FakeMessage {
     pub chat: u64,
     /// The number of the message that began its thread.
     pub thread: Option<u64>,
-    /// Who wrote it.
+    /// Its author.
     pub author: Author,
     /// Its text, as the provider got it.
     pub text: String,
@@ -119,7 +119,7 @@ struct State {
     early: usize,
     gone: BTreeSet<u64>,
     reactions: Vec<u64>,
-    /// What others reacted with: to which message, who, and with what.
+    /// The reactions of others: the message, the person, and the reaction.
     others: Vec<(u64, Author, String)>,
     /// The headers that name a token, of the requests that fetched files.
     fetched: Vec<String>,
@@ -154,7 +154,7 @@ impl FakeProvider {
         Self { kind, address, state: shared }
     }
 
-    /// Where it answers.
+    /// Returns the address at which it answers.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -332,7 +332,7 @@ impl FakeProvider {
         self.state.lock().without_content = true;
     }
 
-    /// What the bot has sent, oldest first.
+    /// Returns the messages that the bot has sent, oldest first.
     pub fn sent(&self) -> Vec<FakeMessage> {
         self.state.lock().messages.iter().filter(|message| message.author == Author::Own && !message.body.is_null()).cloned().collect()
     }
@@ -342,7 +342,7 @@ impl FakeProvider {
         self.state.lock().reactions.clone()
     }
 
-    /// How often the bot has shown that it writes.
+    /// Returns the number of times that the bot has shown that it writes.
     pub fn typing(&self) -> usize {
         self.state.lock().typing
     }
@@ -352,7 +352,7 @@ impl FakeProvider {
         self.state.lock().early
     }
 
-    /// How often a path was asked for whose name has these words.
+    /// Returns the number of requests for a path whose name has these words.
     pub fn requests(&self, words: &str) -> usize {
         self.state.lock().requests.iter().filter(|request| request.contains(words)).count()
     }

@@ -96,7 +96,7 @@ fn updates(shared: &Shared, call: &HttpCall) -> Result<HttpReply, (u16, &'static
                 "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first",
             ));
         }
-        // What is asked for confirms what was before it.
+        // A request confirms the updates before the requested one.
         state.updates.retain(|(id, _)| *id >= offset);
         let wait = until.saturating_duration_since(Instant::now());
         if !state.updates.is_empty() || wait.is_zero() {

@@ -1,13 +1,14 @@
 //! A screen as lines of a sheet: `| text`, and below it what is styled and where the cursor stands.
 //!
-//! What no two runs share is written as what it is: `hh:mm:ss` for a clock, `# s` and `# ms` for a time that was taken, `run-#` for a session, `⠿` for a spinner.
+//! Parts that differ between any two runs are written as their kinds: `hh:mm:ss` for a clock, `# s` and `# ms` for a time that was taken, `run-#` for
+//! a session, `⠿` for a spinner.
 
 use vt100::{Cell, Color, Screen};
 
-/// What a screen is compared by.
+/// The details by which screens are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Detail {
-    /// Whether styles and cursor count.
+    /// True if styles and cursor count.
     pub(super) plain: bool,
 }
 
@@ -22,7 +23,7 @@ pub(super) struct Run {
     pub(super) style: Style,
 }
 
-/// How a cell is drawn.
+/// The style of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Style {
     pub(super) foreground: Color,
@@ -132,7 +133,7 @@ pub(super) fn steady(text: &str, line: &str, folder: &str) -> String {
     while let Some(first) = rest.chars().next() {
         let before = out.chars().next_back();
         let begins = !before.is_some_and(|before| before.is_alphanumeric() || matches!(before, '.' | ':' | '-' | '_'));
-        // Whether a result has a time at all depends on how long it took.
+        // A result has a time only if it took long enough.
         let is_result = line.starts_with(['✓', '✗']) || line.starts_with("ok ");
         let (taken, shown) = match () {
             () if is_result && rest.starts_with(' ') && running(&rest[1..]) > 0 => (1 + running(&rest[1..]), ""),
@@ -165,7 +166,7 @@ fn session(text: &str) -> usize {
     if length >= 16 { length + 4 } else { 0 }
 }
 
-/// Whether times on a line run: those of tools and sleeps, and what is left of one.
+/// Returns whether times on a line run: those of tools and sleeps, and remaining times.
 fn tells_time(line: &str) -> bool {
     let line = line.trim_start();
     line.starts_with(|mark| FRAMES.contains(mark) || "◷■".contains(mark)) || line.contains(" left")

@@ -21,20 +21,20 @@ use super::{
     terminal::{PATIENCE, Size, Terminal},
 };
 
-/// Where sessions are played.
+/// The place where sessions are played.
 #[derive(Clone, Debug)]
 pub struct Stage {
     /// The program.
     pub program: PathBuf,
-    /// Where pictures stand.
+    /// The folder of the pictures.
     pub pictures: PathBuf,
 }
 
-/// What became of a session.
+/// The result of a session.
 pub(super) struct Played {
     /// The block as it should be.
     pub(super) text: String,
-    /// What no block can make right.
+    /// Problems that no block can make right.
     pub(super) problems: Vec<String>,
 }
 
@@ -60,7 +60,7 @@ pub(super) fn play(stage: &Stage, folder: &Path, size: Size, block: &str, update
         let before = session.out.len();
         session.step(author, &expected, is_last_of_program);
         if !session.problems.is_empty() || (!update && session.out[before..] != expected) {
-            // What follows stands on what did not come: it stays as it is.
+            // The rest depends on output that did not come: it stays as it is.
             session.out.extend(steps.flat_map(|(author, expected)| [author, "\n", &expected].map(str::to_owned)));
             break;
         }
@@ -91,7 +91,7 @@ struct Session<'s> {
     terminal: Option<Terminal>,
     /// The command line of the program.
     command: String,
-    /// Whether the screen was looked at since something was done.
+    /// True if the screen was looked at since the last act.
     seen: bool,
     out: String,
     problems: Vec<String>,
@@ -151,7 +151,7 @@ impl Session<'_> {
         self.command = command;
     }
 
-    /// What program and tools find in their environment: nothing that differs between machines, and where the graphs of the repository are.
+    /// Returns the environment of program and tools: nothing that differs between machines, and the folder of the graphs of the repository.
     fn environment(&self) -> Vec<(&'static str, String)> {
         let folder = self.stage.program.parent().unwrap_or(Path::new("/")).to_string_lossy();
         let path = format!("{folder}:{}", std::env::var("PATH").unwrap_or_default());
@@ -228,7 +228,7 @@ impl Session<'_> {
     }
 }
 
-/// What happens at the terminal itself.
+/// Performs an act at the terminal itself.
 fn act(terminal: &mut Terminal, line: Line, stage: &Stage, title: &str, place: &str, update: bool, problems: &mut Vec<String>) {
     match line {
         Line::Type(bytes) => terminal.send(bytes),

@@ -4,7 +4,7 @@ use std::num::NonZeroU16;
 
 use super::{look::Detail, terminal::Size};
 
-/// What an author line asks for.
+/// The request of an author line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Line {
     /// Blank, or `# …`.
@@ -42,7 +42,7 @@ pub(super) enum Key {
     Arrow(u8),
 }
 
-/// Whether a line is the program's: it is thrown away and written anew.
+/// Returns whether a line is the program's: it is thrown away and written anew.
 pub(super) fn is_program_line(line: &str) -> bool {
     line.starts_with(['|', ':', '*', '%'])
 }

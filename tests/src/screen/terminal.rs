@@ -41,12 +41,12 @@ pub(super) struct Terminal {
     /// Nothing once it was hung up.
     master: Option<Box<dyn MasterPty + Send>>,
     child: Box<dyn Child + Send + Sync>,
-    /// What is typed, on its way.
+    /// Typed bytes on their way.
     typed: Option<Sender<Vec<u8>>>,
     shown: Arc<(Mutex<Shown>, Condvar)>,
 }
 
-/// What the emulator has drawn.
+/// The drawing of the emulator.
 struct Shown {
     parser: Parser<Replies>,
     /// Grows with every chunk.
@@ -57,7 +57,7 @@ struct Shown {
     is_hung_up: bool,
 }
 
-/// What a terminal answers to programs that ask it something.
+/// The answers of a terminal to programs that ask it something.
 #[derive(Default)]
 struct Replies(Vec<u8>);
 
@@ -119,7 +119,7 @@ impl Terminal {
         }
     }
 
-    /// Whether the program wants to know what was pasted.
+    /// Returns whether the program asks for marks around pasted text.
     pub(super) fn brackets_paste(&self) -> bool {
         lock(&self.shown.0).parser.screen().bracketed_paste()
     }

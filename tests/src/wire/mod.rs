@@ -25,7 +25,7 @@ pub struct Schema {
     seen: Mutex<BTreeSet<String>>,
 }
 
-/// Which way a line goes.
+/// The direction of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// The program prints it.
@@ -60,7 +60,7 @@ impl Schema {
     /// Holds a line to the schema and notes what it shows of it.
     ///
     /// # Errors
-    /// Why it does not fit.
+    /// It does not fit, with the reason.
     pub fn check(&self, way: Way, line: &str) -> Result<(), String> {
         let value: Value = serde_json::from_str(line).map_err(|error| format!("{line}\n    is no JSON: {error}"))?;
         self.check_at(way.pointer(), &value).map_err(|why| format!("{line}\n    {why}"))
@@ -69,7 +69,7 @@ impl Schema {
     /// Holds a value to one part of the schema, such as `/$defs/diagnostic`, and notes what it shows of it.
     ///
     /// # Errors
-    /// Why it does not fit.
+    /// It does not fit, with the reason.
     pub fn check_at(&self, pointer: &str, value: &Value) -> Result<(), String> {
         let validator = self.validator(pointer);
         if validator.is_valid(value) {
@@ -87,7 +87,7 @@ impl Schema {
     /// Holds every line to the schema.
     ///
     /// # Panics
-    /// Where one does not fit.
+    /// One does not fit.
     pub fn assert(&self, way: Way, lines: impl IntoIterator<Item = impl AsRef<str>>) {
         for line in lines {
             self.check(way, line.as_ref()).unwrap_or_else(|why| panic!("{way:?}: {why}"));

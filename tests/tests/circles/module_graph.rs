@@ -159,7 +159,7 @@ impl Crate {
         }
     }
 
-    /// Where a path begins: at the root, at a module above or below, or at a name that was imported.
+    /// Returns the start of a path: the root, a module above or below, or a name that was imported.
     fn start<'p>(&self, module: &[String], path: &'p [String], depth: usize, named: &mut Vec<Module>) -> Option<(Module, &'p [String])> {
         let first = path.first()?;
         if first == "crate" {

@@ -18,7 +18,7 @@ const MUTANTS: usize = 62_500;
 /// Random texts in all.
 const TEXTS: u64 = 20_000;
 
-/// What damage is made of.
+/// The pieces of damage.
 const PIECES: [&str; 60] = [
     "",
     "\n",

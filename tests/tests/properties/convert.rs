@@ -42,7 +42,7 @@ const CONSTANTS: [&str; 20] = [
     "nil",
 ];
 
-/// What writes a text; the names are what an action may use beside keys.
+/// The author of a text; the names are those that an action may use beside keys.
 struct Author {
     rng: Rng,
     names: Vec<&'static str>,
@@ -181,7 +181,7 @@ fn rendered(template: &Template, context: &Json) -> Option<String> {
     template.render(&scope, LIMITS).ok().map(|text| text.to_string())
 }
 
-/// What the checker asks of a template, without places.
+/// Returns the reads of a template for the checker, without places.
 fn reads(template: &Template) -> Vec<String> {
     template.reads().iter().map(|read| format!("{} {} {:?}", read.path, read.deep, read.when)).collect()
 }

@@ -1,4 +1,5 @@
-//! How often random runs hit each outcome, guard, status and code. Hitting one too rarely is a failure: what is not hit is not tested.
+//! The rates at which random runs hit each outcome, guard, status and code. A rate that is too low is a failure: an outcome without hits is not
+//! tested.
 
 use std::collections::BTreeMap;
 

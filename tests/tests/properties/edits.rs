@@ -109,7 +109,7 @@ fn first_difference(warm: &str, cold: &str, files: &Files) -> String {
     format!("--- edited\n{}\n--- new\n{}\n--- files\n{files:#?}", near(warm), near(cold))
 }
 
-/// How many nodes the two programs have in common.
+/// Returns the number of nodes that the two programs have in common.
 fn shared(one: &Program, other: &Program) -> usize {
     one.nodes().iter().zip(other.nodes()).filter(|(one, other)| Arc::ptr_eq(one, other)).count()
 }

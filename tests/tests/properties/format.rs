@@ -39,7 +39,7 @@ fn formatted(files: &[Source]) -> (Vec<Source>, usize) {
     (files.collect(), changed)
 }
 
-/// What a program does, whatever the lines that wrote it.
+/// Returns the meaning of a program, whatever the lines that wrote it.
 fn meaning(loaded: &Loaded) -> Option<Vec<String>> {
     let program = loaded.compiled.program.as_ref()?;
     let mut lines: Vec<String> = edges::print(program, &Texts::new(), &[]).lines().map(ToOwned::to_owned).collect();
@@ -54,7 +54,7 @@ fn text(file: &Source) -> String {
     }
 }
 
-/// What stands on the lines of a text, whatever their order.
+/// Returns the lines of a text, whatever their order.
 fn lines(text: &str) -> Vec<&str> {
     let mut lines: Vec<&str> =
         text.lines().map(|line| line.trim().trim_start_matches('-').trim()).filter(|line| !line.is_empty()).collect();
@@ -75,7 +75,7 @@ fn check(files: &[Source]) -> usize {
         assert_eq!(meaning(&before), meaning(&now));
         assert_eq!(before.compiled.diagnostics.len(), now.compiled.diagnostics.len());
     } else {
-        // What flows along the ways is looked at where nothing else is wrong: mending a slip may show more of that.
+        // The data flow is checked where nothing else is wrong: mending a slip may show more of that.
         let own =
             |loaded: &Loaded| loaded.compiled.diagnostics.iter().filter(|found| ["files", "names"].contains(&found.code.family())).count();
         let (before, now) = (own(&before), own(&now));

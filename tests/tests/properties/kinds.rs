@@ -35,7 +35,7 @@ fn what_is_proved_never_fails_on_data() {
         let (walked, flaws) = witness::flaws(&loaded.compiled, &loaded.texts);
         assert!(flaws.is_empty(), "seed {seed}: {}\n{}", flaws.join("\n"), super::walks::shown(&files));
         witnesses += walked;
-        // What is not needed, or never chosen, fails nobody.
+        // A node that is not needed, or never chosen, fails nobody.
         let is_needless = |code: &str| ["unreachable-node", "never-true", "unused-variable"].contains(&code);
         let is_proved =
             loaded.compiled.unchecked.is_empty() && loaded.compiled.diagnostics.iter().all(|found| is_needless(found.code.as_str()));
@@ -74,7 +74,7 @@ fn first_seed() -> u64 {
     std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0)
 }
 
-/// Whether all failures are wanted, not the first.
+/// Returns whether all failures are wanted, not the first.
 fn is_looking() -> bool {
     std::env::var("SEED").is_ok()
 }
@@ -126,7 +126,7 @@ fn contract(rng: &mut Rng) -> Json {
     .clone()
 }
 
-/// What is put somewhere.
+/// Returns a value to be put somewhere.
 fn value(rng: &mut Rng) -> Json {
     let calculated = *rng.pick(&CALCULATED[..]);
     rng.pick(&[
@@ -150,7 +150,7 @@ fn value(rng: &mut Rng) -> Json {
     .clone()
 }
 
-/// What most nodes of a graph agree on, so that many graphs are right.
+/// The common habit of most nodes of a graph, so that many graphs are right.
 struct Habit {
     place: &'static str,
     schema: Json,
@@ -165,7 +165,7 @@ impl Habit {
         if rng.chance(80) { self.schema.clone() } else { schema(rng) }
     }
 
-    /// Whether something may stand below the key.
+    /// Returns whether something may stand below the key.
     fn is_deep(&self, rng: &mut Rng) -> bool {
         rng.chance(20) || self.place == "k.v" || (self.place == "k" && self.schema.to_string().contains("object"))
     }

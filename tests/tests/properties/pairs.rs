@@ -79,7 +79,7 @@ fn with(files: &[Source], seeds: &[&Seeded]) -> Vec<Source> {
     files
 }
 
-/// What is found in the file of a mistake.
+/// Returns the findings in the file of a mistake.
 fn found_in(files: &[Source], path: &str) -> Vec<(Code, String)> {
     let at = |found: &Diagnostic| found.place.as_ref().is_some_and(|place| *place.path == *path);
     let found = Loaded::new(files).compiled.diagnostics;

@@ -54,7 +54,7 @@ fn parts_never_fail_on_data_that_is_proved() {
     assert!(proved > GRAPHS / 20 && ended_well > 300 && collected > 15, "{proved} {ended_well} {collected}");
 }
 
-/// What a branch or a tool returns.
+/// Returns the schema of the result of a branch or a tool.
 fn schema(rng: &mut Rng) -> Json {
     rng.pick(&[
         json!({ "type": "integer" }),

@@ -1,8 +1,8 @@
-//! What random nodes say: templates that read typed keys, by their own names and by those of a template.
+//! The texts of random nodes: templates that read typed keys, by their own names and by those of a template.
 
 use super::rng::Rng;
 
-/// What a `find` returns.
+/// The result of a `find`.
 pub(super) const FOUND: &str = r#"{ "type": "object", "required": ["rows", "count", "name", "kind"], "properties": {
     "rows": { "type": "array", "items": { "type": "object", "required": ["id"], "properties": { "id": { "type": "integer" }, "note": { "type": "string" } } } },
     "count": { "type": "integer" }, "name": { "type": "string" }, "kind": { "enum": ["a", "b"] }, "more": { "type": "number" } } }"#;
@@ -15,7 +15,7 @@ pub(super) const RESULTS: [&str; 4] = [
     r#"{"rows":[{"note":"no id"}],"count":1,"name":"x","kind":"a"}"#,
 ];
 
-/// What a node saves under `list` and `pairs`.
+/// The values that a node saves under `list` and `pairs`.
 pub(super) const LIST: &str = r#"[{ "a": 1, "b": "x" }, { "a": 2 }]"#;
 pub(super) const PAIRS: &str = r#"{ "x": 1, "y": 2 }"#;
 

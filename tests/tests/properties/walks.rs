@@ -44,7 +44,7 @@ fn an_accepted_graph_takes_any_input_or_says_what_it_would_take() {
             let transcript = || format!("seed {seed}:\n{}\n{}", shown(&files), lines.join("\n"));
             let played = played.unwrap_or_else(|panic| panic!("{panic}\n{}", transcript()));
             assert!(played.problems.is_empty(), "{}\n{}\n{}", played.problems.join("\n"), played.text, shown(&files));
-            // What a host gives undeclared is not part of the proof.
+            // An undeclared value from a host is not part of the proof.
             let is_honest = !lines.iter().any(|line| line.starts_with("$ context"));
             let is_proved = loaded.compiled.unchecked.is_empty() && found.is_empty() && is_honest;
             let ended = played.records.last().and_then(|last| last.after.ended.as_ref()).filter(|ended| is_proved && fails_on_data(ended));
@@ -81,7 +81,7 @@ fn an_accepted_graph_takes_any_input_or_says_what_it_would_take() {
     assert!(accepted > GRAPHS / 3, "only {accepted} of {GRAPHS} random graphs compile: the generator has drifted");
 }
 
-/// Whether a session ended because of what was in its context: what the compiler proves cannot happen (language 8.2).
+/// Returns whether a session ended because of its context: the compiler proves that this cannot happen (language 8.2).
 pub(super) fn fails_on_data(ended: &Ended) -> bool {
     let codes = ["template", "condition", "missing-context", "context-schema", "failed-assert", "write", "no-match"];
     ended.code.as_deref().is_some_and(|code| codes.contains(&code))

@@ -27,7 +27,7 @@ impl Number {
         number(text).filter(|(number, rest)| rest.is_empty() && number.rule.is_none()).map(|(number, _)| number)
     }
 
-    /// Whether this number may stand behind the last one: in a chapter, rules may be missing.
+    /// Returns whether this number may stand behind the last one: in a chapter, rules may be missing.
     pub(super) fn follows(&self, last: Option<&Self>) -> bool {
         let Some(last) = last else { return self.chapter == "1" && self.rule.is_none() };
         match self.rule {

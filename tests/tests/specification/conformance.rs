@@ -30,12 +30,12 @@ fn every_number_of_the_architecture_document_is_gone_through() {
     assert_none(found);
 }
 
-/// Why a link leads to no test, no decision and no rule.
+/// Returns the reason why a link leads to no test, no decision and no rule.
 fn holds_nothing(link: &Link) -> Option<String> {
     if link.target == "decisions.md" {
         let is_there = read("docs/decisions.md").lines().any(|line| line.starts_with("**") && line.contains(&format!(". {}**", link.text)));
         return (!is_there).then(|| format!("there is no decision \"{}\"", link.text));
     }
-    // That the heading is there is held for all links.
+    // Another test checks the headings of all links.
     if link.target.starts_with("specification.md#") { None } else { no_test(link) }
 }

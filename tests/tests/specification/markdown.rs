@@ -18,9 +18,9 @@ pub(super) struct Heading {
 /// `[text](target)`.
 #[derive(Clone, Debug)]
 pub(super) struct Link {
-    /// What is shown.
+    /// Its text.
     pub(super) text: String,
-    /// Where it leads.
+    /// Its target.
     pub(super) target: String,
     /// Its line, from 1.
     pub(super) line: usize,
@@ -39,7 +39,7 @@ pub(super) fn headings(text: &str) -> Vec<Heading> {
     read(text).into_iter().filter_map(heading).collect()
 }
 
-/// What stands behind `#` in links to the headings. Of equal ones the second has `-1` at its end, and so on.
+/// Returns the texts behind `#` in links to the headings. Of equal ones the second has `-1` at its end, and so on.
 pub(super) fn anchors(text: &str) -> BTreeSet<String> {
     let mut seen = BTreeMap::<String, u32>::new();
     let anchor = |heading: Heading| {

@@ -77,7 +77,7 @@ fn every_rule_names_tests_that_are_there() {
     assert_none(found);
 }
 
-/// Why a link leads to no test: a heading of the suite, or a function of a Rust file that is marked as a test.
+/// Returns the reason why a link leads to no test: a heading of the suite, or a function of a Rust file that is marked as a test.
 fn no_test(link: &Link) -> Option<String> {
     let Some(name) = link.target.strip_suffix(".rs").and_then(|_| link.text.strip_prefix('`')?.strip_suffix('`')) else {
         let is_case = link.target.starts_with("../tests/suite/") && link.target.contains(".md#");
@@ -87,7 +87,7 @@ fn no_test(link: &Link) -> Option<String> {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let is_named = |line: &str| line.contains(&format!("fn {name}("));
     let is_test = |at: usize| lines[..at].iter().rev().take(4).any(|line| line.starts_with("#[test]") || line.starts_with("#[tokio::test"));
-    // What every store is held to is made a test for each of them by its list in `contract/mod.rs`.
+    // The promises of stores become tests of each store by their list in `contract/mod.rs`.
     let is_contract = |line: &str| link.target.contains("/stores/contract/") && line.starts_with("pub(crate) async fn ");
     let is_there = lines.iter().enumerate().any(|(at, line)| is_named(line) && (is_test(at) || is_contract(line)));
     (!is_there).then(|| format!("there is no test `{name}` in {}", link.target))

@@ -36,7 +36,7 @@ impl Completions {
         clap_complete::generate(self.shell, &mut known(program), "trellis", &mut script);
         let mut script = String::from_utf8(script)?;
         if self.shell == Shell::Fish {
-            // What stands at a place of its own is left to us there.
+            // The generated script leaves positional arguments to us.
             let codes = explained().collect::<Vec<_>>().join(" ");
             script += &format!("complete -c trellis -n \"__fish_trellis_using_subcommand explain\" -f -a \"{codes}\"\n");
         }
@@ -50,7 +50,7 @@ fn explained() -> impl Iterator<Item = &'static str> {
     Code::ALL.iter().map(|code| code.as_str()).chain([LANGUAGE])
 }
 
-/// The commands, with what shells can know of values that are free when they are parsed.
+/// The commands, with values that shells can complete although the parser takes any.
 fn known(program: Command) -> Command {
     let codes = PossibleValuesParser::new(explained());
     let denied = PossibleValuesParser::new(Code::ALL.iter().map(|code| code.as_str()).chain(["warnings"]));
@@ -59,7 +59,7 @@ fn known(program: Command) -> Command {
     hinted(program)
 }
 
-/// The same with what kind of path an argument is, in commands of commands too.
+/// Adds the kind of path of each argument, in commands of commands too.
 fn hinted(command: Command) -> Command {
     let command = command.mut_args(|argument| match argument.get_id().as_str() {
         "path" | "paths" | "graph" => argument.value_hint(ValueHint::AnyPath),

@@ -240,7 +240,7 @@ impl Files {
             create(&new, after.as_bytes()).with_context(|| format!("nothing is changed: `{to}`"))?;
             let made = new.clone();
             undo.push(Box::new(move || drop(fs::remove_file(&made))));
-            // What somebody saved meanwhile is not thrown away.
+            // A version that somebody saved meanwhile is kept.
             if fs::read(&old).ok().as_deref() != Some(before.as_bytes()) {
                 bail!("nothing is changed: `{from}` was changed meanwhile");
             }

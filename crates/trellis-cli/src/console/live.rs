@@ -111,7 +111,7 @@ impl Live {
             self.gone = true;
         }
         self.size = Tty::size();
-        // What the shell wrote since stands where the rows stood.
+        // The shell has written over the rows since.
         self.frame = Frame::default();
     }
 

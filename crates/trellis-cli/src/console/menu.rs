@@ -87,7 +87,7 @@ impl Menu {
         true
     }
 
-    /// The option that Enter takes, whatever is typed; nothing where the typed line itself is the answer.
+    /// The option that Enter takes, whatever is typed; `None` if the typed line itself is the answer.
     pub(super) fn chosen<'r>(&self, request: &'r Request, line: &str) -> Option<&'r OptionView> {
         let marked = self.marked.and_then(|at| self.shown.get(at)).and_then(|&at| request.options.get(at));
         marked.filter(|_| self.moved || line.trim().is_empty())

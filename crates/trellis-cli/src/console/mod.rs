@@ -224,7 +224,7 @@ impl Interactive {
 
     /// Returns the command of keys that came, while `awaited` is awaited.
     fn command(&mut self, awaited: Awaited<'_>) -> Option<Command> {
-        // What was typed before an interrupt was typed for something else.
+        // Keys that were typed before an interrupt were meant for something else.
         if let Some(at) = self.keys.iter().position(|key| *key == Key::Interrupt) {
             self.keys.drain(..=at);
             self.unanswered("^C");

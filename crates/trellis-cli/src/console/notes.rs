@@ -63,7 +63,7 @@ impl Console for Interactive {
                 let frame = self.frame();
                 self.live.draw(&frame);
             }
-            // What the child did was shown.
+            // The steps of the child were shown.
             Note::Result(call, result)
                 if matches!((&call.kind, &result.outcome), (CallKind::Graph(_), ToolOutcome::Success(_))) && call.part.is_none() => {}
             Note::Result(call, result) => {
@@ -118,7 +118,7 @@ impl Console for Interactive {
             self.asking = true;
             return Ok(());
         }
-        // What was half typed stays, also where the edit changed what is asked.
+        // Half-typed text stays, also if the edit changed the question.
         let is_edited = std::mem::take(&mut self.edited) && self.answered.is_none();
         self.settle();
         self.history.rewind();
@@ -197,7 +197,7 @@ pub(super) fn forget_unseen(awaited: Awaited<'_>, keys: &mut VecDeque<Key>) {
     }
 }
 
-/// Returns the text above the line that answers it; nothing where the node has asked itself.
+/// Returns the text above the line that answers it; empty if the node has asked itself.
 fn lead(awaited: Awaited<'_>, window: Window) -> String {
     match awaited {
         Awaited::Approval { call, .. } => {

@@ -50,9 +50,9 @@ const RESULT: &str = "its result: JSON or text, nothing for null; `!message` say
 pub(super) enum Pressed {
     /// Nothing yet.
     Open,
-    /// An answer, and how it is shown.
+    /// An answer, and its text for the scrollback.
     Given(Command, String),
-    /// A part of an answer, and how it is shown.
+    /// A part of an answer, as text for the scrollback.
     Part(String),
 }
 
@@ -263,7 +263,7 @@ fn unclear() -> String {
     "answer `y` or `n`".to_owned()
 }
 
-/// The answer to a request, and how it is shown.
+/// The answer to a request, and its text for the scrollback.
 fn answer(request: &Request, menu: Option<&Menu>, line: &str) -> Pressed {
     let by_hand = menu.and_then(|menu| menu.chosen(request, line));
     if let Some(option) = by_hand.or_else(|| choose::option(request, line)) {

@@ -141,7 +141,7 @@ fn busy(mark: &str, text: &str, hint: &str, window: Window) -> Frame {
     Frame { rows: vec![row], cursor: None }
 }
 
-/// A length of time as it is said: `0.3 s`, `12 s`, `2 min 5 s`, `1 h 2 min`.
+/// A duration for people: `0.3 s`, `12 s`, `2 min 5 s`, `1 h 2 min`.
 pub(super) fn duration_text(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {

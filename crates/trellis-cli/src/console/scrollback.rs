@@ -40,7 +40,7 @@ pub(super) fn call(call: &PendingCall, window: Window) -> String {
     held_call(call, None, window)
 }
 
-/// The same call with what would carry it out.
+/// Renders a call as [`call`], with its carrier.
 pub(super) fn held_call(call: &PendingCall, by: Option<&str>, window: Window) -> String {
     let mut out = format!("{BOLD}{}{BOLD:#}\n", printable(&call.name));
     for line in by.into_iter().flat_map(|by| wrapped(&printable(&format!("carried out by {by}")), window.room.saturating_sub(2).max(8))) {

@@ -41,7 +41,7 @@ impl Tty {
         tcgetattr(io::stdin()).ok().map(|_| Self { bytes: None })
     }
 
-    /// The next bytes; nothing when the terminal is gone. May be dropped: nothing is lost then.
+    /// The next bytes; `None` if the terminal is gone. May be dropped: nothing is lost then.
     pub(super) async fn next(&mut self) -> Option<Vec<u8>> {
         match &mut self.bytes {
             Some(bytes) => bytes.recv().await,

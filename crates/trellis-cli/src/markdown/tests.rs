@@ -1,7 +1,7 @@
-//! The cases under `cases/`, which an author can read: a heading, the Markdown, and how it looks in so many columns.
+//! The cases under `cases/`, which an author can read: a heading, the Markdown, and its drawing in so many columns.
 //!
-//! A block's info string is a width, and `ascii` for a terminal without other characters, `styles` for what it looks like with marks in
-//! place of styles. `UPDATE=1` rewrites the blocks; the difference is read like code.
+//! A block's info string is a width, and `ascii` for a terminal without other characters, `styles` for the drawing with marks in place of styles.
+//! `UPDATE=1` rewrites the blocks; the difference is read like code.
 
 use std::{env, fs, path::Path};
 

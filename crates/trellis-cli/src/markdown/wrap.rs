@@ -118,7 +118,7 @@ impl Line {
     }
 }
 
-/// The units of pieces; nothing where a line ends.
+/// The units of pieces; `None` is the end of a line.
 fn units(pieces: &[Piece]) -> Vec<Option<Unit<'_>>> {
     let mut all = Vec::new();
     let mut open = Unit::default();

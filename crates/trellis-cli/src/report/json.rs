@@ -10,7 +10,7 @@ pub(crate) fn json(graphs: &[Checked]) -> String {
     serde_json::to_string_pretty(&report(graphs)).unwrap_or_else(|_| unreachable!("names and numbers are always JSON")) + "\n"
 }
 
-/// The same on one line, with the files that were saved since the last report, and what could not be read.
+/// The findings on one line, with the files that were saved since the last report, and those that could not be read.
 pub(crate) fn json_line(graphs: &[Checked], changed: &[String], problems: &[String]) -> String {
     let report = report(graphs).with_news(changed, problems);
     serde_json::to_string(&report).unwrap_or_else(|_| unreachable!("names and numbers are always JSON")) + "\n"

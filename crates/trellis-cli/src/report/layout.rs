@@ -28,7 +28,7 @@ const PATH_FOLLOWS: &str = "on this path:";
 #[derive(Debug)]
 struct Layout {
     width: Width,
-    /// The prefix of the graph's paths: the place of what has no other.
+    /// The prefix of the graph's paths: the place of findings that have no other.
     graph: String,
 }
 

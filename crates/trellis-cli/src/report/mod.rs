@@ -95,7 +95,7 @@ pub(crate) fn counted(count: usize, what: &str) -> String {
 /// An error that is no finding, as people read it: what it is, then what it comes from or what to do, line by line.
 pub(crate) fn failure(error: &anyhow::Error) -> String {
     let mut lines = error.chain().map(ToString::to_string).collect::<Vec<_>>();
-    // What an error says of its cause need not be said again.
+    // A cause that its error quotes is not repeated.
     lines.dedup_by(|cause, error| error.ends_with(cause.as_str()));
     trouble(&lines.join("\n"))
 }

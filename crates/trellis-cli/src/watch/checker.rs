@@ -41,7 +41,7 @@ impl<P> Checker<P>
 where
     P: Fn() -> anyhow::Result<Vec<Place>>,
 {
-    /// A checker of what `places` finds.
+    /// A checker of the graphs that `places` finds.
     ///
     /// # Errors
     /// There is nothing to begin with.
@@ -81,7 +81,7 @@ where
         Ok(Exit::Fine)
     }
 
-    /// Looks again at what every graph has of an extent; the files that changed, or nothing where all is as it was.
+    /// Reads what every graph has of an extent again; returns the files that changed, or `None` if nothing did.
     fn look(&mut self, extent: &Extent) -> Option<Vec<String>> {
         let mut news = self.find();
         let mut changed = Vec::new();
@@ -92,7 +92,7 @@ where
         news.then_some(changed)
     }
 
-    /// Finds graphs that are new, and drops those that are gone; whether there were any.
+    /// Finds new graphs, and drops those that are gone; returns whether there were any.
     fn find(&mut self) -> bool {
         let places = match (self.places)() {
             Ok(places) => places,

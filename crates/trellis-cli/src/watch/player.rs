@@ -48,7 +48,7 @@ enum Next {
     Leave,
 }
 
-/// The end of a session: where, and with what.
+/// The end of a session: its node, and the start of the next one.
 struct Ended {
     at: Option<NodeId>,
     /// The file of that node as it was, if all was well: until it is edited there is nothing new to show.
@@ -219,7 +219,7 @@ impl Ended {
         (self.shown.is_none() || !matches!(node.role, Role::Act(_))).then(|| node.id.clone())
     }
 
-    /// The same, if this program has anything new to say there.
+    /// Returns that node, if this program has anything new to show there.
     fn goes_on_at(&self, program: &Program) -> Option<NodeId> {
         let node = self.node(program)?;
         let is_shown = self.shown.as_ref().is_some_and(|shown| document_of(program, &node).is_some_and(|now| shown.text == now.text));

@@ -23,7 +23,7 @@ use crate::{
 /// The number of edits that may wait to be taken; the last one counts.
 const WAITING: usize = 16;
 
-/// A graph, its edits, and how it is run.
+/// A graph, its edits, and the mode in which it runs.
 pub(crate) struct Following {
     graph: LiveGraph,
     place: Place,
@@ -33,7 +33,7 @@ pub(crate) struct Following {
 /// The outcome of an edit.
 #[derive(Clone)]
 pub(crate) enum Reload {
-    /// It can be run; with what else there is to say, in one line.
+    /// It can be run; with further findings, in one line.
     Sound(Box<Runnable>, Option<String>),
     /// It cannot be run; the version of `since` stays in use, in milliseconds since 1970.
     Broken { findings: Findings, since: u64 },
@@ -138,7 +138,7 @@ impl Following {
         let script_note = script_note.collect::<String>();
         let drawn = report::human(checked, Width::of(&std::io::stdout()));
         if self.terms.json {
-            // What is no diagnostic has no place in the line.
+            // Text that is no diagnostic has no place in the line.
             terminal::print_error(&script_note);
         }
         Findings { text: terminal::adapted(format!("{script_note}{drawn}")), json: report::diagnostics(checked) }

@@ -87,7 +87,7 @@ fn page(report: &Report<'_>, time: &str, (columns, rows): (usize, usize)) -> Str
         summary(report),
         saved(report.changed)
     );
-    // What stood on the screen before stays in what can be scrolled back to.
+    // Earlier contents of the screen stay in the scrollback.
     let above = if report.first { "\n".repeat(rows.saturating_sub(1)) } else { String::new() };
     let (shown, hidden) = first_of(&findings(report), columns, rows.saturating_sub(4));
     let more = if hidden > 0 { format!("{QUIET}… and {} more{QUIET:#}\n\n", hidden) } else { String::new() };

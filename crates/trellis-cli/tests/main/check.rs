@@ -105,7 +105,7 @@ fn a_reader_that_stops_reading_ends_the_program_quietly() {
     let ran = finish(child);
     assert_eq!(&first, b"error");
     assert_eq!(ran.err, "");
-    // What was left may have fitted into the pipe.
+    // The rest may have fitted into the pipe.
     assert!(matches!(ran.code, Some(1 | 141)), "{ran:?}");
 }
 

@@ -14,7 +14,7 @@ use opentelemetry_proto::tonic::{
 };
 use prost::Message;
 
-/// How it answers.
+/// The manner of its answers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Manner {
     /// Takes everything.
@@ -25,7 +25,7 @@ pub(crate) enum Manner {
     IsSilent,
 }
 
-/// What came in one request: its bytes as they came, and what they say.
+/// A request: its head and its body as they came.
 pub(crate) struct Received {
     pub(crate) head: String,
     pub(crate) body: Vec<u8>,
@@ -51,12 +51,12 @@ impl Collector {
         Self { endpoint, received }
     }
 
-    /// How many requests came.
+    /// Returns the number of requests.
     pub(crate) fn requests(&self) -> usize {
         self.received.lock().unwrap().len()
     }
 
-    /// What came in all requests, as bytes.
+    /// Returns the bytes of all requests.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let received = self.received.lock().unwrap();
         received.iter().flat_map(|one| [one.head.as_bytes(), &one.body].concat()).collect()
@@ -67,7 +67,7 @@ impl Collector {
         self.received.lock().unwrap().iter().map(|one| one.head.clone()).collect()
     }
 
-    /// What each request says.
+    /// Returns the contents of each request.
     pub(crate) fn exports(&self) -> Vec<ExportTraceServiceRequest> {
         self.received.lock().unwrap().iter().map(|one| ExportTraceServiceRequest::decode(&one.body[..]).unwrap()).collect()
     }

@@ -1,4 +1,4 @@
-//! What the program says of itself for others: schemas, completions, manual pages.
+//! The documents about the program: schemas, completions, manual pages.
 
 use std::{
     collections::BTreeSet,

@@ -166,7 +166,7 @@ fn a_run_takes_whole_names_and_says_which_others_begin_so() {
     // It is there now, and goes on.
     assert_eq!(run("--session=order-1", &[]).err, "");
     assert_eq!(run("--session=order", &["--json"]).err, "");
-    // What is offered can be typed.
+    // The offered command can be typed.
     assert_eq!(run("--session=-x", &[]).err, "resume with `--session=-x`\n");
     assert_eq!(run("--session=gone", &["--store", "memory"]).err, "");
 }
@@ -231,7 +231,7 @@ fn a_key_file_seals_and_what_is_redacted_is_not_there() {
     assert!(asked.out.contains("name") && !asked.out.contains("Anastasia"), "{asked:?}");
 }
 
-/// What a store writes is no part of the graph around it.
+/// The files of a store are no part of the graph around it.
 #[test]
 fn a_store_below_the_graph_is_no_part_of_it() {
     let sandbox = Sandbox::new(&[("start.md", "---\ninput_type: text\nappend: { said: \"{{ input }}\" }\nto: start\n---\nAnd then?\n")]);

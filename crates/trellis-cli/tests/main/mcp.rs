@@ -306,7 +306,7 @@ fn a_task_of_the_typescript_client_outlives_its_server() {
     while !sandbox.path().join("graphs/oven/tried").exists() {
         thread::sleep(Duration::from_millis(10));
     }
-    // What is dropped is killed.
+    // A process that is dropped is killed.
     drop(server);
     let mut command = sandbox.command(&["serve", "graphs", "--port", &port]);
     let again = Open::start({
@@ -319,7 +319,8 @@ fn a_task_of_the_typescript_client_outlives_its_server() {
     assert_eq!((&statuses["asked"], &statuses["output"]), (&json!(["Is it good?"]), &json!(9)), "{ended:?}");
 }
 
-/// Who cancels waits no more; the session goes on. Who cancels a task pauses its session (3.8). The program ends with its input (3.12).
+/// A client that cancels does not wait any more; the session continues. Cancelling a task pauses its session (3.8). The program ends with its input
+/// (3.12).
 #[test]
 fn what_is_cancelled_waits_and_can_go_on() {
     let sandbox = Sandbox::new(OVEN);

@@ -272,7 +272,7 @@ fn the_snippets_of_the_architecture_document_come_over() {
     assert_eq!(ran.code, Some(0), "{}", ran.out);
     assert_eq!(read(&sandbox, "trellis.yaml"), "templates: go\nbindings:\n  calc: {}\n");
     assert!(sandbox.trellis(&["migrate"]).out.starts_with("nothing to change; "));
-    // What the document calls wrong stays wrong, with the remedy.
+    // The mistakes that the document names stay, with their remedies.
     sandbox.write(
         "modules/auth/confirm_exit.md",
         b"---\ntransitions:\n  - condition: user.age > 18 && user.status == 'active'\n    to: call\n---\n",

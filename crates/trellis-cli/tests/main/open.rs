@@ -90,7 +90,7 @@ impl Open {
         self.child.id()
     }
 
-    /// How it ended.
+    /// Waits for its end; returns its exit code.
     pub(crate) fn code(&mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
     }

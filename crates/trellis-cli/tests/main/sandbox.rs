@@ -12,7 +12,7 @@ use tempfile::TempDir;
 /// A folder that is removed afterwards.
 pub(crate) struct Sandbox(TempDir);
 
-/// What the program printed, and how it ended.
+/// The output of the program, and its exit code.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) out: String,

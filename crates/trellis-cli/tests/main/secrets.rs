@@ -1,4 +1,4 @@
-//! What is secret is nowhere: not in what is printed, not in a store, not on its way to a collector, not in the list of processes.
+//! A secret is nowhere: not in the output, not in a store, not on its way to a collector, not in the list of processes.
 
 use std::{
     fs,

@@ -28,7 +28,7 @@ const SHOP: &[(&str, &str)] = &[
     ("end.md", "---\noutput: \"{{ name }}\"\n---\nBODY-VALUE\n"),
 ];
 
-/// What may never leave the process.
+/// Values that may never leave the process.
 const PRIVATE: &[&str] = &[
     "Ana-INPUT",
     "Recife-INPUT",
@@ -145,7 +145,7 @@ fn a_session_of_several_runs_is_one_trace() {
     assert!(root.parent_span_id.is_empty() && spans[1..].iter().all(|span| ids.contains(&span.parent_span_id)), "{spans:#?}");
     assert_eq!((&spans[5].parent_span_id, &spans[8].parent_span_id), (&root.span_id, &root.span_id));
     assert_eq!(attribute(&root.attributes, "trellis.outcome"), None, "it was left, not ended");
-    // What was entered in one run and left in the next is one visit, as long as it was.
+    // A node that was entered in one run and left in the next has one visit, with its whole time.
     assert_eq!(spans[1].start_time_unix_nano, root.start_time_unix_nano);
     assert_eq!(spans[6].start_time_unix_nano, spans[4].end_time_unix_nano);
 }

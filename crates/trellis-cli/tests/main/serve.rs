@@ -117,7 +117,7 @@ fn the_lines_of_the_page_walk_a_session() {
     assert_eq!(stops, ["REQUEST_INPUT", "REQUEST_INPUT", "END", ""]);
     assert_eq!(answers[2]["stop"]["payload"]["output"], serde_json::json!({ "drink": "Tea", "name": "Ada" }));
     assert_eq!(answers[3]["items"].as_array().map(Vec::len), Some(4));
-    // What was walked here shows at a terminal.
+    // A session that was walked here shows at a terminal.
     assert!(sandbox.trellis(&["session", "ls", "--graph", "hello"]).out.contains("ana"));
     serving.signal("-TERM");
     assert_eq!(serving.open.code(), Some(0));

@@ -249,7 +249,7 @@ fn a_check_that_checked_nothing_does_not_pass() {
     assert_eq!(check(&[]).code, Some(0), "a store may have sessions of several graphs");
     sandbox.write("trellis.yaml", STAY[0].1.as_bytes());
 
-    // What nobody can read is counted too.
+    // An unreadable session is counted too.
     let newer = "{\"trellis\":7,\"something\":\"else\"}\n";
     sandbox.write("kept/bob.jsonl", newer.as_bytes());
     let ran = check(&[]);
@@ -261,7 +261,7 @@ fn a_check_that_checked_nothing_does_not_pass() {
     assert_eq!((&bob["verdict"], &bob["status"], &bob["fine"]), (&"unreadable".into(), &"unreadable".into(), &false.into()));
     assert!(fine(&sandbox, &[&["ls"], &store[..]].concat()).contains("bob      "), "it is listed");
 
-    // What is lost can be taken out, on demand.
+    // A lost session can be taken out, on demand.
     sandbox.write("kept/bob.jsonl", b"{\"trellis\":1,\"sum\":\"00000000\",\"session\":\"bob\",\"first\":0}\n{\"seq\":0\n");
     let ran = check(&[]);
     assert!(ran.out.contains("\n  trellis session rm bob --force\n"), "{}", ran.out);

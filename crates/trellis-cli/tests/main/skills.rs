@@ -209,7 +209,7 @@ fn a_host_that_dies_in_check_run_or_verify_restores_and_runs_again() {
         let ran = sandbox.trellis(RUN);
         assert!(ran.code == Some(0) && ran.out.contains("the skill `s` is done"), "{keys}: {ran:?}");
         after(&sandbox);
-        // What the killed host left running does not write later.
+        // A program that the killed host left running does not write later.
         thread::sleep(Duration::from_millis(300));
         after(&sandbox);
     }

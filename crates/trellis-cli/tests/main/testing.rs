@@ -207,7 +207,7 @@ fn each_save_plays_what_it_affects() {
     sandbox.write("bye.md", b"---\n---\nGoodbye, {{ name }}\n");
     let lines = open.until(|line| line == "1 passed, 1 failed");
     assert!(lines[1] == "bye.md changed" && lines.iter().any(|line| line == "  + | Goodbye, Ada"), "{lines:#?}");
-    // What changes nothing says nothing.
+    // An edit without a change prints nothing.
     sandbox.write("bye.md", b"---\n---\nGoodbye, {{ name }}\n");
     sandbox.write(".bye.md.swp", b"what an editor keeps");
     open.silence();

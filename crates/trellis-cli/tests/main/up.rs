@@ -62,7 +62,7 @@ fn a_newcomer_chats_at_once() {
     assert!(sandbox.path().join("workspace/memory/MEMORY.md").exists());
     // Nothing was made in the folder of the graph.
     assert!(!sandbox.path().join("graph/.trellis").exists());
-    // What was said is still known.
+    // The messages are still known.
     let again = said(up(&sandbox), "/sessions\n");
     assert!(again.out.contains("Hello"), "{}", again.out);
 }

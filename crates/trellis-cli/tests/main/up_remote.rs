@@ -80,7 +80,7 @@ fn an_answer_comes_once_into_its_thread_over_kills() {
     let sent = provider.sent();
     assert!(sent.iter().all(|message| (message.chat, message.thread) == (1, Some(root))), "{sent:?}");
     for words in ["May I run this?", "you may not decide about that", "`shell` runs.", "came:"] {
-        // What a kill may have cut off is marked, and nothing else comes twice.
+        // A message that a kill may have cut off is marked, and no other comes twice.
         let marks: Vec<bool> =
             sent.iter().filter(|message| message.text.contains(words)).map(|message| message.text.starts_with("(again) ")).collect();
         let is_killed = matches!(words, "May I run this?" | "you may not decide about that");

@@ -59,7 +59,7 @@ impl Agent {
         self.ask(token, "POST", "/api/channels/web/messages", &json!({ "text": text }).to_string(), &[])
     }
 
-    /// What was said in the chat of a token, as soon as one of it has these words.
+    /// Returns the messages in the chat of a token, as soon as one of them has these words.
     fn hear(&self, token: &str, words: &str) -> Vec<String> {
         let began = Instant::now();
         loop {
@@ -180,7 +180,7 @@ fn a_call_is_approved_with_the_right_to() {
         }
         thread::sleep(Duration::from_millis(20));
     };
-    // Who asked may not decide, also not by a word.
+    // The person who asked may not decide, also not by a word.
     agent.say("walker", "yes");
     let (_, told) = agent.ask("ana", "GET", "/api/state", "", &[]);
     assert_eq!(told["approvals"].as_array().map(Vec::len), Some(1), "{told}");

@@ -105,7 +105,7 @@ fn a_vault_that_cannot_be_used_is_named_by_each_command_and_kept() {
     }
     let ran = run(&sandbox, &[], &[]);
     assert!(ran.code == Some(1) && ran.out.contains("the secret `till` cannot be read: others may read or write"), "{ran:?}");
-    // What the environment has needs no vault.
+    // Secrets in the environment need no vault.
     let ran = run(&sandbox, &[], &[("TRELLIS_SECRET_TILL", "a-value"), ("TRELLIS_SECRET_OTHER_ONE", "another")]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let checked = sandbox.trellis(&["check", "--host", "."]);

@@ -90,7 +90,7 @@ fn trip(denied: bool) -> Vec<String> {
     })
 }
 
-/// What the program alone can show: real tools, the end of input, an interrupt, a graph that is broken.
+/// Checks what the program alone can show: real tools, the end of input, an interrupt, a graph that is broken.
 fn runs() {
     let kinds = trip(true);
     for kind in ["CALL_TOOL", "PROGRESS", "TOOL_RESULT", "APPROVAL", "REQUEST_INPUT", "ERROR", "PREDICATE", "END"] {
@@ -264,7 +264,7 @@ const ODD: &[(&str, &str)] =
 const WARNED: &[(&str, &str)] = &[("start.md", "[x](y.md)\n")];
 const HEADLESS: &[(&str, &str)] = &[("trellis.yaml", "name: x\n"), ("b.md", "---\nto: end\n---\n"), ("end.md", "Over.\n")];
 
-/// What no process can say: a denial with a reason, a failure with data.
+/// Outcomes that no process can have: a denial with a reason, a failure with data.
 const TAPE: &str = r#"{"tool":"book","args":{},"outcome":{"success":7}}
 {"tool":"mail","args":{},"outcome":{"denied":"not today"}}
 {"tool":"mail","args":{},"outcome":{"error":{"kind":"schema","code":3,"message":"no","data":{"a":1},"final":true,"after":5}},"meta":{"m":1}}

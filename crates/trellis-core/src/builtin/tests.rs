@@ -1,4 +1,4 @@
-//! What the builtins make of arguments, and their codes (world 9.24).
+//! The results of the builtins, and their codes (world 9.24).
 
 use super::*;
 use crate::value::Mapping;
@@ -12,7 +12,7 @@ fn number(expression: &str) -> String {
     math_evaluate(&arguments).map_or_else(code, |value| value.to_json())
 }
 
-/// What is made of each text, all that differ at once.
+/// Checks the result for each text; reports all that differ at once.
 fn same(make: fn(&str) -> String, cases: &[(&str, &str)]) {
     let differ = cases.iter().filter(|(text, expected)| make(text) != *expected);
     let differ: Vec<_> = differ.map(|(text, expected)| format!("{text}\n  is   {}\n  not  {expected}", make(text))).collect();

@@ -45,7 +45,7 @@ impl Schemas {
         &self.known[self.room.as_slice()]
     }
 
-    /// The compiled schema, if it is one; whether it is was reported elsewhere.
+    /// The compiled schema, if it is one; a mistake was reported elsewhere.
     pub(super) fn get(&mut self, source: &Value) -> Option<Schema> {
         self.compile(source).as_ref().ok().cloned()
     }

@@ -220,7 +220,7 @@ impl SymbolIndex {
         Ok(change)
     }
 
-    /// Whether somebody outside gives a key: the outermost graph asks for it before anything sets it.
+    /// Returns whether a key is given from outside: the outermost graph asks for it before anything sets it.
     fn is_given(&self, graph: u32, key: &Key) -> bool {
         let is_written = self
             .occurrences(&Symbol::Key(graph, key.clone()))

@@ -77,7 +77,7 @@ impl SymbolIndex {
         Ok(change)
     }
 
-    /// Where the text of an occurrence, in quotes or not, is a name.
+    /// Returns the offset of a name in the text of an occurrence, if the text is the name, in quotes or not.
     fn written_at(&self, occurrence: &Occurrence, name: &str) -> Option<usize> {
         let text = self.document(&occurrence.path)?.text.get(occurrence.span.range()).filter(|_| occurrence.is_exact)?;
         let is_name = text.trim().trim_matches(['"', '\'']) == name;

@@ -53,7 +53,7 @@ impl SymbolIndex {
     }
 }
 
-/// Where a name stands in a scalar, if the scalar is the name, in quotes or not.
+/// Returns the offset of a name in a scalar, if the scalar is the name, in quotes or not.
 fn name_in(scalar: &str, name: &str) -> Option<usize> {
     let bare = scalar.trim().trim_matches(['"', '\'']);
     (bare == name).then(|| scalar.find(name)).flatten()
@@ -106,14 +106,14 @@ fn count(value: &Value, name: &str) -> usize {
     }
 }
 
-/// Where a name stands in a text as a whole word.
+/// Returns the offsets of a name in a text, as a whole word.
 fn whole_words(text: &str, name: &str) -> Vec<usize> {
     let is_part = |char: char| char.is_alphanumeric() || matches!(char, '_' | '-' | '.' | '/' | '*');
     let is_whole = |at: &usize| !text[..*at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part);
     text.match_indices(name).map(|(at, _)| at).filter(is_whole).collect()
 }
 
-/// Whether a path of a configuration leads to the name of a tool in a rule: `policy.0.ask.1`, `policy.0.block.1.tool`, `policy.2.tool`.
+/// Returns whether a path of a configuration leads to the name of a tool in a rule: `policy.0.ask.1`, `policy.0.block.1.tool`, `policy.2.tool`.
 fn is_rule(path: &str) -> bool {
     let parts: Vec<&str> = path.split('.').collect();
     match parts[..] {
@@ -138,7 +138,7 @@ fn rule(path: &FilePath, text: &str, span: Span, old: &str, new: &str) -> Option
     Some(edit(path, Span::new(start, start + old.len()), new))
 }
 
-/// Whether a pattern, in which `*` stands for any characters, meets a name.
+/// Returns whether a pattern, in which `*` stands for any characters, matches a name.
 fn meets(pattern: &str, name: &str) -> bool {
     let Some((lead, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(name) = name.strip_prefix(lead) else { return false };

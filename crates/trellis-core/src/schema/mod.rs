@@ -57,7 +57,7 @@ struct Inner {
 /// A built schema.
 struct BuiltSchema {
     validator: Validator,
-    /// The same schema with its references counted, made once the breaches of a value are collected; `None` if it has none.
+    /// The schema with its references counted, made once the breaches of a value are collected; `None` if it has none.
     counted: OnceLock<Option<Validator>>,
     /// Patterns for names of keys that may take long.
     names: Vec<Pattern>,

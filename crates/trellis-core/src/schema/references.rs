@@ -1,7 +1,7 @@
 //! References, followed a bounded number of times while the breaches of a value are collected.
 //!
-//! Where alternatives refer to the schema that holds them, each level of a value doubles the breaches. To decide only whether a value fits is cheap:
-//! the validator caches its results. So only the collection counts.
+//! If alternatives refer to the schema that holds them, each level of a value doubles the breaches. Deciding only whether a value fits is cheap: the
+//! validator caches its results. So only the collection counts.
 //!
 //! **Invariant:** whether a value fits does not depend on the counts.
 

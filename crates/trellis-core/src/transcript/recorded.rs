@@ -19,7 +19,7 @@ pub struct RecordedResult {
     pub args: Mapping,
     /// Its outcome.
     pub outcome: ToolOutcome,
-    /// What the tool said besides.
+    /// Further data of the tool.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Value>,
 }

@@ -93,7 +93,7 @@ impl Value {
         Self::Map(entries.into_iter().collect())
     }
 
-    /// The double as a value, or nothing when it is infinite or not a number.
+    /// The double as a value; `None` if it is infinite or not a number.
     pub fn float(number: f64) -> Option<Self> {
         number.is_finite().then_some(Self::Float(number))
     }

@@ -51,7 +51,7 @@ fn going_back_keeps_the_context_of_then_and_the_effects_of_now() {
     put(&mut walk, step);
     assert_eq!((walk.node(), walk.key("days"), walk.state.status), ("start", None, Status::WaitingForInput));
     assert_eq!((walk.state.step, walk.state.effects.len()), (now.step + 1, 1), "the room is still booked");
-    // What is booked a second time has a key of its own, and a rollback undoes both.
+    // A second booking has a key of its own, and a rollback undoes both.
     walk.say("4");
     let key = walk.call().idempotency_key.clone();
     assert_ne!(Some(key), booking().state.pending_tool_call.map(|call| call.idempotency_key.clone()));

@@ -118,7 +118,7 @@ impl Walk {
         self.state.current_node_id.as_str()
     }
 
-    /// How it ended: reason and code.
+    /// Returns its end: reason and code.
     pub fn ended(&self) -> String {
         let ended = self.state.ended.as_ref().unwrap();
         let code = ended.code.as_ref().map(|code| format!(" {code}")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What a node needs from there on (language 8.7).
+//! The needs of a node from there on (language 8.7).
 
 use trellis_core::{Program, id::NodeId, state::State};
 
@@ -164,7 +164,7 @@ fn a_hundred_thousand_nodes_take_no_stack_and_little_time() {
     assert_eq!(needs(&program(&files), "start"), (strings(&["k"]), vec![]));
 }
 
-/// What a node needs of kinds and of `sys`, as text.
+/// Returns the needs of a node of kinds and of `sys`, as text.
 fn more(nodes: &[(&str, &str)]) -> (Vec<String>, Vec<String>) {
     let files: Vec<(&str, &str)> = std::iter::once(TRELLIS).chain(nodes.iter().copied()).collect();
     let program = program(&files);
@@ -182,7 +182,7 @@ fn what_every_way_does_with_a_value_says_of_what_kind_it_must_be() {
         ("z.md", "---\ncontext_schema: { c: { enum: [1, 2] } }\noutput: 1\n---\n"),
     ];
     assert_eq!(more(&nodes).0, strings(&["a: {\"type\":[\"boolean\",\"number\"]}", "c: {\"enum\":[1,2]}"]), "one way says nothing of `b`");
-    // What is written before is not what was given.
+    // A key that was written before is not one that was given.
     let nodes = [("start.md", "---\nset: { a: 1 }\nto: x\n---\n"), ("x.md", "{{ a - 2 }}")];
     assert_eq!(more(&nodes).0, strings(&[]));
     let nodes = [("start.md", "{% if a %}{{ a - 2 }}{% endif %}")];

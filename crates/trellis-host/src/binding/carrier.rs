@@ -1,4 +1,4 @@
-//! What would carry a call out, in words: for a person who decides about it.
+//! The carrier of a call, in words: for a person who decides about it.
 
 use trellis_core::{
     Program, Value,

@@ -44,7 +44,7 @@ struct ComputeFile {
 /// A file as it was read: what it computes, or the reasons why it cannot.
 #[derive(Debug)]
 struct ReadFile {
-    /// When it was changed last, and its size; `None` if that cannot be told.
+    /// Its modification time and its size; `None` if they are unknown.
     stamp: Option<(SystemTime, u64)>,
     parsed: Result<Arc<Compute>, Vec<String>>,
     /// Names that no argument has.
@@ -65,7 +65,7 @@ impl ComputeFile {
         Self { folder: folder.to_owned(), path: path.to_owned(), parameters: parameters.cloned(), read }
     }
 
-    /// What it computes now. A file that is gone is what it was.
+    /// Returns the template as it is now. If its file is gone, the last one stays.
     fn parsed(&self) -> Result<Arc<Compute>, Vec<String>> {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let now = stamp(&self.folder.join(&self.path));

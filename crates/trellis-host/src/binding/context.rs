@@ -179,7 +179,7 @@ pub struct CallContext {
     pub node: NodeId,
     /// The attempt: each has an id of its own.
     pub call: CallId,
-    /// The same for all attempts of one call, also after a crash: an effect under a key need not be repeated (language 7.8).
+    /// The key of all attempts of one call, also after a crash: an effect under a key need not be repeated (language 7.8).
     pub idempotency_key: IdempotencyKey,
     /// The number of the attempt, from 1.
     pub attempt: u32,

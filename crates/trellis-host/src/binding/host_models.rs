@@ -9,7 +9,7 @@ use trellis_core::syntax::project::HostConfig;
 pub struct HostModels {
     pub(super) config: HostConfig,
     pub(super) folder: PathBuf,
-    /// Whether a role may name a provider that is not known here: the graph may have it.
+    /// True if a role may name a provider that is not known here: the graph may have it.
     pub(super) is_open: bool,
 }
 

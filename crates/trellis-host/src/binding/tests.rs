@@ -1,4 +1,4 @@
-//! What holds for each kind of binding.
+//! The common properties of all kinds of bindings.
 
 use std::{path::Path, time::Duration};
 
@@ -64,7 +64,7 @@ fn each_kind_of_binding_has_its_time() {
     }
 }
 
-// What would carry a held call out is said as its author wrote it.
+// The carrier of a held call is named as its author wrote it.
 #[test]
 fn each_kind_of_binding_is_named() {
     let (program, bindings) = bindings();

@@ -20,7 +20,7 @@ pub struct HttpRequest {
     pub(super) headers: HeaderMap,
     pub(super) body: Option<Vec<u8>>,
     pub(super) ca: Option<PathBuf>,
-    /// Where it connects to, whatever its host resolves to; nothing where the host is resolved.
+    /// The addresses to connect to, whatever its host resolves to; empty if the host is resolved.
     pub(super) addresses: Vec<SocketAddr>,
 }
 

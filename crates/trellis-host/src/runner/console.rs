@@ -24,7 +24,7 @@ pub enum Awaited<'a> {
     Approval {
         /// The call.
         call: &'a PendingCall,
-        /// What would carry it out ([`Bindings::carrier`](crate::Bindings::carrier)).
+        /// The carrier of the call ([`Bindings::carrier`](crate::Bindings::carrier)).
         by: Option<&'a str>,
     },
     /// The result of this call, which nothing here carries out.

@@ -269,7 +269,7 @@ fn interrupted<T>() -> Flow<T> {
     Flow::Break(RunSummary::stopped(Reason::Interrupted, None))
 }
 
-/// Takes up an edit; whether there is another program now.
+/// Takes up an edit; returns whether there is another program now.
 async fn take_edit<C: Console>(console: &mut C, sessions: &Sessions, edited: &mut Edited, edit: Edit) -> io::Result<bool> {
     match edit {
         Edit::Sound { engine, bindings, script_note } => {

@@ -97,7 +97,7 @@ impl Secrets {
         Self { lookup: Arc::new(resolve), listing: Arc::new(|| Ok(Vec::new())) }
     }
 
-    /// The same, with names that can be listed.
+    /// Adds a list of the names.
     #[must_use]
     pub fn listed(self, listing: impl Fn() -> Result<Vec<SecretName>, SecretError> + Send + Sync + 'static) -> Self {
         Self { listing: Arc::new(listing), ..self }

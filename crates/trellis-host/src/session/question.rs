@@ -155,7 +155,7 @@ impl Session {
         Some((node, text))
     }
 
-    /// Marks the content of the node as shown: whoever answers has seen it.
+    /// Marks the content of the node as shown: the person who answers has seen it.
     pub(crate) fn was_heard(&mut self) {
         let children = self.children.iter_mut().filter_map(|(child, walk)| Some((&self.here.children.get(child)?.here.state, walk)));
         for (state, walk) in std::iter::once((&self.here.state, &mut self.walk)).chain(children) {

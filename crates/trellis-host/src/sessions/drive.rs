@@ -183,7 +183,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// That a call was stopped is no result; that it succeeded before it could be stopped is one.
+    /// Takes a late result: the stop of a call is none, but its success before it could be stopped is one.
     fn take_late(&self, slot: &Slot, child: Option<&SessionId>, call: &Call, result: ToolResult) -> Result<(), SendError> {
         if !matches!(result.outcome, ToolOutcome::Success(_)) {
             return Ok(());

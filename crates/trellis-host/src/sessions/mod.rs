@@ -318,7 +318,7 @@ impl Sessions {
         Duration::from_millis(due.saturating_sub(self.clock.now()))
     }
 
-    /// What would carry out a call of the program in use ([`Bindings::carrier`]).
+    /// Returns the carrier of a call of the program in use ([`Bindings::carrier`]).
     pub(crate) fn carrier(&self, call: &PendingCall) -> Option<String> {
         let current = self.current();
         current.bindings.carrier(current.engine.inspect(), call)

@@ -218,12 +218,12 @@ fn turn(session: &Session, current: &Current, mut waiting: Vec<Waiting>) -> Turn
     Turn { said: said.into_iter().collect(), others: Arc::new(others), budget: current.bindings.budget(), ..Turn::of(session, first) }
 }
 
-/// Whether it is known what a session asks before it goes on with an edited graph: keys that were not stored, or what was asked before it was stored.
+/// Returns whether the question of a session on an edited graph is known: keys that were not stored, or the question from before it was stored.
 fn is_asked(session: &Session, child: Option<&SessionId>) -> bool {
     session.here_in(child).is_some_and(|here| here.blocked.is_some() || !lacking(&here.state).is_empty())
 }
 
-/// What a session needs for a program that it does not fit as it is.
+/// Returns the need of a session for a program that it does not fit as it is.
 ///
 /// # Errors
 /// Nothing that could be given would make it fit.

@@ -119,7 +119,7 @@ impl SessionStatus {
         Self::Unreadable,
     ];
 
-    /// That of a state.
+    /// Returns the status of a state.
     pub fn of(state: &State) -> Self {
         match (state.status, state.ended.as_ref().map(|ended| ended.reason)) {
             (Status::Active, _) => Self::Active,

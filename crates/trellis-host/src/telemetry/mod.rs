@@ -55,7 +55,7 @@ pub struct SpanStart<'a> {
     pub moment: &'a Moment,
     /// The time at which it began, in milliseconds since 1970.
     pub at: u64,
-    /// The same for all spans of a session.
+    /// The trace of all spans of a session.
     pub trace: u128,
     /// Its name in the trace, the same in every process.
     pub id: u64,

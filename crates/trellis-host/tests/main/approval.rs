@@ -154,7 +154,7 @@ fn a_no_that_comes_after_somebody_elses_yes_is_a_conflict() {
         Operator::new(&*store, &engine, "graph", at(2000)).approve(&id(), None).await.unwrap();
         let refused = sessions.send(&id(), Reply::Approve { call: None, yes: false }).await.unwrap_err();
         assert!(matches!(refused, SendError::Store(StoreError::Conflict { expected: 1, found: 2, .. })), "{refused}");
-        // What was said first holds.
+        // The first decision holds.
         assert_eq!(output(&sessions.resume(&id()).await.unwrap()), Some(Value::Int(7)));
         assert_eq!(made.load(Ordering::Relaxed), 1);
     });
@@ -197,7 +197,7 @@ fn a_decision_is_bound_to_the_call_that_was_seen() {
         }
         operator.approve(&id(), Some(now.idempotency_key.as_str())).await.unwrap();
         assert_eq!(undecided(operator.approve(&id(), None).await.unwrap_err()), Undecided::Approved("charge".to_owned()));
-        // What was approved is forgotten with its call.
+        // An approval is forgotten with its call.
         operator.goto(&id(), &"start".into()).await.unwrap();
         assert!(matches!(stage.stored(&store).resume(&id()).await.unwrap().stop, Stop::Approve { .. }));
     });

@@ -5,7 +5,7 @@ use trellis_host::{Bindings, binding::Host};
 
 use crate::stage::program;
 
-/// What is said of one binding, with the text that it points at.
+/// Returns the findings of one binding, with the text that each points at.
 fn said(binding: &str) -> Vec<String> {
     let models = "models: { providers: { p: { scripted: ./_p.yaml } }, roles: { r: [{ provider: p }] } }\n";
     let project = format!("{models}bindings:\n  t: {{ {binding} }}\n");
@@ -60,7 +60,7 @@ fn a_contract_that_some_call_meets_is_the_authors() {
     ] {
         assert_eq!(said(binding), Vec::<String>::new(), "{binding}");
     }
-    // What a model gives as JSON is the author's.
+    // The JSON that a model gives is the author's matter.
     let found = said("model: { role: r, format: json }, returns: { type: string }");
     assert!(!found.iter().any(|message| message.contains("nothing fits both")), "{found:#?}");
 }

@@ -64,7 +64,7 @@ async fn letters(stage: &Stage, store: &MemoryStore) -> Vec<UnsettledLetter> {
     letters
 }
 
-/// What a letter is about: its cause, its tool, the child, and its outcome.
+/// Returns the subject of a letter: its cause, its tool, the child, and its outcome.
 fn about(letter: &UnsettledLetter) -> (DeathCause, &str, bool, String) {
     let letter = &letter.letter;
     let outcome = match &letter.outcome {

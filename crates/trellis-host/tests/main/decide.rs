@@ -16,7 +16,7 @@ const NOW: u64 = 1_795_428_000_000;
 const SCORE: &str =
     "{score: {files: \"logs/health_*.json\", field: health.score, verdict: verdict, at: at, max_age_env: MAX_AGE, risk: risk}}";
 
-/// What a binding `decide` with this chain says to a call, as JSON; or its error.
+/// The decision of a binding `decide` with this chain about a call, as JSON; or its error.
 struct Chain {
     bindings: String,
     folder: tempfile::TempDir,
@@ -149,7 +149,7 @@ fn a_score_decides_with_what_it_read() {
     assert_eq!(Chain::new(SCORE).decision(risk), says("ASK", "score_lock"), "there is no file");
     let newest = Chain::new(SCORE).score("70", 5, "").score("95", 1, "");
     assert_eq!(newest.decision(risk), says("AUTO_RUN", "score_lock"));
-    // What the file says is read anew by each call.
+    // Each call reads the file anew.
     assert_eq!(newest.score("70", 0, "").decision(risk), says("BLOCK", "score_lock"));
 }
 

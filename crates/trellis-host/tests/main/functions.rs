@@ -1,4 +1,4 @@
-//! What functions and interceptors get to know, and what their panics come to.
+//! The context of functions and interceptors, and the results of their panics.
 
 use std::{
     sync::{
@@ -40,7 +40,7 @@ fn output(turn: &Turn) -> Value {
     }
 }
 
-/// What both kinds of functions come to.
+/// Returns the results of both kinds of functions.
 fn with(function: impl Fn(&CallContext) -> Result<Value, ToolError> + Clone + Send + Sync + 'static) -> [Value; 2] {
     let here = function.clone();
     let blocking = Stage::new(WORK).function(move |bindings| {
@@ -191,7 +191,7 @@ fn panics_of_interceptors_observers_and_hooks_leave_the_session_going() {
     });
 }
 
-/// What carries a call out, and panics.
+/// Carries a call out, and panics.
 #[derive(Debug)]
 struct Panics;
 

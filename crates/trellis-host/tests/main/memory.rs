@@ -1,4 +1,4 @@
-//! What stays in memory, what is looked at without going on, what fires when it is due, and how a host ends.
+//! Sessions in memory: the ones that stay, views without a step, waits that end when they are due, and the end of a host.
 
 use std::{
     sync::{

@@ -54,7 +54,7 @@ fn late(turn: Result<Turn, SendError>) -> Turn {
     }
 }
 
-/// How to come by sessions, and what that is.
+/// A way to make sessions, with its name.
 type Way<'s> = (&'static str, Box<dyn Fn() -> Arc<Sessions> + 's>);
 
 /// Sessions in memory, and sessions of a process that begins anew for each act.

@@ -1,4 +1,4 @@
-//! What spans and metrics get of a session: names, numbers, times and outcomes, and no value of it, however it came there.
+//! The data of a session in spans and metrics: names, numbers, times and outcomes, and no value of it, however it came there.
 
 use std::{
     collections::BTreeSet,
@@ -111,7 +111,7 @@ fn no_span_and_no_series_has_a_value_of_a_session() {
             assert!(!told.contains(secret), "`{secret}` is in a span:\n{told}");
             assert!(!series.contains(secret), "`{secret}` is in a series:\n{series}");
         }
-        // What stands in a label is a name of the graph or a word of the reference.
+        // Each label is a name of the graph or a word of the reference.
         let labels: BTreeSet<&str> =
             series.lines().filter(|line| !line.starts_with('#')).flat_map(|line| line.split('"').skip(1).step_by(2)).collect();
         let names = ["ask", "broken", "denied", "end", "fail", "fails", "fit", "held", "pay", "rest", "send", "start", "token", "unfit"];

@@ -30,7 +30,7 @@ fn output(turn: &Turn) -> Value {
     }
 }
 
-/// What a tool saw: calls by key, how many ran at once at most, and what was cancelled.
+/// The observations of a tool: calls by key, the most that ran at once, and the cancelled ones.
 #[derive(Debug, Default)]
 struct Seen {
     begun: BTreeMap<String, Vec<String>>,

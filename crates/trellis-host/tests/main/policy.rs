@@ -70,7 +70,7 @@ fn output(turn: &Turn) -> String {
     }
 }
 
-/// What a session under this policy comes to: its output, or `held`.
+/// Returns the result of a session under this policy: its output, or `held`.
 fn outcome(policy: &str, answer: &'static str) -> String {
     let (stage, ..) = gated(policy, answer);
     let turn = run(stage.sessions().start(Start::default())).unwrap();

@@ -94,7 +94,7 @@ fn a_secret_is_nowhere_and_a_waiting_call_waits_for_it() {
         let Stop::Call { call: again, .. } = turn.stop else { panic!("{:?}", turn.stop) };
         assert_eq!(again, called, "the same call, under the same key");
 
-        // What a tool says of it is as secret; its undo is kept too.
+        // A tool's text about it is as secret; its undo is kept too.
         sessions.send(&id(), success(&again, Value::map([("echo", Value::from(format!("<{SECRET}>")))]))).await.unwrap();
         let kept = everything(&inner).await;
         assert!(!kept.contains("hunter2") && kept.contains("‹redacted:token›>"), "{kept}");
@@ -127,7 +127,7 @@ fn an_edit_that_redacts_less_does_not_store_what_was_given_before() {
     });
 }
 
-/// Whether a file below a folder holds these bytes.
+/// Returns whether a file below a folder holds these bytes.
 fn holds(folder: &Path, bytes: &[u8]) -> bool {
     fs::read_dir(folder).unwrap().any(|entry| {
         let path = entry.unwrap().path();
@@ -152,7 +152,7 @@ fn no_file_of_a_store_holds_a_byte_of_it() {
             sessions.send(&id(), text("no")).await.unwrap();
         });
     };
-    // What is looked for is found where nothing hides it.
+    // The search finds the value where nothing hides it.
     let plain = tempfile::tempdir().unwrap();
     walk(&openly, Arc::new(FilesStore::open(plain.path()).unwrap()));
     assert!(holds(plain.path(), b"hunter2"));

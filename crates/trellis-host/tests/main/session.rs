@@ -153,7 +153,7 @@ fn a_replay_on_another_program_says_where_it_diverges() {
     // Entering `ask` brings `count` now, which is a change of the step before it.
     assert_eq!((divergence.moment, divergence.node.unwrap().as_str()), (Some(1), "start"));
     assert_eq!((divergence.at.unwrap().0.as_ref(), divergence.message.as_str()), ("start.md", "`count` becomes 1, not nothing"));
-    // What was recorded is what holds, whatever the graph says now.
+    // The records hold, whatever the graph says now.
     assert_eq!(fold(records).unwrap(), *session.state());
 }
 

@@ -29,7 +29,7 @@ fn text(text: &str) -> Input {
     Input::Text(text.into())
 }
 
-/// What happened, from here on.
+/// Returns the events from here on.
 fn watched(sessions: &Sessions) -> Arc<Mutex<Vec<SessionEvent>>> {
     let all = Arc::new(Mutex::new(Vec::new()));
     let watch = Arc::clone(&all);

@@ -1,4 +1,4 @@
-//! What every test here stands on: a graph in memory, a folder for its tools, and runs over bytes.
+//! The base of every test here: a graph in memory, a folder for its tools, and runs over bytes.
 
 use std::{path::Path, sync::Arc};
 

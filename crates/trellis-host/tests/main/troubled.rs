@@ -11,22 +11,22 @@ use trellis_host::store::{Append, Head, MemoryStore, Pending, Query, Removal, Ro
 /// A store in memory that has trouble.
 #[derive(Default)]
 pub(crate) struct Troubled {
-    /// Whether nothing is reached.
+    /// True if nothing can be reached.
     pub(crate) is_away: AtomicBool,
-    /// What cannot be loaded, nor anything together with it.
+    /// The session that cannot be loaded, nor anything together with it.
     pub(crate) damaged: Mutex<Option<SessionId>>,
-    /// Whether nothing can be written.
+    /// True if nothing can be written.
     pub(crate) is_full: AtomicBool,
-    /// Whether loading shows what was there before anything was written, as a copy that lags does.
+    /// True if loading shows the state before the first write, as a copy that lags does.
     pub(crate) is_old: AtomicBool,
-    /// How often whoever loads or appends must look again.
+    /// The number of times that a caller must look again.
     pub(crate) delay: AtomicUsize,
     pub(crate) store: MemoryStore,
     pub(crate) troubles: Mutex<Vec<Trouble>>,
     asked: Mutex<Vec<&'static str>>,
 }
 
-/// What becomes of one append.
+/// The fate of one append.
 #[derive(Clone, Copy)]
 pub(crate) enum Trouble {
     /// It is not reached.
@@ -40,17 +40,17 @@ pub(crate) enum Trouble {
 }
 
 impl Troubled {
-    /// What becomes of the next appends, one after the other.
+    /// Sets the fates of the next appends, one after the other.
     pub(crate) fn with(troubles: &[Trouble]) -> Arc<Self> {
         Arc::new(Self { troubles: Mutex::new(troubles.iter().rev().copied().collect()), ..Self::default() })
     }
 
-    /// What it was asked since the last time.
+    /// Returns the requests since the last time.
     pub(crate) fn taken(&self) -> Vec<&'static str> {
         std::mem::take(&mut self.asked.lock().unwrap())
     }
 
-    /// How often it was asked for this.
+    /// Returns the number of requests of this kind.
     pub(crate) fn count(&self, what: &str) -> usize {
         self.asked.lock().unwrap().iter().filter(|asked| **asked == what).count()
     }

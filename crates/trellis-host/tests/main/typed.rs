@@ -1,4 +1,4 @@
-//! What was typed as a secret is known when the records are gone that tell of it: in forks, in sessions without their oldest records.
+//! A typed secret is known even without the records that tell of it: in forks, in sessions without their oldest records.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -36,7 +36,7 @@ fn answers(pin: &str, count: usize) -> Vec<Value> {
     [Value::from(pin), Value::Int(31), Value::Int(32), Value::from("word")].into_iter().take(count).collect()
 }
 
-/// What is shown of a session, as JSON, and the records that are shown.
+/// Returns the shown parts of a session, as JSON, and the records that are shown.
 async fn shown(stage: &Stage, store: &MemoryStore, name: &str) -> (String, Vec<Record>) {
     let mut history = history(store, name).await;
     Redactor::new(Some(stage.program.documents())).hide(&mut history);
@@ -44,7 +44,7 @@ async fn shown(stage: &Stage, store: &MemoryStore, name: &str) -> (String, Vec<R
     (format!("{state}\n{}", serde_json::to_string(&history.records).unwrap()), history.records)
 }
 
-/// Whether a text has the secret, or what it looks like in JSON.
+/// Returns whether a text has the secret, or its form in JSON.
 fn has(text: &str, pin: &str) -> bool {
     let json = Value::from(pin).to_json();
     text.contains(&json) || pin.len() > 3 && (text.contains(pin) || text.contains("hunter2"))

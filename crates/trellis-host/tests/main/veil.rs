@@ -1,4 +1,4 @@
-//! What is not shown of a session: secrets and their copies, and without its graph every value.
+//! The hidden parts of a session: secrets and their copies, and without its graph every value.
 
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ fn an_answer_at_a_node_that_is_gone_is_taken_for_a_secret() {
         let mut history = asked(&before, &store, &["hunter2", "31415"]).await;
         Redactor::new(Some(now.program.documents())).hide(&mut history);
         let shown = json(&history.records);
-        // What the graph asks for now is no secret; what it does not know may be.
+        // A value that the graph asks for openly is no secret; one that it does not know may be.
         assert!(shown.contains("hunter2") && !shown.contains("31415"), "{shown}");
     });
 }

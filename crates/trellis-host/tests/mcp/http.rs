@@ -117,7 +117,7 @@ fn a_wait_that_a_server_asks_for_is_seconds_or_a_date_and_bounded() {
             ("99999", "", Some(99_999_000), true),
             ("3", ", max_wait: 2s", Some(3000), true),
         ] {
-            // What stands behind the content type is a header of its own.
+            // The text after the content type is a header of its own.
             let kind: &'static str = format!("text/plain\r\nretry-after: {asked}").leak();
             let port = legacy(move |_, _| (429, kind, "slow down".to_owned()));
             let error = bound(port, "", &format!("t: {{ mcp: s/t{more} }}")).call("t", "{}").await.unwrap_err();

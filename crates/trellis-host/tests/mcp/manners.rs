@@ -20,7 +20,7 @@ fn project(manner: &str, more: &str) -> String {
 }
 
 impl Stage {
-    /// What the server noted of itself.
+    /// Returns the server's own log.
     fn log(&self) -> Vec<String> {
         let log = std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
         log.lines().map(str::to_owned).collect()
@@ -106,7 +106,7 @@ fn a_server_that_dies_in_a_call_is_started_again_by_the_next_attempt() {
         for starts in 1..=2 {
             let error = failed(&stage).await;
             assert_eq!((code(&error), error.is_final), ("mcp-lost", false));
-            // What it says of its secret is masked (world 9.9).
+            // Its secret is masked in its message (world 9.9).
             assert_eq!(error.message, "the server `rude` exited with 3: out of memory: ***");
             assert_eq!(stage.starts(), starts);
         }

@@ -1,4 +1,4 @@
-//! What is said before a call is made: `check`, `check --host`, `check --host --reach` (world 9.1, 9.8).
+//! Findings before a call is made: `check`, `check --host`, `check --host --reach` (world 9.1, 9.8).
 
 use trellis_core::diagnostic::Severity;
 
@@ -56,7 +56,7 @@ fn every_mistake_is_one_finding_with_its_remedy() {
     assert!(found[0].message.contains("`models` has no key `provider`"), "{found:?}");
 }
 
-/// What `check --host` says, with how grave it is.
+/// Returns the findings of `check --host`, with their severities.
 fn obstacles(stage: &Stage) -> Vec<(Severity, String)> {
     stage.bindings.obstacles(&stage.program).into_iter().map(|found| (found.severity, found.message)).collect()
 }

@@ -22,7 +22,7 @@ pub(crate) enum Part {
 
 /// An endpoint; it ends with this.
 pub(crate) struct Endpoint {
-    /// Where its API begins.
+    /// The beginning of its URLs.
     pub(crate) base: String,
     requests: Arc<Mutex<Vec<String>>>,
     task: JoinHandle<()>,
@@ -65,7 +65,7 @@ impl Endpoint {
         Self::saying(vec![stream(events)]).await
     }
 
-    /// What was asked so far: head and body.
+    /// Returns the requests so far: head and body.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }

@@ -11,7 +11,7 @@ pub(crate) async fn begin(store: &dyn SessionStore) {
     }
 }
 
-/// What holds where nobody can read the head of `two` any more.
+/// Checks the properties of a store in which nobody can read the head of `two` any more.
 pub(crate) async fn takes_no_other_with_it(store: &dyn SessionStore) {
     for which in [Which::Newest, Which::Due(9)] {
         let heads = store.list(query(which, None, 9)).await.unwrap();

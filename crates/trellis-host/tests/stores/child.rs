@@ -37,7 +37,7 @@ pub(crate) fn say(line: &str) {
     writeln!(out, "\nsaid {line}").and_then(|()| out.flush()).unwrap();
 }
 
-/// What a process says, line by line.
+/// Returns the lines that a process says.
 pub(crate) fn said(child: &mut Child) -> impl Iterator<Item = String> + use<> {
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     lines.map_while(Result::ok).filter_map(|line| Some(line.strip_prefix("said ")?.to_owned()))

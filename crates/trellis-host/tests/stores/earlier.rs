@@ -1,4 +1,4 @@
-//! What the stores of earlier versions on servers hold (`earlier/`), and that it goes on.
+//! The contents of stores of earlier versions on servers (`earlier/`), which are still usable.
 
 use trellis_host::store::{Row, SessionStore, Which};
 

@@ -49,7 +49,7 @@ pub(crate) fn with_head(mut append: Append, change: impl FnOnce(&mut Head)) -> A
     append
 }
 
-/// Where one session is.
+/// Loads one session.
 pub(crate) async fn load(store: &dyn SessionStore, session: &str) -> Option<Stored> {
     let mut stored = store.load(&[SessionId::from(session)]).await.unwrap();
     assert_eq!(stored.len(), 1);
@@ -65,7 +65,7 @@ pub(crate) async fn texts(store: &dyn SessionStore, session: &str, from: u64) ->
     rows.into_iter().map(|row| row.text.unwrap()).collect()
 }
 
-/// What `list` says, without a filter.
+/// Makes a query for `list`, without a filter.
 pub(crate) fn query(which: Which, after: Option<(u64, &str)>, limit: usize) -> Query {
     Query { graph: None, which, after: after.map(|(at, session)| (at, session.into())), limit }
 }

@@ -1,4 +1,4 @@
-//! What people write, and what they get.
+//! The addresses that people write, and the stores that they get.
 
 use trellis_host::store::{StoreError, open};
 

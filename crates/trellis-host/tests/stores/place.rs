@@ -1,4 +1,4 @@
-//! Where a store keeps things, so that a test can open it again.
+//! The place of a store, so that a test can open it again.
 
 use std::{future::Future, pin::Pin, sync::Arc};
 

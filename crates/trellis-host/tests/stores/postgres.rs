@@ -1,4 +1,4 @@
-//! What only a PostgreSQL promises.
+//! The promises of PostgreSQL alone.
 
 use std::sync::Arc;
 
@@ -92,7 +92,7 @@ async fn what_may_not_be_written_is_said_and_names_are_what_they_are() {
     let url = servers::postgres().url(&servers::fresh());
     PostgresStore::new(&url).unwrap().append(append("one", 0, &["start"])).await.unwrap();
     let read_only = PostgresStore::new(&format!("{url}&options=-c%20default_transaction_read_only%3Don")).unwrap();
-    // What must not change needs no right to change.
+    // An append that changes nothing needs no right to change.
     let error = read_only.append(append("one", 1, &["on"])).await.unwrap_err();
     assert!(matches!(&error, StoreError::Unwritable { .. }), "{error}");
     let store = PostgresStore::new(&url).unwrap();

@@ -121,7 +121,7 @@ async fn a_file_that_may_not_grow_is_said() {
     play("processes::a_file_that_may_not_grow_is_said", &script);
 }
 
-/// Whether this system lets us have a disk of our own.
+/// Returns whether this system allows a disk of our own.
 fn has_disks() -> bool {
     let mounts = Command::new("unshare").args(["-Urm", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
     let has = mounts.is_ok_and(|output| output.status.success());

@@ -1,4 +1,4 @@
-//! What only a Redis promises.
+//! The promises of Redis alone.
 
 use std::sync::Arc;
 

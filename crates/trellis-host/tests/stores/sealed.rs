@@ -137,7 +137,7 @@ async fn what_was_changed_or_put_elsewhere_does_not_open() {
         let text = String::from_utf8(bytes).unwrap();
         let store = Sealed::new(holding(&[&text]).await, Keys::read(&file).unwrap());
         let opened = store.load(&["two".into()]).await.map(|mut stored| stored.remove(0).unwrap().records.remove(0).text);
-        // What does not begin as a sealed text does was never sealed; the session says that it cannot read it.
+        // A text that does not begin as a sealed one was never sealed; the session reports that it cannot read it.
         let is_plain = at < "{\"sealed\":".len();
         assert!(if is_plain { opened == Ok(Ok(text.as_str().into())) } else { !matches!(opened, Ok(Ok(_))) }, "{at}: {text}");
     }
@@ -182,7 +182,7 @@ fn a_key_file_is_for_its_owner_and_says_what_is_wrong_without_its_keys() {
     assert_eq!(says("a q83vEiM0VniavN7w"), "line 1 of the key file FILE holds 12 bytes; a key has 32");
     let key = "q83vEiM0VniavN7wESIzRFVmd4iZqrvM3e7/ABEiM0Q=";
     assert_eq!(says(&format!("a {key}\nb {key}\na {key}")), "line 3 of the key file FILE names the key `a` again");
-    // What is no key file is not made one.
+    // A file that is no key file is not made one.
     assert!(Keys::generate(&file).is_err());
     fs::write(&file, format!("a {key}\nb\t{key}\r\n")).unwrap();
     let keys = Keys::read(&file).unwrap();

@@ -72,7 +72,7 @@ async fn at_once(store: &SqliteStore, appends: impl Iterator<Item = Append>) {
     }
 }
 
-/// How many records are not with the others of their session yet.
+/// Returns the number of records that are not with the others of their session yet.
 fn recent(path: &Path) -> i64 {
     Connection::open(path).unwrap().query_row("SELECT count(*) FROM recent", [], |row| row.get(0)).unwrap()
 }

@@ -16,7 +16,7 @@ use crate::{
     servers::{Kind, Postgres, Redis, Server},
 };
 
-/// How long a call may take here.
+/// The time limit of a call here.
 const BOUND: Duration = Duration::from_millis(600);
 /// Sessions that step at once.
 const WRITERS: usize = 6;
@@ -40,7 +40,7 @@ async fn step(store: Arc<dyn SessionStore>, session: String, ends: Arc<AtomicBoo
     next
 }
 
-/// How many records a session has, as soon as the server says.
+/// Returns the number of records of a session, as soon as the server answers.
 async fn found(store: &dyn SessionStore, session: &str) -> u64 {
     loop {
         match store.load(&[session.into()]).await {

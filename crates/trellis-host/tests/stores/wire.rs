@@ -11,7 +11,7 @@ use crate::{
     servers::{self, PASSWORD, Postgres, Proxy, Redis, Weather},
 };
 
-/// How long a call may take here.
+/// The time limit of a call here.
 const BOUND: Duration = Duration::from_millis(1500);
 
 /// A store behind a wire, and the same without one.
@@ -49,7 +49,7 @@ fn is_away(outcome: Result<(), StoreError>) -> bool {
     }
 }
 
-/// What a session does that does not know whether its append arrived: it loads, and appends what is not there.
+/// Does what a session does after an append without an answer: it loads, and appends what is not there.
 async fn go_on(store: &dyn SessionStore) {
     let next = load(store, "one").await.unwrap().head.next;
     if next == 1 {
@@ -158,7 +158,7 @@ async fn a_request_that_comes_twice_is_one_append() {
     proxy.cut();
     let mut outcome = store.append(append("one", 2, &["on"])).await;
     for _ in 0..2 {
-        // That answer may come first, and the cut is noticed behind it.
+        // The answer may come first, and the cut is noticed after it.
         if outcome.is_err() {
             outcome = store.append(append("one", 2, &["on"])).await;
         }

@@ -11,7 +11,7 @@ use trellis_core::draw::{
 
 use crate::{state::ServerState, wire::Uri};
 
-/// What is asked for.
+/// The parameters of a request.
 #[derive(Deserialize)]
 pub(super) struct DrawingParams {
     /// A file of the graph.

@@ -1,4 +1,4 @@
-//! Inlay hints: the types of what is saved, and what happens where a call fails and nothing is said about it.
+//! Inlay hints: the types of saved values, and the ends of failed calls that a node does not handle.
 
 use serde_json::{Value as Json, json};
 use trellis_core::{
@@ -36,7 +36,7 @@ pub(super) fn hints(state: &mut ServerState, params: &InlayHintParams) -> Option
     Some(found.into_iter().map(hint).collect())
 }
 
-/// Returns the type of what `save_to` of a node writes, as the nodes behind it find it.
+/// Returns the type of the value that `save_to` of a node writes, as the nodes behind it find it.
 fn saved(graph: &Graph, program: &Program, document: &Document, ordinal: u32, node: &Node) -> Option<(usize, String)> {
     let path = trellis_core::query::node_of(document, ordinal)?.save_to.as_ref()?;
     let types = graph.types()?;
@@ -50,12 +50,12 @@ fn saved(graph: &Graph, program: &Program, document: &Document, ordinal: u32, no
             kinds.push(kind);
         }
     }
-    // Where the ways behind it disagree, something else writes it too.
+    // If the paths behind it disagree, something else writes it too.
     let [kind] = &kinds[..] else { return None };
     Some((path.span.end as usize, kind.clone()))
 }
 
-/// Returns what an error of a call comes to where the node does not say.
+/// Returns the end of a failed call if the node does not name one.
 fn ending(program: &Program, document: &Document, ordinal: u32, node: &Node) -> Option<(usize, String)> {
     let Role::Act(_) = &node.role else { return None };
     let call = trellis_core::query::node_of(document, ordinal)?.call.as_ref()?;

@@ -101,7 +101,7 @@ pub(super) fn will_rename(state: &mut ServerState, params: &RenameFilesParams) -
     }
     let mut files = Vec::new();
     for (from, to) in &moves {
-        // What leaves the graph is deleted, and what comes into it is new.
+        // A file that leaves the graph is deleted, and one that comes into it is new.
         let (Some(from), Some(to)) = (graph.path_of(from), graph.path_of(to)) else { return Ok(Json::Null) };
         let inside = |path: &FilePath| path.strip_prefix(&*from).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         let held = graph.documents().iter().map(|document| &document.path).filter(|path| inside(path));

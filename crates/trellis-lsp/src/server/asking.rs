@@ -1,4 +1,4 @@
-//! What the server asks its client: settings, a progress, and that lenses and hints be asked for again.
+//! Requests of the server to its client: settings, a progress, and a refresh of lenses and hints.
 
 use lsp_server::{Notification, Request, Response};
 use serde_json::{Value as Json, json};

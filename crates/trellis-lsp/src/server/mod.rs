@@ -93,9 +93,9 @@ struct Server<'c> {
     waiting: Queue,
     /// Messages that were shown to the user.
     said: BTreeSet<String>,
-    /// What the client is asked, by the ids of the requests.
+    /// The questions to the client, by the ids of the requests.
     asked: BTreeMap<String, Asked>,
-    /// Whether the client shows that the first link is on its way.
+    /// True if the client shows the progress of the first link.
     is_progressing: bool,
     log: Log,
     is_shut_down: bool,
@@ -106,11 +106,11 @@ struct Server<'c> {
 enum Asked {
     /// The settings.
     Settings,
-    /// Whether it shows a progress: that of the first link.
+    /// The display of a progress: that of the first link.
     Progress,
 }
 
-/// How the loop goes on.
+/// The next move of the loop.
 #[derive(PartialEq, Eq)]
 enum Flow {
     On,
@@ -136,7 +136,7 @@ impl Server<'_> {
                     }
                     Flow::On
                 }
-                // What waited too long is refused where all is settled.
+                // `settle` refuses the requests that waited too long.
                 recv(timer) -> _ => Flow::On,
                 recv(self.parent.gone) -> _ => return Err(ServeError::Left),
                 recv(self.saves) -> rang => {

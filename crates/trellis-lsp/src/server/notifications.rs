@@ -84,7 +84,7 @@ impl Server<'_> {
         {
             self.state.stale_sheets.insert(path.clone());
             if !sheet.edited(params, encoding) {
-                // What the editor has there is not known any more: the disk counts until it is opened again.
+                // The text in the editor is unknown: the disk counts until the file is opened again.
                 self.state.sheets.remove(&path);
             }
         }

@@ -41,11 +41,11 @@ pub(crate) struct Client {
     pub(crate) folder: tempfile::TempDir,
     /// The lists of each file, in order.
     pub(crate) lists: BTreeMap<String, Vec<List>>,
-    /// What a person was told.
+    /// The messages to the user.
     pub(crate) said: Vec<String>,
     /// Other notifications.
     pub(crate) noted: Vec<(String, Json)>,
-    /// What the server asked.
+    /// The questions of the server.
     pub(crate) asked: Vec<String>,
     /// The section `trellis` of its settings.
     pub(crate) settings: Json,
@@ -53,7 +53,7 @@ pub(crate) struct Client {
     next: AtomicI32,
 }
 
-/// What most editors offer.
+/// Returns the capabilities of most editors.
 pub(crate) fn capabilities() -> Json {
     json!({
         "workspace": {

@@ -51,7 +51,7 @@ fn an_edit_changes_the_findings_of_files_that_nobody_has_open() {
     let list = client.wait("greet.md", |list| !list.diagnostics.is_empty());
     assert_eq!(list.lines(), ["2:9 undefined-variable `name` is not set on any path to `greet`"]);
     assert_eq!(list.version, None);
-    // What nobody saved is not on the disk: closed, the file is right again.
+    // Unsaved text is not on the disk: closed, the file is right again.
     client.close("start.md");
     assert!(client.wait("greet.md", |list| list.diagnostics.is_empty()).diagnostics.is_empty());
     // Neither is what another program saves.

@@ -129,7 +129,7 @@ fn a_move_that_the_client_makes_takes_what_leads_there_along() {
     assert!(!edit.to_string().contains("\"rename\""), "the client moves the file itself: {edit}");
     let edit = moved(&mut client, "orders", "shop");
     assert_eq!(new_texts(&client, &edit, "start.md"), ["shop"]);
-    // What would change the graph is not stopped, and somebody is told.
+    // A move that would change the graph is not stopped, and the user is told.
     let nothing = moved(&mut client, "bye.md", "orders/rollback.md");
     assert!(nothing.is_null(), "{nothing}");
     client.until("the reason", |client| client.said.iter().any(|said| said.starts_with("nothing else was changed")));

@@ -92,7 +92,7 @@ fn a_completion_replaces_what_is_typed_and_sends_nothing_that_is_not_offered() {
 fn hover_says_what_stands_there() {
     let mut client = shop();
     let mut version = 1;
-    // What follows from the whole graph is known once it is linked, some time after the last edit.
+    // Facts about the whole graph are known once it is linked, some time after the last edit.
     let before = &ORDERS[..ORDERS.find("to: find").unwrap() + 5];
     let (line, character) = (before.matches('\n').count(), before.rsplit('\n').next().unwrap().len());
     let place = json!({ "textDocument": { "uri": client.uri("orders/start.md") }, "position": { "line": line, "character": character } });
@@ -189,7 +189,7 @@ fn a_node_is_renamed_with_its_file() {
     let own = changes.iter().find(|change| change["textDocument"]["uri"] == client.uri("orders/start.md")).expect("the target changes");
     assert_eq!((&own["textDocument"]["version"], &own["edits"][0]["newText"]), (&json!(3), &json!("search")));
     assert!(changes.iter().any(|change| change["textDocument"]["uri"] == client.uri("bye.md")), "the link changes: {changes:?}");
-    // What would change the graph is refused, and the reason named.
+    // A rename that would change the graph is refused, with the reason.
     let (code, reason) = rename(&mut client, "orders/start.md", 4, &ORDERS.replace("to: pay", "to: p‸ay"), "find").expect_err("captured");
     assert_eq!(code, -32803);
     assert!(reason.contains("orders/find"), "{reason}");

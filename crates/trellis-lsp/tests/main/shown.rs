@@ -1,4 +1,4 @@
-//! What editors draw: colours, hints, lenses, links, selections, hierarchies, the graph and the cases of a sheet (workbench 2).
+//! The drawings of editors: colours, hints, lenses, links, selections, hierarchies, the graph and the cases of a sheet (workbench 2).
 
 use serde_json::{Value as Json, json};
 
@@ -74,7 +74,7 @@ fn names_templates_and_conditions_are_coloured_and_nothing_else() {
         "{ask:?}"
     );
     assert_eq!(words(&mut client, "look.md", text("look.md"))[0], "look:function");
-    // Where YAML does not parse, what parses by itself is coloured.
+    // If YAML does not parse, the parts that parse by themselves are coloured.
     let half = "---\nto: [\nto: lost\n---\n{{ number }}\n";
     client.replace("look.md", 2, half);
     assert_eq!(words(&mut client, "look.md", half), ["lost:class", "{{:macro", "number:variable", "}}:macro"]);

@@ -11,7 +11,7 @@ const START: &str = "---\ninput_type: text\nsave_to: name\nto: greet\n---\nName?
 const GREET: &str = "---\n---\nHello {{ name }}\n";
 const CONTENT_MODIFIED: i32 = -32801;
 
-/// What holds links back until it is opened.
+/// Holds links back until it is opened.
 struct Gate(Mutex<bool>, Condvar);
 
 impl Gate {
@@ -184,7 +184,7 @@ fn lists_of_a_folder_whose_name_goes_on_stay() {
     let named = |path: &str| json!({ "uri": format!("file://{}", root.join(path).display()), "name": "graph" });
     let event = json!({ "added": [named("app-v2")], "removed": [named("")] });
     client.notify("workspace/didChangeWorkspaceFolders", json!({ "event": event }));
-    // What is taken back was sent before the answer.
+    // Lists were withdrawn before the answer.
     client.request("workspace/symbol", json!({ "query": "start" })).expect("there are symbols");
     let last = |path: &str| client.lists[&client.uri(path)].last().map(|list| list.diagnostics.len());
     assert_eq!((last("app/start.md"), last("app-v2/start.md")), (Some(0), Some(1)));

@@ -62,7 +62,7 @@ fn checked(files: &[(String, String)], path: &str) -> Vec<String> {
     .collect()
 }
 
-/// Whether every position in an answer is one of a text with this many lines.
+/// Returns whether every position in an answer is one of a text with this many lines.
 fn positions_fit(answer: &Json, lines: u64) -> bool {
     match answer {
         Json::Object(entries) => {

@@ -17,7 +17,7 @@ use crate::workspace::Workspace;
 
 /// The folder of these files, below that of the workspace.
 pub const INBOX: &str = "runtime/inbound-files";
-/// Bytes of a name that are left of it.
+/// Bytes of a name that are used.
 const MAX_FILE_NAME: usize = 120;
 
 /// The folder of files that people send.
@@ -46,7 +46,7 @@ pub enum InboxError {
 #[derive(Debug)]
 pub struct InboxFile {
     file: File,
-    /// Where it is until it is whole.
+    /// The temporary file, until it is complete.
     draft: PathBuf,
     workspace: PathBuf,
     provider: String,
@@ -86,7 +86,7 @@ impl Inbox {
         Ok(InboxFile { file, draft, workspace, provider, name: plain(name), hash: Sha256::new(), length: 0, limit: self.limit })
     }
 
-    /// Removes what a process left that died while it received a file.
+    /// Removes the temporary files of a process that died while it received them.
     pub fn sweep(&self) {
         let folders = fs::read_dir(self.workspace.join(INBOX)).into_iter().flatten().flatten();
         for entry in folders.flat_map(|folder| fs::read_dir(folder.path())).flatten().flatten() {
@@ -98,7 +98,7 @@ impl Inbox {
 }
 
 impl InboxFile {
-    /// The bytes that it may have.
+    /// The bytes that the file may have.
     pub fn limit(&self) -> u64 {
         self.limit
     }
@@ -106,7 +106,7 @@ impl InboxFile {
     /// Adds bytes.
     ///
     /// # Errors
-    /// It has too many, or the system refuses.
+    /// The file has too many, or the system refuses.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), InboxError> {
         self.length += bytes.len() as u64;
         if self.length > self.limit {
@@ -116,7 +116,7 @@ impl InboxFile {
         Ok(self.file.write_all(bytes)?)
     }
 
-    /// Puts the file under its name: its path in the workspace, and its length. It waits for the disk.
+    /// Puts the file under its name; returns its path in the workspace, and its length. It waits for the disk.
     ///
     /// # Errors
     /// The system refuses.
@@ -133,7 +133,7 @@ impl InboxFile {
 
 impl Drop for InboxFile {
     fn drop(&mut self) {
-        // What is whole has another name by now.
+        // A complete file has another name by now.
         drop(fs::remove_file(&self.draft));
     }
 }
@@ -188,7 +188,7 @@ mod tests {
         assert!(plain(&"한".repeat(1000)).len() <= MAX_FILE_NAME && plain(&format!("{}.png", "a".repeat(500))).ends_with("aa.png"));
     }
 
-    // orchestrator 3.10: no more than the limit; what is not whole is not there
+    // orchestrator 3.10: no more than the limit; an incomplete file does not exist
     #[test]
     fn what_is_not_whole_is_not_there() {
         let (_folder, workspace, inbox) = inbox(5);

@@ -24,7 +24,7 @@ use crate::{
     words::{Command, command},
 };
 
-/// What a channel can do.
+/// The abilities of a channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {
     /// People can send files in it.
@@ -42,13 +42,13 @@ pub struct Reaction {
     pub place: ChatPlace,
     /// The message, as the provider names it.
     pub message: String,
-    /// Who reacted, as the provider names them.
+    /// The person who reacted, as the provider names them.
     pub sender: String,
     /// The emoji, or the name that the provider has for it.
     pub name: String,
 }
 
-/// How a chat gets answers.
+/// The format in which a chat gets answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rendering {
     /// Markdown, drawn as the channel can.
@@ -59,7 +59,7 @@ pub enum Rendering {
 }
 
 impl Rendering {
-    /// The name that people type: `markdown`, `plain`.
+    /// The format of a name that people type: `markdown`, `plain`.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "markdown" => Some(Self::Markdown),
@@ -69,22 +69,22 @@ impl Rendering {
     }
 }
 
-/// What a channel read.
+/// The result of one read of a channel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
     /// The messages, oldest first.
     pub messages: Vec<Incoming>,
-    /// Messages of before that have another text now.
+    /// Earlier messages whose text has changed.
     pub edits: Vec<Incoming>,
-    /// Messages of before that are gone: their chats and their names.
+    /// Earlier messages that were deleted: their chats and their names.
     pub deletions: Vec<(ChatPlace, String)>,
-    /// Reactions to messages, also such as were read before.
+    /// Reactions to messages, including those that were read before.
     pub reactions: Vec<Reaction>,
-    /// Where the next read begins.
+    /// The position at which the next read begins.
     pub cursor: Option<String>,
-    /// Whether it is the last one.
+    /// True if the channel has ended: no batch follows.
     pub is_over: bool,
-    /// What could not be read, while the rest could: a chat that is gone.
+    /// Errors of parts that could not be read, while the rest could: a chat that is gone.
     pub troubles: Vec<ChannelError>,
 }
 
@@ -95,47 +95,47 @@ pub struct Batch {
 pub struct ChannelError {
     /// The code, as the provider names it.
     pub code: String,
-    /// What happened.
+    /// The error message.
     pub message: String,
-    /// Whether another attempt can only fail too.
+    /// True if another attempt cannot succeed.
     pub is_final: bool,
-    /// How long the provider wants to be left alone.
+    /// The wait that the provider asks for.
     pub after: Option<Duration>,
-    /// How far the attempt came.
+    /// The stage that the attempt reached.
     pub reach: Reach,
 }
 
-/// How far an attempt came that failed.
+/// The stage that a failed attempt reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reach {
     /// Nothing was sent: the channel itself waits, because it was asked to.
     Unsent,
-    /// The provider did not take it.
+    /// The provider rejected it.
     #[default]
     Refused,
-    /// The provider may have taken it, and did not say so.
+    /// The provider may have accepted it, without an answer.
     Unknown,
 }
 
 impl ChannelError {
-    /// A failure that may pass.
+    /// A temporary failure.
     pub fn new(code: &str, message: impl Into<String>) -> Self {
         Self { code: code.to_owned(), message: message.into(), is_final: false, after: None, reach: Reach::Refused }
     }
 
-    /// The same for one that stays.
+    /// Marks the failure as permanent.
     #[must_use]
     pub fn finally(self) -> Self {
         Self { is_final: true, ..self }
     }
 
-    /// The same for an attempt that came so far.
+    /// Sets the stage that the attempt reached.
     #[must_use]
     pub fn reaching(self, reach: Reach) -> Self {
         Self { reach, ..self }
     }
 
-    /// The same with the time that the provider asks for.
+    /// Sets the wait that the provider asks for.
     #[must_use]
     pub fn after(self, after: Duration) -> Self {
         Self { after: Some(after), ..self }
@@ -148,15 +148,15 @@ pub trait Channel: Send + Sync {
     /// Its name, which is part of the keys of messages.
     fn name(&self) -> &str;
 
-    /// What it can do.
+    /// Returns its abilities.
     fn capabilities(&self) -> Capabilities {
         Capabilities::default()
     }
 
-    /// How long messages of one person are collected after the first, to be answered together.
+    /// The time for which messages of one person are collected after the first, to be answered together.
     fn grouping(&self) -> Duration;
 
-    /// Names the messages whose reactions are waited for. A channel whose provider tells of reactions by itself need not know.
+    /// Names the messages whose reactions are awaited. A channel whose provider reports reactions by itself need not know.
     fn watch(&self, _messages: Vec<(ChatPlace, String)>) {}
 
     /// Reads the text of a message as a command.
@@ -183,16 +183,16 @@ pub trait Channel: Send + Sync {
     /// The provider cannot be read.
     async fn read(&self, cursor: Option<&str>) -> Result<Batch, ChannelError>;
 
-    /// Says something: the receipt of the provider.
+    /// Sends a message and returns the receipt of the provider.
     ///
     /// # Errors
-    /// The provider does not take it.
+    /// The provider rejects it.
     async fn send(&self, message: &Outgoing, rendering: Rendering) -> Result<String, ChannelError>;
 
     /// Shows the person who wrote a message that it was read.
     ///
     /// # Errors
-    /// The provider does not take it, which is no harm.
+    /// The provider rejects it, which is harmless.
     async fn react(&self, _place: &ChatPlace, _message: &str) -> Result<(), ChannelError> {
         Ok(())
     }
@@ -200,7 +200,7 @@ pub trait Channel: Send + Sync {
     /// Shows a chat for a few seconds that an answer is being written.
     ///
     /// # Errors
-    /// The provider does not take it, which is no harm.
+    /// The provider rejects it, which is harmless.
     async fn set_typing(&self, _place: &ChatPlace) -> Result<(), ChannelError> {
         Ok(())
     }

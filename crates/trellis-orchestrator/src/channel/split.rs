@@ -52,7 +52,7 @@ pub fn parts(text: &str, limit: usize) -> Vec<String> {
     parts
 }
 
-/// Where a part ends that begins a text and lies in `window`, and where the next one begins.
+/// Returns the end of the first part of a text, which lies in `window`, and the begin of the next part.
 fn cut(window: &str, text: &str) -> (usize, usize) {
     // A part that is hardly begun is no part.
     let least = window.len() / 4;
@@ -80,7 +80,7 @@ fn cut(window: &str, text: &str) -> (usize, usize) {
     (end, next + blank)
 }
 
-/// Whether a part may begin so: what stands within a line is no fence, and must not become one at the beginning of a part.
+/// Returns whether a part may begin so: text within a line is no fence, and must not become one at the beginning of a part.
 fn is_apt(text: &str) -> bool {
     text.trim_start().lines().next().and_then(fence).is_none()
 }
@@ -193,7 +193,7 @@ mod tests {
         }
     }
 
-    // orchestrator 4.1: what is no fence within a line is none at the beginning of a part
+    // orchestrator 4.1: text within a line that is no fence is none at the beginning of a part
     #[test]
     fn a_part_does_not_begin_with_a_fence_that_was_none() {
         let words = parts(&format!("{}~~~~~~~~ text\nThat is all.", "word ".repeat(39)), 200);

@@ -22,9 +22,9 @@ type Write = dyn Fn(&str, Rendering) -> io::Result<()> + Send + Sync;
 
 /// The two ends of a terminal.
 pub struct TerminalIo {
-    /// Where lines come from.
+    /// The source of lines.
     pub reader: Box<dyn AsyncBufRead + Send + Unpin>,
-    /// What shows a text.
+    /// Shows a text.
     pub write: Box<Write>,
 }
 
@@ -70,7 +70,7 @@ impl Terminal {
         Self { lines: Mutex::new(lines), write: WriteEnd(io.write) }
     }
 
-    /// The chat that it has.
+    /// Returns its only chat.
     pub fn place() -> ChatPlace {
         ChatPlace::new(NAME, NAME)
     }

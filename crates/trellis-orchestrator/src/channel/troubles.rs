@@ -1,16 +1,16 @@
-//! What is wrong with channels now, for whoever looks.
+//! The present errors of channels, for display.
 
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// The troubles of channels, by name. Clones share them.
+/// The errors of channels, by name. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct ChannelTroubles(Arc<Mutex<BTreeMap<String, String>>>);
 
 impl ChannelTroubles {
-    /// Notes what is wrong with a channel now; nothing where all is well.
+    /// Sets the present error of a channel; `None` if all is well.
     pub fn set(&self, channel: &str, trouble: Option<String>) {
         let mut troubles = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match trouble {
@@ -19,7 +19,7 @@ impl ChannelTroubles {
         }
     }
 
-    /// What is wrong with a channel now.
+    /// Returns the present error of a channel.
     pub fn of(&self, channel: &str) -> Option<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(channel).cloned()
     }

@@ -1,6 +1,6 @@
-//! A chat in the browser: messages come as requests, answers go to whoever follows the events of the server (orchestrator 4).
+//! A chat in the browser: messages come as requests, answers go to all who follow the events of the server (orchestrator 4).
 //!
-//! A message is stored by the request that brings it, so there is nothing to read. What was said is in the queue, where a page that opens later finds it.
+//! A message is stored by the request that brings it, so there is nothing to read. A page that opens later finds all messages in the queue.
 
 use std::{fmt, time::Duration};
 
@@ -14,7 +14,7 @@ const WEB: &str = "web";
 /// Messages that somebody sends in the same breath.
 const WEB_GROUPING: Duration = Duration::from_millis(250);
 
-/// What a page is told.
+/// News for a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WebPosts<'a> {
     /// A message.
@@ -29,7 +29,7 @@ type Tell = dyn Fn(WebPosts<'_>) + Send + Sync;
 pub struct Web(Box<Tell>);
 
 impl Web {
-    /// A channel that tells pages so.
+    /// A channel that reports to pages with `tell`.
     pub fn new(tell: impl Fn(WebPosts<'_>) + Send + Sync + 'static) -> Self {
         Self(Box::new(tell))
     }
@@ -39,7 +39,7 @@ impl Web {
         ChatPlace { thread: thread.map(str::to_owned), ..ChatPlace::new(WEB, label) }
     }
 
-    /// Whether a place is one of this channel.
+    /// Returns whether a place belongs to this channel.
     pub fn has(place: &ChatPlace) -> bool {
         place.provider == WEB
     }
@@ -65,7 +65,7 @@ impl Channel for Web {
         std::future::pending().await
     }
 
-    /// Everybody may be away: the message stays in the outbox as one that was sent.
+    /// Nobody may be connected: the message stays in the outbox as sent.
     async fn send(&self, message: &Outgoing, rendering: Rendering) -> Result<String, ChannelError> {
         (self.0)(WebPosts::Message(message, rendering));
         Ok(String::new())

@@ -1,4 +1,4 @@
-//! The settings of what the agent does by itself.
+//! The settings of work without a message.
 
 use jiff::Timestamp;
 use serde_json::{Value as Json, json};
@@ -45,7 +45,7 @@ pub(super) fn read(reader: &mut Reader<'_>, settings: &mut Settings) {
             ),
         }
     }
-    // Without a word about it, it needs the terminal.
+    // By default, it needs the terminal.
     settings.heartbeat = (is_set || settings.terminal).then_some(heartbeat);
 }
 

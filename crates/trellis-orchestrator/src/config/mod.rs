@@ -39,13 +39,13 @@ pub struct Settings {
     pub agent: String,
     /// Names by which the agent is also called where several people talk.
     pub aliases: Vec<String>,
-    /// Whether it answers everything there.
+    /// True if it answers every message there.
     pub auto_reply: bool,
     /// The number of runs at once, over all chats.
     pub runs: usize,
-    /// Whether there is a chat in the terminal.
+    /// True if there is a chat in the terminal.
     pub terminal: bool,
-    /// Whether there is a chat in the browser.
+    /// True if there is a chat in the browser.
     pub web: bool,
     /// The channels over a network.
     pub remote: Vec<RemoteSettings>,
@@ -63,7 +63,7 @@ pub struct Settings {
     pub models: ModelSettings,
     /// Hosts, some with a port, that `web` reads whatever address they have.
     pub web_private: Vec<String>,
-    /// Which lines of the shell wait for an approval, and what they can reach.
+    /// The mode and the sandbox of the shell.
     pub shell: ShellSettings,
     /// The folder of files, below the workspace.
     pub files: String,
@@ -108,17 +108,17 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Whether the person who wrote a message may approve calls (orchestrator 3.6): in the terminal always, elsewhere only those who are named.
+    /// Returns whether the person who wrote a message may approve calls (orchestrator 3.6): in the terminal always, elsewhere only the named ones.
     pub fn may_approve(&self, message: &Incoming) -> bool {
         self.is_approver(&message.place.provider, &message.sender)
     }
 
-    /// Whether a person of a channel may approve calls.
+    /// Returns whether a person of a channel may approve calls.
     pub fn is_approver(&self, provider: &str, person: &str) -> bool {
         provider == "terminal" || self.approvers.contains(&format!("{provider}:{person}"))
     }
 
-    /// Whether a tool may open a secret in every chat.
+    /// Returns whether a tool may open a secret in every chat.
     pub fn may_open(&self, tool: &str, name: &str) -> bool {
         self.secrets.get(tool).is_some_and(|names| names.contains(name))
     }
@@ -133,7 +133,7 @@ impl Settings {
 /// Keys that are planned and do nothing yet; each is refused with this reason.
 const PLANNED: &[(&str, &str)] = &[];
 
-/// Reads the file. The settings are those of its sound keys; with an error among the findings they are not to be used.
+/// Reads the file. The settings are those of its sound keys; if there is an error among the findings, do not use them.
 pub fn read(path: impl Into<FilePath>, text: &str) -> (Settings, Vec<Diagnostic>) {
     let (config, found) = HostConfig::parse(path, text);
     let mut reader = Reader { config: &config, found };
@@ -360,7 +360,7 @@ mod tests {
         let headless = headless.map(|(provider, program)| HeadlessModel { provider: provider.to_owned(), program: program.to_owned() });
         assert!(headless.iter().all(|model| settings.models.headless.contains(model)) && settings.models.headless.len() == 2);
         assert!(!settings.models.is_empty() && settings.models.models(std::path::Path::new("/w")).is_some());
-        // Which providers the graph has is asked where there is one.
+        // The providers of the graph are checked once there is a graph.
         let models = settings.models.models(std::path::Path::new("/w")).expect("models");
         let missing: Vec<String> = models.check_with(&[]).into_iter().map(|finding| finding.message).collect();
         assert_eq!(missing, ["there is no provider `newcomer`"]);

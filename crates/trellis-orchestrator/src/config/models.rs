@@ -26,7 +26,7 @@ const KINDS: [&str; 4] = ["openai", "process", "scripted", "headless"];
 /// The beginning of the names that stand for variables.
 const VARIABLE_PREFIX: &str = "variable.";
 
-/// A local model that is started with the rest, and supervised.
+/// A local model that is started with the services, and supervised.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StartedModel {
     /// The name of its provider.
@@ -49,9 +49,9 @@ pub struct HeadlessModel {
 /// The models of a workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelSettings {
-    /// The file that they stand in.
+    /// The path of their file.
     path: Option<FilePath>,
-    /// The same as the `models` of a project file, as JSON.
+    /// The `models` of a project file, as JSON.
     text: String,
     spans: BTreeMap<String, Span>,
     /// Variables that hold keys, by the names of the secrets that stand for them.
@@ -63,12 +63,12 @@ pub struct ModelSettings {
 }
 
 impl ModelSettings {
-    /// Whether there are any.
+    /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.path.is_none()
     }
 
-    /// The models for a host; relative paths begin at `folder`. Nothing where there are none.
+    /// The models for a host; relative paths begin at `folder`. `None` if there are none.
     pub fn models(&self, folder: &Path) -> Option<HostModels> {
         let path = self.path.clone()?;
         let document = Document::parse(&Source::text("trellis.yaml", &self.text), Dialect::default());
@@ -138,7 +138,7 @@ fn provider(reader: &mut Reader<'_>, settings: &mut ModelSettings, name: &str, v
     let keys = match value {
         Value::Map(keys) => keys,
         Value::Null => &empty,
-        // The finding of the host says what it takes.
+        // The finding of the host names the kinds that it takes.
         other => return json_of(other),
     };
     let mut written: serde_json::Map<String, Json> = keys.iter().map(|(key, value)| (key.to_string(), json_of(value))).collect();
@@ -181,7 +181,7 @@ fn provider(reader: &mut Reader<'_>, settings: &mut ModelSettings, name: &str, v
     Json::Object(written)
 }
 
-/// A value that stands elsewhere, as a project file names it.
+/// A secret value, as a project file names it.
 fn secret(reader: &mut Reader<'_>, settings: &mut ModelSettings, place: &str, value: &Value) -> String {
     let named = |key: &str| value.get(key).and_then(Value::as_str).filter(|name| !name.is_empty());
     let is_single = value.as_map().is_some_and(|map| map.len() == 1);

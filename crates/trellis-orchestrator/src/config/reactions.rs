@@ -1,4 +1,4 @@
-//! What reactions to messages ask for (orchestrator 3.5).
+//! The requests that reactions to messages stand for (orchestrator 3.5).
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use trellis_core::Mapping;
 
 use super::reader::Reader;
 
-/// What a reaction asks for, the strongest first: where several come at once, they are acted on in this order.
+/// The request of a reaction, the strongest first: several at once are acted on in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sign {
     /// All runs of the chat are interrupted.
@@ -18,7 +18,7 @@ pub enum Sign {
     Deny,
     /// The call stays held, and its chat is asked again later.
     Defer,
-    /// The call may not run, and what asked for it is stopped.
+    /// The call may not run, and the session that asked for it is stopped.
     Cancel,
 }
 
@@ -54,7 +54,7 @@ impl Sign {
     }
 }
 
-/// The reactions that ask for something.
+/// The reactions that stand for requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reactions(BTreeMap<String, Sign>);
 
@@ -66,13 +66,13 @@ impl Default for Reactions {
 }
 
 impl Reactions {
-    /// What a reaction asks for: an emoji in any tone of skin, or the name that a provider has for it.
+    /// Returns the request of a reaction: an emoji in any tone of skin, or the name that a provider has for it.
     pub fn sign(&self, reaction: &str) -> Option<Sign> {
         self.0.get(&plain(reaction)).copied()
     }
 }
 
-/// A reaction without the tone of its skin and without the sign that it is drawn in colour.
+/// A reaction without its skin tone and without the variation selector for colour.
 fn plain(reaction: &str) -> String {
     let name = reaction.trim_matches(':').split("::").next().unwrap_or_default();
     let is_variation = |char: &char| matches!(char, '\u{fe0e}' | '\u{fe0f}' | '\u{1f3fb}'..='\u{1f3ff}');
@@ -80,7 +80,7 @@ fn plain(reaction: &str) -> String {
 }
 
 impl Reader<'_> {
-    /// The reactions of the settings. What is set for a sign replaces its defaults.
+    /// The reactions of the settings. Those that are set for a sign replace its defaults.
     pub(super) fn reactions(&mut self) -> Reactions {
         let names = Sign::ALL.map(Sign::as_str);
         let empty = Mapping::default();

@@ -35,7 +35,7 @@ impl Provider {
         Self::ALL.into_iter().find(|provider| provider.as_str() == name)
     }
 
-    /// Where its interface is.
+    /// Returns the URL of its interface.
     pub fn base_url(self) -> &'static str {
         match self {
             Self::Slack => "https://slack.com/api",
@@ -53,7 +53,7 @@ impl Provider {
         }
     }
 
-    /// Whether the settings must name the chats: Telegram delivers every message to its bot.
+    /// Returns whether the settings must name the chats: Telegram delivers every message to its bot.
     fn names_chats(self) -> bool {
         self != Self::Telegram
     }
@@ -72,7 +72,7 @@ impl Provider {
 pub enum TokenSource {
     /// In a variable of the environment.
     Env(String),
-    /// In the vault, or wherever secrets come from.
+    /// In the vault, or another source of secrets.
     Secret(String),
 }
 
@@ -85,9 +85,9 @@ pub struct RemoteSettings {
     pub token: TokenSource,
     /// The chats that are read.
     pub read: Vec<String>,
-    /// The chats and people that are heard; `*` is everybody.
+    /// The allowed chats and people; `*` is everybody.
     pub allow: Vec<String>,
-    /// Where its interface is, without a slash at its end.
+    /// The URL of its interface, without a slash at its end.
     pub base_url: String,
     /// The time between two reads.
     pub poll: Duration,
@@ -97,7 +97,7 @@ pub struct RemoteSettings {
 
 /// The keys of such a channel.
 const KEYS: [&str; 6] = ["token", "read", "allow", "base_url", "poll", "rows"];
-/// The most often and the most rarely that is read, in milliseconds.
+/// The shortest and the longest time between two reads, in milliseconds.
 const POLL: std::ops::RangeInclusive<u64> = 10..=3_600_000;
 
 impl Reader<'_> {
@@ -231,7 +231,7 @@ mod tests {
         }
     }
 
-    // a token goes to nobody who listens on the way, and to no other host than the one that is shown
+    // a token is encrypted on its way, and sent to no other host than the one that is shown
     #[test]
     fn a_token_is_sent_protected() {
         for url in ["https://slack.com/api", "http://127.0.0.1:8080", "http://[::1]:1/a", "http://localhost/x"] {

@@ -10,41 +10,41 @@ use super::{
     reader::{Reader, with_article},
 };
 
-/// Which lines of the shell wait for an approval.
+/// The choice of shell lines that wait for an approval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ShellMode {
     /// All but those that `allow` lists.
     #[default]
     Ask,
-    /// Those that look as if they wrote something.
+    /// Those that seem to write something.
     Patterns,
 }
 
-/// What lines of the shell can reach.
+/// The reach of shell lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sandbox {
-    /// What this program can.
+    /// All that this program can reach.
     #[default]
     None,
-    /// They write among the files only, see neither `runtime/` nor `.env`, and have no network: `bwrap` has to be there.
+    /// They write among the files only, see neither `runtime/` nor `.env`, and have no network: `bwrap` is required.
     Bwrap,
 }
 
 /// The settings of the shell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShellSettings {
-    /// Which lines wait for an approval.
+    /// The choice of lines that wait for an approval.
     pub mode: ShellMode,
-    /// Lines that run without one, to the letter.
+    /// Lines that run without one, compared literally.
     pub allow: Vec<String>,
-    /// What lines can reach.
+    /// The reach of lines.
     pub sandbox: Sandbox,
 }
 
-/// Tools that may open secrets which the settings name.
+/// Tools that may open secrets named in the settings.
 const OPENING: [&str; 2] = ["file", "shell"];
 
-/// Folders of a workspace that hold something else than files.
+/// Folders of a workspace that do not hold files.
 const RESERVED: [&str; 4] = ["agents", "memory", "runtime", "templates"];
 
 /// Reads the section into the settings.
@@ -90,7 +90,7 @@ fn shell_of(reader: &mut Reader<'_>, shell: &Mapping) -> ShellSettings {
     let sandbox = match reader.text("tools.shell.sandbox", &["tools", "shell", "sandbox"]) {
         Some("bwrap") => Sandbox::Bwrap,
         Some("none") => Sandbox::None,
-        // What nobody looks at runs in a sandbox, unless somebody wrote otherwise.
+        // Lines that nobody reviews run in a sandbox, unless the settings say otherwise.
         None if mode == ShellMode::Patterns => Sandbox::Bwrap,
         None => Sandbox::None,
         Some(other) => {
@@ -125,7 +125,7 @@ fn hosts_of(reader: &mut Reader<'_>, value: &Value) -> Vec<String> {
     read
 }
 
-/// A host in the form in which URLs have it; nothing where a text is none.
+/// A host in the form in which URLs have it; `None` if the text is no host.
 fn host_of(text: &str) -> Option<String> {
     let url = url::Url::parse(&format!("https://{text}")).ok()?;
     let host = url.host_str()?;

@@ -1,4 +1,4 @@
-//! Events of a dashboard: what is another than a moment ago.
+//! Events of a dashboard: the changes since a moment ago.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -21,7 +21,7 @@ const STATE_PARTS: [(&str, &str, &str); 6] = [
     ("dead", "dead", "id"),
 ];
 
-/// Tells those who follow the server what changes, forever.
+/// Reports changes to those who follow the server, forever.
 pub(super) async fn tell(view: &View, server: &Server) {
     let mut before = None;
     loop {
@@ -30,7 +30,7 @@ pub(super) async fn tell(view: &View, server: &Server) {
             before = None;
             continue;
         }
-        // What cannot be read now is read in a moment.
+        // A failed read is repeated in a moment.
         let Ok(calls) = server.calls().await else { continue };
         let Ok(now) = view.look(calls).await else { continue };
         if let Some(before) = &before {
@@ -40,12 +40,12 @@ pub(super) async fn tell(view: &View, server: &Server) {
     }
 }
 
-/// The events that lead from one state to the next: each item that is another, and each that is gone as `{…, gone: true}`.
+/// The events that lead from one state to the next: each item that changed, and each that is gone as `{…, gone: true}`.
 fn events(before: &Json, now: &Json) -> Vec<(&'static str, Json)> {
     let mut events = Vec::new();
     for (part, event, key) in STATE_PARTS {
         let (earlier, later) = (named(&before[part], key), named(&now[part], key));
-        // How long something has waited is no news.
+        // The age of a waiting message is no news.
         let is_same = |one: &Json, other: &Json| without_lag(one) == without_lag(other);
         let changed = later.iter().filter(|(name, item)| earlier.get(*name).is_none_or(|before| !is_same(before, item)));
         events.extend(changed.map(|(_, item)| (event, (*item).clone())));
@@ -58,7 +58,7 @@ fn events(before: &Json, now: &Json) -> Vec<(&'static str, Json)> {
     events
 }
 
-/// The items of a list by their names; calls that were given up are told by the server.
+/// The items of a list by their names; the server itself reports calls that were given up.
 fn named<'j>(list: &'j Json, key: &str) -> BTreeMap<String, &'j Json> {
     let items = list.as_array().into_iter().flatten().filter(|item| item["kind"] != "call");
     items.map(|item| (item[key].as_str().map_or_else(|| item[key].to_string(), str::to_owned), item)).collect()
@@ -78,7 +78,7 @@ fn without_lag(item: &Json) -> Json {
 mod tests {
     use super::*;
 
-    // orchestrator 8.5: what changes, comes and goes is told; what stays is not
+    // orchestrator 8.5: items that change, come or go are reported; others are not
     #[test]
     fn each_change_is_one_event() {
         let before = json!({

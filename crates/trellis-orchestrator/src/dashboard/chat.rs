@@ -1,4 +1,4 @@
-//! The chat of the page: what was said, what somebody says, and what the agent says meanwhile (orchestrator 4, row `web`).
+//! The chat of the page: its messages, and messages of people and of the agent as they come (orchestrator 4, row `web`).
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -39,13 +39,13 @@ pub struct ChatMessage {
     /// The thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread: Option<String>,
-    /// Who says it: `person`, `agent` or `schedule`.
+    /// Its author: `person`, `agent` or `schedule`.
     pub from: &'static str,
-    /// When, in milliseconds since 1970.
+    /// Its time, in milliseconds since 1970.
     pub at: u64,
-    /// What, sealed.
+    /// Its text, sealed.
     pub text: String,
-    /// The same as safe HTML, where the chat gets Markdown.
+    /// The text as safe HTML, if the chat gets Markdown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub html: Option<String>,
     /// The call that it asks about.
@@ -54,7 +54,7 @@ pub struct ChatMessage {
 }
 
 impl View {
-    /// Takes what somebody says, once it is sealed and stored; the same key is the same message.
+    /// Takes a message of a person: it is sealed, then stored; the same key is the same message.
     ///
     /// # Errors
     /// There is no text, it is too long, or the queue fails.
@@ -84,10 +84,10 @@ impl View {
         Ok(said)
     }
 
-    /// What was said in a chat, oldest first.
+    /// Returns the messages of a chat, oldest first.
     ///
     /// # Errors
-    /// The queue fails, or the thread has no name that one can have.
+    /// The queue fails, or the thread has an impossible name.
     pub(super) async fn conversation(&self, label: &str, thread: Option<&str>) -> Result<Vec<ChatMessage>, Trouble> {
         let place = Web::place(label, named(thread)?);
         let queue = &self.hands.queue;
@@ -118,7 +118,7 @@ fn named(thread: Option<&str>) -> Result<Option<&str>, Trouble> {
     }
 }
 
-/// What the channel tells the pages.
+/// Returns the function by which the channel reports to the pages.
 pub(super) fn telling(news: News) -> impl Fn(WebPosts<'_>) + Send + Sync + 'static {
     move |post| match post {
         WebPosts::Message(message, rendering) => news.tell("message", json!(from_agent(message, now(), rendering))),

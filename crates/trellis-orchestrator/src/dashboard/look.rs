@@ -1,4 +1,4 @@
-//! The state at a moment, read from what is stored and from what runs.
+//! The present state, read from the stores and the running services.
 
 use std::collections::BTreeSet;
 
@@ -16,11 +16,11 @@ use crate::{
     state::{ChannelState, DeadLetter, LetterError, MemoryState, OutboxState, RunStanding, RunState, State, StepState, TaskState},
 };
 
-/// Sessions that are looked at, at most: those that began last.
+/// Sessions that are read, at most: those that began last.
 const MAX_SHOWN_SESSIONS: usize = 200;
 
 impl View {
-    /// Everything at this moment, with the calls that need somebody, and without a value of the vault.
+    /// Returns the present state, with the calls that need somebody, and without a value of the vault.
     ///
     /// # Errors
     /// The queue or the store of the sessions fails.
@@ -62,7 +62,7 @@ impl View {
         Ok(names.into_iter().map(channel).collect())
     }
 
-    /// The sessions that go on: tasks apart from the others.
+    /// The sessions that have not ended: tasks apart from the others.
     async fn sessions(&self) -> Result<(Vec<RunState>, Vec<TaskState>), QueueError> {
         let (mut runs, mut tasks, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
         let Some(sessions) = self.hands.sessions.get().and_then(std::sync::Weak::upgrade) else { return Ok((runs, tasks)) };
@@ -79,7 +79,7 @@ impl View {
         Ok((runs, tasks))
     }
 
-    /// The same without a value of the vault.
+    /// Returns JSON without a value of the vault.
     pub(super) async fn masked(&self, mut json: Json) -> Result<Json, Trouble> {
         let mask = self.hands.mask.clone();
         let masking = tokio::task::spawn_blocking(move || {
@@ -132,7 +132,7 @@ fn task(row: &InboundRow, id: String, turn: &Turn) -> TaskState {
     }
 }
 
-/// Where a session stands (orchestrator 2.5).
+/// Returns the progress of a session (orchestrator 2.5).
 fn standing(turn: &Turn) -> RunStanding {
     let (status, waiting) = match &turn.stop {
         _ if !held(turn).is_empty() => ("waiting_approval", None),
@@ -170,13 +170,13 @@ fn texts(json: &mut Json, change: &impl Fn(&str) -> String) {
     }
 }
 
-/// The trouble of a queue that fails.
+/// The response to a failed queue.
 #[expect(clippy::needless_pass_by_value, reason = "it is handed to `map_err`")]
 pub(super) fn failed(error: QueueError) -> Trouble {
     Trouble::new(Code::StoreUnavailable, "the queue cannot be used now").logged(error.to_string())
 }
 
-/// Trouble that only the log explains.
+/// The response to an error that only the log explains.
 pub(super) fn internal(error: &dyn std::fmt::Display) -> Trouble {
     Trouble::new(Code::Internal, Code::Internal.title()).logged(error.to_string())
 }

@@ -1,4 +1,4 @@
-//! The dashboard: what a browser sees of a running orchestrator, and the chat there (orchestrator 4, 8.5).
+//! The dashboard: the view of a running orchestrator for a browser, and the chat there (orchestrator 4, 8.5).
 //!
 //! ```text
 //! Hands, queue ──look──▶ State ──▶ GET /api/state
@@ -6,7 +6,7 @@
 //! POST /api/channels/web/messages ─▶ Receiver ─▶ queue          Web ─▶ events: message typing
 //! ```
 //!
-//! **Invariant:** a request that changes something says so after it was stored; every text is masked before it is told.
+//! **Invariant:** a request that changes something reports it after it was stored; every text is masked before it is shown.
 
 mod changes;
 mod chat;
@@ -29,7 +29,7 @@ use crate::{
     tools::Hands,
 };
 
-/// What a browser sees of an orchestrator.
+/// The view of an orchestrator for a browser.
 #[derive(Clone)]
 pub struct Dashboard {
     server: Server,
@@ -37,7 +37,7 @@ pub struct Dashboard {
     web: Option<Arc<Web>>,
 }
 
-/// What routes and events are made of.
+/// The data of routes and events.
 struct View {
     hands: Arc<Hands>,
     receiver: Receiver,
@@ -59,7 +59,7 @@ impl Dashboard {
         Self { server, view, web }
     }
 
-    /// The chat in the browser, as a channel; nothing where nobody may write there.
+    /// The chat in the browser, as a channel; `None` if nobody may write there.
     pub fn channel(&self) -> Option<Arc<dyn Channel>> {
         self.web.clone().map(|web| web as Arc<dyn Channel>)
     }
@@ -69,12 +69,12 @@ impl Dashboard {
         &self.server
     }
 
-    /// Shows these channels, beside those that are known by what they did.
+    /// Shows these channels, beside those that the queue knows.
     pub fn show_channels(&self, names: Vec<String>) {
         drop(self.view.channels.set(names));
     }
 
-    /// Shows these services, and starts them when somebody says so.
+    /// Shows these services, and starts them on request.
     pub fn show_services(&self, services: Arc<dyn Services>) {
         drop(self.view.services.set(services));
     }

@@ -13,7 +13,7 @@ use super::{View, chat, look::failed};
 /// A message that was taken.
 const ACCEPTED_STATUS: u16 = 202;
 
-/// Those of the chat.
+/// The routes of the chat.
 pub(super) fn chat(view: &Arc<View>) -> Vec<ExtraRoute> {
     vec![
         of(view, "GET", "/api/channels/web/messages", Right::Read, |view, request| {
@@ -35,7 +35,7 @@ pub(super) fn chat(view: &Arc<View>) -> Vec<ExtraRoute> {
     ]
 }
 
-/// Those of the state, and of what can be done about it.
+/// The routes of the state, and of actions on it.
 pub(super) fn state(view: &Arc<View>) -> Vec<ExtraRoute> {
     vec![
         of(view, "GET", "/api/state", Right::Read, |view, request| {
@@ -94,7 +94,7 @@ fn of(
 }
 
 impl View {
-    /// Pauses a schedule, or lets it go on.
+    /// Pauses a schedule, or resumes it.
     async fn enable(&self, request: &ExtraRequest, is_enabled: bool) -> Result<ExtraReply, Trouble> {
         let (jobs, id) = (self.hands.jobs.clone(), request.part("job").to_owned());
         let changed = tokio::task::spawn_blocking(move || {
@@ -117,7 +117,7 @@ fn number(request: &ExtraRequest) -> Result<i64, Trouble> {
     text.parse().map_err(|_| Trouble::new(Code::UnknownLetter, format!("`{text}` is no number of a message")))
 }
 
-/// Nothing to say where something was there.
+/// An empty reply if something was there; else an error.
 fn found(is_there: bool, request: &ExtraRequest, code: Code, what: &str) -> Result<ExtraReply, Trouble> {
     if is_there {
         return Ok(ExtraReply { status: 204, body: serde_json::Value::Null });

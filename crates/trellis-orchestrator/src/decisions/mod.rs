@@ -20,10 +20,10 @@ use crate::{
 
 /// The newest form of the file.
 const DECISIONS_VERSION: u32 = 1;
-/// Percent of the words of two decisions that are the same where both say the same.
+/// Percent of equal words from which on two decisions say the same.
 const SIMILAR: usize = 90;
 
-/// Where a decision counts.
+/// The scope of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DecisionScope {
@@ -45,23 +45,23 @@ pub struct StoredDecision {
     /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Where it counts.
+    /// Its scope.
     pub scope: DecisionScope,
-    /// Its chat, `provider:chat`, if it holds only there.
+    /// Its chat, `provider:chat`, if its scope is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat: Option<String>,
     /// The hash of key and value, normalised.
     pub fingerprint: String,
-    /// How often it was made.
+    /// The number of times that it was made.
     pub count: u64,
-    /// When it was made first, in milliseconds since 1970.
+    /// The time at which it was made first, in milliseconds since 1970.
     pub first_at: i64,
-    /// When it was made last, in milliseconds since 1970.
+    /// The time at which it was made last, in milliseconds since 1970.
     pub last_at: i64,
-    /// The call that made it last: made again after a crash, it counts once.
+    /// The call that made it last: repeated after a crash, it counts once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_call: Option<String>,
-    /// The id of the decision that counts instead.
+    /// The id of the decision that replaced it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<String>,
 }
@@ -75,7 +75,7 @@ pub struct NewDecision {
     pub value: String,
     /// The reason.
     pub why: Option<String>,
-    /// Where it counts.
+    /// Its scope.
     pub scope: DecisionScope,
 }
 
@@ -85,7 +85,7 @@ struct DecisionFile {
     decisions: Vec<StoredDecision>,
 }
 
-/// The same as it is read.
+/// The contents of the file as they are read.
 #[derive(Default, Deserialize)]
 struct ReadDecisions {
     decisions: Vec<MaybeRead<StoredDecision>>,
@@ -112,7 +112,7 @@ impl Decisions {
         Ok((Self { file: file.to_owned(), decisions: Arc::new(Mutex::new(decisions)) }, warning))
     }
 
-    /// Keeps a decision that a call made in a chat, and returns it as it counts now. The same call makes it once.
+    /// Stores a decision that a call made in a chat, and returns it as it is in force now. The same call makes it once.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -176,13 +176,13 @@ impl Decisions {
         self.change(tidied)
     }
 
-    /// The number of decisions that count, over all chats.
+    /// The number of decisions in force, over all chats.
     pub fn count(&self) -> usize {
         let decisions = self.decisions.lock().unwrap_or_else(PoisonError::into_inner);
         decisions.iter().filter(|known| known.superseded_by.is_none()).count()
     }
 
-    /// The newest decisions that count in a chat, at most so many, oldest first.
+    /// The newest decisions in force in a chat, at most `count`, oldest first.
     pub fn newest(&self, place: &ChatPlace, count: usize) -> Vec<StoredDecision> {
         let chat = chat_of(place);
         let decisions = self.decisions.lock().unwrap_or_else(PoisonError::into_inner);
@@ -207,12 +207,12 @@ impl Decisions {
 }
 
 impl StoredDecision {
-    /// Whether it counts, in this scope.
+    /// Returns whether it is in force, in this scope.
     fn counts_in(&self, scope: DecisionScope, chat: Option<&str>) -> bool {
         self.superseded_by.is_none() && self.scope == scope && self.chat.as_deref() == chat
     }
 
-    /// Takes the place of an older one that is about the same matter or says the same; one that says the same is counted on.
+    /// Replaces an older one on the same matter or with the same words; the count of one with the same words is added.
     fn supersede(&mut self, older: &mut Self) {
         let is_merged = older.fingerprint == self.fingerprint || self.is_similar(older);
         if is_merged {
@@ -224,7 +224,7 @@ impl StoredDecision {
         }
     }
 
-    /// Whether most words of both are the same, by the index of Jaccard.
+    /// Returns whether most words of both are the same, by the Jaccard index.
     fn is_similar(&self, other: &Self) -> bool {
         let words = |decision: &Self| -> BTreeSet<String> {
             normalised(&format!("{} {}", decision.key, decision.value)).split(' ').map(str::to_owned).collect()

@@ -13,10 +13,10 @@ use crate::{
     queue::QueueError,
 };
 
-/// The time after which providers take the sign away that an answer is being written.
+/// The time after which providers remove a typing indicator.
 const RENEWED: Duration = Duration::from_secs(4);
 
-/// The time for which a chat is shown that, in milliseconds: an hour.
+/// The longest time for which a chat is shown a typing indicator, in milliseconds: an hour.
 const MAX_ACKNOWLEDGED_MS: u64 = 3_600_000;
 
 impl Dispatcher {
@@ -30,7 +30,7 @@ impl Dispatcher {
         });
     }
 
-    /// Shows chats that an answer is being written, as long as that is so; forever.
+    /// Shows a typing indicator in chats, as long as an answer is being written; runs forever.
     ///
     /// # Errors
     /// The queue fails.
@@ -48,7 +48,7 @@ impl Dispatcher {
     /// Returns the chats over a network or in the browser whose session is working, rather than waiting for a person.
     async fn working(&self) -> Result<BTreeSet<ChatPlace>, QueueError> {
         let mut runs = BTreeSet::new();
-        // What has been held or asked for long is not at work; looking at each of these is.
+        // A session that was held or waiting for long is not at work, and reading each of these is slow.
         let since = now().saturating_sub(MAX_ACKNOWLEDGED_MS);
         for row in self.hands.queue.taken().await?.into_iter().filter(|row| row.stored >= since) {
             if Provider::named(&row.message.place.provider).is_none() && !Web::has(&row.message.place) {

@@ -25,9 +25,9 @@ pub(super) enum Ruling {
     Talk,
     /// Not known yet: the question is still being sent.
     Later,
-    /// A decision that is to be carried out.
+    /// A decision to be carried out.
     Carry(Box<Carrying>),
-    /// A decision that is dealt with, or is being carried out.
+    /// A decision that was settled, or is being carried out.
     Done,
 }
 
@@ -51,12 +51,12 @@ impl Underway {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(call);
     }
 
-    /// Whether a decision about a call is being carried out.
+    /// Returns whether a decision about a call is being carried out.
     pub(super) fn has(&self, call: &CallId) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).contains_key(call)
     }
 
-    /// Whether the decision of a message is being carried out.
+    /// Returns whether the decision of a message is being carried out.
     fn has_row(&self, row: i64) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).values().any(|known| *known == row)
     }
@@ -82,14 +82,14 @@ impl Dispatcher {
         let mut meant = Vec::new();
         for (session, call) in self.held_in(place).await? {
             match &answer.id {
-                // The end of the decision before has everything looked at again.
+                // When the earlier decision ends, all messages are looked at again.
                 Some(typed) if is_meant(&call.id, typed) && self.underway.has(&call.id) => return Ok(Ruling::Done),
                 Some(typed) if is_meant(&call.id, typed) => meant.push((session, call)),
                 Some(_) => {}
                 None if self.underway.has(&call.id) => {}
                 None => match self.hands.queue.question(&ask_key(&call.id)).await? {
                     QuestionState::Underway { heard } if heard < row => return Ok(Ruling::Later),
-                    // The provider knows better than this program in which order two messages were said.
+                    // The provider knows better than this program in which order two messages were sent.
                     QuestionState::Seen { heard, receipt } if heard < row && is_later(&group.rows[0].message.id, &receipt) => {
                         meant.push((session, call));
                     }
@@ -129,10 +129,10 @@ impl Dispatcher {
         Ok(calls)
     }
 
-    /// Carries the decision of a message out, and says so: once the session takes it, which may be after a call of it that runs.
+    /// Carries the decision of a message out and reports it once the session takes it, perhaps only after a running call.
     pub(super) async fn carry_out(self, carrying: Box<Carrying>, group: Group) -> Result<(), QueueError> {
         let Carrying { session, call, decision } = *carrying;
-        // Where the program is about to end, it is carried out after the next start.
+        // If the program stops first, the decision is carried out after the next start.
         let said = match self.carried(&session, &call, decision).await? {
             Carried::Stopping => return Ok(()),
             Carried::Undecided(why) => why,
@@ -163,7 +163,7 @@ impl Dispatcher {
                 ("approval_deferred", Ok(None))
             }
             Decision::Cancel => {
-                // A signal that the session takes leaves the call: nobody need deny it.
+                // A signal that the session takes abandons the call: nobody has to deny it.
                 let interrupt = SignalName::new(SignalName::INTERRUPT);
                 ("approval_cancelled", self.sessions.signal(session, &interrupt).await.map(|()| None))
             }
@@ -182,14 +182,14 @@ impl Dispatcher {
     }
 }
 
-/// What became of a decision.
+/// The outcome of a decision.
 pub(super) enum Carried {
-    /// It is carried out; the name of the text that says so.
+    /// It was carried out; with the name of the text that says so.
     Decided(&'static str),
-    /// The call was decided already, or waits no more.
+    /// The call was decided already, or does not wait any more.
     Gone,
-    /// It was not carried out, and can be made once more: why.
+    /// It was not carried out, and can be repeated; with the reason.
     Undecided(String),
-    /// The program is about to end.
+    /// The program is stopping.
     Stopping,
 }

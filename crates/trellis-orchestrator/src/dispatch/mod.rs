@@ -41,7 +41,7 @@ use crate::{
     workspace::Said,
 };
 
-/// Groups that wait for a run before its chat gets a notice.
+/// Waiting groups of a chat before it gets a notice.
 const MAX_SILENT_GROUPS: usize = 20;
 /// The interval at which pending changes are checked, in milliseconds.
 const SOON: u64 = 20;
@@ -52,21 +52,21 @@ pub struct Dispatcher {
     hands: Arc<Hands>,
     sessions: Arc<Sessions>,
     channels: Arc<Channels>,
-    /// Told when there may be something to do.
+    /// Notified when there may be something to do.
     pub wake: Arc<Notify>,
-    /// Whether it is alive.
+    /// Its pulse.
     pub pulse: Arc<Pulse>,
     /// Decisions that are being carried out.
     underway: Underway,
     /// Reactions that are being acted on.
     reacting: Reacting,
-    /// The newest message that was looked at.
+    /// The newest message that was considered.
     looked: Arc<AtomicI64>,
-    /// Who else is told of turns.
+    /// The other receiver of turns.
     shared: Option<SharedGraph>,
 }
 
-/// What waits behind the conversation of a chat.
+/// The groups that wait behind the conversation of a chat.
 #[derive(Default)]
 struct Queued {
     groups: usize,
@@ -81,7 +81,7 @@ impl Dispatcher {
         Self { hands, sessions, channels, wake, pulse: Arc::default(), underway, reacting, looked, shared: None }
     }
 
-    /// The same, which tells those who follow the graph of each turn.
+    /// Reports each turn to those who follow the graph, too.
     #[must_use]
     pub fn shared(self, shared: Option<SharedGraph>) -> Self {
         Self { shared, ..self }
@@ -107,8 +107,8 @@ impl Dispatcher {
         }
     }
 
-    /// Does what can be done about the messages that wait; when the next of them can be looked at, in milliseconds since 1970. What takes as long as a
-    /// call is `carried` out beside it.
+    /// Handles the waiting messages; returns when the next of them is due, in milliseconds since 1970. Work that lasts as long as a call is `carried`
+    /// out beside it.
     async fn dispatch(&self, carried: &mut JoinSet<Result<(), QueueError>>) -> Result<Option<u64>, QueueError> {
         let again = self.ask_again().await?;
         self.act_on_reactions(carried).await?;
@@ -140,7 +140,7 @@ impl Dispatcher {
             match ruling {
                 Ruling::Talk => {
                     if group.kind != Kind::Talk {
-                        // For good: what stands behind it is looked at in its place.
+                        // For good: messages behind it are considered in its place.
                         self.hands.queue.are_talk(group.numbers()).await?;
                         due = Some(soon(due));
                     }
@@ -200,7 +200,7 @@ impl Dispatcher {
         Ok((talks, works))
     }
 
-    /// Hands a group to a session that waits for an input; whether it did.
+    /// Hands a group to a session that waits for an input; returns whether it did.
     async fn answer(&self, run: &str, group: &Group) -> Result<bool, QueueError> {
         let id = SessionId::new(run);
         let Some(turn) = self.seen(&id).await? else { return Ok(false) };
@@ -211,7 +211,7 @@ impl Dispatcher {
         self.hand_over(group, &turn).await.map(|()| true)
     }
 
-    /// Hands a group to a session that waits for it: the same one as often as the session waits for the same.
+    /// Hands a group to the session that waits for it; repeating this has no effect.
     async fn hand_over(&self, group: &Group, turn: &Turn) -> Result<(), QueueError> {
         self.note(group, turn.session.as_str()).await;
         match self.sessions.send(&turn.session, turn.answer(Input::Text(group.text_with_files()))).await {
@@ -219,7 +219,7 @@ impl Dispatcher {
             // It is handed over after the next start.
             Err(SendError::Stopping) => Ok(()),
             Err(refusal) => {
-                // What it waits for says what it takes.
+                // The refusal says which input the session takes.
                 self.post(group.place(), format!("refused:{}", group.session()), refusal.to_string()).await?;
                 self.hands.queue.settle(group.numbers()).await
             }
@@ -242,7 +242,7 @@ impl Dispatcher {
         Ok(true)
     }
 
-    /// Begins the session of a group: the same one however often this is done.
+    /// Begins the session of a group; repeating this has no effect.
     async fn begin(&self, group: Group) -> Result<(), QueueError> {
         let (name, place) = (group.session(), group.place().clone());
         let mut context = self.context(&group);
@@ -265,7 +265,7 @@ impl Dispatcher {
         let mut context = Mapping::from_iter(context);
         self.hands.queue.take(group.numbers(), &name, None).await?;
         if let Kind::Work(_) = group.kind {
-            // Nobody said it.
+            // No person wrote it.
             context.remove("text");
             group.rows[0].message.context().iter().for_each(|(key, value)| drop(context.insert(key.clone(), value.clone())));
         } else {
@@ -317,7 +317,7 @@ impl Dispatcher {
     /// Gives a group to the call of its chat that waits for a file, if one does.
     async fn bring_files(&self, group: &Group) -> Result<bool, QueueError> {
         let Some((call, session)) = self.hands.files.waiting(group.place()) else { return Ok(false) };
-        // What was said before the file is conversation, and waits.
+        // Messages before the file are conversation, and wait.
         let has_no_file = |row: &InboundRow| row.message.files.is_empty();
         let brings = Group { rows: group.rows.iter().skip_while(|row| has_no_file(row)).cloned().collect(), kind: Kind::Talk };
         if !self.hands.queue.answer_file_request(&call, brings.numbers()).await? {
@@ -335,7 +335,7 @@ impl Dispatcher {
     }
 }
 
-/// When there is something to look at: in a moment.
+/// Returns a time in a moment, or `due` if that is earlier.
 fn soon(due: Option<u64>) -> u64 {
     due.unwrap_or(u64::MAX).min(now() + SOON)
 }

@@ -25,7 +25,7 @@ use crate::{
 pub(super) struct Reacting(Arc<Mutex<BTreeSet<i64>>>);
 
 impl Reacting {
-    /// Begins to act on a reaction; whether nobody does yet.
+    /// Begins to act on a reaction; returns true if nobody does yet.
     fn begin(&self, row: i64) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(row)
     }
@@ -41,7 +41,7 @@ impl Reacting {
 }
 
 impl Dispatcher {
-    /// Acts on the reactions that came, the strongest first. What takes as long as a call is `carried` out beside it.
+    /// Acts on the reactions that came, the strongest first. Work that lasts as long as a call is `carried` out beside it.
     pub(super) async fn act_on_reactions(&self, carried: &mut JoinSet<Result<(), QueueError>>) -> Result<(), QueueError> {
         for reaction in self.hands.queue.open_reactions().await? {
             match reaction.sign {
@@ -71,7 +71,7 @@ impl Dispatcher {
         let Some(asked) = asked else { return queue.settle_reaction(reaction.n).await };
         let held = self.held_in(&asked.place).await?.into_iter().find(|(_, call)| call.id.as_str() == asked.call);
         let Some((session, call)) = held else { return queue.settle_reaction(reaction.n).await };
-        // The end of the decision before has everything looked at again.
+        // When the earlier decision ends, all reactions are looked at again.
         if self.underway.has(&call.id) {
             return Ok(());
         }
@@ -108,14 +108,14 @@ impl Dispatcher {
         Ok(())
     }
 
-    /// Interrupts everything that runs in the chat of a reaction, in whichever thread.
+    /// Interrupts all sessions in the chat of a reaction, in every thread.
     async fn stop_chat(self, reaction: ReactionRow) -> Result<(), QueueError> {
         let of_chat = |place: &ChatPlace| place.provider == reaction.provider && place.chat == reaction.chat;
         let taken = self.hands.queue.taken().await?.into_iter().filter(|row| of_chat(&row.message.place));
         let runs: BTreeSet<String> = taken.filter_map(|row| row.run).collect();
         let interrupt = SignalName::new(SignalName::INTERRUPT);
         for run in runs {
-            // One that has ended meanwhile needs no stop.
+            // A session that has ended meanwhile needs no stop.
             drop(self.sessions.signal(&SessionId::new(run), &interrupt).await);
         }
         self.answer_reaction(&reaction, &ChatPlace::new(&reaction.provider, &reaction.chat));
@@ -125,14 +125,14 @@ impl Dispatcher {
         Ok(())
     }
 
-    /// Shows the person who reacted that it was seen. Nothing waits for that, and where it fails, nothing is lost.
+    /// Shows the person who reacted that it was seen. Nothing waits for that, and a failure is ignored.
     fn answer_reaction(&self, reaction: &ReactionRow, place: &ChatPlace) {
         let Some(channel) = self.channels.get(&reaction.provider).map(Arc::clone) else { return };
         let (place, message) = (place.clone(), reaction.message.clone());
         tokio::spawn(async move { drop(channel.react(&place, &message).await) });
     }
 
-    /// Asks chats again about calls that were deferred; when the next of these is due, in milliseconds since 1970.
+    /// Asks chats again about calls that were deferred; returns when the next of these is due, in milliseconds since 1970.
     pub(super) async fn ask_again(&self) -> Result<Option<u64>, QueueError> {
         let (due, next) = self.hands.queue.due_questions(now()).await?;
         for asked in due {

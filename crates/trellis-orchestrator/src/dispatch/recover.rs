@@ -21,14 +21,14 @@ use crate::{
 };
 
 impl Dispatcher {
-    /// Notes what came of a schedule whose session has ended.
+    /// Notes the result of a schedule whose session has ended.
     pub(super) async fn note_end_of_job(&self, message: &Incoming, reason: EndReason) {
         if message.sender != SENDER {
             return;
         }
         let (jobs, id) = (self.hands.jobs.clone(), message.id.clone());
         let status = if reason == EndReason::Finished { "completed" } else { "failed" };
-        // The next look at the file finds it; that it cannot be written is said there.
+        // Errors are dropped here: the next access to the file reports them.
         drop(tokio::task::spawn_blocking(move || jobs.ended(&id, status)).await);
     }
 
@@ -88,8 +88,8 @@ impl Dispatcher {
     }
 }
 
-/// The key under which a chat is told that a session could not begin: nobody waits for what comes by itself at night, which a graph of one's own may
-/// lack, and a heartbeat that cannot begin is told once for each reason.
+/// The key under which a chat is told that a session could not begin: none for nightly work, which a custom graph may lack, and one for each reason
+/// of a failed heartbeat.
 pub(super) fn start_failure_key(group: &Group, session: &str, why: &str) -> Option<String> {
     match &group.kind {
         Kind::Work(Work::Consolidate) => {
@@ -101,7 +101,7 @@ pub(super) fn start_failure_key(group: &Group, session: &str, why: &str) -> Opti
     }
 }
 
-/// What a session was about to be answered when the process died: it waits still for that.
+/// Returns the messages that the process was handing to a session when it died: the session still waits for them.
 fn unanswered(turn: &Turn, rows: Vec<InboundRow>) -> Option<Group> {
     let is_answer = |row: &InboundRow| matches!(turn.stop, Stop::Ask { .. }) && row.asked == Some(turn.asked);
     let rows: Vec<InboundRow> = rows.into_iter().filter(is_answer).collect();

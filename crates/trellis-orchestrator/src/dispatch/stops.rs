@@ -72,18 +72,18 @@ impl Dispatcher {
         let mut places = BTreeSet::new();
         for (run, place) in runs {
             match self.sessions.view(&run).await {
-                // What waits for a file waits for a person.
+                // A session that waits for a file waits for a person.
                 Ok(turn) if turn.stop.needs_nobody() && self.hands.files.has_session(run.as_str()) => drop(places.insert(place)),
                 Ok(turn) if turn.stop.needs_nobody() || matches!(turn.stop, Stop::Ended(_)) => return Ok(false),
                 Ok(_) => drop(places.insert(place)),
-                // It was taken, and begins right now.
+                // It was taken, and is just beginning.
                 Err(SendError::Unknown(_)) => return Ok(false),
-                // What waits behind it begins, once its chat was told.
+                // Messages behind it are handled once its chat was told.
                 Err(error) if self.failed(&run, &error).await? => return Ok(false),
                 Err(_) => {}
             }
         }
-        // What waits behind a question waits for a person too, if it is no answer to it.
+        // A message behind a question that does not answer it waits for a person too.
         let looked = self.looked.load(Ordering::Relaxed);
         let waits = |row: &InboundRow| row.n <= looked && places.contains(&row.message.place);
         Ok(waiting.iter().all(waits) && self.hands.queue.is_flushed().await?)

@@ -14,13 +14,13 @@ use crate::{
     workspace::append_lines,
 };
 
-/// What became of a message that could not be sent.
+/// The state of a message that could not be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum LetterState {
-    /// It waits for somebody.
+    /// Nobody has decided about it.
     Dead,
-    /// Somebody had it sent again.
+    /// Somebody queued it again.
     Retried,
     /// Somebody gave it up.
     Dropped,
@@ -82,7 +82,7 @@ pub(super) struct LetterFile {
 }
 
 impl LetterFile {
-    /// Opens the file: with what is to be said about lines that cannot be read.
+    /// Opens the file; returns warnings about unreadable lines, too.
     pub(super) fn open(file: &Path) -> io::Result<(Self, Vec<String>)> {
         let bytes = match fs::read(file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
@@ -99,7 +99,7 @@ impl LetterFile {
         Ok((Self { file: file.to_owned(), last }, warnings))
     }
 
-    /// Brings the file up to date with the outbox: the messages that are dead since it was looked at last.
+    /// Brings the file up to date with the outbox; returns the messages that are dead since the last time.
     pub(super) async fn catch_up(&mut self, queue: &Queue, now: u64) -> Result<Vec<OutboxRow>, LetterFileError> {
         let dead = queue.in_state(RowState::Dead).await?;
         let keys: BTreeSet<&str> = dead.iter().map(|row| &*row.message.key).collect();

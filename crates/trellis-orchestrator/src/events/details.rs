@@ -1,4 +1,4 @@
-//! `tasks/details/<task>.md`: the events of a task for people, a section each; made again from the events where some are missing.
+//! `tasks/details/<task>.md`: the events of a task for people, a section each; rebuilt from the events where some are missing.
 
 use std::{
     fs, io,
@@ -28,7 +28,7 @@ impl Details {
         Ok(())
     }
 
-    /// Makes those files again that have another number of sections than the log has events, such as after a crash in between.
+    /// Rebuilds those files that have another number of sections than the log has events, such as after a crash in between.
     pub(super) fn catch_up(&self, log: &EventLog) -> io::Result<()> {
         for (task, offsets) in &log.index().tasks {
             let file = self.file(task);
@@ -41,7 +41,7 @@ impl Details {
     }
 
     fn file(&self, task: &str) -> PathBuf {
-        // Names of tasks are made of letters and digits; what an operator names otherwise is no path either.
+        // Names of tasks consist of letters and digits; a name by an operator cannot become a path either.
         let name: String = task.chars().map(|char| if char.is_ascii_alphanumeric() || char == '-' { char } else { '_' }).collect();
         self.0.join(format!("{name}.md"))
     }
@@ -50,7 +50,7 @@ impl Details {
 fn sections(file: &Path) -> io::Result<usize> {
     match fs::read_to_string(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
-        // It is made again as a whole.
+        // The whole file is rebuilt.
         Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(0),
         text => Ok(text?.lines().filter(|line| line.starts_with(HEAD)).count()),
     }

@@ -1,4 +1,4 @@
-//! `events/index.json`: where each event and those of each task stand in `events.jsonl`; it is made again whenever it is not sound.
+//! `events/index.json`: the offsets of each event and of those of each task in `events.jsonl`; it is rebuilt whenever it is not sound.
 
 use std::collections::BTreeMap;
 
@@ -16,9 +16,9 @@ pub struct EventIndex {
     pub version: u32,
     /// The bytes of `events.jsonl` that it covers.
     pub bytes: u64,
-    /// Where the newest events stand.
+    /// The offsets of the newest events.
     pub ids: BTreeMap<String, u64>,
-    /// Where the events of each task stand.
+    /// The offsets of the events of each task.
     pub tasks: BTreeMap<String, Vec<u64>>,
 }
 

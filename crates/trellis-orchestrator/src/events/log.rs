@@ -1,4 +1,4 @@
-//! `events/events.jsonl`: what happened, a line an event, appended and never changed (orchestrator 9, 9.1, 9.2).
+//! `events/events.jsonl`: the events, a line each, appended and never changed (orchestrator 9, 9.1, 9.2).
 //!
 //! **Invariant:** an id stands there once, as far as the newest 50,000 are known; a line that cannot be read hides no other.
 
@@ -16,9 +16,9 @@ use super::{
 };
 use crate::workspace::{ObjectFileError, append_lines, read_projection, rotate, rotated, write_object};
 
-/// Bytes at which the file is put aside.
+/// Bytes at which the file is rotated.
 const MAX_LOG_BYTES: u64 = 64 << 20;
-/// The longest time for which the index on the disk is behind.
+/// The longest time for which the index on the disk may be stale.
 const INDEX_EVERY: Duration = Duration::from_secs(10);
 
 /// The events of a workspace.
@@ -27,9 +27,9 @@ pub struct EventLog {
     file: PathBuf,
     index_file: PathBuf,
     index: EventIndex,
-    /// Ids in the file that was put aside last.
+    /// Ids in the file that was rotated last.
     before: BTreeSet<String>,
-    /// When the newest event happened.
+    /// The time of the newest event.
     newest: u64,
     written: Option<Instant>,
     is_dirty: bool,
@@ -37,7 +37,7 @@ pub struct EventLog {
 }
 
 impl EventLog {
-    /// Opens the events in a folder, and brings their index up to date: with what is to be said about lines that cannot be read.
+    /// Opens the events in a folder, and brings their index up to date; returns warnings about unreadable lines, too.
     ///
     /// # Errors
     /// A file cannot be used, or a newer program wrote the index.
@@ -63,7 +63,7 @@ impl EventLog {
         Ok((log, warnings))
     }
 
-    /// When the newest event happened, in milliseconds since 1970; 0 if none did.
+    /// Returns the time of the newest event, in milliseconds since 1970; 0 if there is none.
     pub fn newest(&self) -> u64 {
         self.newest
     }
@@ -73,10 +73,10 @@ impl EventLog {
         &self.index
     }
 
-    /// Appends those events that are not there yet, forced to the disk together: these.
+    /// Appends the events that are not there yet, forced to the disk together; returns these.
     ///
     /// # Errors
-    /// The file cannot be written; none of them counts as there then.
+    /// The file cannot be written; none of them is stored then.
     pub fn append(&mut self, events: Vec<WorkflowEvent>) -> io::Result<Vec<WorkflowEvent>> {
         let mut own = BTreeSet::new();
         let is_new = |event: &WorkflowEvent| !self.index.ids.contains_key(&event.id) && !self.before.contains(&event.id);
@@ -103,7 +103,7 @@ impl EventLog {
         Ok(events)
     }
 
-    /// Writes the index, if it is behind.
+    /// Writes the index, if it is stale.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -115,7 +115,7 @@ impl EventLog {
         Ok(())
     }
 
-    /// The events of a task, also those in files that were put aside, oldest first.
+    /// The events of a task, also those in rotated files, oldest first.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -146,7 +146,7 @@ impl EventLog {
         last.map_or(0, |event| event.at)
     }
 
-    /// Reads what is behind the index.
+    /// Reads the lines after the index.
     fn catch_up(&mut self) -> io::Result<Vec<String>> {
         let mut warnings = Vec::new();
         let mut file = match File::open(&self.file) {
@@ -182,7 +182,7 @@ impl EventLog {
         Ok(warnings)
     }
 
-    /// Puts the file aside, and begins another one.
+    /// Rotates the file, and begins another one.
     fn rotate(&mut self) -> io::Result<()> {
         rotate(&self.file)?;
         self.before = std::mem::take(&mut self.index.ids).into_keys().collect();
@@ -210,7 +210,7 @@ fn lines_in(file: &mut File, offset: u64) -> io::Result<usize> {
     Ok(lines)
 }
 
-/// The newest ids of a file that was put aside. Each line begins with its id.
+/// The newest ids of a rotated file. Each line begins with its id.
 fn ids_before(file: &Path) -> io::Result<BTreeSet<String>> {
     let text = match fs::read(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),

@@ -1,4 +1,4 @@
-//! What happened, as files that people and programs read: `runtime/events/`, `runtime/tasks/`, `runtime/dlq/` (orchestrator 9).
+//! Events, as files that people and programs read: `runtime/events/`, `runtime/tasks/`, `runtime/dlq/` (orchestrator 9).
 //!
 //! ```text
 //! queue.db ───┐                 ┌─▶ events/events.jsonl ─▶ events/index.json, tasks/details/<task>.md
@@ -6,7 +6,7 @@
 //! journals ───┘                 └─▶ dlq/outbound.jsonl
 //! ```
 //!
-//! Queue and journals are read again and again, from where the last event stands; nobody waits for that.
+//! Queue and journals are read again and again, from the last event on; nobody waits for that.
 //!
 //! **Invariant:** an event is named by its origin, number and kind, so reading the same twice adds nothing; after a crash the rest is added.
 
@@ -29,7 +29,7 @@ pub use self::{
 };
 use crate::{message::ChatPlace, seal::sha256};
 
-/// What happened.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
@@ -107,11 +107,11 @@ impl EventKind {
 /// A line of `events.jsonl`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkflowEvent {
-    /// Its name: the same event has the same one.
+    /// Its name: the same event always has the same one.
     pub id: String,
-    /// When it happened, in milliseconds since 1970.
+    /// Its time, in milliseconds since 1970.
     pub at: u64,
-    /// What happened.
+    /// Its kind.
     pub kind: EventKind,
     /// The task that it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -136,13 +136,13 @@ impl WorkflowEvent {
         Self { id, at, kind, task: None, run: None, chat: None, summary: summary.into(), data: None }
     }
 
-    /// The same in a chat.
+    /// Sets its chat.
     #[must_use]
     pub fn in_chat(self, place: &ChatPlace) -> Self {
         Self { chat: Some(format!("{}:{}", place.provider, place.chat)), ..self }
     }
 
-    /// The same of a session, which is a task if it is named so.
+    /// Sets its session, which is a task if it is named so.
     #[must_use]
     pub fn of_run(self, run: &str) -> Self {
         let task = run.starts_with("task-").then(|| run.to_owned());

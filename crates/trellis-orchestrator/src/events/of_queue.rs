@@ -7,7 +7,7 @@ use crate::{
     schedule::SENDER,
 };
 
-/// The event of a message that came in; of a task its session tells.
+/// The event of a message that came in; `None` for work, whose session has events of its own.
 pub(super) fn came_in(row: &InboundRow) -> Option<WorkflowEvent> {
     let message = &row.message;
     let (kind, summary) = match message.work() {

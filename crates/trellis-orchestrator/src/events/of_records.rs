@@ -1,4 +1,4 @@
-//! Records of a session → events, and what a task has come to (orchestrator 2.5, 9).
+//! Records of a session → events, and the progress of a task (orchestrator 2.5, 9).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,7 +73,7 @@ impl<'r> RecordReader<'r> {
         self.state = state;
     }
 
-    /// The steps of the task: what is over, what goes on, what is to come.
+    /// The steps of the task: done, current and planned.
     pub(super) fn steps(&self) -> Vec<TaskStep> {
         let steps = &self.steps;
         let status = |at: usize| match at + 1 {
@@ -156,14 +156,14 @@ impl<'r> RecordReader<'r> {
         self.is_waiting = is_waiting;
     }
 
-    /// Follows `steps` of the context, from which each step is taken when it begins.
+    /// Follows `steps` of the context; the graph removes each step from there when it begins.
     fn step(&mut self, record: &Record, state: &State) {
         let Some(left) = state.context.get("steps").and_then(Value::as_list) else { return };
         let titles: Vec<String> =
             left.iter().map(|step| step.get("title").and_then(Value::as_str).unwrap_or_default().to_owned()).collect();
         let known = self.steps.titles.len().saturating_sub(self.steps.begun);
         if titles.len() > known {
-            // Planned only now.
+            // The steps were planned only now.
             self.steps.titles.truncate(self.steps.begun);
             self.steps.titles.extend(titles);
             return;
@@ -197,7 +197,7 @@ impl WorkflowEvent {
     }
 }
 
-/// What the end of a session is (orchestrator 2.5).
+/// Returns the kind of a session's end (orchestrator 2.5).
 pub(super) fn kind_of(ended: &Ended) -> EventKind {
     let status = ended.output.as_ref().and_then(|output| output.get("status")).and_then(Value::as_str);
     match (status, ended.reason) {
@@ -208,7 +208,7 @@ pub(super) fn kind_of(ended: &Ended) -> EventKind {
     }
 }
 
-/// Whether a call is an attempt of this key, or of a part of it.
+/// Returns whether a call is an attempt of this key, or of a part of it.
 fn is_of(call: &str, key: &str) -> bool {
     call.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.', ':', '/']))
 }

@@ -1,4 +1,4 @@
-//! Reads what happened since it was looked at last, and writes it down.
+//! Reads the events since the last time, and writes them down.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -29,14 +29,14 @@ use crate::{
     workspace::{ObjectFileError, Workspace},
 };
 
-/// Time before the newest event from which on everything is looked at again after a start, in milliseconds: an hour.
+/// Time before the newest event from which on everything is read again after a start, in milliseconds: an hour.
 const LOOK_BACK_MS: u64 = 3_600_000;
 /// Time after which a task that ended is forgotten, in milliseconds: 30 days.
 const TASK_RETENTION_MS: u64 = 30 * 24 * 3_600_000;
 /// Sessions that are listed at once.
 const HEADS_PAGE: usize = 256;
 
-/// What happened cannot be written down.
+/// The events cannot be written down.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordingError {
@@ -54,7 +54,7 @@ pub enum RecordingError {
     Store(#[from] trellis_host::store::StoreError),
 }
 
-/// Writes down what happened.
+/// Writes down the events.
 #[derive(Debug)]
 pub struct Recorder {
     queue: Queue,
@@ -66,20 +66,20 @@ pub struct Recorder {
     letters: LetterFile,
     /// Events before this moment are written down already.
     floor: u64,
-    /// Messages up to this number were looked at.
+    /// Messages up to this number were read.
     heard: i64,
-    /// Messages that were sent before this moment were looked at.
+    /// Messages that were sent before this moment were read.
     sent: u64,
-    /// Sessions that moved before this moment were looked at.
+    /// Sessions that moved before this moment were read.
     moved: u64,
-    /// The records of each session that were looked at.
+    /// The number of records that were read of each session.
     read: BTreeMap<SessionId, u64>,
-    /// Sessions that cannot be read, each said once.
+    /// Sessions that cannot be read, each reported once.
     unreadable: BTreeSet<SessionId>,
 }
 
 impl Recorder {
-    /// Opens the files of a workspace: with what is to be said about them.
+    /// Opens the files of a workspace; returns warnings about them, too.
     ///
     /// # Errors
     /// A file cannot be used, or a newer program wrote it.
@@ -102,7 +102,7 @@ impl Recorder {
         Ok((recorder, warnings))
     }
 
-    /// Writes down what happened since the last time, and `services` that are in another state: what there is to say about it.
+    /// Writes down the events since the last time, and `services` that changed their state; returns warnings.
     ///
     /// # Errors
     /// A file cannot be written, or the queue or the store fails.
@@ -144,7 +144,7 @@ impl Recorder {
         Ok(warnings)
     }
 
-    /// Writes what is written now and then only.
+    /// Writes the files that are otherwise written now and then only.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -152,7 +152,7 @@ impl Recorder {
         Ok(self.log.write_index()?)
     }
 
-    /// The sessions that moved since they were looked at last.
+    /// The sessions that moved since the last time.
     async fn heads(&mut self) -> Result<Vec<Head>, RecordingError> {
         let (mut heads, mut after, mut newest) = (Vec::new(), None, self.moved);
         loop {
@@ -180,7 +180,7 @@ impl Recorder {
         Ok(heads)
     }
 
-    /// The events of a session, and where its task stands, if it is one.
+    /// The events of a session, and its task, if it is one.
     async fn session(&self, head: &Head) -> Result<(Vec<WorkflowEvent>, Option<Task>), HistoryError> {
         let run = head.session.as_str();
         let journal = Journal::open(&*self.store, &head.session).await?;
@@ -196,7 +196,7 @@ impl Recorder {
         Ok((std::mem::take(&mut reader.events).into_iter().map(in_chat).collect(), task))
     }
 
-    /// Where a task stands.
+    /// Returns the present state of a task.
     async fn task(&self, head: &Head, reader: &RecordReader<'_>, place: Option<&crate::message::ChatPlace>) -> Option<Task> {
         let state = reader.state.as_ref()?;
         let text = |key: &str| state.context.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -240,7 +240,7 @@ impl Recorder {
     }
 }
 
-/// The status of a session that goes on, and what it waits for (orchestrator 2.5).
+/// The status of a session that has not ended, and the kind of its wait (orchestrator 2.5).
 fn standing(turn: &Turn) -> (String, Option<String>) {
     if !held(turn).is_empty() {
         return ("waiting_approval".to_owned(), None);
@@ -267,7 +267,7 @@ fn may_pass(error: &trellis_host::store::StoreError) -> bool {
     matches!(error, trellis_host::store::StoreError::Unavailable { .. })
 }
 
-/// Removes the files that can be made again; they are at the next start.
+/// Removes the files that can be rebuilt; the next start does so.
 ///
 /// # Errors
 /// A file cannot be removed, or a newer program wrote it: then all stay.
@@ -281,7 +281,7 @@ pub fn forget_projections(workspace: &Workspace) -> Result<(), RecordingError> {
     Ok(())
 }
 
-/// Looks whether the files can be used.
+/// Checks that the files can be used.
 ///
 /// # Errors
 /// A file cannot be read, or a newer program wrote it.

@@ -1,4 +1,4 @@
-//! `tasks/store.json`: the tasks of a workspace and where they stand, read off their sessions (orchestrator 2.5, 9).
+//! `tasks/store.json`: the tasks of a workspace and their progress, read off their sessions (orchestrator 2.5, 9).
 
 use std::{
     collections::BTreeMap,
@@ -19,7 +19,7 @@ pub struct Task {
     pub id: String,
     /// Its title.
     pub title: String,
-    /// Where it stands: `running`, `waiting_approval`, `completed`, `failed`, `cancelled`, `max_turns_reached`.
+    /// Its status: `running`, `waiting_approval`, `completed`, `failed`, `cancelled`, `max_turns_reached`.
     pub status: String,
     /// The channel.
     pub provider: String,
@@ -38,17 +38,17 @@ pub struct Task {
     pub max_turns: u32,
     /// Its steps.
     pub steps: Vec<TaskStep>,
-    /// What it waits for while it runs: `input`, `file` or `tool`.
+    /// The kind of its wait while it runs: `input`, `file` or `tool`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<String>,
-    /// When it was begun, in milliseconds since 1970.
+    /// The time of its begin, in milliseconds since 1970.
     pub created_at: u64,
-    /// When it moved last, in milliseconds since 1970.
+    /// The time of its last step, in milliseconds since 1970.
     pub updated_at: u64,
-    /// What came of it.
+    /// Its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
-    /// Why it failed.
+    /// The reason of its failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -63,7 +63,7 @@ pub struct TaskStep {
 }
 
 impl Task {
-    /// Whether it goes on.
+    /// Returns true if it has not ended.
     pub fn is_open(&self) -> bool {
         matches!(&*self.status, "running" | "waiting_approval")
     }
@@ -83,12 +83,12 @@ pub struct Tasks {
 pub(super) struct TaskFile {
     file: PathBuf,
     pub(super) tasks: Tasks,
-    /// Whether the file was there, and could be understood.
+    /// True if the file was there and could be understood.
     pub(super) is_known: bool,
 }
 
 impl TaskFile {
-    /// Opens the file; one that cannot be understood is made again.
+    /// Opens the file; one that cannot be understood is rebuilt.
     ///
     /// # Errors
     /// The file cannot be read, or a newer program wrote it.

@@ -59,7 +59,7 @@ fn a_broken_line_costs_itself() {
     fs::write(&file, &broken[..broken.len() - 5]).expect("written");
     let (mut log, warnings) = open(folder.path());
     assert!(warnings.len() == 2 && warnings[0].contains("line 2 ") && warnings[1].contains("line 4 "), "{warnings:?}");
-    // What could not be read is written again, on a line of its own.
+    // An event that could not be read is written again, on a line of its own.
     assert_eq!(log.append(vec![event(2, None), event(3, None), event(4, None)]).expect("appended").len(), 2);
     let good = lines(folder.path()).iter().filter(|line| serde_json::from_str::<WorkflowEvent>(line).is_ok()).count();
     assert_eq!((lines(folder.path()).len(), good), (6, 4));
@@ -88,7 +88,7 @@ fn the_index_is_made_again() {
     assert_eq!(fs::read(&index).expect("read"), newer);
 }
 
-// orchestrator 9.2: put aside at a size, and read too
+// orchestrator 9.2: rotated at a size, and still read
 #[test]
 fn a_file_that_was_put_aside_is_read_too() {
     let folder = tempfile::tempdir().expect("a folder");

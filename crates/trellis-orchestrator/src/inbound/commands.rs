@@ -10,7 +10,7 @@ use trellis_core::Document;
 
 use crate::texts::Language;
 
-/// Who may use a command.
+/// The people who may use a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Who {
@@ -30,9 +30,9 @@ pub struct KnownCommand {
     pub aliases: Vec<String>,
     /// Its arguments, for people.
     pub args: String,
-    /// What it does, by language.
+    /// Its description, by language.
     pub help: BTreeMap<String, String>,
-    /// Who may use it.
+    /// The people who may use it.
     pub who: Who,
 }
 

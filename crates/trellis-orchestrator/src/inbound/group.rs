@@ -40,18 +40,18 @@ impl Group {
         self.rows.iter().flat_map(|row| &row.message.files)
     }
 
-    /// Everything that was said, and the files that came with it, a line each.
+    /// All texts, and the files that came with them, a line each.
     pub fn text_with_files(&self) -> String {
         let lines = std::iter::once(self.text()).filter(|text| !text.trim().is_empty());
         lines.chain(self.files().map(Attachment::line)).collect::<Vec<_>>().join("\n")
     }
 
-    /// Whether a file came with its last message: nothing more belongs to it then.
+    /// Returns whether a file came with its last message: it ends the group.
     fn ends_with_file(&self) -> bool {
         self.rows.last().is_some_and(|row| !row.message.files.is_empty())
     }
 
-    /// Whether it is a task beside the conversation, which neither ends nor continues a group of messages.
+    /// Returns whether it is a task beside the conversation, which neither ends nor continues a group of messages.
     fn is_work(&self) -> bool {
         matches!(self.kind, Kind::Work(_))
     }
@@ -62,8 +62,8 @@ impl Group {
     }
 }
 
-/// Groups messages that wait, in order of arrival: those that are complete, and when the next one is, in milliseconds since 1970. `window` says how long
-/// a channel collects.
+/// Groups waiting messages in order of arrival: returns the complete groups, and when the next one is complete, in milliseconds since 1970. `window`
+/// is the time for which a channel collects messages.
 pub fn grouped(rows: Vec<InboundRow>, now: u64, window: impl Fn(&str) -> Duration) -> (Vec<Group>, Option<u64>) {
     let mut groups: Vec<Group> = Vec::new();
     for row in rows {
@@ -80,12 +80,12 @@ pub fn grouped(rows: Vec<InboundRow>, now: u64, window: impl Fn(&str) -> Duratio
         .map(|at| {
             let group = &groups[at];
             let ends = end(group, &window);
-            // What something else follows, or what is full, grows no more.
+            // A group that another one follows, or that is full, does not grow.
             let is_open = group.kind == Kind::Talk
                 && group.rows.len() < MAX_GROUP
                 && !group.ends_with_file()
                 && last_of(&groups, group.place()) == Some(at);
-            // What came in the future came before the clock was set back.
+            // A message from the future was stored before the clock was set back.
             let is_waiting = is_open && ends > now && group.rows[0].stored <= now;
             if is_waiting {
                 due = Some(due.map_or(ends, |due| due.min(ends)));
@@ -105,7 +105,7 @@ fn takes(group: &Group, row: &InboundRow, window: &impl Fn(&str) -> Duration) ->
         && row.stored <= end(group, window)
 }
 
-/// When a group is complete.
+/// Returns the time at which a group is complete.
 fn end(group: &Group, window: &impl Fn(&str) -> Duration) -> u64 {
     let wait = window(&group.place().provider).as_millis();
     group.rows[0].stored.saturating_add(u64::try_from(wait).unwrap_or(u64::MAX))

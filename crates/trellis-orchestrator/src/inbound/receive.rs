@@ -29,7 +29,7 @@ impl Receiver {
         Self { queue, sealer, commands, history, reactions: Reactions::default() }
     }
 
-    /// The same with other reactions that ask for something.
+    /// Sets the reactions that stand for requests.
     #[must_use]
     pub fn reactions(self, reactions: Reactions) -> Self {
         Self { reactions, ..self }
@@ -38,14 +38,14 @@ impl Receiver {
     /// The name of a file of a message as it may be stored, also as a part of a path.
     ///
     /// # Errors
-    /// The work is broken off.
+    /// The work is aborted.
     pub async fn sealed_name(&self, place: &ChatPlace, name: &str) -> Result<String, QueueError> {
         let (sealer, place, name) = (self.sealer.clone(), place.clone(), printable(name));
         let sealing = tokio::task::spawn_blocking(move || sealer.seal(&place.provider, &place.chat, &name, None));
         sealing.await.map_err(|error| QueueError::Gone(error.to_string()))
     }
 
-    /// Whether a message was stored before, so that nothing of it need be fetched again.
+    /// Returns whether a message was stored before, so that its files need not be fetched again.
     ///
     /// # Errors
     /// The queue fails.
@@ -81,7 +81,7 @@ impl Receiver {
         self.note(place, Said { edited: true, ..Said::by(edit, "") }).await
     }
 
-    /// Notes in the history of a chat that a message is gone.
+    /// Records in the history of a chat that a message was deleted.
     async fn note_deletion(&self, place: ChatPlace, id: String) -> Result<(), QueueError> {
         let (sender, sender_name, text, files) = Default::default();
         let gone = Incoming { place: place.clone(), id, sender, sender_name, text, at: now(), files };
@@ -90,7 +90,7 @@ impl Receiver {
 
     async fn note(&self, place: ChatPlace, said: Said) -> Result<(), QueueError> {
         let history = self.history.clone();
-        // The provider has the text; a history that cannot be written stops nobody.
+        // The provider has the text; a failed write of the history is no reason to stop.
         let noting = tokio::task::spawn_blocking(move || drop(history.note(&place, &said)));
         noting.await.map_err(|error| QueueError::Gone(error.to_string()))
     }
@@ -101,7 +101,7 @@ impl Receiver {
         if let Some(before) = earlier.iter().rev().find(is_same) {
             return Ok(Some(before.text.clone()));
         }
-        // Whoever types a password after they announced it takes a moment.
+        // A person who announces a password takes a moment to type it.
         let window = window.max(Duration::from_millis(3500));
         let since = message.at.saturating_sub(u64::try_from(window.as_millis()).unwrap_or(u64::MAX));
         self.queue.said_before(message, since).await
@@ -120,7 +120,7 @@ impl Receiver {
         sealing.await.map_err(|error| QueueError::Gone(error.to_string()))
     }
 
-    /// The text of a command that sets a secret, whose value is one whatever it looks like.
+    /// The text of a command that sets a secret, with its value sealed, whatever the value looks like.
     fn with_value_sealed(&self, message: &Incoming) -> Option<String> {
         let (head, value) = value_to_seal(&message.text, &self.commands.now())?;
         let reference = self.sealer.reference(&message.place.provider, &message.place.chat, SecretKind::Secret, &value);

@@ -7,7 +7,7 @@ use super::{Command, CommandTable, command};
 /// The name of the command that sets a secret.
 const SETTER: &str = "secret";
 
-/// What stands before the value in a command that sets a secret, or is mistyped for one, and the value. A value of several words is one value.
+/// Returns the text before the value, and the value, of a command that sets a secret or is mistyped for one. Several words are one value.
 pub(super) fn value_to_seal(text: &str, commands: &CommandTable) -> Option<(String, String)> {
     let names = commands.names(SETTER);
     let typed = match command(text) {
@@ -34,7 +34,7 @@ pub(super) fn value_to_seal(text: &str, commands: &CommandTable) -> Option<(Stri
     Some((format!("/{name} {}", args.join(" ")), value))
 }
 
-/// Whether a word is typed for another: what one begins with the other, or two characters are wrong, missing or too many; one in a short word.
+/// Returns whether a word is typed for another: one begins with the other, or two characters (one in a short word) are wrong, missing or too many.
 fn is_near(typed: &str, name: &str) -> bool {
     let (typed, name): (Vec<char>, Vec<char>) = (typed.chars().collect(), name.chars().collect());
     let allowed = if name.len() < 5 { 1 } else { 2 };

@@ -37,7 +37,7 @@ pub struct Found {
     pub text: String,
     /// The obstacles.
     pub obstacles: Vec<String>,
-    /// What may not be meant.
+    /// Warnings.
     pub warnings: Vec<String>,
 }
 
@@ -70,7 +70,7 @@ pub async fn check(graph: &Path, workspace: &Workspace, secrets: Secrets) -> Res
             if let Err(error) = live.assemble().runnable {
                 obstacles.push(format!("the graph cannot be run: {error}; `trellis check` shows what is wrong"));
             }
-            // Those that show without the graph were found with the settings.
+            // Findings that need no graph are among those of the settings.
             let of_graph = settings.models.models(workspace.folder()).map(|models| models.check_with(&live.live().version().documents));
             let of_graph = of_graph.into_iter().flatten().map(config::without_models);
             mistakes.extend(of_graph.filter(|finding| !mistakes.iter().any(|known| known.message == finding.message)).collect::<Vec<_>>());

@@ -1,6 +1,6 @@
 //! The services of an orchestrator, in the order in which they start (orchestrator 1.3): events, outbox, agent, sessions, schedules, channels, ops.
 //!
-//! They stop in reverse: first no message comes any more, then running calls get their grace, then what waits to be sent is (orchestrator 8.4).
+//! They stop in reverse: first no message comes any more, then running calls get their grace, then waiting messages are sent (orchestrator 8.4).
 
 use std::{
     sync::{
@@ -37,20 +37,20 @@ use crate::{
 
 /// The time that sessions have to come to their stops.
 const SESSION_GRACE: Duration = Duration::from_secs(10);
-/// The time in which what waits to be sent still is, at the end.
+/// The time in which waiting messages are still sent, at the end.
 const OUTBOX_FLUSH: Duration = Duration::from_secs(5);
-/// The time in which chats are told what sessions came to, at the end.
+/// The time in which chats are told the stops of sessions, at the end.
 const TURN_FLUSH: Duration = Duration::from_secs(2);
-/// The time for which what happens is collected before it is written down.
+/// The time for which events are collected before they are written down.
 const RECORD_DELAY: Duration = Duration::from_millis(500);
-/// The longest time between two looks at what happened.
+/// The longest time between two reads of the events.
 const MAX_RECORD_INTERVAL: Duration = Duration::from_secs(10);
-/// The time between two looks at what is about to be over.
+/// The time between two checks whether everything was sent.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(10);
 
 type Ran = Result<(), DaemonError>;
 
-/// Writes down what happened.
+/// Writes down the events.
 pub(super) struct EventsDaemon {
     pub(super) hands: Arc<Hands>,
     pub(super) sessions: Arc<Sessions>,
@@ -99,7 +99,7 @@ impl Daemon for EventsDaemon {
             loop {
                 self.record().await?;
                 let _ = tokio::time::timeout(MAX_RECORD_INTERVAL, self.hands.queue.news.notified()).await;
-                // Much happens at once, and is read at once.
+                // Events come in bursts, and are read together.
                 tokio::time::sleep(RECORD_DELAY).await;
             }
         };
@@ -123,7 +123,7 @@ impl Daemon for EventsDaemon {
     }
 }
 
-/// Sends what is in the outbox.
+/// Sends the messages of the outbox.
 pub(super) struct OutboxDaemon {
     pub(super) hands: Arc<Hands>,
     pub(super) channels: Arc<Channels>,
@@ -136,7 +136,7 @@ impl Daemon for OutboxDaemon {
     }
 
     async fn start(&self) -> Ran {
-        // What was being sent when it ended may have arrived.
+        // Messages that were being sent when it ended may have arrived.
         let again = self.hands.settings.language.text("again");
         self.hands.queue.recover(again).await.map(drop).map_err(DaemonError::of)
     }
@@ -156,12 +156,12 @@ impl Daemon for OutboxDaemon {
                 tokio::time::sleep(FLUSH_INTERVAL).await;
             }
         };
-        // What is not sent by then is sent after the next start.
+        // Messages that are not sent by then are sent after the next start.
         let _ = tokio::time::timeout(OUTBOX_FLUSH, flushed).await;
     }
 }
 
-/// Begins sessions for what people say.
+/// Begins sessions for messages of people.
 pub(super) struct AgentDaemon {
     pub(super) dispatcher: Dispatcher,
 }
@@ -187,27 +187,27 @@ impl Daemon for AgentDaemon {
     }
 }
 
-/// What chats are told about sessions.
+/// News about sessions for their chats.
 pub(super) enum TurnNews {
     /// A session came to a stop.
     Turn(Box<Turn>),
-    /// A session could not go on.
+    /// A session could not be resumed.
     Failed(SessionId, SendError),
-    /// Everything before was told.
+    /// All news before this were told.
     Flush(oneshot::Sender<()>),
 }
 
-/// Both ends of the way of what chats are told about sessions.
+/// Both ends of the channel of news about sessions.
 pub(super) type TurnQueue = (mpsc::UnboundedSender<TurnNews>, mpsc::UnboundedReceiver<TurnNews>);
 
-/// Resumes sessions that go on by themselves, and tells their chats.
+/// Resumes sessions that need nobody, and tells their chats.
 pub(super) struct SessionsDaemon {
     sessions: Arc<Sessions>,
     dispatcher: Dispatcher,
     log: Log,
     sender: mpsc::UnboundedSender<TurnNews>,
     news: AsyncMutex<mpsc::UnboundedReceiver<TurnNews>>,
-    /// Whether the whole process ends; else it goes on, without this.
+    /// True if the whole process ends; else it continues without this service.
     is_closing: Arc<AtomicBool>,
     pulse: Pulse,
 }
@@ -228,7 +228,7 @@ impl SessionsDaemon {
             Driven::Away(error) => (self.log)(&error.to_string()),
         };
         self.sessions.drive(Drive::Forever, tell).await.map_err(DaemonError::of)?;
-        // It is over when the sessions are stopped; what they came to is still told.
+        // It ends when the sessions are stopped; their last stops are still told.
         std::future::pending().await
     }
 
@@ -274,7 +274,7 @@ impl Daemon for SessionsDaemon {
     }
 }
 
-/// Does what is due.
+/// Begins scheduled work that is due.
 pub(super) struct SchedulesDaemon {
     pub(super) hands: Arc<Hands>,
     pub(super) log: Log,

@@ -21,7 +21,7 @@ use crate::{
     supervisor::{Daemon, DaemonError},
 };
 
-/// The time between two looks whether it answers.
+/// The time between two checks whether it answers.
 const MODEL_INTERVAL: Duration = Duration::from_millis(250);
 /// The time in which it ends by itself.
 const MODEL_GRACE: Duration = Duration::from_secs(5);
@@ -32,7 +32,7 @@ pub(super) struct ModelDaemon {
     model: StartedModel,
     client: HttpClient,
     child: AsyncMutex<Option<Child>>,
-    /// What it complained about last.
+    /// The last line of its error output.
     complaint: Arc<Mutex<String>>,
 }
 
@@ -118,7 +118,7 @@ impl Daemon for ModelDaemon {
     }
 }
 
-/// Keeps the last line of what it complains about.
+/// Stores the last line of the error output.
 async fn listen(stderr: ChildStderr, complaint: Arc<Mutex<String>>) {
     let mut lines = BufReader::new(stderr).lines();
     while let Ok(Some(line)) = lines.next_line().await {

@@ -98,10 +98,10 @@ pub enum UpError {
     /// The store of the sessions.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The files of what happened.
+    /// The files of the events.
     #[error(transparent)]
     Events(#[from] RecordingError),
-    /// Work was broken off.
+    /// Work was aborted.
     #[error("the work was broken off: {0}")]
     Gone(String),
     /// A service failed too often, and nobody can start it again.
@@ -109,15 +109,15 @@ pub enum UpError {
     Down {
         /// Its name.
         service: String,
-        /// Why it failed last.
+        /// The reason of its last failure.
         why: String,
     },
-    /// The shell cannot be in the sandbox that the settings want.
+    /// The sandbox that the settings ask for cannot be used.
     #[error("{0}")]
     Sandbox(String),
 }
 
-/// What is started.
+/// The parts to be started.
 #[derive(Debug)]
 pub struct Up {
     /// The graph.
@@ -135,7 +135,7 @@ pub struct Up {
 pub struct Orchestrator {
     hands: Arc<Hands>,
     sessions: Arc<Sessions>,
-    /// Where the graph is.
+    /// The path of the graph.
     path: PathBuf,
     /// The store of the sessions.
     open_store: OpenStore,
@@ -147,7 +147,7 @@ pub struct Orchestrator {
     graph: Option<LiveGraph>,
     receiver: Receiver,
     supervisor: Arc<Supervisor>,
-    /// What chats are told about sessions.
+    /// News about sessions for their chats.
     turns: TurnQueue,
     /// Services that start behind all others.
     doors: Vec<Arc<dyn Daemon>>,
@@ -178,10 +178,10 @@ pub fn vault(workspace: &Workspace) -> Result<Vault, VaultError> {
 }
 
 impl Orchestrator {
-    /// Opens everything, in order: lock, vault, stores, graph. Nothing is sent or gone on with yet.
+    /// Opens everything, in order: lock, vault, stores, graph. Nothing is sent or resumed yet.
     ///
     /// # Errors
-    /// What cannot be opened.
+    /// Something cannot be opened.
     pub async fn open(up: Up) -> Result<Self, UpError> {
         let Up { graph, workspace, settings, secrets } = up;
         let lock = workspace.lock()?;
@@ -253,14 +253,14 @@ impl Orchestrator {
         })
     }
 
-    /// What a browser sees of it, on these terms: its graph, its sessions, its state, and a chat if it `has_chat`, which is one of the channels then.
+    /// Returns its view for a browser with these settings: graph, sessions, state, and a chat if it `has_chat`, which is one of the channels then.
     pub async fn dashboard(&mut self, settings: trellis_server::Settings, has_chat: bool) -> Dashboard {
         drop(self.hands.web_tokens.set(settings.tokens.clone()));
         let assembly = assembly(&self.hands, self.host.clone());
         let source = GraphSource::new(&self.path, assembly, self.open_store.clone());
         let turns = self.turns.0.clone();
         let (served, shared) = Served::shared(source, Arc::clone(&self.sessions), self.metrics.clone(), move |turn| {
-            // Nobody is told any more at the end.
+            // At the end nobody receives it.
             let _ = turns.send(TurnNews::Turn(Box::new(turn.clone())));
         });
         if let Some(graph) = &self.graph {
@@ -273,7 +273,7 @@ impl Orchestrator {
         dashboard
     }
 
-    /// What its functions work with.
+    /// Returns the data that its functions work with.
     pub fn hands(&self) -> &Arc<Hands> {
         &self.hands
     }
@@ -296,7 +296,7 @@ impl Orchestrator {
         &self.supervisor
     }
 
-    /// Forgets the files that can be made again, so that [`Orchestrator::run`] makes them from the beginning (orchestrator 9.1).
+    /// Removes the files that can be rebuilt, so that [`Orchestrator::run`] rebuilds them (orchestrator 9.1).
     ///
     /// # Errors
     /// A file cannot be removed, or a newer program wrote it.
@@ -309,7 +309,7 @@ impl Orchestrator {
         self.doors.push(daemon);
     }
 
-    /// Takes up each edit of the graph that can be run.
+    /// Loads each edit of the graph that can be run.
     fn follow_edits(&mut self, log: &Arc<dyn Fn(&str) + Send + Sync>) {
         let Some(mut live) = self.graph.take() else { return };
         let (sender, mut edits) = mpsc::channel::<(Arc<Version>, Assembled)>(4);
@@ -353,7 +353,7 @@ impl Orchestrator {
     }
 }
 
-/// Tells whoever writes down what happens that a session moved.
+/// Notifies the recorder of events that a session moved.
 struct SessionNews(Arc<Notify>);
 
 impl Hooks for SessionNews {

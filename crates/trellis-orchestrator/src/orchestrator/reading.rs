@@ -10,16 +10,16 @@ use crate::{
     queue::{Queue, QueueError},
 };
 
-/// The longest time that a channel is left alone which fails, if its provider wants no longer one.
+/// The longest pause of a failing channel, if its provider asks for none that is longer.
 const MAX_BACKOFF: Duration = Duration::from_secs(60);
 /// Attempts to fetch a file.
 const FETCH_ATTEMPTS: u32 = 3;
-/// Time between two of them, if its provider wants no other.
+/// Time between two of them, if its provider asks for none.
 const FETCH_RETRY_PAUSE: Duration = Duration::from_millis(500);
 /// Files of one message.
 const MAX_ATTACHMENTS: usize = 20;
 
-/// Reads a channel until it is over; one that fails is left alone for a while, longer each time. It stops no other.
+/// Reads a channel until it is over; one that fails pauses for a while, longer each time. It stops no other.
 pub(super) async fn read(
     channel: &dyn Channel,
     receiver: &Receiver,
@@ -48,7 +48,7 @@ pub(super) async fn read(
             Err(error) => {
                 shown = report_new(channel.name(), std::slice::from_ref(&error), &shown, log);
                 now.set(channel.name(), Some(error.message.clone()));
-                // What a person has to mend may be mended meanwhile.
+                // An error that a person must mend may be mended meanwhile.
                 if error.is_final && crate::config::Provider::named(channel.name()).is_none() {
                     return Ok(());
                 }
@@ -59,7 +59,7 @@ pub(super) async fn read(
     }
 }
 
-/// Fetches the files of the messages that are new. Why one could not be fetched stands in its place.
+/// Fetches the files of new messages. If a file cannot be fetched, its reason is stored in its place.
 async fn fetch(channel: &dyn Channel, receiver: &Receiver, inbox: &Inbox, batch: &mut Batch) -> Result<(), QueueError> {
     for message in batch.messages.iter_mut().filter(|message| !message.files.is_empty()) {
         if receiver.knows(message).await? {
@@ -79,7 +79,7 @@ async fn fetch(channel: &dyn Channel, receiver: &Receiver, inbox: &Inbox, batch:
     Ok(())
 }
 
-/// A file as it lies in the workspace, or why it does not.
+/// Fetches a file into the workspace; returns it with its path, or with the reason why there is none.
 async fn fetched(channel: &dyn Channel, inbox: &Inbox, file: &Attachment) -> Attachment {
     let failed = |why: String| Attachment { trouble: Some(why), source: String::new(), ..file.clone() };
     if file.size.is_some_and(|size| size > inbox.limit()) {
@@ -102,7 +102,7 @@ async fn fetched(channel: &dyn Channel, inbox: &Inbox, file: &Attachment) -> Att
     }
 }
 
-/// Says each trouble once for as long as it lasts: all that last.
+/// Reports each new trouble once; returns all present ones.
 fn report_new(channel: &str, troubles: &[ChannelError], shown: &BTreeSet<String>, log: &(dyn Fn(&str) + Send + Sync)) -> BTreeSet<String> {
     let troubles: BTreeSet<String> = troubles.iter().map(|error| error.message.clone()).collect();
     troubles.difference(shown).for_each(|trouble| log(&format!("channel `{channel}`: {trouble}")));

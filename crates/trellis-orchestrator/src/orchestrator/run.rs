@@ -26,7 +26,7 @@ impl Orchestrator {
     /// Runs until `stop`, or until its channels are over and nothing is left to do. `log` gets lines about what goes wrong meanwhile.
     ///
     /// # Errors
-    /// Nothing can be done any more: the channels are over, and a service that it takes is down.
+    /// Nothing can be done any more: the channels are over, and a necessary service is down.
     pub async fn run(
         mut self,
         channels: Vec<Arc<dyn Channel>>,
@@ -43,7 +43,7 @@ impl Orchestrator {
         self.follow_edits(&log);
         let saying = tokio::spawn(say_failures(self.supervisor.subscribe(), Arc::clone(&log)));
         let (asking, secrets, log_line) = (Arc::clone(&self.hands), self.secrets.clone(), Arc::clone(&log));
-        // What is in the way of a channel is said at once, and stops no other.
+        // Obstacles of a channel are reported at once, and stop no other.
         tokio::spawn(async move { check_remote(&asking.settings, &secrets).await.iter().for_each(|found| log_line(found)) });
         let is_closing = Arc::new(AtomicBool::new(false));
         let mut stop = std::pin::pin!(stop);
@@ -62,7 +62,7 @@ impl Orchestrator {
         ended
     }
 
-    /// Starts the services in order: the names of those that read channels.
+    /// Starts the services in order; returns the names of those that read channels.
     async fn start(&self, channels: &Arc<Channels>, dispatcher: &Dispatcher, sessions: SessionsDaemon, log: &Log) -> Vec<String> {
         let (hands, supervisor) = (&self.hands, &self.supervisor);
         let events = EventsDaemon {
@@ -125,7 +125,7 @@ impl Orchestrator {
     }
 }
 
-/// Says why a service does not run, as often as that happens.
+/// Reports each failure of a service.
 async fn say_failures(mut changes: broadcast::Receiver<DaemonStatus>, log: Log) {
     loop {
         let status = match changes.recv().await {

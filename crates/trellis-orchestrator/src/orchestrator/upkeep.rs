@@ -1,4 +1,4 @@
-//! The order of a workspace: what is old is forgotten, and equal decisions become one (orchestrator 5.5, 9.2).
+//! The upkeep of a workspace: old data is deleted, and equal decisions become one (orchestrator 5.5, 9.2).
 
 use std::time::Duration;
 
@@ -8,16 +8,16 @@ use trellis_host::store::{Retention, SessionStore};
 use super::UpError;
 use crate::tools::Hands;
 
-/// The time between two looks.
+/// The time between two rounds.
 const UPKEEP_INTERVAL: Duration = Duration::from_secs(60);
-/// Milliseconds between two looks at the decisions.
+/// Milliseconds of an hour.
 const HOUR: u64 = 3600 * 1000;
 /// Milliseconds of a day.
 const DAY: u64 = 24 * HOUR;
-/// Time after which a session that has ended is forgotten, in milliseconds.
+/// Time after which a session that has ended is deleted, in milliseconds.
 const SESSION_RETENTION_MS: u64 = 30 * DAY;
 
-/// Puts the decisions in order every hour, and forgets what is old once a day. It goes by `clock`.
+/// Merges equal decisions every hour, and deletes old data once a day. It goes by `clock`.
 pub(super) async fn keep_order(
     hands: &Hands,
     store: &dyn SessionStore,
@@ -65,7 +65,7 @@ mod tests {
         workspace::Workspace,
     };
 
-    // orchestrator 9.2: messages and sessions are kept for 30 days, what was sent for 7, and what goes on is kept
+    // orchestrator 9.2: messages and sessions are kept for 30 days, sent messages for 7, and unfinished ones for ever
     #[tokio::test]
     async fn what_is_old_is_forgotten_by_the_clock() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -51,7 +51,7 @@ pub struct Outbox {
     mark: &'static str,
     language: Language,
     posted: Arc<Notify>,
-    /// Whether it is alive.
+    /// Its pulse.
     pub(crate) pulse: Arc<Pulse>,
 }
 
@@ -61,13 +61,13 @@ impl Outbox {
         Self { queue, mask, mark, language: Language::default(), posted: Arc::default(), pulse: Arc::default() }
     }
 
-    /// The same with the language in which it says what became a file.
+    /// Sets the language of its notice that a text became a file.
     #[must_use]
     pub fn language(self, language: Language) -> Self {
         Self { language, ..self }
     }
 
-    /// Puts a message in, in parts where its channel takes no more: the number of its last row. The same key makes the same rows.
+    /// Puts a message in, in parts if its channel needs them; returns the number of its last row. The same key makes the same rows.
     ///
     /// # Errors
     /// The queue fails.
@@ -103,7 +103,7 @@ impl Outbox {
                     sending.push(async move { (row.n, self.send(channels, row).await) });
                 }
             }
-            // What is due and underway already is noted in a moment.
+            // The state of a due row that is underway already changes in a moment.
             let due = self.queue.next_due().await?;
             let wait = due.map_or(Duration::from_secs(60), |due| Duration::from_millis(due.saturating_sub(now()).max(5)));
             tokio::select! {
@@ -118,7 +118,7 @@ impl Outbox {
         }
     }
 
-    /// Sends one row, and notes what became of it.
+    /// Sends one row, and notes its outcome.
     async fn send(&self, channels: &Channels, row: OutboxRow) -> Result<(), QueueError> {
         self.queue.begin_sending(row.n).await?;
         let place = &row.message.place;
@@ -145,7 +145,7 @@ impl Outbox {
         }
     }
 
-    /// Tries to send a row, a few times in a row where that may help. What may have arrived is marked from then on.
+    /// Tries to send a row, a few times in a row where that may help. A message that may have arrived is marked from then on.
     async fn attempts(
         &self,
         channel: &dyn Channel,

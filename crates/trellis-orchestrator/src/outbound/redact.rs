@@ -6,7 +6,7 @@ use trellis_host::secrets::Vault;
 
 use crate::seal::VaultValues;
 
-/// Bytes of the shortest value that is looked for.
+/// Bytes of the shortest value that is redacted.
 const MIN_SECRET_LENGTH: usize = 4;
 
 /// Redacts the values of a vault. Clones share the values that were read.
@@ -19,7 +19,7 @@ impl SecretMask {
         Self(VaultValues::new(vault))
     }
 
-    /// The text with `***` for each value. Where the vault cannot be read, the values that were read before are hidden. It waits for a disk.
+    /// Returns the text with `***` for each value. If the vault cannot be read, the values that were read before are redacted. It waits for a disk.
     pub fn masked(&self, text: &str) -> String {
         let values = self.0.all();
         let values = values.iter().map(|secret| secret.value.as_str()).filter(|value| value.len() >= MIN_SECRET_LENGTH);

@@ -15,7 +15,7 @@ use crate::{channel::Batch, message::ChatPlace, queue::RowState};
 #[derive(Default)]
 struct Fake {
     failures: Mutex<Vec<ChannelError>>,
-    /// What is said in the chat `slow` takes until this is told.
+    /// Releases the messages of the chat `slow`, which wait for it.
     slow: Notify,
     sent: Mutex<Vec<String>>,
 }
@@ -52,7 +52,7 @@ impl Channel for Fake {
     }
 }
 
-/// Posts messages to a channel with these failures, and waits until nothing waits any more: what was sent, and the outbox.
+/// Posts messages to a channel with these failures, and waits until none waits; returns the sent ones, and the outbox.
 async fn sent(failures: Vec<ChannelError>, texts: &[(&str, &str)]) -> (tempfile::TempDir, Vec<String>, Queue) {
     let folder = tempfile::tempdir().expect("a folder");
     let vault = Vault::open_with_key_file(&folder.path().join("s.json"), &folder.path().join("m.key")).expect("a vault");

@@ -18,7 +18,7 @@ use crate::{
 /// Time after which a done message is forgotten, in milliseconds: 30 days.
 const INBOUND_RETENTION_MS: u64 = 30 * 24 * 3600 * 1000;
 
-/// Messages of a chat and thread that are looked at: so many of conversation, and so many of commands and decisions.
+/// Waiting messages of a chat and thread that are returned: so many of conversation, and so many of commands and decisions.
 const LOOKED_AT: u32 = 256;
 
 /// A message as it is stored.
@@ -28,25 +28,25 @@ pub struct InboundRow {
     pub n: i64,
     /// The sealed text.
     pub message: Incoming,
-    /// When it was stored, in milliseconds since 1970.
+    /// The time at which it was stored, in milliseconds since 1970.
     pub stored: u64,
     /// The session that it belongs to, once it was taken.
     pub run: Option<String>,
     /// The number of the question that it answers; `None` if it began the session.
     pub asked: Option<u64>,
-    /// Whether it is conversation, whatever it looks like.
+    /// True if it is conversation, whatever it looks like.
     pub is_talk: bool,
-    /// Whether that session has ended, or no session needs it any more.
+    /// True if that session has ended, or no session needs it any more.
     pub is_done: bool,
 }
 
 impl InboundRow {
-    /// Whether a session has it that has not ended.
+    /// Returns whether it belongs to a session that has not ended.
     pub fn is_taken(&self) -> bool {
         self.run.is_some() && !self.is_done
     }
 
-    /// What it is.
+    /// Returns its kind.
     pub fn kind(&self) -> Kind {
         if self.is_talk { Kind::Talk } else { kind(&self.message) }
     }
@@ -62,7 +62,7 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Tells whoever waits for messages, if there are any.
+    /// Notifies those who wait for messages, if there are any.
     fn tell(&self, news: &Notify) {
         if self.new > 0 {
             news.notify_one();
@@ -116,7 +116,7 @@ impl Queue {
         .inspect(|stored| stored.tell(&self.news))
     }
 
-    /// Stores a work of a chat unless as many of its kind as `most` are open there; whether it is stored, or was before.
+    /// Stores a work of a chat unless `most` of its kind are open there; returns whether it is stored, now or before.
     ///
     /// # Errors
     /// The queue fails.
@@ -135,7 +135,7 @@ impl Queue {
     }
 
     /// The messages that no session has yet, oldest first: the first of each chat and thread, and of these conversation apart from the rest, so that
-    /// nothing that is said hides a command.
+    /// conversation never hides a command.
     ///
     /// # Errors
     /// The queue fails.
@@ -145,7 +145,7 @@ impl Queue {
         self.run(|tables| rows(tables, rest, [LOOKED_AT])).await
     }
 
-    /// Notes that messages are conversation and decide about nothing.
+    /// Marks messages as conversation that decides about nothing.
     ///
     /// # Errors
     /// The queue fails.
@@ -159,8 +159,8 @@ impl Queue {
         .await
     }
 
-    /// Gives messages to a session, as the answer to its question of this number where they do not begin it; those that another one has meanwhile stay
-    /// with it.
+    /// Gives messages to a session, as the answer to its question of this number unless they begin it; messages that another session has taken
+    /// meanwhile stay with it.
     ///
     /// # Errors
     /// The queue fails.
@@ -190,7 +190,7 @@ impl Queue {
         .await
     }
 
-    /// Marks the messages of a session that has ended; whether it was open until now.
+    /// Marks the messages of a session that has ended; returns whether it was open until now.
     ///
     /// # Errors
     /// The queue fails.
@@ -217,7 +217,7 @@ impl Queue {
         self.run(move |tables| tables.query_row(&sql, [run], row).optional()).await
     }
 
-    /// Whether a message was stored before.
+    /// Returns whether a message was stored before.
     ///
     /// # Errors
     /// The queue fails.
@@ -250,7 +250,7 @@ impl Queue {
         .await
     }
 
-    /// Deletes messages that were done long ago.
+    /// Deletes messages that were finished long ago.
     ///
     /// # Errors
     /// The queue fails.

@@ -1,4 +1,4 @@
-//! What a dashboard and a chat page see of the queue, and what they do about messages that were given up (orchestrator 7.3, 8.5).
+//! The view of the queue for a dashboard and a chat page, and their actions on messages that were given up (orchestrator 7.3, 8.5).
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::{
 use crate::message::ChatPlace;
 
 impl Queue {
-    /// The number of messages that wait to be sent, and when the oldest of them was put there.
+    /// The number of messages that wait to be sent, and the time at which the oldest of them was queued.
     ///
     /// # Errors
     /// The queue fails.
@@ -20,7 +20,7 @@ impl Queue {
         self.run(move |tables| tables.query_row(query, [], counted)).await
     }
 
-    /// When the oldest message of each channel came in that no session has yet, and the cursor of each channel that has one.
+    /// Returns the time at which the oldest message of each channel came in that no session has yet, and the cursor of each channel that has one.
     ///
     /// # Errors
     /// The queue fails.
@@ -61,7 +61,7 @@ impl Queue {
         self.run(move |tables| Ok(inbound::rows(tables, "where key = ?1", [key])?.pop())).await
     }
 
-    /// Puts a message that was given up at the end of its chat, to be sent again; whether it was given up.
+    /// Puts a message that was given up at the end of its chat, to be sent again; returns whether it was given up.
     ///
     /// # Errors
     /// The queue fails.
@@ -72,7 +72,7 @@ impl Queue {
         self.run(move |tables| Ok(tables.execute(command, (n, signed(now)))? > 0)).await
     }
 
-    /// Marks a message that was given up as one that nobody sends any more; whether it was given up.
+    /// Marks a message that was given up as one that nobody sends any more; returns whether it was given up.
     ///
     /// # Errors
     /// The queue fails.

@@ -135,7 +135,7 @@ pub enum QueueError {
         /// Its form.
         found: i64,
     },
-    /// The work was broken off.
+    /// The work was aborted.
     #[error("the work on the queue was broken off: {0}")]
     Gone(String),
 }
@@ -145,7 +145,7 @@ pub enum QueueError {
 pub struct Queue {
     file: PathBuf,
     connection: Arc<Mutex<Connection>>,
-    /// Told when something came in, went out or cannot go out.
+    /// Notified when a message came in, went out or cannot go out.
     pub news: Arc<Notify>,
 }
 
@@ -192,7 +192,7 @@ impl Queue {
         self.run(move |tables| first(tables, "select cursor from cursors where channel = ?1", [channel])).await
     }
 
-    /// A setting of a chat, such as how it gets answers.
+    /// A setting of a chat, such as the format of its answers.
     ///
     /// # Errors
     /// The queue fails.
@@ -217,7 +217,7 @@ impl Queue {
 fn made(connection: &mut Connection) -> rusqlite::Result<i64> {
     connection.busy_timeout(std::time::Duration::from_secs(10))?;
     connection.pragma_update(None, "journal_mode", "wal")?;
-    // What a channel was told is stored cannot be read from it again.
+    // A channel does not deliver messages again once it was told that they are stored.
     connection.pragma_update(None, "synchronous", "full")?;
     let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     let found: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;

@@ -1,11 +1,11 @@
 //! Moments as a database holds them.
 
-/// A moment as SQLite keeps it.
+/// A time as SQLite stores it.
 pub(super) fn signed(moment: u64) -> i64 {
     i64::try_from(moment).unwrap_or(i64::MAX)
 }
 
-/// A time as SQLite stores it.
+/// A time from SQLite.
 pub(super) fn unsigned(moment: i64) -> u64 {
     u64::try_from(moment).unwrap_or_default()
 }

@@ -11,7 +11,7 @@ use crate::message::{ChatPlace, Outgoing};
 /// Time after which a sent message is forgotten, in milliseconds: 7 days.
 const OUTBOX_RETENTION_MS: u64 = 7 * 24 * 3600 * 1000;
 
-/// How far a message has come.
+/// The stage of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowState {
     /// It waits for its turn.
@@ -48,21 +48,21 @@ impl RowState {
     }
 }
 
-/// How far a chat has seen a question.
+/// The stage of a question to a chat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QuestionState {
-    /// Not all of it.
+    /// The chat has not seen all of it.
     Unseen,
-    /// It is being sent.
+    /// The question is being sent.
     Underway {
         /// The number of the last message that had come in before.
         heard: i64,
     },
-    /// It has seen it.
+    /// The chat has seen it.
     Seen {
         /// The number of the last message that had come in before.
         heard: i64,
-        /// The name that the provider gave to the last message of it.
+        /// The name that the provider gave to its last message.
         receipt: String,
     },
 }
@@ -74,13 +74,13 @@ pub struct OutboxRow {
     pub n: i64,
     /// The text and its place.
     pub message: Outgoing,
-    /// How far it has come.
+    /// Its stage.
     pub state: RowState,
-    /// How often it was tried.
+    /// The number of attempts.
     pub attempts: u32,
     /// The code and message of the last failure.
     pub error: Option<(String, String)>,
-    /// When it was put here, in milliseconds since 1970.
+    /// The time at which it was queued, in milliseconds since 1970.
     pub queued: u64,
 }
 
@@ -118,8 +118,8 @@ impl Queue {
         .await
     }
 
-    /// Returns the first unsent message of each chat and thread, if it is due; later ones wait. One that was put here in what is now the future waits for
-    /// nothing: the clock was set back.
+    /// Returns the first unsent message of each chat and thread, if it is due; later ones wait. One whose time in the queue is now in the future is
+    /// due: the clock was set back.
     ///
     /// # Errors
     /// The queue fails.
@@ -129,7 +129,7 @@ impl Queue {
         self.run(move |tables| rows(tables, rest, [signed(now)])).await
     }
 
-    /// When the next message is due that waits for nothing but its time, in milliseconds since 1970.
+    /// Returns the due time of the next message that waits only for its time, in milliseconds since 1970.
     ///
     /// # Errors
     /// The queue fails.
@@ -139,7 +139,7 @@ impl Queue {
         self.run(move |tables| tables.query_row(query, [], |row| Ok(row.get::<_, Option<i64>>(0)?.map(unsigned)))).await
     }
 
-    /// Notes that a message is handed to its channel now, and what had come in until then.
+    /// Notes that a message is handed to its channel now, and the last message that had come in until then.
     ///
     /// # Errors
     /// The queue fails.
@@ -149,7 +149,7 @@ impl Queue {
         self.run(move |tables| tables.execute(command, [n]).map(drop)).await
     }
 
-    /// How far a question has been seen: the message of this key, and those of `key:…` that belong to it.
+    /// Returns the stage of a question: the message of this key, and those of `key:…` that belong to it.
     ///
     /// # Errors
     /// The queue fails.
@@ -211,7 +211,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Puts back a message that was not sent, because its channel waits: that was no attempt.
+    /// Puts back a message that was not sent because its channel pauses; this is no attempt.
     ///
     /// # Errors
     /// The queue fails.
@@ -258,7 +258,7 @@ impl Queue {
         self.run(move |tables| tables.query_row(&query, [key], row).optional()).await
     }
 
-    /// Whether nothing waits to be sent.
+    /// Returns whether no message waits to be sent.
     ///
     /// # Errors
     /// The queue fails.
@@ -267,7 +267,7 @@ impl Queue {
         self.run(move |tables| tables.query_row(query, [], |row| row.get(0))).await
     }
 
-    /// Deletes messages that were sent long ago, except in chats with a running session, whose question one may be.
+    /// Deletes messages that were sent long ago, except in chats with a running session, since one may be its question.
     ///
     /// # Errors
     /// The queue fails.

@@ -17,7 +17,7 @@ pub struct AskedCall {
     pub session: String,
     /// The chat and thread.
     pub place: ChatPlace,
-    /// How often somebody asked to be asked again.
+    /// The number of times that somebody deferred it.
     pub again: u32,
 }
 
@@ -31,7 +31,7 @@ pub(crate) const ASK_AGAIN_MS: u64 = 3_600_000;
 const MAX_AWAITED: u32 = 50;
 
 impl Queue {
-    /// Notes the calls of a session that wait for somebody: these, and no others.
+    /// Notes the calls of a session that wait for a decision: these, and no others.
     ///
     /// # Errors
     /// The queue fails.
@@ -86,7 +86,7 @@ impl Queue {
         .await
     }
 
-    /// Has a chat asked about a call again at a moment.
+    /// Sets the time at which a chat is asked about a call again.
     ///
     /// # Errors
     /// The queue fails.

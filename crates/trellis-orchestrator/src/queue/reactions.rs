@@ -16,9 +16,9 @@ pub struct ReactionRow {
     pub chat: String,
     /// The message that it stands on, as the provider names it.
     pub message: String,
-    /// Who reacted.
+    /// The person who reacted.
     pub sender: String,
-    /// What it asks for.
+    /// Its request.
     pub sign: Sign,
 }
 

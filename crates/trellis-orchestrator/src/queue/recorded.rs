@@ -1,4 +1,4 @@
-//! What is written down about the queue: what came in and went out since somebody looked last (orchestrator 9).
+//! The view of the queue for those who record it: messages that came in and went out since the last time (orchestrator 9).
 
 use super::{
     InboundRow, OutboxRow, Queue, QueueError, inbound,
@@ -11,7 +11,7 @@ use crate::message::ChatPlace;
 const PAGE: u32 = 5000;
 
 impl Queue {
-    /// Messages of the chat of a thread that stand outside it, nearest to its beginning: so many at most, oldest first.
+    /// Messages of the chat of a thread outside the thread, nearest to its beginning: at most `count`, oldest first.
     ///
     /// # Errors
     /// The queue fails.

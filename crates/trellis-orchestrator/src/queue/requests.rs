@@ -10,14 +10,14 @@ use super::{
 /// A call that waits for a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileRequest {
-    /// When it has waited long enough, in milliseconds since 1970.
+    /// The time at which its wait ends, in milliseconds since 1970.
     pub until: u64,
     /// The number of the message that brought files.
     pub answer: Option<i64>,
 }
 
 impl Queue {
-    /// The request of a call, which is made where there is none: its time counts from the first time that the call was made.
+    /// Returns the request of a call, and makes it if there is none: its time counts from the first time that the call was made.
     ///
     /// # Errors
     /// The queue fails.
@@ -34,7 +34,7 @@ impl Queue {
         .await
     }
 
-    /// Gives messages to the session of a call that waits for a file; whether it still did.
+    /// Gives messages to the session of a call that waits for a file; returns whether it still did.
     ///
     /// # Errors
     /// The queue fails.

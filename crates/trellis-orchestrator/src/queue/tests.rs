@@ -68,7 +68,7 @@ async fn a_message_belongs_to_one_session() {
     assert_eq!(queue.forget(11 + 30 * 24 * 3_600_000).await.expect("forgotten"), 1);
 }
 
-// what is said much hides no command, no decision and no other chat; what is no decision after all makes room for those behind it
+// much conversation hides no command, no decision and no other chat; a text that is no decision after all makes room for those behind it
 #[tokio::test]
 async fn each_chat_is_looked_at() {
     let (_folder, queue) = open();
@@ -132,7 +132,7 @@ async fn the_outbox_keeps_the_order_of_each_chat() {
     assert_eq!(queue.forget_sent(102 + 7 * 24 * 3_600_000).await.expect("forgotten"), 1);
 }
 
-// orchestrator 8.3: what was queued before the clock was set back is sent now
+// orchestrator 8.3: a message that was queued before the clock was set back is sent now
 #[tokio::test]
 async fn a_clock_that_is_set_back_holds_nothing_up() {
     let (_folder, queue) = open();
@@ -156,7 +156,7 @@ async fn what_may_have_been_sent_is_marked() {
     }
 }
 
-// orchestrator 3.6: all of a question is seen, and what came before it is known
+// orchestrator 3.6: all of a question is seen, and messages before it are known
 #[tokio::test]
 async fn a_question_is_seen_when_all_of_it_is_sent() {
     let (_folder, queue) = open();
@@ -185,7 +185,7 @@ async fn a_question_is_seen_when_all_of_it_is_sent() {
     assert_eq!(queue.question("ask:c1").await.expect("asked"), QuestionState::Unseen);
 }
 
-// orchestrator 9.1: what the program before wrote goes on; a question of then counts as answered by nothing that had come in
+// orchestrator 9.1: rows of an older program stay in use; no earlier message answers a question from then
 #[tokio::test]
 async fn a_queue_of_an_older_program_is_brought_up() {
     let folder = tempfile::tempdir().expect("a folder");

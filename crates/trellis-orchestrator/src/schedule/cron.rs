@@ -5,7 +5,7 @@ use jiff::{Timestamp, ToSpan as _, civil::Date, tz::TimeZone};
 use super::moment_of;
 use crate::texts::Language;
 
-/// Days that are looked at for the next run: a leap day that is a certain day of the week comes within 40 years at the latest.
+/// Days that are searched for the next run: a leap day on a certain day of the week comes within 40 years at the latest.
 const DAYS: usize = 41 * 366;
 
 const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
@@ -64,7 +64,7 @@ pub struct CronExpression {
     days: u64,
     months: u64,
     weekdays: u64,
-    /// Whether both the day and the day of the week are restricted: one of them is enough then.
+    /// True if both the day and the day of the week are restricted: one of them is enough then.
     either: bool,
 }
 
@@ -109,7 +109,7 @@ impl CronExpression {
     }
 }
 
-/// The five fields of a text, each within its bounds: a number beyond them is the bound, what cannot be read or is missing is `*`.
+/// The five fields of a text, each within its bounds: a number beyond them becomes the bound, an unreadable or missing field becomes `*`.
 pub(super) fn clamped(text: &str) -> [String; 5] {
     const FIELDS: [(u64, u64, &[&str]); 5] = [(0, 59, &[]), (0, 23, &[]), (1, 31, &[]), (1, 12, &MONTHS), (0, 7, &WEEKDAYS)];
     let written: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();

@@ -25,24 +25,24 @@ pub struct Job {
     pub prompt: String,
     /// The chat.
     pub place: ChatPlace,
-    /// Whether it happens; else it is paused.
+    /// True if it runs; false while it is paused.
     pub enabled: bool,
-    /// When it was made, in milliseconds since 1970.
+    /// The time at which it was made, in milliseconds since 1970.
     pub created_at: i64,
-    /// When it happens next, in milliseconds since 1970.
+    /// The time of its next run, in milliseconds since 1970.
     pub next_at: Option<i64>,
-    /// When it happened last, in milliseconds since 1970.
+    /// The time of its last run, in milliseconds since 1970.
     pub last_at: Option<i64>,
-    /// What came of that: `fired` until its session has ended, then as the session ended.
+    /// The result of that: `fired` until its session has ended, then the end of the session.
     pub last_status: Option<String>,
-    /// How often it happened.
+    /// The number of its runs.
     pub runs: u64,
-    /// Who made it: `provider:sender`, or the agent.
+    /// Its author: `provider:sender`, or the agent.
     pub created_by: String,
 }
 
 impl Job {
-    /// When it happens.
+    /// Returns its schedule.
     pub fn schedule(&self) -> Option<Schedule> {
         let zone = self.tz.as_deref().map_or_else(|| Some(TimeZone::system()), |name| zone(name).ok())?;
         let from = Timestamp::from_millisecond(self.created_at).ok()?;
@@ -53,7 +53,7 @@ impl Job {
         }
     }
 
-    /// Pauses it, or lets it go on from now: what was missed meanwhile was not wanted.
+    /// Pauses it, or resumes it from now: runs that were missed meanwhile are dropped.
     pub fn enable(&mut self, is_enabled: bool) {
         self.enabled = is_enabled;
         if is_enabled {
@@ -62,7 +62,7 @@ impl Job {
         }
     }
 
-    /// What it says at a moment, as a message of its chat.
+    /// Returns its message at a moment, for its chat.
     pub fn message(&self, moment: i64) -> Incoming {
         Incoming {
             place: self.place.clone(),
@@ -76,7 +76,7 @@ impl Job {
     }
 }
 
-/// How a job repeats.
+/// The kind of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum JobKind {

@@ -28,7 +28,7 @@ use crate::texts::Language;
 /// The shortest time between two runs.
 const MIN_INTERVAL: Duration = Duration::from_secs(10);
 
-/// When something happens.
+/// The times at which something happens.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Schedule {
     /// Once.

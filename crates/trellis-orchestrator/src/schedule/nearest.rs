@@ -1,4 +1,4 @@
-//! What somebody may have meant who wrote a schedule that is none (orchestrator 8.1).
+//! The nearest valid schedule to an invalid one (orchestrator 8.1).
 
 use jiff::{Timestamp, tz::TimeZone};
 use trellis_core::diagnostic::nearest;
@@ -8,19 +8,19 @@ use super::{CronExpression, MIN_INTERVAL, Schedule, cron::clamped, zone};
 /// Runs that are shown.
 const SHOWN: usize = 5;
 
-/// A schedule near to one that cannot be.
+/// A valid schedule near to an invalid one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NearestSchedule {
-    /// How it is written: `cron …` or `every …`.
+    /// Its text: `cron …` or `every …`.
     pub when: String,
-    /// The zone of its calendar, where it has one.
+    /// The zone of its calendar, if it has one.
     pub tz: Option<String>,
     /// Its next runs.
     pub runs: Vec<Timestamp>,
 }
 
 impl NearestSchedule {
-    /// What is nearest to `when` in the zone `tz` and can be, with its next runs; nothing where nothing is near.
+    /// Returns the valid schedule nearest to `when` in the zone `tz`, with its next runs; `None` if none is near.
     pub fn of(when: &str, tz: Option<&str>, now: Timestamp) -> Option<Self> {
         let tz = tz.map(|name| if zone(name).is_ok() { Some(name.to_owned()) } else { nearest_zone(name) });
         let tz = match tz {
@@ -63,7 +63,7 @@ fn nearest_expression(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Str
         if CronExpression::parse(&expression).ok()?.next(now, zone).is_some() {
             return Some(expression);
         }
-        // Only a day that its months do not have keeps an expression from firing.
+        // Only a day that its months lack keeps an expression from firing.
         let day: u64 = fields[2].rsplit([',', '-']).next()?.parse().ok()?;
         fields[2] = day.checked_sub(1).filter(|day| *day > 0)?.to_string();
     }

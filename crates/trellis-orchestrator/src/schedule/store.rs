@@ -38,7 +38,7 @@ struct Contents {
     jobs: Vec<Job>,
 }
 
-/// The same as it is read.
+/// The contents of the file as they are read.
 #[derive(Default, Deserialize)]
 struct ReadContents {
     jobs: Vec<MaybeRead<Job>>,
@@ -49,7 +49,7 @@ struct ReadContents {
 pub struct Jobs {
     file: PathBuf,
     jobs: Arc<Mutex<Vec<Job>>>,
-    /// Told when the next run may be sooner.
+    /// Notified when the next run may be sooner.
     pub changed: Arc<Notify>,
 }
 
@@ -86,7 +86,7 @@ impl Jobs {
         })
     }
 
-    /// Changes the job of an id; whether there is one. It goes where `change` says so.
+    /// Changes the job of an id, and removes it if `change` returns false; returns whether there is one.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -113,7 +113,7 @@ impl Jobs {
         Ok(done)
     }
 
-    /// What is due at a moment: each as a message of its chat. What was missed comes once.
+    /// Returns the jobs that are due at a moment, each with the message of its chat. Missed runs of a job become one.
     pub fn due(&self, now: Timestamp) -> Vec<(Job, Incoming)> {
         let is_due = |job: &Job| job.enabled && job.next_at.is_some_and(|next| next <= now.as_millisecond());
         let due = self.list().into_iter().filter(is_due);
@@ -162,7 +162,7 @@ impl Jobs {
         done.map(drop)
     }
 
-    /// Notes what came of the message of a job, once its session has ended. A job that is over is gone already.
+    /// Notes the result of the message of a job, once its session has ended. A finished job is removed already.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -175,7 +175,7 @@ impl Jobs {
         self.update(id, note).map(drop)
     }
 
-    /// When the next job is due.
+    /// Returns the time at which the next job is due.
     pub fn next(&self) -> Option<Timestamp> {
         let next = self.list().into_iter().filter(|job| job.enabled).filter_map(|job| job.next_at).min()?;
         Timestamp::from_millisecond(next).ok()

@@ -46,7 +46,7 @@ fn clocks_that_change_lose_and_double_nothing() {
     let spring = "2026-03-28T20:00:00Z";
     assert_eq!(runs("30 2 * * *", "Europe/Berlin", spring, 2), ["03-29 03:00+02:00", "03-30 02:30+02:00"]);
     assert_eq!(runs("*/10 2 29 3 *", "Europe/Berlin", spring, 1), ["03-29 03:00+02:00"]);
-    // The first moment that is not there.
+    // The first time of the gap.
     assert_eq!(runs("0 2 * * *", "Europe/Berlin", spring, 2), ["03-29 03:00+02:00", "03-30 02:00+02:00"]);
     assert_eq!(runs("59 2 * * *", "Europe/Berlin", spring, 1), ["03-29 03:00+02:00"]);
     let berlin = zone("Europe/Berlin").expect("a zone");
@@ -91,7 +91,7 @@ fn moments_and_intervals() {
     assert_eq!(nine.next(moment("2026-11-23T00:00:00Z")), None);
     let every = Schedule::every("2h", moment("2026-11-23T00:30:00Z")).expect("an interval");
     assert_eq!(every.next(moment("2026-11-23T00:30:00Z")), Some(moment("2026-11-23T02:30:00Z")));
-    // What was missed is not made up for one by one.
+    // Missed runs are not made up for one by one.
     assert_eq!(every.next(moment("2026-11-23T09:00:00Z")), Some(moment("2026-11-23T10:30:00Z")));
 }
 
@@ -216,7 +216,7 @@ fn a_job_that_is_not_understood_costs_itself() {
     assert!(others.filter(|other| *other != file).any(|other| std::fs::read_to_string(other).expect("read") == text));
 }
 
-// orchestrator 8.1: an error shows the next five runs of what is nearest
+// orchestrator 8.1: an error shows the next five runs of the nearest valid schedule
 #[test]
 fn what_is_nearest_is_shown_with_its_runs() {
     let now = moment("2026-11-23T00:00:00Z");

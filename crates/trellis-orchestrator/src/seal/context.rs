@@ -50,7 +50,7 @@ static ANNOUNCED: LazyLock<Regex> = LazyLock::new(|| {
 static IS_PASSWORD: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(&format!("(?i){PASSWORD}")).unwrap_or_else(|error| unreachable!("the rule is tested: {error}")));
 
-/// How surely what follows is the value.
+/// The certainty that the following word is the value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Surety {
     /// Behind `:` or `=`.
@@ -59,7 +59,7 @@ enum Surety {
     Words,
 }
 
-/// The secrets of a text that it announces itself.
+/// The secrets that a text announces itself.
 pub(super) fn announced(text: &str) -> Vec<(SecretKind, Range<usize>)> {
     let mut found = Vec::new();
     for (kind, surety, regex) in RULES.iter() {
@@ -112,7 +112,7 @@ fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
     start..start + inner.len()
 }
 
-/// Whether a word can be the value of a secret.
+/// Returns whether a word can be the value of a secret.
 fn is_value(value: &str, kind: SecretKind, surety: Surety) -> bool {
     if value.len() < 3 || value.contains("{{") || value.starts_with("[redacted") || is_ordinary(value) {
         return false;
@@ -130,12 +130,12 @@ fn is_value(value: &str, kind: SecretKind, surety: Surety) -> bool {
     }
 }
 
-/// Whether it is words that were put together: `correct-horse-battery`.
+/// Returns whether it consists of joined words: `correct-horse-battery`.
 fn is_phrase(value: &str) -> bool {
     value.len() >= 12 && value.split(['-', '_']).count() >= 3
 }
 
-/// Whether it is a word that people say about secrets, a placeholder, or a place that holds one.
+/// Returns whether it is a word that people say about secrets, a placeholder, or a place that holds one.
 fn is_ordinary(value: &str) -> bool {
     const WORDS: &[&str] = &[
         "required",

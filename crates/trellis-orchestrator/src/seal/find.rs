@@ -31,7 +31,7 @@ pub struct Finding {
 pub fn find(text: &str, before: Option<&str>) -> Vec<Finding> {
     let references: Vec<Range<usize>> = references(text).map(|(place, _)| place).collect();
     let expected = before.and_then(|before| context::expected(text, before));
-    // What is known by its form comes first: what else is found in the same place is part of it.
+    // Secrets that are known by their form come first: another finding in the same place is part of one.
     let found = known::known(text).chain(numbers::numbers(text)).chain(entropy(text)).chain(context::announced(text)).chain(expected);
     let mut found: Vec<(usize, Finding)> = found.map(|(kind, range)| Finding { kind, range }).enumerate().collect();
     found.retain(|(_, Finding { range, .. })| !range.is_empty() && !touches(&references, range));
@@ -51,7 +51,7 @@ pub fn find(text: &str, before: Option<&str>) -> Vec<Finding> {
     apart.into_iter().map(|(_, finding)| finding).collect()
 }
 
-/// The references of a text, `{{secret:NAME}}`, in order: their places and names. What only begins like one is none.
+/// The references of a text, `{{secret:NAME}}`, in order: their places and names. A text that only begins like one is none.
 pub(super) fn references(text: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
     text.match_indices(OPEN).filter_map(move |(start, _)| {
         let after = &text[start + OPEN.len()..];

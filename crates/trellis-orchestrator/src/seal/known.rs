@@ -14,7 +14,7 @@ const FORMS: &[(SecretKind, &str)] = &[
     ),
     (SecretKind::PrivateKey, r"\bAGE-SECRET-KEY-1[0-9A-Z]{20,}"),
     (SecretKind::PrivateKey, r"\bPuTTY-User-Key-File-[23]: [\s\S]*?Private-MAC: [0-9a-f]+"),
-    // OpenAI, Anthropic, OpenRouter and those who took the form over.
+    // OpenAI, Anthropic, OpenRouter and others with the same form.
     (SecretKind::Token, r"\bsk-[A-Za-z0-9_-]{16,}"),
     (SecretKind::Token, r"\b(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}"),
     (SecretKind::Token, r"\bwhsec_[A-Za-z0-9+/=]{16,}"),

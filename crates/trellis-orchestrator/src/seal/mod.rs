@@ -22,7 +22,7 @@ use trellis_host::secrets::Vault;
 pub use self::find::{Finding, find};
 pub(crate) use self::vault_values::VaultValues;
 
-/// The beginning of the keys of what was found in chats, which nobody named.
+/// The beginning of the keys of secrets that were found in chats.
 const FOUND: &str = "inbound.";
 
 /// Bytes of the shortest known value that is looked for: a shorter one is also a word.
@@ -58,7 +58,7 @@ impl SecretKind {
         }
     }
 
-    /// Whether values of this kind can be found from a bare hash by trying: all that no machine made, and codes of a few digits.
+    /// Returns whether values of this kind can be guessed from a bare hash: all that no machine made, and codes of a few digits.
     fn is_guessable(self) -> bool {
         !matches!(self, Self::Token | Self::PrivateKey)
     }
@@ -137,7 +137,7 @@ impl Sealer {
     }
 }
 
-/// The beginning of the keys of everything that was sealed in a chat.
+/// The beginning of the keys of all secrets that were sealed in a chat.
 pub fn chat_prefix(provider: &str, chat: &str) -> String {
     format!("{FOUND}{provider}.c{}.", &sha256(chat)[..10])
 }

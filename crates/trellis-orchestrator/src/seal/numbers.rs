@@ -46,15 +46,15 @@ fn cards(text: &str, run: Range<usize>) -> Vec<Range<usize>> {
     cards
 }
 
-/// The account that begins at a place: as much as passes its check.
+/// The account that begins at a place: the longest one that passes its check.
 fn account(text: &str, start: usize) -> Option<Range<usize>> {
     let longest = IBAN.find(&text[start..])?.as_str();
     let shorter = longest.rmatch_indices(' ').map(|(end, _)| &longest[..end]);
     std::iter::once(longest).chain(shorter).find(|text| is_iban(text)).map(|account| start..start + account.len())
 }
 
-/// Whether no letter or digit touches a window of a run of digits: digits in the middle of a longer word are part of that. What separates the groups
-/// of the run touches nothing, and neither does the slash before an expiry.
+/// Returns whether no letter or digit touches a window of a run of digits: digits within a longer word are part of it. Separators between the groups
+/// of the run do not count, and neither does the slash before an expiry.
 fn stands_alone(text: &str, run: &Range<usize>, window: &Range<usize>) -> bool {
     let before = text[..window.start].chars().next_back().filter(|_| window.start == run.start);
     let after = text[window.end..].chars().next().filter(|_| window.end == run.end);
@@ -66,7 +66,7 @@ fn stands_alone(text: &str, run: &Range<usize>, window: &Range<usize>) -> bool {
     !touches(before) && (!touches(after) || ends_sentence || is_dated)
 }
 
-/// Whether digits are the number of a card: the check digit is right, and an issuer has numbers that begin and end so.
+/// Returns whether digits are the number of a card: the check digit is right, and an issuer uses their beginning and length.
 fn is_card(text: &str) -> bool {
     let digits: Vec<u32> = text.chars().filter_map(|char| char.to_digit(10)).collect();
     let begins = |length: usize| digits.iter().take(length).fold(0, |number, digit| number * 10 + digit);
@@ -93,7 +93,7 @@ fn passes_luhn(digits: &[u32]) -> bool {
     digits.iter().rev().enumerate().map(doubled).sum::<u32>().is_multiple_of(10)
 }
 
-/// Whether it is an IBAN: modulo 97 of its rearranged digits is 1.
+/// Returns whether it is an IBAN: modulo 97 of its rearranged digits is 1.
 fn is_iban(text: &str) -> bool {
     let plain: Vec<char> = text.chars().filter(|char| *char != ' ').collect();
     if !(15..=34).contains(&plain.len()) {

@@ -48,8 +48,8 @@ fn the_corpus_is_sealed() {
     assert!(!missed.contains_key("card") && !missed.contains_key("private_key"), "{missed:#?}");
 }
 
-// orchestrator 3.3: what the vault has under a name is that name in every chat, whatever the value looks like; a short one is a word, and a reference
-// remains one
+// orchestrator 3.3: a value with a name in the vault becomes that name in every chat, whatever the value looks like; a short one is a word, and a
+// reference remains one
 #[test]
 fn a_value_with_a_name_is_replaced_by_its_name() {
     let (_folder, vault, sealer) = sealer();
@@ -60,7 +60,7 @@ fn a_value_with_a_name_is_replaced_by_its_name() {
     let sealed = sealer.seal("slack", "C1", "say open sesame (open sesame, please) to {{secret:door}}", None);
     assert_eq!(sealed, "say {{secret:door}} ({{secret:gate}}) to {{secret:door}}");
     assert_eq!(sealer.seal("slack", "C1", "my password is open sesame", None), "my password is {{secret:door}}");
-    // What was found in a chat is found there again, also where nothing announces it.
+    // A secret that was found in a chat is found there again, also where nothing announces it.
     let announced = sealer.seal("slack", "C1", "my password is Tulip-Harbour", None);
     let again = sealer.seal("slack", "C1", "so Tulip-Harbour it is", None);
     assert_eq!(again, format!("so {} it is", &announced["my password is ".len()..]));
@@ -84,7 +84,7 @@ fn keys_are_named_by_chat_kind_and_value() {
     assert!(longest.starts_with("{{secret:"), "{longest}");
 }
 
-// orchestrator 3.3: what can be guessed has no bare hash in its name
+// orchestrator 3.3: a value that can be guessed has no bare hash in its name
 #[test]
 fn the_name_of_what_can_be_guessed_tells_nothing_without_the_master_key() {
     let ((_folder, _, sealer), (_other_folder, _, other)) = (sealer(), super::tests::sealer());

@@ -36,8 +36,8 @@ impl VaultValues {
         &self.vault
     }
 
-    /// All values, the longest first, so that one which holds another is met before it. Where the vault cannot be read, those that were read before.
-    /// It waits for a disk.
+    /// Returns all values, the longest first, so that a value comes before its own parts. If the vault cannot be read, it returns those that were
+    /// read before. It waits for a disk.
     pub(crate) fn all(&self) -> Arc<Vec<VaultValue>> {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         if let Ok(entries) = self.vault.list()

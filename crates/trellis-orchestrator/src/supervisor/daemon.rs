@@ -1,4 +1,4 @@
-//! A service that the supervisor keeps running, and where it stands.
+//! A service that the supervisor keeps running, and its status.
 
 use async_trait::async_trait;
 use serde::Serialize;
@@ -9,19 +9,19 @@ use serde::Serialize;
 pub struct DaemonError(pub String);
 
 impl DaemonError {
-    /// The failure that an error tells of.
+    /// The failure of an error.
     pub fn of(error: impl std::fmt::Display) -> Self {
         Self(error.to_string())
     }
 }
 
-/// A service: something that works for as long as the process does.
+/// A service: it works for as long as the process does.
 #[async_trait]
 pub trait Daemon: Send + Sync + 'static {
     /// Its name, which no other service has.
     fn name(&self) -> &str;
 
-    /// Makes it ready; the next service starts behind that.
+    /// Makes it ready; the next service starts after that.
     ///
     /// # Errors
     /// It cannot start now.
@@ -29,21 +29,21 @@ pub trait Daemon: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Works until there is nothing left to do. It may be dropped, and is called again then.
+    /// Works until nothing is left to do. It may be dropped, and is called again then.
     ///
     /// # Errors
-    /// It cannot go on.
+    /// It cannot continue.
     async fn run(&self) -> Result<(), DaemonError>;
 
-    /// Answers when it is asked how it is.
+    /// Answers health checks.
     ///
     /// # Errors
-    /// It is not well, which counts as no answer.
+    /// It is unhealthy, which counts as no answer.
     async fn health(&self) -> Result<(), DaemonError> {
         Ok(())
     }
 
-    /// Brings to an end what is under way, while it still runs.
+    /// Finishes the current work, while it still runs.
     async fn stop(&self) {}
 }
 
@@ -53,7 +53,7 @@ impl std::fmt::Debug for dyn Daemon {
     }
 }
 
-/// How a service is.
+/// The state of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DaemonState {
@@ -85,19 +85,19 @@ impl DaemonState {
     }
 }
 
-/// Where a service stands.
+/// The status of a service.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DaemonStatus {
     /// Its name.
     pub name: String,
-    /// How it is.
+    /// Its state.
     pub state: DaemonState,
-    /// Since when, in milliseconds since 1970.
+    /// The time of its last change, in milliseconds since 1970.
     pub since: u64,
-    /// Why it failed last, or is not well, as long as that is so.
+    /// The reason of its last failure or bad health, as long as it lasts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// How often it was started again because it failed.
+    /// The number of restarts after failures.
     pub restarts: u32,
 }
 

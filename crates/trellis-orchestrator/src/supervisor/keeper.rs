@@ -1,4 +1,4 @@
-//! What keeps one service running: it carries orders out, asks how the service is, and starts it again.
+//! The keeper of one service: it carries orders out, checks the health of the service, and restarts it.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -17,16 +17,16 @@ use super::{
 };
 use crate::message::now;
 
-/// The time between two questions how a service is.
+/// The time between two health checks.
 const HEALTH_INTERVAL: Duration = Duration::from_secs(10);
-/// The time in which it answers.
+/// The time in which the service must answer.
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(1);
-/// Late answers in a row after which it is started again.
+/// Late answers in a row after which it is restarted.
 const MAX_LATE_ANSWERS: u32 = 3;
 /// The time in which it stops by itself.
 const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What a service is told; who tells it hears when that is done.
+/// An order to a service; its sender is told when it is carried out.
 #[derive(Debug)]
 pub(super) enum Order {
     Start(oneshot::Sender<()>),
@@ -34,7 +34,7 @@ pub(super) enum Order {
     Restart(oneshot::Sender<()>),
 }
 
-/// Why a life of a service is over.
+/// The reason why a life of a service is over.
 enum End {
     /// There is nothing left to do.
     Over,
@@ -45,7 +45,7 @@ enum End {
     Abandoned,
 }
 
-/// What a keeper does next.
+/// The next state of a keeper.
 enum Next {
     Live,
     Rest,
@@ -59,11 +59,11 @@ struct Keeper {
     status: Arc<Mutex<DaemonStatus>>,
     changes: broadcast::Sender<DaemonStatus>,
     restarts: Restarts,
-    /// Who waits for the start.
+    /// The sender of the order to start.
     starter: Option<oneshot::Sender<()>>,
 }
 
-/// Keeps a service running as it is told, until nobody gives orders any more.
+/// Keeps a service running and carries orders out, until nobody gives orders any more.
 pub(super) async fn keep(
     daemon: Arc<dyn Daemon>,
     orders: mpsc::UnboundedReceiver<Order>,
@@ -104,7 +104,7 @@ impl Keeper {
     async fn live(&mut self) -> End {
         self.enter(DaemonState::Starting, None);
         let starting = Arc::clone(&self.daemon);
-        // What loads a model takes its time, and cannot say so.
+        // A service that loads a model starts slowly, and cannot report progress.
         let end = self.until_over(OwnedTask(tokio::spawn(async move { starting.start().await })), false).await;
         if !matches!(end, End::Over) {
             return end;
@@ -115,7 +115,7 @@ impl Keeper {
         self.until_over(OwnedTask(tokio::spawn(async move { running.run().await })), true).await
     }
 
-    /// Waits until what a service does is over, asks meanwhile how it is if `is_asked`, and ends it when that is ordered.
+    /// Waits until the work of a service is over; checks its health meanwhile if `is_asked`, and ends it when that is ordered.
     async fn until_over(&mut self, mut work: OwnedTask<Result<(), DaemonError>>, is_asked: bool) -> End {
         let mut ticks = interval_at(Instant::now() + HEALTH_INTERVAL, HEALTH_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -155,7 +155,7 @@ impl Keeper {
         }
     }
 
-    /// Why a service is not well; nothing where it is.
+    /// Returns the reason why a service is unhealthy; `None` if it is healthy.
     async fn unwell(&self) -> Option<String> {
         let daemon = Arc::clone(&self.daemon);
         // In a task of its own, since it may panic too.
@@ -172,17 +172,17 @@ impl Keeper {
         Some(why)
     }
 
-    /// Lets a service bring to an end what is under way, for a while, then ends it.
+    /// Lets a service finish its work for a while, then ends it.
     async fn stop(&self, mut work: OwnedTask<Result<(), DaemonError>>) {
         let daemon = Arc::clone(&self.daemon);
         let mut stopping = OwnedTask(tokio::spawn(async move { daemon.stop().await }));
         let _ = timeout(STOP_TIMEOUT, &mut stopping.0).await;
         work.0.abort();
-        // What blocks its thread cannot be waited for.
+        // A task that blocks its thread cannot be waited for.
         let _ = timeout(HEALTH_TIMEOUT, &mut work.0).await;
     }
 
-    /// What comes after the end of a life that took `ran`.
+    /// Returns the next state after a life that took `ran`.
     fn after(&mut self, end: End, ran: Duration) -> Next {
         match end {
             End::Over | End::Abandoned => self.enter(DaemonState::Ended, None),
@@ -205,7 +205,7 @@ impl Keeper {
         Next::Rest
     }
 
-    /// An order for a service that does not run.
+    /// Carries out an order for a service that does not run.
     fn rested(&mut self, order: Order) -> Next {
         match order {
             Order::Start(done) | Order::Restart(done) => {
@@ -221,7 +221,7 @@ impl Keeper {
         }
     }
 
-    /// Tells who waits for the start that it is over, whatever came of it.
+    /// Tells the waiting starter that the start is over, whatever its result.
     fn started(&mut self) {
         self.starter.take().map(|starter| starter.send(()));
     }
@@ -235,7 +235,7 @@ impl Keeper {
         self.status.lock().unwrap_or_else(PoisonError::into_inner).restarts += 1;
     }
 
-    /// Changes the status, and says so if it is another one then.
+    /// Changes the status, and reports it if that made a difference.
     fn set(&self, change: impl FnOnce(&mut DaemonStatus)) {
         let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
         let before = status.clone();
@@ -247,7 +247,7 @@ impl Keeper {
     }
 }
 
-/// A task that ends with whoever waits for it.
+/// A task that ends when its owner is dropped.
 struct OwnedTask<T>(JoinHandle<T>);
 
 impl<T> Drop for OwnedTask<T> {

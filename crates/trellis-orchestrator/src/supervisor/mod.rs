@@ -1,4 +1,4 @@
-//! The supervisor: starts services in order, asks how they are, starts those again that failed, and stops them in reverse (orchestrator 8.3, 8.4).
+//! The supervisor: starts services in order, checks their health, restarts those that failed, and stops them in reverse (orchestrator 8.3, 8.4).
 //!
 //! ```text
 //! starting ──▶ running ──over──▶ ended
@@ -53,7 +53,7 @@ pub struct Supervisor {
     changes: broadcast::Sender<DaemonStatus>,
 }
 
-/// A service with what it is told and where it stands.
+/// A service with its orders and its status.
 #[derive(Debug)]
 struct DaemonEntry {
     status: Arc<Mutex<DaemonStatus>>,
@@ -79,12 +79,12 @@ impl Supervisor {
         let _ = tokio::time::timeout(START_TIMEOUT, is_done).await;
     }
 
-    /// Where all services stand, in the order of their starts.
+    /// Returns the statuses of all services, in the order of their starts.
     pub fn statuses(&self) -> Vec<DaemonStatus> {
         self.entries().iter().map(DaemonEntry::status).collect()
     }
 
-    /// Where one service stands.
+    /// Returns the status of one service.
     pub fn status(&self, name: &str) -> Option<DaemonStatus> {
         self.statuses().into_iter().find(|status| status.name == name)
     }
@@ -94,7 +94,7 @@ impl Supervisor {
         self.changes.subscribe()
     }
 
-    /// Starts a service that does not run; its restarts are counted anew. One that runs goes on.
+    /// Starts a service that does not run; its restarts are counted anew. One that runs continues.
     ///
     /// # Errors
     /// There is none of this name.

@@ -1,4 +1,4 @@
-//! How a loop shows that it is alive: it answers at each of its rounds what was asked meanwhile.
+//! Health checks of a loop: each of its rounds answers the questions that were asked meanwhile.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -25,7 +25,7 @@ impl Pulse {
         }
     }
 
-    /// Answers what was asked, in each round of the loop.
+    /// Answers the questions so far, in each round of the loop.
     pub fn beat(&self) {
         let asked = self.asked.load(Ordering::SeqCst);
         if self.answered.swap(asked, Ordering::SeqCst) < asked {
@@ -38,7 +38,7 @@ impl Pulse {
         self.question.notified().await;
     }
 
-    /// Does something, and answers meanwhile.
+    /// Does some work, and answers meanwhile.
     pub async fn during<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = std::pin::pin!(work);
         loop {

@@ -1,4 +1,4 @@
-//! How soon a service that failed is started again, and when no more.
+//! The backoff and the bound of restarts after failures.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -21,13 +21,13 @@ pub(super) struct Restarts {
 }
 
 impl Restarts {
-    /// The wait before the next restart of a service that ran for `ran`; nothing once there were too many.
+    /// The wait before the next restart of a service that ran for `ran`; `None` after too many.
     pub(super) fn next(&mut self, now: Instant, ran: Duration) -> Option<Duration> {
         self.moments.retain(|moment| now.duration_since(*moment) < RESTART_WINDOW);
         if self.moments.len() >= MAX_RESTARTS {
             return None;
         }
-        // What ran well for longer than the longest wait failed for another reason.
+        // A service that ran for longer than the longest wait failed for another reason.
         let wait =
             self.wait.filter(|_| ran < MAX_RESTART_BACKOFF).map_or(FIRST_RESTART_BACKOFF, |wait| (wait * 2).min(MAX_RESTART_BACKOFF));
         self.moments.push_back(now);

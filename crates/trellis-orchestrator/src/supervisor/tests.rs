@@ -17,7 +17,7 @@ struct Fake {
     name: &'static str,
     log: Log,
     pulse: Pulse,
-    /// Told when `run` is to be over.
+    /// Ends `run`.
     over: Notify,
     is_deaf: AtomicBool,
     runs: AtomicU32,
@@ -96,7 +96,7 @@ fn state(supervisor: &Supervisor, name: &str) -> DaemonState {
     supervisor.status(name).expect("it is known").state
 }
 
-// orchestrator 1.3, requirements 003.1: started in order, stopped in reverse, each once; what refuses to start holds up nobody
+// orchestrator 1.3, requirements 003.1: started in order, stopped in reverse, each once; a service that refuses to start holds up none
 #[tokio::test(start_paused = true)]
 async fn services_start_in_order_and_stop_in_reverse() {
     let (supervisor, log) = (Supervisor::default(), Log::default());
@@ -162,7 +162,7 @@ async fn what_does_not_answer_is_started_again() {
     sleep(Duration::from_secs(300)).await;
     assert_eq!((state(&supervisor, "a"), fake.runs.load(Ordering::SeqCst)), (DaemonState::Running, 1));
     fake.is_deaf.store(true, Ordering::SeqCst);
-    // It still waits for a question, which it answers, and hears no other.
+    // It still waits for an earlier health check, which it answers, and gets no other.
     sleep(Duration::from_secs(24)).await;
     let error = supervisor.status("a").expect("known").error;
     assert!(error.is_some_and(|error| error.contains("within a second")), "it is shown");
@@ -197,7 +197,7 @@ async fn one_service_is_stopped_and_started() {
     assert_eq!(supervisor.stop("b").await, Err(UnknownDaemon { name: "b".to_owned() }));
 }
 
-// orchestrator 8.4: what is under way gets its time, and no more
+// orchestrator 8.4: current work gets its time, and no more
 #[tokio::test(start_paused = true)]
 async fn a_service_ends_in_its_time() {
     let (supervisor, log) = (Supervisor::default(), Log::default());
@@ -210,7 +210,7 @@ async fn a_service_ends_in_its_time() {
     assert!(lines(&log).ends_with(&["stop lasts".to_owned(), "stopped lasts".to_owned()]));
 }
 
-// what is over stays so, until it is started
+// an ended service stays so, until it is started
 #[tokio::test(start_paused = true)]
 async fn what_is_over_has_ended() {
     let (supervisor, log) = (Supervisor::default(), Log::default());

@@ -60,7 +60,7 @@ impl Language {
         self.texts().get(name).map_or_else(|| unreachable!("there is no text `{name}`"), String::as_str)
     }
 
-    /// The same with values in the places that are named `{NAME}`. What is filled in is not looked at again.
+    /// The text of this name with values for its placeholders `{NAME}`. Placeholders within values are not replaced.
     pub fn fill(self, name: &str, values: &[(&str, &str)]) -> String {
         let (mut filled, mut rest) = (String::new(), self.text(name));
         while let Some((before, (value, after))) = next_place(rest, values) {

@@ -18,7 +18,7 @@ use crate::{
     seal::references,
 };
 
-/// Messages that `/sessions` shows if it does not say.
+/// Messages that `/sessions` shows by default.
 const DEFAULT_SESSIONS_SHOWN: usize = 10;
 
 pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {

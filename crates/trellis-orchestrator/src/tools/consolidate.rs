@@ -44,9 +44,9 @@ async fn replace(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Retu
 }
 
 impl Hands {
-    /// Days that have not gone into the memory, as many as a model takes.
+    /// Days that have not gone into the memory, as many as fit into a model.
     fn old_days(&self) -> Result<OldDays, ToolError> {
-        // Half of what a model takes is for the memory that is there.
+        // Half of the model's context is for the existing memory.
         let bytes = self.settings.context_tokens.saturating_mul(3) / 2;
         self.memory.old_days(Zoned::now().date(), bytes).map_err(stored)
     }

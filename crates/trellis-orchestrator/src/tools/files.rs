@@ -1,5 +1,5 @@
-//! Files below `files/`: every path is opened from that folder down, by the system, so that nothing leads out of it (orchestrator 6). What people sent
-//! is read from its folder in the same way, and never written.
+//! Files below `files/`: every path is opened from that folder down, by the system, so that nothing leads out of it (orchestrator 6). Files from
+//! people are read from their folder in the same way, and never written.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
     let bindings = operation(bindings, hands, "file.read", |call| {
         let (folder, path) = call.read_from()?;
         let whole = folder.read(path)?;
-        // A file may hold what was filled in when it was written.
+        // A file may hold secrets that were filled in when it was written.
         let shown = call.hands.mask.masked(&whole);
         let shown = beginning(&shown, MAX_RESULT);
         Ok(Value::map([("text", Value::text(shown)), ("is_cut", Value::Bool(shown.len() < whole.len()))]))
@@ -55,7 +55,7 @@ impl FileCall<'_> {
         Folder::open(&self.hands.files_folder()?)
     }
 
-    /// The folder that a path is read from, and the path in it: that of the files, or that of what people sent.
+    /// The folder that a path is read from, and the path in it: the folder of files, or that of files from people.
     fn read_from(&self) -> Result<(Folder, &str), ToolError> {
         let path = self.text("path");
         match path.strip_prefix(INBOX).filter(|rest| rest.is_empty() || rest.starts_with('/')) {
@@ -83,13 +83,13 @@ fn list((folder, path): &(Folder, &str)) -> Returned {
     Ok(Value::map([("names", Value::list(shown)), ("more", Value::Int(more))]))
 }
 
-/// The lines below a folder that have some words, whatever their case, as `PATH:LINE: TEXT`.
+/// The lines below a folder that contain a text, ignoring case, as `PATH:LINE: TEXT`.
 fn search(call: &FileCall<'_>) -> Returned {
     let (folder, path) = call.read_from()?;
     let words = call.text("text").to_lowercase();
     let (mut found, mut room, mut is_cut) = (Vec::new(), MAX_RESULT, false);
     for file in folder.files_below(path)? {
-        // What is no text, or is gone meanwhile, has no lines.
+        // A file that is no text, or is gone meanwhile, has no lines.
         let Ok(whole) = folder.read(&file) else { continue };
         for (number, line) in (1..).zip(whole.lines()).filter(|(_, line)| line.to_lowercase().contains(&words)) {
             let line = format!("{file}:{number}: {}", beginning(&call.hands.mask.masked(line), MAX_FOUND_LINE));
@@ -104,7 +104,7 @@ fn search(call: &FileCall<'_>) -> Returned {
     Ok(Value::map([("lines", Value::list(found)), ("is_cut", Value::Bool(is_cut))]))
 }
 
-/// Puts a text in the place of another one, which stands in the file exactly once.
+/// Replaces a text that occurs in the file exactly once.
 fn edit(call: &FileCall<'_>) -> Returned {
     let (folder, path) = (call.folder()?, call.text("path"));
     let [old, new] = ["old", "new"].map(|name| call.hands.filled(call.place, "file", call.text(name)));

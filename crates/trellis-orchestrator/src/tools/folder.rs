@@ -64,14 +64,14 @@ impl Folder {
         Ok(names)
     }
 
-    /// The paths of the files below a folder, or the path itself where it is a file.
+    /// The paths of the files below a folder, or the path itself if it is a file.
     pub(super) fn files_below(&self, path: &str) -> Result<Vec<String>, ToolError> {
         if !path.is_empty() && self.regular(path).is_ok() {
             return Ok(vec![path.to_owned()]);
         }
         let (mut files, mut folders) = (Vec::new(), vec![(path.trim_end_matches('/').to_owned(), 0)]);
         while let Some((folder, depth)) = folders.pop() {
-            // One that is gone meanwhile has no files; the one that was asked for has to be there.
+            // A folder that is gone meanwhile has no files; the requested one must exist.
             let names = match self.names(&folder) {
                 Err(error) if depth == 0 => return Err(error),
                 names => names.unwrap_or_default(),
@@ -123,7 +123,7 @@ impl Folder {
         Ok(Value::map([("deleted", Value::Bool(true))]))
     }
 
-    /// The folder of a path, made where it is missing if so wanted, and its last name.
+    /// The folder of a path, made if it is missing and `make` is true, and the last name of the path.
     fn parent<'p>(&self, path: &'p str, make: bool) -> Result<(OwnedFd, &'p str), ToolError> {
         let whole = below(path)?;
         let name = whole.file_name().and_then(|name| name.to_str()).ok_or_else(|| outside(path))?;

@@ -45,7 +45,7 @@ use crate::{
     workspace::{History, Memory, Workspace},
 };
 
-/// Everything that functions work with.
+/// The state that functions work with.
 #[derive(Debug)]
 pub struct Hands {
     /// The settings.
@@ -54,19 +54,19 @@ pub struct Hands {
     pub workspace: Workspace,
     /// The history of the chats.
     pub history: History,
-    /// What is remembered.
+    /// The memory.
     pub memory: Memory,
     /// The messages that came in.
     pub queue: Queue,
     /// The messages that go out.
     pub outbox: Outbox,
-    /// Hides the values of secrets.
+    /// Redacts the values of secrets.
     pub mask: SecretMask,
     /// The secrets.
     pub vault: Arc<Vault>,
     /// Seals notes before they are stored.
     pub sealer: Sealer,
-    /// What was decided.
+    /// The decisions.
     pub decisions: Decisions,
     /// The scheduled jobs.
     pub jobs: Jobs,
@@ -74,13 +74,13 @@ pub struct Hands {
     pub commands: LiveCommands,
     /// Calls that wait for a file.
     pub files: FileRequests,
-    /// Told when there may be something to begin.
+    /// Notified when there may be something to begin.
     pub wake: Arc<Notify>,
     /// The sessions, once there are some.
     pub sessions: OnceLock<Weak<Sessions>>,
     /// The tokens of those who write in the browser, once there is one.
     pub web_tokens: OnceLock<Tokens>,
-    /// What is wrong with channels now.
+    /// The present errors of channels.
     pub troubles: ChannelTroubles,
     /// Gets what fails.
     pub log: HandsLog,
@@ -104,7 +104,7 @@ pub fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
     let bindings = schedules::bound(bindings, hands);
     let bindings = tasks::bound(bindings, hands);
     let bindings = web::bound(bindings, hands);
-    // A graph of one's own may leave some of them out.
+    // A custom graph may lack some of them.
     shell::bound(bindings, hands).shared()
 }
 
@@ -120,7 +120,8 @@ impl Hands {
         row.ok_or_else(|| ToolError::coded("not_found", format!("session `{session}` belongs to no chat")).finally())
     }
 
-    /// Whether the person who wrote a message may approve calls (orchestrator 3.6): in the browser whoever has a token with that right.
+    /// Returns whether the person who wrote a message may approve calls (orchestrator 3.6): in the browser everybody with a token that has this
+    /// right.
     pub fn may_approve(&self, message: &Incoming) -> bool {
         if !Web::has(&message.place) {
             return self.settings.may_approve(message);
@@ -165,7 +166,7 @@ fn text<'a>(args: &'a Mapping, name: &str) -> &'a str {
     args.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// A store or a file that failed.
+/// The error of a store or a file that failed.
 fn stored(error: impl std::fmt::Display) -> ToolError {
     ToolError::coded(STORE, error.to_string())
 }

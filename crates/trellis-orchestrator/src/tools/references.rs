@@ -1,5 +1,5 @@
-//! References to secrets in what a model hands to a tool (orchestrator 6.1): `{{secret:KEY}}` of this chat, or one that the settings name for the tool,
-//! is filled in when the tool runs.
+//! References to secrets in the arguments of tools (orchestrator 6.1): `{{secret:KEY}}` of this chat, or one that the settings name for the tool, is
+//! filled in when the tool runs.
 //!
 //! **Invariant:** another key opens nothing, and no value that the vault knows is in a result.
 
@@ -59,7 +59,7 @@ impl Hands {
     }
 }
 
-/// Refuses references in what a tool gets that opens no secrets.
+/// Refuses references in the arguments of a tool that opens no secrets.
 pub(super) fn refuse_references(tool: &str, text: &str) -> Result<(), ToolError> {
     let names: Vec<String> = references(text).iter().map(|name| format!("`{name}`")).collect();
     if names.is_empty() {

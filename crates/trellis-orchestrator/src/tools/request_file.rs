@@ -4,7 +4,7 @@
 //! call ──question──▶ chat      message with a file ─▶ Dispatcher ──answer──▶ queue ──▶ call
 //! ```
 //!
-//! **Invariant:** the wait counts from the first time that the call was made, also over a restart; a file that was brought stays brought.
+//! **Invariant:** the wait counts from the first time that the call was made, also over a restart; a file that was brought stays so.
 
 use std::{
     collections::BTreeMap,
@@ -24,14 +24,14 @@ use crate::{
 
 /// Milliseconds that a call waits for a file.
 const FILE_TIMEOUT_MS: u64 = 24 * 3600 * 1000;
-/// The longest time between two looks at the clock: one that is set is noticed by then.
+/// The longest time between two reads of the clock: a clock that was set is noticed by then.
 const CLOCK_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The calls of this process that wait for a file, by their chats and threads. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct FileRequests {
     waiting: Arc<Mutex<BTreeMap<ChatPlace, (String, String)>>>,
-    /// Told when a file was brought.
+    /// Notified when a file was brought.
     pub(crate) news: Arc<Notify>,
 }
 
@@ -41,7 +41,7 @@ impl FileRequests {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).get(place).cloned()
     }
 
-    /// Whether a call of a session waits for a file.
+    /// Returns whether a call of a session waits for a file.
     pub(crate) fn has_session(&self, session: &str) -> bool {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).values().any(|(_, known)| known == session)
     }
@@ -100,7 +100,7 @@ async fn request(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Retu
     }
 }
 
-/// The files of a message, and what was said with them.
+/// The files of a message, and the text that came with them.
 async fn brought(hands: &Hands, answer: i64) -> Returned {
     let row = hands.queue.message(answer).await.map_err(stored)?;
     let gone = || ToolError::coded("not_found", "the message with the file is gone").finally();

@@ -22,7 +22,7 @@ pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
 async fn plan(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned {
     let place = hands.place(&context.session).await?;
     run_blocking(move || {
-        // The call is made again after a crash, and means the same job then.
+        // The call is made again after a crash, and must mean the same job then.
         let id = sha256(&context.idempotency_key.to_string())[..6].to_owned();
         if let Some(known) = hands.jobs.list().into_iter().find(|job| job.id == id) {
             return Ok(Value::map([("job", Value::text(line(&known)))]));
@@ -48,7 +48,7 @@ pub(super) async fn cron(hands: Arc<Hands>, typed: Typed) -> Result<String, Tool
     if let ["run", id] = typed.args()[..]
         && let Some(job) = hands.jobs.list().into_iter().find(|job| job.id == id)
     {
-        // Besides its times, which stay as they are. The end of this command has the message looked at.
+        // An extra run: the times of the job stay as they are. The end of this command wakes the dispatcher.
         let message = job.message(Timestamp::now().as_millisecond());
         hands.queue.store("schedules", vec![message], None, now()).await.map_err(stored)?;
         return Ok(hands.settings.language.fill("cron_done", &[("id", id)]));
@@ -57,7 +57,7 @@ pub(super) async fn cron(hands: Arc<Hands>, typed: Typed) -> Result<String, Tool
 }
 
 impl Hands {
-    /// Why a schedule is none, with the next runs of what is nearest to it.
+    /// The error of an invalid schedule, with the next runs of the nearest valid one.
     fn explained(&self, bad: &BadSchedule, when: &str, tz: Option<&str>) -> String {
         let bad = bad.said(self.settings.language);
         let Some(near) = NearestSchedule::of(when, tz, Timestamp::now()) else { return bad };
@@ -99,7 +99,7 @@ impl Hands {
     }
 }
 
-/// The job that words describe, with when it is to happen and in which zone; nothing where they have another form.
+/// The job that words describe, with its schedule and zone; `None` if they have another form.
 fn made<'w>(words: &[&'w str], place: &ChatPlace, now: Timestamp) -> Option<(String, Option<&'w str>, Result<Job, BadSchedule>)> {
     let tz = words.iter().find_map(|word| word.strip_prefix("tz="));
     let words: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with("tz=")).collect();

@@ -87,7 +87,7 @@ impl Hands {
         templates.sort();
         templates.push(self.workspace.path(&format!("agents/{}.md", self.settings.agent)));
         let read = |path: &std::path::PathBuf| fs::read_to_string(path).map_err(|error| stored(format!("`{}`: {error}", path.display())));
-        // What this run answers is the message, not something said before.
+        // The messages of this run are the current message, not history.
         let history = match asked.range {
             Some((from, to)) => self.history.range(place, from, to).map_err(stored)?,
             None => self.history.newest(place, HISTORY, |said| said.run != run).map_err(stored)?,
@@ -111,7 +111,7 @@ impl Hands {
     }
 }
 
-/// What a graph asks for in a context, and what the queue has for it.
+/// The request of a graph for a context, with its data from the queue.
 struct AskedContext {
     text: String,
     /// The messages of the history, counted from the newest; else the newest ones.
@@ -119,7 +119,7 @@ struct AskedContext {
     nearby: Vec<String>,
 }
 
-/// A message with the files that came with it, a line each: their local paths, which the tools for files read. What a name says is data.
+/// A message with the files that came with it, a line each: their local paths, which the tools for files read. The text of a name is data.
 fn with_files(language: Language, text: &str, files: Option<&List>) -> String {
     let file = |file: &Value| {
         let field = |name: &str| file.get(name).and_then(Value::as_str).map(str::to_owned);

@@ -34,7 +34,7 @@ async fn spawn(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Return
         ("steps", steps),
         ("depth", Value::Int(depth)),
     ];
-    // The call is made again after a crash, and begins the same task then.
+    // The call is made again after a crash, and must begin the same task then.
     let name = &sha256(&context.idempotency_key.to_string())[..16];
     let message = Work::Task.message(name, row.place, Mapping::from_iter(begins), now());
     let task = message.id.clone();

@@ -1,4 +1,4 @@
-//! Files, and what tries to lead out of their folder (orchestrator 6, 10.3).
+//! Files, and paths that try to lead out of their folder (orchestrator 6, 10.3).
 
 use std::{fs, os::unix::fs::symlink, path::Path, sync::Arc};
 
@@ -56,7 +56,7 @@ fn nothing_leads_out_of_the_folder() {
         assert_eq!(code(folder.write(path, "x")), "outside", "{path}");
         assert_eq!(code(folder.delete(path)), "outside", "{path}");
     }
-    // A link as the last name is replaced, not followed; and deleted, not what it names.
+    // A link as the last name is replaced, not followed; and the link is deleted, not its target.
     folder.write("key", "mine").expect("written");
     assert_eq!(fs::read_to_string(world.path().join("master.key")).expect("there"), "the key");
     folder.delete("within").expect("the link is deleted");

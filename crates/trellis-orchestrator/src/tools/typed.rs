@@ -2,20 +2,20 @@
 
 use crate::message::ChatPlace;
 
-/// What a command was typed with, and where.
+/// The arguments and the place of a typed command.
 pub(super) struct Typed {
     pub(super) place: ChatPlace,
-    /// Who typed it, as the provider names them.
+    /// The person who typed it, as the provider names them.
     pub(super) sender: String,
     pub(super) args: Vec<String>,
     /// The key of the call that carries it out.
     pub(super) key: String,
-    /// The name that no command has, where the list is shown for that.
+    /// The unknown name, if the list of commands is shown for that.
     pub(super) unknown: Option<String>,
 }
 
 impl Typed {
-    /// Who typed it, over all providers.
+    /// Returns the name of the person who typed it, unique over all providers.
     pub(super) fn who(&self) -> String {
         format!("{}:{}", self.place.provider, self.sender)
     }

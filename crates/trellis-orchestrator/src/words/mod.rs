@@ -17,11 +17,11 @@ use crate::{
 pub enum Kind {
     /// A command.
     Command(Command),
-    /// A decision about a call that is held, if one is; else it is conversation.
+    /// A decision about a call, if one is held; else it is conversation.
     Answer(Answer),
     /// Conversation.
     Talk,
-    /// Work that the agent does beside it.
+    /// Work of the agent beside its conversations.
     Work(Work),
 }
 

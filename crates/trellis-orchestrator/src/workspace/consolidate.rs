@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{Memory, memory::folded, write_whole};
 use crate::{fence::fenced, seal::sha256};
 
-/// The name of the long memory.
+/// The name of the long-term memory.
 const LONG: &str = "MEMORY.md";
 /// Days that stay as they are, before today.
 const FRESH: i64 = 2;
@@ -54,7 +54,7 @@ struct Taken {
 }
 
 impl OldDays {
-    /// Whether there is none.
+    /// Returns true if there is none.
     pub fn is_empty(&self) -> bool {
         self.days.is_empty()
     }
@@ -140,14 +140,14 @@ impl Memory {
             lines if lines > MAX_MEMORY_LINES => return Err(ConsolidationError::TooLong(lines)),
             _ => {}
         }
-        // Where the process died right behind it, it stands there already.
+        // After a crash right behind the write, the text is there already.
         if old.memory.trim() != text {
             self.put(&old.memory, text, now)?;
         }
         Ok(self.mark(old)?)
     }
 
-    /// Keeps the version before, and puts the new one in its place as a whole.
+    /// Backs up the old version, and replaces it as a whole.
     fn put(&self, before: &str, text: &str, now: Timestamp) -> io::Result<()> {
         let backups = self.folder.join("backup");
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&backups)?;
@@ -167,7 +167,7 @@ impl Memory {
         write_whole(&self.taken, &serde_json::to_vec_pretty(&taken)?)
     }
 
-    /// The days that went into the memory. Where that is not known, they go there again, which adds no line twice.
+    /// The days that went into the memory. If that is not known, they go there again, which adds no line twice.
     fn taken(&self) -> Taken {
         fs::read(&self.taken).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
@@ -183,7 +183,7 @@ fn without_time(line: &str) -> &str {
     }
 }
 
-/// A line as it is compared: without its mark, with letters of one form, in lower case, with one blank between words.
+/// A line for comparison: without its mark, with letters of one form, in lower case, with one blank between words.
 fn comparable(line: &str) -> String {
     folded(without_time(line)).split_whitespace().collect::<Vec<_>>().join(" ")
 }

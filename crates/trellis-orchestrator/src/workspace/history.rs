@@ -17,7 +17,7 @@ use crate::message::{ChatPlace, Incoming};
 /// Bytes that are read at a time.
 const PART: u64 = 1 << 16;
 
-/// Bytes of a history at which its file is put aside (orchestrator 9.2).
+/// Bytes at which a history is rotated (orchestrator 9.2).
 const MAX_HISTORY_BYTES: u64 = 64 << 20;
 
 /// The role of a sender.
@@ -35,29 +35,29 @@ pub enum Speaker {
 pub struct Said {
     /// Its id.
     pub id: String,
-    /// When, in milliseconds since 1970.
+    /// Its time, in milliseconds since 1970.
     pub at: u64,
     /// The role of its sender.
     pub role: Speaker,
     /// Their name.
     pub sender: String,
-    /// What.
+    /// Its text.
     pub text: String,
     /// The session that it belongs to.
     pub run: String,
     /// The files that came with it, by their paths in the workspace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// Whether it is an edit: its text replaces that of the message with this id.
+    /// True if it is an edit: its text replaces that of the message with this id.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub edited: bool,
-    /// Whether the message of this id was deleted by then.
+    /// True if the message of this id was deleted by then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deleted: bool,
 }
 
 impl Said {
-    /// What a person said, as a message of a session.
+    /// Creates the record of a person's message, as one of a session.
     pub fn by(message: Incoming, run: &str) -> Self {
         let (id, sender) = (message.key(), message.sender_name);
         let files = message.files.into_iter().filter_map(|file| file.path).collect();
@@ -70,7 +70,7 @@ impl Said {
 #[derive(Clone, Debug)]
 pub struct History {
     folder: PathBuf,
-    /// Bytes at which a file is put aside; it is read too.
+    /// Bytes at which a file is rotated; it is still read.
     pub(super) max_bytes: u64,
 }
 
@@ -96,9 +96,8 @@ impl History {
         append_line(&file, &line)
     }
 
-    /// What was said last, as far as `counts` says that it counts: so many messages at most, oldest first. Messages that were deleted, and lines that
-    /// cannot be read, are left out. No more
-    /// of the file is read than that takes.
+    /// Returns the newest messages for which `counts` is true, at most `count`, oldest first. Deleted messages and unreadable lines are left out. No
+    /// more of the file is read than necessary.
     ///
     /// # Errors
     /// The file is there and cannot be read.
@@ -135,7 +134,7 @@ impl History {
     }
 }
 
-/// The lines of a file from its end, then of those that were put aside, read a part at a time.
+/// The lines of a file from its end, then of its rotated ones, read a part at a time.
 struct LinesFromEnd {
     path: PathBuf,
     /// The number of the file that is read; 0 is the current one.
@@ -155,7 +154,7 @@ impl LinesFromEnd {
         Ok(lines)
     }
 
-    /// Takes up a file, if it is there; whether it is.
+    /// Opens a file, if it exists; returns whether it does.
     fn take_file(&mut self, path: &Path) -> io::Result<bool> {
         self.file = match File::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -165,11 +164,11 @@ impl LinesFromEnd {
         Ok(self.file.is_some())
     }
 
-    /// The line before the last one that was handed out.
+    /// The line before the last returned one.
     fn next_line(&mut self) -> io::Result<Option<Vec<u8>>> {
         let mut searched = 0;
         loop {
-            // What was searched lies at the end.
+            // The searched bytes are at the end.
             let place = self.read[..self.read.len() - searched].iter().rposition(|byte| *byte == b'\n');
             if let Some(place) = place {
                 let line = self.read.split_off(place + 1);
@@ -188,7 +187,7 @@ impl LinesFromEnd {
                 }
                 return Ok(None);
             };
-            // Of a long line always more, so that it is moved a few times only.
+            // Reads of a long line grow, so that it is moved a few times only.
             let length = self.start.min(PART.max(searched as u64));
             self.start -= length;
             file.seek(io::SeekFrom::Start(self.start))?;

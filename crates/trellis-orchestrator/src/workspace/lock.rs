@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Workspace, WorkspaceError};
 
-/// Who has a workspace.
+/// The holder of a workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Held {
@@ -21,7 +21,7 @@ pub struct Held {
     pub pid: u32,
     /// Its machine.
     pub machine: String,
-    /// Since when, as RFC 3339.
+    /// The time of the lock, as RFC 3339.
     pub since: String,
 }
 
@@ -34,7 +34,7 @@ impl fmt::Display for Held {
     }
 }
 
-/// A workspace that this process has.
+/// A workspace that this process holds.
 #[derive(Debug)]
 pub struct WorkspaceLock {
     _file: File,

@@ -26,7 +26,7 @@ pub struct MemoryLine {
 #[derive(Clone, Debug)]
 pub struct Memory {
     pub(super) folder: PathBuf,
-    /// The list of the days that went into the long memory.
+    /// The list of the days that went into the long-term memory.
     pub(super) taken: PathBuf,
     /// Held by whoever writes a line.
     pub(crate) writing: Arc<Mutex<()>>,
@@ -38,7 +38,7 @@ impl Memory {
         Self { folder: workspace.path("memory"), taken: workspace.path("runtime/consolidated.json"), writing: Arc::default() }
     }
 
-    /// What is known for long.
+    /// Returns the long-term memory.
     ///
     /// # Errors
     /// The file is there and cannot be read.
@@ -46,7 +46,7 @@ impl Memory {
         self.read("MEMORY.md")
     }
 
-    /// What was written down on a day.
+    /// Returns the notes of a day.
     ///
     /// # Errors
     /// As [`Memory::long`].
@@ -131,7 +131,7 @@ impl Memory {
     }
 }
 
-/// A text as it is compared: letters of one form, in lower case.
+/// A text for comparison: letters of one form, in lower case.
 pub(super) fn folded(text: &str) -> String {
     text.nfkc().collect::<String>().to_lowercase()
 }

@@ -43,7 +43,7 @@ macro_rules! both {
 /// A file that a workspace begins with, in English and in Korean.
 type DefaultFile = (&'static str, [&'static str; 2]);
 
-/// The files that a workspace begins with; what is there is never touched.
+/// The files that a workspace begins with; existing ones are never touched.
 const DEFAULTS: &[DefaultFile] = &[
     ("orchestrator.yaml", [DEFAULT_SETTINGS, include_str!("../../defaults/ko/orchestrator.yaml")]),
     ("templates/SYSTEM.md", both!("templates/SYSTEM.md")),
@@ -53,7 +53,7 @@ const DEFAULTS: &[DefaultFile] = &[
     ("agents/main.md", both!("agents/main.md")),
     ("memory/MEMORY.md", ["", ""]),
     ("HEARTBEAT.md", both!("HEARTBEAT.md")),
-    // What is kept here is nobody else's, and what can be made again is no source.
+    // The ignored files are private, or can be rebuilt.
     (".gitignore", [".env\nfiles/\nruntime/\n"; 2]),
 ];
 
@@ -75,19 +75,19 @@ pub enum WorkspaceError {
     /// A file or folder cannot be used.
     #[error("`{}` cannot be {what}: {why}", path.display())]
     Io {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// What was tried: `made`, `read` …
+        /// The attempted action: `made`, `read` …
         what: &'static str,
         /// The reason.
         why: io::Error,
     },
-    /// Another process has it.
+    /// Another process holds it.
     #[error("the workspace `{}` is in use by {holder}", folder.display())]
     Held {
         /// The workspace.
         folder: PathBuf,
-        /// Who has it.
+        /// Its holder.
         holder: Held,
     },
 }
@@ -114,7 +114,7 @@ impl Workspace {
         Self::open_in(folder, graph, Language::English)
     }
 
-    /// The same with a language for the files that a new one begins with.
+    /// Opens a workspace like [`Workspace::open`], with a language for the files that a new one begins with.
     ///
     /// # Errors
     /// As [`Workspace::open`].
@@ -171,20 +171,20 @@ impl Workspace {
     /// Locks it for this process, until the guard is dropped.
     ///
     /// # Errors
-    /// Another process has it.
+    /// Another process holds it.
     pub fn lock(&self) -> Result<WorkspaceLock, WorkspaceError> {
         WorkspaceLock::take(self)
     }
 }
 
-/// A path with its links followed as far as it is there.
+/// A path with its links resolved, as far as it exists.
 fn whole(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let there = path.ancestors().find_map(|above| Some((above.canonicalize().ok()?, path.strip_prefix(above).ok()?)));
     there.map_or_else(|| path.clone(), |(above, rest)| above.join(rest))
 }
 
-/// Writes a file as a whole: who reads sees the old one or the new one, also after a crash.
+/// Writes a file as a whole: readers see the old one or the new one, also after a crash.
 pub(crate) fn write_whole(file: &Path, contents: &[u8]) -> io::Result<()> {
     if let Some(folder) = file.parent() {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
@@ -202,8 +202,8 @@ pub(crate) fn append_line(path: &Path, line: &str) -> io::Result<()> {
     append_lines(path, &[line]).map(drop)
 }
 
-/// Adds lines to a file and forces them to the disk together; the folder is made where it is missing. A last line that was cut off is closed first.
-/// Returns where the first of them begins.
+/// Adds lines to a file and forces them to the disk together; the folder is made if it is missing. A last line that was cut off is closed first.
+/// Returns the offset of the first one.
 pub(crate) fn append_lines(path: &Path, lines: &[impl AsRef<str>]) -> io::Result<u64> {
     appended(path, lines).map_err(|error| io::Error::new(error.kind(), format!("`{}` cannot be written: {error}", path.display())))
 }
@@ -231,14 +231,14 @@ fn appended(path: &Path, lines: &[impl AsRef<str>]) -> io::Result<u64> {
     Ok(if is_closed { length } else { length + 1 })
 }
 
-/// The name under which a file was put aside: `.1` is the newest.
+/// The name of a rotated file: `.1` is the newest.
 pub(crate) fn rotated(file: &Path, number: u32) -> PathBuf {
     let mut name = file.to_owned().into_os_string();
     name.push(format!(".{number}"));
     name.into()
 }
 
-/// Puts a file aside, and those that were before one further back: none is lost.
+/// Rotates a file: each older one gets the next number, and none is lost.
 pub(crate) fn rotate(file: &Path) -> io::Result<()> {
     let count = (1..).take_while(|number| rotated(file, *number).exists()).count();
     for number in (1..=u32::try_from(count).unwrap_or(u32::MAX)).rev() {

@@ -62,7 +62,7 @@ pub(crate) fn read_object<T: DeserializeOwned + Default>(file: &Path, known: u32
     }
 }
 
-/// Keeps a copy of a file of which something could not be understood, as the warning says.
+/// Copies a file of which a part could not be understood, as the warning says.
 ///
 /// # Errors
 /// The copy cannot be made.
@@ -76,7 +76,7 @@ pub(crate) fn copy_corrupt(file: &Path, lost: usize) -> Result<String, ObjectFil
     ))
 }
 
-/// Something that was read, or what stands in its place.
+/// An item that was read, or a placeholder for an unreadable one.
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(untagged)]
 pub(crate) enum MaybeRead<T> {
@@ -85,7 +85,7 @@ pub(crate) enum MaybeRead<T> {
 }
 
 impl<T> MaybeRead<T> {
-    /// What was read, and the number of what was not.
+    /// Returns the items that were read, and the number of the others.
     pub(crate) fn parted(items: Vec<Self>) -> (Vec<T>, usize) {
         let (mut read, mut lost) = (Vec::new(), 0);
         for item in items {
@@ -98,7 +98,7 @@ impl<T> MaybeRead<T> {
     }
 }
 
-/// Reads an object that can be made again; nothing where there is none, or it cannot be understood.
+/// Reads an object that can be rebuilt; `None` if there is none, or it cannot be understood.
 ///
 /// # Errors
 /// The file cannot be read, or a newer program wrote it.
@@ -142,7 +142,7 @@ mod tests {
         items: Vec<String>,
     }
 
-    // orchestrator 9.1: a corrupt truth is moved aside and said, whatever its bytes are, and no other one is lost by that
+    // orchestrator 9.1: a corrupt source of truth is moved aside and reported, whatever its bytes are, and no other one is lost by that
     #[test]
     fn what_cannot_be_understood_is_moved_aside() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(files, expected);
     }
 
-    // orchestrator 9.1: what is written is read again; a newer version is refused, untouched
+    // orchestrator 9.1: an object is read as it was written; a newer version is refused, untouched
     #[test]
     fn objects_are_read_as_they_were_written() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -83,7 +83,7 @@ mod tests {
 
     use super::*;
 
-    // orchestrator 5.3: skills by id, title and tags; what is no card hides no other
+    // orchestrator 5.3: skills by id, title and tags; a file that is no card hides no other
     #[test]
     fn skills_are_listed_by_their_cards() {
         let folder = tempfile::tempdir().expect("a folder");

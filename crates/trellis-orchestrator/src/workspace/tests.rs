@@ -131,7 +131,7 @@ fn a_history_survives_what_crashes_leave() {
     assert_ne!(place.file_name(), ChatPlace { thread: Some("t".to_owned()), ..place.clone() }.file_name());
 }
 
-// what was said long ago costs nothing; lines of any length are whole
+// a long history costs nothing; lines of any length are whole
 #[test]
 fn a_long_history_is_read_from_its_end() {
     let (_folder, workspace) = workspace();
@@ -146,7 +146,7 @@ fn a_long_history_is_read_from_its_end() {
         assert!(newest.into_iter().eq(lines(texts.len().saturating_sub(count))), "{count}");
     }
     assert!(history.newest(&place, 2, |said| said.text.len() < 10).expect("read").into_iter().map(|said| said.id).eq(["3", "5"]));
-    // Who reads 64 GiB reads all day.
+    // Reading all 64 GiB would take a day.
     fs::File::options().write(true).open(&file).expect("opened").set_len(1 << 36).expect("a hole");
     history.note(&place, &said("6")).expect("noted");
     history.note(&place, &said("7")).expect("noted");
@@ -218,7 +218,7 @@ fn a_memory_is_replaced_as_a_whole() {
         let old = memory.old_days(date(2026, 2, 1), 0).expect("read");
         let now = jiff::Timestamp::from_second(number).expect("a moment");
         memory.replace(&old, &format!("new {number}"), now).expect("replaced");
-        // Made again after a crash, it is what stands there.
+        // A repeated replacement finds its own text.
         let old = memory.old_days(date(2026, 2, 1), 0).expect("read");
         memory.replace(&old, &format!("new {number}"), now).expect("nothing to do");
     }
@@ -227,12 +227,12 @@ fn a_memory_is_replaced_as_a_whole() {
         fs::read_dir(folder.path().join("ws/memory/backup")).expect("a folder").flatten().map(|entry| entry.path()).collect();
     backups.sort();
     assert_eq!((backups.len(), fs::read_to_string(&backups[29]).expect("read")), (30, "new 58\n".to_owned()));
-    // What a crash leaves beside it is no memory.
+    // A temporary file of a crash is no memory.
     fs::write(folder.path().join("ws/memory/MEMORY.md.new"), "ha").expect("written");
     assert!(memory.search("ha").expect("searched").is_empty() && memory.long().expect("read") == "new 59\n");
 }
 
-// orchestrator 9.2: a history is put aside at a size, and read too
+// orchestrator 9.2: a history is rotated at a size, and still read
 #[test]
 fn a_history_that_was_put_aside_is_read_too() {
     let (_folder, workspace) = workspace();

@@ -20,7 +20,7 @@ use trellis_tests::peers::peer;
 
 use crate::world::Reader;
 
-/// What the emulator takes for a token: any text.
+/// A token of the emulator, which takes any text.
 const TOKEN: &str = "emulated-1";
 
 /// Serves until its input ends, so that it ends with the test.
@@ -109,7 +109,7 @@ async fn a_chat_on_an_emulator_of_somebody_else() {
     let said = emulator.ask("getUpdates", json!({ "token": TOKEN, "chatId": 5 })).await;
     let message = &said["result"][0]["message"];
     assert_eq!((&message["text"], &message["parse_mode"]), (&json!("<b>hello</b> &lt;b&gt;"), &json!("HTML")));
-    // What it does not know is refused, and harms nothing.
+    // An unknown request is refused, and harms nothing.
     assert!(reader.channel.react(&place, &first.id).await.is_err());
     emulator.post(5, "private", "five").await;
     assert_eq!(reader.until("five").await.len(), 5);

@@ -1,4 +1,4 @@
-//! What a channel reads, and what it leaves.
+//! The messages that a channel reads, and those that it leaves.
 
 use std::collections::BTreeSet;
 
@@ -47,7 +47,7 @@ async fn a_cursor_goes_on_after_a_restart() {
         let before = reader.cursor.clone();
         provider.post(3, ANA, "one");
         reader.until("one").await;
-        // What was read and not stored: Telegram has it until it is asked for what comes behind it.
+        // Messages that were read and not stored: Telegram has them until it is asked for later ones.
         let mut again = Reader { cursor: before, ..Reader::ready(&provider, "[\"*\"]").await };
         again.until("one").await;
         assert_eq!(again.heard[0].key(), reader.heard[0].key(), "{kind:?}");

@@ -1,4 +1,4 @@
-//! What a channel sends, through the outbox.
+//! The messages that a channel sends, through the outbox.
 
 use std::{sync::Arc, time::Duration};
 

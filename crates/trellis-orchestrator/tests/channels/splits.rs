@@ -37,17 +37,17 @@ fn text() -> impl Strategy<Value = String> {
         .prop_map(|pieces| pieces.into_iter().map(|(piece, times)| piece.repeat(times)).collect())
 }
 
-/// Whether a line opens or closes a fence.
+/// Returns whether a line opens or closes a fence.
 fn is_fence(line: &str) -> bool {
     ["```", "~~~"].iter().any(|ticks| line.trim_start().starts_with(ticks))
 }
 
-/// What a text has besides fences and spaces.
+/// Returns the text without fences and spaces.
 fn content(text: &str) -> String {
     text.lines().filter(|line| !is_fence(line)).flat_map(str::chars).filter(|char| !char.is_whitespace()).collect()
 }
 
-/// Whether a fence is open at the end of a text.
+/// Returns whether a fence is open at the end of a text.
 fn is_open(text: &str) -> bool {
     let mut open: Option<String> = None;
     for line in text.lines().map(str::trim_start).filter(|line| is_fence(line)) {

@@ -1,4 +1,4 @@
-//! What the agent does without being asked (orchestrator 5.4, 8.2).
+//! The work of the agent without a message (orchestrator 5.4, 8.2).
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What happened, as it stands in the files of a workspace (orchestrator 2.5, 9).
+//! Events, as they stand in the files of a workspace (orchestrator 2.5, 9).
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,4 +1,4 @@
-//! What dies is taken up again (orchestrator 9, the table).
+//! Sessions of a process that died are resumed (orchestrator 9, the table).
 
 use std::fs;
 
@@ -103,7 +103,7 @@ async fn an_answer_that_was_taken_reaches_its_question() {
     let mut chat = world.chat().await;
     assert_eq!(chat.hear().await, "How many?");
     chat.stop().await;
-    // What it was answered is not answered again.
+    // An answered question is not answered again.
     let mut chat = world.chat().await;
     assert_eq!(chat.ask("two").await, "two of tea");
     chat.leave().await;

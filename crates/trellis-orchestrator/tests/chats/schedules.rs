@@ -1,4 +1,4 @@
-//! What happens by itself (orchestrator 8.1).
+//! Scheduled work (orchestrator 8.1).
 
 use crate::world::World;
 

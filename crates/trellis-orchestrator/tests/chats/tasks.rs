@@ -49,7 +49,7 @@ async fn a_task_runs_beside_its_chat() {
     let end = chat.hear().await;
     assert!(end.starts_with("**Tea**: came:") || end.starts_with("**Tea**: said over"), "{end}");
     assert_eq!(chat.ask("/status").await, "Nothing runs in this chat.");
-    // What the task said is a part of what was said here.
+    // The task's message is a part of this chat.
     assert!(chat.ask("/sessions 9").await.contains("**Tea**: said over"));
     chat.leave().await;
     assert_eq!(fs::read_to_string(world.at("files/cup")).expect("it ran"), "tea\n");

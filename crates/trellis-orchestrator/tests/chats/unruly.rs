@@ -18,7 +18,7 @@ use crate::world::World;
 
 const ECHOES: &str = "[{ reply: { content: 'you said {{ last.content }}' } }]";
 
-/// What a channel does when it is read.
+/// The behaviour of a channel when it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Habit {
     /// It has a hundred messages each time, for fifty times.

@@ -135,7 +135,7 @@ fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("made");
     for entry in fs::read_dir(from).expect("a folder").flatten() {
         let (path, target) = (entry.path(), to.join(entry.file_name()));
-        // What runs in place have made.
+        // Runs in place have made it.
         if entry.file_name() == ".trellis" {
             continue;
         }

@@ -53,7 +53,7 @@ impl SheetNames {
         (!is_empty).then_some(names)
     }
 
-    /// What changes in the text of a sheet, in order; nothing where it cannot be read.
+    /// Returns the edits of the text of a sheet, in order; none if it cannot be read.
     pub fn edits(&self, text: &str) -> Vec<(Range<usize>, String)> {
         let mut edits = Vec::new();
         for item in items(text).unwrap_or_default() {
@@ -168,7 +168,7 @@ impl SheetNames {
         found.edits
     }
 
-    /// Names in JSON: of the calls that a model asks for, of nodes where arguments hold them, and of what was chosen.
+    /// Names in JSON: of the calls that a model asks for, of nodes in arguments, and of chosen options.
     fn values(&self, found: &mut LineEdits<'_>) {
         for lead in ["\"name\":\"", "\"name\": \""] {
             found.between(lead, "\"", &self.tool);

@@ -94,8 +94,7 @@ struct Identity {
 impl Watch {
     /// Watches the graphs and collections at `paths`: folders with all that counts below them, and single files. They need not exist yet.
     ///
-    /// Where the system cannot watch, [`Watch::trouble`] has the reason, and everything is polled twice a second, or less often where a look takes
-    /// long.
+    /// If the system cannot watch, [`Watch::trouble`] has the reason, and everything is polled twice a second, or less often if a look takes long.
     pub fn new<P: Into<PathBuf>>(paths: impl IntoIterator<Item = P>) -> Self {
         let mut watch = Self::polling(paths);
         watch.begin();

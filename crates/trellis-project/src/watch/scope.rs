@@ -23,7 +23,7 @@ pub(super) const EACH_FOLDER: bool = cfg!(any(target_os = "linux", target_os = "
 
 /// Returns the extent of an event at `path`.
 fn extent_of(concern: Concern, path: &Path) -> Extent {
-    // Where folders are not watched one by one, systems merge events.
+    // Systems that do not watch folders one by one merge events.
     if concern == Concern::File && EACH_FOLDER { Extent::Files(BTreeSet::from([path.to_owned()])) } else { Extent::Anything }
 }
 

@@ -103,7 +103,7 @@ impl Desk {
         }
     }
 
-    /// What the bodies of the files say, in their order.
+    /// Returns the text of a file in the present version.
     pub(crate) fn text(&self, path: &str) -> String {
         self.live.version().documents.iter().find(|document| *document.path == *path).unwrap().text.to_string()
     }

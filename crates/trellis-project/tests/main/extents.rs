@@ -1,4 +1,4 @@
-//! What a wake is about: files, where nothing else can have changed.
+//! The extent of a wake: files, if nothing else can have changed.
 
 use std::{collections::BTreeSet, fs, path::PathBuf, time::Duration};
 
@@ -8,7 +8,7 @@ use crate::desk::{Desk, START, changed};
 
 const GRAPH: [(&str, &str); 3] = [("graph/start.md", START), ("graph/bye.md", "Bye.\n"), ("graph/m/more.md", "More.\n")];
 
-/// What the wakes that come of an act are about, together.
+/// Returns the extent of the wakes after an act, together.
 fn extent(desk: &mut Desk, act: impl FnOnce(&Desk)) -> Option<BTreeSet<PathBuf>> {
     act(desk);
     let mut files = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! What happens to the folder or file that is watched.
+//! Changes of the folder or file that is watched.
 
 use std::fs;
 

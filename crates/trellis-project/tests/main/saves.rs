@@ -1,4 +1,4 @@
-//! How files of a graph are saved, moved and removed.
+//! Saves, moves and removals of files of a graph.
 
 use std::{fs, thread, time::Duration};
 

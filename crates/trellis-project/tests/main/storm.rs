@@ -83,7 +83,7 @@ fn storm(seed: u64) {
     let mut live = Live::open(&root).unwrap();
     for round in 0..12 {
         for _ in 0..=dice.roll(12) {
-            // What cannot be done is as good as another thing.
+            // An act that fails is as good as another one.
             let _ = act(&root, away.path(), &mut dice, round);
             if dice.roll(4) == 0 {
                 std::thread::sleep(Duration::from_millis(15));

@@ -59,7 +59,7 @@ struct ContextChange {
 struct StatesAround {
     before: Option<State>,
     after: State,
-    /// What the record did to it; nothing, if it is a record of another session of the tree.
+    /// The effect of the record on it; empty if it is a record of another session of the tree.
     walked: WalkedRecord,
 }
 

@@ -23,9 +23,9 @@ pub(crate) struct ListedSecret {
     name: Arc<str>,
     /// The moment at which its value was stored, in milliseconds since 1970.
     set: Option<u64>,
-    /// Whether a file of the graph names it.
+    /// True if a file of the graph names it.
     is_named: bool,
-    /// Whether it is named and this host does not have it.
+    /// True if it is named and this host does not have it.
     is_missing: bool,
 }
 

@@ -20,8 +20,8 @@ use tokio::{
     time::Sleep,
 };
 
-/// Whether a connection waits for the header of a request, and for which one. Between requests it may be idle for longer than a header may take. Only
-/// the task of the connection writes it.
+/// The header of a request that a connection waits for, if it does. Between requests it may be idle for longer than a header may take. Only the task
+/// of the connection writes it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HeaderWait(Arc<AtomicU64>);
 

@@ -230,7 +230,7 @@ mod tests {
         }
     }
 
-    /// Who has a label may do what every token of that label may.
+    /// The holder of a label has the rights of every token of that label.
     #[test]
     fn a_label_has_the_rights_of_all_its_tokens() {
         let line =

@@ -17,7 +17,7 @@ use crate::{
     trouble::{Code, Trouble},
 };
 
-/// What a route answers.
+/// The answer of a route.
 pub type ExtraAnswer = Pin<Box<dyn Future<Output = Result<ExtraReply, Trouble>> + Send>>;
 
 type RunExtra = dyn Fn(ExtraRequest) -> ExtraAnswer + Send + Sync;
@@ -48,7 +48,7 @@ pub struct ExtraRequest {
     app: Arc<App>,
     /// The token, as people call it.
     pub label: Arc<str>,
-    /// What the token may do.
+    /// The rights of the token.
     pub rights: Rights,
     /// The parts of the path that have names.
     pub path: BTreeMap<String, String>,
@@ -106,7 +106,7 @@ impl From<Json> for ExtraReply {
     }
 }
 
-/// A route. Its problems are told as those of the server.
+/// A route. Its problems are reported as those of the server.
 #[derive(Clone)]
 pub struct ExtraRoute {
     method: &'static str,
@@ -125,7 +125,7 @@ impl ExtraRoute {
         Self { method, path, right, query: &[], run: Arc::new(move |request| Box::pin(run(request))) }
     }
 
-    /// The same with these parameters of the query.
+    /// Sets the parameters of its query.
     #[must_use]
     pub fn query(self, query: &'static [&'static str]) -> Self {
         Self { query, ..self }

@@ -40,7 +40,7 @@ pub(super) async fn list(ask: Ask) -> Answered {
     let mut list = json!({ "items": items, "next": null });
     let extra: BTreeSet<_> = ask.app.extra.iter().map(super::ExtraRoute::path).collect();
     if !extra.is_empty() {
-        // What else there is: a page that shows it need not try.
+        // The additional routes, so that a page need not try them.
         list["extra"] = json!(extra);
     }
     Ok(ask.json(StatusCode::OK, list))

@@ -75,7 +75,7 @@ impl ServerStream<'_> {
         }
     }
 
-    /// How far the stream has come, for the client's next one.
+    /// Returns the position of the stream, for the client's next one.
     fn since(&self) -> Json {
         json!({ "since": self.newest.map(|number| format!("{}-{number}", self.app.served.hub.boot)) })
     }

@@ -1,4 +1,4 @@
-//! A handler whose requests are counted, by their methods and by what came of them.
+//! A handler whose requests are counted, by their methods and outcomes.
 
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -53,7 +53,7 @@ impl ServerHandler for CountedHandler {
         get_task(GetTaskParams) -> GetTaskResult, "tasks/get";
         update_task(UpdateTaskParams) -> (), "tasks/update";
         cancel_task(CancelTaskParams) -> (), "tasks/cancel";
-        // What a client sends is no label.
+        // A method name from a client is no label.
         on_custom_request(CustomRequest) -> CustomResult, "other";
     }
 

@@ -1,4 +1,4 @@
-//! What one client can hold: connections, streams, sessions of MCP.
+//! The resources that one client can hold: connections, streams, sessions of MCP.
 
 use std::{fmt::Write as _, fs, time::Duration};
 
@@ -17,7 +17,7 @@ use trellis_server::{Bounds, Tokens};
 
 use crate::stand::{Answer, SHOP, Stand, TOKEN, Terms};
 
-/// What hangs fails after this.
+/// The time after which a request that hangs fails.
 const LONG: Duration = Duration::from_secs(60);
 /// The revision without sessions.
 const STATELESS: &str = "2026-07-28";

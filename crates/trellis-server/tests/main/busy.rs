@@ -135,7 +135,7 @@ fn begun(bindings: Bindings) -> Bindings {
     })
 }
 
-/// Who waits for a stop is told where the session stands when somebody pauses it before there is one (1.3).
+/// A caller that waits for a stop gets the state of the session when somebody pauses it before there is one (1.3).
 #[tokio::test(flavor = "multi_thread")]
 async fn who_waits_is_told_of_a_pause() {
     let stand = Stand::on(OVEN, Terms { functions: begun, ..Terms::default() }).await;

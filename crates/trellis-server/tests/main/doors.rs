@@ -1,4 +1,5 @@
-//! What every door has: tools by right, the resource and the paths of Go Trellis, a page for a secret, counts, and a link that opens the studio.
+//! The common parts of all doors: tools by right, the resource and the paths of Go Trellis, a page for a secret, counts, and a link that opens the
+//! studio.
 
 use std::{fmt::Write as _, fs};
 

@@ -145,7 +145,7 @@ async fn the_server_tells_what_moves_and_says_goodbye() {
     assert!(stream.maybe().await.is_none());
 }
 
-/// What another server does to a session of the same store is told, too.
+/// The steps of another server on a session of the same store are reported, too.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_happens_in_another_server_of_the_store_is_told() {
     let stand = Stand::new(SHOP).await;

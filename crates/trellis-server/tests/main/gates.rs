@@ -176,7 +176,7 @@ async fn no_path_leads_out_of_the_graph() {
     }
 }
 
-/// What a proxy adds names the client, whatever the client sent before; also where addresses of IPv4 come in those of IPv6.
+/// The address that a proxy adds names the client, whatever the client sent before; also where addresses of IPv4 come in those of IPv6.
 #[tokio::test]
 async fn wrong_tokens_are_counted_for_the_address_that_the_proxy_adds() {
     let mut places = vec!["127.0.0.1:0"];
@@ -200,7 +200,7 @@ async fn wrong_tokens_are_counted_for_the_address_that_the_proxy_adds() {
     }
 }
 
-/// What a browser asks before it sends the request of a page that may use the server, and what that page may read.
+/// The questions of a browser before the request of a page that may use the server, and the headers that the page may read.
 #[tokio::test]
 async fn a_page_that_is_allowed_can_use_the_server() {
     let settings = |mut settings: Settings| {

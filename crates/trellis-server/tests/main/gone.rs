@@ -18,7 +18,7 @@ use crate::{
     stand::{SHOP, Stand, TOKEN, Terms},
 };
 
-/// What hangs fails after this.
+/// The time after which a request that hangs fails.
 const LONG: Duration = Duration::from_secs(30);
 
 static HOLDS: AtomicBool = AtomicBool::new(false);

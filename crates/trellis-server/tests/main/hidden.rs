@@ -1,4 +1,4 @@
-//! What is secret is shown by no door, whatever becomes of its graph and its records.
+//! A secret is shown by no door, whatever becomes of its graph and its records.
 
 use std::sync::{
     Arc,
@@ -155,7 +155,7 @@ async fn a_session_without_its_oldest_records_shows_no_secret() {
     assert!(at.text.contains("\"word\":\"***\"") && !at.text.contains(PIN), "{at:?}");
 }
 
-/// What a graph redacts is in no store, and so in no record: doors know it from the session in memory.
+/// A value that a graph redacts is in no store, and so in no record: doors know it from the session in memory.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_redacted_is_shown_by_no_door_while_its_session_lives() {
     let files = [
@@ -181,7 +181,7 @@ async fn what_is_redacted_is_shown_by_no_door_while_its_session_lives() {
     assert!(ended.text.contains("Thanks for ***.") && ended.text.contains("<***>") && !ended.text.contains(CARD), "{ended:?}");
 }
 
-/// Who listens already when a graph begins to ask for a secret does not hear it either.
+/// A listener from before a graph begins to ask for a secret does not hear it either.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_learns_what_an_edit_makes_secret() {
     let open = [
@@ -275,7 +275,7 @@ async fn a_name_that_begins_anew_elsewhere_is_learned_anew() {
     assert!(seen.text.contains("The PIN is ***") && !seen.text.contains("another-pin"), "{seen:?}");
 }
 
-/// What is asked about a call, and what a question offers, may hold values of the session.
+/// The question about a call, and the offers of a question, may hold values of the session.
 #[tokio::test]
 async fn questions_are_told_without_secrets() {
     let files = [

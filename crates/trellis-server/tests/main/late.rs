@@ -77,7 +77,7 @@ async fn what_an_edited_graph_needs_is_taken_at_once() {
     assert_eq!((given.status, given.stop(), &given.json()["said"][0]["text"]), (200, "REQUEST_INPUT".into(), &json!("How many of 3?\n")));
     // Without a number they are for whatever is asked.
     assert_eq!(stand.post("/api/sessions/bea/turns", context.clone()).await.stop(), "REQUEST_INPUT");
-    // What was typed for the question before the edit is for none of these, and keys for another moment neither.
+    // Input for the question before the edit answers none of these, and neither do keys for another moment.
     let seen = stand.get("/api/sessions/cee").await.headers["etag"].clone();
     let typed = stand.with("POST", "/api/sessions/cee/turns", &[("if-match", &seen)], Some(&json!({ "input": 2 }))).await;
     assert_eq!((told(&typed), &typed.json()["current"]["stop"]["type"]), ((412, "conflict".to_owned()), &json!("NEEDS")), "{typed:?}");

@@ -15,7 +15,7 @@ use trellis_host::{
 
 use crate::stand::{Answer, SHOP, Stand, Terms, write};
 
-/// What a store does wrong.
+/// The faults of a store.
 const FINE: u8 = 0;
 const AWAY: u8 = 1;
 const FULL: u8 = 2;

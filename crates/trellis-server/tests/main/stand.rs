@@ -50,25 +50,25 @@ pub(crate) struct Stand {
     served: JoinHandle<()>,
 }
 
-/// How a stand differs from a usual one.
+/// The differences of a stand from a usual one.
 pub(crate) struct Terms {
     pub(crate) tokens: Tokens,
     pub(crate) bounds: Bounds,
     pub(crate) functions: fn(Bindings) -> Bindings,
     pub(crate) watch: bool,
-    /// What is put over the store of each graph.
+    /// A wrapper around the store of each graph.
     pub(crate) store: fn(Arc<dyn SessionStore>) -> Arc<dyn SessionStore>,
-    /// What is put over its sessions.
+    /// A wrapper around its sessions.
     pub(crate) over: fn(Sessions) -> Sessions,
     /// The secrets of its graphs.
     pub(crate) secrets: fn() -> Secrets,
-    /// Whether each graph has a store of its own.
+    /// True if each graph has a store of its own.
     pub(crate) stores: bool,
     /// Other settings than the tokens and the bounds.
     pub(crate) settings: fn(Settings) -> Settings,
-    /// Where it listens.
+    /// The address at which it listens.
     pub(crate) listen: &'static str,
-    /// Whether the routes stand in an application of others.
+    /// True if the routes stand in an application of others.
     pub(crate) is_mounted: bool,
 }
 
@@ -251,7 +251,7 @@ impl Drop for Stand {
 
 async fn read(stream: &mut TcpStream) -> Answer {
     let mut bytes = Vec::new();
-    // What was answered before the connection broke counts.
+    // An answer from before the connection broke counts.
     drop(stream.read_to_end(&mut bytes).await);
     let text = String::from_utf8(bytes).unwrap();
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));
@@ -273,7 +273,7 @@ fn documented(method: &str, path: &str, answer: &Answer) {
     static TURN: LazyLock<Validator> = LazyLock::new(|| validator("turn"));
     static PROBLEM: LazyLock<Validator> = LazyLock::new(|| validator("problem"));
     let kind = answer.headers.get("content-type").map(String::as_str).unwrap_or_default();
-    // What stands behind `/mcp` has errors of its own protocol.
+    // Routes behind `/mcp` have errors of their own protocol.
     if answer.status >= 400 && path != "/mcp" {
         assert_eq!(kind, "application/problem+json", "{method} {path}: {answer:?}");
         let json = answer.json();

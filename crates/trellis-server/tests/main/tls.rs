@@ -63,7 +63,7 @@ async fn a_certificate_is_served() {
     stream.read_to_string(&mut answer).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("strict-transport-security: max-age="), "{answer}");
 
-    // Who does not greet is let go.
+    // A client that does not greet is disconnected.
     let mut silent = TcpStream::connect(address).await.unwrap();
     let mut nothing = Vec::new();
     drop(tokio::time::timeout(Duration::from_secs(10), silent.read_to_end(&mut nothing)).await.unwrap());

@@ -165,7 +165,7 @@ async fn a_dead_letter_is_made_again_and_dropped() {
     assert_eq!(stand.get("/api/dead-letters").await.json()["items"], json!([]));
 }
 
-/// What is typed where a graph asks for a secret is shown by no route, and stands in no digest.
+/// A typed secret is shown by no route, and stands in no digest.
 #[tokio::test]
 async fn what_is_secret_is_shown_nowhere() {
     let files = [

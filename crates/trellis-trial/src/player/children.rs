@@ -78,7 +78,7 @@ impl Player<'_> {
         }
     }
 
-    /// Hands the end of a child to its caller; whether it was taken.
+    /// Hands the end of a child to its caller; returns whether it was taken.
     pub(super) fn hand_back(&mut self, at: usize) -> bool {
         let Some((caller, call)) = self.sessions[at].caller.clone().filter(|_| !self.sessions[at].is_over) else { return false };
         let Some(outcome) = self.engine.outcome(&self.sessions[at].state) else { return false };
@@ -87,7 +87,7 @@ impl Player<'_> {
         self.navigate(caller, Input::Result(ToolResult::new(call, outcome)))
     }
 
-    /// Answers a call by a double, a child or a calculation; whether the answer was taken.
+    /// Answers a call by a double, a child or a calculation; returns whether the answer was taken.
     pub(super) fn answer(&mut self, at: usize, call: &Call) -> bool {
         if self.by_hand || self.is_walked(call) {
             return false;
@@ -105,7 +105,7 @@ impl Player<'_> {
         self.navigate(at, Input::Result(ToolResult::new(call.id.clone(), outcome)))
     }
 
-    /// Begins the child of a call; whether it began, or its caller took why not.
+    /// Begins the child of a call; returns whether it began, or its caller took the refusal.
     fn walk(&mut self, at: usize, call: &Call) -> bool {
         let state = self.sessions[at].state.clone();
         let node = if let CallKind::Graph(node) = &call.kind { node } else { &call.node };

@@ -65,8 +65,8 @@ fn unnoticed(graph: &Path) -> (Vec<String>, usize) {
     (survivors, edges.len())
 }
 
-/// Whether a case of the graphs at `roots` fails. A node that nothing leads to any more is a mistake, which would prove nothing about the cases:
-/// they play the graph as it was lowered.
+/// Returns whether a case of the graphs at `roots` fails. A node that nothing leads to any more is a mistake, which would prove nothing about the
+/// cases: they play the graph as it was lowered.
 fn is_noticed(roots: &[PathBuf], place: &str) -> bool {
     let mut options = Options::default();
     (options.fail_fast, options.jobs) = (true, 2);

@@ -9,7 +9,7 @@ fn graph(files: &[(&str, &str)]) -> TempDir {
     folder_of(files.iter().map(|(path, text)| ((*path).to_owned(), *text)))
 }
 
-/// What the cases of one sheet come to.
+/// Returns the outcomes of the cases of one sheet.
 fn outcomes(files: &[(&str, &str)], sheet: &str) -> Vec<String> {
     let mut all = files.to_vec();
     all.push(("_tests/t.md", sheet));

@@ -70,13 +70,13 @@ fn clock() -> Clock {
 struct OtherEnd {
     input: Option<DuplexStream>,
     output: Lines<BufReader<DuplexStream>>,
-    /// What it answers when it is asked for a predicate.
+    /// Its answers about predicates.
     answers: BTreeMap<String, bool>,
-    /// What nodes said, as a transcript has it.
+    /// The texts of nodes, as a transcript has them.
     said: String,
     /// The calls whose approval is awaited.
     approvals: BTreeSet<String>,
-    /// Whether it was asked for a predicate that the transcript leaves open.
+    /// True if it was asked for a predicate that the transcript leaves open.
     unanswered: bool,
     /// The payload of the last line.
     end: Option<Json>,

@@ -15,7 +15,7 @@ use trellis_core::{
 };
 pub use walk::{Record, Walk};
 
-/// What became of a transcript.
+/// The result of a transcript.
 #[derive(Debug)]
 pub struct Played {
     /// The block as it should be.
@@ -26,13 +26,13 @@ pub struct Played {
     pub slips: Vec<String>,
     /// The accepted moves, the start first; none when it was refused.
     pub records: Vec<Record>,
-    /// What walked.
+    /// The engine of the walk.
     pub engine: Engine,
-    /// How the session began.
+    /// The start of the session.
     pub start: Start,
-    /// What predicates answered then.
+    /// The answers of predicates at that time.
     pub begun: Answers,
-    /// Whether it began with a whole state, which no host can be told.
+    /// True if it began with a whole state, which no host can be given.
     pub is_stored: bool,
 }
 

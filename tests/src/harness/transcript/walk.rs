@@ -18,13 +18,13 @@ use super::{super::journal, Played, moments};
 /// One accepted move.
 #[derive(Clone, Debug)]
 pub struct Record {
-    /// Where it began; nothing for the start.
+    /// The node at which it began; `None` for the start.
     pub from: Option<NodeId>,
-    /// Where it led.
+    /// The node to which it led.
     pub to: NodeId,
-    /// What happened.
+    /// Its events.
     pub events: Vec<Event>,
-    /// What was handed in, for a replay.
+    /// The host's input, for a replay.
     pub moment: Moment,
     /// The state it led to.
     pub after: State,
@@ -97,12 +97,12 @@ impl Walk {
         }
     }
 
-    /// Where the session is; nothing when it could not begin.
+    /// Returns the state of the session; `None` if it could not begin.
     pub fn state(&self) -> Option<&State> {
         self.state.as_ref()
     }
 
-    /// What the host should do now.
+    /// Returns the next action of the host.
     pub fn next(&self) -> Option<Next> {
         self.state.as_ref().and_then(|state| self.engine.render(state).ok()).map(|view| view.next)
     }
@@ -121,7 +121,7 @@ impl Walk {
         self.out.calls.get(number.checked_sub(1)?).cloned()
     }
 
-    /// How many calls the session made so far.
+    /// Returns the number of calls so far.
     pub fn calls(&self) -> usize {
         self.out.calls.len()
     }

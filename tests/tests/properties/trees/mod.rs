@@ -26,7 +26,7 @@ const GRAPHS: u64 = 2_500;
 const WALKS: usize = 6;
 const STEPS: usize = 60;
 
-/// What the walks came to.
+/// The results of the walks.
 #[derive(Debug, Default)]
 struct Seen {
     proved: u32,
@@ -114,7 +114,7 @@ fn is_held_by_open_calls(session: &Session) {
     }
 }
 
-/// Where each effect that can be undone stands.
+/// Returns the place of each effect that can be undone.
 fn places(here: &Snapshot) -> BTreeMap<&str, Option<&SessionId>> {
     let mut places = BTreeMap::new();
     for (child, state) in states(here) {

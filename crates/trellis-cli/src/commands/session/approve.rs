@@ -109,7 +109,7 @@ pub(super) async fn visible(stand: &SessionCommand, mut held: PendingApproval) -
     } else {
         call.args = args;
     }
-    // Where secrets stand is written in the arguments now.
+    // The places of secrets are written in the arguments now.
     call.secrets.clear();
     held.call = call.into();
     Ok(held)
@@ -131,7 +131,7 @@ fn waiting(held: &PendingApproval) -> String {
     out
 }
 
-/// The same for programs.
+/// A call that waits, for programs.
 fn wire(held: &PendingApproval) -> Json {
     let call = &held.call;
     let mut wire = json!({

@@ -53,7 +53,7 @@ pub(super) fn print(put: &Put, form: OutputArgs) -> anyhow::Result<()> {
     terminal::print(&format!("{} stands at `{}`{ended}{from} (record {})\n", put.session, put.state.current_node_id, put.seq))
 }
 
-/// The same as programs get it.
+/// The place where a session was put, for programs.
 pub(super) fn wire(put: &Put) -> String {
     let state = &put.state;
     let standing = trellis_host::store::SessionStatus::of(state);

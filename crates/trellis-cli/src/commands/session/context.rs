@@ -90,7 +90,7 @@ impl TargetArgs {
         self.opened(Use::Look, act)
     }
 
-    /// The same, for one who writes.
+    /// Opens graph and store as [`TargetArgs::with`], and does something that writes.
     ///
     /// # Errors
     /// As [`TargetArgs::with`].
@@ -106,7 +106,7 @@ impl TargetArgs {
         Ok(self.graph()?.1)
     }
 
-    /// The same, for either of these, or for one who takes recorded steps again.
+    /// Opens graph and store for a use, and does something with them.
     ///
     /// # Errors
     /// As [`TargetArgs::with`].

@@ -202,7 +202,7 @@ async fn visible(stand: &SessionCommand, letter: UnsettledLetter) -> anyhow::Res
     Ok(letter.redacted(&redactor))
 }
 
-/// The sessions of the graph, with what carries its calls out. Whoever makes a call again has approved it.
+/// The sessions of the graph, with their bindings. A person who makes a call again has approved it.
 fn sessions(stand: &SessionCommand) -> anyhow::Result<Sessions> {
     let opened = stand.opened().ok_or_else(|| anyhow!("which graph? `--graph PATH` names it"))?;
     let mode = RunMode { json: true, can_type: false, no_input: false, approve_all: true, max_input: None };

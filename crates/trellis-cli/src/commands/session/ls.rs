@@ -201,7 +201,7 @@ fn as_text(heads: &[Head], more: bool, width: Width) -> String {
     let mut widths: Vec<_> =
         (0..titles.len()).map(|at| rows.iter().map(|row| columns::width(&row[at])).chain([titles[at].len()]).max().unwrap_or(0)).collect();
     if width.folds {
-        // What is too wide is cut where most is to be had: names of sessions and nodes.
+        // A row that is too wide is cut in its widest columns: names of sessions and nodes.
         let gaps = 2 * (widths.len() - 1);
         while widths.iter().sum::<usize>() + gaps > width.columns {
             let Some(widest) = (0..widths.len()).filter(|&at| widths[at] > 8).max_by_key(|&at| (widths[at], at)) else { break };

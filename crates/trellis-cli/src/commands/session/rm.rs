@@ -58,7 +58,7 @@ impl Rm {
         }
         for (id, next) in found {
             let taken = match taken(stand, &id, next).await {
-                // What it can not read, the store may be able to count.
+                // The store may be able to count records that it cannot read.
                 Err(StoreError::Conflict { found, .. }) if next == 0 => taken(stand, &id, found).await,
                 taken => taken,
             };

@@ -88,7 +88,7 @@ impl Show {
         }
         let first = self.last.map_or(0, |last| history.head.next.saturating_sub(last));
         let before = history.snapshot.clone();
-        // What another graph would say to it is none of what it said.
+        // The texts of another graph are not those that the session showed.
         let engine = stand.usable_engine().filter(|_| !redactor.is_blind());
         let mut timeline = Timeline::new(RecordWalk::new(engine, before), Look::of_stdout(), Width::of(&io::stdout()));
         let (mut next, mut ended) = (history.head.next, history.head.standing.has_ended());

@@ -51,7 +51,7 @@ pub(super) fn expect_terminal() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Asks about each block that would be written. What is not accepted is left out; whether somebody had enough is returned.
+/// Asks about each block that would be written, and leaves out those that are not accepted. Returns whether the user quit.
 ///
 /// # Errors
 /// The terminal fails.

@@ -82,7 +82,7 @@ impl Desk {
         picture(&self.question.frame(WINDOW, None))
     }
 
-    /// The input that was given, and how it is shown.
+    /// The input that was given, and its text for the scrollback.
     fn input(&self) -> (Input, &str) {
         match self.given.as_slice() {
             [(Command::Input(input), shown)] => (input.clone(), shown),

@@ -1,4 +1,4 @@
-//! Tests of what stands above the live rows.
+//! Tests of the lines above the live rows.
 
 use std::{sync::Arc, time::Duration};
 

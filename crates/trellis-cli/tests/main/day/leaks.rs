@@ -52,7 +52,7 @@ pub(super) fn search(day: &Day, shown: &[(String, String)], values: &[String]) -
     found.into_iter().collect()
 }
 
-/// How a value may be written: as it is, as in JSON, and in Base64.
+/// Returns the forms of a value: as it is, as in JSON, and in Base64.
 fn forms(value: &str) -> [String; 3] {
     let json = serde_json::to_string(value).unwrap_or_default();
     [value.to_owned(), json.trim_matches('"').to_owned(), base64(value.as_bytes())]
@@ -71,7 +71,7 @@ fn base64(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Whether a hit is the value itself: one of digits only may be a part of a number or of an id.
+/// Returns whether a hit is the value itself: one of digits only may be a part of a number or of an id.
 fn is_whole(form: &str, bytes: &[u8], at: Range<usize>) -> bool {
     let is_part = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'-');
     !form.bytes().all(|byte| byte.is_ascii_digit()) || !(is_part(at.start.checked_sub(1)) || is_part(Some(at.end)))

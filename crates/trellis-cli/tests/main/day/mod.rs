@@ -24,7 +24,7 @@ const BEN: Author = Author::Person(2);
 const PASSWORD: &str = "Tulip-Harbour-93!x";
 /// The token of the dashboard.
 const DASHBOARD: &str = "0123456789abcdef0123456789abcdef";
-/// What no message of this provider may hold.
+/// Words that this provider refuses in a message.
 const TOO_LONG: &str = "word for word";
 
 /// A running program with its chat.
@@ -34,7 +34,7 @@ struct Day {
     model: FakeModel,
 }
 
-/// What the model says.
+/// Returns the answer of the model.
 fn answer(question: &ModelQuestion) -> ModelAnswer {
     let (said, results) = (question.last("user"), question.results());
     let call = |name: &str, args: Value| (name.to_owned(), args);
@@ -206,7 +206,7 @@ fn a_day_in_the_life() {
     let day = Day::begin();
     let mut story = Story::default();
 
-    // What was said before the agent was there is not for it.
+    // Messages before the start of the agent are not for it.
     let first = day.up();
     day.until("a look", || day.provider.requests("conversations.history") > 3);
 
@@ -225,7 +225,7 @@ fn a_day_in_the_life() {
     );
     day.provider.post_in(1, Some(root), BEN, "yes");
     day.hears("you may not decide about that");
-    // What Slack has is known to be there, so that nothing comes again.
+    // Slack's messages are known to be there, so that nothing comes again.
     let waiting = "select count(*) from outbox where state in ('queued', 'sending')";
     day.until("the acknowledgement", || day.count(waiting) == 0);
 

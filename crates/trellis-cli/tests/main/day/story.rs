@@ -7,7 +7,7 @@ use trellis_tests::{
     screen::drawn,
 };
 
-/// What stands before the block.
+/// The text before the block.
 const MARK: &str = "<!-- the day, as the tests play it -->\n\n```text\n";
 /// Columns of a line.
 const WIDTH: u16 = 92;

@@ -221,7 +221,7 @@ fn a_value_that_breaks_its_contract_is_found_before_anything_runs() {
 #[test]
 fn a_result_that_breaks_its_contract_is_an_error() {
     let payload = json!({ "command": "note buy lamps" });
-    // What the heuristic of a pillar says is known when it runs: its error is collected.
+    // The result of a pillar's heuristic is known when it runs: its error is collected.
     for (pillar, breach, word) in [
         ("truth", json!({ "technical_validation": "maybe" }), "technical_validation"),
         ("goodness", json!({ "security_audit": "fine" }), "security_audit"),

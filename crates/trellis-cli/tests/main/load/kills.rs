@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::client::Client;
 use crate::{sandbox::Sandbox, serve::Serving, servers};
 
-/// How long each store is tried, where no number of kills is asked for.
+/// The time for each store, if no number of kills is asked for.
 const TIME: Duration = Duration::from_secs(10);
 /// Kills, however slow the machine is.
 const LEAST: usize = 5;
@@ -67,13 +67,13 @@ impl Servers {
 
     /// Kills one of them in the middle of whatever it does, and starts it again.
     fn kill(&mut self, at: usize) {
-        // What is dropped is killed.
+        // A process that is dropped is killed.
         self.running[at] = None;
         self.begin(at);
     }
 }
 
-/// What one client did: its session, and the words that were acknowledged.
+/// The work of one client: its session, and the words that were acknowledged.
 struct Done {
     session: String,
     seq: u64,

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::client::Client;
 use crate::{sandbox::Sandbox, serve::Serving};
 
-/// How long it is watched, where nothing else is said.
+/// The time of the run, if no other is asked for.
 const TIME: Duration = Duration::from_secs(12);
 /// Long enough for times that can be compared.
 const LONG: Duration = Duration::from_secs(60);
@@ -25,7 +25,7 @@ const SHOP: &[(&str, &str)] = &[
     ("end.md", "---\noutput: \"{{ count }}\"\n---\nBye.\n"),
 ];
 
-/// What a process holds.
+/// The resources of a process.
 #[derive(Debug)]
 struct Held {
     kib: u64,

@@ -18,7 +18,7 @@ use crate::{mcp::Talk, open::Open, sandbox::Sandbox, serve::Serving};
 /// The file of the graph.
 pub(super) const GRAPH: &str = "start.yaml";
 
-/// What came of an act.
+/// The result of an act.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Out {
     pub(super) said: Vec<String>,
@@ -149,7 +149,7 @@ impl Lines {
             match line["type"].as_str().unwrap() {
                 "RENDER_CONTENT" => out.said.push(payload.as_str().unwrap().to_owned()),
                 "ERROR" => return Out::refused(payload["code"].as_str().unwrap()),
-                // What is carried out here: its child asks next.
+                // This call is carried out here: its child asks next.
                 "CALL_TOOL" if payload.get("kind").is_some() => {}
                 "REQUEST_INPUT" | "APPROVAL" | "CALL_TOOL" | "PREDICATE" | "NEEDS" | "CHANGED" | "END" => {
                     out.stop = line;

@@ -37,7 +37,7 @@ fn filled(send: &Value, asked: &Value) -> Value {
     }
 }
 
-/// What is asked, with the id of the last call.
+/// Returns the question, with the id of the last call.
 fn asks(out: &Out, before: &Value) -> Value {
     let mut asks = out.stop["payload"].clone();
     let is_call = out.stop["type"] == "CALL_TOOL";
@@ -54,7 +54,7 @@ fn edited(graph: &str, edits: &[Value]) -> String {
     })
 }
 
-/// Whether everything that is expected stands in what came.
+/// Returns whether everything that is expected stands in `came`.
 fn has(came: &Value, expected: &Value) -> bool {
     match (came, expected) {
         (Value::Object(came), Value::Object(expected)) => {
@@ -95,7 +95,7 @@ fn walk(name: &str, mut door: impl Door) -> Vec<(String, Out)> {
             for (place, act) in scenario["acts"].as_array().unwrap().iter().enumerate() {
                 if let Some(edits) = act["edit"].as_array() {
                     is_edited = true;
-                    // What the node said before the edit may be said again.
+                    // The node may show the text from before the edit again.
                     out = Out { said: Vec::new(), ..door.edit(&edited(&graph, edits)) };
                 } else {
                     out = door.send(&filled(&act["send"], &asked));

@@ -1,4 +1,4 @@
-//! What chat, queue and files say after the kills.
+//! The state of chat, queue and files after the kills.
 
 use std::{collections::BTreeMap, fs};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::shop::{Posted, Shop, Wish};
 
-/// What was found.
+/// The findings.
 #[derive(Debug, Default)]
 pub(super) struct Verdict {
     /// Everything that must not be; empty when all is well.

@@ -14,9 +14,9 @@ use std::{
 
 use self::shop::{Chance, Shop};
 
-/// How long it goes on where no number of kills is asked for.
+/// The time of the run, if no number of kills is asked for.
 const TIME: Duration = Duration::from_secs(60);
-/// How long a moment is waited for, once the program looks at its chats: messages are collected for 3.5 s before a model is asked.
+/// The time limit of a moment, once the program reads its chats: messages are collected for 3.5 s before a model is asked.
 const PATIENCE: Duration = Duration::from_secs(9);
 
 /// The rows of the table: the process dies …
@@ -57,7 +57,7 @@ impl Row {
     }
 }
 
-/// What came of killing.
+/// The results of the kills.
 #[derive(Debug, Default)]
 struct Killed {
     /// The number of kills at each row.
@@ -131,7 +131,7 @@ fn nothing_is_lost_or_comes_twice_unmarked() {
     let kills: Option<usize> = std::env::var("KILLS").ok().map(|kills| kills.parse().expect("KILLS is a number"));
     let (began, mut killed, mut chance) = (Instant::now(), Killed::default(), Chance::new());
     loop {
-        // Where a machine is slow, it goes on until each row was met.
+        // On a slow machine it continues until each row was met.
         let time = if killed.hits.contains(&0) { 4 * TIME } else { TIME };
         if kills.map_or_else(|| began.elapsed() >= time, |kills| killed.count() >= kills) {
             break;

@@ -22,7 +22,7 @@ const MESSAGES: u64 = 30;
 const AT_ONCE: u64 = 5;
 /// Memories of a round that are made shorter.
 const MEMORIES: u64 = 4;
-/// What refuses a message for good.
+/// The text of a message that is refused for good.
 const REFUSED: &str = "refuse me";
 const ANA: Author = Author::Person(1);
 
@@ -42,7 +42,7 @@ enum Moment {
     Memory,
 }
 
-/// What a message has the agent do.
+/// The request of a message to the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wish {
     Answer,
@@ -100,7 +100,7 @@ pub(super) struct Shop {
     commands: Cell<u64>,
 }
 
-/// What the model says.
+/// Returns the answer of the model.
 fn answer(question: &ModelQuestion, tell: &Sender<Moment>) -> ModelAnswer {
     // Nobody listens where a test has failed.
     let tell = |moment| tell.send(moment).unwrap_or_default();
@@ -280,7 +280,7 @@ impl Shop {
         up.wait().unwrap();
     }
 
-    /// Whether everything was posted, read and dealt with.
+    /// Returns whether everything was posted, read and dealt with.
     pub(super) fn is_over(&self) -> bool {
         let posted = i64::try_from(self.count + self.commands.get()).unwrap_or(i64::MAX);
         let read = format!("select count(*) from inbound where sender = '{}'", self.provider.user(1));
@@ -309,7 +309,7 @@ impl Shop {
         }
     }
 
-    /// What the program said about what went wrong.
+    /// Returns the log of the program's failures.
     pub(super) fn log(&self) -> String {
         fs::read_to_string(self.sandbox.path().join("log")).unwrap_or_default()
     }

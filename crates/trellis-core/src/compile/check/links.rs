@@ -34,7 +34,7 @@ pub(super) fn check(documents: &[Arc<Document>], linking: &[u32], found: &mut Ve
     }
 }
 
-/// The path that a relative link names, or nothing when it leaves the graph.
+/// The path that a relative link names; `None` if it leaves the graph.
 fn follow(from: &str, link: &str) -> Option<String> {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();

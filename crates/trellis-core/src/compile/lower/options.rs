@@ -17,7 +17,7 @@ impl Lowering<'_> {
         let end = self.next_edge();
         let chosen: Vec<_> = (0..).zip(node.options()).filter_map(|(at, option)| Some((at, option, option.writes.as_deref()?))).collect();
         let of_options: Vec<_> = chosen.iter().map(|(.., own)| after(&writes, own)).collect();
-        // Where every input is such an option, there is no other answer.
+        // If every input is such an option, there is no other answer.
         if !listen.closed || listen.others().next().is_some() {
             self.replies.push(Reply { on: Outcome::Answer, update: writes.into(), edges: main.start..end });
         }

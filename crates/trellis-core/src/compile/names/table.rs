@@ -127,7 +127,7 @@ impl NameClaims {
         table
     }
 
-    /// Adds a node; whether it got its name.
+    /// Adds a node; returns whether it got its name.
     fn add(&mut self, documents: &[Arc<Document>], claim: Claim, found: &mut Vec<Diagnostic>) -> bool {
         let index = to_u32(self.claims.len());
         let candidate = claim.of(documents);

@@ -54,7 +54,7 @@ fn touches(area: &Area, (x, y): (i64, i64)) -> bool {
     x >= area.x && x <= area.x + area.width && y >= area.y && y <= area.y + area.height
 }
 
-/// What holds for every layout.
+/// Checks the properties of every layout.
 fn holds(drawing: &Drawing<'_>, settings: &LayoutSettings, layout: &Layout) {
     let whole = Area { x: 0, y: 0, width: layout.width, height: layout.height };
     let modules: BTreeMap<_, _> = layout.modules.iter().map(|module| (&*module.id, module)).collect();
@@ -198,7 +198,7 @@ fn a_long_ring_and_a_dense_graph_are_laid_out() {
     assert_eq!(layout.nodes.len(), drawing.spots.len());
 }
 
-/// What an author wrote ends no text of a picture.
+/// Texts of authors end no text of a picture.
 #[test]
 fn a_picture_escapes_what_authors_wrote() {
     let nodes = "---\noptions:\n  - { text: '</text><script>\"&', to: end }\n---\nGo\n";

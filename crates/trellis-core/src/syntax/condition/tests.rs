@@ -1,8 +1,8 @@
-//! The grammar, and what is said to everything outside of it.
+//! The grammar, and the findings in everything outside of it.
 
 use super::*;
 
-/// What a condition means, or `code place: message` of its one diagnostic.
+/// Returns the meaning of a condition, or `code place: message` of its one diagnostic.
 fn read(text: &str) -> String {
     let mut report = Report::new(&"a.md".into());
     match Condition::parse(text, &SourceMap::Slice(0), '"', &mut report) {

@@ -71,7 +71,7 @@ pub(crate) enum CalculationOutcome {
     Works,
     /// It fails.
     Fails,
-    /// That depends on the values.
+    /// It depends on the values.
     Depends,
 }
 

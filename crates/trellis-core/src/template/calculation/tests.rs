@@ -1,4 +1,4 @@
-//! What calculations come to, over sorts.
+//! The outcomes of calculations, over kinds of values.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a `compute` file makes, what it may not say, and what stops it (world 9.27).
+//! The results of `compute` files, their mistakes, and their bounds (world 9.27).
 
 use super::*;
 use crate::template::DEFAULT_FUEL;
@@ -17,12 +17,12 @@ fn run(text: &str) -> Result<Value, ComputeError> {
     file.evaluate(&arguments(), LIMITS, OUTPUT)
 }
 
-/// The result as JSON, or the code and what is said.
+/// The result as JSON, or the code and the message of the error.
 fn made(text: &str) -> String {
     run(text).map_or_else(|error| format!("{}: {error}", error.code.to_json()), |value| value.to_json())
 }
 
-/// What is made of each text, all that differ at once.
+/// Checks the result for each text; reports all that differ at once.
 fn same(make: fn(&str) -> String, cases: &[(&str, &str)]) {
     let differ = cases.iter().filter(|(text, expected)| make(text) != *expected);
     let differ: Vec<_> = differ.map(|(text, expected)| format!("{text}\n  is   {}\n  not  {expected}", make(text))).collect();
@@ -64,7 +64,7 @@ fn namespaces_merge_and_without() {
                 "{% set s = namespace({\"l\": []}) %}{% for i in items %}{% set s.l = s.l + [i.id] %}{% endfor %}{% set result = s %}",
                 r#"{"l":["a","b"]}"#,
             ),
-            // What is copied from a namespace does not change with it.
+            // A copy of a namespace does not change with it.
             (
                 "{% set s = namespace(n=1) %}{% set t = s %}{% set s.n = 2 %}{% set s.of = s %}{% set result = [t, s] %}",
                 r#"[{"n":1},{"n":2,"of":{"n":2}}]"#,

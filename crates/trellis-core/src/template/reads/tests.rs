@@ -1,4 +1,4 @@
-//! What templates are seen to use.
+//! The reads that are found in templates.
 
 use crate::{
     diagnostic::Report,

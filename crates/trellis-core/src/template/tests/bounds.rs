@@ -53,7 +53,7 @@ fn bounds_hold() {
             assert!(render(text).is_ok());
             continue;
         }
-        // What depends on nothing is refused when it is compiled.
+        // A constant expression is refused when it is compiled.
         let refused = parse(text, Dialect::Jinja).1.first().map(|found| found.message.clone());
         let error = refused.unwrap_or_else(|| render(text).unwrap_err());
         assert!(error.contains(message), "{}: {error}", &text[..text.len().min(60)]);

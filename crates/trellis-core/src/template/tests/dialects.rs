@@ -1,4 +1,4 @@
-//! What the dialects have in common.
+//! The common behaviour of the dialects.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! How values print, what is not set, guards, and types that are kept.
+//! Printed values, unset paths, guards, and types that are kept.
 
 use super::*;
 

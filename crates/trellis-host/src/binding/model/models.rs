@@ -182,7 +182,7 @@ impl<'m> Models<'m> {
                 reader.report("", format!("`{place}` names no provider"), Some("write `{ provider: NAME, model: NAME }`".to_owned()));
             }
             None => {}
-            // Which providers the graph has is not known yet.
+            // The providers of the graph are not known yet.
             Some((_, None)) if self.host.is_some_and(|host| host.is_open) => {}
             Some((name, None)) => {
                 let names = self.names("providers");

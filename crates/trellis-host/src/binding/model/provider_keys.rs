@@ -50,7 +50,7 @@ pub(super) enum HeadlessProgram {
     Codex,
 }
 
-/// What somebody writes who accepts that a program has a shell of its own.
+/// The word by which somebody accepts that a program has a shell of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum OwnShell {

@@ -214,7 +214,7 @@ impl Secrets {
     }
 }
 
-/// What a vault lists, as secrets list it.
+/// Converts the list of a vault to a list of secrets.
 fn names(listed: Result<Vec<VaultEntry>, VaultError>) -> Result<Vec<SecretName>, SecretError> {
     let entries = listed.map_err(|error| SecretError::Unlisted(error.to_string().into()))?;
     Ok(entries.into_iter().map(|entry| SecretName { name: entry.name, set: entry.set }).collect())

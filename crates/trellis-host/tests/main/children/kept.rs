@@ -1,4 +1,4 @@
-//! What a store has of a tree, and what becomes of it elsewhere, in another process or on another program.
+//! The records of a tree in a store, and their use elsewhere, in another process or on another program.
 
 use super::*;
 

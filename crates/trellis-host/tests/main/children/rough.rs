@@ -68,7 +68,7 @@ fn a_store_that_conflicts_on_every_second_append_loses_nothing() {
         replay(&stage.engine(), &history).unwrap();
     });
     assert!(store.appends.load(Ordering::Relaxed) > 1, "there were conflicts");
-    // What ran again, since its result was lost, ran under its key.
+    // A call that ran again, since its result was lost, ran under its key.
     let mut keys = BTreeMap::new();
     for (_, key, args) in calls.lock().unwrap().iter() {
         keys.entry(Value::Map(args.clone()).to_json()).or_insert_with(std::collections::BTreeSet::new).insert(key.clone());
@@ -103,7 +103,7 @@ fn two_persons_may_decide_about_two_branches_and_one_of_them_once() {
         ben.resume(&id()).await.unwrap();
         let after = ana.send(&id(), yes(a)).await.unwrap();
         assert_eq!((names(&calls).len(), held(&after).len()), (1, 1));
-        // Who comes second about the same branch is told, and nothing runs again.
+        // The second decision about the same branch is refused, and nothing runs again.
         let second = ben.send(&id(), yes(a)).await;
         assert!(second.is_err(), "{second:?}");
         assert_eq!(names(&calls).len(), 1);
@@ -173,7 +173,7 @@ fn an_edit_that_takes_a_branch_or_changes_the_list_makes_the_call_anew() {
             sessions.send(&id(), result(call, Value::Int(1))).await.unwrap();
             sessions.swap(edited.engine(), edited.bindings()).await.unwrap();
             let turn = sessions.resume(&id()).await.unwrap();
-            // What is called is another thing now: somebody decides. Where only the policy changed, the part that is done stays done.
+            // The call is another one now: somebody decides. If only the policy changed, the part that is done stays done.
             match &turn.stop {
                 Stop::Changed { .. } => assert!(!after.contains("limit"), "{turn:?}"),
                 Stop::Call { .. } => assert!(after.contains("limit") && turn.others.is_empty(), "{turn:?}"),

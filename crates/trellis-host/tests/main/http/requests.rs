@@ -1,4 +1,4 @@
-//! What is sent (world 9.10 to 9.12, 9.6).
+//! The requests that are sent (world 9.10 to 9.12, 9.6).
 
 use super::{call, code, error, servers::RawServer, value};
 

@@ -1,4 +1,4 @@
-//! What a response becomes (world 9.4, 9.9, 9.12).
+//! The results of responses (world 9.4, 9.9, 9.12).
 
 use trellis_core::Value;
 

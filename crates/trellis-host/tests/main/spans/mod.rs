@@ -95,7 +95,7 @@ impl Sink for Continued {
 }
 
 impl Kept {
-    /// What ended, once there are so many.
+    /// Returns the ended spans, once there are so many.
     fn all(&self, count: usize) -> Vec<Ended> {
         loop {
             let all = self.0.lock().unwrap().clone();
@@ -272,7 +272,7 @@ fn metrics_count_stored_steps_and_errors_of_the_store() {
     assert_eq!(number("trellis_store_append_seconds_count"), Some("1"));
     assert_eq!(number("trellis_store_errors_total{operation=\"append\",error=\"unwritable\"}"), Some("1"));
     assert_eq!(number("trellis_sessions_started_total"), Some("1"));
-    // What was not stored did not happen.
+    // Steps that were not stored did not happen.
     assert_eq!((number("trellis_steps_total"), number("trellis_node_visits_total{node=\"rest\"}")), (Some("0"), None));
 }
 

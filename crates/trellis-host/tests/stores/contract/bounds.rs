@@ -1,4 +1,4 @@
-//! What is accepted can be loaded again: the deepest and the largest values that a session may hold.
+//! Accepted sessions can be loaded again: the deepest and the largest values that a session may hold.
 
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ async fn keep(store: &dyn SessionStore, session: &mut Session, with_snapshot: bo
     store.append(append).await.unwrap();
 }
 
-/// What a store has leads to the same state, and can be shown, forked, exported and walked again.
+/// Checks that the records in a store lead to the same state, and can be shown, forked, exported and walked again.
 async fn comes_back(place: &Place, engine: &Engine, session: &Session) {
     let store = place.open().await;
     let id = session.state().session_id.clone();

@@ -1,4 +1,4 @@
-//! What every store promises (`SessionStore`), a function for each promise.
+//! The promises of every store (`SessionStore`), a function for each promise.
 
 pub(crate) mod append;
 pub(crate) mod bounds;

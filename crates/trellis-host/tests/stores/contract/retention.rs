@@ -1,4 +1,4 @@
-//! Which sessions go by age, by count and by how they stand, and how much of the others' history.
+//! Sessions are removed by age, by count and by status, and the history of the others is shortened.
 
 use trellis_host::store::{Pruned, Retention, SessionStatus, SessionStore, Which};
 
@@ -21,12 +21,12 @@ async fn ten(place: &Place) -> std::sync::Arc<dyn SessionStore> {
     store
 }
 
-/// What is left, newest first.
+/// Returns the sessions that are left, newest first.
 async fn left(store: &dyn SessionStore) -> String {
     names(&store.list(query(Which::Newest, None, 100)).await.unwrap()).concat().replace('s', "")
 }
 
-/// How many sessions went, and how many were shortened.
+/// Returns the number of sessions that were removed, and of those that were shortened.
 async fn prune(store: &dyn SessionStore, retention: &Retention, is_dry: bool) -> (usize, usize) {
     let (mut gone, mut shortened) = (0, 0);
     let told = |_: &_, pruned| match pruned {

@@ -9,7 +9,7 @@ use crate::{
     place::Place,
 };
 
-/// What a person, a tool or an attacker may have typed.
+/// Texts that a person, a tool or an attacker may have typed.
 pub(crate) const TEXTS: [&str; 14] = [
     "",
     " ",

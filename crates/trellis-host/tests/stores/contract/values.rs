@@ -56,7 +56,7 @@ pub(crate) async fn what_is_put_is_there(place: &Place) {
         assert_eq!(values.put(key, Value::text(key), Expected::Absent, None).await, Ok(1), "{key}");
         assert_eq!(get(&values, key).await, Some((Value::text(key), 1)));
     }
-    // What would not come back as it is, is not taken.
+    // A value that would not come back as it is, is refused.
     let deep = (0..200).fold(Value::Null, |inner, _| Value::list([inner]));
     for odd in [deep, Value::Float(f64::NAN)] {
         assert_eq!(values.put("ana", odd, Expected::Any, None).await, Err(ValueError::Value));
@@ -124,7 +124,7 @@ pub(crate) async fn a_number_that_was_seen_is_of_one_value(place: &Place) {
     assert_eq!(found(values.remove("ana", Expected::Version(7)).await), Some(1));
     assert_eq!(values.remove("ana", Expected::Version(1)).await, Ok(()));
     assert_eq!((get(&values, "ana").await, values.list(None, 10).await.unwrap()), (None, Vec::new()));
-    // Who saw version 1 does not take the next value for it.
+    // A writer that saw version 1 does not take the next value for it.
     assert_eq!(values.put("ana", Value::Int(2), Expected::Absent, None).await, Ok(3));
     assert_eq!(found(values.put("ana", Value::Int(9), Expected::Version(1), None).await), Some(3));
     values.remove("ana", Expected::Any).await.unwrap();

@@ -11,14 +11,14 @@ use crate::make::{append, conflict, head, load, query, record, snapshot, texts, 
 struct Folder {
     folder: TempDir,
     store: FilesStore,
-    /// How long the journal was after each append, and which record came next.
+    /// The length of the journal after each append, and the number of the next record.
     steps: Vec<(usize, u64)>,
 }
 
 impl Folder {
     /// Appends of so many records each, `snapshots` behind some of them.
     async fn new(appends: &[usize], snapshots: &[usize]) -> Self {
-        // What is tried here are thousands of files, and none of them outlives a loss of power: memory does for a disk.
+        // The test makes thousands of files, and none of them outlives a loss of power: memory serves as a disk.
         let folder = TempDir::new_in("/dev/shm").or_else(|_| TempDir::new()).unwrap();
         let store = FilesStore::open(folder.path()).unwrap();
         let mut made = Self { folder, store, steps: vec![(0, 0)] };
@@ -62,7 +62,7 @@ impl Folder {
         self.again().records(&"one".into(), 0, usize::MAX).await.unwrap()
     }
 
-    /// Which records cannot be read, and why.
+    /// Returns the records that cannot be read, with the reasons.
     async fn unreadable(&self) -> Vec<(u64, String)> {
         let rows = self.rows().await;
         let unreadable = rows.into_iter().filter_map(|row| Some((row.seq, row.text.err()?)));

@@ -62,20 +62,20 @@ pub(crate) struct Server<K> {
     running: Option<Running>,
 }
 
-/// What is peculiar to a kind of server.
+/// The properties of a kind of server.
 pub(crate) trait Kind {
-    /// What it is called.
+    /// Its name.
     const NAME: &'static str;
-    /// What ends it at once.
+    /// The signal that ends it at once.
     const SIGNAL: &'static str;
-    /// What it says where its port is taken.
+    /// Its message if its port is taken.
     const TAKEN: &'static str;
 
     /// Prepares the folder.
     fn prepare(&self, folder: &Path);
-    /// What starts it.
+    /// Returns the command that starts it.
     fn command(&self, folder: &Path, port: u16) -> Vec<String>;
-    /// Whether the one at this port is ready.
+    /// Returns whether the one at this port is ready.
     fn answers(port: u16) -> bool;
     /// The address of a store of its own in the one behind this port.
     fn url_at(port: u16, name: &str) -> String;
@@ -162,7 +162,7 @@ impl<K> Drop for Server<K> {
     }
 }
 
-/// How long a server may take until it answers.
+/// The time in which a server must answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Ends the server when its standard input ends, and removes its folder unless it reads a line first: then the server goes on later.
@@ -192,7 +192,7 @@ impl Running {
         Self { watchdog: shell.spawn().expect("sh starts") }
     }
 
-    /// Whether the server, and with it the watchdog's reason, is still there.
+    /// Returns the log of the server.
     fn log(folder: &Path) -> String {
         fs::read_to_string(folder.join("log")).unwrap_or_default()
     }
@@ -225,7 +225,7 @@ fn local(port: u16) -> SocketAddr {
     (Ipv4Addr::LOCALHOST, port).into()
 }
 
-/// Where a program is: in the path, or where Debian keeps the programs of PostgreSQL.
+/// Returns the path of a program: in the path, or where Debian keeps the programs of PostgreSQL.
 fn program(name: &str, package: &str) -> String {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<_> = std::env::split_paths(&path).collect();

@@ -7,7 +7,7 @@ use super::{Kind, PASSWORD, Server, asked, program};
 /// A PostgreSQL of its own.
 pub(crate) type Postgres = Server<Settings>;
 
-/// What it is started with besides.
+/// Its additional arguments.
 #[derive(Debug)]
 pub(crate) struct Settings(&'static [&'static str]);
 
@@ -56,7 +56,7 @@ impl Kind for Settings {
         command
     }
 
-    /// What it asks a client first is how it authenticates; while it starts it sends an error.
+    /// Returns whether it answers a client with its way of authentication; while it starts it sends an error.
     fn answers(port: u16) -> bool {
         asked(port, &hello()).is_some_and(|answer| answer.first() == Some(&b'R'))
     }

@@ -13,7 +13,7 @@ use std::{
 
 use super::local;
 
-/// What the wire does.
+/// The behaviour of the wire.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Weather {
     /// Answers come so much later.
@@ -45,7 +45,7 @@ impl Proxy {
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 connections.fetch_add(1, Ordering::SeqCst);
-                // Where nobody listens the client is hung up on.
+                // If nobody listens, the client is disconnected.
                 let Ok(server) = TcpStream::connect(local(server)) else { continue };
                 let copies = [client.try_clone(), server.try_clone(), client.try_clone(), server.try_clone()];
                 let [Ok(one), Ok(two), Ok(three), Ok(four)] = copies else { continue };
@@ -76,7 +76,7 @@ impl Proxy {
         }
     }
 
-    /// How often somebody connected so far.
+    /// Returns the number of connections so far.
     pub(crate) fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }

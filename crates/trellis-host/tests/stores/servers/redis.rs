@@ -7,7 +7,7 @@ use super::{Kind, PASSWORD, Server, asked, program};
 /// A Redis of its own, which syncs every write before it answers.
 pub(crate) type Redis = Server<Settings>;
 
-/// What stands in its file of settings.
+/// The contents of its file of settings.
 #[derive(Debug)]
 pub(crate) struct Settings(String);
 

@@ -1,4 +1,4 @@
-//! What findings ask to be added: a node, a module, a predicate, an `undo`; and the predicate that a condition may have meant.
+//! Additions that findings ask for: a node, a module, a predicate, an `undo`; and the predicate that a condition may have meant.
 
 use serde_json::{Value as Json, json};
 use trellis_core::{

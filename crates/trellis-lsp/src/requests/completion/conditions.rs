@@ -5,7 +5,7 @@ use trellis_core::{query::Symbol, span::Span, value::Value};
 use super::{Desk, Offer, names, paths};
 use crate::{requests::values::values_of, wire::CompletionItemKind};
 
-/// What may follow a path.
+/// The texts that may follow a path.
 const ASKED: [(&str, &str); 6] = [
     ("== ", "is this value"),
     ("!= ", "is another value"),

@@ -41,7 +41,7 @@ fn holds(name: &str, typed: &str) -> bool {
 #[derive(Default)]
 struct Offer {
     label: String,
-    /// What is inserted, where that is not the label.
+    /// The inserted text, if it is not the label.
     insert: Option<String>,
     is_snippet: bool,
     kind: Option<CompletionItemKind>,

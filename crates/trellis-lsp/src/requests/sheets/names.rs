@@ -19,7 +19,7 @@ use crate::{
     wire::TextDocumentPositionParams,
 };
 
-/// What author lines about the beginning may say.
+/// The author lines about the beginning.
 const BEGINNINGS: [(&str, &str); 8] = [
     ("at ", "the node where the session begins"),
     ("context ", "the context that it begins with: JSON, or a file beside the sheet"),

@@ -44,7 +44,7 @@ pub(super) fn tags(text: &str, tokens: &mut Vec<Token>) {
         let Some(length) = text[open + 2..].find(closing) else { return };
         let inside = Span::new(open + 2, open + 2 + length);
         let end = open + 2 + length + 2;
-        // What two tags would share is none.
+        // A tag that would contain the beginning of another one is none.
         if text[inside.range()].contains("{{") {
             at = open + 2;
             continue;

@@ -26,7 +26,7 @@ pub(super) struct Api {
 /// An answer, whatever its status.
 pub(super) struct ApiAnswer {
     pub(super) status: u16,
-    /// How long the headers want to be left alone.
+    /// The wait that the headers ask for.
     pub(super) after: Option<Duration>,
     /// The time until the rate limit of this path ends, if it is exhausted.
     pub(super) empty: Option<Duration>,
@@ -83,7 +83,7 @@ impl Api {
         match serde_json::from_slice(&body) {
             Ok(body) => Ok(ApiAnswer { status, after, empty, body }),
             Err(_) if status == 204 => Ok(ApiAnswer { status, after, empty, body: Json::Null }),
-            // A page of a proxy, or half an answer: the status says what it can.
+            // A page of a proxy, or half an answer: only the status counts.
             Err(_) if !(200..300).contains(&status) => Ok(ApiAnswer { status, after, empty, body: Json::Null }),
             Err(_) => Err(ChannelError::new("unreadable", "the answer of the provider is no JSON").reaching(Reach::Unknown)),
         }
@@ -91,7 +91,7 @@ impl Api {
 }
 
 impl ApiAnswer {
-    /// The error of an answer that is none of success: of the code and the words that the provider gives.
+    /// The error of an unsuccessful answer, from the code and the words that the provider gives.
     pub(super) fn error(&self, method: &str, code: &str, why: &str, is_final: bool) -> ChannelError {
         let mut error = ChannelError::new(code, format!("`{method}`: {why}"));
         error.is_final = is_final && self.status != 429;

@@ -37,7 +37,7 @@ impl Downloads {
         Self { client: HttpClient::new(), base: Url::parse(base_url).ok(), hosts, authorization }
     }
 
-    /// Whether an address belongs to the provider.
+    /// Returns whether an address belongs to the provider.
     pub(super) fn admits(&self, url: &Url) -> bool {
         let is_plain = url.username().is_empty() && url.password().is_none();
         let is_base = self.base.as_ref().is_some_and(|base| base.origin() == url.origin());
@@ -74,7 +74,7 @@ impl Downloads {
         }
         let request = HttpRequest::new("POST", url).and_then(|request| request.header("content-type", &content.kind)).map_err(failure)?;
         let sending = timeout(DOWNLOAD_TIMEOUT, self.client.send(request.body(content.bytes))).await;
-        // A file that is not shared is seen by nobody, so it can be put there again.
+        // Nobody sees a file that is not shared, so it can be uploaded again.
         let sent = sending.map_err(|_| stalled())?.map_err(|error| failure(error).reaching(Reach::Refused))?;
         match sent.status() {
             200..=299 => Ok(()),

@@ -27,7 +27,7 @@ impl Hearing {
         ["*", chat, user].iter().any(|id| self.allow.contains(*id))
     }
 
-    /// Where a text calls the agent, by one of these mentions or by an alias, and by which.
+    /// Returns the places at which a text calls the agent, by one of these mentions or by an alias, with the names.
     fn calls<'n>(&'n self, text: &str, mentions: &[&'n str]) -> Vec<(usize, &'n str)> {
         let names = mentions.iter().copied().chain(self.aliases.iter().map(String::as_str));
         let mut calls: Vec<(usize, &str)> = names.filter_map(|name| Some((find(text, name)?, name))).collect();
@@ -40,8 +40,8 @@ impl Hearing {
         self.calls(text, mentions).into_iter().map(|(_, name)| name.to_owned()).collect()
     }
 
-    /// A text as the agent gets it, where it is for the agent: because `is_direct`, or because it calls the agent by one of its mentions or aliases. The
-    /// call itself is left out where it stands at the beginning or at the end.
+    /// A text as the agent gets it, if it is for the agent: because `is_direct`, or because it calls the agent by a mention or an alias. The call
+    /// itself is left out at the beginning and at the end.
     pub(super) fn addressed(&self, text: &str, mentions: &[&str], is_direct: bool) -> Option<String> {
         match self.calls(text, mentions).first().map(|(at, name)| (*at, name.len())) {
             Some((at, length)) => {
@@ -82,7 +82,7 @@ struct ActiveThread {
 }
 
 impl ActiveThreads {
-    /// Notes that a thread was spoken in.
+    /// Notes a message in a thread.
     pub(super) fn note(&mut self, thread: &str, seen: &str, at: u64) {
         let known = self.0.entry(thread.to_owned()).or_default();
         if known.at <= at {
@@ -90,7 +90,7 @@ impl ActiveThreads {
         }
     }
 
-    /// Forgets the oldest and those that are long silent.
+    /// Forgets the oldest threads, and those that are silent for long.
     pub(super) fn forget(&mut self, now: u64) {
         self.0.retain(|_, thread| now.saturating_sub(thread.at) < ACTIVE);
         while self.0.len() > THREADS {

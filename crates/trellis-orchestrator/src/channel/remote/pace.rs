@@ -8,15 +8,15 @@ use std::{
 
 use crate::channel::{ChannelError, Reach};
 
-/// The name of everything that a provider is asked.
+/// The name for all chats of a provider.
 pub(super) const ALL: &str = "";
 
-/// Moments before which nothing is sent: of everything, and of single chats.
+/// The earliest times of the next requests: for all chats, and for single ones.
 #[derive(Debug, Default)]
 pub(super) struct Pace(Mutex<BTreeMap<String, Instant>>);
 
 impl Pace {
-    /// Leaves a chat alone for a while, or [`ALL`] of them.
+    /// Sends nothing to a chat, or to [`ALL`] of them, for a while.
     pub(super) fn hold(&self, chat: &str, wait: Duration) {
         let Some(until) = Instant::now().checked_add(wait) else { return };
         let mut holds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -25,10 +25,10 @@ impl Pace {
         *held = until.max(*held);
     }
 
-    /// Whether something may be sent to a chat now.
+    /// Checks that something may be sent to a chat now.
     ///
     /// # Errors
-    /// It may not, and nothing was sent: how long it has to wait.
+    /// It may not, and nothing was sent; with the remaining wait.
     pub(super) fn permit(&self, chat: &str) -> Result<(), ChannelError> {
         let holds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let until = [ALL, chat].iter().filter_map(|chat| holds.get(*chat)).max();

@@ -1,4 +1,4 @@
-//! Messages whose reactions are waited for, where the provider has to be asked about each.
+//! Messages whose reactions are awaited, for a provider that has to be asked about each.
 
 use std::sync::{Mutex, PoisonError};
 

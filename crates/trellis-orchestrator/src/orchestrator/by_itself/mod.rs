@@ -1,6 +1,6 @@
-//! What the agent does without being asked: the heartbeat, and the nights in which the memory is made shorter (orchestrator 5.4, 8.2).
+//! The work of the agent without a message: the heartbeat, and the nightly consolidation of the memory (orchestrator 5.4, 8.2).
 //!
-//! **Invariant:** each is named by its moment, so that it happens once; of each kind one is under way.
+//! **Invariant:** each run is named by its moment, so that it happens once; one of each kind runs at a time.
 
 use std::collections::BTreeMap;
 
@@ -16,9 +16,9 @@ use crate::{
     workspace::{HeartbeatError, MAX_HEARTBEAT},
 };
 
-/// The name of the setting that has the last moments, as JSON.
+/// The name of the setting with the last moments, as JSON.
 const MOMENTS: &str = "moments";
-/// When the memory is made shorter.
+/// The times at which the memory is consolidated.
 const NIGHTLY: &str = "0 3 * * *";
 
 /// A recurring task, and the name under which its last run is stored.
@@ -115,7 +115,7 @@ async fn beat(hands: &Hands, now: Timestamp, log: &(dyn Fn(&str) + Send + Sync))
     begin(hands, Work::Heartbeat, place, [("text", text)], now).await
 }
 
-/// Begins a session that makes the memory shorter, if there is anything to put into it.
+/// Begins a session that consolidates the memory, if there is anything to put into it.
 async fn consolidate(hands: &Hands, now: Timestamp, log: &(dyn Fn(&str) + Send + Sync)) -> Result<(), UpError> {
     match hands.memory.old_days(now.to_zoned(TimeZone::system()).date(), 0) {
         Ok(old) if old.is_empty() => return Ok(()),

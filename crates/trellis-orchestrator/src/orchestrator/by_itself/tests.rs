@@ -18,7 +18,7 @@ async fn orchestrator(folder: &Path, settings: &str) -> Orchestrator {
     Orchestrator::open(Up { graph, workspace, settings, secrets: Secrets::default() }).await.expect("it opens")
 }
 
-/// What was begun, by its ids without moments, and its text.
+/// Returns the sessions that began, by their ids without moments, and their texts.
 async fn begun(orchestrator: &Orchestrator) -> Vec<(String, String)> {
     let rows = orchestrator.hands().queue.waiting().await.expect("rows");
     rows.into_iter().map(|row| (row.message.id.split('-').next().unwrap_or_default().to_owned(), row.message.text)).collect()

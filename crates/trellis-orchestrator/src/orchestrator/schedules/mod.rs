@@ -1,4 +1,4 @@
-//! What happens because of the time: schedules, heartbeats and nights (orchestrator 8.1, 8.2).
+//! Work that begins at a time: schedules, heartbeats and nightly consolidation (orchestrator 8.1, 8.2).
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use jiff::Timestamp;
 use super::{UpError, by_itself::do_due};
 use crate::tools::Hands;
 
-/// The longest time between two looks at the clock: one that is set is noticed by then.
+/// The longest time between two reads of the clock: a clock that was set is noticed by then.
 const MAX_CLOCK_INTERVAL: Duration = Duration::from_secs(60);
 /// The name under which schedules put messages into the queue.
 const SCHEDULES: &str = "schedules";
 
-/// Puts what is due into the queue, as a message of its chat: the name of the message makes it one, however often this happens. It goes by `clock`.
+/// Puts due work into the queue, as a message of its chat: the name of the message makes it unique, however often this happens. It goes by `clock`.
 pub(super) async fn keep_time(
     hands: &Hands,
     clock: impl Fn() -> Timestamp,

@@ -1,12 +1,12 @@
-//! Whether anything in a picture runs, or names an address.
+//! Finds scripts and addresses in a picture.
 
 use roxmltree::{Document, Node};
 
-/// Elements that run something, or show something else than the picture.
+/// Elements that run something, or show other content.
 const ELEMENTS: [&str; 12] =
     ["script", "foreignObject", "iframe", "object", "embed", "audio", "video", "image", "handler", "listener", "animate", "set"];
 
-/// What would do harm in a picture; nothing in one that is fine.
+/// Returns the harmful part of a picture; `None` if it is harmless.
 pub(super) fn harm_in(svg: &str) -> Option<String> {
     let Ok(document) = Document::parse(svg) else { return Some("no sound markup".to_owned()) };
     document.descendants().find_map(|node| harm_of(&node))
@@ -34,7 +34,7 @@ fn harm_of(node: &Node<'_, '_>) -> Option<String> {
     })
 }
 
-/// Whether a value of a style names something outside of the picture.
+/// Returns whether a value of a style refers to something outside the picture.
 fn has_address(value: &str) -> bool {
     let plain: String = value.chars().filter(|char| !char.is_whitespace() && !matches!(char, '"' | '\'' | '\\')).collect();
     let plain = plain.to_ascii_lowercase();

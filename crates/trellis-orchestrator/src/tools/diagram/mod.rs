@@ -1,6 +1,7 @@
 //! `diagram`: a text in Mermaid as a picture and as lines of characters (orchestrator 6).
 //!
-//! **Invariant:** a picture is written only if nothing in it runs, and nothing in it names an address. What cannot be drawn is its text in a fence.
+//! **Invariant:** a picture is written only if nothing in it runs, and nothing in it names an address. An invalid diagram becomes its text in a
+//! fence.
 
 mod harmless;
 
@@ -76,7 +77,7 @@ async fn drawn_beside(source: String) -> Result<Drawn, String> {
     drawing.await.unwrap_or_else(|_| Err("the drawing failed".to_owned()))
 }
 
-/// What is returned where nothing can be drawn: the text itself.
+/// Returns the result for a diagram that cannot be drawn: the text itself.
 fn undrawn(source: &str, why: &str) -> Value {
     let fence = fenced(beginning(source, MAX_RESULT / 2)).replacen('\n', "mermaid\n", 1);
     Value::map([("drawn", Value::Bool(false)), ("text", Value::text(fence)), ("error", Value::text(why))])
@@ -87,11 +88,11 @@ fn undrawn(source: &str, why: &str) -> Value {
 pub(crate) struct Drawn {
     /// The picture.
     pub(crate) svg: String,
-    /// The same in characters, for those kinds of diagrams that have such a form.
+    /// The diagram in characters, for those kinds of diagrams that have such a form.
     pub(crate) characters: Option<String>,
 }
 
-/// Draws a text in Mermaid; else why it cannot be drawn.
+/// Draws a text in Mermaid; the error is the reason why it cannot be drawn.
 pub(crate) fn draw(source: &str) -> Result<Drawn, String> {
     if source.len() > MAX_SOURCE {
         return Err(format!("the text has more than {MAX_SOURCE} bytes"));

@@ -31,7 +31,7 @@ fn a_diagram_does_no_harm() {
         "flowchart TD\n  A@{ img: \"https://evil.example/a.png\", label: \"x\" }",
         "sequenceDiagram\n  participant A as <svg onload=alert(1)>\n  A->>A: </text><script>1</script>",
     ] {
-        // What would do harm is not drawn at all.
+        // A harmful diagram is not drawn at all.
         let Ok(Drawn { svg, .. }) = draw(source) else { continue };
         assert_eq!(harm_in(&svg), None, "{source}");
         assert!(!svg.contains("<script") && !svg.contains("<foreignObject"), "{source}");

@@ -1,5 +1,5 @@
-//! The shell: `sh -c` in the folder of files, in a process group of its own, and in a sandbox if the settings want one (orchestrator 6). Whether a line
-//! may run is the policy's matter; `rules.rs` has what the settings add to it.
+//! The shell: `sh -c` in the folder of files, in a process group of its own, and in a sandbox if the settings ask for one (orchestrator 6). The
+//! policy decides which lines may run; `rules.rs` has the rules that the settings add to it.
 
 mod rules;
 mod sandbox;

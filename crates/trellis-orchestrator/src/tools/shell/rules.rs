@@ -1,11 +1,11 @@
-//! What the settings say about lines of the shell, as patterns of calls that need no approval (orchestrator 6).
+//! The settings for lines of the shell, as patterns of calls that need no approval (orchestrator 6).
 
 use trellis_core::{Value, schema::Schema};
 use trellis_host::policy::CallPattern;
 
 use crate::config::{ShellMode, ShellSettings};
 
-/// Lines that look as if they wrote something, or handed a line to something else that runs it. That is a guess about words, and no sandbox.
+/// Lines that seem to write something, or to pass a line to another program that runs it. That is a guess about words, and no sandbox.
 const WRITES: &str = concat!(
     r"[>`]|\$\(|(^|[\s;&|(!])(rm|rmdir|unlink|mv|cp|mkdir|touch|tee|dd|chmod|chown|chgrp|ln|install|truncate|shred|mkfifo|mknod|rsync|tar|zip|unzip",
     r"|gzip|gunzip|patch|ed|ex|vi|vim|nano|git|hg|svn|make|cargo|npm|pip|apt|apt-get|dnf|apk|sudo|su|doas|kill|pkill|killall|mount|umount|crontab|at|eval|exec",
@@ -27,7 +27,7 @@ pub(super) fn allowed(shell: &ShellSettings) -> Vec<CallPattern> {
 /// The calls whose line fits a schema.
 fn pattern(line: Value) -> Option<CallPattern> {
     let args = Value::map([("required", Value::list([Value::text("command")])), ("properties", Value::map([("command", line)]))]);
-    // What cannot be a pattern allows nothing.
+    // A list that cannot be a pattern allows nothing.
     Some(CallPattern::new("shell").ok()?.args(Schema::new(&args).ok()?))
 }
 

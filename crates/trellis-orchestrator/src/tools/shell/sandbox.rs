@@ -35,7 +35,7 @@ const SYSTEM: &[&str] = &[
     "/run/current-system",
 ];
 
-/// Why there is no sandbox, where the settings want one.
+/// The reason why there is no sandbox, if the settings ask for one.
 pub(crate) fn obstacle(shell: &ShellSettings) -> Option<String> {
     if shell.sandbox == Sandbox::None {
         return None;

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The address of the metadata of one cloud, which lies among public ones. Those of the others are link-local, private or shared.
+/// The metadata address of one cloud, which lies among public ones. Those of the others are link-local, private or shared.
 const METADATA: Ipv4Addr = Ipv4Addr::new(168, 63, 129, 16);
 
 /// Networks of IPv4 that are not public, with their kinds.
@@ -52,7 +52,7 @@ fn kind_of_v6(address: Ipv6Addr) -> Option<&'static str> {
         (0xfc00..=0xfdff, _) => "private",
         (0xfe80..=0xfebf, _) => "link-local",
         (0xff00..=0xffff, _) => "multicast",
-        // Of the unicast addresses that are given out, those for protocols and documents.
+        // Among the assigned unicast addresses, those for protocols and documentation.
         (0x2001, 0..=0x1ff) | (0x2001, 0xdb8) | (0x3fff, 0..=0xfff) => "reserved",
         (0x2000..=0x3fff, _) => return None,
         _ => "reserved",

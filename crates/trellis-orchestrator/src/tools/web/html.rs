@@ -126,7 +126,7 @@ fn after_tag(tag: &str) -> &str {
     ""
 }
 
-/// Returns the text from the end tag of an element; empty if there is none.
+/// Returns the text from the end tag of an element on; empty if there is none.
 fn from_end_tag<'h>(text: &'h str, name: &str) -> &'h str {
     let is_end = |rest: &str| rest.get(2..2 + name.len()).is_some_and(|found| found.eq_ignore_ascii_case(name));
     text.match_indices("</").map(|(at, _)| &text[at..]).find(|rest| is_end(rest)).unwrap_or_default()
@@ -164,7 +164,7 @@ fn decoded(text: &str) -> String {
     while let Some(at) = rest.find('&') {
         out += &rest[..at];
         rest = &rest[at..];
-        // A name is short: no text is searched for its end again and again.
+        // A name is short: this avoids a search for the end of the whole text each time.
         let end = rest.bytes().take(12).position(|byte| byte == b';');
         let name = end.and_then(|end| rest.get(1..end));
         match name.and_then(|name| Some((name, character(name)?))) {

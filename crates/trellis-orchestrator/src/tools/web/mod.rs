@@ -23,7 +23,7 @@ use url::{Host, Url};
 use super::{Hands, Returned, files::MAX_RESULT, function, references::refuse_references, run_blocking, text};
 use crate::fence::fenced;
 
-/// The time that a page has, with all its redirects.
+/// The time limit of a page, with all its redirects.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(20);
 /// Bytes of a page that are read.
 const MAX_PAGE: usize = 2 << 20;
@@ -135,7 +135,7 @@ impl PageReader<'_> {
     }
 }
 
-/// Where a response redirects to.
+/// Returns the target of a redirect.
 fn location(response: &HttpResponse) -> Option<String> {
     let is_redirect = matches!(response.status(), 301 | 302 | 303 | 307 | 308);
     response.header("location").filter(|_| is_redirect).map(str::to_owned)
@@ -155,7 +155,7 @@ impl Page {
         Ok(Self { url, status, text, is_cut })
     }
 
-    /// The page as the model sees it: fenced, and called data. `masked` hides the values of secrets.
+    /// The page as the model sees it: fenced, and marked as data. `masked` redacts the values of secrets.
     fn shown(self, masked: impl FnOnce(&str) -> String) -> Value {
         let mut text = masked(&self.text);
         if text.contains(&"`".repeat(MAX_FENCE)) {
@@ -174,7 +174,7 @@ impl Page {
     }
 }
 
-/// The beginning of a text that has at most so many bytes as JSON.
+/// The longest beginning of a text that fits into so many bytes as JSON.
 fn fitting(text: &str, bytes: usize) -> &str {
     let mut taken = 0;
     for (at, char) in text.char_indices() {
@@ -190,7 +190,7 @@ fn fitting(text: &str, bytes: usize) -> &str {
     text
 }
 
-/// Whether a media type is one of texts.
+/// Returns whether a media type is one of texts.
 fn is_text(kind: &str) -> bool {
     let is_named = ["application/json", "application/xml", "application/javascript"].contains(&kind);
     kind.starts_with("text/") || is_named || kind.ends_with("+json") || kind.ends_with("+xml")

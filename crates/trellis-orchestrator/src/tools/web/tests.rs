@@ -15,7 +15,7 @@ use tokio::{
 
 use super::*;
 
-/// A server that answers each request by its first line, and tells what it was sent.
+/// A server that answers each request by its first line, and reports the requests.
 async fn server(answer: impl Fn(&str) -> String + Send + 'static) -> (u16, tokio::sync::mpsc::UnboundedReceiver<String>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
     let port = listener.local_addr().expect("an address").port();
@@ -29,7 +29,7 @@ async fn server(answer: impl Fn(&str) -> String + Send + 'static) -> (u16, tokio
             let request = String::from_utf8(request).expect("text");
             let said = answer(request.lines().next().unwrap_or_default());
             drop(tell.send(request));
-            // Who has read enough hangs up.
+            // A client that has read enough hangs up.
             drop(stream.write_all(said.as_bytes()).await);
             drop(stream.shutdown().await);
         }

@@ -22,7 +22,7 @@ impl Junk {
     }
 }
 
-/// Whether the quick reader takes `text`; what it reads must then be what the whole parser reads.
+/// Returns whether the quick reader takes `text`; its result must then be that of the whole parser.
 fn is_quick(text: &str) -> bool {
     // A place before and behind, as the fences of a Markdown file.
     let whole = format!("---\n{text}---\nx: y\n");

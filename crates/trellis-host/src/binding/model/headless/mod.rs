@@ -44,9 +44,9 @@ const SYSTEM_FOLDERS: [&str; 9] = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Headless {
     pub(super) program: HeadlessProgram,
-    /// Its arguments, where they are other ones than those that it is known to take.
+    /// Its arguments, if they differ from those that it is known to take.
     pub(super) args: Option<Vec<String>>,
-    /// Whether somebody accepted that it has a shell of its own.
+    /// True if somebody accepted that it has a shell of its own.
     pub(super) is_shell_accepted: bool,
 }
 
@@ -73,7 +73,7 @@ impl Headless {
         self.program == HeadlessProgram::Codex && !self.is_shell_accepted
     }
 
-    /// Why it cannot be started, without starting it.
+    /// Returns the reason why it cannot be started, without starting it.
     pub(super) fn problem(&self) -> Option<String> {
         let missing = |name: &str| format!("there is no program `{name}` in `PATH`");
         if found(self.command()).is_none() {
@@ -146,7 +146,7 @@ impl Headless {
             if length == 0 {
                 return Ok(completion);
             }
-            // What is no JSON is no part of the answer.
+            // A line that is no JSON is no part of the answer.
             if let Ok(line) = serde_json::from_slice::<Json>(&line) {
                 match self.program {
                     HeadlessProgram::Claude => of_claude(&line, &mut completion)?,
@@ -297,7 +297,7 @@ fn found(program: &str) -> Option<PathBuf> {
     env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
-/// The beginning of what a program complains about.
+/// The beginning of a program's error output.
 async fn beginning(stream: Option<impl AsyncRead + Unpin>) -> String {
     let Some(mut stream) = stream else { return String::new() };
     let (mut kept, mut chunk) = (Vec::new(), [0_u8; 4096]);

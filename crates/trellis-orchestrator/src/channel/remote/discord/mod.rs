@@ -27,7 +27,7 @@ use crate::{
     seal::sha256,
 };
 
-/// Codes of errors that another attempt gets too, and their names.
+/// Codes of permanent errors, and their names.
 const FINAL: [(i64, &str); 12] = [
     (10003, "channel_not_found"),
     (10004, "channel_not_found"),
@@ -70,14 +70,14 @@ pub(super) struct Discord {
     kinds: Mutex<BTreeMap<String, bool>>,
 }
 
-/// The newest message that was looked at of each chat.
+/// The newest message of each chat that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct DiscordCursor(BTreeMap<String, u64>);
 
 impl Discord {
     pub(super) fn new(Opened { settings, token, hearing, reactions }: Opened) -> Self {
         let api = Api::new(settings.base_url.clone(), Some(format!("Bot {}", token.as_str())));
-        // Addresses of files are signed: the token is nothing for the host that has them.
+        // Addresses of files are signed: their host needs no token.
         let downloads = Downloads::new(&settings.base_url, DISCORD_FILE_HOSTS, None);
         let (pace, me, watched, kinds) = (Pace::default(), OnceCell::new(), Watched::default(), Mutex::default());
         Self { settings, hearing, api, pace, downloads, me, watched, reactions, kinds }
@@ -208,7 +208,7 @@ fn mentions(user: &str) -> [String; 2] {
     [format!("<@{user}>"), format!("<@!{user}>")]
 }
 
-/// The answer of a request that went well.
+/// The body of a successful answer.
 fn taken(path: &str, mut answer: ApiAnswer) -> Result<Json, ChannelError> {
     if (200..300).contains(&answer.status) {
         return Ok(answer.body);
@@ -221,7 +221,7 @@ fn taken(path: &str, mut answer: ApiAnswer) -> Result<Json, ChannelError> {
     let code = known.map_or_else(|| format!("http-{}", answer.status), str::to_owned);
     let why = answer.body["message"].as_str().map_or_else(|| format!("the status is {}", answer.status), str::to_owned);
     let is_final = matches!(answer.status, 400 | 401 | 403 | 404);
-    // The provider knows a message by its nonce, so it comes once however often it is sent.
+    // The provider knows a message by its nonce, so repeated sending has no effect.
     Err(answer.error(path, &code, &why, is_final).reaching(Reach::Refused))
 }
 
@@ -307,7 +307,7 @@ impl Channel for Discord {
             None => Content::json(&body),
         };
         let sent = self.act("POST", &path, chat, Some(content)).await;
-        // What is asked for again is known by its nonce.
+        // The provider knows a repeated message by its nonce.
         let sent = sent.map_err(|error| if error.reach == Reach::Unknown { error.reaching(Reach::Refused) } else { error })?;
         Ok(sent["id"].as_str().unwrap_or_default().to_owned())
     }

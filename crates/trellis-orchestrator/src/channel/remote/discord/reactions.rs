@@ -10,7 +10,7 @@ use crate::{
 };
 
 impl Discord {
-    /// Adds what people reacted with to a few of the messages that are watched. Messages that are gone have no reactions.
+    /// Adds the reactions to a few of the watched messages. Messages that are gone have no reactions.
     pub(super) async fn reactions(&self, me: &str, batch: &mut Batch) {
         for (place, message) in self.watched.next_few() {
             match self.reactions_to(&place, &message, me).await {

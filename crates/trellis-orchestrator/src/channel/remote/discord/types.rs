@@ -1,4 +1,4 @@
-//! What Discord tells of, as far as it is looked at.
+//! The messages of Discord, as far as they are used.
 
 use serde::Deserialize;
 

@@ -37,7 +37,7 @@ use crate::{
 /// The shortest time between two requests, on average.
 const REQUEST_INTERVAL: Duration = Duration::from_millis(1250);
 
-/// Errors that another attempt gets too.
+/// Permanent errors.
 const FINAL: [&str; 24] = [
     "account_inactive",
     "access_denied",
@@ -139,7 +139,7 @@ impl Slack {
         taken(method, self.api.ask("POST", method, Some(body), ANSWER_TIMEOUT).await?)
     }
 
-    /// Shares a text as a file: a place for it is asked for, it is put there, and shared in its chat.
+    /// Shares a text as a file: asks for an address, uploads the file there, and shares it in its chat.
     async fn share(&self, message: &Outgoing, name: &str) -> Result<String, ChannelError> {
         let length = message.text.len().to_string();
         let place = self.get("files.getUploadURLExternal", &[("filename", name), ("length", &length)]).await?;
@@ -162,7 +162,7 @@ fn pause(poll: Duration, requests: u32, is_empty: bool) -> Duration {
     if is_empty { paced.max(poll) } else { paced }
 }
 
-/// The answer of a method that went well.
+/// The body of a successful answer.
 fn taken(method: &str, answer: ApiAnswer) -> Result<Json, ChannelError> {
     if answer.status == 200 && answer.body["ok"] == true {
         return Ok(answer.body);

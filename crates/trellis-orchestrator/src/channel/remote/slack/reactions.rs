@@ -18,7 +18,7 @@ struct SlackReaction {
 }
 
 impl Slack {
-    /// Adds what people reacted with to a few of the messages that are watched. Messages that are gone have no reactions.
+    /// Adds the reactions to a few of the watched messages. Messages that are gone have no reactions.
     pub(super) async fn reactions(&self, me: &SlackUser, batch: &mut Batch) {
         for (place, message) in self.watched.next_few() {
             match self.reactions_to(&place.chat, &message).await {
@@ -43,7 +43,7 @@ impl Slack {
         Ok(serde_json::from_value(answer["message"]["reactions"].take()).unwrap_or_default())
     }
 
-    /// Whether a user is a bot. Where Slack does not say so, `approvers` alone decides who may approve.
+    /// Returns whether a user is a bot. Where Slack does not say so, `approvers` alone decides who may approve.
     async fn is_bot(&self, user: &str) -> bool {
         let known = self.bots.lock().unwrap_or_else(PoisonError::into_inner).get(user).copied();
         if let Some(is_bot) = known {

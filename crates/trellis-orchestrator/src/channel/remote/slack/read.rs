@@ -14,12 +14,12 @@ use crate::{
     message::{Attachment, ChatPlace, Incoming, now},
 };
 
-/// Where the next look begins.
+/// The position at which the next poll begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct SlackCursor {
-    /// The newest message that was looked at of each chat.
+    /// The newest message of each chat that was read.
     chats: BTreeMap<String, String>,
-    /// The threads in which the agent was spoken to, as `chat:ts`.
+    /// The threads that address the agent, as `chat:ts`.
     #[serde(default)]
     threads: ActiveThreads,
 }
@@ -78,7 +78,7 @@ struct SlackProfile {
 const WRITTEN: [&str; 3] = ["thread_broadcast", "file_share", "me_message"];
 
 impl Slack {
-    /// Looks once.
+    /// Polls once.
     pub(super) async fn round(&self, cursor: Option<&str>, me: &SlackUser) -> Result<Batch, ChannelError> {
         let before: SlackCursor = cursor.and_then(|cursor| serde_json::from_str(cursor).ok()).unwrap_or_default();
         let (mut next, mut batch, mut failed) = (before.clone(), Batch::default(), 0);
@@ -184,9 +184,9 @@ impl Slack {
             chat: chat.to_owned(),
             thread: thread.map(str::to_owned),
         };
-        // In a channel the answer is a thread under what was said; in a direct chat it follows it.
+        // In a channel the answer is a thread under the message; in a direct chat it follows it.
         let place = if is_direct { place(message.thread_ts.as_deref()) } else { place(Some(root)) };
-        // What comes with the chat says nothing about the replies before it.
+        // A message that is read with its chat says nothing about the replies before it.
         if place.thread.is_some() && !threads.has(&thread) {
             threads.note(&thread, &message.ts, now());
         }

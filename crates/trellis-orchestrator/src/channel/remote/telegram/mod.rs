@@ -28,13 +28,13 @@ use crate::{
     message::{Attachment, ChatPlace, Incoming, Outgoing, now},
 };
 
-/// Seconds for which the provider holds a question for news.
+/// Seconds for which the provider holds a poll without news.
 const LONG_POLL: u64 = 25;
 
 /// The hosts of files that people send.
 const TELEGRAM_FILE_HOSTS: &[&str] = &["api.telegram.org"];
 
-/// Words of errors that another attempt gets too, and their codes.
+/// Words of permanent errors, and their codes.
 const FINAL: [(&str, &str); 14] = [
     ("unauthorized", "invalid_auth"),
     ("webhook is active", "webhook_set"),
@@ -86,11 +86,11 @@ impl Bot {
     }
 }
 
-/// Where the next read begins.
+/// The position at which the next poll begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Cursor {
     offset: i64,
-    /// The topics in which the agent was spoken to.
+    /// The topics that address the agent.
     #[serde(default)]
     threads: ActiveThreads,
 }
@@ -137,7 +137,7 @@ impl Telegram {
         taken("sendDocument", self.api.ask_with("POST", "sendDocument", Some(body), ANSWER_TIMEOUT).await?)
     }
 
-    /// What somebody reacted with to a message. What is taken back changes nothing.
+    /// Returns the new reactions to a message. A reaction that was taken back has no effect.
     fn reactions(&self, reacted: MessageReaction, me: &Bot) -> Vec<Reaction> {
         let MessageReaction { chat, message_id, user, old_reaction, new_reaction } = reacted;
         let (chat, Some(user)) = (chat.id.to_string(), user.filter(|user| !user.is_bot && user.id != me.id)) else { return Vec::new() };
@@ -150,7 +150,7 @@ impl Telegram {
         named.map(|name| Reaction { place: place.clone(), message: message_id.to_string(), sender: sender.clone(), name }).collect()
     }
 
-    /// Takes an update in: what is for the agent.
+    /// Returns the message of an update, if it is for the agent.
     fn heard(&self, mut message: Message, me: &Bot, threads: &mut ActiveThreads) -> Option<Incoming> {
         let files = message.take_files();
         let from = message.from.as_ref().filter(|from| !from.is_bot && from.id != me.id)?;
@@ -185,7 +185,7 @@ impl Telegram {
     }
 }
 
-/// The result of a method that went well.
+/// The result of a successful method.
 fn taken(method: &str, mut answer: ApiAnswer) -> Result<Json, ChannelError> {
     if answer.status == 200 && answer.body["ok"] == true {
         return Ok(answer.body["result"].take());
@@ -268,7 +268,7 @@ impl Channel for Telegram {
             return Err(ChannelError::new("unreadable", "`getUpdates`: there is no list of updates"));
         };
         if updates.is_empty() {
-            // Something on the way that holds no question is not asked without end.
+            // A proxy that does not hold the poll is not asked without end.
             if began.elapsed() < Duration::from_secs(1) {
                 tokio::time::sleep(self.settings.poll).await;
             }
@@ -276,7 +276,7 @@ impl Channel for Telegram {
         }
         let mut batch = Batch::default();
         for update in updates {
-            // What is none that is known is passed by.
+            // Unknown kinds of updates are skipped.
             let id = update["update_id"].as_i64();
             if let Ok(Update { message, edited_message, message_reaction }) = serde_json::from_value::<Update>(update) {
                 batch.reactions.extend(message_reaction.into_iter().flat_map(|reacted| self.reactions(reacted, me)));

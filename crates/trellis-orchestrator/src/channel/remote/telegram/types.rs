@@ -1,4 +1,4 @@
-//! What Telegram tells of, as far as it is looked at.
+//! The messages of Telegram, as far as they are used.
 
 use serde::Deserialize;
 
@@ -15,7 +15,7 @@ pub(super) struct Update {
 pub(super) struct MessageReaction {
     pub(super) chat: Chat,
     pub(super) message_id: i64,
-    /// Missing where a chat reacts rather than a person.
+    /// `None` if a chat reacts rather than a person.
     pub(super) user: Option<Sender>,
     #[serde(default)]
     pub(super) old_reaction: Vec<ReactionType>,
@@ -25,7 +25,7 @@ pub(super) struct MessageReaction {
 
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct ReactionType {
-    /// Missing where it is none of those that everybody has.
+    /// `None` for a custom one.
     pub(super) emoji: Option<String>,
 }
 
