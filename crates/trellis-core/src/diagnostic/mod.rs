@@ -4,6 +4,7 @@
 
 mod code;
 pub mod fixes;
+mod message;
 mod report;
 mod tolerance;
 
@@ -13,6 +14,7 @@ pub use code::Code;
 pub use report::Report;
 use serde::Serialize;
 
+use self::message::{one_line, shortened};
 use crate::{span::Span, witness::Witness};
 
 /// The severity of a diagnostic.
@@ -123,6 +125,12 @@ impl Diagnostic {
         Self { code, severity, message, place: None, labels: Vec::new(), help: None, fix: None, witness: None }
     }
 
+    /// Returns the finding with another message.
+    #[must_use]
+    pub(crate) fn message(self, message: String) -> Self {
+        Self { message: one_line(message), ..self }
+    }
+
     /// Adds the remedy.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
@@ -206,40 +214,6 @@ fn is_plain(name: &str) -> bool {
     let is_word = name.chars().all(|char| char.is_alphanumeric() || "_-./".contains(char));
     let begins = name.starts_with(|char: char| char.is_alphabetic() || "_./".contains(char)) && name.chars().any(char::is_alphabetic);
     is_word && begins && !matches!(name.to_ascii_lowercase().trim_start_matches('.'), "true" | "false" | "null" | "inf" | "nan")
-}
-
-/// The largest number of characters of a message; an author's text in it may be much longer.
-const MAX_MESSAGE_CHARS: usize = 240;
-
-/// Characters of a word in a text that is longer than that.
-const WORD: usize = 60;
-
-/// A text in which no word is so long that it hides the others.
-fn shortened(text: String) -> String {
-    if text.len() <= MAX_MESSAGE_CHARS {
-        return text;
-    }
-    let cut = |word: &str| match word.char_indices().nth(WORD) {
-        Some((at, _)) => {
-            let (begin, rest) = word.split_at(at);
-            format!("{begin}…{}", rest.rfind('`').map_or("", |tick| &rest[tick..]))
-        }
-        None => word.to_owned(),
-    };
-    text.split(' ').map(cut).collect::<Vec<_>>().join(" ")
-}
-
-/// Returns a message in one line that can be shown anywhere, for any bytes of the author in it.
-fn one_line(message: String) -> String {
-    let message = shortened(message);
-    if message.len() <= MAX_MESSAGE_CHARS && !message.chars().any(char::is_control) {
-        return message;
-    }
-    let mut line: String = message.chars().map(|char| if char.is_control() { ' ' } else { char }).take(MAX_MESSAGE_CHARS).collect();
-    if line.chars().count() < message.chars().count() {
-        line.push('…');
-    }
-    line
 }
 
 /// The candidate that is nearest to a name.
@@ -378,7 +352,7 @@ mod tests {
         let (path, name) = (FilePath::from("a.md"), "é".repeat(10_000));
         let found = Diagnostic::new(Code::UndefinedVariable, &path, Span::at(0), format!("`{name}` is not set on any path to `end`"));
         let found = found.meant(Span::at(0), Some(Near { name: &name, is_only: true }), String::new);
-        let shown = format!("`{}…`", "é".repeat(WORD - 1));
+        let shown = format!("`{}…`", "é".repeat(message::WORD - 1));
         assert_eq!(found.message, format!("{shown} is not set on any path to `end`"));
         assert_eq!(found.help, Some(format!("did you mean {shown}?")));
         let fix = found.fix.unwrap();

@@ -23,7 +23,7 @@ const CLIENT_CHECK_INTERVAL: Duration = Duration::from_secs(30);
 pub(super) type Followed = Arc<Mutex<BTreeSet<String>>>;
 
 /// What the server tells.
-type ServerFeed = Receiver<(u64, ServerNews)>;
+type NumberedNews = Receiver<(u64, ServerNews)>;
 
 /// A change, for clients that follow it.
 struct Change {
@@ -56,7 +56,7 @@ impl Change {
 }
 
 /// The next change; nothing once the server stops.
-async fn next(news: &mut ServerFeed) -> Option<Change> {
+async fn next(news: &mut NumberedNews) -> Option<Change> {
     loop {
         match news.recv().await {
             Ok((_, ServerNews::Closed)) | Err(RecvError::Closed) => return None,
@@ -71,7 +71,7 @@ async fn next(news: &mut ServerFeed) -> Option<Change> {
 }
 
 /// Notifies a client of an older revision, until it is gone.
-pub(super) async fn tell(mut news: ServerFeed, peer: Peer<RoleServer>, followed: Followed) {
+pub(super) async fn tell(mut news: NumberedNews, peer: Peer<RoleServer>, followed: Followed) {
     while !peer.is_transport_closed() {
         let Ok(change) = tokio::time::timeout(CLIENT_CHECK_INTERVAL, next(&mut news)).await else { continue };
         let Some(change) = change else { return };

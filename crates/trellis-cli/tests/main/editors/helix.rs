@@ -41,12 +41,13 @@ fn helix_shows_a_finding_completes_a_target_and_renames_a_node() {
     // What is there is taken away first.
     editor.types("\x15poured\r");
     editor.sees("the new name", |screen| screen.contains("to: poured"));
-    editor.types(":wa\r");
     let is_saved = || std::fs::read_to_string(sandbox.path().join("poured.md")).is_ok_and(|text| text.contains("was: [served]"));
     let until = Instant::now() + Duration::from_secs(60);
     while !(is_saved() && std::fs::read_to_string(sandbox.path().join("choose.md")).is_ok_and(|text| text.contains("to: poured"))) {
         assert!(Instant::now() < until, "nothing is saved");
-        thread::sleep(Duration::from_millis(50));
+        // Files that the rename reaches later are saved later.
+        editor.types(":wa\r");
+        thread::sleep(Duration::from_millis(200));
     }
     editor.types(":qa!\r");
     expect_poured(&sandbox);

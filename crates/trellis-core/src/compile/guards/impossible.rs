@@ -45,7 +45,7 @@ pub(in crate::compile) fn report_one(
     let guard = Guard::Is(operand.clone(), true, literal.clone());
     let found = report(program, node, condition, &guard, possible, "ask for what it can be, or remove this value".to_owned());
     let message = format!("`{}` asks for `{}` in vain: {}", condition.text(program.text_of(node)), literal.to_json(), possible.why);
-    Diagnostic { message, ..found }
+    found.message(message)
 }
 
 /// The finding about a condition whose operand is `described` wherever it is asked.
