@@ -275,8 +275,11 @@ fn every_part_of_a_call_is_decided_about() {
     });
 }
 
+/// Lines that a function noted.
+type Notes = Arc<Mutex<Vec<String>>>;
+
 /// A gate that passes on and notes what it is asked about, `pay` and `refund`, which are counted.
-fn noting(files: &[(&str, &str)]) -> (Stage, Arc<Mutex<Vec<String>>>, Arc<Mutex<Vec<String>>>) {
+fn noting(files: &[(&str, &str)]) -> (Stage, Notes, Notes) {
     let (asked, called) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
     let (asks, calls) = (Arc::clone(&asked), Arc::clone(&called));
     let stage = Stage::new(files).function(move |mut bindings| {

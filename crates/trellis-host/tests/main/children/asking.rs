@@ -28,7 +28,7 @@ fn of_two_children_that_ask_one_request_stands_at_a_time() {
     let child = |said: &str| child_of(asked.iter().find(|line| line.contains(said)).unwrap());
     let (left, right) = (child("Left?"), child("Right?"));
     assert_ne!(left, right);
-    assert_eq!(requests(&asked), [left.clone()], "{asked:#?}");
+    assert_eq!(requests(&asked), std::slice::from_ref(&left), "{asked:#?}");
 
     let both = lines("{\"input\": 1}\n{\"input\": 2}\n");
     assert_eq!(requests(&both), [left.clone(), right.clone()], "{both:#?}");

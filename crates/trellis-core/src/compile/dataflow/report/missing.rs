@@ -173,7 +173,7 @@ impl Reporter<'_, '_> {
             let gives = matches!(&call.args, Some(Shape::Map(entries)) if entries.iter().any(|(key, _)| key.value == *path.root()));
             matches!(call.callee, Callee::Graph(child) if child == begin.index) && !gives
         };
-        let (caller, target) = program.nodes.iter().find_map(|node| Some((node, begun_by(program, node, &lacks)?)))?;
+        let (caller, target) = program.nodes.iter().find_map(|node| Some((node, begun_by(program, node, lacks)?)))?;
         let message = format!("`{}` needs `{name}`, which is not given", target.name.value);
         let found = Diagnostic::new(Code::BadToolArgs, program.path_of(caller), target.name.span, message);
         let found = found.label(self.file(site.document), site.span(program), format!("`{name}` is read here"));
