@@ -128,7 +128,7 @@ export class Sheets implements vscode.Disposable {
     const stops = token.onCancellationRequested(() => stopped.abort());
     try {
       const report = folder && join(folder, "lcov.info");
-      const args = ["test", ".", ...(whole ? [] : ids), "--format", "json", ...(report ? [`--coverage=lcov:${report}`] : [])];
+      const args = ["test", ".", ...(whole ? [] : [...ids, "--exact"]), "--format", "json", ...(report ? [`--coverage=lcov:${report}`] : [])];
       for (const item of items) run.started(item);
       const ended = await this.graphs.ask(args, root, stopped.signal);
       const played = new Map(ended.stdout.split("\n").map(caseIn).filter((found) => found !== undefined).map((found) => [found.id, found]));
@@ -183,7 +183,7 @@ export class Sheets implements vscode.Disposable {
   async accept(item: vscode.TestItem | undefined): Promise<void> {
     const found = item && this.cases.get(item.id);
     if (found === undefined) return;
-    const ended = await this.graphs.ask(["test", ".", found.id, "--update=all"], found.root);
+    const ended = await this.graphs.ask(["test", ".", found.id, "--exact", "--update=all"], found.root);
     if (ended.code > 1) void vscode.window.showErrorMessage(ended.stderr);
     await this.list();
   }

@@ -107,6 +107,20 @@ fn a_graph_with_errors_fails_though_the_cases_about_findings_pass() {
     assert!(ran.err.contains("the graph `.` has 1 error:"), "{ran:?}");
 }
 
+/// The name of a case may be a part of another one's.
+#[test]
+fn an_exact_filter_is_the_whole_name_of_a_case() {
+    let sandbox = Sandbox::new(&GRAPH);
+    sandbox.write("_tests/a.md", b"# A\n\n## one\n\n```transcript\n...\n```\n\n## one more\n\n```transcript\n...\n```\n");
+    let listed = |args: &[&str]| sandbox.trellis(&[&["test", ".", "--list", "--format", "json"], args].concat());
+    assert_eq!(listed(&["one"]).out.matches("\"case\"").count(), 2);
+    let exact = listed(&["a.md › A › one", "--exact"]);
+    assert!(exact.out.matches("\"case\"").count() == 1 && exact.out.contains("A › one\""), "{exact:?}");
+    let none = listed(&["one", "--exact"]);
+    assert!(none.code == Some(2) && none.err.contains("no case is named `one`"), "{none:?}");
+    assert_eq!(listed(&["--exact"]).code, Some(2));
+}
+
 /// A sheet whose cases come out in every way, with letters that XML and LCOV may not take.
 const MIXED: &str =
     "# Bye & <more>\n\n## \"right\"\n\n```transcript\n...\n> Ada\n...\n```\n\n## wrong › 틀림\n\n```transcript\n...\n> <b>\n| Bye\n```\n";

@@ -9,7 +9,7 @@ use std::{
 };
 
 use trellis_core::{SessionId, SignalName, engine::Call, id::CallId};
-use trellis_host::{Reply, SendError};
+use trellis_host::{Reply, SendError, Turn};
 
 use super::Dispatcher;
 use crate::{
@@ -133,13 +133,17 @@ impl Dispatcher {
     pub(super) async fn carry_out(self, carrying: Box<Carrying>, group: Group) -> Result<(), QueueError> {
         let Carrying { session, call, decision } = *carrying;
         // If the program stops first, the decision is carried out after the next start.
-        let said = match self.carried(&session, &call, decision).await? {
+        let (said, turn) = match self.carried(&session, &call, decision).await? {
             Carried::Stopping => return Ok(()),
-            Carried::Undecided(why) => why,
-            Carried::Decided(name) => self.named(name, &call),
-            Carried::Gone => self.named("approval_gone", &call),
+            Carried::Undecided(why) => (why, None),
+            Carried::Decided(name, turn) => (self.named(name, &call), turn),
+            Carried::Gone => (self.named("approval_gone", &call), None),
         };
         self.post(group.place(), format!("decided:{}", group.session()), said).await?;
+        // The answer that follows from the decision comes after it.
+        if let Some(turn) = turn {
+            self.turned(&turn).await?;
+        }
         self.hands.queue.settle(group.numbers()).await?;
         self.underway.end(&call.id);
         self.wake.notify_one();
@@ -169,12 +173,7 @@ impl Dispatcher {
             }
         };
         Ok(match taken {
-            Ok(turn) => {
-                if let Some(turn) = turn {
-                    self.turned(&turn).await?;
-                }
-                Carried::Decided(name)
-            }
+            Ok(turn) => Carried::Decided(name, turn.map(Box::new)),
             Err(SendError::Stopping) => Carried::Stopping,
             Err(error @ SendError::Store(_)) => Carried::Undecided(error.to_string()),
             Err(_) => Carried::Gone,
@@ -184,8 +183,8 @@ impl Dispatcher {
 
 /// The outcome of a decision.
 pub(super) enum Carried {
-    /// It was carried out; with the name of the text that says so.
-    Decided(&'static str),
+    /// It was carried out; with the name of the text that says so, and the turn that follows from it.
+    Decided(&'static str, Option<Box<Turn>>),
     /// The call was decided already, or does not wait any more.
     Gone,
     /// It was not carried out, and can be repeated; with the reason.

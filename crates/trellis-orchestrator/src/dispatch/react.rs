@@ -98,7 +98,12 @@ impl Dispatcher {
         match self.carried(&session, &call, decision).await? {
             // It is carried out after the next start.
             Carried::Stopping => return Ok(()),
-            Carried::Decided(_) => self.answer_reaction(&reaction, &place),
+            Carried::Decided(_, turn) => {
+                self.answer_reaction(&reaction, &place);
+                if let Some(turn) = turn {
+                    self.turned(&turn).await?;
+                }
+            }
             Carried::Gone => {}
             Carried::Undecided(why) => self.post(&place, format!("undecided:reaction:{}", reaction.n), why).await?,
         }

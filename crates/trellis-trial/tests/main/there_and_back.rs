@@ -217,7 +217,7 @@ fn a_random_rename_is_refused_or_can_be_taken_back() {
         for seed in 0..seeds {
             let copy = copied(&graph);
             let folder = copy.path();
-            let mut numbers = Numbers(seed.wrapping_mul(977) + graph.as_os_str().len() as u64);
+            let mut numbers = Numbers(seed.wrapping_mul(977) + graph.file_name().unwrap().len() as u64);
             let (original, mut chain, mut old_names) = (texts(folder), Vec::new(), Vec::new());
             // Several in a row, of each kind one after the other, so that each stands on those before it.
             for turn in 0..14 {
@@ -239,6 +239,10 @@ fn a_random_rename_is_refused_or_can_be_taken_back() {
                     0 => all[numbers.below(all.len())].1.rsplit('/').next().unwrap_or_default().to_owned(),
                     _ => NEW[numbers.below(NEW.len())].to_owned(),
                 };
+                // Sheets leave questions to wildcards: an answer that two nodes offer is that of either.
+                if matches!(of, Kind::Option(_)) && all.iter().any(|(_, known)| *known == new) {
+                    continue;
+                }
                 let asked = Asked { kind: of, old, new };
                 let (before, stored) = (texts(folder), states(&engine(folder)));
                 let what = format!("{} seed {seed}: {asked:?}", graph.display());

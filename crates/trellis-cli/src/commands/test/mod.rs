@@ -42,6 +42,9 @@ pub(crate) struct Test {
     /// A part of `sheet › heading › title`; one of several must fit
     #[arg(value_name = "FILTER")]
     filters: Vec<String>,
+    /// Play only cases whose whole `sheet › heading › title`, as `--list` prints it, is a FILTER
+    #[arg(long, requires = "filters")]
+    exact: bool,
     /// Write what comes out: into blocks that say nothing yet (`new`), or into all that differ
     #[arg(long, value_name = "WHICH", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "all")]
     update: Option<Updated>,

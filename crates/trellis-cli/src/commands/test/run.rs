@@ -64,6 +64,18 @@ impl Tested {
         };
         self.only = Some(suite.chosen(&[]).into_iter().filter(is_named).map(|(sheet, case)| suite.id(sheet, case)).collect());
     }
+
+    /// Returns the cases that filters choose: parts of their ids, or whole ids as they are reported.
+    fn chosen(&self, filters: &[String], are_exact: bool) -> Vec<(&Sheet, &SheetCase)> {
+        let Self { prefix, suite, only, .. } = self;
+        let mut chosen = suite.chosen(if are_exact { &[] } else { filters });
+        chosen.retain(|(sheet, case)| {
+            let id = suite.id(sheet, case);
+            let is_named = !are_exact || filters.iter().any(|filter| *filter == format!("{prefix}{id}"));
+            is_named && only.as_ref().is_none_or(|only| only.contains(&id))
+        });
+        chosen
+    }
 }
 
 /// The id with which the unused doubles of a sheet are reported.
@@ -93,8 +105,12 @@ pub(super) fn expect_cases(test: &Test, suites: &[Tested]) -> anyhow::Result<()>
         bail!("there are no tests\nwrite a sheet `_tests/NAME.md` in the folder of the graph; `trellis test --help` says more");
     }
     for filter in &test.filters {
-        if suites.iter().all(|tested| tested.suite.chosen(std::slice::from_ref(filter)).is_empty()) {
-            bail!("no case has `{}` in its sheet, heading or title\n`trellis test --list` shows them", printable(filter));
+        if suites.iter().all(|tested| tested.chosen(std::slice::from_ref(filter), test.exact).is_empty()) {
+            let filter = printable(filter);
+            if test.exact {
+                bail!("no case is named `{filter}`\n`trellis test --list` shows them");
+            }
+            bail!("no case has `{filter}` in its sheet, heading or title\n`trellis test --list` shows them");
         }
     }
     Ok(())
@@ -171,15 +187,13 @@ fn play(test: &Test, tested: &Tested, update: Option<Update>, stops: bool, playe
             counted(found, "error")
         ));
     }
-    let mut chosen = suite.chosen(&test.filters);
-    chosen.retain(|(sheet, case)| tested.only.as_ref().is_none_or(|only| only.contains(&suite.id(sheet, case))));
+    let chosen = tested.chosen(&test.filters, test.exact);
     if test.list || stops {
         let outcome = if test.list { Outcome::Listed } else { Outcome::Skipped };
         return chosen.into_iter().try_for_each(|(sheet, case)| report(test, case_of(prefix, suite, sheet, case, outcome), played));
     }
     let mut options = Options::default();
-    options.filters.clone_from(&test.filters);
-    options.only.clone_from(&tested.only);
+    options.only = Some(chosen.iter().map(|(sheet, case)| suite.id(sheet, case)).collect());
     options.jobs = test.jobs.map_or_else(|| thread::available_parallelism().map_or(1, usize::from), usize::from);
     options.timeout = test.timeout;
     options.update = if test.review { Some(Update::All) } else { update };
