@@ -239,8 +239,14 @@ fn a_random_rename_is_refused_or_can_be_taken_back() {
                     0 => all[numbers.below(all.len())].1.rsplit('/').next().unwrap_or_default().to_owned(),
                     _ => NEW[numbers.below(NEW.len())].to_owned(),
                 };
-                // Sheets leave questions to wildcards: an answer that two nodes offer is that of either.
-                if matches!(of, Kind::Option(_)) && all.iter().any(|(_, known)| *known == new) {
+                // Sheets leave questions to wildcards: an answer that two nodes offer is that of either. A double is that of a tool or of a predicate.
+                let is_ambiguous = |other: &Kind| match of {
+                    Kind::Option(_) => matches!(other, Kind::Option(_)),
+                    Kind::Tool => matches!(other, Kind::Predicate(_)),
+                    Kind::Predicate(_) => matches!(other, Kind::Tool | Kind::Predicate(_)),
+                    _ => false,
+                };
+                if names(&index).iter().any(|(other, known)| *known == new && is_ambiguous(other)) {
                     continue;
                 }
                 let asked = Asked { kind: of, old, new };
