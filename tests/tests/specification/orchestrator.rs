@@ -27,7 +27,7 @@ fn rows() -> Vec<(usize, String, Vec<Link>)> {
     rows.map(row).collect()
 }
 
-/// What a line cites: `orchestrator 3.5` as `3.5`, `requirements 003.5` as `003.5`.
+/// Returns the citations of a line: `orchestrator 3.5` as `3.5`, `requirements 003.5` as `003.5`.
 fn promised(line: &str) -> Vec<String> {
     let own = cited_by(line, &["orchestrator ", "Orchestrator "]).into_iter().map(|number| number.to_string());
     let demand = |text: &str| {

@@ -234,7 +234,7 @@ impl Talk {
         self.open.type_in(&json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string());
     }
 
-    /// What the server asks while it does a request.
+    /// Sends a request, and returns the question that the server asks meanwhile.
     pub(crate) fn asked(&mut self, method: &str, params: Value) -> Value {
         self.send(method, params);
         self.open.json_until(|line| line["method"] == "elicitation/create")

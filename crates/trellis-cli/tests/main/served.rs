@@ -1,4 +1,4 @@
-//! What `trellis serve` reads and writes: its tokens, again at a signal, and nothing in the folder of a graph.
+//! Files that `trellis serve` reads and writes: its tokens, again at a signal, and nothing in the folder of a graph.
 
 use std::{
     collections::BTreeMap,

@@ -97,7 +97,7 @@ fn message(output: &mut impl std::io::BufRead) -> Option<Json> {
     serde_json::from_slice(&text).ok()
 }
 
-/// What is typed, letter by letter, into a body: paths that are there, that are not, and braces that nothing closes.
+/// Texts that are typed, letter by letter, into a body: paths that are there, that are not, and braces that nothing closes.
 const TYPED: &str = " Then {{ name }}, {{ nmae }} and {% if x %}some more{% endif %}; see [it](start.md).";
 
 #[test]

@@ -1,4 +1,4 @@
-//! What is in the way of `trellis up`: files that may not be read or written, and programs that fail (orchestrator 1.1, 5.1, 9.1).
+//! Obstacles of `trellis up`: files that may not be read or written, and programs that fail (orchestrator 1.1, 5.1, 9.1).
 
 use std::{
     fs::{self, Permissions},

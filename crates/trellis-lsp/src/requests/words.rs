@@ -13,7 +13,7 @@ pub(super) const ROOTS: [Word; 3] = [
     ("tool_result", "what the call returned"),
 ];
 
-/// What is below `sys` (language 4.1).
+/// The names below `sys` (language 4.1).
 pub(super) const SYSTEM: [Word; 7] = [
     ("ans", "the last answer"),
     ("error", "the error that is handled here"),

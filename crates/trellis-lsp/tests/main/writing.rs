@@ -1,4 +1,4 @@
-//! What helps while a file is written: skeletons, tags of templates, titles of cases, and what the words of the language mean (workbench 2).
+//! Help while a file is written: skeletons, tags of templates, titles of cases, and what the words of the language mean (workbench 2).
 
 use serde_json::{Value as Json, json};
 

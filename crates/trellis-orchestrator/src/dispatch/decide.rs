@@ -19,7 +19,7 @@ use crate::{
     queue::{ASK_AGAIN_MS, QuestionState, QueueError, is_later},
 };
 
-/// What a text is that may decide about a call.
+/// The role of a text that may decide about a call.
 pub(super) enum Ruling {
     /// Conversation.
     Talk,
@@ -66,7 +66,7 @@ impl Underway {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// Whether none is being carried out.
+    /// Returns whether none is being carried out.
     pub(super) fn is_empty(&self) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }

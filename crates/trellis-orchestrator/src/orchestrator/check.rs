@@ -28,7 +28,7 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 /// Programs that answer a prompt by a model of their own; other names are mistakes of the settings.
 const PROGRAMS: [&str; 2] = ["claude", "codex"];
 
-/// What was found, a line each.
+/// The findings, a line each.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     /// The mistakes of the settings.

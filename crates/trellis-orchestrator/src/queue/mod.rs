@@ -37,7 +37,7 @@ pub use self::{
 /// The newest form of the tables.
 const VERSION: i64 = FORMS.len() as i64;
 
-/// What makes each form of the tables out of the one before, from none on.
+/// Statements that make each form of the tables out of the one before, from none on.
 const FORMS: [&str; 5] = [
     TABLES,
     "

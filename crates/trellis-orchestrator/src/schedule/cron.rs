@@ -21,7 +21,7 @@ pub struct BadExpression {
     pub why: BadField,
 }
 
-/// What is wrong with an expression.
+/// The mistake of an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BadField {
     /// It has so many fields, which are not five.

@@ -62,7 +62,7 @@ pub(super) fn references(text: &str) -> impl Iterator<Item = (Range<usize>, &str
     })
 }
 
-/// What begins like a reference and ends before it is one, in order: the places with the beginnings of names. A word or the text ends there.
+/// Beginnings of references that end before they are one, in order: the places with the beginnings of names. A word or the text ends there.
 pub(super) fn cut_references(text: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
     text.match_indices(OPEN).filter_map(move |(start, _)| {
         let after = &text[start + OPEN.len()..];
@@ -79,7 +79,7 @@ pub(super) fn cut_references(text: &str) -> impl Iterator<Item = (Range<usize>, 
     })
 }
 
-/// Whether a range has a part in one of these, which are in order.
+/// Returns whether a range has a part in one of these, which are in order.
 pub(super) fn touches(places: &[Range<usize>], range: &Range<usize>) -> bool {
     let after = places.partition_point(|place| place.end <= range.start);
     places.get(after).is_some_and(|place| place.start < range.end)

@@ -1,4 +1,4 @@
-//! What commands say in Korean, whatever is typed (orchestrator 1.4).
+//! Answers of commands in Korean, whatever is typed (orchestrator 1.4).
 
 use std::fs;
 

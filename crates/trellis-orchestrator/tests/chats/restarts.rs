@@ -10,7 +10,7 @@ use crate::{
     world::World,
 };
 
-/// What runs until the file `go` is there.
+/// A request that runs until the file `go` is there.
 const UNTIL_GO: &str = "both until [ -e go ]; do sleep 0.05; done";
 
 // orchestrator 3.6, 8.3: a decision that the agent had begun to carry out is carried out by the agent that is started next

@@ -28,7 +28,7 @@ impl KeyNames {
         Some(Self { old: old.to_string(), new: new.to_string(), graph: below(&change.key_root)?, inner })
     }
 
-    /// What changes in a line of a transcript.
+    /// Returns the changes in a line of a transcript.
     pub(super) fn of_line(&self, line: &str) -> Vec<(Range<usize>, String)> {
         let is_own = self.graph.is_empty();
         let found = match line.chars().next() {
@@ -48,7 +48,7 @@ impl KeyNames {
         found.map(|range| (range, self.new.clone())).into_iter().collect()
     }
 
-    /// What changes in a line of stand-ins: the arguments of a call of the graph.
+    /// Returns the changes in a line of stand-ins: the arguments of a call of the graph.
     pub(super) fn of_double(&self, line: &str) -> Vec<(Range<usize>, String)> {
         let call = line.trim_start().strip_prefix("graph:").and_then(|rest| rest.split_once(' '));
         let found = call.filter(|(id, rest)| self.has(id) && rest.trim_start().starts_with('{')).and_then(|_| self.entry(line));

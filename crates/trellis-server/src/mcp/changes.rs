@@ -22,7 +22,7 @@ const CLIENT_CHECK_INTERVAL: Duration = Duration::from_secs(30);
 /// Resources that a client of an older revision follows.
 pub(super) type Followed = Arc<Mutex<BTreeSet<String>>>;
 
-/// What the server tells.
+/// Events of the server, with their numbers.
 type NumberedNews = Receiver<(u64, ServerNews)>;
 
 /// A change, for clients that follow it.

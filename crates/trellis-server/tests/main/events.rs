@@ -8,7 +8,7 @@ use tokio::{
 
 use crate::stand::{SHOP, Stand, TOKEN, Terms};
 
-/// What hangs fails after this.
+/// The time after which a wait fails.
 const LONG: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// An open stream.

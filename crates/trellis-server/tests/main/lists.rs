@@ -1,4 +1,4 @@
-//! What answers hold: exact integers, bounded turns, and lists of sessions by what they are asked for.
+//! Contents of answers: exact integers, bounded turns, and filtered lists of sessions.
 
 use std::{fmt::Write as _, time::Duration};
 

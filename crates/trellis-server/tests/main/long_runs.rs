@@ -15,7 +15,7 @@ use crate::{
     stand::{Stand, TOKEN, Terms},
 };
 
-/// What hangs fails after this.
+/// The time after which a wait fails.
 const LONG: Duration = Duration::from_secs(30);
 
 const OVEN: &[(&str, &str)] = &[

@@ -1,4 +1,4 @@
-//! What clients of MCP follow, in both lives of the protocol; names that complete, and prompts that mend.
+//! Subscriptions of clients of MCP, in both lives of the protocol; names that complete, and prompts that mend.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::{
     stand::{SHOP, Stand, TOKEN, write},
 };
 
-/// What hangs fails after this.
+/// The time after which a wait fails.
 const LONG: Duration = Duration::from_secs(30);
 
 /// A stream of messages.

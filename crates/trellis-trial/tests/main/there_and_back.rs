@@ -22,7 +22,7 @@ use crate::{
     suites,
 };
 
-/// What a rename is about: its kind, and where that matters the node or the number of the graph.
+/// The subject of a rename: its kind, and where that matters the node or the number of the graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
     Node,

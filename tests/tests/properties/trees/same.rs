@@ -27,7 +27,7 @@ struct Told {
     lines: Vec<String>,
 }
 
-/// What a tree waits for once everything that needs nobody was done.
+/// The waits of a tree once everything that needs nobody was done.
 enum Waits {
     Result(Call),
     Answer(Option<SessionId>),

@@ -83,7 +83,7 @@ fn unused_id(sheet: &str) -> String {
     format!("{sheet} › unused double")
 }
 
-/// What came of a run: its exit code, and its cases.
+/// The result of a run: its exit code, and its cases.
 pub(super) struct Ran {
     pub(super) exit: Exit,
     pub(super) cases: Vec<Case>,

@@ -89,7 +89,7 @@ struct Round<'t> {
     /// True if a person can press keys.
     has_keys: bool,
     files: FileBytes,
-    /// What was played, as it was read then.
+    /// The suites of the round, as they were read then.
     suites: Vec<Tested>,
     /// The cases of the round, with their outcomes.
     cases: Vec<Case>,

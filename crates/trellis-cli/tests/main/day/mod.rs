@@ -97,7 +97,7 @@ impl Day {
         self.provider.post_in(1, thread, ANA, &format!("{} {text}", self.provider.mention()))
     }
 
-    /// What asks the dashboard of the program that began last.
+    /// Returns a request to the dashboard of the program that began last.
     fn curl(&self, method: &str, path: &str) -> Command {
         let log = fs::read_to_string(self.sandbox.path().join("log")).unwrap();
         let address = log.lines().rev().find_map(|line| line.strip_prefix("dashboard  ")).and_then(|line| line.split_once("/#")).unwrap().0;
@@ -123,7 +123,7 @@ impl Day {
         self.curl("GET", "/api/events").arg("-N").stdout(stream).stderr(Stdio::null()).spawn().unwrap()
     }
 
-    /// What the dashboard shows and told, everywhere, with the heads of its answers.
+    /// Returns every answer and event of the dashboard, with the heads of its answers.
     fn shown(&self, listener: Child) -> Vec<(String, String)> {
         kill(listener);
         let stream = fs::read_to_string(self.sandbox.path().join("stream")).unwrap();

@@ -18,7 +18,7 @@ use crate::{sandbox::Sandbox, serve::Serving};
 const CONNECTIONS: usize = 300;
 /// Those of clients that do say something.
 const OTHERS: usize = 8;
-/// What hangs fails after this.
+/// The time after which a wait fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The number of files that a process has open.

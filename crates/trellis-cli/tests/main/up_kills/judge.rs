@@ -60,7 +60,8 @@ fn dead_letters(shop: &Shop) -> Vec<(String, String)> {
     rows.map(Result::unwrap).collect()
 }
 
-/// What the tools wrote down is there. A command that was cut off may have run again; a line of the memory stands there once, since its call has a key.
+/// Checks that the notes of the tools are there. A command that was cut off may have run again; a line of the memory stands there once, since its
+/// call has a key.
 fn notes(shop: &Shop, verdict: &mut Verdict) {
     let workspace = shop.sandbox.path().join("workspace");
     let days = fs::read_dir(workspace.join("memory")).unwrap().flatten().map(|entry| entry.path());

@@ -1,4 +1,4 @@
-//! How often children begin: bounds, attempts, undos, and what comes too late (world 10.6 to 10.9).
+//! Beginnings of children: bounds, attempts, undos, and results that come too late (world 10.6 to 10.9).
 
 use trellis_core::{ToolOutcome, ToolResult};
 use trellis_host::store::SessionStore;

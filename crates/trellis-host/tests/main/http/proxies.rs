@@ -7,7 +7,7 @@ use super::{call, servers::RawServer, value};
 /// Says to a process of these tests that its environment names a proxy.
 const PROXIED: &str = "TRELLIS_TEST_PROXIED";
 
-/// What others ask the server at this address for, which is not there but through a proxy.
+/// A program that asks an address as others do: through a proxy, if the environment names one.
 const FETCH: &str = "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1]).read().decode())";
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! What a finding proposes in its help, where that is no fix that a program may make by itself: the name that may be meant, the bracket that is
+//! Proposals from the help of a finding, where that is no fix that a program may make by itself: the name that may be meant, the bracket that is
 //! missing.
 
 use serde_json::{Value as Json, json};

@@ -5,7 +5,7 @@ use trellis_core::span::Span;
 use super::Offer;
 use crate::wire::CompletionItemKind;
 
-/// What a node may begin as: a label, a few words, and its text with places to fill in. Each label begins with the dashes that are typed.
+/// Beginnings of nodes: a label, a few words, and its text with places to fill in. Each label begins with the dashes that are typed.
 const SKELETONS: [(&str, &str, &str); 4] = [
     ("---", "frontmatter, then the text", "---\n$1\n---\n$0\n"),
     (
