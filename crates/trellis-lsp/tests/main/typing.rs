@@ -46,6 +46,17 @@ fn texts(root: &Path) -> Vec<(String, String)> {
     project.documents().iter().map(|document| (document.path.to_string(), document.text.to_string())).collect()
 }
 
+/// Waits until the findings of a file are those of a check, and those of `start.md` of this version.
+fn comes_to_the_check(client: &mut Client, now: &[(String, String)], path: &str, version: i32) {
+    let mut expected = checked(now, path);
+    expected.sort();
+    client.wait(path, |list| {
+        let mut lines = list.lines();
+        lines.sort();
+        lines == expected && (path != "start.md" || list.version == Some(i64::from(version)))
+    });
+}
+
 /// The findings of a check, by file, as `line:column code message`.
 fn checked(files: &[(String, String)], path: &str) -> Vec<String> {
     let graph: Memory = files.iter().map(|(path, text)| (path.as_str(), text)).collect();
@@ -181,13 +192,7 @@ fn lists_are_in_order_whatever_is_saved_and_edited_meanwhile() {
         }
     }
     for path in ["start.md", "greet.md", "bye.md"] {
-        let mut expected = checked(&now, path);
-        expected.sort();
-        client.wait(path, |list| {
-            let mut lines = list.lines();
-            lines.sort();
-            lines == expected && (path != "start.md" || list.version == Some(i64::from(version)))
-        });
+        comes_to_the_check(&mut client, &now, path, version);
     }
     let uri = client.uri("start.md");
     let versions: Vec<_> = client.lists[&uri].iter().filter_map(|list| list.version).collect();
@@ -233,13 +238,7 @@ fn a_link_that_is_held_back_says_nothing_of_an_older_text() {
         }
     }
     for path in ["start.md", "greet.md"] {
-        let mut expected = checked(&now, path);
-        expected.sort();
-        client.wait(path, |list| {
-            let mut lines = list.lines();
-            lines.sort();
-            lines == expected && (path != "start.md" || list.version == Some(i64::from(version)))
-        });
+        comes_to_the_check(&mut client, &now, path, version);
         // Each finding names the round of its text: none comes back.
         let lists = &client.lists[&client.uri(path)];
         let named = lists.iter().flat_map(List::lines).filter_map(|line| line.split("`lost").nth(1)?.split('`').next()?.parse().ok());
