@@ -13,7 +13,7 @@ use trellis_host::{Reply, SendError, Turn};
 
 use super::Dispatcher;
 use crate::{
-    approvals::{ask_key, held, is_meant, short_id},
+    approvals::{ask_key, held as calls_held, is_meant, short_id},
     inbound::{Answer, Decision, Group},
     message::{ChatPlace, now},
     queue::{ASK_AGAIN_MS, QuestionState, QueueError, is_later},
@@ -38,6 +38,20 @@ pub(super) struct Carrying {
     decision: Decision,
 }
 
+/// The calls of a chat that wait for a decision.
+pub(super) struct HeldCalls {
+    pub(super) calls: Vec<(SessionId, Call)>,
+    /// False if a session could not be read, and can be later.
+    pub(super) is_whole: bool,
+}
+
+impl HeldCalls {
+    /// The call with this id.
+    pub(super) fn find(self, id: &str) -> Option<(SessionId, Call)> {
+        self.calls.into_iter().find(|(_, call)| call.id.as_str() == id)
+    }
+}
+
 /// The decisions that are being carried out: their calls, and the numbers of the messages. Clones share them.
 #[derive(Clone, Default)]
 pub(super) struct Underway(Arc<Mutex<BTreeMap<CallId, i64>>>);
@@ -57,7 +71,7 @@ impl Underway {
     }
 
     /// Returns whether the decision of a message is being carried out.
-    fn has_row(&self, row: i64) -> bool {
+    pub(super) fn has_row(&self, row: i64) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).values().any(|known| *known == row)
     }
 
@@ -76,11 +90,13 @@ impl Dispatcher {
     /// Takes a text as a decision about a waiting call of its chat, if it is one.
     pub(super) async fn decide(&self, group: &Group, answer: &Answer) -> Result<Ruling, QueueError> {
         let (place, language, row) = (group.place(), self.hands.settings.language, group.rows[0].n);
-        if self.underway.has_row(row) {
+        // A decision may have been settled since the messages were read.
+        if self.underway.has_row(row) || !self.hands.queue.is_waiting(row).await? {
             return Ok(Ruling::Done);
         }
         let mut meant = Vec::new();
-        for (session, call) in self.held_in(place).await? {
+        let held = self.held_in(place).await?;
+        for (session, call) in held.calls {
             match &answer.id {
                 // When the earlier decision ends, all messages are looked at again.
                 Some(typed) if is_meant(&call.id, typed) && self.underway.has(&call.id) => return Ok(Ruling::Done),
@@ -98,6 +114,7 @@ impl Dispatcher {
             }
         }
         let said = match &meant[..] {
+            [] if !held.is_whole => return Ok(Ruling::Later),
             [] => return Ok(Ruling::Talk),
             _ if !self.hands.may_approve(&group.rows[0].message) => language.text("approval_refused").to_owned(),
             [(session, call)] => {
@@ -116,17 +133,20 @@ impl Dispatcher {
     }
 
     /// The calls that are held in a chat and thread, with their sessions.
-    pub(super) async fn held_in(&self, place: &ChatPlace) -> Result<Vec<(SessionId, Call)>, QueueError> {
+    pub(super) async fn held_in(&self, place: &ChatPlace) -> Result<HeldCalls, QueueError> {
         let rows = self.hands.queue.taken().await?.into_iter().filter(|row| row.message.place == *place);
         let runs: BTreeSet<String> = rows.filter_map(|row| row.run).collect();
-        let mut calls = Vec::new();
+        let mut held = HeldCalls { calls: Vec::new(), is_whole: true };
         for run in runs {
             let id = SessionId::new(run);
-            if let Some(turn) = self.seen(&id).await? {
-                calls.extend(held(&turn).into_iter().map(|call| (id.clone(), call)));
+            match self.sessions.view(&id).await {
+                Ok(turn) => held.calls.extend(calls_held(&turn).into_iter().map(|call| (id.clone(), call))),
+                // It is just beginning, and holds none.
+                Err(SendError::Unknown(_)) => {}
+                Err(error) => held.is_whole &= self.failed(&id, &error).await?,
             }
         }
-        Ok(calls)
+        Ok(held)
     }
 
     /// Carries the decision of a message out and reports it once the session takes it, perhaps only after a running call.

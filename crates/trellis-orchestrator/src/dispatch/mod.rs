@@ -29,6 +29,7 @@ use trellis_server::extra::SharedGraph;
 use self::{
     decide::{Ruling, Underway},
     react::Reacting,
+    stops::Noted,
 };
 use crate::{
     inbound::{Command, Group, Kind, Who, grouped},
@@ -62,6 +63,8 @@ pub struct Dispatcher {
     reacting: Reacting,
     /// The newest message that was considered.
     looked: Arc<AtomicI64>,
+    /// The turns that were noted last.
+    noted: Noted,
     /// The other receiver of turns.
     shared: Option<SharedGraph>,
 }
@@ -77,8 +80,8 @@ impl Dispatcher {
     /// A dispatcher between these.
     pub fn new(hands: Arc<Hands>, sessions: Arc<Sessions>, channels: Arc<Channels>) -> Self {
         let wake = Arc::clone(&hands.wake);
-        let (underway, reacting, looked) = (Underway::default(), Reacting::default(), Arc::default());
-        Self { hands, sessions, channels, wake, pulse: Arc::default(), underway, reacting, looked, shared: None }
+        let (underway, reacting, noted) = (Underway::default(), Reacting::default(), Noted::default());
+        Self { hands, sessions, channels, wake, pulse: Arc::default(), underway, reacting, looked: Arc::default(), noted, shared: None }
     }
 
     /// Reports each turn to those who follow the graph, too.
@@ -111,12 +114,12 @@ impl Dispatcher {
     /// out beside it.
     async fn dispatch(&self, carried: &mut JoinSet<Result<(), QueueError>>) -> Result<Option<u64>, QueueError> {
         let again = self.ask_again().await?;
-        self.act_on_reactions(carried).await?;
+        let late = self.act_on_reactions(carried).await?;
         let window = |provider: &str| self.channels.get(provider).map(|channel| channel.grouping()).unwrap_or_default();
         let rows = self.hands.queue.waiting().await?;
         let newest = rows.last().map_or(0, |row| row.n);
         let (groups, mut due) = grouped(rows, now(), window);
-        due = [due, again].into_iter().flatten().min();
+        due = [due, again, late].into_iter().flatten().min();
         let (mut talks, mut works) = self.open().await?;
         let mut waiting: BTreeMap<ChatPlace, Queued> = BTreeMap::new();
         for group in groups {

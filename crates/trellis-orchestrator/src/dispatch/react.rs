@@ -20,14 +20,21 @@ use crate::{
     queue::{QueueError, ReactionRow},
 };
 
+/// The interval at which a reaction, or a question that is due, is looked at again while it cannot be judged, in milliseconds.
+const RETRY: u64 = 200;
+
 /// The reactions that are being acted on, by their numbers. Clones share them.
 #[derive(Clone, Default)]
 pub(super) struct Reacting(Arc<Mutex<BTreeSet<i64>>>);
 
 impl Reacting {
-    /// Begins to act on a reaction; returns true if nobody does yet.
-    fn begin(&self, row: i64) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(row)
+    /// Returns whether a reaction is being acted on.
+    fn has(&self, row: i64) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&row)
+    }
+
+    fn begin(&self, row: i64) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(row);
     }
 
     fn end(&self, row: i64) {
@@ -41,50 +48,65 @@ impl Reacting {
 }
 
 impl Dispatcher {
-    /// Acts on the reactions that came, the strongest first. Work that lasts as long as a call is `carried` out beside it.
-    pub(super) async fn act_on_reactions(&self, carried: &mut JoinSet<Result<(), QueueError>>) -> Result<(), QueueError> {
+    /// Acts on the reactions that came, the strongest first; returns when those that could not be judged yet are due, in milliseconds since 1970. Work
+    /// that lasts as long as a call is `carried` out beside it.
+    pub(super) async fn act_on_reactions(&self, carried: &mut JoinSet<Result<(), QueueError>>) -> Result<Option<u64>, QueueError> {
+        let mut is_late = false;
         for reaction in self.hands.queue.open_reactions().await? {
-            match reaction.sign {
-                Sign::Stop => {
-                    if self.reacting.begin(reaction.n) {
-                        carried.spawn(self.clone().stop_chat(reaction));
-                    }
-                }
-                Sign::Approve => self.react(reaction, Decision::Approve, carried).await?,
-                Sign::Deny => self.react(reaction, Decision::Deny, carried).await?,
-                Sign::Defer => self.react(reaction, Decision::Defer, carried).await?,
-                Sign::Cancel => self.react(reaction, Decision::Cancel, carried).await?,
+            // It may have been settled since the reactions were read: whoever did that ended before.
+            let is_underway = self.underway.has_row(row_of(&reaction)) || self.reacting.has(reaction.n);
+            if is_underway || !self.hands.queue.is_open_reaction(reaction.n).await? {
+                continue;
             }
+            let decision = match reaction.sign {
+                Sign::Stop => {
+                    self.reacting.begin(reaction.n);
+                    carried.spawn(self.clone().stop_chat(reaction));
+                    continue;
+                }
+                Sign::Approve => Decision::Approve,
+                Sign::Deny => Decision::Deny,
+                Sign::Defer => Decision::Defer,
+                Sign::Cancel => Decision::Cancel,
+            };
+            is_late |= !self.react(reaction, decision, carried).await?;
         }
-        Ok(())
+        Ok(is_late.then(|| now() + RETRY))
     }
 
-    /// Takes a reaction as a decision about the call that its message asked about.
+    /// Takes a reaction as a decision about the call that its message asked about; returns false if that cannot be judged yet.
     async fn react(
         &self,
         reaction: ReactionRow,
         decision: Decision,
         carried: &mut JoinSet<Result<(), QueueError>>,
-    ) -> Result<(), QueueError> {
+    ) -> Result<bool, QueueError> {
         let queue = &self.hands.queue;
+        // Asked first: a message that has its name now may have had none a moment ago.
+        let is_asking = queue.is_asking(&reaction.provider, &reaction.chat).await?;
         let asked = queue.asked_by(&reaction.provider, &reaction.chat, &reaction.message).await?;
-        let Some(asked) = asked else { return queue.settle_reaction(reaction.n).await };
-        let held = self.held_in(&asked.place).await?.into_iter().find(|(_, call)| call.id.as_str() == asked.call);
-        let Some((session, call)) = held else { return queue.settle_reaction(reaction.n).await };
+        let Some(asked) = asked else { return if is_asking { Ok(false) } else { self.settled(&reaction).await } };
+        let held = self.held_in(&asked.place).await?;
+        let is_whole = held.is_whole;
+        let Some((session, call)) = held.find(&asked.call) else { return if is_whole { self.settled(&reaction).await } else { Ok(false) } };
         // When the earlier decision ends, all reactions are looked at again.
         if self.underway.has(&call.id) {
-            return Ok(());
+            return Ok(true);
         }
         let may_decide = decision == Decision::Cancel || self.hands.settings.is_approver(&reaction.provider, &reaction.sender);
         if !may_decide {
             let text = self.hands.settings.language.text("approval_refused").to_owned();
             self.post(&asked.place, format!("refused:reaction:{}", reaction.n), text).await?;
-            return queue.settle_reaction(reaction.n).await;
+            return self.settled(&reaction).await;
         }
-        // No message has this number.
-        self.underway.begin(&call.id, -reaction.n);
+        self.underway.begin(&call.id, row_of(&reaction));
         carried.spawn(self.clone().carry_reaction(session, call, decision, reaction, asked.place));
-        Ok(())
+        Ok(true)
+    }
+
+    /// Notes that a reaction was judged.
+    async fn settled(&self, reaction: &ReactionRow) -> Result<bool, QueueError> {
+        self.hands.queue.settle_reaction(reaction.n).await.map(|()| true)
     }
 
     async fn carry_reaction(
@@ -139,18 +161,27 @@ impl Dispatcher {
 
     /// Asks chats again about calls that were deferred; returns when the next of these is due, in milliseconds since 1970.
     pub(super) async fn ask_again(&self) -> Result<Option<u64>, QueueError> {
-        let (due, next) = self.hands.queue.due_questions(now()).await?;
+        let (due, mut next) = self.hands.queue.due_questions(now()).await?;
         for asked in due {
-            let held = self.held_in(&asked.place).await?.into_iter().find(|(_, call)| call.id.as_str() == asked.call);
-            if let Some((_, call)) = held {
+            let held = self.held_in(&asked.place).await?;
+            let is_whole = held.is_whole;
+            if let Some((_, call)) = held.find(&asked.call) {
                 let (mask, language, again) = (self.hands.mask.clone(), self.hands.settings.language, asked.again);
                 let asking = tokio::task::spawn_blocking(move || question(language, &call, |args| mask.masked(args)));
                 for (key, text) in asking.await.map_err(|error| QueueError::Gone(error.to_string()))? {
                     self.post(&asked.place, format!("{key}:again-{again}"), text).await?;
                 }
+            } else if !is_whole {
+                next = Some(next.unwrap_or(u64::MAX).min(now() + RETRY));
+                continue;
             }
             self.hands.queue.asked_again(&asked.call).await?;
         }
         Ok(next)
     }
+}
+
+/// The number of a reaction among the decisions that are being carried out: no message has it.
+fn row_of(reaction: &ReactionRow) -> i64 {
+    -reaction.n
 }

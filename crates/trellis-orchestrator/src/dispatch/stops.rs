@@ -1,8 +1,12 @@
 //! Stops of sessions: what they tell chats, and whether all of them wait for a person (orchestrator 2.2, 3.5).
 
-use std::{collections::BTreeSet, sync::atomic::Ordering};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, atomic::Ordering},
+};
 
-use trellis_core::{SessionId, state::EndReason};
+use tokio::sync::Mutex as AsyncMutex;
+use trellis_core::{SessionId, engine::Call, state::EndReason};
 use trellis_host::{
     SendError,
     sessions::{Stop, Turn},
@@ -11,8 +15,13 @@ use trellis_host::{
 use super::Dispatcher;
 use crate::{
     approvals::{held, question},
+    message::ChatPlace,
     queue::{InboundRow, QueueError},
 };
+
+/// The turns that were noted last: the number of the next record, by session. Clones share them.
+#[derive(Clone, Default)]
+pub(super) struct Noted(Arc<AsyncMutex<BTreeMap<SessionId, u64>>>);
 
 impl Dispatcher {
     /// Sends the stop of a session to its chat, and marks the session when it has ended.
@@ -26,8 +35,7 @@ impl Dispatcher {
         let (queue, language, run) = (&self.hands.queue, self.hands.settings.language, turn.session.as_str());
         let Some(row) = queue.of_run(run).await? else { return Ok(()) };
         let place = row.message.place.clone();
-        let calls = held(turn);
-        queue.hold(run, &place, calls.iter().map(|call| call.id.to_string()).collect()).await?;
+        let calls = self.noted(turn, &place).await?;
         for call in calls {
             let mask = self.hands.mask.clone();
             let asking = tokio::task::spawn_blocking(move || question(language, &call, |args| mask.masked(args)));
@@ -53,6 +61,23 @@ impl Dispatcher {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Notes the calls that wait in a turn, unless a later turn is noted: two tasks may tell of one session, in any order. Returns those to ask about.
+    async fn noted(&self, turn: &Turn, place: &ChatPlace) -> Result<Vec<Call>, QueueError> {
+        let calls = held(turn);
+        let mut noted = self.noted.0.lock().await;
+        // A call is held at the record at which it was about to run.
+        let is_late = noted.get(&turn.session).is_some_and(|seq| if calls.is_empty() { turn.seq <= *seq } else { turn.seq < *seq });
+        if is_late {
+            return Ok(Vec::new());
+        }
+        self.hands.queue.hold(turn.session.as_str(), place, calls.iter().map(|call| call.id.to_string()).collect()).await?;
+        match turn.stop {
+            Stop::Ended(_) => noted.remove(&turn.session),
+            _ => noted.insert(turn.session.clone(), turn.seq),
+        };
+        Ok(calls)
     }
 
     /// Returns whether all remaining work waits for a person.

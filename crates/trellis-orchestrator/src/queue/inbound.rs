@@ -145,6 +145,15 @@ impl Queue {
         self.run(|tables| rows(tables, rest, [LOOKED_AT])).await
     }
 
+    /// Returns whether no session has a message yet, and nobody has settled it.
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub async fn is_waiting(&self, n: i64) -> Result<bool, QueueError> {
+        let query = "select exists (select 1 from inbound where n = ?1 and state = 'new')";
+        self.run(move |tables| tables.query_row(query, [n], |row| row.get(0))).await
+    }
+
     /// Marks messages as conversation that decides about nothing.
     ///
     /// # Errors

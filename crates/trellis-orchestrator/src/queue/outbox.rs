@@ -27,7 +27,7 @@ pub enum RowState {
 }
 
 impl RowState {
-    fn as_str(self) -> &'static str {
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
             Self::Sending => "sending",

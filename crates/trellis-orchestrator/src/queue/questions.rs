@@ -5,6 +5,7 @@ use rusqlite::{OptionalExtension as _, Row};
 use super::{
     Queue, QueueError,
     moments::{signed, unsigned},
+    outbox::RowState,
 };
 use crate::message::ChatPlace;
 
@@ -67,6 +68,18 @@ impl Queue {
              where outbox.provider = ?1 and outbox.chat = ?2 and outbox.receipt = ?3 and outbox.receipt != ''"
         );
         self.run(move |tables| tables.query_row(&query, values, asked).optional()).await
+    }
+
+    /// Returns whether a message that asks a chat about a call is being sent: it may be there already, and its name is not known yet.
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub async fn is_asking(&self, provider: &str, chat: &str) -> Result<bool, QueueError> {
+        let values = (provider.to_owned(), chat.to_owned(), RowState::Sending.as_str());
+        let query = format!(
+            "select exists (select 1 from outbox join questions on {ASKS} where outbox.provider = ?1 and outbox.chat = ?2 and outbox.state = ?3)"
+        );
+        self.run(move |tables| tables.query_row(&query, values, |row| row.get(0))).await
     }
 
     /// The messages of a channel that ask about a call which still waits, newest first: their chats and their names.

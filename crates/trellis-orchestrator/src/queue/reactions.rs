@@ -43,6 +43,15 @@ impl Queue {
         Ok(rows)
     }
 
+    /// Returns whether a reaction is to be acted on.
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub async fn is_open_reaction(&self, n: i64) -> Result<bool, QueueError> {
+        let query = "select exists (select 1 from reactions where n = ?1 and is_open)";
+        self.run(move |tables| tables.query_row(query, [n], |row| row.get(0))).await
+    }
+
     /// Notes that a reaction was acted on.
     ///
     /// # Errors
