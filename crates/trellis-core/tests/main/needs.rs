@@ -118,6 +118,25 @@ fn undo_and_rollback_read_too_and_children_have_contexts_of_their_own() {
     assert_eq!(of(&nodes), (strings(&["b", "c"]), vec![]));
 }
 
+// language 10.6: an undo of a branch is made when its branch succeeds, over the context at the call and what the branch itself saves
+#[test]
+fn undos_of_branches_read_when_their_branches_succeed() {
+    let calling = |more: &str| {
+        format!(
+            "---\ndo:\n  parallel:\n    x: {{ name: t, save_to: mine, undo: {{ name: t, args: {{ p: \"{{{{ a }}}}\", q: \"{{{{ mine }}}}\" }} }} }}\n    y: t\n{more}save_to: b\non_error: failed\nto: last\n---\n"
+        )
+    };
+    let end = [("last.md", "Bye."), ("failed.md", "Bye.")];
+    let of = |more: &str| of(&[&[("start.md", &*calling(more))], &end[..]].concat());
+    assert_eq!(of(""), (strings(&["a"]), vec![]));
+    // The branch need not succeed.
+    assert_eq!(of("  on_error: collect\n"), (vec![], strings(&["a"])));
+    assert_eq!(of("  join: any\n"), (vec![], strings(&["a"])));
+    // What the whole saves comes later.
+    let saved = calling("").replace("save_to: b", "save_to: a");
+    assert_eq!(self::of(&[&[("start.md", &*saved)], &end[..]].concat()), (strings(&["a"]), vec![]));
+}
+
 #[test]
 fn a_state_is_admitted_when_it_has_what_lies_before_it() {
     let files = [

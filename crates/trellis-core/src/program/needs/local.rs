@@ -132,15 +132,17 @@ impl Locals {
         locals
     }
 
-    /// Lists the writes of an outcome, and the reads of its undo.
+    /// Lists the writes of an outcome, and the reads of its undos.
     fn update(&mut self, program: &Program, point: PointIndex, reply: &Reply) -> Vec<ContextEvent> {
-        let mut update: Vec<_> = reply.update.iter().flat_map(|write| self.write(write)).collect();
+        let writes = reply.update.iter();
         let point = program.point(point);
-        if let (Outcome::Success, Part::Body, Role::Act(call)) = (&reply.on, point.part, &program.node(point.node).role)
-            && let Some(undo) = &call.undo
-        {
-            update.extend(self.call(undo));
-        }
+        let (Part::Body, Role::Act(call)) = (point.part, &program.node(point.node).role) else {
+            return writes.flat_map(|write| self.write(write)).collect();
+        };
+        let mut update = self.undos_of_branches(call, &reply.on);
+        update.extend(writes.flat_map(|write| self.write(write)));
+        let undo = call.undo.as_ref().filter(|_| reply.on == Outcome::Success);
+        update.extend(undo.into_iter().flat_map(|undo| self.call(undo)));
         update
     }
 
@@ -311,7 +313,7 @@ impl Locals {
         events
     }
 
-    fn call(&mut self, call: &Call) -> Vec<ContextEvent> {
+    pub(super) fn call(&mut self, call: &Call) -> Vec<ContextEvent> {
         let mut events = self.shapes(call.args.iter().chain(&call.metadata));
         if let Some(approve) = &call.approve {
             let asked = approve.ask.iter().chain(approve.messages.iter().map(|(_, ask)| ask)).flat_map(Template::reads);

@@ -6,6 +6,7 @@
 //!   fails there, unless it goes round for ever before. A transition whose condition cannot hold counts as a path, so that no need is named in vain.
 //! - A **possible** need is read on some path. A key whose absence the same condition or template asks for first is none.
 
+mod branch;
 mod local;
 mod route;
 mod search;
