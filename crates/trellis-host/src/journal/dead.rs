@@ -77,10 +77,15 @@ impl DeadLetter {
         if events.iter().any(|event| matches!(event, Event::DeadLetter(_))) {
             return Self::late(before, result);
         }
+        // Asked first: of many parts, the one of a result is found slowly.
+        let (is_given_up, is_ended) = (is_undo_given_up(events), is_ended_by_call(before, after));
+        if !is_given_up && !is_ended {
+            return None;
+        }
         let call = pending_call(before, &result.id).filter(|call| matches!(call.kind, CallKind::Tool))?;
         let cause = match call.role {
-            CallRole::Undo(_) => is_undo_given_up(events).then_some(DeathCause::Undo),
-            CallRole::Do | CallRole::BeforeEach => is_ended_by_call(before, after).then_some(DeathCause::Ended),
+            CallRole::Undo(_) => is_given_up.then_some(DeathCause::Undo),
+            CallRole::Do | CallRole::BeforeEach => is_ended.then_some(DeathCause::Ended),
         }?;
         Some(Self {
             key: call.idempotency_key.clone(),
