@@ -137,7 +137,7 @@ fn a_file_that_may_not_be_written_stops_no_chat() {
             "runtime/cron",
             0o500,
             "/cron add every 2h tea",
-            "Something went wrong (tool-error).",
+            "A file or a store cannot be used. The log says which.",
             "`command.cron`: `workspace/runtime/cron/cron-store.json`",
         ),
         ("runtime/sessions", 0o500, "hello", "came: hello", "`workspace/runtime/sessions/"),
