@@ -80,7 +80,7 @@ fn put_in_place(unfinished: NamedTempFile, target: &Path, before: &[u8], after: 
     if fs::read(target)? != before {
         return Err(Unreplaced::Changed);
     }
-    match exchange(unfinished.path(), target) {
+    match exchange(target, unfinished.path()) {
         Ok(()) => {}
         // This file system cannot.
         Err(error) if matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::InvalidInput) => {
@@ -92,7 +92,7 @@ fn put_in_place(unfinished: NamedTempFile, target: &Path, before: &[u8], after: 
         return Ok(());
     }
     for _ in 0..EXCHANGES {
-        exchange(unfinished.path(), target)?;
+        exchange(target, unfinished.path())?;
         if fs::read(unfinished.path())? == after {
             return Err(Unreplaced::Changed);
         }
@@ -114,16 +114,17 @@ fn is_left_alone(old: &Path, before: &[u8]) -> io::Result<bool> {
     Ok(fs::read(old)? == before)
 }
 
-/// Lets two files change places.
-fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+/// Lets a file and the one beside it change places. Who watches the folder hears of the first path last: that it has a new file. The other way
+/// round it would be that the file went away.
+fn exchange(target: &Path, beside: &Path) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
-        Ok(renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
+        Ok(renameat_with(CWD, target, CWD, beside, RenameFlags::EXCHANGE)?)
     }
     #[cfg(not(any(target_os = "linux", target_os = "macos")))]
     {
-        let _ = (one, other);
+        let _ = (target, beside);
         Err(io::ErrorKind::Unsupported.into())
     }
 }
@@ -206,5 +207,27 @@ mod tests {
         fs::write(&path, "newer").unwrap();
         assert!(matches!(replace(&path, b"older", b"formatted"), Err(Unreplaced::Changed)));
         assert_eq!(fs::read_to_string(&path).unwrap(), "newer");
+    }
+
+    /// Editors reload what is open by what a watched folder says of it last.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn who_watches_the_folder_hears_that_the_file_is_there() {
+        use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("node.md");
+        fs::write(&path, "draft").unwrap();
+        let watched = init(CreateFlags::NONBLOCK).unwrap();
+        add_watch(&watched, folder.path(), WatchFlags::MOVE | WatchFlags::CREATE | WatchFlags::DELETE).unwrap();
+        replace(&path, b"draft", b"formatted").unwrap();
+        let mut space = [std::mem::MaybeUninit::uninit(); 4096];
+        let mut heard = Reader::new(&watched, &mut space);
+        let mut of_file = Vec::new();
+        while let Ok(event) = heard.next() {
+            if event.file_name() == Some(c"node.md") {
+                of_file.push(event.events());
+            }
+        }
+        assert!(of_file.last().is_some_and(|last| last.contains(ReadFlags::MOVED_TO)), "{of_file:?}");
     }
 }
