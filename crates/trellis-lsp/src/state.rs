@@ -10,6 +10,7 @@ use trellis_core::diagnostic::FilePath;
 use crate::{
     client::{Client, Settings},
     graph::Graph,
+    requests::own_moves::OwnMoves,
     sheets::OpenSheet,
     text::Encoding,
     uri,
@@ -28,6 +29,8 @@ pub(crate) struct ServerState {
     pub(crate) stale_sheets: BTreeSet<PathBuf>,
     /// Notes for a person about the answers that were given.
     pub(crate) notes: Vec<String>,
+    /// Edits that move files, of the answers that were given last.
+    pub(crate) own_moves: Vec<OwnMoves>,
 }
 
 impl ServerState {

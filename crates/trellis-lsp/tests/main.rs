@@ -8,6 +8,8 @@ mod findings;
 mod moving;
 #[path = "main/offers.rs"]
 mod offers;
+#[path = "main/own_moves.rs"]
+mod own_moves;
 #[path = "main/requests.rs"]
 mod requests;
 #[path = "main/rough.rs"]

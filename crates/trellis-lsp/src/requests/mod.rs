@@ -13,6 +13,7 @@ mod lenses;
 mod links;
 mod navigation;
 mod outline;
+pub(crate) mod own_moves;
 mod rename;
 mod selection;
 pub(crate) mod sheets;
@@ -124,10 +125,19 @@ pub(crate) fn answer(state: &mut ServerState, request: &Request) -> Answer {
         "textDocument/documentHighlight" => json(navigation::highlight(state, &params(request)?)),
         "textDocument/documentSymbol" => json(symbols::of_document(state, &params(request)?)),
         "workspace/symbol" => json(symbols::of_workspace(state, &params(request)?)),
-        "textDocument/codeAction" => actions::actions(state, &params(request)?),
+        "textDocument/codeAction" => {
+            let offered = actions::actions(state, &params(request)?);
+            own_moves::remembered(state, offered)
+        }
         "textDocument/prepareRename" => rename::prepare(state, &params(request)?),
-        "textDocument/rename" => rename::rename(state, &params(request)?),
-        "workspace/willRenameFiles" => rename::will_rename(state, &params(request)?),
+        "textDocument/rename" => {
+            let renamed = rename::rename(state, &params(request)?);
+            own_moves::remembered(state, renamed)
+        }
+        "workspace/willRenameFiles" => {
+            let moved = params(request)?;
+            if own_moves::are_own(state, &moved) { Ok(Json::Null) } else { rename::will_rename(state, &moved) }
+        }
         "textDocument/prepareCallHierarchy" => json(hierarchy::prepare(state, &params(request)?)),
         "callHierarchy/incomingCalls" => json(hierarchy::incoming(state, &params(request)?)),
         "callHierarchy/outgoingCalls" => json(hierarchy::outgoing(state, &params(request)?)),

@@ -58,7 +58,15 @@ pub(super) fn start<'c>(connection: &'c Connection, late: LateFindings, log: Log
     register(connection, &client);
     let workspace = Workspace::new(folders, settings.roots.clone(), ENTRIES);
     let (published, waiting, said) = (Published::default(), Queue::default(), BTreeSet::new());
-    let state = ServerState { client, settings, workspace, sheets: BTreeMap::new(), stale_sheets: BTreeSet::new(), notes: Vec::new() };
+    let state = ServerState {
+        client,
+        settings,
+        workspace,
+        sheets: BTreeMap::new(),
+        stale_sheets: BTreeSet::new(),
+        notes: Vec::new(),
+        own_moves: Vec::new(),
+    };
     Ok(Some(Server {
         connection,
         state,
