@@ -21,6 +21,7 @@ use trellis_project::{Directory, LoadError, Overlay, Project};
 use crate::{
     carry::{Replaced, carry},
     linker::{GraphNumber, Job, Link},
+    sheets::{is_in_tests, is_sheet},
     text::Text,
     wire::{self, Uri},
 };
@@ -107,6 +108,13 @@ impl Graph {
     /// Returns the address of a file: that of its client if it is open.
     pub(crate) fn uri(&self, path: &FilePath) -> Uri {
         self.open.get(path).map_or_else(|| crate::uri::of_path(&self.file(path)), |open| open.uri.clone())
+    }
+
+    /// Returns the open files below `_tests` that are no sheets, with the versions and texts that the client has.
+    pub(crate) fn open_beside_sheets(&self) -> impl Iterator<Item = (PathBuf, (i32, Text))> {
+        let beside = self.open.iter().map(|(path, open)| (path, self.file(path), open.version));
+        let beside = beside.filter(|(_, file, _)| is_in_tests(file) && !is_sheet(file));
+        beside.filter_map(|(path, file, version)| Some((file, (version, self.texts.get(path)?.clone()))))
     }
 
     /// Returns where a file lies on disk.

@@ -43,6 +43,10 @@ impl OpenSheet {
 
 /// Returns whether a file is a sheet, by its path alone.
 pub(crate) fn is_sheet(path: &Path) -> bool {
-    let in_tests = path.components().any(|part| part.as_os_str() == TESTS);
-    in_tests && path.extension().is_some_and(|extension| extension == "md")
+    is_in_tests(path) && path.extension().is_some_and(|extension| extension == "md")
+}
+
+/// Returns whether a file lies in a folder of sheets.
+pub(crate) fn is_in_tests(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str() == TESTS)
 }

@@ -99,8 +99,11 @@ impl Rename {
             change.notes.push(format!("{} may fail now: what a node says is not changed", counted(shown, "case")));
         }
         let mut files = Files::of(&project, &change, after);
-        for sheet in renamed_sheets(root, project.documents(), &change, text) {
+        let sheets = renamed_sheets(root, project.documents(), &change, text);
+        change.notes.extend(sheets.notes.iter().map(|note| printable(note).into_owned()));
+        for sheet in sheets.files {
             let after = sheet.changed();
+            files.edited.retain(|(path, ..)| *path != sheet.path);
             files.edited.push((sheet.path, sheet.text, after));
         }
         if self.dry_run {

@@ -20,6 +20,7 @@ mod rename_declared;
 mod rename_option;
 mod rename_tool;
 mod same;
+mod spelling;
 
 use std::{
     collections::{BTreeMap, BTreeSet},

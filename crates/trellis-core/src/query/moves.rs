@@ -10,6 +10,7 @@ use super::{
     links::{leads, library},
     named::{Name, Named},
     rename::{edit, is_node_name, missing, refused, was},
+    spelling::{below, in_manner, relative},
 };
 use crate::{
     diagnostic::FilePath,
@@ -37,15 +38,16 @@ impl SymbolIndex {
         if !is_node_name(new) {
             return refused(format!("`{new}` is no name of a folder: letters, digits, `_` and `-`, and no number or word of YAML"));
         }
-        if NodeId::RESERVED.contains(&new) {
+        // What leads to a module `start` would lead to the node of that name beside it.
+        if NodeId::RESERVED.contains(&new) || new == "start" {
             return refused(format!("`{new}` has a meaning of its own"));
         }
         let to = folder.rsplit_once('/').map_or_else(|| new.to_owned(), |(above, _)| format!("{above}/{new}"));
-        let below = |path: &str, folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
-        if let Some(document) = self.documents.iter().find(|document| below(&document.path, &to)) {
+        let is_below = |path: &str, folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+        if let Some(document) = self.documents.iter().find(|document| is_below(&document.path, &to)) {
             return refused(format!("there is a folder `{to}` already, with `{}`", document.path));
         }
-        let inside = self.documents.iter().filter(|document| below(&document.path, folder));
+        let inside = self.documents.iter().filter(|document| is_below(&document.path, folder));
         let moves: Vec<FileRename> = inside
             .map(|document| FileRename { from: document.path.clone(), to: format!("{to}{}", &document.path[folder.len()..]).into() })
             .collect();
@@ -158,7 +160,7 @@ impl<F: Fn(&FilePath) -> FilePath> MovedFile<'_, F> {
             if leads(name) {
                 continue;
             }
-            let Some(new) = self.spelled(name, &wanted, &folder, graph, *is_call).into_iter().find(|name| leads(name)) else {
+            let Some(new) = self.spelled(name, &node.id, &wanted, &folder, graph, *is_call).into_iter().find(|name| leads(name)) else {
                 return refused(format!("no target in `{}` would lead to `{}`", self.to, wanted.id));
             };
             let written = self.document.text.get(named.span.range()).and_then(|text| text.find(&**name));
@@ -177,25 +179,22 @@ impl<F: Fn(&FilePath) -> FilePath> MovedFile<'_, F> {
     }
 
     /// The possible spellings of a target, those like the old one first.
-    fn spelled(&self, old: &str, node: &NodeEntry, folder: &str, graph: u32, is_call: bool) -> Vec<String> {
+    fn spelled(&self, old: &str, before: &NodeId, node: &NodeEntry, folder: &str, graph: u32, is_call: bool) -> Vec<String> {
         let root = self.after.names.as_ref().map_or("", |names| names.root(graph));
         let id = node.id.as_str();
-        let module = if old.ends_with("start") { None } else { id.strip_suffix("/start") };
-        let below = |folder: &str, lead: &str| {
-            let spell = |id: &str| {
-                if folder.is_empty() { Some(id.to_owned()) } else { Some(id.strip_prefix(folder)?.strip_prefix('/')?.to_owned()) }
-            };
-            module.into_iter().chain([id]).filter_map(spell).map(|name| format!("{lead}{name}")).collect::<Vec<_>>()
+        let module = id.strip_suffix("/start").filter(|_| name_of(old) != "start");
+        let spelled = |folder: &str, lead: &str| {
+            let names = module.into_iter().chain([id]).filter_map(|name| below(name, folder));
+            names.map(|name| format!("{lead}{name}")).collect::<Vec<_>>()
         };
-        let shortest = self.after.shortest(node, folder, graph, is_call);
         let mut names = match old {
-            old if old.starts_with("./") => below(folder, "./"),
-            old if old.starts_with('/') => below(root, "/"),
-            _ => Vec::new(),
+            old if old.starts_with("./") => spelled(folder, "./"),
+            old if old.starts_with('/') => spelled(root, "/"),
+            old => in_manner(old, before, &node.id),
         };
-        names.extend(shortest);
-        names.extend(below(root, ""));
-        names.extend(below(root, "/"));
+        names.extend(self.after.shortest(node, folder, graph, is_call));
+        names.extend(spelled(root, ""));
+        names.extend(spelled(root, "/"));
         names
     }
 
@@ -222,7 +221,7 @@ impl<F: Fn(&FilePath) -> FilePath> MovedFile<'_, F> {
                 let Some(file) = leads(from, &link.value) else { continue };
                 let now = (self.moved)(&FilePath::from(file));
                 if leads(to, &link.value).as_deref() != Some(&*now) {
-                    rewrite(link.span, &link.value, Some(relative(to, &now)));
+                    rewrite(link.span, &link.value, Some(relative(&link.value, to, &now)));
                 }
             }
             for tool in node.tools.iter() {
@@ -232,20 +231,8 @@ impl<F: Fn(&FilePath) -> FilePath> MovedFile<'_, F> {
                 if library(&root_after, to, &name.value).as_deref() == Some(&*now) {
                     continue;
                 }
-                let beside = name
-                    .value
-                    .starts_with("./")
-                    .then(|| now.strip_prefix(to))
-                    .flatten()
-                    .map(|name| format!("./{}", name.trim_start_matches('/')));
-                let below = || {
-                    if root_after.is_empty() {
-                        Some(now.to_string())
-                    } else {
-                        Some(now.strip_prefix(&*root_after)?.strip_prefix('/')?.to_owned())
-                    }
-                };
-                rewrite(name.span, &name.value, beside.or_else(below));
+                let beside = below(&now, to).filter(|_| name.value.starts_with("./")).map(|name| format!("./{name}"));
+                rewrite(name.span, &name.value, beside.or_else(|| below(&now, &root_after)));
             }
         }
     }
@@ -270,13 +257,4 @@ fn folders_of(path: &str) -> impl Iterator<Item = &str> {
 
 fn name_of(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
-}
-
-/// Returns the relative path from a folder to a file.
-fn relative(folder: &str, file: &str) -> String {
-    let from: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
-    let to: Vec<&str> = file.split('/').collect();
-    let same = from.iter().zip(&to[..to.len() - 1]).take_while(|(one, other)| one == other).count();
-    let up = vec![".."; from.len() - same];
-    up.into_iter().chain(to[same..].iter().copied()).collect::<Vec<_>>().join("/")
 }

@@ -173,7 +173,7 @@ impl SymbolIndex {
             let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
             for link in node.links.iter().filter(|link| leads(folder, &link.value).as_deref() == Some(&**from)) {
                 let Some(text) = document.text.get(link.span.range()) else { continue };
-                if let Some(at) = text.find(old) {
+                if let Some(at) = text.rfind(old) {
                     let start = link.span.start as usize + at;
                     change.edits.push(edit(&document.path, Span::new(start, start + old.len()), new));
                 }

@@ -14,6 +14,9 @@ use crate::{
     value::Value,
 };
 
+/// The names that calls have which call no tool (language 5): conditions compare `sys.error.tool` with them, too.
+const CALLS: [&str; 3] = ["graph", "parallel", "each"];
+
 impl SymbolIndex {
     /// Renames a tool of the graphs: its binding and definitions, calls, offers, literals that `sys.error.tool` is compared with, and the rules
     /// of policies that name it.
@@ -26,6 +29,9 @@ impl SymbolIndex {
             let symbols = self.symbols();
             let tools = symbols.iter().filter_map(|symbol| if let Symbol::Tool(name) = symbol { Some(&**name) } else { None });
             return refused(missing("tool", old, tools));
+        }
+        if let Some(word) = CALLS.into_iter().find(|word| [old, new].contains(word)) {
+            return refused(format!("`{word}` is the name of calls that call no tool: conditions could not tell them from the tool"));
         }
         let is_plain = new.chars().all(|char| char.is_alphanumeric() || matches!(char, '_' | '-' | '.'));
         if !is_plain || !new.starts_with(|char: char| char.is_alphabetic()) || is_word(new) {

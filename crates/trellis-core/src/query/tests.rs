@@ -196,7 +196,7 @@ fn a_tool_is_renamed_where_it_is_bound_called_compared_and_ruled() {
              predicates:\n  asks: { schema: { properties: { calls: { items: { enum: [look, looks] } } } } }\n",
         ),
         ("start.md", "---\ndo: { name: look, args: { look: 1 } }\non_error: lost\nto: end\n---\nlook\n"),
-        ("lost.md", "---\ntransitions:\n  - { condition: sys.error.tool == \"look\", to: end }\n  - to: fail\n---\n"),
+        ("lost.md", "---\ntransitions:\n  - { condition: 'sys.error.tool in [\"look\", \"graph\"]', to: end }\n  - to: fail\n---\n"),
         ("end.md", "---\ndo: see\n---\n"),
     ];
     let index = index(&files);
@@ -208,10 +208,12 @@ fn a_tool_is_renamed_where_it_is_bound_called_compared_and_ruled() {
         assert!(project.contains(now), "{now}: {project}");
     }
     assert_eq!(text("start.md"), "---\ndo: { name: find.it, args: { look: 1 } }\non_error: lost\nto: end\n---\nlook\n");
-    assert!(text("lost.md").contains("sys.error.tool == \"find.it\""));
+    assert!(text("lost.md").contains("sys.error.tool in [\"find.it\", \"graph\"]"));
     assert!(change.notes.iter().any(|note| note.contains("`lo*`")), "{:?}", change.notes);
     assert_eq!(same(&files, &change), None);
-    for (old, new, why) in [("gone", "x", "no tool"), ("look", "see", "already"), ("look", "a b", "no name"), ("look", "yes", "no name")] {
+    let words =
+        [("look", "a b", "no name"), ("look", "yes", "no name"), ("look", "graph", "calls that call"), ("graph", "x", "calls that call")];
+    for (old, new, why) in [("gone", "x", "no tool"), ("look", "see", "already")].into_iter().chain(words) {
         assert!(index.rename_tool(old, new).expect_err(new).0.contains(why), "{old} {new}");
     }
 }
@@ -248,7 +250,7 @@ fn a_folder_is_renamed_with_all_that_leads_there_and_out_of_it() {
         "---\nwas: [orders/find]\ntools: [./lib.yaml]\nto: pay\n---\nBack to [start](../start.md) or [pay](pay.md).\n"
     );
     assert_eq!(text("purchases/end.md"), "---\nid: orders/last\n---\n", "an id of its own stays");
-    for (name, why) in [("bye/x", "no name"), ("fail", "meaning"), ("orders", "already")] {
+    for (name, why) in [("bye/x", "no name"), ("fail", "meaning"), ("start", "meaning"), ("orders", "already")] {
         assert!(index.rename_folder("orders", name).expect_err(name).0.contains(why), "{name}");
     }
     assert!(index.rename_folder("nowhere", "x").expect_err("none").0.contains("no folder"));
@@ -256,9 +258,34 @@ fn a_folder_is_renamed_with_all_that_leads_there_and_out_of_it() {
 }
 
 #[test]
+fn a_target_stays_long_or_short_when_a_folder_is_renamed_and_renamed_back() {
+    let files = [
+        ("start.md", "---\nto: spec\n---\n"),
+        ("spec/start.md", "---\nto: spec/deep/ask\n---\nSee [it](../spec/deep/ask.md) or [it](./deep/ask.md).\n"),
+        ("spec/deep/ask.md", "---\nto: deep/start\n---\nSee [it](../deep/start.md).\n"),
+        ("spec/deep/start.md", "---\nto: spec/other/a\n---\n"),
+        ("spec/other/a.md", "---\nto: ./b\n---\n"),
+        ("spec/other/b.md", "---\ntransitions:\n  - { condition: x == 1, to: deep }\n  - to: /spec/deep\n---\n"),
+    ];
+    let there = changed(&files, &index(&files).rename_folder("spec/deep", "low").expect("it can be"));
+    let text = |path: &str| there.iter().find(|(other, _)| other == path).map(|(_, text)| text.clone()).unwrap_or_default();
+    assert_eq!(text("spec/start.md"), "---\nto: spec/low/ask\n---\nSee [it](../spec/low/ask.md) or [it](./low/ask.md).\n");
+    assert!(text("spec/low/ask.md").ends_with("to: low/start\n---\nSee [it](../low/start.md).\n"), "{}", text("spec/low/ask.md"));
+    assert!(text("spec/other/b.md").contains("to: low }\n  - to: /spec/low\n"), "{}", text("spec/other/b.md"));
+    let now: Vec<(&str, &str)> = there.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    for (path, text) in changed(&now, &index(&now).rename_folder("spec/low", "deep").expect("it can be")) {
+        let bare: String = text.split_inclusive('\n').filter(|line| !line.starts_with("was:")).collect();
+        assert!(files.contains(&(&*path, &*bare)), "{path}: {text}");
+    }
+}
+
+#[test]
 fn a_folder_that_holds_no_nodes_keeps_its_name() {
-    let files = [("start.md", "---\n---\n"), ("_tests/t.md", "# A\n"), ("a/_notes/x/y.md", "x\n")];
+    let files =
+        [("start.md", "---\nsave_to: x\n---\n"), ("_tests/t.md", "# A\n{{ x }}\n"), ("a/_notes/x/y.md", "x\n"), ("_lib.yaml", PLACES[7].1)];
     let index = index(&files);
+    assert_eq!(index.of_file(&"_tests/t.md".into()), [], "a sheet reads no key");
+    assert_eq!(index.of_file(&"_lib.yaml".into()).len(), 1, "a library names its tools");
     for folder in ["_tests", "_tests/", "a/_notes", "a/_notes/x"] {
         assert!(index.rename_folder(folder, "sheets").expect_err(folder).0.contains("would become nodes"), "{folder}");
     }

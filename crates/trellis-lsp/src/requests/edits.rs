@@ -29,7 +29,13 @@ pub(super) fn plain_edit(graph: &mut Graph, edits: &[TextEdit], client: &Client)
 pub(super) fn workspace_edit(graph: &mut Graph, change: &GraphChange, sheets: Vec<SheetEdit>, client: &Client) -> Option<Json> {
     let is_annotated = client.annotations && client.versioned_edits;
     let mut by_file: Vec<(FilePath, Vec<Json>)> = Vec::new();
-    for edit in &change.edits {
+    // A sheet has the edits of its links among its own.
+    let of_graph = |path: &FilePath| {
+        let uri = graph.uri(path);
+        sheets.iter().all(|sheet| sheet.uri.0 != uri.0)
+    };
+    let edits: Vec<TextEdit> = change.edits.iter().filter(|edit| of_graph(&edit.place.path)).cloned().collect();
+    for edit in &edits {
         let range = graph.range(&edit.place.path, edit.place.span, client.encoding);
         let mut made = json!({ "range": range, "newText": edit.text });
         let annotation = if change.was.contains(edit) { Some(WAS) } else { Some(OUTSIDE).filter(|_| change.is_known_outside) };

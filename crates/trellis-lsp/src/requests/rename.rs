@@ -131,8 +131,9 @@ fn changed(
     edit: impl Fn(&Client, &mut Graph, &GraphChange, Vec<SheetEdit>) -> Option<Json>,
 ) -> Answer {
     let client = state.client.clone();
-    let open: BTreeMap<PathBuf, (i32, Text)> =
+    let mut open: BTreeMap<PathBuf, (i32, Text)> =
         state.sheets.iter().map(|(path, sheet)| (path.clone(), (sheet.version, sheet.text.clone()))).collect();
+    open.extend(state.workspace.graphs.iter().flat_map(Graph::open_beside_sheets));
     let file = uri::to_path(uri).unwrap_or_default();
     let Some((at, _)) = state.workspace.above(&file) else { return Ok(Json::Null) };
     let graph = &mut state.workspace.graphs[at];
@@ -144,7 +145,8 @@ fn changed(
         None => fs::read_to_string(path).ok(),
     };
     let shown = cases_that_show(&graph.root, graph.documents(), &change, text);
-    let sheets = renamed_sheets(&graph.root, graph.documents(), &change, text).into_iter().map(|sheet| {
+    let renamed = renamed_sheets(&graph.root, graph.documents(), &change, text);
+    let sheets = renamed.files.into_iter().map(|sheet| {
         let (path, text) = (graph.root.join(&*sheet.path), Text::new(&*sheet.text));
         let edit = |(range, new): (Range<usize>, String)| json!({ "range": text.range(Span::new(range.start, range.end), client.encoding), "newText": new });
         let edits = sheet.edits.into_iter().map(edit).collect();
@@ -153,7 +155,7 @@ fn changed(
     let sheets = sheets.collect();
     let made = edit(&client, graph, &change, sheets)
         .ok_or_else(|| Refusal::Refused("this editor cannot move files in an edit: `trellis rename node OLD NEW` can".into()))?;
-    state.notes.extend(change.notes);
+    state.notes.extend(change.notes.into_iter().chain(renamed.notes));
     if shown > 0 {
         state.notes.push(format!("cases that may fail now, since what a node says is not changed: {shown}"));
     }

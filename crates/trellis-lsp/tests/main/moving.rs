@@ -101,6 +101,35 @@ fn an_option_is_renamed_with_what_compares_it_and_the_answers_of_sheets() {
 }
 
 #[test]
+fn a_key_is_renamed_in_the_file_that_a_sheet_begins_with_as_it_stands_in_the_editor() {
+    let mut client = opened();
+    let write = |path: &str, text: &str| std::fs::write(client.folder.path().join(path), text).expect("it can be written");
+    write("_tests/c.md", "# A\n\n```transcript\n$ context begin.json\n...\n```\n\n# B\n\n```transcript\n$ context gone.json\n...\n```\n");
+    write("_tests/begin.json", "{ \"colour\": \"red\" }\n");
+    let edits = |client: &mut Client| {
+        let edit = rename(client, "bye.md", ("{{ colour", "{{ col‸our"), "paint").expect("it can be");
+        let changes = edit["documentChanges"].as_array().cloned().unwrap_or_default();
+        let mut own = changes.into_iter().filter(|change| change["textDocument"]["uri"] == client.uri("_tests/begin.json"));
+        (own.next().unwrap_or_default(), own.next())
+    };
+    let (change, more) = edits(&mut client);
+    let place =
+        |line: u32, from: u32, to: u32| json!({ "start": { "line": line, "character": from }, "end": { "line": line, "character": to } });
+    assert_eq!(change["edits"], json!([{ "range": place(0, 3, 9), "newText": "paint" }]));
+    assert_eq!((&change["textDocument"]["version"], more), (&Json::Null, None));
+    client.until("what stays", |client| client.said.iter().any(|said| said.contains("begins with `gone.json`, which cannot be read")));
+    // The text that nobody saved counts.
+    client.open("_tests/begin.json", "{\n  \"x\": {},\n  \"colour\": 1\n}\n");
+    client.replace("_tests/begin.json", 2, "{\n  \"é\": {},\n\n  \"colour\": 1\n}\n");
+    let (change, _) = edits(&mut client);
+    assert_eq!(change["edits"], json!([{ "range": place(3, 3, 9), "newText": "paint" }]));
+    assert_eq!(change["textDocument"]["version"], 2);
+    client.close("_tests/begin.json");
+    assert_eq!(edits(&mut client).0["edits"][0]["range"], place(0, 3, 9));
+    client.leave().expect("it ends well");
+}
+
+#[test]
 fn predicates_and_signals_are_renamed_after_somebody_confirms_it() {
     let mut client = opened();
     let edit = rename(&mut client, "orders/start.md", ("condition: vip", "condition: v‸ip"), "gold").expect("it can be");

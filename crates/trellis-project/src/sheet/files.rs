@@ -1,9 +1,13 @@
 //! The sheets of a graph on disk.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
 };
+
+use trellis_core::{Document, syntax::document::Content};
 
 /// The folder of sheets at the root of a graph.
 pub const TESTS: &str = "_tests";
@@ -31,4 +35,11 @@ pub fn sheets_of(root: &Path) -> Vec<PathBuf> {
     let mut files = files_below(&root.join(TESTS));
     files.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
     files
+}
+
+/// Returns the folders of the outermost graph and of those inside it.
+pub(super) fn roots(documents: &[Arc<Document>]) -> BTreeSet<&str> {
+    let projects = documents.iter().filter(|document| matches!(document.content, Content::Project(_)));
+    let inner = projects.filter_map(|document| document.path.rsplit_once('/').map(|(folder, _)| folder));
+    inner.chain([""]).collect()
 }

@@ -2,6 +2,7 @@
 
 mod bytes;
 mod changes;
+mod contexts;
 mod files;
 pub mod findings;
 mod markdown;
@@ -19,7 +20,7 @@ use self::{bytes::file_bytes, changes::patched};
 pub use self::{
     files::{TESTS, files_below, sheets_of},
     markdown::{Block, Item, items},
-    renames::{RenamedSheet, SheetNames, called, cases_that_show, renamed_sheets},
+    renames::{RenamedSheet, RenamedSheets, SheetNames, called, cases_that_show, renamed_sheets},
 };
 
 /// One Markdown file of cases.

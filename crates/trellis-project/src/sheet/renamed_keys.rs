@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, ops::Range};
 
-use trellis_core::query::GraphChange;
+use trellis_core::{Value, query::GraphChange};
 
 /// A key that gets another name, as the sheets of one graph see it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl KeyNames {
     pub(super) fn of_line(&self, line: &str) -> Vec<(Range<usize>, String)> {
         let is_own = self.graph.is_empty();
         let found = match line.chars().next() {
-            Some('$') if is_own && line.starts_with("$ context {") => self.entry(line),
+            Some('$') if is_own && line.starts_with("$ context {") => entry(line, &self.old),
             Some('=') if is_own => self.shown(line),
             // Other messages may name a tool or a node that is called like the key.
             Some('*' | '-') if is_own && ["missing-context", "context-schema", "not started"].iter().any(|word| line.contains(word)) => {
@@ -41,7 +41,7 @@ impl KeyNames {
             }
             Some('!') => {
                 let id = line.split_once(" (graph ").and_then(|(_, rest)| rest.split([')', ',']).next());
-                id.filter(|id| self.has(id)).and_then(|_| self.entry(line))
+                id.filter(|id| self.has(id)).and_then(|_| entry(line, &self.old))
             }
             _ => None,
         };
@@ -51,7 +51,7 @@ impl KeyNames {
     /// Returns the changes in a line of stand-ins: the arguments of a call of the graph.
     pub(super) fn of_double(&self, line: &str) -> Vec<(Range<usize>, String)> {
         let call = line.trim_start().strip_prefix("graph:").and_then(|rest| rest.split_once(' '));
-        let found = call.filter(|(id, rest)| self.has(id) && rest.trim_start().starts_with('{')).and_then(|_| self.entry(line));
+        let found = call.filter(|(id, rest)| self.has(id) && rest.trim_start().starts_with('{')).and_then(|_| entry(line, &self.old));
         found.map(|range| (range, self.new.clone())).into_iter().collect()
     }
 
@@ -69,29 +69,35 @@ impl KeyNames {
         let start = line.len() - path.len();
         (rest.is_empty() || rest.starts_with(['.', '[', ' '])).then(|| start..start + self.old.len())
     }
+}
 
-    /// The name of an entry of the first mapping of a line, not of one inside it.
-    fn entry(&self, line: &str) -> Option<Range<usize>> {
-        let mut depth = 0_u32;
-        let mut at = line.find('{')?;
-        while let Some(char) = line[at..].chars().next() {
-            match char {
-                '{' | '[' => depth += 1,
-                '}' | ']' => depth = depth.checked_sub(1).filter(|depth| *depth > 0)?,
-                '"' => {
-                    let end = at + 1 + string_length(&line[at + 1..])?;
-                    let is_name = depth == 1 && line[end + 1..].trim_start().starts_with(':');
-                    if is_name && line[at + 1..end] == *self.old {
-                        return Some(at + 1..end);
-                    }
-                    at = end;
+/// Returns the place of the name of an entry of the first mapping of a text, not of one inside it; between the quotes.
+pub(super) fn entry(text: &str, name: &str) -> Option<Range<usize>> {
+    let mut depth = 0_u32;
+    let mut at = text.find('{')?;
+    while let Some(char) = text[at..].chars().next() {
+        match char {
+            '{' | '[' => depth += 1,
+            '}' | ']' => depth = depth.checked_sub(1).filter(|depth| *depth > 0)?,
+            '"' => {
+                let end = at + 1 + string_length(&text[at + 1..])?;
+                let is_name = depth == 1 && text[end + 1..].trim_start().starts_with(':');
+                if is_name && is_written(&text[at..=end], name) {
+                    return Some(at + 1..end);
                 }
-                _ => {}
+                at = end;
             }
-            at += char.len_utf8();
+            _ => {}
         }
-        None
+        at += char.len_utf8();
     }
+    None
+}
+
+/// Returns whether a JSON string, with its quotes, is a text, whatever escapes it has.
+fn is_written(json: &str, text: &str) -> bool {
+    let bare = &json[1..json.len() - 1];
+    bare == text || bare.contains('\\') && Value::from_json(json).is_ok_and(|read| read.as_str() == Some(text))
 }
 
 /// Returns the length of a JSON string up to its closing quote.
@@ -121,6 +127,8 @@ mod tests {
         for (line, expected) in [
             (r#"$ context {"a":{"name":1},"name":"name"}"#, r#"$ context {"a":{"name":1},"who":"name"}"#),
             (r#"$ context {"\"name":[{"name":1}]}"#, r#"$ context {"\"name":[{"name":1}]}"#),
+            (r#"$ context {"n\u0061me":1}"#, r#"$ context {"who":1}"#),
+            ("$ context name.json", "$ context name.json"),
             ("= name", "= who"),
             ("= name.first", "= who.first"),
             ("= state context.name", "= state context.who"),

@@ -4,9 +4,15 @@
 
 use std::{collections::BTreeSet, ops::Range, path::Path, sync::Arc};
 
-use trellis_core::{Document, diagnostic::FilePath, query::GraphChange, syntax::document::Content};
+use trellis_core::{Document, diagnostic::FilePath, query::GraphChange};
 
-use super::{Block, BlockKind, Item, files::sheets_of, items, renamed_keys::KeyNames};
+use super::{
+    Block, BlockKind, Item,
+    contexts::renamed_contexts,
+    files::{roots, sheets_of},
+    items,
+    renamed_keys::KeyNames,
+};
 
 /// A name before a rename and after it.
 type Names = (String, String);
@@ -200,7 +206,16 @@ fn id_args(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// A sheet that names what a change renames.
+/// The files of sheets that a change renames something in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RenamedSheets {
+    /// The sheets, and the files that their sessions begin with. What the change itself edits in a sheet, such as a link, is among its edits.
+    pub files: Vec<RenamedSheet>,
+    /// What must be said of files that stay as they are.
+    pub notes: Vec<String>,
+}
+
+/// A sheet, or a file beside one, that names what a change renames.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RenamedSheet {
     /// Its path below the root of the graph.
@@ -220,25 +235,32 @@ impl RenamedSheet {
     }
 }
 
-/// Returns the sheets of the graph at `root`, and of those inside it, that name what a change renames. `text` reads a sheet.
+/// Returns the sheets of the graph at `root`, and of those inside it, that name what a change renames, with the files beside them. `text` reads
+/// a file.
 pub fn renamed_sheets(
     root: &Path,
     documents: &[Arc<Document>],
     change: &GraphChange,
     text: impl Fn(&Path) -> Option<String>,
-) -> Vec<RenamedSheet> {
-    let mut renamed = Vec::new();
+) -> RenamedSheets {
+    let mut files = Vec::new();
     for folder in roots(documents) {
         let Some(names) = SheetNames::of(change, documents, folder) else { continue };
         for sheet in sheets_of(&root.join(folder)) {
             let (Some(text), Ok(below)) = (text(&sheet), sheet.strip_prefix(root)) else { continue };
-            let edits = names.edits(&text);
+            let mut edits = names.edits(&text);
             if !edits.is_empty() {
-                renamed.push(RenamedSheet { path: below.display().to_string().replace('\\', "/").into(), text, edits });
+                let path = FilePath::from(below.display().to_string().replace('\\', "/"));
+                let links = change.edits.iter().filter(|edit| edit.place.path == path);
+                edits.extend(links.map(|edit| (edit.place.span.range(), edit.text.clone())));
+                edits.sort_by_key(|(range, _)| range.start);
+                files.push(RenamedSheet { path, text, edits });
             }
         }
     }
-    renamed
+    let (contexts, notes) = renamed_contexts(root, documents, change, &text);
+    files.extend(contexts);
+    RenamedSheets { files, notes }
 }
 
 /// Returns the number of cases in which a text of the program shows a name that a change renames: they may fail afterwards, since what a body
@@ -265,13 +287,6 @@ pub fn cases_that_show(root: &Path, documents: &[Arc<Document>], change: &GraphC
         transcripts.count()
     };
     roots(documents).into_iter().flat_map(|folder| sheets_of(&root.join(folder))).filter_map(|sheet| text(&sheet)).map(blocks).sum()
-}
-
-/// Returns the folders of the outermost graph and of those inside it.
-fn roots(documents: &[Arc<Document>]) -> BTreeSet<&str> {
-    let projects = documents.iter().filter(|document| matches!(document.content, Content::Project(_)));
-    let inner = projects.filter_map(|document| document.path.rsplit_once('/').map(|(folder, _)| folder));
-    inner.chain([""]).collect()
 }
 
 /// The edits of the lines of a block.

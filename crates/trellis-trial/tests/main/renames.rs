@@ -29,7 +29,7 @@ fn change(folder: &Path, of: impl Fn(&SymbolIndex) -> Result<GraphChange, Rename
     let changed: BTreeSet<_> = change.edits.iter().map(|edit| &edit.place.path).chain(change.files.iter().map(|file| &file.to)).collect();
     let files = after.iter().filter(|(path, _)| changed.contains(path));
     files.for_each(|(path, text)| fs::write(folder.join(&**path), text).unwrap());
-    sheets.iter().for_each(|sheet| fs::write(folder.join(&*sheet.path), sheet.changed()).unwrap());
+    sheets.files.iter().for_each(|sheet| fs::write(folder.join(&*sheet.path), sheet.changed()).unwrap());
     Ok(())
 }
 
