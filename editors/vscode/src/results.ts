@@ -37,6 +37,17 @@ export function caseIn(line: string): Case | undefined {
   }
 }
 
+/** Returns the lines of a difference that differ, without those that are the same above and below them. */
+export function differing({ expected, got }: Pick<Difference, "expected" | "got">): { expected: string[]; got: string[] } {
+  const shorter = Math.min(expected.length, got.length);
+  let above = 0;
+  while (above < shorter && expected[above] === got[above]) above += 1;
+  let below = 0;
+  while (below < shorter - above && expected.at(-1 - below) === got.at(-1 - below)) below += 1;
+  const between = (lines: string[]) => lines.slice(above, lines.length - below);
+  return { expected: between(expected), got: between(got) };
+}
+
 /** Returns the parts of the id of a case: sheet, headings, title. */
 export function partsOf(id: string): string[] {
   return id.split(" › ");

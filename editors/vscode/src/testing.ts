@@ -6,20 +6,27 @@ import { join } from "node:path";
 import * as vscode from "vscode";
 import type { Graphs } from "./graphs.ts";
 import { coverageIn } from "./lcov.ts";
-import { type Case, caseIn, partsOf } from "./results.ts";
+import { type Case, caseIn, differing, partsOf } from "./results.ts";
 import { graphOfSheet } from "./roots.ts";
 
 /** The sheets of a graph. */
 const SHEETS = "**/_tests/**/*.md";
+
+/** The messages that *accept* is offered at, as the menus of `package.json` name them. */
+const DIFFERENCE = "trellis.difference";
+
+/** Cases by the ids of their items. */
+type Cases = Map<string, { root: string; id: string }>;
 
 /** The controller of the tests. */
 export class Sheets implements vscode.Disposable {
   private readonly controller = vscode.tests.createTestController("trellis", "Trellis");
   private readonly subscriptions: vscode.Disposable[] = [];
   /** The case of each item, by the id of the item. */
-  private readonly cases = new Map<string, { root: string; id: string }>();
+  private cases: Cases = new Map();
   private readonly covered = new WeakMap<vscode.FileCoverage, vscode.StatementCoverage[]>();
   private listing: NodeJS.Timeout | undefined;
+  private asked = 0;
 
   constructor(private readonly graphs: Graphs) {
     const { controller } = this;
@@ -39,16 +46,21 @@ export class Sheets implements vscode.Disposable {
     this.listing = setTimeout(() => void this.list(), 200);
   }
 
-  /** Lists the cases of all sheets. */
+  /** Lists the cases of all sheets. Until all are there, those of before hold. */
   async list(): Promise<void> {
+    this.asked += 1;
+    const asked = this.asked;
     const sheets = await vscode.workspace.findFiles(SHEETS, "**/{node_modules,.git}/**");
     const roots = [...new Set(sheets.map((sheet) => graphOfSheet(sheet.fsPath)).filter((root) => root !== undefined))].sort();
-    this.cases.clear();
-    const found = await Promise.all(roots.map((root) => this.graph(root)));
+    const cases: Cases = new Map();
+    const found = await Promise.all(roots.map((root) => this.graph(root, cases)));
+    // The newest list is the one that is shown.
+    if (asked !== this.asked) return;
+    this.cases = cases;
     this.controller.items.replace(found);
   }
 
-  private async graph(root: string): Promise<vscode.TestItem> {
+  private async graph(root: string, cases: Cases): Promise<vscode.TestItem> {
     const item = this.controller.createTestItem(root, vscode.workspace.asRelativePath(root), vscode.Uri.file(root));
     const listed = await this.graphs.ask(["test", ".", "--list", "--format", "json"], root).catch((error: unknown) => String(error));
     if (typeof listed === "string" || listed.code > 1) {
@@ -57,13 +69,13 @@ export class Sheets implements vscode.Disposable {
     }
     for (const line of listed.stdout.split("\n")) {
       const found = caseIn(line);
-      if (found !== undefined) this.place(item, root, found);
+      if (found !== undefined) this.place(cases, item, root, found);
     }
     return item;
   }
 
   /** Puts a case below its sheet and its headings. */
-  private place(graph: vscode.TestItem, root: string, { id, path, line }: Case): void {
+  private place(cases: Cases, graph: vscode.TestItem, root: string, { id, path, line }: Case): void {
     const uri = vscode.Uri.file(join(root, path));
     let above = graph;
     const parts = partsOf(id);
@@ -77,7 +89,7 @@ export class Sheets implements vscode.Disposable {
       above = item;
     }
     above.range = new vscode.Range(line - 1, 0, line - 1, 0);
-    this.cases.set(above.id, { root, id });
+    cases.set(above.id, { root, id });
   }
 
   /** Returns the items of cases at and below an item. */
@@ -121,7 +133,7 @@ export class Sheets implements vscode.Disposable {
   }
 
   private async playGraph(run: vscode.TestRun, root: string, items: vscode.TestItem[], token: vscode.CancellationToken, covers: boolean) {
-    const ids = items.map((item) => this.cases.get(item.id)!.id);
+    const ids = items.map((item) => item.id.slice(`${root} › `.length));
     const whole = [...this.cases.values()].filter((found) => found.root === root).length === ids.length;
     const folder = covers ? await mkdtemp(join(tmpdir(), "trellis-")) : undefined;
     const stopped = new AbortController();
@@ -164,7 +176,10 @@ export class Sheets implements vscode.Disposable {
   private message(item: vscode.TestItem, { difference, message }: Case): vscode.TestMessage {
     if (difference === null) return new vscode.TestMessage(message ?? "it failed");
     const where = difference.node === null ? "" : ` at \`${difference.node}\``;
-    const found = vscode.TestMessage.diff(`Something else came out${where}`, difference.expected.join("\n"), difference.got.join("\n"));
+    // What is the same stands above and below in the sheet.
+    const { expected, got } = differing(difference);
+    const found = vscode.TestMessage.diff(`Something else came out${where}`, expected.join("\n"), got.join("\n"));
+    found.contextValue = DIFFERENCE;
     if (item.uri !== undefined) found.location = new vscode.Location(item.uri, new vscode.Position(Math.max(0, difference.line - 1), 0));
     return found;
   }
@@ -179,11 +194,12 @@ export class Sheets implements vscode.Disposable {
     }
   }
 
-  /** Writes what came out into the block of a case. */
+  /** Writes what came out into the blocks of the cases at and below an item. */
   async accept(item: vscode.TestItem | undefined): Promise<void> {
-    const found = item && this.cases.get(item.id);
-    if (found === undefined) return;
-    const ended = await this.graphs.ask(["test", ".", found.id, "--exact", "--update=all"], found.root);
+    const found = item && [...this.below(item)].map(({ id }) => this.cases.get(id)!);
+    if (found === undefined || found.length === 0) return;
+    await vscode.workspace.saveAll(false);
+    const ended = await this.graphs.ask(["test", ".", ...found.map(({ id }) => id), "--exact", "--update=all"], found[0]!.root);
     if (ended.code > 1) void vscode.window.showErrorMessage(ended.stderr);
     await this.list();
   }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { escaped, noDrawing, nodeAt, nodesIn, page } from "../src/drawing.ts";
 import { coverageIn } from "../src/lcov.ts";
-import { caseIn, counted, countsIn, partsOf } from "../src/results.ts";
+import { caseIn, counted, countsIn, differing, partsOf } from "../src/results.ts";
 import { graphOf, graphOfSheet } from "../src/roots.ts";
 
 const among = (...files: string[]) => (path: string) => files.includes(path);
@@ -29,6 +29,13 @@ test("lines of a test are cases, and others are left out", () => {
   const found = caseIn(line);
   assert.deepEqual([found?.outcome, partsOf(found?.id ?? "")], ["passed", ["a.md", "One", "two"]]);
   for (const other of ["", "{", "null", "[]", '{"type":"summary","passed":1}', '{"type":"case"}']) assert.equal(caseIn(other), undefined);
+});
+
+test("of a difference only the lines between what is the same are shown", () => {
+  const shown = (expected: string[], got: string[]) => Object.values(differing({ expected, got }));
+  assert.deepEqual(shown(["> a", "| b", "| c", "* end"], ["> a", "| x", "* end"]), [["| b", "| c"], ["| x"]]);
+  assert.deepEqual(shown(["| a"], ["| a", "| a"]), [[], ["| a"]]);
+  assert.deepEqual(shown(["| a"], ["| b"]), [["| a"], ["| b"]]);
 });
 
 test("counts are said in words", () => {

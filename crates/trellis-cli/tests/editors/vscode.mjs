@@ -24,16 +24,17 @@ const files = {
   "start.md": "---\ninput_type: text\nsave_to: name\nto: choose\n---\nWho are you?\n",
   "choose.md": "---\noptions: [Tea, Coffee]\nsave_to: drink\nto: served\n---\nHello, {{ name }}.\n",
   "served.md": "One {{ drink }}.\n",
-  "_tests/tea.md": "# Tea\n\n## served\n\n```transcript\n| Who are you?\n? text\n> Ana\n| Hello, Ana.\n? choice [\"Tea\", \"Coffee\"]\n> Tea\n| Two Tea.\n! ended finished\n```\n",
+  "_tests/tea.md": "# Tea\n\n## served\n\n```transcript\n| Who are you?\n? text\n> Ana\n| Hello, Ana.\n? choice [\"Tea\", \"Coffee\"]\n> Tea\n| Two Tea.\n* end finished\n```\n",
 };
 for (const [name, text] of Object.entries(files)) {
   fs.mkdirSync(path.dirname(path.join(graph, name)), { recursive: true });
   fs.writeFileSync(path.join(graph, name), text);
 }
-// The program, which plays no test to its end while there is a file `slow`.
+// The program, which plays no test to its end while there is a file `slow`; it then writes its process id to a file `played`.
 const wrapped = path.join(folder, "trellis");
 const slow = path.join(folder, "slow");
-fs.writeFileSync(wrapped, `#!/bin/sh\ncase "$*" in *--list*) ;; test\\ *) [ ! -e '${slow}' ] || exec sleep 1000 ;; esac\nexec '${program}' "$@"\n`, { mode: 0o755 });
+const played = path.join(folder, "played");
+fs.writeFileSync(wrapped, `#!/bin/sh\ncase "$*" in *--list*) ;; test\\ *) [ ! -e '${slow}' ] || { echo $$ >'${played}'; exec sleep 1000; } ;; esac\nexec '${program}' "$@"\n`, { mode: 0o755 });
 const settings = {
   "trellis.path": wrapped,
   "workbench.startupEditor": "none",
@@ -95,10 +96,16 @@ async function until(holds, otherwise) {
   for (const began = Date.now(); !holds(); await new Promise((next) => setTimeout(next, 50))) assert.ok(Date.now() - began < PATIENCE, otherwise);
 }
 
+/** Opens what a tree holds, down to its leaves. */
+async function expand(tree) {
+  const closed = page.locator(`${tree} .monaco-tl-twistie.collapsible.collapsed`).first();
+  while (await closed.isVisible()) await closed.click();
+}
+
 /** Puts the cursor to a place, from 1. */
 async function goto(line, column) {
   await palette("Control+g", `:${line}:${column}`);
-  await page.keyboard.press("Enter");
+  await page.locator(".quick-input-list .monaco-list-row", { hasText: `line ${line} and character ${column}` }).click();
   await input.waitFor({ state: "hidden" });
 }
 
@@ -147,50 +154,83 @@ const journeys = {
     await page.locator(".explorer-folders-view", { hasText: "poured.md" }).waitFor();
     await command("File: Save All Files");
     await page.locator(".tab.dirty").waitFor({ state: "detached" });
-    assert.match(fs.readFileSync(path.join(graph, "choose.md"), "utf8"), /to: poured/);
+    assert.equal(fs.readFileSync(path.join(graph, "choose.md"), "utf8"), files["choose.md"].replace("served", "poured"));
+    assert.equal(fs.readFileSync(path.join(graph, "poured.md"), "utf8"), `---\nwas: [served]\n---\n${files["served.md"]}`);
     assert.ok(!fs.existsSync(path.join(graph, "served.md")));
   },
   async "a test fails with a difference, and what came out is accepted"() {
+    await open("_tests/tea.md");
     // VS Code plays tests in trusted folders only, whatever they do.
     await command("Test: Run All Tests");
     await page.getByText("Trust Folder & Continue").click();
     await seen("Something else came out");
+    await page.locator(".test-error-content-widget", { hasText: "One Tea. != | Two Tea." }).click();
+    for (const [side, line] of [["original", "| Two Tea."], ["modified", "| One Tea."]]) {
+      await page.locator(`.test-output-peek .editor.${side} .view-lines`, { hasText: line.replaceAll(" ", "\u00a0") }).waitFor();
+    }
     await picture("test");
-    await command("View: Show Testing");
     const sheet = path.join(graph, "_tests/tea.md");
-    const item = page.locator(".test-explorer .monaco-list-row", { hasText: "served" }).last();
-    await item.click({ button: "right" });
-    await page.locator(".monaco-menu .action-item", { hasText: "Accept What Came Out" }).click();
-    await until(() => fs.readFileSync(sheet, "utf8").includes("One Tea."), "nothing is accepted");
+    const shown = (line) => page.locator(".editor-instance .view-line", { hasText: line.replaceAll(" ", "\u00a0") }).first().waitFor();
+    const accepted = async () => {
+      await until(() => fs.readFileSync(sheet, "utf8") === files["_tests/tea.md"].replace("Two", "One"), "nothing is accepted");
+      await shown("| One Tea.");
+    };
+    await page.locator(".test-output-peek").getByText("Accept What Came Out").click();
+    await accepted();
     await command("Test: Run All Tests");
     await page.locator(".codicon-testing-passed-icon").first().waitFor();
+    // The same from the view of tests.
+    fs.writeFileSync(sheet, files["_tests/tea.md"]);
+    await shown("| Two Tea.");
+    await command("Test: Run All Tests");
+    await page.locator(".codicon-testing-failed-icon").first().waitFor();
+    await command("View: Show Testing");
+    await page.locator(".test-explorer .monaco-list-row").first().waitFor();
+    await expand(".test-explorer");
+    await page.locator(".test-explorer .monaco-list-row", { hasText: "served" }).last().click({ button: "right" });
+    const entry = page.locator(".monaco-menu .action-item", { hasText: "Accept What Came Out" });
+    // A menu does not hear the button that is let go of just after it opened.
+    await entry.click({ delay: 500 });
+    await entry.waitFor({ state: "hidden" });
+    await accepted();
+    await command("Test: Run All Tests");
+    await page.locator(".test-explorer .codicon-testing-passed-icon").nth(1).waitFor();
   },
   async "a run that is cancelled ends, and fails nothing"() {
     fs.writeFileSync(slow, "");
     await command("Test: Run All Tests");
     await page.locator(".test-explorer .codicon-testing-loading-icon, .test-explorer .codicon-loading").first().waitFor();
-    await command("Test: Cancel Test Run");
+    await until(() => fs.existsSync(played) && /\d\n/.test(fs.readFileSync(played, "utf8")), "nothing is played");
+    await page.locator(".pane-header, .composite.title").getByLabel("Cancel Test Run").first().click();
     await page.locator(".test-explorer .codicon-testing-skipped-icon").first().waitFor();
+    await until(() => !fs.existsSync(`/proc/${fs.readFileSync(played, "utf8").trim()}`), "the program goes on");
     fs.rmSync(slow);
     assert.equal(await page.locator(".test-explorer .codicon-testing-error-icon, .test-explorer .codicon-testing-failed-icon").count(), 0);
   },
   async "coverage is shown beside the files"() {
     await command("Test: Run All Tests with Coverage");
-    await page.locator(".testing-coverage, .test-coverage-list, .coverage-view-is-filtered, [id*='testCoverage']", { hasText: "choose.md" }).first().waitFor();
+    const covered = page.locator(".pane", { hasText: "Test Coverage" }).locator(".monaco-list-row", { hasText: "choose.md" });
+    await covered.filter({ hasText: "100.00%" }).first().waitFor();
     await picture("coverage");
   },
   async "the graph is played in a terminal, and takes up what is saved"() {
     await open("tea/start.md");
     await command("Trellis: Play");
-    const terminal = page.locator(".xterm-rows").first();
     await page.locator(".xterm-rows", { hasText: "Who are you?" }).first().waitFor();
-    await terminal.click();
+    await page.locator(".xterm-helper-textarea").first().focus();
     await page.keyboard.type("Ana");
     await page.keyboard.press("Enter");
     await page.locator(".xterm-rows", { hasText: "Hello, Ana." }).first().waitFor();
     fs.writeFileSync(path.join(graph, "choose.md"), fs.readFileSync(path.join(graph, "choose.md"), "utf8").replace("Hello,", "Welcome,"));
     await page.locator(".xterm-rows", { hasText: "Welcome, Ana." }).first().waitFor();
     await picture("play");
+  },
+  async "a rename says nothing of a change that it did not make"() {
+    await command("Notifications: Show Notifications");
+    const told = page.locator(".notifications-center");
+    await told.waitFor();
+    assert.doesNotMatch(await told.innerText(), /nothing else was changed/);
+    await page.keyboard.press("Escape");
   },
   async "it is activated soon"() {
     await command("Developer: Show Running Extensions");
