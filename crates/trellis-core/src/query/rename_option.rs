@@ -130,14 +130,19 @@ impl Renaming<'_> {
         Ok(())
     }
 
-    /// Replaces a scalar, in the quotes that it has or needs.
+    /// Replaces a scalar, in the quotes that it has or needs. Its span may be that of the text between them.
     fn scalar(&mut self, path: &FilePath, span: Span) -> Result<(), RenameRefusal> {
-        let written = self.index.document(path).and_then(|document| document.text.get(span.range())).unwrap_or_default();
+        let text = self.index.document(path).map_or("", |document| &*document.text);
+        let is_quote = |char: &char| matches!(char, '"' | '\'');
+        let before = text.get(..span.start as usize).and_then(|text| text.chars().next_back()).filter(is_quote);
+        let is_between = before.is_some() && text.get(span.end as usize..).and_then(|text| text.chars().next()) == before;
+        let span = if is_between { Span::new(span.start as usize - 1, span.end as usize + 1) } else { span };
+        let written = text.get(span.range()).unwrap_or_default();
         let bare = written.trim_matches(['"', '\'']);
         if bare != self.old {
             return refused(format!("`{}` stands in `{path}` as {written}, which cannot be rewritten exactly", self.old));
         }
-        let quote = written.chars().next().filter(|first| matches!(first, '"' | '\''));
+        let quote = written.chars().next().filter(is_quote);
         let new = match quote {
             Some(quote) if !self.new.contains([quote, '\\']) => format!("{quote}{}{quote}", self.new),
             None if is_plain(self.new) => self.new.to_owned(),

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use super::*;
 use crate::{Dialect, Source, diagnostic::fixes::edited};
 
+mod options;
+
 fn document(path: &str, text: &str) -> Arc<Document> {
     Arc::new(Document::parse(&Source::text(path, text), Dialect::default()))
 }
@@ -334,43 +336,6 @@ fn a_file_that_moves_keeps_its_ways() {
         let moved = [FileRename { from: from.into(), to: to.into() }];
         assert!(index.move_files(&moved).expect_err(to).0.contains(why), "{to}");
     }
-}
-
-#[test]
-fn an_option_is_renamed_with_what_compares_it() {
-    let files = [
-        (
-            "start.md",
-            "---\noptions: [Tea, { value: Coffee, text: Black }]\ninput_default: Tea\nmessages: { pt: { content: Qual?, options: { Tea: Chá } } }\nsave_to: drink\ntransitions:\n  - { condition: input == \"Tea\", to: tea }\n  - to: tea\n---\nWhich?\n",
-        ),
-        (
-            "tea.md",
-            "---\ntransitions:\n  - { condition: 'drink in [\"Tea\", \"Coffee\"]', to: end }\n  - { condition: other == \"Tea\", to: end }\n  - to: end\n---\n{% if drink == 'Tea' %}Hot{% endif %} Tea {{ drink }}\n",
-        ),
-        ("end.md", "---\n---\nTea\n"),
-    ];
-    let index = index(&files);
-    let change = index.rename_option(&"start".into(), "Tea", "Green tea").expect("it can be");
-    let after = changed(&files, &change);
-    let text = |path: &str| after.iter().find(|(other, _)| other == path).map(|(_, text)| text.clone()).unwrap_or_default();
-    let start = text("start.md");
-    for now in ["options: [Green tea, ", "input_default: Green tea", "{ Green tea: Chá }", "input == \"Green tea\""] {
-        assert!(start.contains(now), "{now}: {start}");
-    }
-    let tea = text("tea.md");
-    assert!(
-        tea.contains("'drink in [\"Green tea\", \"Coffee\"]'") && tea.contains("other == \"Tea\"") && tea.contains("== 'Green tea' %}Hot"),
-        "{tea}"
-    );
-    assert_eq!(text("end.md"), "---\n---\nTea\n", "what a body prints stays");
-    for (new, why) in [("Coffee", "already"), ("", "on one line"), ("{{ x }}", "on one line")] {
-        assert!(index.rename_option(&"start".into(), "Tea", new).expect_err(new).0.contains(why), "{new}");
-    }
-    assert!(index.rename_option(&"start".into(), "Water", "x").expect_err("none").0.contains("no option"));
-    let twice = [files[0], ("tea.md", "---\noptions: [Tea]\nsave_to: drink\nto: end\n---\n"), files[2]];
-    assert!(super::tests::index(&twice).rename_option(&"start".into(), "Tea", "x").expect_err("two").0.contains("too"));
-    let typed = [files[0], ("trellis.yaml", "context: { drink: { enum: [Tea, Coffee] } }\n"), files[1], files[2]];
-    assert!(super::tests::index(&typed).rename_option(&"start".into(), "Tea", "x").expect_err("typed").0.contains("schema"));
 }
 
 #[test]
