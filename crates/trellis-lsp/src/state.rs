@@ -10,13 +10,20 @@ use trellis_core::diagnostic::FilePath;
 use crate::{
     client::{Client, Settings},
     graph::Graph,
-    requests::own_moves::OwnMoves,
     sheets::OpenSheet,
     text::Encoding,
     uri,
     wire::Uri,
     workspace::Workspace,
 };
+
+/// An edit that moves files.
+pub(crate) struct OwnMoves {
+    /// The old and the new place of each file or folder.
+    pub(crate) moves: Vec<(String, String)>,
+    /// The files that it changes, with hashes of their texts before.
+    pub(crate) edited: Vec<(Uri, u64)>,
+}
 
 /// The client and the graphs that it is served.
 pub(crate) struct ServerState {

@@ -7,20 +7,12 @@ use serde_json::Value as Json;
 
 use super::Answer;
 use crate::{
-    state::ServerState,
+    state::{OwnMoves, ServerState},
     wire::{RenameFilesParams, Uri},
 };
 
 /// Number of edits that are remembered: an offer of code actions holds a few, of which a person takes one.
 const REMEMBERED: usize = 16;
-
-/// An edit that moves files.
-pub(crate) struct OwnMoves {
-    /// The old and the new place of each file or folder.
-    moves: Vec<(String, String)>,
-    /// The files that it changes, with hashes of their texts before.
-    edited: Vec<(Uri, u64)>,
-}
 
 /// Remembers the moves in an answer: an edit, or actions with an edit each.
 pub(super) fn remembered(state: &mut ServerState, answer: Answer) -> Answer {

@@ -13,7 +13,7 @@ use super::{
     files::{roots, sheets_of},
     items,
     renamed_keys::entry,
-    renames::RenamedSheet,
+    renamed_sheet::RenamedSheet,
 };
 
 /// A file that sheets begin with, by the graphs that they are about.

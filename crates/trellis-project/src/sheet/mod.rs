@@ -7,6 +7,7 @@ mod files;
 pub mod findings;
 mod markdown;
 mod renamed_keys;
+mod renamed_sheet;
 mod renames;
 
 use std::{ops::Range, path::PathBuf};
@@ -20,7 +21,8 @@ use self::{bytes::file_bytes, changes::patched};
 pub use self::{
     files::{TESTS, files_below, sheets_of},
     markdown::{Block, Item, items},
-    renames::{RenamedSheet, RenamedSheets, SheetNames, called, cases_that_show, renamed_sheets},
+    renamed_sheet::RenamedSheet,
+    renames::{RenamedSheets, SheetNames, called, cases_that_show, renamed_sheets},
 };
 
 /// One Markdown file of cases.

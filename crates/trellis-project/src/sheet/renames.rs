@@ -12,6 +12,7 @@ use super::{
     files::{roots, sheets_of},
     items,
     renamed_keys::KeyNames,
+    renamed_sheet::RenamedSheet,
 };
 
 /// A name before a rename and after it.
@@ -213,26 +214,6 @@ pub struct RenamedSheets {
     pub files: Vec<RenamedSheet>,
     /// What must be said of files that stay as they are.
     pub notes: Vec<String>,
-}
-
-/// A sheet, or a file beside one, that names what a change renames.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RenamedSheet {
-    /// Its path below the root of the graph.
-    pub path: FilePath,
-    /// Its text before the change.
-    pub text: String,
-    /// The places that change, in order, with their new texts.
-    pub edits: Vec<(Range<usize>, String)>,
-}
-
-impl RenamedSheet {
-    /// Returns its text after the change.
-    pub fn changed(&self) -> String {
-        let mut text = self.text.clone();
-        self.edits.iter().rev().for_each(|(range, new)| text.replace_range(range.clone(), new));
-        text
-    }
 }
 
 /// Returns the sheets of the graph at `root`, and of those inside it, that name what a change renames, with the files beside them. `text` reads
