@@ -231,10 +231,6 @@ impl SymbolIndex {
 
     /// Returns the project file of a graph whose schemas of inputs or predicates name a key.
     fn schema_that_names(&self, graph: u32, key: &Key) -> Option<FilePath> {
-        let names_key = |schema: &Value| {
-            let properties = schema.as_map().and_then(|schema| schema.get("properties")).and_then(Value::as_map);
-            properties.is_some_and(|properties| properties.get(key).is_some())
-        };
         let found = self.documents.iter().find(|document| {
             let (Content::Project(project) | Content::Nodes(_, project)) = &document.content else { return false };
             let predicates = project.predicates.iter().filter_map(|predicate| match &predicate.answer {
@@ -242,10 +238,24 @@ impl SymbolIndex {
                 _ => None,
             });
             let mut schemas = project.inputs.iter().map(|inputs| &inputs.value).chain(predicates);
-            self.graph_of(&document.path) == graph && schemas.any(names_key)
+            self.graph_of(&document.path) == graph && schemas.any(|schema| names_key(schema, key))
         });
         found.map(|document| document.path.clone())
     }
+}
+
+/// Returns whether a schema of a mapping names an entry of it, also in a schema that it is made of.
+fn names_key(schema: &Value, key: &str) -> bool {
+    let Some(schema) = schema.as_map() else { return false };
+    let part = |name: &str| schema.get(name);
+    let is_declared = ["properties", "dependentRequired", "dependentSchemas", "dependencies"]
+        .into_iter()
+        .any(|name| part(name).and_then(Value::as_map).is_some_and(|entries| entries.get(key).is_some()));
+    let is_required = part("required").and_then(Value::as_list).is_some_and(|names| names.iter().any(|name| name.as_str() == Some(key)));
+    let mut parts = ["if", "then", "else", "not"].into_iter().filter_map(part);
+    let mut lists = ["allOf", "anyOf", "oneOf"].into_iter().filter_map(part).filter_map(Value::as_list);
+    let is_in_part = parts.any(|part| names_key(part, key)) || lists.any(|list| list.iter().any(|part| names_key(part, key)));
+    is_declared || is_required || is_in_part
 }
 
 pub(super) fn not_exact(occurrence: &Occurrence) -> String {

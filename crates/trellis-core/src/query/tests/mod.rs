@@ -154,6 +154,21 @@ fn a_key_is_renamed_where_it_is_written_read_and_declared() {
 }
 
 #[test]
+fn a_key_that_a_schema_names_is_refused_wherever_it_names_it() {
+    let start = ("start.md", "---\nset: { total: 1 }\n---\n{{ total }}\n");
+    for (schema, is_refused) in [
+        ("{ properties: { total: true } }", true),
+        ("{ allOf: [{ if: { properties: { total: { const: 1 } } }, then: true }] }", true),
+        ("{ not: { required: [total] } }", true),
+        ("{ properties: { other: { properties: { total: true } } } }", false),
+    ] {
+        let project = format!("predicates:\n  odd: {{ schema: {schema} }}\n");
+        let refused = index(&[start, ("trellis.yaml", &project)]).rename_key(0, &"total".into(), "sum");
+        assert_eq!(refused.is_err_and(|refusal| refusal.0.contains("a schema in `trellis.yaml`")), is_refused, "{schema}");
+    }
+}
+
+#[test]
 fn a_key_is_renamed_where_callers_give_it() {
     let files = [
         ("start.md", "---\nset: { who: you }\ndo: { graph: ask, args: { name: \"{{ who }}\" } }\nsave_to: name\nto: end\n---\n"),
