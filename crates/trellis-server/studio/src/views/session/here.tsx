@@ -81,8 +81,12 @@ export function Here({ session, walked }: { session: string; walked: WalkedSessi
   }, [turn.seq, turn.stop.type]);
 
   const reply: typeof send = async (body, words) => {
+    const draft = "input" in body ? draftOf(session, body.to ?? turn.child ?? "") : null;
+    const sent = draft?.peek() ?? "";
+    // What is typed from here on is for the next question.
+    if (draft) draft.value = "";
     const isTaken = await send(body, words);
-    if (isTaken && "input" in body) draftOf(session, body.to ?? turn.child ?? "").value = "";
+    if (draft && !isTaken) draft.value = sent + draft.peek();
     return isTaken;
   };
   // The server does not tell that a session is paused, so the page knows it of those that it paused itself.
