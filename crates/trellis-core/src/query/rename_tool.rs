@@ -55,6 +55,7 @@ impl SymbolIndex {
         change.edits.sort();
         change.edits.dedup();
         change.notes.push(format!("functions of hosts, recordings and scripted models may know `{old}`: rename it there too"));
+        change.notes.push(format!("stored sessions that wait for a call of `{old}` ask whether it is kept or made again"));
         Ok(change)
     }
 }

@@ -240,7 +240,8 @@ fn failed(folder: &Path, old: &[String]) -> Vec<String> {
     failed
 }
 
-/// Asserts that stored sessions go on after a rename: where nodes changed they are kept or moved, else kept or asked for keys.
+/// Asserts that stored sessions go on after a rename: where nodes changed they are kept or moved, else kept or asked for
+/// keys, or for the call of a tool that they wait for.
 fn expect_adopted(stored: Vec<trellis_core::State>, folder: &Path, asked: &Asked) {
     let engine = engine(folder);
     let is_of_nodes = matches!(asked.kind, Kind::Node | Kind::Folder);
@@ -253,6 +254,11 @@ fn expect_adopted(stored: Vec<trellis_core::State>, folder: &Path, asked: &Asked
                 let is_asked =
                     |blocker: &Blocker| matches!(blocker, Blocker::MissingKeys(keys) if keys.iter().any(|key| key.contains(&asked.new)));
                 assert!(blockers.iter().all(is_asked), "{asked:?} at {here}: {blockers:?}");
+            }
+            // A call that somebody may have begun has the old name: a person decides.
+            Adopted::Blocked { blockers, .. } if asked.kind == Kind::Tool => {
+                let is_of_tool = |blocker: &Blocker| matches!(blocker, Blocker::CallChanged { pending, now } if **pending == *asked.old && **now == *asked.new);
+                assert!(blockers.iter().all(is_of_tool), "{asked:?} at {here}: {blockers:?}");
             }
             other => panic!("{asked:?} at {here}: {other:?}"),
         }
