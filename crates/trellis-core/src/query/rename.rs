@@ -199,6 +199,11 @@ impl SymbolIndex {
         if let Some(path) = self.schema_that_names(graph, key) {
             return refused(format!("a schema in `{path}` names `{key}`: rename it there by hand, and the rest follows"));
         }
+        if let Some((predicate, tool)) = self.predicate_that_hands_on(graph, key) {
+            return refused(format!(
+                "the predicate `{predicate}` gives `{key}` to `{tool}`, which knows it by this name: rename both by hand"
+            ));
+        }
         let occurrences = self.occurrences(&Symbol::Key(graph, key.clone()));
         if occurrences.is_empty() {
             let symbols = self.symbols();
@@ -227,6 +232,23 @@ impl SymbolIndex {
             .iter()
             .any(|occurrence| occurrence.kind == OccurrenceKind::Writes && self.graph_of(&occurrence.path) == graph);
         graph == 0 && !is_written
+    }
+
+    /// Returns the predicate of a graph whose bound tool gets a key as the argument of its name, with that tool.
+    fn predicate_that_hands_on(&self, graph: u32, key: &Key) -> Option<(&str, &str)> {
+        let of_graph = self.documents.iter().filter(|document| self.graph_of(&document.path) == graph);
+        let predicates = of_graph.flat_map(|document| match &document.content {
+            Content::Project(project) | Content::Nodes(_, project) => &project.predicates[..],
+            _ => &[],
+        });
+        { predicates }.find_map(|predicate| {
+            let PredicateAnswer::Binding { tool, needs } = &predicate.answer else { return None };
+            let is_given = match needs {
+                Some(needs) => needs.iter().any(|path| path.value.root() == key),
+                None => self.tool(&tool.value)?.parameters.as_ref().is_some_and(|schema| names_key(&schema.value, key)),
+            };
+            is_given.then_some((&*predicate.name.value, &*tool.value))
+        })
     }
 
     /// Returns the project file of a graph whose schemas of inputs or predicates name a key.

@@ -154,7 +154,7 @@ fn a_key_is_renamed_where_it_is_written_read_and_declared() {
 }
 
 #[test]
-fn a_key_that_a_schema_names_is_refused_wherever_it_names_it() {
+fn a_key_that_a_schema_or_a_tool_of_a_predicate_names_is_refused() {
     let start = ("start.md", "---\nset: { total: 1 }\n---\n{{ total }}\n");
     for (schema, is_refused) in [
         ("{ properties: { total: true } }", true),
@@ -165,6 +165,15 @@ fn a_key_that_a_schema_names_is_refused_wherever_it_names_it() {
         let project = format!("predicates:\n  odd: {{ schema: {schema} }}\n");
         let refused = index(&[start, ("trellis.yaml", &project)]).rename_key(0, &"total".into(), "sum");
         assert_eq!(refused.is_err_and(|refusal| refusal.0.contains("a schema in `trellis.yaml`")), is_refused, "{schema}");
+    }
+    // What answers a predicate gets keys as arguments, which are not renamed.
+    for (predicate, is_refused) in
+        [("binding: look, needs: [total]", true), ("binding: look", true), ("binding: look, needs: [other]", false)]
+    {
+        let look = "look: { function: true, parameters: { required: [total] } }";
+        let project = format!("predicates: {{ odd: {{ {predicate} }} }}\nbindings: {{ {look} }}\n");
+        let refused = index(&[start, ("trellis.yaml", &project)]).rename_key(0, &"total".into(), "sum");
+        assert_eq!(refused.is_err_and(|refusal| refusal.0.contains("`odd` gives `total` to `look`")), is_refused, "{predicate}");
     }
 }
 
