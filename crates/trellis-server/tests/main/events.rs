@@ -219,6 +219,8 @@ async fn who_does_not_read_a_session_lags_and_can_take_it_up() {
     let stand = Stand::new(&[("round/start.md", &text), ("round/end.md", "Over.\n")]).await;
     stand.post("/api/sessions", json!({ "id": "ana" })).await;
     let mut stream = Stream::open(&stand, "/api/sessions/ana/events", &[]).await;
+    // What is asked now comes first: records follow from there.
+    stream.until("turn").await;
     let mut seq = 1;
     for _ in 0..300 {
         let turn = stand.post("/api/sessions/ana/turns", json!({ "input": "on" }));
