@@ -237,11 +237,11 @@ impl SymbolIndex {
     /// Returns the predicate of a graph whose bound tool gets a key as the argument of its name, with that tool.
     fn predicate_that_hands_on(&self, graph: u32, key: &Key) -> Option<(&str, &str)> {
         let of_graph = self.documents.iter().filter(|document| self.graph_of(&document.path) == graph);
-        let predicates = of_graph.flat_map(|document| match &document.content {
+        let mut predicates = of_graph.flat_map(|document| match &document.content {
             Content::Project(project) | Content::Nodes(_, project) => &project.predicates[..],
             _ => &[],
         });
-        { predicates }.find_map(|predicate| {
+        predicates.find_map(|predicate| {
             let PredicateAnswer::Binding { tool, needs } = &predicate.answer else { return None };
             let is_given = match needs {
                 Some(needs) => needs.iter().any(|path| path.value.root() == key),

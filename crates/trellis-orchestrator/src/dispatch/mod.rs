@@ -46,6 +46,8 @@ use crate::{
 const MAX_SILENT_GROUPS: usize = 20;
 /// The interval at which pending changes are checked, in milliseconds.
 const SOON: u64 = 20;
+/// The interval at which what cannot be judged yet is looked at again, in milliseconds.
+const RETRY: u64 = 200;
 
 /// Begins sessions for messages, and tells chats what sessions need.
 #[derive(Clone)]
@@ -149,7 +151,7 @@ impl Dispatcher {
                     }
                     self.converse(group, &mut talks, &mut waiting).await?;
                 }
-                Ruling::Later => due = Some(soon(due)),
+                Ruling::Later => due = Some(later(due)),
                 Ruling::Done => {}
                 Ruling::Carry(carrying) => drop(carried.spawn(self.clone().carry_out(carrying, group))),
             }
@@ -341,6 +343,11 @@ impl Dispatcher {
 /// Returns a time in a moment, or `due` if that is earlier.
 fn soon(due: Option<u64>) -> u64 {
     due.unwrap_or(u64::MAX).min(now() + SOON)
+}
+
+/// Returns the time of another look at what cannot be judged yet, or `due` if that is earlier.
+fn later(due: Option<u64>) -> u64 {
+    due.unwrap_or(u64::MAX).min(now() + RETRY)
 }
 
 impl std::fmt::Debug for Dispatcher {

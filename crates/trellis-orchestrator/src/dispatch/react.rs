@@ -11,7 +11,7 @@ use std::{
 use tokio::task::JoinSet;
 use trellis_core::{SessionId, SignalName, engine::Call};
 
-use super::{Dispatcher, decide::Carried};
+use super::{Dispatcher, decide::Carried, later};
 use crate::{
     approvals::question,
     config::Sign,
@@ -19,9 +19,6 @@ use crate::{
     message::{ChatPlace, now},
     queue::{QueueError, ReactionRow},
 };
-
-/// The interval at which a reaction, or a question that is due, is looked at again while it cannot be judged, in milliseconds.
-const RETRY: u64 = 200;
 
 /// The reactions that are being acted on, by their numbers. Clones share them.
 #[derive(Clone, Default)]
@@ -71,7 +68,7 @@ impl Dispatcher {
             };
             is_late |= !self.react(reaction, decision, carried).await?;
         }
-        Ok(is_late.then(|| now() + RETRY))
+        Ok(is_late.then(|| later(None)))
     }
 
     /// Takes a reaction as a decision about the call that its message asked about; returns false if that cannot be judged yet.
@@ -172,7 +169,7 @@ impl Dispatcher {
                     self.post(&asked.place, format!("{key}:again-{again}"), text).await?;
                 }
             } else if !is_whole {
-                next = Some(next.unwrap_or(u64::MAX).min(now() + RETRY));
+                next = Some(later(next));
                 continue;
             }
             self.hands.queue.asked_again(&asked.call).await?;

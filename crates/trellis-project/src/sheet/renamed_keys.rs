@@ -32,7 +32,7 @@ impl KeyNames {
     pub(super) fn of_line(&self, line: &str) -> Vec<(Range<usize>, String)> {
         let is_own = self.graph.is_empty();
         let found = match line.chars().next() {
-            Some('$') if is_own && line.starts_with("$ context {") => entry(line, &self.old),
+            Some('$') if is_own && line.starts_with("$ context {") => self.entry(line),
             Some('=') if is_own => self.shown(line),
             // Other messages may name a tool or a node that is called like the key.
             Some('*' | '-') if is_own && ["missing-context", "context-schema", "not started"].iter().any(|word| line.contains(word)) => {
@@ -41,17 +41,22 @@ impl KeyNames {
             }
             Some('!') => {
                 let id = line.split_once(" (graph ").and_then(|(_, rest)| rest.split([')', ',']).next());
-                id.filter(|id| self.has(id)).and_then(|_| entry(line, &self.old))
+                id.filter(|id| self.has(id)).and_then(|_| self.entry(line))
             }
             _ => None,
         };
         found.map(|range| (range, self.new.clone())).into_iter().collect()
     }
 
+    /// The name of the entry of a mapping in a line; none if the mapping has the new name, too.
+    fn entry(&self, line: &str) -> Option<Range<usize>> {
+        entry(line, &self.old).filter(|_| entry(line, &self.new).is_none())
+    }
+
     /// Returns the changes in a line of stand-ins: the arguments of a call of the graph.
     pub(super) fn of_double(&self, line: &str) -> Vec<(Range<usize>, String)> {
         let call = line.trim_start().strip_prefix("graph:").and_then(|rest| rest.split_once(' '));
-        let found = call.filter(|(id, rest)| self.has(id) && rest.trim_start().starts_with('{')).and_then(|_| entry(line, &self.old));
+        let found = call.filter(|(id, rest)| self.has(id) && rest.trim_start().starts_with('{')).and_then(|_| self.entry(line));
         found.map(|range| (range, self.new.clone())).into_iter().collect()
     }
 
@@ -129,6 +134,7 @@ mod tests {
             (r#"$ context {"\"name":[{"name":1}]}"#, r#"$ context {"\"name":[{"name":1}]}"#),
             (r#"$ context {"n\u0061me":1}"#, r#"$ context {"who":1}"#),
             ("$ context name.json", "$ context name.json"),
+            (r#"$ context {"name":1,"who":2}"#, r#"$ context {"name":1,"who":2}"#),
             ("= name", "= who"),
             ("= name.first", "= who.first"),
             ("= state context.name", "= state context.who"),

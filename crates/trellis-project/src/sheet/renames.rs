@@ -212,7 +212,7 @@ fn id_args(text: &str) -> impl Iterator<Item = String> {
 pub struct RenamedSheets {
     /// The sheets, and the files that their sessions begin with. What the change itself edits in a sheet, such as a link, is among its edits.
     pub files: Vec<RenamedSheet>,
-    /// What must be said of files that stay as they are.
+    /// Notes on the files that stay as they are, for a person.
     pub notes: Vec<String>,
 }
 

@@ -3,8 +3,7 @@
 use super::local::{ContextEvent, Locals};
 use crate::{
     language::OnBranchError,
-    path::Segment,
-    program::{Call, Callee, Outcome, WriteTarget},
+    program::{Call, Callee, Outcome},
 };
 
 impl Locals {
@@ -16,31 +15,24 @@ impl Locals {
         let mut reads = Vec::new();
         for (_, branch) in branches {
             let Some(undo) = &branch.undo else { continue };
-            for event in self.call(undo) {
-                let (ContextEvent::Read(path) | ContextEvent::MayRead(path)) = event else { continue };
-                if !branch.writes.iter().any(|write| self.meets(&write.to, path)) {
-                    let is_certain = all_succeed && matches!(event, ContextEvent::Read(_));
-                    reads.push(if is_certain { event } else { ContextEvent::MayRead(path) });
+            let mut events: Vec<_> = branch.writes.iter().flat_map(|write| self.write(write)).collect();
+            events.extend(self.call(undo));
+            let mut written = Vec::new();
+            for event in events {
+                match event {
+                    ContextEvent::Write(path) => written.push(path),
+                    ContextEvent::Read(path) | ContextEvent::MayRead(path) if written.iter().any(|write| self.meet(*write, path)) => {}
+                    ContextEvent::Read(path) if !all_succeed => reads.push(ContextEvent::MayRead(path)),
+                    event => reads.push(event),
                 }
             }
         }
         reads
     }
 
-    /// Returns whether a write leaves something at a path, or at a part of it.
-    fn meets(&self, to: &WriteTarget, path: u32) -> bool {
-        let path = &self.paths[path as usize];
-        match to {
-            WriteTarget::Path(written) | WriteTarget::Append(written) => {
-                let (written, read) = (written.segments(), path.segments());
-                written.starts_with(read) || read.starts_with(written)
-            }
-            WriteTarget::Absent(key) => path.root() == key,
-            WriteTarget::Ans | WriteTarget::Error => {
-                let name = if matches!(to, WriteTarget::Ans) { "ans" } else { "error" };
-                &**path.root() == "sys" && matches!(path.rest().first(), Some(Segment::Key(key)) if &**key == name)
-            }
-            WriteTarget::Input => false,
-        }
+    /// Returns whether one of two paths is a part of the other.
+    fn meet(&self, one: u32, other: u32) -> bool {
+        let [one, other] = [one, other].map(|path| self.paths[path as usize].segments());
+        one.starts_with(other) || other.starts_with(one)
     }
 }

@@ -289,7 +289,7 @@ impl Locals {
         reads.iter().flat_map(|read| [self.read(read), self.demand(read)]).flatten().collect()
     }
 
-    fn write(&mut self, write: &Write) -> Vec<ContextEvent> {
+    pub(super) fn write(&mut self, write: &Write) -> Vec<ContextEvent> {
         let mut events = match &write.value {
             WriteSource::Shape(shape) => self.shapes(std::iter::once(shape)),
             WriteSource::Input | WriteSource::Error | WriteSource::Branch(_) => Vec::new(),
