@@ -35,7 +35,7 @@ impl Published {
         let found = graph.findings(path);
         let diagnostics: Vec<_> = found.iter().map(|found| diagnostic(graph, path, found, client)).collect();
         let open = graph.open.get(path);
-        let version = open.map(|open| open.version);
+        let version = open.map(|open| open.revisions.version);
         let (uri, is_open) = (graph.uri(path), open.is_some());
         match self.0.get(&uri.0) {
             Some(sent) if sent.version == version && sent.diagnostics == diagnostics => return None,

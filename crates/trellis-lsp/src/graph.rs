@@ -21,6 +21,7 @@ use trellis_project::{Directory, LoadError, Overlay, Project};
 use crate::{
     carry::{Replaced, carry},
     linker::{GraphNumber, Job, Link},
+    revisions::Revisions,
     sheets::{is_in_tests, is_sheet},
     text::Text,
     wire::{self, Uri},
@@ -30,7 +31,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct OpenFile {
     pub(crate) uri: Uri,
-    pub(crate) version: i32,
+    pub(crate) revisions: Revisions,
 }
 
 /// A graph that is served.
@@ -112,7 +113,7 @@ impl Graph {
 
     /// Returns the open files below `_tests` that are no sheets, with the versions and texts that the client has.
     pub(crate) fn open_beside_sheets(&self) -> impl Iterator<Item = (PathBuf, (i32, Text))> {
-        let beside = self.open.iter().map(|(path, open)| (path, self.file(path), open.version));
+        let beside = self.open.iter().map(|(path, open)| (path, self.file(path), open.revisions.version));
         let beside = beside.filter(|(_, file, _)| is_in_tests(file) && !is_sheet(file));
         beside.filter_map(|(path, file, version)| Some((file, (version, self.texts.get(path)?.clone()))))
     }
@@ -188,7 +189,7 @@ impl Graph {
     }
 
     /// Replaces parts of an open file, in order.
-    pub(crate) fn changed(&mut self, path: &FilePath, version: i32, text: Text, replaced: Vec<Replaced>) {
+    pub(crate) fn changed(&mut self, path: &FilePath, text: Text, replaced: Vec<Replaced>) {
         self.overlay.put(path, Some(text.as_str()));
         self.put(path, Some(text.as_str()));
         // A change that comes to the same text moves nothing, and nothing is linked because of it.
@@ -198,9 +199,6 @@ impl Graph {
             self.since.entry(path.clone()).or_default().extend(replaced.into_iter().map(|replaced| (generation, replaced)));
         }
         self.texts.insert(path.clone(), text);
-        if let Some(open) = self.open.get_mut(path) {
-            open.version = version;
-        }
         self.stale.insert(path.clone());
     }
 

@@ -18,6 +18,7 @@ mod linker;
 mod log;
 mod parent;
 mod requests;
+mod revisions;
 mod server;
 mod sheets;
 mod state;

@@ -5,8 +5,9 @@ use std::path::Path;
 use trellis_project::sheet::TESTS;
 
 use crate::{
+    revisions::Revisions,
     text::{Encoding, Text},
-    wire::{DidChangeTextDocumentParams, TextDocumentContentChangeEvent, Uri},
+    wire::{DidChangeTextDocumentParams, Uri},
 };
 
 /// A sheet as the editor has it.
@@ -14,7 +15,7 @@ use crate::{
 pub(crate) struct OpenSheet {
     /// Its address, as its client names it.
     pub(crate) uri: Uri,
-    pub(crate) version: i32,
+    pub(crate) revisions: Revisions,
     pub(crate) text: Text,
     /// Its cases, as the last text had them that could be read.
     pub(crate) cases: Vec<serde_json::Value>,
@@ -23,21 +24,8 @@ pub(crate) struct OpenSheet {
 impl OpenSheet {
     /// Applies edits; returns whether they fit the present text.
     pub(crate) fn edited(&mut self, params: &DidChangeTextDocumentParams, encoding: Encoding) -> bool {
-        if params.text_document.version <= self.version {
-            return false;
-        }
-        self.version = params.text_document.version;
-        for change in &params.content_changes {
-            let (range, new) = match change {
-                TextDocumentContentChangeEvent::TextDocumentContentChangePartial(change) => (Some(change.range), &change.text),
-                TextDocumentContentChangeEvent::TextDocumentContentChangeWholeDocument(change) => (None, &change.text),
-            };
-            if range.is_some_and(|range| (range.end.line, range.end.character) < (range.start.line, range.start.character)) {
-                return false;
-            }
-            self.text.replace(range, new, encoding);
-        }
-        true
+        let edited = self.revisions.edited(&self.text, params, encoding);
+        edited.map(|(text, _)| self.text = text).is_ok()
     }
 }
 

@@ -62,7 +62,7 @@ pub(super) fn workspace_edit(graph: &mut Graph, change: &GraphChange, sheets: Ve
     let mut changes: Vec<Json> = by_file
         .into_iter()
         .map(|(path, edits)| {
-            let version = graph.open.get(&path).map(|open| open.version);
+            let version = graph.open.get(&path).map(|open| open.revisions.version);
             json!({ "textDocument": { "uri": graph.uri(&path), "version": version }, "edits": edits })
         })
         .collect();

@@ -132,7 +132,7 @@ fn changed(
 ) -> Answer {
     let client = state.client.clone();
     let mut open: BTreeMap<PathBuf, (i32, Text)> =
-        state.sheets.iter().map(|(path, sheet)| (path.clone(), (sheet.version, sheet.text.clone()))).collect();
+        state.sheets.iter().map(|(path, sheet)| (path.clone(), (sheet.revisions.version, sheet.text.clone()))).collect();
     open.extend(state.workspace.graphs.iter().flat_map(Graph::open_beside_sheets));
     let file = uri::to_path(uri).unwrap_or_default();
     let Some((at, _)) = state.workspace.above(&file) else { return Ok(Json::Null) };

@@ -295,7 +295,7 @@ impl Server<'_> {
         for file in std::mem::take(&mut self.state.stale_sheets) {
             let Some(found) = requests::sheets::findings(&mut self.state, &file) else { continue };
             let Some(sheet) = self.state.sheets.get(&file) else { continue };
-            messages.extend(self.published.of_sheet(sheet.uri.clone(), Some(sheet.version), found, &self.state.client));
+            messages.extend(self.published.of_sheet(sheet.uri.clone(), Some(sheet.revisions.version), found, &self.state.client));
         }
         messages.into_iter().for_each(|message| self.send(message));
     }

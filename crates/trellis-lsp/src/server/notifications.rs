@@ -8,15 +8,15 @@ use trellis_core::diagnostic::FilePath;
 
 use super::Server;
 use crate::{
-    carry::Replaced,
     graph::{Graph, OpenFile},
+    revisions::Revisions,
     sheets::{OpenSheet, is_sheet},
     text::Text,
     transport::REFUSED,
     uri,
     wire::{
         DidChangeTextDocumentParams, DidChangeWatchedFilesParams, DidChangeWorkspaceFoldersParams, DidCloseTextDocumentParams,
-        DidOpenTextDocumentParams, TextDocumentContentChangeEvent, Uri,
+        DidOpenTextDocumentParams, Uri,
     },
 };
 
@@ -57,11 +57,16 @@ impl Server<'_> {
             self.state.stale_sheets.insert(path.clone());
             self.state.sheets.insert(
                 path.clone(),
-                OpenSheet { uri: file.uri.clone(), version: file.version, text: Text::new(file.text.clone()), cases: Vec::new() },
+                OpenSheet {
+                    uri: file.uri.clone(),
+                    revisions: Revisions::new(file.version),
+                    text: Text::new(file.text.clone()),
+                    cases: Vec::new(),
+                },
             );
         }
         let Some((graph, path)) = self.state.workspace.graph_of(&path) else { return };
-        self.state.workspace.graphs[graph].opened(&path, OpenFile { uri: file.uri, version: file.version }, &file.text);
+        self.state.workspace.graphs[graph].opened(&path, OpenFile { uri: file.uri, revisions: Revisions::new(file.version) }, &file.text);
     }
 
     fn changed(&mut self, notification: Notification) {
@@ -89,27 +94,10 @@ impl Server<'_> {
             }
         }
         let Some((graph, path)) = self.open(&document.text_document_identifier.uri) else { return Ok(()) };
-        let before = graph.open.get(&path).map_or(i32::MIN, |open| open.version);
-        if document.version <= before {
-            return Err(format!("version {} came after version {before}", document.version));
-        }
-        let Some(mut text) = graph.text(&path).cloned() else { return Ok(()) };
-        let mut replaced: Vec<Replaced> = Vec::new();
-        for change in &params.content_changes {
-            let (range, new) = match change {
-                TextDocumentContentChangeEvent::TextDocumentContentChangePartial(change) => (Some(change.range), &change.text),
-                TextDocumentContentChangeEvent::TextDocumentContentChangeWholeDocument(change) => (None, &change.text),
-            };
-            if range.is_some_and(|range| (range.end.line, range.end.character) < (range.start.line, range.start.character)) {
-                return Err("a range ends before it begins".to_owned());
-            }
-            let edit = text.replace(range, new, encoding);
-            // Nothing in place of nothing touches no span.
-            if edit.start != edit.end || edit.length > 0 {
-                replaced.push(edit);
-            }
-        }
-        graph.changed(&path, document.version, text, replaced);
+        let Some(text) = graph.text(&path).cloned() else { return Ok(()) };
+        let Some(open) = graph.open.get_mut(&path) else { return Ok(()) };
+        let (text, replaced) = open.revisions.edited(&text, params, encoding)?;
+        graph.changed(&path, text, replaced);
         Ok(())
     }
 

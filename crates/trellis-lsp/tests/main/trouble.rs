@@ -159,6 +159,26 @@ fn edits_of_another_text_take_the_file_from_the_disk_until_it_is_opened_again() 
     }
 }
 
+#[test]
+fn edits_that_come_in_another_order_mean_what_they_meant() {
+    let mut client = Client::new(&[("start.md", START), ("greet.md", GREET)]);
+    client.open("start.md", START);
+    let end = START.replace("to: greet", "to: nowhere");
+    let half = START.replace("to: greet", "to: now");
+    let line = half.lines().position(|line| line == "to: now").expect("it is there");
+    let at = json!({ "line": line, "character": "to: now".len() });
+    client.change("start.md", 3, json!([{ "range": { "start": at, "end": at }, "text": "here" }]));
+    client.change("start.md", 2, json!([{ "text": half }]));
+    client.wait("start.md", |list| {
+        list.version == Some(3)
+            && list.diagnostics.iter().any(|found| found["message"].as_str().is_some_and(|said| said.contains("`nowhere`")))
+    });
+    client.replace("start.md", 4, &end.replace("nowhere", "greet"));
+    client.wait("start.md", |list| list.version == Some(4) && list.diagnostics.is_empty());
+    assert!(client.said.is_empty(), "{:?}", client.said);
+    client.leave().expect("it ends well");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_server_ends_when_the_process_of_its_client_is_gone() {
