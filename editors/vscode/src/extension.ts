@@ -1,10 +1,11 @@
 /** Trellis in VS Code: the language server, the drawing, tests, and commands that run the program `trellis`. */
 
-import { isAbsolute, join, relative, sep } from "node:path";
+import { join, relative, sep } from "node:path";
 import * as vscode from "vscode";
 import { LanguageClient, type LanguageClientOptions } from "vscode-languageclient/node";
 import { Graphs } from "./graphs.ts";
 import { counted, countsIn } from "./results.ts";
+import { mayHoldNodes } from "./roots.ts";
 import { openStudio } from "./studio.ts";
 import { Sheets } from "./testing.ts";
 import { GraphViews } from "./view.ts";
@@ -64,6 +65,7 @@ class Counter implements vscode.Disposable {
     const uri = vscode.window.activeTextEditor?.document.uri;
     const root = uri && this.graphs.of(uri);
     await vscode.commands.executeCommand("setContext", "trellis.inGraph", root !== undefined);
+    await vscode.commands.executeCommand("setContext", "trellis.inNodes", root !== undefined && mayHoldNodes(root, uri!.fsPath));
     if (root === undefined || this.graphs.program === undefined) {
       this.item.hide();
       return;
@@ -132,15 +134,19 @@ async function newNode(graphs: Graphs): Promise<void> {
   await vscode.window.showTextDocument(vscode.Uri.file(join(root, `${id}.md`)));
 }
 
-/** Plays a graph in a terminal, from its start or from a node; each save is taken up. */
-async function play(graphs: Graphs, from: "start" | "here"): Promise<void> {
+/** Plays a graph in a terminal from its start; each save is taken up. */
+async function play(graphs: Graphs): Promise<void> {
   const root = await graphs.current();
-  if (root === undefined) return;
-  const file = vscode.window.activeTextEditor?.document.uri.fsPath;
-  const path = file && relative(root, file).split(sep).join("/");
-  const isNode = path !== undefined && !path.startsWith("..") && !isAbsolute(path);
-  const at = from === "here" && isNode ? ["--at", path.replace(/\.(md|ya?ml|json)$/, "")] : [];
-  graphs.inTerminal("Trellis", root, ["run", "--watch", ...at, "."]);
+  if (root !== undefined) graphs.inTerminal("Trellis", root, ["run", "--watch", "."]);
+}
+
+/** Plays a graph in a terminal from the node where the cursor is. */
+async function playHere(graphs: Graphs): Promise<void> {
+  const uri = vscode.window.activeTextEditor?.document.uri;
+  const root = uri && graphs.of(uri);
+  const node = root && (await graphs.nodeHere(root));
+  if (uri !== undefined && node !== undefined) playNode(graphs, uri.toString(), node);
+  else void vscode.window.showInformationMessage("There is no node at the cursor that can be played, as the graph is saved.");
 }
 
 /** Plays a graph in a terminal from one of its nodes. */
@@ -172,12 +178,12 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     await Promise.all([counter.count(), sheets.list()]);
   };
   const commands: [string, (...args: never[]) => unknown][] = [
-    ["trellis.check", withRoot((root) => graphs.inTerminal("Trellis check", root, ["check", "--watch", "."]))],
+    ["trellis.check", withRoot((root) => void graphs.inTerminal("Trellis check", root, ["check", "--watch", "."]))],
     ["trellis.explain", (code?: string) => explanations.show(typeof code === "string" ? code : undefined)],
     ["trellis.newNode", () => newNode(graphs)],
     ["trellis.graph", withRoot((root) => views.open(root))],
-    ["trellis.play", () => play(graphs, "start")],
-    ["trellis.playHere", () => play(graphs, "here")],
+    ["trellis.play", () => play(graphs)],
+    ["trellis.playHere", () => playHere(graphs)],
     ["trellis.playNode", (uri: string, node: string) => playNode(graphs, uri, node)],
     ["trellis.references", (uri: string, position: { line: number; character: number }) => references(uri, position)],
     ["trellis.studio", withRoot((root) => openStudio(graphs, root))],

@@ -1,9 +1,11 @@
 /** The graph of what is open, with the extension's ways to ask the program about it. */
 
 import { existsSync } from "node:fs";
+import { relative, sep } from "node:path";
 import * as vscode from "vscode";
+import { nodeAt, nodesIn } from "./drawing.ts";
 import { type Ended, FLOOR, findProgram, isOlder, run, versionIn } from "./program.ts";
-import { graphOf } from "./roots.ts";
+import { graphOf, mayHoldNodes } from "./roots.ts";
 
 /** The program and the graphs of the window. */
 export class Graphs {
@@ -71,9 +73,21 @@ export class Graphs {
     return (await vscode.window.showQuickPick(items, { placeHolder: "Which graph?" }))?.folder;
   }
 
+  /** Returns the node of a graph in which the cursor is, by the files as they are saved. */
+  async nodeHere(root: string): Promise<string | undefined> {
+    const editor = vscode.window.activeTextEditor;
+    if (editor === undefined || this.of(editor.document.uri) !== root || !mayHoldNodes(root, editor.document.uri.fsPath)) return undefined;
+    const drawn = await this.ask(["graph", "--format", "json", "."], root).catch(() => undefined);
+    if (drawn?.code !== 0) return undefined;
+    const path = relative(root, editor.document.uri.fsPath).split(sep).join("/");
+    return nodeAt(nodesIn(drawn.stdout).values(), path, editor.selection.active.line + 1);
+  }
+
   /** Runs a command of the program in a terminal, in the folder of a graph. */
-  inTerminal(name: string, folder: string, args: string[]): void {
-    if (this.program === undefined) return;
-    vscode.window.createTerminal({ name, cwd: folder, shellPath: this.program, shellArgs: args }).show();
+  inTerminal(name: string, folder: string, args: string[]): vscode.Terminal | undefined {
+    if (this.program === undefined) return undefined;
+    const terminal = vscode.window.createTerminal({ name, cwd: folder, shellPath: this.program, shellArgs: args });
+    terminal.show();
+    return terminal;
   }
 }

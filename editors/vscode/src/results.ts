@@ -1,5 +1,7 @@
 /** The lines that `trellis test --format json` and `trellis check --format json` print. */
 
+import { join } from "node:path";
+
 /** The first difference between a case and what came out. */
 export interface Difference {
   /** The line of the sheet, from 1. */
@@ -35,6 +37,25 @@ export function caseIn(line: string): Case | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The cases of one graph. */
+export interface ListedGraph<T> {
+  /** The folder of the graph. */
+  root: string;
+  listed: T;
+}
+
+/** Returns graphs with the cases that no graph above them lists: the sheets of a graph inside another one are played along with the outer one. */
+export function listedOnce(graphs: readonly ListedGraph<readonly Case[]>[]): ListedGraph<Case[]>[] {
+  const taken = new Set<string>();
+  return [...graphs]
+    .sort((one, other) => one.root.length - other.root.length)
+    .map(({ root, listed }) => {
+      const own = listed.filter(({ path }) => !taken.has(join(root, path)));
+      for (const { path } of own) taken.add(join(root, path));
+      return { root, listed: own };
+    });
 }
 
 /** Returns the lines of a difference that differ, without those that are the same above and below them. */

@@ -1,6 +1,6 @@
 /** The graph that a file belongs to, by the rules of the language server: a folder is a graph if it has a `trellis.yaml` or a `start`. */
 
-import { dirname, join, relative, sep } from "node:path";
+import { dirname, isAbsolute, join, relative, sep } from "node:path";
 
 /** The files that make a folder a graph. */
 const MARKS = ["trellis.yaml", "trellis.yml", "start.md", "start.yaml", "start.yml", "start.json"];
@@ -35,4 +35,12 @@ export function graphOfSheet(sheet: string): string | undefined {
   const parts = dirname(sheet).split(sep);
   const at = parts.indexOf("_tests");
   return at > 0 ? parts.slice(0, at).join(sep) : undefined;
+}
+
+/** Returns whether a file of a graph may hold nodes: sheets, settings and what begins with `_` do not. */
+export function mayHoldNodes(root: string, file: string): boolean {
+  const below = relative(root, file);
+  const isInside = below !== "" && !below.startsWith("..") && !isAbsolute(below);
+  const isSetting = /(^|[\\/])trellis\.ya?ml$/.test(below);
+  return isInside && !isSetting && /\.(md|ya?ml|json)$/.test(below) && !below.split(sep).some((part) => part.startsWith("_"));
 }

@@ -3,14 +3,12 @@
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import * as vscode from "vscode";
+import { type Announcement, studioAddress } from "./announced.ts";
 import type { Graphs } from "./graphs.ts";
 
-/** The file in which `trellis serve` says where it is. */
-interface Announcement {
-  address: string;
-  token: string | null;
-  pid: number;
-}
+/** How long a server that is started may take until it says where it is, and how long is waited between two looks, in milliseconds. */
+const PATIENCE = 30_000;
+const BETWEEN = 200;
 
 function isAlive(pid: number): boolean {
   try {
@@ -21,15 +19,15 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Returns the address of the server that runs for a graph. */
-async function running(root: string): Promise<string | undefined> {
+/** Returns what the server that runs for a graph says of itself. */
+async function running(root: string): Promise<Announcement | undefined> {
   const folder = join(root, ".trellis");
   const names = await readdir(folder).catch(() => []);
   for (const name of names.filter((name) => /^serve-\d+\.json$/.test(name))) {
     const text = await readFile(join(folder, name), "utf8").catch(() => "");
     try {
-      const { address, token, pid } = JSON.parse(text) as Announcement;
-      if (isAlive(pid)) return token === null ? `${address}/` : `${address}/#${token}`;
+      const announced = JSON.parse(text) as Announcement;
+      if (isAlive(announced.pid)) return announced;
     } catch {
       // A server that is just starting or ending.
     }
@@ -37,9 +35,21 @@ async function running(root: string): Promise<string | undefined> {
   return undefined;
 }
 
-/** Opens the studio of a graph. */
+/** Starts a server in a terminal, and waits until it says where it is; `undefined` if it ends before. */
+async function started(graphs: Graphs, root: string): Promise<Announcement | undefined> {
+  const terminal = graphs.inTerminal("Trellis studio", root, ["serve", "."]);
+  const until = Date.now() + PATIENCE;
+  while (terminal !== undefined && terminal.exitStatus === undefined && Date.now() < until) {
+    const found = await running(root);
+    if (found !== undefined) return found;
+    await new Promise((next) => setTimeout(next, BETWEEN));
+  }
+  return undefined;
+}
+
+/** Opens the studio of a graph, at the node where the cursor is. */
 export async function openStudio(graphs: Graphs, root: string): Promise<void> {
-  const address = await running(root);
-  if (address === undefined) graphs.inTerminal("Trellis studio", root, ["serve", "--open", "."]);
-  else await vscode.env.openExternal(vscode.Uri.parse(address, true));
+  const node = await graphs.nodeHere(root);
+  const announced = (await running(root)) ?? (await started(graphs, root));
+  if (announced !== undefined) await vscode.env.openExternal(vscode.Uri.parse(studioAddress(announced, node), true));
 }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import * as vscode from "vscode";
 import type { Graphs } from "./graphs.ts";
 import { coverageIn } from "./lcov.ts";
-import { type Case, caseIn, differing, partsOf } from "./results.ts";
+import { type Case, caseIn, differing, listedOnce, partsOf } from "./results.ts";
 import { graphOfSheet } from "./roots.ts";
 
 /** The sheets of a graph. */
@@ -53,24 +53,28 @@ export class Sheets implements vscode.Disposable {
     const sheets = await vscode.workspace.findFiles(SHEETS, "**/{node_modules,.git}/**");
     const roots = [...new Set(sheets.map((sheet) => graphOfSheet(sheet.fsPath)).filter((root) => root !== undefined))].sort();
     const cases: Cases = new Map();
-    const found = await Promise.all(roots.map((root) => this.graph(root, cases)));
+    const asking = roots.map(async (root) => ({ root, listed: await this.listed(root) }));
+    const answers = await Promise.all(asking);
     // The newest list is the one that is shown.
     if (asked !== this.asked) return;
+    const whole = answers.map(({ root, listed }) => ({ root, listed: typeof listed === "string" ? [] : listed }));
+    const found = new Map(listedOnce(whole).map(({ root, listed }) => [root, listed]));
+    const items = answers.map(({ root, listed }) => this.graph(root, typeof listed === "string" ? listed : found.get(root)!, cases));
     this.cases = cases;
-    this.controller.items.replace(found);
+    this.controller.items.replace(items.filter((item) => item.children.size > 0 || item.error !== undefined));
   }
 
-  private async graph(root: string, cases: Cases): Promise<vscode.TestItem> {
+  /** Returns the cases of a graph, or the reason why nobody knows them. */
+  private async listed(root: string): Promise<Case[] | string> {
+    const ended = await this.graphs.ask(["test", ".", "--list", "--format", "json"], root).catch((error: unknown) => String(error));
+    if (typeof ended === "string" || ended.code > 1) return typeof ended === "string" ? ended : ended.stderr;
+    return ended.stdout.split("\n").map(caseIn).filter((found) => found !== undefined);
+  }
+
+  private graph(root: string, listed: Case[] | string, cases: Cases): vscode.TestItem {
     const item = this.controller.createTestItem(root, vscode.workspace.asRelativePath(root), vscode.Uri.file(root));
-    const listed = await this.graphs.ask(["test", ".", "--list", "--format", "json"], root).catch((error: unknown) => String(error));
-    if (typeof listed === "string" || listed.code > 1) {
-      item.error = typeof listed === "string" ? listed : listed.stderr;
-      return item;
-    }
-    for (const line of listed.stdout.split("\n")) {
-      const found = caseIn(line);
-      if (found !== undefined) this.place(cases, item, root, found);
-    }
+    if (typeof listed === "string") item.error = listed;
+    else for (const found of listed) this.place(cases, item, root, found);
     return item;
   }
 

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { studioAddress } from "../src/announced.ts";
 import { escaped, noDrawing, nodeAt, nodesIn, page } from "../src/drawing.ts";
 import { coverageIn } from "../src/lcov.ts";
-import { caseIn, counted, countsIn, differing, partsOf } from "../src/results.ts";
-import { graphOf, graphOfSheet } from "../src/roots.ts";
+import { caseIn, counted, countsIn, differing, listedOnce, partsOf } from "../src/results.ts";
+import { graphOf, graphOfSheet, mayHoldNodes } from "../src/roots.ts";
 
 const among = (...files: string[]) => (path: string) => files.includes(path);
 
@@ -29,6 +30,40 @@ test("lines of a test are cases, and others are left out", () => {
   const found = caseIn(line);
   assert.deepEqual([found?.outcome, partsOf(found?.id ?? "")], ["passed", ["a.md", "One", "two"]]);
   for (const other of ["", "{", "null", "[]", '{"type":"summary","passed":1}', '{"type":"case"}']) assert.equal(caseIn(other), undefined);
+});
+
+test("the sheets of a graph inside another one are shown once, with the outer one", () => {
+  const listed = (...paths: string[]) => paths.map((path) => caseIn(JSON.stringify({ type: "case", id: `${path} › T`, path, line: 1 }))!);
+  const graphs = [
+    { root: "/w/in/nested", listed: listed("_tests/i.md") },
+    { root: "/w/other", listed: listed("_tests/o.md") },
+    // An outer graph that says nothing of the inner one, since it has errors.
+    { root: "/w/other/broken", listed: listed("_tests/b.md") },
+    { root: "/w/in", listed: listed("_tests/o.md", "nested/_tests/i.md") },
+  ];
+  const shown = listedOnce(graphs).map(({ root, listed }) => [root, ...listed.map(({ path }) => path)]);
+  assert.deepEqual(Object.fromEntries(shown.map(([root, ...paths]) => [root, paths])), {
+    "/w/in": ["_tests/o.md", "nested/_tests/i.md"],
+    "/w/in/nested": [],
+    "/w/other": ["_tests/o.md"],
+    "/w/other/broken": ["_tests/b.md"],
+  });
+});
+
+test("nodes are in files of the graph, and in no sheet, setting or draft", () => {
+  const held = ["start.md", "orders/find.yaml", "g.json", "my_node.md"];
+  for (const file of held) assert.ok(mayHoldNodes("/w/shop", `/w/shop/${file}`), file);
+  const others = ["_tests/a.md", "orders/_tests/a.md", "_draft.md", "trellis.yaml", "orders/trellis.yml", "notes.txt", "../README.md", ""];
+  for (const file of others) assert.ok(!mayHoldNodes("/w/shop", `/w/shop/${file}`), file);
+});
+
+test("the studio opens at a node, with the token", () => {
+  const server = { address: "http://127.0.0.1:7317", token: "3f/9c", pid: 1, graphs: ["shop"] };
+  assert.equal(studioAddress(server, "orders/find"), "http://127.0.0.1:7317/#token=3f%2F9c&/g/shop?node=orders%2Ffind");
+  assert.equal(studioAddress({ ...server, token: null }, "pay"), "http://127.0.0.1:7317/#/g/shop?node=pay");
+  assert.equal(studioAddress(server, undefined), "http://127.0.0.1:7317/#3f%2F9c");
+  // Of several graphs nobody knows which one the node is of.
+  assert.equal(studioAddress({ ...server, graphs: ["a", "b"] }, "pay"), "http://127.0.0.1:7317/#3f%2F9c");
 });
 
 test("of a difference only the lines between what is the same are shown", () => {
