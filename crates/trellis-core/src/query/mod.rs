@@ -41,6 +41,7 @@ use crate::{
     span::Span,
     syntax::{
         document::{Content, Document},
+        is_hidden,
         node::NodeSyntax,
     },
     value::Key,
@@ -146,6 +147,11 @@ impl SymbolIndex {
         });
         let names = declared.flat_map(|(graph, all)| all.iter().map(move |predicate| (graph, predicate.name.value.clone())));
         self.predicates = names.collect();
+    }
+
+    /// The files that the graphs are made of, in order: those that begin with `_`, or lie in such a folder, name nothing unless they are libraries.
+    fn read_documents(&self) -> impl Iterator<Item = &Arc<Document>> {
+        self.documents.iter().filter(|document| !is_hidden(&document.path) || matches!(document.content, Content::Library(_)))
     }
 
     fn document(&self, path: &str) -> Option<&Arc<Document>> {

@@ -44,7 +44,7 @@ impl SymbolIndex {
     }
 
     fn tools(&self) -> impl Iterator<Item = &ToolSyntax> {
-        let refs = self.documents.iter().flat_map(|document| match &document.content {
+        let refs = self.read_documents().flat_map(|document| match &document.content {
             Content::Node(node) => node.tools.iter().collect::<Vec<_>>(),
             Content::Nodes(nodes, _) => nodes.iter().flat_map(|node| &node.tools).collect(),
             Content::Library(tools) => tools.iter().collect(),
@@ -54,7 +54,7 @@ impl SymbolIndex {
             ToolRef::Inline(tool) => Some(tool),
             ToolRef::Name(_) | ToolRef::Library(_) => None,
         });
-        let bound = self.documents.iter().flat_map(|document| match &document.content {
+        let bound = self.read_documents().flat_map(|document| match &document.content {
             Content::Project(project) | Content::Nodes(_, project) => &project.bindings[..],
             _ => &[],
         });
@@ -65,7 +65,7 @@ impl SymbolIndex {
     pub fn option_values(&self, graph: u32, key: &Key) -> Vec<Value> {
         let mut values = Vec::new();
         let saves = |node: &NodeSyntax| node.save_to.as_ref().is_some_and(|path| path.value.is_key() && path.value.root() == key);
-        for document in &self.documents {
+        for document in self.read_documents() {
             let nodes = (0..)
                 .map_while(|ordinal| document.node(ordinal).filter(|_| ordinal == 0 || matches!(document.content, Content::Nodes(..))));
             if self.names.as_ref().is_none_or(|names| names.graph_of(&document.path) != graph) {
@@ -86,7 +86,7 @@ impl SymbolIndex {
         let required = syntax.into_iter().flat_map(|syntax| syntax.required_context.iter().map(|path| path.value.root().clone()));
         let typed = syntax.into_iter().flat_map(|syntax| syntax.context_schema.iter().map(|(key, _)| key.value.clone()));
         let mut keys: BTreeSet<_> = required.chain(typed).collect();
-        for document in self.documents.iter().filter(|document| self.graph_of(&document.path) == node.graph) {
+        for document in self.read_documents().filter(|document| self.graph_of(&document.path) == node.graph) {
             let (Content::Project(project) | Content::Nodes(_, project)) = &document.content else { continue };
             let inputs = project.inputs.as_ref().and_then(|inputs| inputs.value.as_map()?.get("properties")?.as_map());
             keys.extend(inputs.into_iter().flat_map(|inputs| inputs.keys().cloned()));

@@ -154,7 +154,7 @@ impl SymbolIndex {
 
     /// Refuses an id that sessions of another node may hold.
     pub(super) fn is_free_of_sessions(&self, id: &NodeId, own: &super::NodeEntry) -> Result<(), RenameRefusal> {
-        for other in &self.documents {
+        for other in self.read_documents() {
             let nodes =
                 (0..).map_while(|ordinal| other.node(ordinal).filter(|_| ordinal == 0 || matches!(other.content, Content::Nodes(..))));
             let others = (0..).zip(nodes).filter(|(ordinal, _)| other.path != own.path || *ordinal != own.ordinal);

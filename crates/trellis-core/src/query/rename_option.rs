@@ -48,7 +48,7 @@ impl SymbolIndex {
         let key = saved_by(node, old);
         let mut renaming = Renaming { index: self, entry: &entry, key: key.as_ref(), old, new, change: GraphChange::default() };
         renaming.of_node(node)?;
-        for document in &self.documents {
+        for document in self.read_documents() {
             renaming.of_document(document)?;
         }
         let mut change = renaming.change;
@@ -76,7 +76,7 @@ impl SymbolIndex {
         let Some(key) = key else { return Vec::new() };
         let last = key.to_string().rsplit('.').next().map(Arc::from);
         let mut names: BTreeSet<Arc<str>> = last.into_iter().collect();
-        for document in self.documents.iter().filter(|document| self.graph_of(&document.path) == graph) {
+        for document in self.read_documents().filter(|document| self.graph_of(&document.path) == graph) {
             let text = &*document.text;
             let holes = text.match_indices("{{").filter_map(|(at, _)| {
                 let inside = text[at + 2..].split("}}").next()?.trim().trim_start_matches('.');

@@ -36,6 +36,10 @@ fn an_option_is_renamed_with_what_compares_it() {
     assert!(index.rename_option(&"start".into(), "Water", "x").expect_err("none").0.contains("no option"));
     let twice = [files[0], ("tea.md", "---\noptions: [Tea]\nsave_to: drink\nto: end\n---\n"), files[2]];
     assert!(super::index(&twice).rename_option(&"start".into(), "Tea", "x").expect_err("two").0.contains("too"));
+    let draft = [files[0], ("_draft.md", "---\noptions: [Tea]\nsave_to: drink\nto: end\n---\n"), files[2]];
+    let draft = super::index(&draft);
+    assert!(draft.rename_option(&"start".into(), "Tea", "x").is_ok(), "a hidden file holds no nodes");
+    assert_eq!(draft.option_values(0, &"drink".into()), [Value::from("Tea"), Value::from("Coffee")]);
     let typed = [files[0], ("trellis.yaml", "context: { drink: { enum: [Tea, Coffee] } }\n"), files[1], files[2]];
     assert!(super::index(&typed).rename_option(&"start".into(), "Tea", "x").expect_err("typed").0.contains("schema"));
 }
