@@ -12,7 +12,7 @@ use std::{
 };
 
 use trellis_core::{
-    Compiled, Mapping, NodeId, Program, Source, ToolError, ToolOutcome,
+    Compiled, Document, Mapping, NodeId, Program, Source, ToolError, ToolOutcome,
     template::{Compute, DEFAULT_FUEL, RenderLimits},
 };
 use trellis_project::{
@@ -98,6 +98,8 @@ pub struct Suite {
     root: PathBuf,
     /// The result of compiling the graph.
     pub compiled: Compiled,
+    /// The files of the graph.
+    pub documents: Vec<Arc<Document>>,
     texts: Texts,
     sources: Vec<Source>,
     /// Its sheets, by path.
@@ -118,6 +120,7 @@ impl Suite {
             compiled: project.compile(),
             texts: findings::texts(project.documents()),
             sources: project.documents().iter().map(|document| Source::text(Arc::clone(&document.path), &document.text)).collect(),
+            documents: project.documents().to_vec(),
             root: root.to_owned(),
             sheets: Vec::new(),
             errors: Vec::new(),
@@ -163,8 +166,8 @@ impl Suite {
             Err(problem) => return self.errors.push(error(0, problem.to_string())),
         };
         match Sheet::parse(path.clone(), text, self) {
-            Ok(sheet) => match sheet.repeated() {
-                Some((line, title)) => self.errors.push(error(line, format!("two cases are named `{title}`"))),
+            Ok(sheet) => match sheet.mistake() {
+                Some(problem) => self.errors.push(error(problem.line, problem.message)),
                 None => self.sheets.push(sheet),
             },
             Err(problem) => self.errors.push(error(problem.line, problem.message)),
@@ -215,8 +218,11 @@ impl Suite {
         done.into_iter().map(|(at, verdict, took)| (chosen[at].0, chosen[at].1, verdict, took)).collect()
     }
 
-    /// Inherited doubles that no case of a sheet used, by line: known once all its cases were played.
+    /// Inherited doubles that no case of a sheet used, by line: known once all its cases were played, and none if one could not be.
     pub fn unused(&self, sheet: &Sheet, verdicts: &[&Verdict]) -> Vec<(usize, String)> {
+        if verdicts.iter().any(|verdict| verdict.is_unplayed) {
+            return Vec::new();
+        }
         let used: Vec<usize> = verdicts.iter().flat_map(|verdict| verdict.used.iter().copied()).collect();
         let beside = BesideSheet { root: &self.root, sheet: sheet.path.parent().unwrap_or(Path::new("")) };
         unused(sheet, &used, &beside).into_iter().collect()

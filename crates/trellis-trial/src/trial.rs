@@ -6,11 +6,9 @@ use trellis_core::{
     Compiled, NodeId, Program,
     diagnostic::{Diagnostic, Severity, nearest},
     span::LineIndex,
-    transcript::AuthorLine,
-    transcript::read::read,
 };
 use trellis_project::sheet::{
-    BlockKind, Case, Expected, Sheet,
+    BlockKind, Case, Expected, Sheet, after,
     findings::{self, Texts},
 };
 
@@ -38,6 +36,8 @@ pub struct Verdict {
     pub edits: Vec<(Range<usize>, String)>,
     /// Lines of inherited doubles that it used.
     pub(crate) used: Vec<usize>,
+    /// True if a transcript of it could not be played, so that nobody knows which doubles it would use.
+    pub(crate) is_unplayed: bool,
 }
 
 /// A graph as a case plays it.
@@ -60,16 +60,22 @@ pub(crate) struct Trial<'t> {
 
 impl Trial<'_> {
     pub(crate) fn play(&self) -> Verdict {
-        let mut verdict =
-            Verdict { outcome: Outcome::Passed, difference: None, counts: Counts::default(), edits: Vec::new(), used: Vec::new() };
+        let mut verdict = Verdict {
+            outcome: Outcome::Passed,
+            difference: None,
+            counts: Counts::default(),
+            edits: Vec::new(),
+            used: Vec::new(),
+            is_unplayed: false,
+        };
         self.findings(&mut verdict);
         for block in self.case.of(BlockKind::Transcript) {
             match &self.graph.compiled.program {
                 Some(program) => self.transcript(block, program, &mut verdict),
-                None if verdict.difference.is_none() => {
+                None => {
+                    verdict.is_unplayed = true;
                     verdict.fail(self.said(block.line, "the graph has errors, so that nothing can be played"));
                 }
-                None => {}
             }
         }
         if self.case.changes_graph {
@@ -230,14 +236,6 @@ impl Verdict {
     fn fail(&mut self, difference: Difference) {
         self.difference.get_or_insert(difference);
     }
-}
-
-/// The case that a transcript comes after.
-fn after(block: &Expected) -> Option<String> {
-    block.text.lines().filter(|line| !is_expectation(line)).find_map(|line| match read(line) {
-        Ok(AuthorLine::Begin(what, title)) if what == "after" => Some(title),
-        _ => None,
-    })
 }
 
 /// Returns the place of a node.

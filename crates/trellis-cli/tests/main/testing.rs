@@ -104,7 +104,41 @@ fn a_graph_with_errors_fails_though_the_cases_about_findings_pass() {
     sandbox.write("bye.md", b"---\nto: nowhere\n---\n");
     let ran = sandbox.trellis(&["test", "."]);
     assert!(ran.code == Some(1) && ran.out.ends_with("1 passed\n"), "{ran:?}");
-    assert!(ran.err.contains("the graph `.` has 1 error:"), "{ran:?}");
+    let shown = ran.err.contains("there is no node `nowhere`") && ran.err.contains("bye.md:2:5");
+    assert!(shown && ran.err.contains("the graph `.` has 1 error\n"), "{ran:?}");
+}
+
+/// workbench 5: the errors of a graph are printed, and what is not played because of them is no further mistake.
+#[test]
+fn the_errors_of_a_graph_are_all_that_is_said_where_nothing_is_played() {
+    let sandbox = Sandbox::new(&[]);
+    for (path, text) in GRAPH {
+        sandbox.write(&format!("g/{path}"), text.as_bytes());
+    }
+    let sheet = "# Bye\n\n```tools\nsell null\n```\n\n## by name\n\n```transcript\n> Ada\n| Bye\n```\n";
+    sandbox.write("g/_tests/bye.md", sheet.as_bytes());
+    sandbox.write("g/bye.md", b"---\nto: nowhere\n---\n{# a #}\n");
+    let ran = sandbox.trellis(&["test", "g", "--format", "json"]);
+    assert!(ran.code == Some(1) && !ran.out.contains("unused double"), "{ran:?}");
+    let lines: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((lines.len(), &lines[1]["failed"]), (2, &serde_json::json!(1)), "{ran:?}");
+    let errors: String =
+        sandbox.trellis(&["check", "g"]).out.lines().take_while(|line| !line.is_empty()).map(|line| format!("{line}\n")).collect();
+    assert!(errors.contains("g/bye.md:2:5") && ran.err.starts_with(&errors), "as `check` prints them: {ran:?}");
+    // The double is one that nothing uses, once something is played.
+    sandbox.write("g/bye.md", b"---\n---\nBye\n");
+    let ran = sandbox.trellis(&["test", "g"]);
+    assert!(ran.code == Some(1) && ran.out.contains("unused double") && ran.err.is_empty(), "{ran:?}");
+}
+
+/// workbench 4: a circle of `$ after` is a mistake of the sheet; the other sheets are played.
+#[test]
+fn a_sheet_of_which_a_case_comes_after_itself_cannot_be_read() {
+    let sandbox = Sandbox::new(&GRAPH);
+    sandbox.write("_tests/a.md", b"# A\n```transcript\n$ after B\n```\n# B\n```transcript\n$ after A\n```\n");
+    let ran = sandbox.trellis(&["test", "."]);
+    assert!(ran.code == Some(2) && ran.out.contains("leads back to the case itself"), "{ran:?}");
+    assert!(ran.out.contains("ok bye.md") && ran.out.contains("1 passed, 1 cannot be read"), "{ran:?}");
 }
 
 /// The name of a case may be a part of another one's.

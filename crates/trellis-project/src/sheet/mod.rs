@@ -6,6 +6,7 @@ mod contexts;
 mod files;
 pub mod findings;
 mod markdown;
+mod order;
 mod renamed_keys;
 mod renamed_sheet;
 mod renames;
@@ -21,6 +22,7 @@ use self::{bytes::file_bytes, changes::patched};
 pub use self::{
     files::{TESTS, files_below, sheets_of},
     markdown::{Block, Item, items},
+    order::after,
     renamed_sheet::RenamedSheet,
     renames::{RenamedSheets, SheetNames, called, cases_that_show, renamed_sheets},
 };
@@ -34,15 +36,6 @@ pub struct Sheet {
     pub text: String,
     /// Its cases, in order.
     pub cases: Vec<Case>,
-}
-
-impl Sheet {
-    /// Returns the line and the title of a case whose title another one has: then the sheet cannot be read, since ids would mean two cases.
-    pub fn repeated(&self) -> Option<(usize, &str)> {
-        let mut titles: Vec<_> = self.cases.iter().map(|case| (&*case.title, case.line)).collect();
-        titles.sort_unstable();
-        titles.windows(2).find(|pair| pair[0].0 == pair[1].0).map(|twice| (twice[1].1, twice[1].0))
-    }
 }
 
 /// The source of files that a sheet does not contain itself.

@@ -29,10 +29,26 @@ fn a_sheet_of_ten_thousand_cases_is_played() {
 
 #[test]
 fn what_leads_in_a_circle_or_nowhere_is_named() {
-    let sheet = "# A\n```transcript\n$ after B\n```\n# B\n```transcript\n$ after A\n```\n# C\n```transcript\n$ after D\n```\n";
-    let found = outcomes(&HELLO, sheet);
-    assert!(found[0].contains("leads back to the case itself") && found[1].contains("leads back"), "{found:#?}");
-    assert!(found[2].contains("no case of this sheet is named `D`"), "{found:#?}");
+    let mut all = HELLO.to_vec();
+    let circle = "# A\n```transcript\n$ after B\n```\n# B\n```transcript\n$ after A\n```\n";
+    let own = "# A\n```transcript\n| Hello.\n* end finished\n```\n```transcript\n$ after A\n```\n";
+    let behind = "# C\n```transcript\n$ after A\n```\n# A\n```transcript\n$ after B\n```\n# B\n```transcript\n$ after A\n```\n";
+    all.extend([("_tests/behind.md", behind), ("_tests/circle.md", circle), ("_tests/own.md", own)]);
+    // Two cases after the same one, and one after both, are no circle.
+    let plain = "# A\n```transcript\n| Hello.\n* end finished\n```\n# B\n```transcript\n$ after A\n```\n# C\n```transcript\n$ after A\n```\n\
+        ```transcript\n$ after B\n```\n";
+    all.push(("_tests/plain.md", plain));
+    let folder = graph(&all);
+    let suite = open(folder.path());
+    let told = |error: &trellis_trial::SuiteError| {
+        (error.path.file_name().unwrap().to_str().unwrap().to_owned(), error.line, error.message.clone())
+    };
+    let leads = |file: &str, line, title| (file.to_owned(), line, format!("`$ after {title}` leads back to the case itself"));
+    let found: Vec<_> = suite.errors.iter().map(told).collect();
+    assert_eq!(found, [leads("behind.md", 10, "A"), leads("circle.md", 6, "A"), leads("own.md", 6, "A")]);
+    assert_eq!(suite.sheets.len(), 1, "the others are played");
+    let found = outcomes(&HELLO, "# C\n```transcript\n$ after D\n```\n");
+    assert!(found[0].contains("no case of this sheet is named `D`"), "{found:#?}");
 }
 
 #[test]

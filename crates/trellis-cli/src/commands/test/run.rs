@@ -8,7 +8,6 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
-use trellis_core::Diagnostic;
 use trellis_project::{
     default_path,
     sheet::{Case as SheetCase, Sheet},
@@ -23,8 +22,8 @@ use crate::{
     Exit,
     atomic_write::replace,
     open::{self, Place},
-    report::{counted, printable},
-    terminal,
+    report::{Checked, counted, human_up_to, printable},
+    terminal::{self, Width},
 };
 
 /// The outcome of playing.
@@ -129,6 +128,7 @@ pub(super) fn play_all(test: &Test, suites: &[Tested], update: Option<Update>) -
     };
     for tested in suites {
         let stops = test.fail_fast && played.summary.failed + played.summary.errors > 0;
+        played.has_errors |= print_errors(tested, &below(test, suites));
         play(test, tested, update, stops, &mut played)?;
     }
     finish(test, suites, played)
@@ -178,15 +178,6 @@ fn play(test: &Test, tested: &Tested, update: Option<Update>, stops: bool, playe
         played.is_broken = true;
         report(test, case, played)?;
     }
-    if suite.compiled.diagnostics.iter().any(Diagnostic::is_error) {
-        played.has_errors = true;
-        let found = suite.compiled.diagnostics.iter().filter(|found| found.is_error()).count();
-        terminal::print_error(&format!(
-            "the graph `{}` has {}: `trellis check` shows what\n",
-            suite.root().display(),
-            counted(found, "error")
-        ));
-    }
     let chosen = tested.chosen(&test.filters, test.exact);
     if test.list || stops {
         let outcome = if test.list { Outcome::Listed } else { Outcome::Skipped };
@@ -224,6 +215,26 @@ fn play(test: &Test, tested: &Tested, update: Option<Update>, stops: bool, playe
     }
     cover(tested, &counts, played);
     Ok(())
+}
+
+/// Prints the errors of a graph, as a check does, on standard error; returns whether there are any.
+fn print_errors(tested: &Tested, below: &str) -> bool {
+    let Tested { prefix, suite, .. } = tested;
+    let errors: Vec<_> = suite.compiled.diagnostics.iter().filter(|found| found.is_error()).cloned().collect();
+    if errors.is_empty() {
+        return false;
+    }
+    let said = format!("the graph `{}` has {}\n", suite.root().display(), counted(errors.len(), "error"));
+    let checked = Checked {
+        shown_below: format!("{below}{prefix}"),
+        below: prefix.clone(),
+        documents: suite.documents.clone(),
+        diagnostics: errors,
+        nodes: suite.compiled.nodes,
+        unchecked: Vec::new(),
+    };
+    terminal::print_error(&format!("{}{said}", human_up_to(&[checked], Width::of(&std::io::stderr()), usize::MAX)));
+    true
 }
 
 /// Returns the inherited doubles that no case of a sheet used, after all of its cases ran.

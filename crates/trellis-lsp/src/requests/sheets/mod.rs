@@ -63,8 +63,8 @@ pub(crate) fn read(state: &mut ServerState, file: &Path) -> Option<Result<Vec<Js
         Ok(sheet) => sheet,
         Err(error) => return Some(Err(error)),
     };
-    if let Some((line, title)) = sheet.repeated() {
-        return Some(Err(SheetError { line, message: format!("two cases are named `{title}`") }));
+    if let Some(mistake) = sheet.mistake() {
+        return Some(Err(mistake));
     }
     let case = |case: &trellis_project::sheet::Case| {
         let line = text.line(case.line.saturating_sub(1)).unwrap_or_default();
