@@ -66,6 +66,22 @@ fn the_rollback_of_the_tool_template_can_be_seen() {
     assert!(ran.out.trim_end().ends_with("Nothing was booked."), "{}", ran.out);
 }
 
+/// A loop with tools ends where its budget does, of calls or of tokens, and says so (issue 20, world 11.6).
+#[test]
+fn the_agent_template_ends_when_its_budget_is_spent() {
+    let sandbox = Sandbox::new(&[]);
+    sandbox.trellis(&["new", "shop", "--template", "agent"]);
+    let written = fs::read_to_string(sandbox.path().join("shop/trellis.yaml")).unwrap();
+    let budget = "budget: { calls: 100, tokens: 50000 }";
+    assert!(written.contains(budget), "{written}");
+    // The model, the search, and the model; then the next call is refused. Scripted replies have no tokens.
+    sandbox.write("shop/trellis.yaml", written.replace(budget, "budget: { calls: 3 }").as_bytes());
+    let ran = sandbox.trellis_with(&["run", "shop"], "a lamp\norder it\ny\nbye\n");
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let last = "The budget of this session is spent: `budget.calls` is spent: it allows 3 in a session, and 3 were taken";
+    assert!(ran.out.contains("number 7") && ran.out.contains(last), "{ran:?}");
+}
+
 #[test]
 fn names_of_projects_are_text_whatever_they_look_like() {
     for name in ["true", "7", "a: b", "it's", "\u{e9}t\u{e9} \"x\"", "{x}", "-dash"] {
