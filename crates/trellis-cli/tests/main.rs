@@ -93,6 +93,8 @@ mod studio;
 mod terminal;
 #[path = "main/testing.rs"]
 mod testing;
+#[path = "main/timeline.rs"]
+mod timeline;
 #[path = "main/typing.rs"]
 mod typing;
 #[path = "main/up.rs"]

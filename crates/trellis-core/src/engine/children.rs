@@ -117,12 +117,14 @@ impl Engine {
 
 /// The call of this name that a state waits for: its pending one, or a part of that.
 pub fn pending_call(state: &State, id: &CallId) -> Option<Arc<PendingCall>> {
-    let whole = state.pending_tool_call.as_ref()?;
-    if whole.id == *id {
-        return Some(Arc::clone(whole));
-    }
-    let parts = to_u32(state.parts.len());
-    (0..parts).filter_map(|at| part_call(whole, &state.parts, at)).find(|part| part.id == *id)
+    pending_calls(state).find(|call| call.id == *id)
+}
+
+/// The calls that a state waits for: its pending one, then the parts of that, in order.
+pub fn pending_calls(state: &State) -> impl Iterator<Item = Arc<PendingCall>> {
+    let whole = state.pending_tool_call.as_ref();
+    let parts = whole.into_iter().flat_map(|whole| (0..to_u32(state.parts.len())).filter_map(|at| part_call(whole, &state.parts, at)));
+    whole.cloned().into_iter().chain(parts)
 }
 
 /// Returns the effect whose undo a child was making: it is unknown whether it was undone, and its key is the same.

@@ -2,7 +2,13 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use trellis_core::{Engine, Event, Input, NodeId, SessionId, State, program::Role, state::PendingCall, syntax::node::InputType};
+use trellis_core::{
+    Engine, Event, Input, NodeId, SessionId, State,
+    engine::{pending_call, pending_calls},
+    program::Role,
+    state::PendingCall,
+    syntax::node::InputType,
+};
 
 use crate::journal::{Entry, Record};
 
@@ -23,6 +29,8 @@ pub struct WalkedRecord {
     pub state: Option<State>,
     /// The call that was pending before it.
     pub call: Option<Arc<PendingCall>>,
+    /// The part of that call whose result, approval or policy it is; `None` if it is about the call itself, or about none.
+    pub part: Option<Arc<PendingCall>>,
     /// The content of the entered node, as the current graph has it.
     pub said: Option<Arc<str>>,
     /// True if the graph is still the one that rendered it.
@@ -51,6 +59,7 @@ impl<'e> RecordWalk<'e> {
             Some(child) => self.children.remove(child),
         };
         let call = before.as_ref().and_then(|state| state.pending_tool_call.clone());
+        let part = before.as_ref().and_then(|state| part_of(state, &record.entry));
         let begins = match &record.entry {
             Entry::Start { state, .. } => Some(&**state),
             entry => entry.epoch(),
@@ -73,8 +82,18 @@ impl<'e> RecordWalk<'e> {
         let engine = self.engine.filter(|_| is_entered);
         let said = engine.zip(state.as_ref()).and_then(|(engine, state)| engine.render(state).ok()?.content);
         let is_same_graph = self.engine.is_some_and(|engine| record.program == *engine.inspect().fingerprint());
-        WalkedRecord { state, call, said, is_same_graph, is_secret }
+        WalkedRecord { state, call, part, said, is_same_graph, is_secret }
     }
+}
+
+/// The part of the pending call that an entry is about.
+fn part_of(state: &State, entry: &Entry) -> Option<Arc<PendingCall>> {
+    let call = match entry {
+        Entry::Result { result } => pending_call(state, &result.id),
+        Entry::Approve { key } | Entry::Policy { key, .. } => pending_calls(state).find(|call| call.idempotency_key == *key),
+        _ => None,
+    };
+    call.filter(|call| call.part.is_some())
 }
 
 /// Returns whether a node asks for a secret.

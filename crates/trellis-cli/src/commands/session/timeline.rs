@@ -3,7 +3,11 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use trellis_core::{Event, Input, SessionId, ToolOutcome, Value, engine::ToolErrorKind};
+use trellis_core::{
+    Event, Input, SessionId, ToolOutcome, Value,
+    engine::ToolErrorKind,
+    state::{CallKind, PartName, PendingCall},
+};
 use trellis_host::{
     Entry, Record,
     history::{RecordWalk, WalkedRecord},
@@ -19,6 +23,9 @@ use crate::{
 
 /// Levels of children that lines are indented by, at most.
 const MAX_INDENT: usize = 8;
+
+/// Parts of a call that are listed, at most.
+const MAX_PARTS: usize = 16;
 
 /// Tells records one after the other.
 pub(super) struct Timeline<'e> {
@@ -111,16 +118,62 @@ impl<'e> Timeline<'e> {
         };
         if let Some(call) = call {
             let attempt = if call.attempt > 1 { format!(", attempt {}", call.attempt) } else { String::new() };
-            let asks = if call.approve.is_some() { ", if somebody approves" } else { "" };
-            lines.push(format!("calls `{}` {}{attempt}{asks}", call.name, Value::Map(call.args.clone()).to_json()));
+            lines.push(format!("calls {}{attempt}{}", with_args(call), if_approved(call)));
+            lines.extend(parts(call));
         }
         lines
     }
 }
 
+/// A line for each part of a call; the last one counts those that are not listed.
+fn parts(call: &PendingCall) -> Vec<String> {
+    let mut lines: Vec<_> = match &call.kind {
+        CallKind::Tool | CallKind::Graph(_) => return Vec::new(),
+        CallKind::Parallel { branches, .. } => {
+            let branches = branches.iter().take(MAX_PARTS);
+            branches.map(|(name, call)| format!("  branch `{name}`: {}{}", with_args(call), if_approved(call))).collect()
+        }
+        CallKind::Each { items, .. } => {
+            let items = items.as_list().into_iter().flat_map(|items| items.iter()).take(MAX_PARTS);
+            items.enumerate().map(|(at, item)| format!("  item {at}: {}", item.to_json())).collect()
+        }
+    };
+    let more = call.kind.parts().unwrap_or_default().saturating_sub(lines.len());
+    lines.extend((more > 0).then(|| format!("  and {more} more")));
+    lines
+}
+
+/// A call as it is made: `` `charge` {"n":1} ``.
+fn with_args(call: &PendingCall) -> String {
+    format!("{} {}", callee(call), Value::Map(call.args.clone()).to_json())
+}
+
+fn if_approved(call: &PendingCall) -> &'static str {
+    if call.approve.is_some() { ", if somebody approves" } else { "" }
+}
+
+/// The tool of a call, or the node at which its child begins.
+fn callee(call: &PendingCall) -> String {
+    match &call.kind {
+        CallKind::Graph(node) => format!("`graph:{node}`"),
+        CallKind::Tool | CallKind::Parallel { .. } | CallKind::Each { .. } => format!("`{}`", call.name),
+    }
+}
+
+/// A call by its name: a part by its tool and its place, `` `charge` (branch `a`) ``.
+fn named(call: &PendingCall) -> String {
+    let place = match call.part.as_ref().map(|of| &of.part) {
+        None => String::new(),
+        Some(PartName::Branch(name)) => format!(" (branch `{name}`)"),
+        Some(PartName::Item(at)) => format!(" (item {at})"),
+    };
+    format!("{}{place}", callee(call))
+}
+
 /// Describes the input of a record.
 fn what(record: &Record, moment: &WalkedRecord) -> String {
-    let tool = moment.call.as_ref().map_or_else(|| "the call".to_owned(), |call| format!("`{}`", call.name));
+    let call = moment.part.as_ref().or(moment.call.as_ref());
+    let tool = call.map_or_else(|| "the call".to_owned(), |call| named(call));
     match &record.entry {
         Entry::Start { caller: Some(_), .. } => format!("child began at `{}`", record.to),
         Entry::Start { origin: None, .. } => format!("began at `{}`", record.to),
