@@ -21,12 +21,13 @@ export function takeToken(given: string): void {
   isRefused.value = false;
 }
 
-/** Takes the token out of an address such as `/#3f9c…`, or the one that was kept. */
+/** Takes the token out of an address such as `/#3f9c…`, or `/#token=3f9c…&/g/shop?node=pay` of which the view is kept; else the one that was kept. */
 export function takeTokenOfAddress(): void {
   const fragment = location.hash.slice(1);
-  if (fragment !== "" && !fragment.startsWith("/")) {
-    history.replaceState(null, "", "#/");
-    takeToken(decodeURIComponent(fragment));
+  const [, given = fragment, view = "/"] = /^token=([^&]+)&(\/.*)$/.exec(fragment) ?? [];
+  if (given !== "" && !given.startsWith("/")) {
+    history.replaceState(null, "", `#${view}`);
+    takeToken(decodeURIComponent(given));
   } else {
     token.value = sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY);
   }
