@@ -6,7 +6,7 @@ use std::{
 };
 
 use trellis_core::{
-    Compiled, Diagnostic, Document,
+    Code, Compiled, Diagnostic, Document,
     compile::Compiler,
     diagnostic::{FilePath, TextEdit, fixes::edited},
     query::{GraphChange, RenameRefusal, difference},
@@ -53,23 +53,35 @@ pub fn refactored(documents: &[Arc<Document>], change: &GraphChange) -> Result<B
         return Err(RenameRefusal(difference));
     }
     let moved = |path: &FilePath| moves.get(path).map_or_else(|| path.clone(), |to| FilePath::clone(to));
+    let is_guessing = before.diagnostics.iter().any(|found| found.is_error() && found.code != Code::UnreachableNode);
     let findings = |compiled: &Compiled, moves: bool| {
         let place = |path: &FilePath| if moves { moved(path) } else { path.clone() };
-        let mut all: Vec<_> =
-            compiled.diagnostics.iter().map(|found| (found.place.as_ref().map(|at| place(&at.path)), found.code)).collect();
+        let compared = compiled.diagnostics.iter().filter_map(|found| Some((found, compared(found.code, is_guessing)?)));
+        let mut all: Vec<_> = compared.map(|(found, code)| (found.place.as_ref().map(|at| place(&at.path)), code)).collect();
         all.sort();
         all
     };
     let (old, new) = (findings(&before, true), findings(&after, false));
     if old != new {
         let first = after.diagnostics.iter().find(|found| {
-            let key = (found.place.as_ref().map(|at| at.path.clone()), found.code);
+            let Some(code) = compared(found.code, is_guessing) else { return false };
+            let key = (found.place.as_ref().map(|at| at.path.clone()), code);
             new.iter().filter(|other| **other == key).count() > old.iter().filter(|other| **other == key).count()
         });
         let what = first.map_or_else(|| "a finding would go".to_owned(), |found| format!("this would be wrong: {}", found.message));
         return Err(RenameRefusal(what));
     }
     Ok(texts)
+}
+
+/// Returns the code as which a finding is compared; `None` if it is not. What a mistaken target of another file may have meant is guessed from the
+/// names that there are, so that it changes with a name: whether it is one in the wrong case, and which nodes are said to be unreachable.
+fn compared(code: Code, is_guessing: bool) -> Option<Code> {
+    match code {
+        Code::WrongCase => Some(Code::UnknownTarget),
+        Code::UnreachableNode if is_guessing => None,
+        code => Some(code),
+    }
 }
 
 #[cfg(test)]
@@ -121,5 +133,26 @@ mod tests {
         index.update(&documents);
         let change = index.rename_node(&"pay".into(), "cash").expect("names alone do not tell");
         assert!(refactored(&documents, &change).expect_err("it has a mistake").0.contains("pay.md"));
+    }
+
+    /// workbench 9: errors outside the files that change do not matter, whatever they guess of the name.
+    #[test]
+    fn what_a_mistake_elsewhere_may_have_meant_does_not_matter() {
+        let renamed = |wrong: &str, new: &str| {
+            let documents = documents(&[
+                ("start.md", "---\nto: bye\n---\n"),
+                ("bye.md", "---\n---\nBye.\n"),
+                ("sub/start.md", &format!("---\nto: {wrong}\n---\n")),
+            ]);
+            let mut index = SymbolIndex::default();
+            index.update(&documents);
+            refactored(&documents, &index.rename_node(&"bye".into(), new).expect("names alone do not tell"))
+        };
+        for wrong in ["../bye", "Bye", "byee", "nowhere"] {
+            let after = renamed(wrong, "ciao").expect(wrong);
+            assert_eq!(after["sub/start.md"], format!("---\nto: {wrong}\n---\n"));
+        }
+        assert!(renamed("ciao", "ciao").is_err(), "the mistake would lead there");
+        assert!(renamed("bye2", "bye2").is_err(), "the mistake would lead there");
     }
 }
