@@ -18,7 +18,7 @@ use super::{
 use crate::{
     id::{CallId, SessionId},
     index::to_u32,
-    program::Failure,
+    program::{Failure, Limits},
     state::{CallKind, CallRole, Effect, EndReason, Ended, PendingCall, State},
     value::{Mapping, Value},
 };
@@ -74,7 +74,7 @@ impl Engine {
         Some(match ended.reason {
             EndReason::Finished => ToolOutcome::Success(ended.output.clone().unwrap_or_default()),
             EndReason::Denied => ToolOutcome::Denied(Some(ended.message.as_deref().unwrap_or(DENIED).to_owned())),
-            EndReason::Failed | EndReason::RolledBack => ToolOutcome::Error(failure(child, ended)),
+            EndReason::Failed | EndReason::RolledBack => ToolOutcome::Error(failure(child, ended, self.program.limits())),
         })
     }
 
@@ -134,7 +134,7 @@ fn unfinished_undo(child: &State) -> Option<Effect> {
 }
 
 /// Returns the error of a child that failed or was rolled back. A decision of its author is final.
-fn failure(child: &State, ended: &Ended) -> ToolError {
+fn failure(child: &State, ended: &Ended, limits: &Limits) -> ToolError {
     let is_rolled_back = ended.reason == EndReason::RolledBack;
     let code = if is_rolled_back { "rolled_back" } else { ended.code.as_deref().unwrap_or("failed") };
     let decided = is_rolled_back || [Failure::Fail, Failure::End].iter().any(|failure| failure.as_str() == code);
@@ -147,14 +147,26 @@ fn failure(child: &State, ended: &Ended) -> ToolError {
         (None, Some(output)) => cut(output.to_json()),
         (None, None) => format!("`{}` ended as {}", ended.node, ended.reason.as_str()),
     };
-    let data = [
-        Some(("node", Value::Text(ended.node.shared()))),
-        Some(("ended", Value::text(ended.reason.as_str()))),
-        output.map(|output| ("output", output.clone())),
-        error.map(|error| ("error", error.clone())),
-    ];
-    let data: Mapping = data.into_iter().flatten().collect();
-    ToolError { data: Some(data.into()), is_final: decided, ..ToolError::coded(code, message) }
+    let data = |output: Option<&Value>, error: Option<Value>| {
+        let data = [
+            Some(("node", Value::Text(ended.node.shared()))),
+            Some(("ended", Value::text(ended.reason.as_str()))),
+            output.map(|output| ("output", output.clone())),
+            error.map(|error| ("error", error)),
+        ];
+        Value::from(data.into_iter().flatten().collect::<Mapping>())
+    };
+    // Each child in a child adds levels; what is too much is left out, and the reason is still told.
+    let admitted = |data: &Value| limits.admit(data).is_ok();
+    let whole = Some(data(output, error.cloned())).filter(admitted);
+    let data = whole.or_else(|| Some(data(output, error.map(without_data))).filter(admitted)).unwrap_or_else(|| data(None, None));
+    ToolError { data: Some(data), is_final: decided, ..ToolError::coded(code, message) }
+}
+
+/// An error without its `data`.
+fn without_data(error: &Value) -> Value {
+    let entries = error.as_map().into_iter().flat_map(|error| error.iter()).filter(|(key, _)| &***key != "data");
+    Value::from(entries.map(|(key, value)| (key.clone(), value.clone())).collect::<Mapping>())
 }
 
 fn cut(mut text: String) -> String {

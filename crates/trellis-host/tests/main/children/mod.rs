@@ -296,6 +296,21 @@ fn children_in_children_are_bounded() {
     assert!(output.contains("there would be more than 5 children in children (`limits.nested_children`)"), "{output}");
 }
 
+// 10.7, 10.8: an error within errors tells its reason, however deep
+#[test]
+fn the_reason_of_the_innermost_child_reaches_the_root() {
+    let (stage, _) = stage(&[("start.md", "---\ndo: {graph: start}\nsave_to: r\nto: end\n---\n"), END]);
+    run(async {
+        let turn = stage.sessions().start(start()).await.unwrap();
+        let Stop::Ended(ended) = &turn.stop else { panic!("{:?}", turn.stop) };
+        let message = ended.message.as_deref().unwrap_or_default();
+        assert!(
+            message.ends_with("`graph` failed: there would be more than 64 children in children (`limits.nested_children`)"),
+            "{message}"
+        );
+    });
+}
+
 // 5.6, 11.5: an approval inside of a child, given elsewhere
 #[test]
 fn a_held_call_of_a_child_is_approved_from_elsewhere() {
