@@ -223,7 +223,11 @@ fn of_a_file_that_cannot_be_read_nothing_is_known() {
     run(async {
         begun(&stage, &store, &answers(PIN, 3)).await;
         let files: BTreeMap<_, _> = COPIES.iter().copied().chain([("trellis.yaml", "name: graph\n")]).collect();
-        for (broken, is_blind, shows) in [("start.md", false, true), ("trellis.yaml", true, false)] {
+        // Data that a tool left there is no part of the graph (language 1.2).
+        let files: BTreeMap<_, _> = files.into_iter().chain([("_logs/health.json", "{}"), ("more/.x.yaml", "a: 1")]).collect();
+        let cases =
+            [("start.md", false, true), ("trellis.yaml", true, false), ("_logs/health.json", false, true), ("more/.x.yaml", false, true)];
+        for (broken, is_blind, shows) in cases {
             let parse = |(path, text): (&&str, &&str)| {
                 let text = if *path == broken { "---\nredact: [pin\n" } else { *text };
                 Arc::new(Document::parse(&Source::text(*path, text), Dialect::default()))
