@@ -162,6 +162,16 @@ fn what_is_missing_and_who_does_not_answer_is_found_before_the_run() {
     assert_eq!(sandbox.trellis(&["check", "--reach", "."]).code, Some(2));
 }
 
+// world 9.8: what `--host` says about a server, `--reach` does not say again
+#[test]
+fn a_server_that_cannot_start_is_found_once() {
+    let project = "servers: { files: { process: [no-such-server] } }\nbindings: { read: { mcp: files/read, effect: none } }\n";
+    let sandbox = Sandbox::new(&[("trellis.yaml", project), ("start.md", "---\ndo: read\nto: end\n---\n"), ("end.md", "Bye.\n")]);
+    let ran = sandbox.trellis(&["check", "--host", "--reach", "."]);
+    assert_eq!((ran.code, ran.out.matches("`no-such-server` is not on the PATH").count()), (Some(1), 1), "{ran:?}");
+    assert!(ran.out.ends_with("1 error in 2 nodes\n"), "{ran:?}");
+}
+
 // An image without CA certificates: the message says so, before anything is sent.
 #[test]
 fn a_system_without_ca_certificates_says_so() {

@@ -105,6 +105,8 @@ impl Binding for McpTool {
                     }]
                 }
                 Ok(_) => Vec::new(),
+                // `obstacles` reports a server that cannot start.
+                Err(_) if !self.server.foreseen().is_empty() => Vec::new(),
                 Err(error) => vec![Obstacle::new("mcp", error.message).about(name)],
             }
         })
