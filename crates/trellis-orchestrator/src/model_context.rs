@@ -139,7 +139,7 @@ mod tests {
 
     fn said(role: Speaker, text: &str) -> Said {
         let (id, sender, text, run) = (text.to_owned(), "ana".to_owned(), text.to_owned(), String::new());
-        Said { id, at: 0, role, sender, text, run, files: Vec::new(), edited: false, deleted: false }
+        Said { id, at: 0, role, sender, text, run, thread: None, files: Vec::new(), edited: false, deleted: false }
     }
 
     fn parts() -> ContextParts {

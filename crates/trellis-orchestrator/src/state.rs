@@ -17,7 +17,7 @@ pub struct State {
     pub channels: Vec<ChannelState>,
     /// The sessions that have not ended, except tasks; oldest first.
     pub runs: Vec<RunState>,
-    /// The tasks, as `runtime/tasks/store.json` has them; newest first.
+    /// The tasks that have not ended, with what `runtime/tasks/store.json` has of them; newest first.
     pub tasks: Vec<TaskState>,
     /// The calls that wait for somebody's decision, as `/api/approvals` lists them.
     pub approvals: Vec<Json>,
@@ -93,7 +93,7 @@ pub struct RunStanding {
     pub status: String,
     /// The node.
     pub node: String,
-    /// The kind of its wait: `input` or `tool`.
+    /// The kind of its wait: `input`, `file` or `tool`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<String>,
 }
@@ -117,12 +117,12 @@ pub struct TaskState {
     /// Its progress.
     #[serde(flatten)]
     pub standing: RunStanding,
-    /// The number of its current call of the model.
+    /// The calls of the model so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turn: Option<u64>,
+    pub turn: Option<u32>,
     /// The most calls of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_turns: Option<u64>,
+    pub max_turns: Option<u32>,
     /// Its steps.
     #[serde(default)]
     pub steps: Vec<StepState>,

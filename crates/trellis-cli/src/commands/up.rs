@@ -4,7 +4,7 @@ use std::{
     collections::BTreeSet,
     env, fs, io,
     io::IsTerminal as _,
-    os::unix::process::CommandExt as _,
+    os::unix::{fs::PermissionsExt as _, process::CommandExt as _},
     path::{Path, PathBuf},
     process::Command,
     sync::Arc,
@@ -215,11 +215,15 @@ fn harmless(text: &str) -> String {
 fn with_variables_of(workspace: &Workspace) -> anyhow::Result<()> {
     let Some(text) = workspace.text(".env")? else { return Ok(()) };
     let (variables, bad) = variables(&text);
-    for bad in bad {
-        terminal::print_error(&format!("warning: `{}`: {bad}\n", workspace.path(".env").display()));
-    }
     let mut unset: Vec<(String, String)> = variables.into_iter().filter(|(name, _)| env::var_os(name).is_none()).collect();
     if unset.is_empty() {
+        // By now this is the program that goes on, so that each warning is said once.
+        let file = workspace.path(".env");
+        let is_open = file.metadata().is_ok_and(|about| about.permissions().mode() & 0o077 != 0);
+        let open = is_open.then(|| "others can read it; `chmod 600` makes it private".to_owned());
+        for warning in open.into_iter().chain(bad.iter().map(ToString::to_string)) {
+            terminal::print_error(&format!("warning: `{}`: {warning}\n", file.display()));
+        }
         return Ok(());
     }
     // Of a name that stands there twice the last one counts.

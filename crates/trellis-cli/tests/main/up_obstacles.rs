@@ -2,6 +2,7 @@
 
 use std::{
     fs::{self, Permissions},
+    io::{BufRead as _, BufReader, Write as _},
     os::unix::{
         fs::{MetadataExt as _, PermissionsExt as _},
         process::CommandExt as _,
@@ -216,4 +217,36 @@ fn a_check_asks_programs_for_their_versions() {
     fs::remove_file(sandbox.path().join("bin/claude")).unwrap();
     let ran = checked();
     assert!(ran.code == Some(1) && ran.err.contains("`claude --version` cannot be started"), "{}", ran.err);
+}
+
+// orchestrator 1.1, 1.2: what cannot be read is one obstacle among the others; what is wrong with `.env` is said once; a running program is named
+#[test]
+fn a_check_looks_at_everything() {
+    let broken = sandbox("");
+    let check = ["up", "graph", "--check"];
+    broken.trellis(&check);
+    broken.write("workspace/orchestrator.yaml", b"locale: \xff\n");
+    broken.write("workspace/runtime/cron/cron-store.json", b"{\"version\": 99}");
+    let ran = broken.trellis(&check);
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    assert!(ran.err.contains("valid UTF-8") && ran.err.contains("cron-store.json"), "{}", ran.err);
+
+    let sandbox = sandbox("");
+    sandbox.trellis(&check);
+    sandbox.write("workspace/.env", b"UP_ONE=1\nno variable\n");
+    let ran = sandbox.trellis(&check);
+    assert_eq!((ran.code, ran.err.matches("warning:").count()), (Some(0), 2), "{}", ran.err);
+    assert!(ran.err.contains("chmod 600"), "{}", ran.err);
+    fs::set_permissions(sandbox.path().join("workspace/.env"), Permissions::from_mode(0o600)).unwrap();
+    assert!(!sandbox.trellis(&check).err.contains("chmod"));
+
+    let mut running = sandbox.command(&["up", "graph", "--channel", "terminal"]);
+    let mut running = running.stdin(Stdio::piped()).spawn().unwrap();
+    running.stdin.as_mut().unwrap().write_all(b"/help\n").unwrap();
+    let mut line = String::new();
+    BufReader::new(running.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let ran = sandbox.trellis(&check);
+    assert!(ran.err.contains(&format!("in use by process {}", running.id())), "{}", ran.err);
+    running.kill().unwrap();
+    running.wait().unwrap();
 }

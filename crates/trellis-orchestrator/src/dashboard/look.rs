@@ -10,6 +10,7 @@ use trellis_server::{Code, Trouble, extra::CallsInNeed};
 use super::View;
 use crate::{
     approvals::held,
+    events::{Task, TaskStep, tasks_of},
     inbound::Kind,
     message::{Work, now},
     queue::{InboundRow, OutboxRow, QueueError, RowState},
@@ -68,11 +69,13 @@ impl View {
         let Some(sessions) = self.hands.sessions.get().and_then(std::sync::Weak::upgrade) else { return Ok((runs, tasks)) };
         let rows = self.hands.queue.taken().await?;
         let newest = rows.len().saturating_sub(MAX_SHOWN_SESSIONS);
+        let workspace = self.hands.workspace.clone();
+        let mut known = tokio::task::spawn_blocking(move || tasks_of(&workspace)).await.unwrap_or_default();
         for row in rows.into_iter().skip(newest) {
             let Some(id) = row.run.clone().filter(|id| seen.insert(id.clone())) else { continue };
             let Ok(turn) = sessions.view(&SessionId::new(&*id)).await else { continue };
             match row.message.work() {
-                Some(Work::Task) => tasks.insert(0, task(&row, id, &turn)),
+                Some(Work::Task) => tasks.insert(0, task(&row, known.remove(&id), id, &turn)),
                 _ => runs.push(run(&row, id, &turn)),
             }
         }
@@ -109,11 +112,14 @@ fn run(row: &InboundRow, id: String, turn: &Turn) -> RunState {
     }
 }
 
-fn task(row: &InboundRow, id: String, turn: &Turn) -> TaskState {
+/// The state of a task: what the session is at now, and what was written down of it, if it was.
+fn task(row: &InboundRow, known: Option<Task>, id: String, turn: &Turn) -> TaskState {
     let (context, place) = (row.message.context(), row.message.place.clone());
-    let text = |value: &Value, key: &str| value.as_map()?.get(key)?.as_str().map(str::to_owned);
-    let steps = context.get("steps").and_then(Value::as_list);
-    let steps = steps.into_iter().flat_map(|steps| steps.iter()).filter_map(|step| text(step, "title"));
+    let known = known.unwrap_or_default();
+    let mut standing = standing(turn);
+    if known.waiting.as_deref() == Some("file") && known.node == standing.node && standing.waiting.is_some() {
+        standing.waiting = known.waiting;
+    }
     TaskState {
         session: id.clone(),
         id,
@@ -121,14 +127,14 @@ fn task(row: &InboundRow, id: String, turn: &Turn) -> TaskState {
         provider: place.provider,
         chat: place.chat,
         thread: place.thread,
-        standing: standing(turn),
-        turn: None,
-        max_turns: None,
-        steps: steps.map(|title| StepState { title, status: "open".to_owned() }).collect(),
+        standing,
+        turn: Some(known.turn),
+        max_turns: Some(known.max_turns).filter(|most| *most > 0),
+        steps: known.steps.into_iter().map(|TaskStep { title, status }| StepState { title, status }).collect(),
         created_at: row.stored,
-        updated_at: row.stored,
-        result: None,
-        error: None,
+        updated_at: known.updated_at.max(row.stored),
+        result: known.result,
+        error: known.error,
     }
 }
 

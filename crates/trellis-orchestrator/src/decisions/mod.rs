@@ -245,10 +245,15 @@ fn chat_of(place: &ChatPlace) -> String {
     format!("{}:{}", place.provider, place.chat)
 }
 
-/// A text as it is compared: letters of one form, in lower case, words with one blank between them.
+/// A text as it is compared: letters of one form, in lower case, words with one blank between them and without the marks that end a sentence. All other
+/// signs count: `C++` is not `C`.
 fn normalised(text: &str) -> String {
     let folded = text.nfkc().collect::<String>().to_lowercase();
-    let words: Vec<&str> = folded.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let bare = |word| match str::trim_end_matches(word, ['.', ',', ';', ':', '!', '?']) {
+        "" => word,
+        bare => bare,
+    };
+    let words: Vec<&str> = folded.split_whitespace().map(bare).collect();
     words.join(" ")
 }
 

@@ -44,6 +44,17 @@ fn a_decision_is_counted_superseded_or_merged() {
     assert_eq!((other.count, lines(&decisions, "b").len()), (1, 3));
 }
 
+// orchestrator 5.5: signs that are no punctuation make another value, and the newer one wins
+#[test]
+fn values_of_other_signs_are_other_values() {
+    let (_folder, decisions) = decisions();
+    for (at, value) in (1..).zip(["C", "C++", "C#", "5", "-5", "👍", "👎", "👎."]) {
+        let made = add(&decisions, "answer", value, DecisionScope::Global, "a", value, at);
+        assert_eq!((made.count, &*made.value), if value == "👎." { (2, "👎") } else { (1, value) });
+        assert_eq!(lines(&decisions, "a").len(), 1);
+    }
+}
+
 // a call that is made again after a crash decides once
 #[test]
 fn the_same_call_counts_once() {

@@ -19,7 +19,7 @@ use std::{
 };
 
 use tokio::{sync::Notify, task::JoinSet};
-use trellis_core::{Input, Mapping, SessionId, Start, Value};
+use trellis_core::{Input, Mapping, NavigateError, SessionId, Start, Value};
 use trellis_host::{
     SendError, Sessions,
     sessions::{Stop, Turn},
@@ -29,6 +29,7 @@ use trellis_server::extra::SharedGraph;
 use self::{
     decide::{Ruling, Underway},
     react::Reacting,
+    recover::Unhanded,
     stops::Noted,
 };
 use crate::{
@@ -67,6 +68,8 @@ pub struct Dispatcher {
     looked: Arc<AtomicI64>,
     /// The turns that were noted last.
     noted: Noted,
+    /// The sessions that an answer could not be handed to yet.
+    unhanded: Unhanded,
     /// The other receiver of turns.
     shared: Option<SharedGraph>,
 }
@@ -82,8 +85,9 @@ impl Dispatcher {
     /// A dispatcher between these.
     pub fn new(hands: Arc<Hands>, sessions: Arc<Sessions>, channels: Arc<Channels>) -> Self {
         let wake = Arc::clone(&hands.wake);
-        let (underway, reacting, noted) = (Underway::default(), Reacting::default(), Noted::default());
-        Self { hands, sessions, channels, wake, pulse: Arc::default(), underway, reacting, looked: Arc::default(), noted, shared: None }
+        let (underway, reacting, noted, unhanded) = (Underway::default(), Reacting::default(), Noted::default(), Unhanded::default());
+        let (pulse, looked) = (Arc::default(), Arc::default());
+        Self { hands, sessions, channels, wake, pulse, underway, reacting, looked, noted, unhanded, shared: None }
     }
 
     /// Reports each turn to those who follow the graph, too.
@@ -117,6 +121,7 @@ impl Dispatcher {
     async fn dispatch(&self, carried: &mut JoinSet<Result<(), QueueError>>) -> Result<Option<u64>, QueueError> {
         let again = self.ask_again().await?;
         let late = self.act_on_reactions(carried).await?;
+        self.hand_again().await?;
         let window = |provider: &str| self.channels.get(provider).map(|channel| channel.grouping()).unwrap_or_default();
         let rows = self.hands.queue.waiting().await?;
         let newest = rows.last().map_or(0, |row| row.n);
@@ -157,6 +162,9 @@ impl Dispatcher {
             }
         }
         self.looked.fetch_max(newest, Ordering::Relaxed);
+        if !self.unhanded.is_empty() {
+            due = Some(later(due));
+        }
         Ok(due)
     }
 
@@ -172,7 +180,7 @@ impl Dispatcher {
             return Ok(());
         }
         match talks.get(&place) {
-            Some(run) if waiting.contains_key(&place) || !self.answer(run, &group).await? => {
+            Some(run) if waiting.contains_key(&place) || group.is_late() || !self.answer(run, &group).await? => {
                 let queued = waiting.entry(place.clone()).or_default();
                 queued.groups += 1;
                 queued.messages += group.rows.len();
@@ -223,6 +231,21 @@ impl Dispatcher {
             Ok(turn) => self.turned(&turn).await,
             // It is handed over after the next start.
             Err(SendError::Stopping) => Ok(()),
+            Err(error) if recover::may_pass(&error) => {
+                self.unhanded.add(&turn.session);
+                Ok(())
+            }
+            // The session asks something else by now, or nothing.
+            Err(
+                SendError::Stale(_)
+                | SendError::TooLate(_)
+                | SendError::NotAwaited { .. }
+                | SendError::Refused(NavigateError::Ended { .. }),
+            ) => {
+                self.hands.queue.release(group.numbers()).await?;
+                self.wake.notify_one();
+                Ok(())
+            }
             Err(refusal) => {
                 // The refusal says which input the session takes.
                 self.post(group.place(), format!("refused:{}", group.session()), refusal.to_string()).await?;
@@ -282,6 +305,10 @@ impl Dispatcher {
         match self.sessions.start(start).await {
             Ok(turn) => self.turned(&turn).await,
             Err(SendError::Exists(_) | SendError::Stopping) => Ok(()),
+            Err(error) if recover::may_pass(&error) => {
+                self.unhanded.add(&SessionId::new(name));
+                Ok(())
+            }
             Err(error) => {
                 let text = format!("{} {error}", self.hands.settings.language.of_code("start"));
                 if let Some(key) = recover::start_failure_key(&group, &name, &text) {

@@ -2,7 +2,10 @@
 //!
 //! **Invariant:** a session that cannot be resumed blocks no chat: its chat gets the reason once, and continues without it.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use trellis_core::{SessionId, Value, state::EndReason};
 use trellis_host::{
@@ -19,6 +22,27 @@ use crate::{
     schedule::SENDER,
     seal::sha256,
 };
+
+/// The sessions that a message could not be handed to, since their store was away. Clones share them.
+#[derive(Clone, Default)]
+pub(super) struct Unhanded(Arc<Mutex<BTreeSet<SessionId>>>);
+
+impl Unhanded {
+    /// Adds a session.
+    pub(super) fn add(&self, id: &SessionId) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
+    }
+
+    /// Takes all of them.
+    fn all(&self) -> BTreeSet<SessionId> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+}
 
 impl Dispatcher {
     /// Notes the result of a schedule whose session has ended.
@@ -45,14 +69,35 @@ impl Dispatcher {
             runs.entry(row.run.clone().unwrap_or_default()).or_default().push(row);
         }
         for (run, rows) in runs {
-            let id = SessionId::new(run);
-            match self.sessions.view(&id).await {
-                Ok(turn) => match unanswered(&turn, rows) {
-                    Some(group) => self.hand_over(&group, &turn).await?,
-                    None => self.turned(&turn).await?,
-                },
-                Err(SendError::Unknown(_)) => self.begin(Group { kind: rows[0].kind(), rows }).await?,
-                Err(error) => drop(self.failed(&id, &error).await?),
+            self.resume(SessionId::new(run), rows).await?;
+        }
+        Ok(())
+    }
+
+    /// Continues a session with the messages that are its own: begins it, hands it the answer that it still waits for, or tells its chat what it needs.
+    async fn resume(&self, id: SessionId, rows: Vec<InboundRow>) -> Result<(), QueueError> {
+        match self.sessions.view(&id).await {
+            Ok(turn) => match unanswered(&turn, rows) {
+                Some(group) => self.hand_over(&group, &turn).await,
+                None => self.turned(&turn).await,
+            },
+            Err(SendError::Unknown(_)) => self.begin(Group { kind: rows[0].kind(), rows }).await,
+            Err(error) => {
+                if may_pass(&error) {
+                    self.unhanded.add(&id);
+                }
+                self.failed(&id, &error).await.map(drop)
+            }
+        }
+    }
+
+    /// Continues the sessions that could not be reached.
+    pub(super) async fn hand_again(&self) -> Result<(), QueueError> {
+        for id in self.unhanded.all() {
+            let rows = self.hands.queue.taken().await?;
+            let rows: Vec<InboundRow> = rows.into_iter().filter(|row| row.run.as_deref() == Some(id.as_str())).collect();
+            if !rows.is_empty() {
+                self.resume(id, rows).await?;
             }
         }
         Ok(())
@@ -109,7 +154,7 @@ fn unanswered(turn: &Turn, rows: Vec<InboundRow>) -> Option<Group> {
 }
 
 /// Returns whether a session that cannot be resumed now may be resumed later.
-fn may_pass(error: &SendError) -> bool {
+pub(super) fn may_pass(error: &SendError) -> bool {
     let is_away = matches!(error, SendError::Store(StoreError::Unavailable { .. } | StoreError::Conflict { .. }));
     is_away || matches!(error, SendError::Unknown(_) | SendError::Stopping | SendError::Stopped)
 }

@@ -25,7 +25,7 @@ pub use self::{
     index::EventIndex,
     log::EventLog,
     recorder::{Recorder, RecordingError, check_files, forget_projections},
-    tasks::{Task, TaskStep, Tasks},
+    tasks::{Task, TaskStep, Tasks, tasks_of},
 };
 use crate::{message::ChatPlace, seal::sha256};
 

@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::workspace::{ObjectFileError, read_projection, write_object};
+use crate::workspace::{ObjectFileError, Workspace, read_projection, write_object};
 
 /// The newest form of the file.
 const TASKS_VERSION: u32 = 1;
@@ -60,6 +60,12 @@ pub struct TaskStep {
     pub title: String,
     /// `done`, `running` or `waiting`.
     pub status: String,
+}
+
+/// Reads the tasks of a workspace, by their ids; none while the file cannot be read or understood.
+pub fn tasks_of(workspace: &Workspace) -> BTreeMap<String, Task> {
+    let file = TaskFile::open(&workspace.path("runtime/tasks/store.json"));
+    file.map(|file| file.tasks.tasks).unwrap_or_default()
 }
 
 impl Task {

@@ -56,14 +56,24 @@ impl Group {
         matches!(self.kind, Kind::Work(_))
     }
 
+    /// Returns whether it came too late for the question that it answers: it is a run of its own.
+    pub fn is_late(&self) -> bool {
+        self.rows.iter().any(|row| row.asked.is_some())
+    }
+
+    /// Returns whether it waits for a session.
+    fn is_waiting(&self) -> bool {
+        self.rows.iter().all(InboundRow::is_waiting)
+    }
+
     /// The numbers of its rows.
     pub fn numbers(&self) -> Vec<i64> {
         self.rows.iter().map(|row| row.n).collect()
     }
 }
 
-/// Groups waiting messages in order of arrival: returns the complete groups, and when the next one is complete, in milliseconds since 1970. `window`
-/// is the time for which a channel collects messages.
+/// Groups waiting messages in order of arrival: returns the complete groups, and when the next one is complete, in milliseconds since 1970. Messages
+/// among them that do not wait any more only part the others. `window` is the time for which a channel collects messages.
 pub fn grouped(rows: Vec<InboundRow>, now: u64, window: impl Fn(&str) -> Duration) -> (Vec<Group>, Option<u64>) {
     let mut groups: Vec<Group> = Vec::new();
     for row in rows {
@@ -82,6 +92,7 @@ pub fn grouped(rows: Vec<InboundRow>, now: u64, window: impl Fn(&str) -> Duratio
             let ends = end(group, &window);
             // A group that another one follows, or that is full, does not grow.
             let is_open = group.kind == Kind::Talk
+                && group.is_waiting()
                 && group.rows.len() < MAX_GROUP
                 && !group.ends_with_file()
                 && last_of(&groups, group.place()) == Some(at);
@@ -93,7 +104,7 @@ pub fn grouped(rows: Vec<InboundRow>, now: u64, window: impl Fn(&str) -> Duratio
             is_waiting
         })
         .collect();
-    let complete = groups.into_iter().zip(waits).filter(|(_, waits)| !waits).map(|(group, _)| group).collect();
+    let complete = groups.into_iter().zip(waits).filter(|(group, waits)| !waits && group.is_waiting()).map(|(group, _)| group).collect();
     (complete, due)
 }
 
@@ -101,6 +112,8 @@ fn takes(group: &Group, row: &InboundRow, window: &impl Fn(&str) -> Duration) ->
     group.kind == Kind::Talk
         && group.rows.len() < MAX_GROUP
         && !group.ends_with_file()
+        && group.is_waiting()
+        && row.is_waiting()
         && group.rows[0].message.sender == row.message.sender
         && row.stored <= end(group, window)
 }

@@ -81,6 +81,11 @@ fn messages_that_belong_together_are_one_group() {
     assert_eq!(groups(talk(&[("a", 0), ("b", 3501)]), 3600), (vec!["a".into()], Some(7001)));
     assert_eq!(groups(talk(&[("a", 0), ("/help", 1), ("b", 2)]), 10), (vec!["a".into(), "/help".into()], Some(3502)));
     assert_eq!(groups(talk(&[("a", 0), ("yes", 1)]), 10), (vec!["a".into(), "yes".into()], None));
+    // A command parts them also when it was taken before them.
+    let mut parted = talk(&[("a", 0), ("/help", 1), ("b", 2)]);
+    parted[1].run = Some("chat-1".to_owned());
+    assert_eq!(groups(parted.clone(), 10), (vec!["a".into()], Some(3502)));
+    assert_eq!(groups(parted, 3502), (vec!["a".into(), "b".into()], None));
     let many: Vec<(&str, u64)> = (0..10).map(|at| ("m", at)).collect();
     assert_eq!(groups(talk(&many), 20), (vec!["m+m+m+m+m+m+m+m".into()], Some(3508)));
     // The clock was set back: what came in its future waits for nothing (orchestrator 8.3).

@@ -20,7 +20,7 @@ use crate::{
     queue::Queue,
     schedule::Jobs,
     tools::shell_obstacle,
-    workspace::Workspace,
+    workspace::{Workspace, WorkspaceError},
 };
 
 /// The time in which a program says its version.
@@ -47,13 +47,19 @@ pub struct Found {
 /// # Errors
 /// A file of the workspace cannot be read.
 pub async fn check(graph: &Path, workspace: &Workspace, secrets: Secrets) -> Result<Found, UpError> {
-    let text = workspace.text(config::CONFIG_FILE)?.unwrap_or_default();
+    let holder = workspace.lock().err().filter(|error| matches!(error, WorkspaceError::Held { .. })).map(|error| error.to_string());
+    let (text, unreadable) = match workspace.text(config::CONFIG_FILE) {
+        Ok(text) => (text.unwrap_or_default(), None),
+        Err(error) => (String::new(), Some(error.to_string())),
+    };
     let (settings, mut mistakes) = config::read(config::CONFIG_FILE, &text);
     let vault = vault(workspace);
     let secrets = Secrets::chain([Some(secrets), vault.as_ref().ok().cloned().map(Vault::secrets)].into_iter().flatten());
     let opened = [
         vault.err().map(|error| error.to_string()),
-        Queue::open(&workspace.path("runtime/queue.db")).err().map(|error| error.to_string()),
+        unreadable,
+        // The queue of a program that runs is its own.
+        holder.is_none().then(|| Queue::open(&workspace.path("runtime/queue.db")).err()).flatten().map(|error| error.to_string()),
         Jobs::open(&workspace.path("runtime/cron/cron-store.json")).err().map(|error| error.to_string()),
         Decisions::open(&workspace.path(DECISIONS)).err().map(|error| error.to_string()),
         check_files(workspace).err().map(|error| error.to_string()),
@@ -85,7 +91,7 @@ pub async fn check(graph: &Path, workspace: &Workspace, secrets: Secrets) -> Res
         format!("channel `{name}`: nobody may approve calls there; list people in `approvers`, such as `{name}:USER`")
     });
     mistakes.sort_by(|one, other| one.order().cmp(&other.order()));
-    Ok(Found { mistakes, text, obstacles, warnings: silent.collect() })
+    Ok(Found { mistakes, text, obstacles, warnings: silent.chain(holder).collect() })
 }
 
 /// Asks a program for its version, which it says without asking a model (orchestrator 5.1).

@@ -98,6 +98,9 @@ pub enum UpError {
     /// The store of the sessions.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The store of the sessions is no database any more.
+    #[error("{0}: put a copy of `runtime/sessions.db` back, or move it away to go on without the sessions in it")]
+    Damaged(StoreError),
     /// The files of the events.
     #[error(transparent)]
     Events(#[from] RecordingError),
@@ -177,6 +180,13 @@ pub fn vault(workspace: &Workspace) -> Result<Vault, VaultError> {
     Vault::open_with_key_file(&workspace.path("runtime/security/secrets.json"), &workspace.path("runtime/security/master.key"))
 }
 
+/// The error of a store that cannot be opened.
+fn of_store(error: StoreError) -> UpError {
+    let text = error.to_string();
+    let is_damaged = ["file is not a database", "database disk image is malformed"].iter().any(|why| text.contains(why));
+    if is_damaged { UpError::Damaged(error) } else { UpError::Store(error) }
+}
+
 impl Orchestrator {
     /// Opens everything, in order: lock, vault, stores, graph. Nothing is sent or resumed yet.
     ///
@@ -226,7 +236,8 @@ impl Orchestrator {
         let runnable = live.assemble().runnable.map_err(UpError::Graph)?;
         hands.commands.learn(CommandTable::of(&live.live().version().documents));
         let address = format!("sqlite:{}", hands.workspace.path("runtime/sessions.db").display());
-        let mut open_store = StoreSettings::of(&graph, &live.live().version().documents).address_or_default(Some(address)).open().await?;
+        let mut open_store =
+            StoreSettings::of(&graph, &live.live().version().documents).address_or_default(Some(address)).open().await.map_err(of_store)?;
         let metrics = Metrics::new();
         open_store.store = metrics.store(open_store.store);
         let sessions = live.assembly().sessions(runnable, Some(&open_store))?.hooks(SessionNews(Arc::clone(&queue.news)));

@@ -41,6 +41,11 @@ pub struct InboundRow {
 }
 
 impl InboundRow {
+    /// Returns whether no session has it yet, and nobody has settled it.
+    pub fn is_waiting(&self) -> bool {
+        self.run.is_none() && !self.is_done
+    }
+
     /// Returns whether it belongs to a session that has not ended.
     pub fn is_taken(&self) -> bool {
         self.run.is_some() && !self.is_done
@@ -135,13 +140,17 @@ impl Queue {
     }
 
     /// The messages that no session has yet, oldest first: the first of each chat and thread, and of these conversation apart from the rest, so that
-    /// conversation never hides a command.
+    /// conversation never hides a command. What came between them and was taken stands there too: it parts their groups.
     ///
     /// # Errors
     /// The queue fails.
     pub async fn waiting(&self) -> Result<Vec<InboundRow>, QueueError> {
         let rest = "where n in (select n from (select n, row_number() over (partition by provider, chat, thread, talk order by n) as place
-                    from inbound where state = 'new') where place <= ?1) order by n";
+                    from inbound where state = 'new') where place <= ?1)
+                    or state != 'new' and n in (select later.n from inbound later cross join
+                    (select provider, chat, thread, min(n) as n from inbound where state = 'new' group by provider, chat, thread) first
+                    where later.n > (select min(n) from inbound where state = 'new') and later.n > first.n
+                    and later.provider = first.provider and later.chat = first.chat and later.thread = first.thread) order by n";
         self.run(|tables| rows(tables, rest, [LOOKED_AT])).await
     }
 
@@ -179,6 +188,20 @@ impl Queue {
             let command = "update inbound set state = 'taken', run = ?2, asked = ?3 where n = ?1 and state = 'new'";
             for number in numbers {
                 tables.execute(command, (number, &run, asked))?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Takes messages back from a session whose question they came too late for; they keep its number.
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub async fn release(&self, numbers: Vec<i64>) -> Result<(), QueueError> {
+        self.run(move |tables| {
+            for number in numbers {
+                tables.execute("update inbound set state = 'new', run = null where n = ?1 and state = 'taken'", [number])?;
             }
             Ok(())
         })

@@ -22,7 +22,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 use tokio::sync::Notify;
 
 pub(crate) use self::questions::ASK_AGAIN_MS;
@@ -127,6 +127,14 @@ pub enum QueueError {
         /// The reason.
         source: rusqlite::Error,
     },
+    /// It is no database any more.
+    #[error("the queue `{file}` is damaged ({source}): put a copy back, or move it away to go on without what waits in it")]
+    Damaged {
+        /// The file.
+        file: String,
+        /// The reason.
+        source: rusqlite::Error,
+    },
     /// A newer program wrote it.
     #[error("the queue `{file}` was written by a newer program (form {found}, this one knows {VERSION}): it is left as it is")]
     Newer {
@@ -155,7 +163,15 @@ impl Queue {
     /// # Errors
     /// The file cannot be used, or a newer program wrote it.
     pub fn open(file: &Path) -> Result<Self, QueueError> {
-        let fails = |source| QueueError::Sqlite { file: file.display().to_string(), source };
+        let fails = |source: rusqlite::Error| {
+            let file = file.display().to_string();
+            match source.sqlite_error_code() {
+                Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => QueueError::Damaged { file, source },
+                _ => QueueError::Sqlite { file, source },
+            }
+        };
+        // A file that cannot be made is refused by SQLite, with its reason.
+        drop(make_private(file));
         let mut connection = Connection::open(file).map_err(fails)?;
         let found = made(&mut connection).map_err(fails)?;
         if found > VERSION {
@@ -211,6 +227,14 @@ impl Queue {
         let command = "insert into settings values (?1, ?2, ?3, ?4) on conflict do update set value = excluded.value";
         self.run(move |tables| tables.execute(command, (provider, chat, name, value)).map(drop)).await
     }
+}
+
+/// Creates the file if it is missing, readable for its owner only, as SQLite makes the files beside it.
+fn make_private(file: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+    let made = std::fs::OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(file)?;
+    let mode = made.metadata()?.permissions().mode();
+    if mode & 0o077 != 0 { made.set_permissions(std::fs::Permissions::from_mode(mode & 0o700)) } else { Ok(()) }
 }
 
 /// Creates missing tables, and returns the version of the existing ones.

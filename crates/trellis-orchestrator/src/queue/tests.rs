@@ -60,12 +60,56 @@ async fn a_message_belongs_to_one_session() {
     queue.take(vec![n], "chat-b", None).await.expect("no harm");
     assert!(queue.waiting().await.expect("rows").is_empty());
     assert_eq!(queue.taken().await.expect("rows")[0].run.as_deref(), Some("chat-a"));
+    // orchestrator 2.2: one that came too late for its question waits again, and is known as such
+    queue.release(vec![n]).await.expect("released");
+    queue.take(vec![n], "chat-a", Some(7)).await.expect("taken");
+    queue.release(vec![n]).await.expect("released");
+    let late = &queue.waiting().await.expect("rows")[0];
+    assert_eq!((late.is_waiting(), late.asked), (true, Some(7)));
+    queue.take(vec![n], "chat-a", None).await.expect("taken");
     assert!(queue.end_run("chat-a").await.expect("ended"));
     assert!(!queue.end_run("chat-a").await.expect("was ended before"));
     assert_eq!(queue.of_run("chat-a").await.expect("a row").expect("still known").message.id, "1");
     // orchestrator 9.2: 30 days later it is forgotten
     assert_eq!(queue.forget(10 + 29 * 24 * 3_600_000).await.expect("kept"), 0);
     assert_eq!(queue.forget(11 + 30 * 24 * 3_600_000).await.expect("forgotten"), 1);
+}
+
+// orchestrator 3.4: what was taken between messages that wait parts them; what came before or elsewhere does not
+#[tokio::test]
+async fn what_was_taken_between_is_seen() {
+    let (_folder, queue) = open();
+    let mut elsewhere = incoming("4", "/help", 10);
+    elsewhere.place.chat = "C2".to_owned();
+    let all = [incoming("1", "/help", 10), incoming("2", "a", 10), incoming("3", "/status", 10), elsewhere, incoming("5", "b", 10)];
+    queue.store("slack", all.to_vec(), None, 10).await.expect("stored");
+    let seen = async || {
+        let rows = queue.waiting().await.expect("rows");
+        rows.iter().map(|row| (row.message.id.clone(), row.is_waiting())).collect::<Vec<_>>()
+    };
+    for n in [1, 3, 4] {
+        queue.take(vec![n], &format!("chat-{n}"), None).await.expect("taken");
+    }
+    let parted = [("2".to_owned(), true), ("3".to_owned(), false), ("5".to_owned(), true)];
+    assert_eq!(seen().await, parted);
+    queue.end_run("chat-3").await.expect("ended");
+    assert_eq!(seen().await, parted);
+}
+
+// orchestrator 9.1: only its owner reads it, also one that others could read before
+#[tokio::test]
+async fn a_queue_is_private() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("queue.db");
+    std::fs::write(&file, "").expect("written");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).expect("set");
+    let queue = Queue::open(&file).expect("opened");
+    queue.store("slack", vec![incoming("1", "hello", 10)], None, 10).await.expect("stored");
+    for name in ["queue.db", "queue.db-wal", "queue.db-shm"] {
+        let mode = folder.path().join(name).metadata().expect(name).permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
 }
 
 // much conversation hides no command, no decision and no other chat; a text that is no decision after all makes room for those behind it
@@ -227,7 +271,7 @@ fn a_queue_of_a_newer_program_is_left_as_it_is() {
     let error = Queue::open(&file).expect_err("refused");
     assert!(error.to_string().contains("newer program (form 99"), "{error}");
     std::fs::write(&file, "this is no database, and longer than a header of one would be").expect("written");
-    assert!(matches!(Queue::open(&file), Err(QueueError::Sqlite { .. })));
+    assert!(matches!(Queue::open(&file), Err(QueueError::Damaged { .. })));
 }
 
 #[tokio::test]

@@ -106,7 +106,7 @@ fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
     };
     let inner = ["입니다", "이에요", "예요", "이야", "야", "임", "이고", "로", "으로"]
         .iter()
-        .find_map(|ending| inner.strip_suffix(ending).filter(|rest| rest.is_ascii()))
+        .find_map(|ending| inner.strip_suffix(ending).filter(|rest| rest.ends_with(|last: char| last.is_ascii())))
         .unwrap_or(inner);
     let start = range.start + (value.len() - front.len());
     start..start + inner.len()
@@ -122,7 +122,11 @@ fn is_value(value: &str, kind: SecretKind, surety: Surety) -> bool {
     let letters = value.chars().filter(|char| char.is_alphabetic()).count();
     let is_mixed = digits > 0 && letters > 0 || signs > 0 && (letters > 0 || digits > 0) && !value.contains("://");
     let has_inner_case = value.chars().skip(1).any(char::is_uppercase) && value.chars().any(char::is_lowercase);
+    // Words about a password have no digits behind letters; one of ten letters or more is `10자이상`.
+    let is_worded = !value.is_ascii() && digits > 0 && letters > 0 && value.chars().count() >= 4;
     match (kind, surety) {
+        (SecretKind::Password, Surety::Sign) if is_worded => signs > 0 || !value.starts_with(|first: char| first.is_ascii_digit()),
+        (SecretKind::Password, Surety::Words) if is_worded => signs > 0,
         (SecretKind::Password, Surety::Sign) => value.is_ascii() && (is_mixed || digits >= 4 || value.len() >= 4),
         (SecretKind::Password, Surety::Words) => value.is_ascii() && (is_mixed || digits >= 4 || has_inner_case || is_phrase(value)),
         (_, Surety::Sign) => value.is_ascii() && value.len() >= 6 && (is_mixed || has_inner_case || digits >= 6),

@@ -175,6 +175,34 @@ fn what_only_looks_like_a_reference_is_sealed() {
     assert_eq!(references("{{secret:a b}} {{secret:{{secret:key}} {{secret:key}} {{secret:"), ["key"]);
 }
 
+// orchestrator 3.3: passwords have letters of every language; words about passwords do not become secrets by it
+#[test]
+fn passwords_of_other_letters_are_sealed() {
+    let (_folder, _, sealer) = sealer();
+    for (text, value) in [
+        ("내 비밀번호는 호랑이93!나무 입니다", "호랑이93!나무"),
+        ("비밀번호: 호랑이93", "호랑이93"),
+        ("비밀번호: 호랑이93입니다", "호랑이93"),
+        ("password: Grüße-1984!", "Grüße-1984!"),
+        ("my password is Grüße-1984!", "Grüße-1984!"),
+        ("mon password: été2024", "été2024"),
+    ] {
+        let sealed = sealer.seal("terminal", "terminal", text, None);
+        assert!(sealed.contains("{{secret:") && !sealed.contains(value), "{text}: {sealed}");
+        assert_eq!(sealed.matches("입니다").count(), text.matches("입니다").count(), "{sealed}");
+    }
+    for text in [
+        "비밀번호: 8자이상",
+        "비밀번호: 10자리",
+        "비밀번호는 8자 이상이어야 합니다",
+        "비밀번호는 영문2개와 숫자",
+        "비밀번호: 변경완료",
+        "password: größer als 8",
+    ] {
+        assert_eq!(sealer.seal("terminal", "terminal", text, None), text);
+    }
+}
+
 #[test]
 fn long_texts_take_no_long_time() {
     let text = "password is password: token = 4111 ".repeat(20_000);

@@ -58,7 +58,7 @@ async fn help(hands: Arc<Hands>, typed: Typed) -> Result<String, ToolError> {
     let unknown = |name: &str| language.fill("unknown_command", &[("name", name), ("list", &list)]);
     Ok(match (&typed.unknown, typed.args().first()) {
         (Some(name), _) => unknown(name),
-        (None, Some(name)) => match commands.find(name.trim_start_matches(['/', '!'])) {
+        (None, Some(name)) => match commands.find(&name.trim_start_matches(['/', '!']).to_lowercase()) {
             Some(known) => known.line(language),
             None => unknown(name),
         },

@@ -62,7 +62,8 @@ impl Hands {
         let bad = bad.said(self.settings.language);
         let Some(near) = NearestSchedule::of(when, tz, Timestamp::now()) else { return bad };
         let named = near.tz.as_deref().and_then(|name| zone(name).ok()).unwrap_or_else(TimeZone::system);
-        let runs = near.runs.iter().map(|run| run.to_zoned(named.clone()).strftime("%Y-%m-%d %H:%M %Z").to_string());
+        let form = if near.runs.iter().all(|run| run.as_second() % 60 == 0) { "%Y-%m-%d %H:%M %Z" } else { "%Y-%m-%d %H:%M:%S %Z" };
+        let runs = near.runs.iter().map(|run| run.to_zoned(named.clone()).strftime(form).to_string());
         let (when, runs) = (near.when.trim_start_matches("cron "), runs.collect::<Vec<_>>().join(", "));
         let written = near.tz.as_ref().map_or_else(|| format!("`{when}`"), |tz| format!("`{when}` tz={tz}"));
         format!("{bad}\n{}", self.settings.language.fill("cron_nearest", &[("when", &written), ("runs", &runs)]))

@@ -71,7 +71,18 @@ impl Hands {
         let row = self.outbox.post(message).await.map_err(stored)?;
         let (history, run) = (self.history.clone(), context.session.to_string());
         let (role, sender) = (Speaker::Assistant, self.settings.agent.clone());
-        let said = Said { id: key, at: now(), role, sender, text, run, files: Vec::new(), edited: false, deleted: false };
+        let said = Said {
+            id: key,
+            at: now(),
+            role,
+            sender,
+            text,
+            run,
+            thread: place.thread.clone(),
+            files: Vec::new(),
+            edited: false,
+            deleted: false,
+        };
         // The message is on its way; a history that cannot be written stops no conversation.
         if let Err(error) = run_blocking(move || history.note(&place, &said).map_err(stored)).await {
             self.log.say(&error.message);

@@ -45,8 +45,11 @@ pub struct Said {
     pub text: String,
     /// The session that it belongs to.
     pub run: String,
+    /// The thread in which it was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<String>,
     /// The files that came with it, by their paths in the workspace.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub files: Vec<String>,
     /// True if it is an edit: its text replaces that of the message with this id.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -62,7 +65,18 @@ impl Said {
         let (id, sender) = (message.key(), message.sender_name);
         let files = message.files.into_iter().filter_map(|file| file.path).collect();
         let (role, run) = (Speaker::User, run.to_owned());
-        Self { id, at: message.at, role, sender, text: message.text, run, files, edited: false, deleted: false }
+        Self {
+            id,
+            at: message.at,
+            role,
+            sender,
+            text: message.text,
+            run,
+            thread: message.place.thread,
+            files,
+            edited: false,
+            deleted: false,
+        }
     }
 }
 

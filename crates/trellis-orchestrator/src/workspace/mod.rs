@@ -136,10 +136,8 @@ impl Workspace {
         for (name, texts) in DEFAULTS {
             let text = texts[language as usize];
             let path = self.folder.join(name);
-            match fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
-                Ok(mut file) => io::Write::write_all(&mut file, text.as_bytes()).map_err(WorkspaceError::io(&path, "written"))?,
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(WorkspaceError::io(&path, "made")(error)),
+            if !path.is_symlink() && !path.exists() {
+                write_whole(&path, text.as_bytes()).map_err(WorkspaceError::io(&path, "written"))?;
             }
         }
         Ok(())

@@ -85,6 +85,7 @@ fn said(id: &str) -> Said {
         sender: "ana".to_owned(),
         text: id.to_owned(),
         run: "chat-1".to_owned(),
+        thread: None,
         files: Vec::new(),
         edited: false,
         deleted: false,

@@ -151,6 +151,39 @@ async fn nothing_is_lost_however_often_it_dies() {
     assert!(last >= 1, "the last round had time enough: {heard:?}");
 }
 
+// orchestrator 9: a store that is away for longer than a call waits for it holds a message up and loses none, also behind a restart of the service
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_that_is_away_holds_up_what_is_answered_after() {
+    let world = World::new(RUNS);
+    let mut chat = world.chat().await;
+    assert_eq!(chat.ask("hello").await, "you said hello");
+    let away = rusqlite::Connection::open(world.at("runtime/sessions.db")).expect("the store");
+    away.execute_batch("begin immediate").expect("nobody else writes");
+    chat.say("are you there?");
+    tokio::time::sleep(std::time::Duration::from_secs(8)).await;
+    away.execute_batch("rollback").expect("it is back");
+    assert_eq!(chat.hear().await, "you said are you there?");
+    assert_eq!(chat.ask("and now?").await, "you said and now?");
+    chat.leave().await;
+}
+
+// orchestrator 9.1: a damaged database keeps the program from starting, and says how to go on; what was in it stays
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_damaged_database_is_left_and_named() {
+    let world = World::new(RUNS);
+    world.chat().await.leave().await;
+    for name in ["queue.db", "sessions.db"] {
+        let file = world.at("runtime").join(name);
+        let sound = fs::read(&file).expect("it is there");
+        fs::write(&file, "this is no database, but somebody's only copy").expect("written");
+        let refused = world.open().await.expect_err("refused").to_string();
+        assert!(refused.contains(name) && refused.contains("put a copy") && refused.contains("move it away"), "{refused}");
+        assert!(fs::read(&file).expect("it stays").starts_with(b"this is no database"));
+        fs::write(&file, sound).expect("written");
+    }
+    world.open().await.expect("a copy was put back");
+}
+
 // orchestrator 1.2: two processes on one workspace
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_one_is_refused() {

@@ -57,6 +57,19 @@ async fn what_comes_meanwhile_is_answered_after() {
     assert!(order.is_sorted(), "{heard}");
 }
 
+// orchestrator 3.4: never across a command, also while a run goes on
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_command_parts_what_waits_behind_a_run() {
+    let world = World::new("[{ reply: { content: 'you said {{ last.content }}' } }]");
+    world.store(&["one", "/help", "two"]).await;
+    let mut chat = world.chat().await;
+    let heard = [chat.hear().await, chat.hear().await, chat.hear().await];
+    for said in ["you said one", "you said two"] {
+        assert!(heard.iter().any(|text| text == said), "{heard:?}");
+    }
+    chat.leave().await;
+}
+
 // orchestrator 2.2: 20 groups wait silently behind a run; more get a polite word, once, and nothing is lost
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_busy_chat_says_so_and_loses_nothing() {

@@ -7,9 +7,9 @@ use crate::config::{ShellMode, ShellSettings};
 
 /// Lines that seem to write something, or to pass a line to another program that runs it. That is a guess about words, and no sandbox.
 const WRITES: &str = concat!(
-    r"[>`]|\$\(|(^|[\s;&|(!])(rm|rmdir|unlink|mv|cp|mkdir|touch|tee|dd|chmod|chown|chgrp|ln|install|truncate|shred|mkfifo|mknod|rsync|tar|zip|unzip",
+    r#"[>`]|\$\(|(^|[\s;&|(!/\\'"])(rm|rmdir|unlink|mv|cp|mkdir|touch|tee|dd|chmod|chown|chgrp|ln|install|truncate|shred|mkfifo|mknod|rsync|tar|zip|unzip"#,
     r"|gzip|gunzip|patch|ed|ex|vi|vim|nano|git|hg|svn|make|cargo|npm|pip|apt|apt-get|dnf|apk|sudo|su|doas|kill|pkill|killall|mount|umount|crontab|at|eval|exec",
-    r"|source|sh|bash|zsh|dash|env|xargs|nohup|setsid|python|python3|perl|ruby|node|awk|curl|wget|ssh|scp|nc)(\s|$)",
+    r#"|source|sh|bash|zsh|dash|env|xargs|nohup|setsid|python|python3|perl|ruby|node|awk|curl|wget|ssh|scp|nc)(['"\s]|$)"#,
     r"|(^|[;&|(!])\s*\.\s|\bsed\s([^|;&]*\s)?-i|\s(--in-place|-delete|-exec|-ok)"
 );
 
@@ -69,6 +69,10 @@ mod tests {
             "echo `rm a`",
             "echo $(rm a)",
             "xargs rm",
+            "/bin/rm a",
+            "\\rm a",
+            "\"rm\" a",
+            "'rm' a",
             "cp a b",
             "git commit",
             "! rm a",
