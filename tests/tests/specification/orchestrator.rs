@@ -15,16 +15,24 @@ const PROMISES: [&str; 49] = [
 /// The number of demands: 003.1, 003.2 and so on.
 const DEMANDS: u32 = 15;
 
-/// The rows of the page: the line of each, its number, and the links of its last cell.
-fn rows() -> Vec<(usize, String, Vec<Link>)> {
+/// The sections of the source that say what a program does.
+const SECTIONS: std::ops::RangeInclusive<u32> = 3..=17;
+
+/// The rows of the page whose number begins so: the line of each, its number, and the links of its last cell.
+fn rows_of(is_row: impl Fn(&str) -> bool) -> Vec<(usize, String, Vec<Link>)> {
     let text = read(PAGE);
-    let rows = prose(&text).filter(|(_, line)| line.starts_with("| ") && line.as_bytes().get(2).is_some_and(u8::is_ascii_digit));
+    let rows = prose(&text).filter(|(_, line)| line.strip_prefix("| ").is_some_and(|cell| is_row(cell)));
     let row = |(line, row): (usize, &str)| {
         let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
         assert_eq!(cells.len(), 3, "{PAGE}:{line}: {row}");
         (line, cells[0].to_owned(), links(cells[2]))
     };
     rows.map(row).collect()
+}
+
+/// The promises and demands.
+fn rows() -> Vec<(usize, String, Vec<Link>)> {
+    rows_of(|cell| cell.starts_with(|first: char| first.is_ascii_digit()))
 }
 
 /// Returns the citations of a line: `orchestrator 3.5` as `3.5`, `requirements 003.5` as `003.5`.
@@ -74,6 +82,23 @@ fn every_promise_is_held_by_a_test_that_cites_it() {
         }
     }
     assert_none(found);
+}
+
+// orchestrator 10.4: sections 3 to 17 of the source
+#[test]
+fn every_section_of_the_source_is_held_by_tests() {
+    let sections = rows_of(|cell| cell.starts_with("source "));
+    let numbers: Vec<String> = sections.iter().map(|(_, number, _)| number.clone()).collect();
+    assert_eq!(numbers, SECTIONS.map(|number| format!("source {number}")).collect::<Vec<_>>(), "the sections of {PAGE}");
+    let missing = |(line, number, tests): &(usize, String, Vec<Link>)| {
+        let at = format!("{PAGE}:{line}: `{number}`");
+        let without = tests.is_empty().then(|| format!("{at}: no test holds it"));
+        without
+            .into_iter()
+            .chain(tests.iter().filter_map(|link| Some(format!("{at}: {}", no_test(link)?))).collect::<Vec<_>>())
+            .collect::<Vec<_>>()
+    };
+    assert_none(sections.iter().flat_map(missing).collect());
 }
 
 #[test]
