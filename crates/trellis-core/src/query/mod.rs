@@ -181,6 +181,9 @@ impl SymbolIndex {
             let may_be = named.iter().filter(|named| named.name.may_name(symbol));
             all.extend(may_be.filter_map(|named| self.occurrence(path, named)).filter(|occurrence| occurrence.symbol == *symbol));
         }
+        if let Symbol::Option(node, value) = symbol {
+            all.extend(self.compared_option(node, value));
+        }
         all.sort_by(|a, b| (&a.path, a.span, a.kind).cmp(&(&b.path, b.span, b.kind)));
         all.dedup();
         all

@@ -3,12 +3,12 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
-    GraphChange, NodeEntry, OptionRename, RenameRefusal, SymbolIndex,
+    GraphChange, NodeEntry, Occurrence, OccurrenceKind, OptionRename, RenameRefusal, Symbol, SymbolIndex,
     collect::{literals, place_of},
     rename::{edit, refused},
 };
 use crate::{
-    diagnostic::{FilePath, did_you_mean},
+    diagnostic::{FilePath, TextEdit, did_you_mean},
     id::NodeId,
     path::KeyPath,
     span::{Span, Spanned},
@@ -62,6 +62,35 @@ impl SymbolIndex {
         Ok(change)
     }
 
+    /// The literals in conditions and templates that a rename of an option would rewrite; what it would refuse is none.
+    pub(super) fn compared_option(&self, id: &NodeId, value: &str) -> Vec<Occurrence> {
+        let found = self.node(id).and_then(|entry| Some((entry.clone(), self.document(&entry.path)?.node(entry.ordinal)?)));
+        let Some((entry, node)) = found else { return Vec::new() };
+        let key = saved_by(node, value);
+        let mut renaming = Renaming { index: self, entry: &entry, key: key.as_ref(), old: value, new: "", change: GraphChange::default() };
+        for document in self.read_documents().filter(|document| self.graph_of(&document.path) == entry.graph) {
+            let nodes = match &document.content {
+                Content::Node(node) => std::slice::from_ref(&**node),
+                Content::Nodes(nodes, _) => &nodes[..],
+                Content::Project(_) | Content::Library(_) | Content::Broken => &[],
+            };
+            for (ordinal, node) in (0..).zip(nodes) {
+                let is_own = renaming.is_own(document, ordinal);
+                conditions(node).for_each(|condition| drop(renaming.condition(document, condition, is_own)));
+            }
+            drop(renaming.in_templates(document));
+        }
+        let occurrence = |edit: TextEdit| Occurrence {
+            symbol: Symbol::Option(id.clone(), value.into()),
+            path: edit.place.path,
+            span: edit.place.span,
+            whole: edit.place.span,
+            kind: OccurrenceKind::Refers,
+            is_exact: true,
+        };
+        renaming.change.edits.into_iter().map(occurrence).collect()
+    }
+
     /// The nodes of a graph that have an option of this value; of all graphs without one.
     pub fn nodes_with_option(&self, value: &str) -> Vec<NodeId> {
         let has = |entry: &NodeEntry| {
@@ -88,6 +117,13 @@ impl SymbolIndex {
         }
         names.into_iter().collect()
     }
+}
+
+/// The conditions of a node.
+fn conditions(node: &NodeSyntax) -> impl Iterator<Item = &Spanned<Condition>> {
+    let transitions = node.transitions.iter().filter_map(|transition| transition.condition.as_ref());
+    let parts = node.speech_parts().filter_map(|part| part.condition.as_ref());
+    transitions.chain(node.asserts.iter()).chain(parts)
 }
 
 /// The path that holds what was chosen.
@@ -186,9 +222,7 @@ impl Renaming<'_> {
     /// Rewrites the conditions of a node that compare what was chosen, and refuses other sources of the same value.
     fn compared_by(&mut self, document: &Document, ordinal: u32, node: &NodeSyntax) -> Result<(), RenameRefusal> {
         let is_own = self.is_own(document, ordinal);
-        let transitions = node.transitions.iter().filter_map(|transition| transition.condition.as_ref());
-        let parts = node.speech_parts().filter_map(|part| part.condition.as_ref());
-        for condition in transitions.chain(node.asserts.iter()).chain(parts) {
+        for condition in conditions(node) {
             self.condition(document, condition, is_own)?;
         }
         self.typed(document, node.context_schema.iter().map(|(key, schema)| (&*key.value, &schema.value)))?;

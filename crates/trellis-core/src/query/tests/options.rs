@@ -1,7 +1,10 @@
 //! Renames of the values of options.
 
 use super::{changed, document, index};
-use crate::value::Value;
+use crate::{
+    query::{Occurrence, OccurrenceKind, Symbol},
+    value::Value,
+};
 
 #[test]
 fn an_option_is_renamed_with_what_compares_it() {
@@ -30,6 +33,15 @@ fn an_option_is_renamed_with_what_compares_it() {
         "{tea}"
     );
     assert_eq!(text("end.md"), "---\n---\nTea\n", "what a body prints stays");
+    let places = |kind| {
+        let all = index.occurrences(&Symbol::Option("start".into(), "Tea".into()));
+        let all = all.into_iter().filter(move |one| one.kind == kind);
+        let text = |one: &Occurrence| files.iter().find(|(path, _)| *path == &*one.path).map_or("", |(_, text)| &text[one.span.range()]);
+        all.map(|one| format!("{} {}", one.path, text(&one))).collect::<Vec<_>>()
+    };
+    assert_eq!(places(OccurrenceKind::Defines), ["start.md Tea"]);
+    // The default, the words of another locale, and each literal that is rewritten: no `Tea` of another key or of a body.
+    assert_eq!(places(OccurrenceKind::Refers), ["start.md Tea", "start.md Tea", "start.md Tea", "tea.md Tea", "tea.md Tea"]);
     for (new, why) in [("Coffee", "already"), ("", "on one line"), ("{{ x }}", "on one line")] {
         assert!(index.rename_option(&"start".into(), "Tea", new).expect_err(new).0.contains(why), "{new}");
     }
