@@ -58,6 +58,13 @@ impl ContextTypes {
         keys.map(|(key, certain, kind)| KeyType { key: key.into(), certain, kind }).collect()
     }
 
+    /// Returns the known parts of a value while a session is at a node: of a key, below these names.
+    pub fn parts(&self, node: &NodeId, key: &str, below: &[&str]) -> Vec<KeyType> {
+        let Some((_, body)) = self.points.get(node) else { return Vec::new() };
+        let parts = self.known.parts(*body, key, below).into_iter();
+        parts.map(|(key, certain, kind)| KeyType { key, certain, kind }).collect()
+    }
+
     /// Checks that a session's context is possible at its node: this holds for every session that began with declared inputs only.
     ///
     /// # Errors

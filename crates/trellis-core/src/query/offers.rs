@@ -4,9 +4,11 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use super::{Symbol, SymbolIndex, named::Name};
 use crate::{
+    path::KeyPath,
+    span::Spanned,
     syntax::{
         document::Content,
-        node::{NodeSyntax, ToolRef, ToolSyntax},
+        node::{CallSyntax, CalleeSyntax, NodeSyntax, ToolRef, ToolSyntax},
     },
     value::{Key, Value},
 };
@@ -78,6 +80,52 @@ impl SymbolIndex {
             }
         }
         values
+    }
+
+    /// Returns the declared schemas of a key of a graph, each with the names below the key at which it stands: those of `context`, `inputs` and
+    /// `context_schema`, and those of the tools whose results are saved there.
+    pub fn schemas(&self, graph: u32, key: &Key) -> Vec<(Vec<String>, &Value)> {
+        let mut found = Vec::new();
+        for document in self.read_documents().filter(|document| self.graph_of(&document.path) == graph) {
+            if let Content::Project(project) | Content::Nodes(_, project) = &document.content {
+                let inputs = project.inputs.as_ref().and_then(|inputs| inputs.value.get("properties")?.get(key));
+                let declared = project.context.iter().filter(|(own, _)| own.value == *key).map(|(_, schema)| &schema.value);
+                found.extend(declared.chain(inputs).map(|schema| (Vec::new(), schema)));
+            }
+            let nodes = match &document.content {
+                Content::Node(node) => std::slice::from_ref(&**node),
+                Content::Nodes(nodes, _) => &nodes[..],
+                Content::Project(_) | Content::Library(_) | Content::Broken => &[],
+            };
+            for node in nodes {
+                let declared = node.context_schema.iter().filter(|(own, _)| own.value == *key);
+                found.extend(declared.map(|(_, schema)| (Vec::new(), &schema.value)));
+                node.call.iter().for_each(|call| self.results(call, node.save_to.as_ref(), key, &mut found));
+            }
+        }
+        found
+    }
+
+    /// Adds the schemas of the results of a call that are saved to a key.
+    fn results<'s>(
+        &'s self,
+        call: &'s CallSyntax,
+        of_node: Option<&Spanned<KeyPath>>,
+        key: &Key,
+        found: &mut Vec<(Vec<String>, &'s Value)>,
+    ) {
+        match &call.callee {
+            CalleeSyntax::Parallel(branches, _) => branches.iter().for_each(|(_, branch)| self.results(branch, None, key, found)),
+            CalleeSyntax::Tool(name) => {
+                let saved = call.save_to.as_ref().or(of_node).filter(|path| path.value.root() == key);
+                let returns = call.returns.as_ref().or_else(|| self.tool(&name.value)?.returns.as_ref());
+                if let Some((path, returns)) = saved.zip(returns) {
+                    let below = path.value.to_string().split('.').skip(1).map(str::to_owned).collect();
+                    found.push((below, &returns.value));
+                }
+            }
+            CalleeSyntax::Graph(_) | CalleeSyntax::Each(..) => {}
+        }
     }
 
     /// Returns the keys that a node requires of its callers, sorted.

@@ -15,7 +15,9 @@ use trellis_core::{
 };
 
 use super::{
-    RequestPlace, place,
+    RequestPlace,
+    parts::parts_of,
+    place,
     values::values_of,
     words::{ENDINGS, ROOTS, SYSTEM, meaning},
 };
@@ -35,12 +37,20 @@ const SHOWN_VALUES: usize = 8;
 pub(super) fn hover(state: &mut ServerState, params: &HoverParams) -> Option<Hover> {
     let (encoding, is_markdown) = (state.encoding(), state.client.hover_markdown);
     let (value, range) = if let Some(mut place) = super::sheets::names::place(state, &params.text_document_position_params) {
-        let one = place.name()?;
-        let text = about(place.graph, &FilePath::from(""), one.span.start, &one)?;
-        (text, place.text.range(one.span, encoding))
+        let (text, span) = match place.case() {
+            Some((case, span)) => {
+                (format!("**case** `{}` in line {}\n\nIts author lines are played first.\n", case.title, case.line), span)
+            }
+            None => {
+                let one = place.name()?;
+                (about(place.graph, &FilePath::from(""), one.span.start, &one)?, one.span)
+            }
+        };
+        (text, place.text.range(span, encoding))
     } else {
         let mut place = place(state, &params.text_document_position_params)?;
-        let (value, span) = of_symbol(&mut place)
+        let (value, span) = of_part(&mut place)
+            .or_else(|| of_symbol(&mut place))
             .or_else(|| of_word(&place))
             .or_else(|| of_key(&place))
             .or_else(|| of_code(&place))
@@ -55,6 +65,21 @@ fn of_symbol(place: &mut RequestPlace<'_>) -> Option<(String, Span)> {
     let (path, offset) = (place.path.clone(), to_u32(place.offset));
     let one = place.graph.index().at(&path, offset)?;
     Some((about(place.graph, &path, offset, &one)?, one.span))
+}
+
+/// Returns the type of a part of a key's value; `None` elsewhere, and where it is not known.
+fn of_part(place: &mut RequestPlace<'_>) -> Option<(String, Span)> {
+    let (file, offset) = (place.path.clone(), to_u32(place.offset));
+    let one = place.graph.index().at(&file, offset)?;
+    if !matches!(one.symbol, Symbol::Key(..)) || !one.is_exact || offset <= one.span.end || offset > one.whole.end {
+        return None;
+    }
+    let span = word(place.text.as_str(), place.offset)?;
+    let path = place.text.as_str().get(one.span.start as usize..span.end as usize).filter(|path| dotted(path) == *path)?;
+    let (above, name) = path.rsplit_once('.')?;
+    let kind = parts_of(place.graph, &file, offset, above).remove(name).filter(|kind| !kind.is_empty())?;
+    let (can_be, before) = (compared(place.graph, &file, &one), asked(place.graph, &file, &one));
+    Some((format!("**path** `{path}`\n\nhere: {kind}\n{}{}", can_be.unwrap_or_default(), before.unwrap_or_default()), span))
 }
 
 /// Returns what is known of a name that stands at an offset of a file.

@@ -14,6 +14,7 @@ mod links;
 mod navigation;
 mod outline;
 pub(crate) mod own_moves;
+mod parts;
 mod rename;
 mod selection;
 pub(crate) mod sheets;

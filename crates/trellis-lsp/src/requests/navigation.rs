@@ -1,6 +1,9 @@
 //! Definition, references and highlights: the index knows every name, also in a file with syntax errors.
 
-use trellis_core::query::{Occurrence, OccurrenceKind, Symbol};
+use trellis_core::{
+    query::{Occurrence, OccurrenceKind, Symbol},
+    span::Span,
+};
 
 use super::{place, sheets};
 use crate::{
@@ -18,8 +21,20 @@ use crate::{
 /// Returns where a name is defined: a node's file, the writers of a key, the definition of a tool or a predicate.
 pub(super) fn definition(state: &mut ServerState, params: &DefinitionParams) -> Option<Vec<Location>> {
     let encoding = state.encoding();
+    if let Some(case) = case(state, &params.text_document_position_params) {
+        return Some(vec![case]);
+    }
     let (graph, symbol) = symbol(state, &params.text_document_position_params)?;
     Some(definitions(graph, &symbol, encoding))
+}
+
+/// Returns the heading of the case that a line of a sheet comes after.
+fn case(state: &mut ServerState, params: &TextDocumentPositionParams) -> Option<Location> {
+    let encoding = state.encoding();
+    let place = sheets::names::place(state, params)?;
+    let (case, _) = place.case()?;
+    let line = place.text.line(case.line.saturating_sub(1))?;
+    Some(Location { uri: params.text_document.uri.clone(), range: place.text.range(Span::new(line.start, line.end), encoding) })
 }
 
 /// Returns what a place names, in a file of a graph or in a sheet about it.

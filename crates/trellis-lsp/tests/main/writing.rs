@@ -144,9 +144,113 @@ fn titles_of_other_cases_are_completed_behind_after() {
     // A title that two cases have is given with its headings.
     assert_eq!(labels(&answer), ["Pay › by card", "twice", "Other › by card"]);
     assert_eq!(inserted(&answer, "twice").1, on_line(27, 8, 10));
+    // The name leads to the heading of the case, and says which one it is.
+    let named = format!("{cases}```transcript\n$ after tw‸ice\n> d\n```\n");
+    let found = client.at("_tests/a.md", 4, &named, "textDocument/definition");
+    assert_eq!((&found[0]["range"], found.as_array().map(Vec::len)), (&on_line(10, 0, 9), Some(1)), "{found}");
+    let hover = client.at("_tests/a.md", 5, &named, "textDocument/hover");
+    let said = hover["contents"]["value"].as_str().unwrap_or_default();
+    assert!(said.starts_with("**case** `Pay › by hand › twice` in line 11") && hover["range"] == on_line(27, 8, 13), "{hover}");
+    assert!(client.at("_tests/a.md", 6, &format!("{cases}```transcript\n$ after no‸ne\n```\n"), "textDocument/hover").is_null());
     // Also while the block is not closed yet.
-    let answer = client.at("_tests/a.md", 3, &format!("{cases}```transcript\n$ after ‸"), "textDocument/completion");
+    let answer = client.at("_tests/a.md", 7, &format!("{cases}```transcript\n$ after ‸"), "textDocument/completion");
     assert_eq!(labels(&answer).len(), 3, "{answer}");
+    client.leave().expect("it ends well");
+}
+
+#[test]
+fn tools_are_completed_where_a_transcript_calls_one() {
+    let mut client = opened();
+    client.open("_tests/a.md", "# A\n");
+    let mut version = 1;
+    let mut at = |line: &str| {
+        version += 1;
+        client.at("_tests/a.md", version, &format!("# A\n\n```transcript\n{line}\n```\n"), "textDocument/completion")
+    };
+    let tools = ["charge", "look", "release"];
+    for (line, from) in [("! ‸", 2), ("! ch‸", 2), ("![2] ch‸", 5), ("! first: ‸", 9)] {
+        let answer = at(line);
+        assert_eq!(labels(&answer), tools, "{line}");
+        assert_eq!(inserted(&answer, "charge").1["start"], json!({ "line": 3, "character": from }), "{line}");
+    }
+    for line in ["! charge {‸", "| ch‸", "!‸", "! first:‸"] {
+        assert!(labels(&at(line)).is_empty(), "{line}");
+    }
+    client.leave().expect("it ends well");
+}
+
+const BOOKED: [(&str, &str); 4] = [
+    (
+        "trellis.yaml",
+        "bindings:\n  reserve:\n    returns:\n      type: object\n      required: [id, place]\n      properties: { id: { type: string }, place: { type: object, properties: { row: { type: integer } } } }\n    function: true\n",
+    ),
+    ("start.md", "---\ndo: reserve\nsave_to: booking\non_error: bye\nto: ask\n---\n"),
+    ("ask.md", "---\noptions: [Tea, Black coffee]\nsave_to: drink\nto: bye\n---\nWhich, for {{ booking.id }}?\n"),
+    ("bye.md", "---\n---\nBye.\n"),
+];
+
+/// workbench 2: the parts of what a tool returns are known by its schema, and by the types of the link.
+#[test]
+fn parts_of_a_result_are_completed_and_say_their_types() {
+    let mut client = Client::new(&BOOKED);
+    for (path, text) in BOOKED {
+        client.open(path, text);
+    }
+    let mut version = 1;
+    let mut at = |marked: &str, method: &str| {
+        version += 1;
+        client.at("ask.md", version, &format!("---\nto: bye\n---\n{marked}\n"), method)
+    };
+    assert_eq!(labels(&at("{{ booking.‸", "textDocument/completion")), ["id", "place"]);
+    assert_eq!(labels(&at("{{ booking.i‸ }}", "textDocument/completion")), ["id", "place"]);
+    assert_eq!(labels(&at("{% if booking.place.‸ %}{% endif %}", "textDocument/completion")), ["row"]);
+    let mut hover = |marked: &str| at(marked, "textDocument/hover")["contents"]["value"].as_str().unwrap_or_default().to_owned();
+    let said = hover("{{ booking.i‸d }}");
+    assert!(said.starts_with("**path** `booking.id`\n\nhere: a text"), "{said}");
+    let said = hover("{{ booking.place.ro‸w | default(0) }}");
+    assert!(said.starts_with("**path** `booking.place.row`\n\nhere: an integer"), "{said}");
+    let said = hover("{{ booking.pla‸ce.row | default(0) }}");
+    assert!(said.starts_with("**path** `booking.place`\n\nhere: a mapping"), "{said}");
+    assert!(hover("{{ boo‸king.id }}").starts_with("**key** `booking`"));
+    client.leave().expect("it ends well");
+}
+
+/// workbench 2: option values behind `==` and `in`, in templates as in conditions; what compares one refers to it.
+#[test]
+fn option_values_are_completed_where_a_template_compares_them() {
+    let mut client = Client::new(&BOOKED);
+    for (path, text) in BOOKED {
+        client.open(path, text);
+    }
+    let mut version = 1;
+    let mut at = |marked: &str| {
+        version += 1;
+        client.at("bye.md", version, &format!("---\n---\n{marked}\n"), "textDocument/completion")
+    };
+    for (marked, insert, range) in [
+        ("{% if drink == ‸ %}{% endif %}", "\"Tea\"", on_line(2, 15, 15)),
+        ("{% if drink == \"T‸", "Tea\"", on_line(2, 16, 17)),
+        ("{% if drink == 'T‸' %}{% endif %}", "Tea", on_line(2, 16, 17)),
+        ("{% if drink in ['Black coffee', ‸", "\"Tea\"", on_line(2, 32, 32)),
+        ("{{ 1 if drink != ‸", "\"Tea\"", on_line(2, 17, 17)),
+    ] {
+        let answer = at(marked);
+        assert_eq!(labels(&answer), ["Tea", "Black coffee"], "{marked}");
+        assert_eq!(inserted(&answer, "Tea"), (insert.to_owned(), range), "{marked}");
+    }
+    assert!(labels(&at("{% if drink == 'Tea' and dr‸")).contains(&"drink".to_owned()));
+    let compared = "---\ntransitions:\n  - { condition: drink == \"Tea\", to: ask }\n---\n{% if drink == 'Tea' %}Tea{% endif %}\n";
+    client.replace("bye.md", 9, compared);
+    let found = client.at("ask.md", 2, &BOOKED[2].1.replacen("Tea", "T‸ea", 1), "textDocument/references");
+    let mut lines: Vec<_> = found
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|one| (one["uri"].as_str().unwrap_or_default().rsplit('/').next().unwrap_or_default(), &one["range"]))
+        .collect();
+    lines.sort_by_key(|(path, range)| (*path, range["start"]["line"].as_u64()));
+    let expected = [("ask.md", on_line(1, 10, 13)), ("bye.md", on_line(2, 27, 30)), ("bye.md", on_line(4, 16, 19))];
+    assert_eq!(lines, expected.iter().map(|(path, range)| (*path, range)).collect::<Vec<_>>(), "{found}");
     client.leave().expect("it ends well");
 }
 

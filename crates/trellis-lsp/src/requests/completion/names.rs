@@ -6,7 +6,7 @@ use trellis_core::{
     template::builtins::{self, Builtin},
 };
 
-use super::{Desk, Offer, holds, paths};
+use super::{Desk, Offer, conditions, holds, paths};
 use crate::{
     requests::words::{ENDINGS, ROOTS, TAGS, closing_tags},
     wire::CompletionItemKind,
@@ -146,6 +146,12 @@ pub(super) fn tags(text: &str, template: &str, offset: usize) -> Option<(Vec<Off
 
 /// Returns what may stand in an open tag of a template, and the span that it replaces.
 pub(super) fn in_template(desk: &mut Desk<'_>, template: &str, offset: usize) -> (Vec<Offer>, Span) {
+    if let Some((path, typed)) = conditions::compared(template) {
+        let found = conditions::values(desk, path, typed, offset);
+        if !found.0.is_empty() {
+            return found;
+        }
+    }
     let typed_at = template
         .rfind(|char: char| !char.is_alphanumeric() && char != '_')
         .map_or(0, |at| at + template[at..].chars().next().map_or(1, char::len_utf8));

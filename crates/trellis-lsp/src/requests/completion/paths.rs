@@ -1,50 +1,33 @@
 //! Parts of values, and paths of files: libraries, pages that bodies link to.
 
-use std::collections::BTreeSet;
-
-use trellis_core::{
-    diagnostic::FilePath,
-    query::Symbol,
-    span::Span,
-    syntax::document::Content,
-    value::{Key, Value},
-};
+use trellis_core::{diagnostic::FilePath, query::Symbol, span::Span, syntax::document::Content, value::Key};
 
 use super::{Desk, Offer};
-use crate::{requests::words::SYSTEM, wire::CompletionItemKind};
+use crate::{
+    requests::{parts::parts_of, words::SYSTEM},
+    wire::CompletionItemKind,
+};
 
 /// Returns the parts of a value that schemas declare or other places name.
 pub(super) fn parts(desk: &mut Desk<'_>, path: &str) -> Vec<Offer> {
     if path == "sys" {
         return SYSTEM.into_iter().map(|(name, about)| Offer::new(name, CompletionItemKind::Field).about(about)).collect();
     }
-    let mut names: Vec<&str> = path.split('.').collect();
-    let root = Key::from(names.remove(0));
+    let root = Key::from(path.split('.').next().unwrap_or_default());
     let own = desk.path.clone();
     let graph = desk.index().graph_of(&own);
-    let mut found: BTreeSet<String> = BTreeSet::new();
-    for document in desk.graph.documents() {
-        let (Content::Project(project) | Content::Nodes(_, project)) = &document.content else { continue };
-        for (_, schema) in project.context.iter().filter(|(key, _)| key.value == root) {
-            found.extend(properties(&schema.value, &names));
-        }
-    }
+    let mut found = parts_of(desk.graph, &own, desk.offset, path);
     for one in desk.index().occurrences(&Symbol::Key(graph, root)) {
         let text = desk.graph.document(&one.path).and_then(|document| document.text.get(one.span.start as usize..)).unwrap_or_default();
         let is_part = |char: char| char.is_alphanumeric() || matches!(char, '_' | '.');
         let whole = &text[..text.find(|char| !is_part(char)).unwrap_or(text.len())];
         let here = one.path == own && one.span.start <= desk.offset && desk.offset <= one.span.start + crate::text::to_u32(whole.len());
         let below = whole.strip_prefix(path).and_then(|rest| rest.strip_prefix('.')).filter(|_| !here);
-        found.extend(below.and_then(|below| below.split('.').next()).filter(|name| !name.is_empty()).map(str::to_owned));
+        if let Some(name) = below.and_then(|below| below.split('.').next()).filter(|name| !name.is_empty()) {
+            found.entry(name.to_owned()).or_default();
+        }
     }
-    found.into_iter().map(|name| Offer::new(name, CompletionItemKind::Field)).collect()
-}
-
-/// Returns the names that a schema declares below a path.
-fn properties(schema: &Value, path: &[&str]) -> Vec<String> {
-    let below = path.iter().try_fold(schema, |schema, name| schema.get("properties")?.get(name));
-    let properties = below.and_then(|schema| schema.get("properties")?.as_map());
-    properties.into_iter().flat_map(|all| all.keys().map(ToString::to_string)).collect()
+    found.into_iter().map(|(name, kind)| Offer::new(name, CompletionItemKind::Field).detail(kind)).collect()
 }
 
 /// Returns the libraries of the graph, as they are named here (language 1.7).

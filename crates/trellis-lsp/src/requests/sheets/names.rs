@@ -44,8 +44,8 @@ pub(crate) struct SheetPlace<'s> {
     /// The line up to the cursor, and the kind of its block.
     line: String,
     kind: BlockKind,
-    /// The titles that `$ after` may name: those of the other cases of the sheet.
-    titles: Vec<String>,
+    /// The cases of the sheet, in a line that names one of them.
+    cases: Vec<TitledCase>,
 }
 
 /// Returns the place that a request is about, if it is in a block of a sheet that has names.
@@ -64,36 +64,54 @@ pub(crate) fn place<'s>(state: &'s mut ServerState, params: &TextDocumentPositio
     let kind = kind_at(text.as_str(), offset)?;
     let start = text.as_str()[..offset].rfind('\n').map_or(0, |at| at + 1);
     let line = text.as_str()[start..offset].to_owned();
-    let titles = if line.starts_with(AFTER) { other_titles(text.as_str(), offset) } else { Vec::new() };
-    Some(SheetPlace { graph, text, offset, folder, line, kind, titles })
+    let cases = if line.starts_with(AFTER) { titled_cases(text.as_str(), offset) } else { Vec::new() };
+    Some(SheetPlace { graph, text, offset, folder, line, kind, cases })
 }
 
-/// Returns the titles of the headings with a transcript, but for the one that an offset is below: the last part of each, as far as that names
-/// one case only.
-fn other_titles(text: &str, offset: usize) -> Vec<String> {
-    let mut above: Vec<(usize, String)> = Vec::new();
-    let mut cases: Vec<(usize, String)> = Vec::new();
+/// Returns the cases with a transcript, in order.
+fn titled_cases(text: &str, offset: usize) -> Vec<TitledCase> {
+    let mut above: Vec<(usize, String, usize)> = Vec::new();
+    let mut cases: Vec<TitledCase> = Vec::new();
     let closed = format!("{text}\n```\n");
     for item in items(text).or_else(|_| items(&closed)).unwrap_or_default() {
         match item {
-            Item::Heading { level, title, .. } => {
-                above.retain(|(of, _)| *of < level);
-                above.push((level, title));
+            Item::Heading { level, title, line } => {
+                above.retain(|(of, ..)| *of < level);
+                above.push((level, title, line));
             }
             Item::Block(block) if block.info.first().is_some_and(|word| BlockKind::named(word) == Some(BlockKind::Transcript)) => {
-                let title = above.iter().map(|(_, title)| title.as_str()).collect::<Vec<_>>().join(" › ");
+                let title = above.iter().map(|(_, title, _)| title.as_str()).collect::<Vec<_>>().join(" › ");
                 let is_own = block.range.start <= offset && offset <= block.range.end;
-                cases.push((usize::from(is_own), title));
+                cases.push(TitledCase { title, line: above.last().map_or(1, |(.., line)| *line), is_own });
             }
             _ => {}
         }
     }
-    let last = |title: &str| title.rsplit(" › ").next().unwrap_or_default().to_owned();
-    let others = cases.iter().filter(|(is_own, _)| *is_own == 0).map(|(_, title)| {
-        match cases.iter().filter(|(_, other)| last(other) == last(title)).count() {
-            1 => last(title),
-            _ => title.clone(),
-        }
+    cases
+}
+
+/// A case that `$ after` may name.
+#[derive(Clone, Debug)]
+pub(crate) struct TitledCase {
+    /// Its headings, joined by ` › `.
+    pub(crate) title: String,
+    /// The line of its own heading, from 1.
+    pub(crate) line: usize,
+    /// True for the one that the cursor is in.
+    is_own: bool,
+}
+
+impl TitledCase {
+    fn last(&self) -> &str {
+        self.title.rsplit(" › ").next().unwrap_or_default()
+    }
+}
+
+/// Returns the titles of the other cases: the last part of each, as far as that names one case only.
+fn other_titles(cases: &[TitledCase]) -> Vec<String> {
+    let others = cases.iter().filter(|case| !case.is_own).map(|case| {
+        let is_only = cases.iter().filter(|other| other.last() == case.last()).count() == 1;
+        if is_only { case.last().to_owned() } else { case.title.clone() }
     });
     let mut others: Vec<String> = others.collect();
     others.dedup();
@@ -132,10 +150,7 @@ impl SheetPlace<'_> {
     /// Returns the name under the cursor as an occurrence of it. Its path is no file of the graph.
     pub(crate) fn name(&mut self) -> Option<Occurrence> {
         let number = self.number();
-        let text = self.text.as_str();
-        let start = self.offset - self.line.len();
-        let end = text[self.offset..].find('\n').map_or(text.len(), |at| self.offset + at);
-        let line = text[start..end].trim_end_matches('\r');
+        let (start, line) = self.whole_line();
         let at = match (self.kind, line.chars().next()?) {
             (BlockKind::Tools, _) => 0,
             (_, '$') if line.starts_with("$ at ") => 5,
@@ -161,6 +176,22 @@ impl SheetPlace<'_> {
         Some(Occurrence { symbol, path, span, whole: span, kind: OccurrenceKind::Refers, is_exact: true })
     }
 
+    /// Returns the line of the cursor, and where it begins.
+    fn whole_line(&self) -> (usize, &str) {
+        let text = self.text.as_str();
+        let start = self.offset - self.line.len();
+        let end = text[self.offset..].find('\n').map_or(text.len(), |at| self.offset + at);
+        (start, text[start..end].trim_end_matches('\r'))
+    }
+
+    /// Returns the case that `$ after` names under the cursor, as it is played: the first one of that title; and the place of the name.
+    pub(crate) fn case(&self) -> Option<(TitledCase, Span)> {
+        let (start, line) = self.whole_line();
+        let title = line.strip_prefix(AFTER)?;
+        let case = self.cases.iter().find(|case| case.last() == title || case.title == title)?;
+        Some((case.clone(), Span::new(start + AFTER.len(), start + line.len())))
+    }
+
     fn number(&mut self) -> u32 {
         let file = self.id("start.md");
         self.graph.index().graph_of(&file.into())
@@ -184,7 +215,7 @@ impl SheetPlace<'_> {
             folder => Some(id.strip_prefix(folder)?.strip_prefix('/')?.to_owned()),
         };
         let offers = match line.as_str() {
-            line if line.starts_with(AFTER) => named(self.titles.clone(), "case"),
+            line if line.starts_with(AFTER) => named(other_titles(&self.cases), "case"),
             line if line.starts_with("$ at ") => {
                 let nodes = self.graph.index().nodes();
                 named(nodes.iter().filter_map(|node| inside(node.id.as_str())).collect(), "node")
@@ -198,12 +229,17 @@ impl SheetPlace<'_> {
             line if line.starts_with("^ ") => {
                 named(self.names(|symbol| if let Symbol::Signal(name) = symbol { Some(name.to_string()) } else { None }), "signal")
             }
-            line if self.kind == BlockKind::Tools && !line.contains(' ') => {
-                named(self.names(|symbol| if let Symbol::Tool(name) = symbol { Some(name.to_string()) } else { None }), "tool")
+            line if self.kind == BlockKind::Tools && !line.contains(' ') => named(self.tools(), "tool"),
+            line if line.starts_with('!') && line.get(called(line)..).is_some_and(|name| line.contains(' ') && !name.contains(' ')) => {
+                named(self.tools(), "tool")
             }
             _ => Vec::new(),
         };
         (offers, span)
+    }
+
+    fn tools(&mut self) -> Vec<String> {
+        self.names(|symbol| if let Symbol::Tool(name) = symbol { Some(name.to_string()) } else { None })
     }
 
     fn names(&mut self, of: impl Fn(&Symbol) -> Option<String>) -> Vec<String> {

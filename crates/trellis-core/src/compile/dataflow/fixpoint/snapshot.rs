@@ -12,7 +12,7 @@ use crate::{
         },
     },
     program::{PointIndex, Program},
-    value::Value,
+    value::{Key, Value},
 };
 
 /// Types of every key at each point where a session waits.
@@ -44,6 +44,21 @@ impl PointTypes {
             let known = env.look(*slot, &self.types);
             env.may_hold(*slot, &self.types).then(|| (key.as_str(), !known.absent && !known.dynamic, known.described()))
         })
+    }
+
+    /// Returns the known parts of a value at a point: of a key, below these names. Each with whether it is there whenever the key is, and its type in
+    /// words.
+    pub(crate) fn parts(&self, point: u32, key: &str, below: &[&str]) -> Vec<(Key, bool, String)> {
+        let env = self.env_at[point as usize].as_ref();
+        let slot = self.keys.iter().find(|(known, _)| known == key).map(|(_, slot)| *slot);
+        let Some((env, slot)) = env.zip(slot) else { return Vec::new() };
+        let root = env.look(slot, &self.types);
+        let part = below.iter().try_fold(&*root, |of, name| Some(self.types.get(of.fields.as_ref()?.get(name))));
+        let named = part.and_then(|of| of.fields.as_ref()).map_or(&[][..], |fields| &fields.named);
+        let held = named.iter().filter(|(_, of)| self.types.may_be_there(*of));
+        held.map(|(name, of)| (name, self.types.get(*of)))
+            .map(|(name, of)| (name.clone(), !of.absent && !of.dynamic, of.described()))
+            .collect()
     }
 
     /// Checks a concrete context against the types of a point. Returns the first key whose value is not included, in words.
