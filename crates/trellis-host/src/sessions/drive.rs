@@ -8,7 +8,11 @@
 //!
 //! **Invariant:** calls that can run are carried out before a client is asked; a part whose outcome is stored never runs again.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use trellis_core::{NodeId, SessionId, ToolOutcome, ToolResult, engine::Call};
 
@@ -236,8 +240,10 @@ impl Sessions {
         let mut waiting = waiting.into_iter();
         let first = waiting.next().unwrap_or_else(|| unreachable!("a session that stops waits for something"));
         let others = Arc::new(waiting.collect());
+        let mut overhearing = Vec::new();
         let mut turn = match &mut *slot.place.locked() {
             SlotState::Running(running) => {
+                overhearing.extend(running.overhearing.iter().filter_map(Weak::upgrade));
                 (running.stop, running.others) = (Some(first.clone()), Arc::clone(&others));
                 running.session.forget_left();
                 let said = std::mem::take(&mut running.said);
@@ -248,6 +254,7 @@ impl Sessions {
             }
         };
         (turn.happened, turn.has_more) = slot.take_happened();
+        overhearing.iter().for_each(|waiting| waiting.hear(&turn));
         turn
     }
 

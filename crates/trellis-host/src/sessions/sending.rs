@@ -6,7 +6,10 @@
 //!
 //! **Invariant:** no answer is taken to another question than the one that it was given to; no turn is discarded.
 
-use std::{ops::RangeInclusive, sync::Arc};
+use std::{
+    ops::RangeInclusive,
+    sync::{Arc, Weak},
+};
 
 use trellis_core::{Next, SessionId, SignalName, state::Status};
 
@@ -110,7 +113,14 @@ impl Sessions {
         self.arrived(slot).await?;
         self.admit_once(slot, request.as_ref()).await?;
         let mut promise = self.raise(slot, to, signal, request)?;
-        let turn = self.driven(slot).await?;
+        let turn = {
+            let _driving = slot.driving.lock().await;
+            // Whoever advanced it meanwhile got the turn.
+            let with_told = promise.overheard();
+            self.admit()?;
+            self.awake(slot).await?;
+            with_told(self.onward(slot).await?)
+        };
         // Another caller may have advanced it, and failed to store that.
         promise.checked().map(|()| turn)
     }
@@ -270,6 +280,8 @@ impl Sessions {
     pub(super) async fn catch_up(&self, slot: &Slot) {
         if let Some(next) = self.news_of(slot).await {
             slot.outdated(next + 1);
+            // They were of before it was moved.
+            slot.take_happened();
         }
     }
 
@@ -291,6 +303,9 @@ impl Sessions {
 
     /// Keeps the events and content of a turn for the next one.
     fn unsay(&self, slot: &Slot, turn: Turn) {
+        if let Some(running) = slot.place.locked().running() {
+            running.overhearing.iter().filter_map(Weak::upgrade).for_each(|waiting| waiting.unhear(&turn));
+        }
         slot.happened(turn.happened);
         if let SlotState::Running(running) = &mut *slot.place.locked() {
             running.said.splice(0..0, turn.said);

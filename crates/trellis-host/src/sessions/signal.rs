@@ -1,22 +1,70 @@
 //! Signals: taken at once, even while another caller advances the session, and acknowledged when they are stored.
 
+use std::sync::{Arc, Mutex};
+
 use tokio::sync::oneshot;
 use trellis_core::{SessionId, SignalName};
 
 use super::{
-    SendError, Sessions,
+    MAX_HAPPENED, Said, SendError, SessionEvent, Sessions, Turn,
     persistence::KeepPoint,
     slot::{PanicSafeLock, Slot, SlotState},
 };
 use crate::{journal::RequestKey, store::StoreError};
 
-/// The pending storage of a signal that the session took.
-pub(super) struct Promise(Option<oneshot::Receiver<Result<(), StoreError>>>);
+/// A signal that the session took: its pending storage, and what the first turn after it tells another caller.
+pub(super) struct Promise {
+    stored: Option<oneshot::Receiver<Result<(), StoreError>>>,
+    told: Arc<Overheard>,
+}
+
+/// The content and events of the first turn after a signal, if it went to the caller that advanced the session.
+#[derive(Default)]
+pub(super) struct Overheard(Mutex<Option<Told>>);
+
+#[derive(PartialEq)]
+struct Told {
+    said: Vec<Said>,
+    happened: Vec<SessionEvent>,
+    has_more: bool,
+}
+
+impl Told {
+    fn of(turn: &Turn) -> Self {
+        Self { said: turn.said.clone(), happened: turn.happened.clone(), has_more: turn.has_more }
+    }
+}
+
+impl Overheard {
+    /// Stores what a turn tells, if it is the first.
+    pub(super) fn hear(&self, turn: &Turn) {
+        self.0.locked().get_or_insert_with(|| Told::of(turn));
+    }
+
+    /// Forgets a turn that nobody gets.
+    pub(super) fn unhear(&self, turn: &Turn) {
+        self.0.locked().take_if(|told| *told == Told::of(turn));
+    }
+}
 
 impl Promise {
+    /// Takes what another caller was told, for the caller that advances the session now.
+    pub(super) fn overheard(&self) -> impl FnOnce(Turn) -> Turn + use<> {
+        let told = self.told.0.locked().take();
+        move |mut turn| {
+            let Some(told) = told else { return turn };
+            turn.said.splice(0..0, told.said);
+            turn.happened.splice(0..0, told.happened);
+            let surplus = turn.happened.len().saturating_sub(MAX_HAPPENED);
+            turn.happened.drain(..surplus);
+            turn.has_more |= surplus > 0 || told.has_more;
+            turn
+        }
+    }
+
     /// Returns its outcome, as far as it is known.
     pub(super) fn checked(&mut self) -> Result<(), SendError> {
-        match self.0.as_mut().map(oneshot::Receiver::try_recv) {
+        match self.stored.as_mut().map(oneshot::Receiver::try_recv) {
             Some(Ok(Err(error))) => Err(error.into()),
             _ => Ok(()),
         }
@@ -33,7 +81,8 @@ impl Sessions {
         request: Option<RequestKey>,
     ) -> Result<Promise, SendError> {
         let mut place = slot.place.locked();
-        let promise = match &mut *place {
+        let told = Arc::<Overheard>::default();
+        let stored = match &mut *place {
             SlotState::Running(running) => {
                 let to = to.filter(|to| **to != slot.id);
                 if let Some(gone) = to.filter(|to| running.session.here_in(Some(to)).is_none()) {
@@ -42,6 +91,8 @@ impl Sessions {
                 let before = running.requests.len();
                 running.asked_by(request);
                 running.session.raise(to, signal).inspect_err(|_| running.requests.truncate(before))?;
+                running.overhearing.retain(|waiting| waiting.strong_count() > 0);
+                running.overhearing.push(Arc::downgrade(&told));
                 let is_promised = self.persistence.is_some() && !running.session.holds_input();
                 is_promised.then(|| {
                     let (sender, receiver) = oneshot::channel();
@@ -53,12 +104,12 @@ impl Sessions {
             SlotState::Away | SlotState::Gone => return Err(SendError::Unknown(slot.id.clone())),
         };
         slot.disturb();
-        Ok(Promise(promise))
+        Ok(Promise { stored, told })
     }
 
     /// Waits until a signal is stored: by the caller that advances the session, or here.
     pub(super) async fn durable(&self, slot: &Slot, promise: Promise) -> Result<(), SendError> {
-        let Promise(Some(mut promise)) = promise else { return Ok(()) };
+        let Some(mut promise) = promise.stored else { return Ok(()) };
         let durable = tokio::select! {
             biased;
             durable = &mut promise => durable,

@@ -5,7 +5,7 @@
 use std::{
     collections::BTreeSet,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
@@ -18,7 +18,7 @@ use trellis_core::{
     state::{PendingCall, Status},
 };
 
-use super::{Said, SessionEvent, Waiting, tail::StoreTail};
+use super::{Said, SessionEvent, Waiting, signal::Overheard, tail::StoreTail};
 use crate::{
     binding::Bindings,
     hooks::{HookEvent, Moment, Sight},
@@ -92,6 +92,8 @@ pub(super) struct RunningSession {
     pub(super) started: BTreeSet<CallId>,
     /// The callers that wait until its steps are stored.
     pub(super) promised: Vec<oneshot::Sender<Result<(), StoreError>>>,
+    /// The callers that raised a signal, and want the turn after it, whoever gets it.
+    pub(super) overhearing: Vec<Weak<Overheard>>,
     pub(super) tail: StoreTail,
     /// Requests whose records are not stored yet, with the number of the first record of each.
     pub(super) requests: Vec<(u64, RequestKey)>,
@@ -211,6 +213,7 @@ impl RunningSession {
             is_ahead: false,
             started: BTreeSet::new(),
             promised: Vec::new(),
+            overhearing: Vec::new(),
             tail: StoreTail::default(),
             requests: Vec::new(),
         }
