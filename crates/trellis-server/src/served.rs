@@ -229,7 +229,10 @@ impl ServedGraph {
     }
 
     /// Returns whether it has a session, in memory or in its store.
-    async fn has(&self, id: &SessionId) -> Result<bool, Trouble> {
+    ///
+    /// # Errors
+    /// The store fails.
+    pub(crate) async fn has(&self, id: &SessionId) -> Result<bool, Trouble> {
         if self.now().sessions.is_some_and(|sessions| sessions.look(id, |_| ()).is_some()) {
             return Ok(true);
         }

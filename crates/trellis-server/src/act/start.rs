@@ -7,7 +7,10 @@ use trellis_core::{Mapping, NodeId, SessionId, Start};
 use trellis_host::{SendError, journal::RequestKey, store::check_name};
 
 use super::{Target, Walked, target::taken};
-use crate::{served::Served, trouble::Trouble};
+use crate::{
+    served::{Served, ServedGraph},
+    trouble::Trouble,
+};
 
 /// The start of a session.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +31,13 @@ pub(crate) async fn start(served: &Served, beginning: Beginning, request: Reques
     let graph = Arc::clone(served.graph(beginning.graph.as_deref())?);
     let id = match beginning.id {
         Some(id) => id,
-        None => new_name(&request)?,
+        None => {
+            let id = new_name(&request)?;
+            if request.key.is_some() {
+                unused_elsewhere(served, &graph, &SessionId::from(&*id)).await?;
+            }
+            id
+        }
     };
     check_name(&id).map_err(SendError::from)?;
     let target = Target::of(served, graph, SessionId::from(&*id))?;
@@ -46,6 +55,19 @@ pub(crate) async fn start(served: &Served, beginning: Beginning, request: Reques
     let (turn, is_repeated) = taken(begun.await?)?;
     let turn = target.settled(turn, news, until).await?;
     Ok(Walked { target, turn, is_repeated })
+}
+
+/// Checks that the name of a request began no session of another graph: it would begin a second one of the same name.
+///
+/// # Errors
+/// It did, or a store fails.
+async fn unused_elsewhere(served: &Served, graph: &Arc<ServedGraph>, id: &SessionId) -> Result<(), Trouble> {
+    for other in served.all().filter(|other| !Arc::ptr_eq(other, graph)) {
+        if other.has(id).await? {
+            return Err(SendError::KeyReused(id.clone()).into());
+        }
+    }
+    Ok(())
 }
 
 /// A name that no other session has; the same one for the same request.
