@@ -56,6 +56,9 @@ pub struct Turn {
     /// The bounds of its calls, and the amount that they have spent; absent if there is no bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<BudgetUse>,
+    /// True if the server was told to pause the session: it does not go on by itself until it is resumed, or gets a reply.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub paused: bool,
     /// The moment when the session stops waiting for that, in milliseconds since 1970; null where it waits for ever.
     pub due: Option<u64>,
 }
@@ -119,6 +122,12 @@ impl Turn {
     pub fn addressed(self, graph: impl Into<Arc<str>>, now: u64) -> Self {
         Self { graph: Some(graph.into()), now: Some(now), ..self }
     }
+
+    /// Says whether the session is paused in this process, which its records do not tell.
+    #[must_use]
+    pub fn paused(self, paused: bool) -> Self {
+        Self { paused, ..self }
+    }
 }
 
 impl From<&sessions::Turn> for Turn {
@@ -139,6 +148,7 @@ impl From<&sessions::Turn> for Turn {
             others: turn.others.iter().take(MAX_OTHERS).map(Waiting::from).collect(),
             more_others: turn.others.len() > MAX_OTHERS,
             budget: BudgetUse::of(turn.budget, turn.spent),
+            paused: false,
             due: turn.due(),
         }
     }

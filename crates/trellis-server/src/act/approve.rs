@@ -2,11 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use trellis_core::id::CallId;
+use trellis_core::{ToolOutcome, id::CallId};
 use trellis_host::{
     Clock, Reply,
     history::{HistoryError, Operator, PendingApproval, Undecided},
-    journal::RequestKey,
+    journal::{Entry, RequestKey},
 };
 
 use super::{Target, Walked, target::taken};
@@ -14,6 +14,9 @@ use crate::{
     served::{Served, ServedGraph},
     trouble::{Code, Trouble},
 };
+
+/// The number of records that are looked through for an earlier decision.
+const LOOKED_THROUGH: u64 = 1000;
 
 /// A decision.
 #[derive(Clone, Debug)]
@@ -52,7 +55,10 @@ pub(crate) async fn decide(target: Target, call: &str, decision: Decision, reque
     if let Some(repeated) = repeated(&target, &operator, &request).await? {
         return Ok(repeated);
     }
-    let held = operator.held(&target.id, Some(call)).await.map_err(|error| undecided(error, &target))?;
+    let held = match operator.held(&target.id, Some(call)).await {
+        Ok(held) => held,
+        Err(error) => return Err(undecided(error, &target, call).await),
+    };
     // A session in memory is decided about there; a denial with a reason continues a session without running calls.
     let id: CallId = held.call.id.clone();
     if let Some(because) = decision.because.filter(|_| !decision.yes) {
@@ -71,8 +77,10 @@ pub(crate) async fn decide(target: Target, call: &str, decision: Decision, reque
         Ok(taken) => taken,
         // Another decision was made in between.
         Err(trouble) if trouble.code == Code::WrongKind => {
-            operator.held(&target.id, Some(call)).await.map_err(|error| undecided(error, &target))?;
-            return Err(trouble);
+            return Err(match operator.held(&target.id, Some(call)).await {
+                Ok(_) => trouble,
+                Err(error) => undecided(error, &target, call).await,
+            });
         }
         Err(trouble) => return Err(trouble),
     };
@@ -86,7 +94,9 @@ async fn denied(target: Target, call: CallId, because: String, request: RequestK
     let (engine, telling) = (target.graph.engine()?, target.clone());
     let done = target.in_task(async move {
         let operator = Operator::new(telling.graph.store(), &engine, &telling.graph.name, Clock::system()).request(request);
-        operator.deny(&telling.id, Some(call.as_str()), Some(because)).await.map_err(|error| undecided(error, &telling))?;
+        if let Err(error) = operator.deny(&telling.id, Some(call.as_str()), Some(because)).await {
+            return Err(undecided(error, &telling, call.as_str()).await);
+        }
         let turn = telling.sessions.resume(&telling.id).await?;
         telling.announce(&turn);
         Ok::<_, Trouble>(turn)
@@ -108,8 +118,8 @@ async fn repeated(target: &Target, operator: &Operator<'_>, request: &RequestKey
     }
 }
 
-/// Returns the reason why nothing was decided, with the calls that wait now.
-fn undecided(error: HistoryError, target: &Target) -> Trouble {
+/// Returns the reason why nothing was decided, with the calls that wait now, and with an earlier decision about this call.
+async fn undecided(error: HistoryError, target: &Target, call: &str) -> Trouble {
     let now = match &error {
         HistoryError::Undecided(_, Undecided::Other { now, .. }) => Some(now.clone()),
         _ => None,
@@ -117,8 +127,58 @@ fn undecided(error: HistoryError, target: &Target) -> Trouble {
     let trouble = Trouble::from(error);
     let waits = now.map(|now| now.split("`, `").map(str::to_owned).collect::<Vec<_>>());
     let trouble = trouble.with("session", target.id.as_str());
+    let trouble = decided_before(trouble, target, call).await;
     match waits {
         Some(waits) => trouble.with("waits", waits),
         None => trouble,
     }
+}
+
+/// Adds what was decided about a call, if that is the reason why nothing is to be decided.
+pub(super) async fn decided_before(mut trouble: Trouble, target: &Target, call: &str) -> Trouble {
+    let is_late = matches!(
+        trouble.code,
+        Code::NotHeld | Code::CallChanged | Code::ApprovedAlready | Code::WrongKind | Code::ForeignCall | Code::Ended
+    );
+    if !is_late {
+        return trouble;
+    }
+    let Some(earlier) = earlier(target, call).await else { return trouble };
+    if trouble.code == Code::NotHeld {
+        trouble.code = match earlier.decided {
+            "approved" => Code::ApprovedAlready,
+            "expired" => Code::Expired,
+            _ => Code::NotHeld,
+        };
+    }
+    let because = earlier.because.map(|because| format!(": {because}")).unwrap_or_default();
+    trouble.detail = match earlier.decided {
+        "expired" => format!("the time to decide about call `{call}` was over"),
+        decided => format!("call `{call}` was {decided} already{because}"),
+    };
+    trouble.with("decided", earlier.decided)
+}
+
+/// A decision about a call.
+struct EarlierDecision {
+    /// `approved`, `denied`, `expired`.
+    decided: &'static str,
+    because: Option<String>,
+}
+
+/// Returns the first decision about the call of this id or key, among the newest records.
+async fn earlier(target: &Target, call: &str) -> Option<EarlierDecision> {
+    let next = target.place().await.ok()?.seq;
+    let history = target.graph.redactions.history(target.graph.store(), &target.id, next.saturating_sub(LOOKED_THROUGH)).await.ok()?;
+    // The id of a call is its key and the number of the attempt.
+    let is_of = |id: &str, key: &str| id == key || id.strip_prefix(key).is_some_and(|rest| rest.starts_with('-'));
+    history.records.iter().find_map(|record| match &record.entry {
+        Entry::Approve { key } => is_of(call, key.as_str()).then_some(EarlierDecision { decided: "approved", because: None }),
+        Entry::Result { result } if is_of(result.id.as_str(), call) => match &result.outcome {
+            ToolOutcome::Denied(Some(why)) if why == "the approval expired" => Some(EarlierDecision { decided: "expired", because: None }),
+            ToolOutcome::Denied(because) => Some(EarlierDecision { decided: "denied", because: because.clone() }),
+            _ => None,
+        },
+        _ => None,
+    })
 }

@@ -31,5 +31,6 @@ pub(crate) async fn pause(target: Target) -> Result<Walked, Trouble> {
         }
     }
     let turn = target.sessions.view(&target.id).await?;
+    target.announce_pause(&turn);
     Ok(Walked { target, turn, is_repeated: false })
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use trellis_core::{NodeId, SessionId, Value, path::KeyPath};
 use trellis_host::{
-    Clock, SendError,
+    Clock, SendError, SessionEvent,
     history::{HistoryError, Operator, Put},
     journal::RequestKey,
 };
@@ -70,7 +70,11 @@ pub(crate) async fn relocate(target: Target, expected: u64, to: Relocation, requ
         let is_conflict = trouble.code == Code::Conflict;
         return Err(if is_conflict { target.place().await?.conflict(trouble.detail.clone()) } else { trouble });
     }
-    let turn = target.sessions.resume(&target.id).await?;
+    let mut turn = target.sessions.resume(&target.id).await?;
+    if matches!(to, Relocation::Context(_)) {
+        // It stands where it stood, and says again what it said there.
+        turn.happened.retain(|event| !matches!(event.split().1, SessionEvent::Said(text) if place.has_said(text)));
+    }
     target.hub.tell(&target.graph.name, &target.id, crate::hub::SessionNews::Recorded);
     target.announce(&turn);
     Ok(Walked { target, turn, is_repeated: false })

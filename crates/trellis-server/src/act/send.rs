@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 use trellis_host::{Sent, journal::RequestKey, wire::Reply};
 
-use super::{Target, Walked, target::taken};
+use super::{Target, Walked, approve::decided_before, target::taken};
 use crate::trouble::Trouble;
 
 /// An answer to a session.
@@ -32,15 +32,24 @@ pub(crate) async fn send(target: Target, answer: Answer, request: RequestKey, wa
             return Ok(Walked { target, turn: seen, is_repeated: false });
         }
     }
+    let decides = match &answer.reply {
+        Reply::Approve { approve: call, .. } | Reply::Deny { deny: call, .. } => Some(call.clone()),
+        _ => None,
+    };
     let sent = Sent::from(answer.reply);
     let sent = Sent { expected: answer.expected.or(sent.expected), ..sent };
     let (sessions, telling) = (Arc::clone(&target.sessions), target.clone());
     let done = target.in_task(async move {
+        let was_paused = sessions.is_paused(&telling.id);
         let turn = sessions.send_by(&telling.id, sent, request).await;
-        turn.iter().for_each(|turn| telling.announce(turn));
+        turn.iter().for_each(|turn| telling.announce_after(turn, was_paused));
         turn
     });
-    let (turn, is_repeated) = taken(done.await?)?;
+    let (turn, is_repeated) = match (taken(done.await?), decides) {
+        (Ok(taken), _) => taken,
+        (Err(trouble), Some(call)) => return Err(decided_before(trouble, &target, call.as_str()).await),
+        (Err(trouble), None) => return Err(trouble),
+    };
     let turn = target.settled(turn, news, until).await?;
     Ok(Walked { target, turn, is_repeated })
 }
@@ -54,8 +63,9 @@ pub(crate) async fn resume(target: Target, wait: Duration) -> Result<Walked, Tro
     let news = target.listen();
     let (sessions, telling) = (Arc::clone(&target.sessions), target.clone());
     let done = target.in_task(async move {
+        let was_paused = sessions.is_paused(&telling.id);
         let turn = sessions.resume(&telling.id).await;
-        turn.iter().for_each(|turn| telling.announce(turn));
+        turn.iter().for_each(|turn| telling.announce_after(turn, was_paused));
         turn
     });
     let turn = done.await??;

@@ -53,6 +53,11 @@ impl JournalPlace {
         self.turn.as_ref().is_some_and(|turn| turn.stop.needs_nobody())
     }
 
+    /// Returns whether the session said this there.
+    pub(crate) fn has_said(&self, text: &str) -> bool {
+        self.turn.as_ref().is_some_and(|turn| turn.said.iter().any(|said| *said.text == *text))
+    }
+
     /// The trouble of a request that was made at another place.
     pub(crate) fn conflict(&self, detail: String) -> Trouble {
         let trouble = Trouble::new(Code::Conflict, detail).with("seq", self.seq);
@@ -109,6 +114,20 @@ impl Target {
         if !turn.stop.needs_nobody() {
             self.graph.report(turn);
         }
+    }
+
+    /// Reports the turn of a session that may have been paused before.
+    pub(crate) fn announce_after(&self, turn: &Turn, was_paused: bool) {
+        if was_paused && turn.stop.needs_nobody() {
+            self.announce_pause(turn);
+        } else {
+            self.announce(turn);
+        }
+    }
+
+    /// Reports to those who follow the session that its pause began or ended, also where it needs nobody.
+    pub(crate) fn announce_pause(&self, turn: &Turn) {
+        self.hub.tell(&self.graph.name, &self.id, SessionNews::Turn(Arc::new(turn.clone())));
     }
 
     /// Works on the session in a task of the server, which continues when the client is gone. The result is stored by then, so the request waits for

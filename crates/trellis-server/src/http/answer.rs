@@ -82,7 +82,7 @@ impl Ask {
 
 /// Returns the reason why a request about a session was refused, without the secrets of the session.
 pub(crate) async fn refused(target: &Target, mut trouble: Trouble) -> Trouble {
-    let mut current = trouble.current.take().map(|turn| turn.addressed(target.graph.name.clone(), crate::clock::now()));
+    let mut current = trouble.current.take().map(|turn| addressed(&target.graph, *turn));
     let mut json = current.as_ref().map(|turn| serde_json::to_value(turn).unwrap_or_default());
     let mut detail = Json::from(trouble.detail.as_str());
     let mut errors: Json = trouble.errors.iter().map(|misfit| Json::from(misfit.message.as_str())).collect();
@@ -115,8 +115,7 @@ pub(crate) async fn refused(target: &Target, mut trouble: Trouble) -> Trouble {
 /// The secrets of the session are unknown.
 pub(crate) async fn turn_json(graph: &ServedGraph, turn: &Turn, is_whole: bool, with_html: bool) -> Result<Json, Trouble> {
     let id: &SessionId = &turn.session;
-    let addressed = wire::Turn::from(turn).addressed(graph.name.clone(), crate::clock::now());
-    let mut json = serde_json::to_value(addressed).unwrap_or_default();
+    let mut json = serde_json::to_value(addressed(graph, wire::Turn::from(turn))).unwrap_or_default();
     let mut parts = parts_of(&mut json, Some(turn).filter(|_| is_whole));
     graph.redactions.hide(graph.store(), id, &mut parts).await?;
     if with_html {
@@ -126,6 +125,12 @@ pub(crate) async fn turn_json(graph: &ServedGraph, turn: &Turn, is_whole: bool, 
         }
     }
     Ok(json)
+}
+
+/// A turn with the name of its graph, the time, and whether the session is paused here.
+fn addressed(graph: &ServedGraph, turn: wire::Turn) -> wire::Turn {
+    let is_paused = graph.sessions().is_ok_and(|sessions| sessions.is_paused(&turn.session));
+    turn.addressed(graph.name.clone(), crate::clock::now()).paused(is_paused)
 }
 
 /// The parts of a turn that have values of its session; but for the calls of `whole`, which its client carries out.

@@ -176,17 +176,22 @@ impl Follower {
         }
     }
 
-    /// Sends the current turn of the session, if it needs a client.
-    async fn turn_of_now(&self, sink: &EventSink, last_sent: &mut Option<u64>) -> Result<(), Gone> {
+    fn is_paused(&self) -> bool {
+        self.target.sessions.is_paused(&self.target.id)
+    }
+
+    /// Sends the current turn of the session, if it needs a client, or is paused.
+    async fn turn_of_now(&self, sink: &EventSink, last_sent: &mut Option<(u64, bool)>) -> Result<(), Gone> {
         match self.target.sessions.view(&self.target.id).await {
-            Ok(turn) if !turn.stop.needs_nobody() => self.turn(sink, &turn, last_sent).await,
+            Ok(turn) if !turn.stop.needs_nobody() || self.is_paused() => self.turn(sink, &turn, last_sent).await,
             _ => Ok(()),
         }
     }
 
-    /// Sends a turn, unless it was sent with nothing new in between.
-    async fn turn(&self, sink: &EventSink, turn: &Turn, last_sent: &mut Option<u64>) -> Result<(), Gone> {
-        if last_sent.replace(turn.seq) == Some(turn.seq) {
+    /// Sends a turn, unless it was sent with nothing new in between, and no pause begun or ended.
+    async fn turn(&self, sink: &EventSink, turn: &Turn, last_sent: &mut Option<(u64, bool)>) -> Result<(), Gone> {
+        let sent = (turn.seq, self.is_paused());
+        if last_sent.replace(sent) == Some(sent) {
             return Ok(());
         }
         match turn_json(&self.target.graph, turn, self.is_whole, self.with_html).await {

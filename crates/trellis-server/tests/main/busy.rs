@@ -10,7 +10,11 @@ use tokio::sync::Notify;
 use trellis_core::Value;
 use trellis_host::Bindings;
 
-use crate::stand::{Stand, Terms};
+use crate::{
+    events::Stream,
+    mcp::{call, message},
+    stand::{Answer, Stand, Terms},
+};
 
 const OVEN: &[(&str, &str)] = &[
     ("oven/start.md", "---\ninput_type: text\nsave_to: cake\nto: bake\n---\nWhich cake?\n"),
@@ -185,4 +189,87 @@ async fn a_request_that_goes_away_stops_nothing() {
         assert_eq!(next.status, 200, "it goes on");
         seen = next;
     }
+}
+
+const KITCHEN: &[(&str, &str)] = &[
+    ("kitchen/start.md", "---\ninput_type: text\nsave_to: cake\nto: bake\n---\nWhich cake?\n"),
+    ("kitchen/bake.md", "---\ntools: [{name: bake}]\ndo: bake\non_error: end\non_signal: {leave: left}\nto: end\n---\nBaking.\n"),
+    ("kitchen/left.md", "---\noutput: left\n---\nYou left.\n"),
+    ("kitchen/end.md", "---\n---\nDone.\n"),
+];
+
+static STARTED: Notify = Notify::const_new();
+
+fn started(bindings: Bindings) -> Bindings {
+    bindings.function_async("bake", |_, _| async {
+        STARTED.notify_one();
+        std::future::pending::<()>().await;
+        Ok(Value::Null)
+    })
+}
+
+/// Begins a session whose call runs.
+async fn baking(stand: &Stand, id: &str) {
+    stand.post("/api/sessions", json!({ "id": id })).await;
+    let path = format!("/api/sessions/{id}/turns");
+    let running = stand.with("POST", &path, &[("prefer", "wait=0")], Some(&json!({ "input": "plum" }))).await;
+    assert_eq!(running.stop(), "RUNNING");
+    STARTED.notified().await;
+}
+
+fn texts(turn: &serde_json::Value) -> Vec<&str> {
+    turn["said"].as_array().unwrap().iter().map(|said| said["text"].as_str().unwrap()).collect()
+}
+
+// doors 1.2, 3.2: whoever stops a call by a signal is told what is said then, also while somebody else drives the session
+#[tokio::test(flavor = "multi_thread")]
+async fn a_signal_that_stops_a_call_is_answered_with_what_is_said() {
+    let stand = Stand::on(KITCHEN, Terms { functions: started, ..Terms::default() }).await;
+    baking(&stand, "ana").await;
+    let left = stand.post("/api/sessions/ana/turns", json!({ "signal": "leave" })).await;
+    let json = left.json();
+    assert_eq!((left.status, left.stop(), texts(&json)), (200, "END".to_owned(), vec!["You left.\n"]), "{json:#}");
+    let rendered = |json: &serde_json::Value| {
+        let lines = json["happened"].as_array().unwrap().iter().filter(|line| line["type"] == "RENDER_CONTENT");
+        lines.map(|line| line["payload"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(rendered(&json).last().map(String::as_str), Some("You left.\n"), "{json:#}");
+    baking(&stand, "bea").await;
+    stand.post("/api/sessions/bea/pause", json!({})).await;
+    let left = stand.post("/api/sessions/bea/turns", json!({ "signal": "leave" })).await.json();
+    assert_eq!(texts(&left), ["You left.\n"], "{left:#}");
+    baking(&stand, "eve").await;
+    let params = json!({ "name": "navigate", "arguments": { "session": "eve", "signal": "leave" } });
+    let left = message(&call(&stand, &[], "tools/call", params, json!({})).await)["result"].clone();
+    assert_eq!(left["structuredContent"]["said"][0]["text"], "You left.\n", "{left:#}");
+    assert!(left["content"][0]["text"].as_str().unwrap().starts_with("You left."), "{left:#}");
+}
+
+// doors 1.3, 6.2: a session that is paused is told as such by every door, until it is resumed
+#[tokio::test(flavor = "multi_thread")]
+async fn a_paused_session_says_so() {
+    let stand = Stand::on(OVEN, Terms { functions: never, ..Terms::default() }).await;
+    let paused = |turn: &Answer| turn.json()["paused"].as_bool().unwrap_or(false);
+    stand.post("/api/sessions", json!({ "id": "ana" })).await;
+    let mut stream = Stream::open(&stand, "/api/sessions/ana/events", &[]).await;
+    let running = stand.with("POST", "/api/sessions/ana/turns", &[("prefer", "wait=0")], Some(&json!({ "input": "plum" }))).await;
+    assert!(!paused(&running));
+    assert!(paused(&stand.post("/api/sessions/ana/pause", json!({})).await));
+    // Another page, or one that is loaded again.
+    let seen = stand.get("/api/sessions/ana").await;
+    assert!(seen.stop() == "RUNNING" && paused(&seen), "{seen:?}");
+    let told = async |stream: &mut Stream| loop {
+        let turn = stream.until("turn").await.pop().unwrap().data;
+        if turn["stop"]["type"] == "RUNNING" {
+            break turn["paused"].as_bool().unwrap_or(false);
+        }
+    };
+    assert!(told(&mut stream).await, "whoever follows is told, too");
+    let params = json!({ "name": "render_state", "arguments": { "session": "ana" } });
+    let shown = message(&call(&stand, &[], "tools/call", params, json!({})).await)["result"].clone();
+    assert!(shown["content"][0]["text"].as_str().unwrap().contains("It is paused at `bake`"), "{shown:#}");
+    let resumed = stand.with("POST", "/api/sessions/ana/resume", &[("prefer", "wait=0")], Some(&json!({}))).await;
+    assert!(resumed.stop() == "RUNNING" && !paused(&resumed), "{resumed:?}");
+    assert!(!told(&mut stream).await);
+    assert!(!paused(&stand.get("/api/sessions/ana").await));
 }

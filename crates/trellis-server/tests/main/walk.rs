@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::stand::{SHOP, Stand, Terms};
+use crate::stand::{Answer, SHOP, Stand, Terms};
 
 #[tokio::test]
 async fn a_session_is_walked_to_its_end() {
@@ -19,6 +19,10 @@ async fn a_session_is_walked_to_its_end() {
     assert_eq!((asked.status, asked.stop(), asked.seq()), (200, "REQUEST_INPUT".to_owned(), 2));
     let refused = stand.post("/api/sessions/ana/turns", json!({ "input": "many" })).await;
     assert_eq!((refused.status, refused.code(), &refused.json()["expected"]["payload"]["seq"]), (422, "invalid-input".into(), &json!(2)));
+    // doors 1.1: an unknown key is named, with its place and the nearest one.
+    let unknown = stand.post("/api/sessions/ana/turns", json!({ "input": 2, "sqe": 2 })).await;
+    let error = json!([{ "pointer": "/sqe", "message": "unknown key `sqe`; did you mean `seq`?" }]);
+    assert_eq!((unknown.status, &unknown.json()["errors"]), (400, &error));
     let held = stand.post("/api/sessions/ana/turns", json!({ "input": 2, "seq": 2 })).await;
     assert_eq!((held.stop(), &held.json()["stop"]["payload"]["ask"]), ("APPROVAL".to_owned(), &json!("Ship 2?")));
     let call = held.json()["stop"]["payload"]["id"].clone();
@@ -98,6 +102,49 @@ async fn a_request_that_comes_twice_is_taken_once_also_by_another_server() {
     assert_eq!((reused.status, reused.code()), (422, "key-reused".to_owned()));
 }
 
+// doors 1.11: a key belongs to one body, whatever graph that names, with one store for all graphs or one for each
+#[tokio::test]
+async fn a_key_that_began_a_session_begins_none_in_another_graph() {
+    let more = [("tour/start.md", "---\ninput_type: text\nto: end\n---\nWhere?\n"), ("tour/end.md", "---\n---\nBye.\n")];
+    for stores in [true, false] {
+        let stand = Stand::on(&[SHOP, &more].concat(), Terms { stores, ..Terms::default() }).await;
+        let begin =
+            async |graph: &str| stand.with("POST", "/api/sessions", &[("idempotency-key", "k1")], Some(&json!({ "graph": graph }))).await;
+        let begun = begin("shop").await;
+        assert_eq!(begun.status, 201, "{begun:?}");
+        let other = begin("tour").await;
+        assert_eq!((other.status, other.code()), (422, "key-reused".to_owned()), "{other:?}");
+        let again = begin("shop").await;
+        assert_eq!((again.status, &again.json()["session"]), (200, &begun.json()["session"]), "{again:?}");
+        assert_eq!(stand.get(&begun.headers["location"]).await.status, 200, "it has no twin");
+    }
+}
+
+// doors 1.2: what happened is what happened since the stop before
+#[tokio::test]
+async fn a_session_that_is_put_back_tells_nothing_that_was_told_before() {
+    let functions = |bindings: trellis_host::Bindings| bindings.function("ship", |_, _| Ok(trellis_core::Value::Int(2)));
+    let stand = Stand::on(SHOP, Terms { functions, ..Terms::default() }).await;
+    let rendered = |turn: &Answer| {
+        let lines = turn.json()["happened"].as_array().unwrap().clone();
+        lines.iter().filter(|line| line["type"] == "RENDER_CONTENT").map(|line| line["payload"].clone()).collect::<Vec<_>>()
+    };
+    let call = stand.held("ana").await;
+    let ended = stand.post("/api/sessions/ana/turns", json!({ "approve": call })).await;
+    assert_eq!((ended.stop(), rendered(&ended)), ("END".to_owned(), vec![json!("Shipped.\n")]), "{ended:?}");
+    // One that is refused reads the session anew, and what that says is nobody's news.
+    assert_eq!(stand.post("/api/sessions/ana/turns", json!({ "input": "more" })).await.code(), "ended");
+    let tag = ended.headers["etag"].clone();
+    let back = stand.with("POST", "/api/sessions/ana/back", &[("if-match", &tag)], Some(&json!({ "to": 1 }))).await;
+    assert_eq!(rendered(&back), [json!("How many, Ada?\n")], "{back:?}");
+    let set = json!({ "set": { "count": 4 } });
+    let set = stand.with("PATCH", "/api/sessions/ana/context", &[("if-match", &back.headers["etag"])], Some(&set)).await;
+    assert_eq!((rendered(&set), &set.json()["said"][0]["text"]), (Vec::new(), &json!("How many, Ada?\n")), "{set:?}");
+    let set = json!({ "set": { "name": "Bo" } });
+    let set = stand.with("PATCH", "/api/sessions/ana/context", &[("if-match", &format!("\"{}\"", back.seq() + 1))], Some(&set)).await;
+    assert_eq!(rendered(&set), [json!("How many, Bo?\n")], "{set:?}");
+}
+
 #[tokio::test]
 async fn a_session_is_put_back_forked_and_set() {
     let stand = Stand::new(SHOP).await;
@@ -138,6 +185,16 @@ async fn a_call_is_approved_by_who_may_and_only_the_one_that_was_seen() {
     let call = stand.held("bea").await;
     let denied = stand.post(&format!("/api/sessions/bea/approvals/{call}"), json!({ "decision": "deny", "because": "too many" })).await;
     assert_eq!((denied.stop(), &denied.json()["said"][0]["text"]), ("END".to_owned(), &json!("You left.\n")));
+    // doors 1.5: of two who decide, the first counts, and the second learns what was decided.
+    let second = stand.post(&path, json!({ "decision": "approve" })).await.json();
+    assert_eq!((&second["code"], &second["decided"]), (&json!("approved-already"), &json!("approved")), "{second}");
+    for decision in ["approve", "deny"] {
+        let late = stand.post(&format!("/api/sessions/bea/approvals/{call}"), json!({ "decision": decision })).await;
+        assert_eq!((late.status, late.code(), &late.json()["decided"]), (409, "not-held".to_owned(), &json!("denied")), "{late:?}");
+        assert_eq!(late.json()["detail"], format!("call `{call}` was denied already: too many"));
+        let late = stand.post("/api/sessions/bea/turns", json!({ decision: call })).await;
+        assert_eq!((late.status, &late.json()["decided"]), (409, &json!("denied")), "{late:?}");
+    }
     assert_eq!(stand.get("/api/approvals").await.json()["items"], json!([]));
 }
 

@@ -40,6 +40,11 @@ pub(in crate::mcp) fn detail(trouble: &Trouble) -> String {
 fn need(turn: &Turn, stop: &Stop, is_hidden: bool) -> String {
     let go_on = |how: &str| format!("Then call `navigate` with `session`, `seq` and {how}.");
     match stop {
+        Stop::Running(_) | Stop::Sleeping(_) if turn.paused => format!(
+            "It is paused at `{}`, and does not go on by itself: a person resumes it on the pages of `trellis serve`, or over HTTP \
+             (`POST /api/sessions/{}/resume`).",
+            turn.node, turn.session
+        ),
         Stop::RequestInput(question) if question.input_type == InputType::Secret => format!(
             "A secret is asked for. A person types it, never a model: on the pages of `trellis serve`, or at a terminal with `trellis run --session {}`.",
             turn.session

@@ -218,6 +218,8 @@ export interface Turn {
   said: Said[];
   happened: Line[];
   stop: Stop;
+  /** It does not go on by itself until it is resumed, or gets a reply. */
+  paused?: boolean;
   due: number | null;
   others?: Waiting[];
   budget?: { calls?: { used: number; max: number }; tokens?: { used: number; max: number } };

@@ -1,7 +1,7 @@
 /** Here: a talk with the graph. What nodes said, what was answered, and the question of now. */
 
 import type { JSX } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 import { pause, resume } from "../../api/routes";
 import type { Said, Turn } from "../../api/types";
@@ -89,19 +89,10 @@ export function Here({ session, walked }: { session: string; walked: WalkedSessi
     if (draft && !isTaken) draft.value = sent + draft.peek();
     return isTaken;
   };
-  // The server does not tell that a session is paused, so the page knows it of those that it paused itself.
-  const [pausedAt, setPausedAt] = useState<number | null>(null);
   const halt = {
-    isHalted: pausedAt === turn.seq,
-    stop: () =>
-      void pause(session).then((paused) => {
-        setPausedAt(paused.seq);
-        take(paused);
-      }),
-    goOn: () => {
-      setPausedAt(null);
-      void resume(session).then(take);
-    },
+    isHalted: turn.paused === true,
+    stop: () => void pause(session).then(take),
+    goOn: () => void resume(session).then(take),
   };
   const others = turn.others ?? [];
   return (
