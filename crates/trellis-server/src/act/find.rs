@@ -1,7 +1,7 @@
 //! A node of a graph: its text, its transitions, and the possible types of the context there.
 
 use serde::Serialize;
-use trellis_core::{NodeId, context_types::ContextTypes, draw, span::LineIndex};
+use trellis_core::{NodeId, context_types::ContextTypes, draw, program::Speech, span::LineIndex};
 use trellis_project::wire::{Diagnostic, Places};
 
 use crate::{
@@ -19,6 +19,9 @@ pub(crate) struct GraphNode {
     line: usize,
     /// The text of its file.
     pub(crate) source: String,
+    /// What it says, as its author wrote it: of several texts, each.
+    #[serde(skip)]
+    pub(crate) content: String,
     /// The edges out of it, as `trellis graph --format json` has them.
     ways: Vec<serde_json::Value>,
     keys: Vec<ContextKey>,
@@ -55,12 +58,15 @@ pub(crate) fn node(graph: &ServedGraph, id: &str) -> Result<GraphNode, Trouble> 
     let now = graph.now();
     let places = Places::new(&now.documents, "");
     let here = now.findings.iter().filter(|found| found.place.as_ref().is_some_and(|place| *place.path == *document.path));
+    let texts = node.content.iter().flat_map(Speech::texts);
+    let content = texts.map(|text| text.text().trim_end_matches('\n')).collect::<Vec<_>>().join("\n\n");
     Ok(GraphNode {
         id: id.to_owned(),
         kind: kind.and_then(|kind| kind["kind"].as_str()).unwrap_or_default().to_owned(),
         path: document.path.to_string(),
         line: LineIndex::new(&document.text).locate(node.span.start).line,
         source: document.text.to_string(),
+        content,
         ways: edges.into_iter().filter(|edge| edge["from"] == id).collect(),
         keys: keys.map(|key| ContextKey { key: key.key.to_string(), certain: key.certain, kind: key.kind }).collect(),
         diagnostics: here.map(|found| Diagnostic::new(found, &places)).collect(),

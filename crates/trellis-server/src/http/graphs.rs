@@ -63,14 +63,8 @@ pub(super) fn named(ask: &Ask) -> Result<&Arc<ServedGraph>, Trouble> {
 pub(super) async fn node(ask: Ask) -> Answered {
     let found = act::node(named(&ask)?, ask.param("node"))?;
     let mut json = json!(found);
-    json["html"] = html::of(body(&found.source)).into();
+    json["html"] = html::of(&found.content).into();
     Ok(ask.json(StatusCode::OK, json))
-}
-
-/// The text of a node without its frontmatter.
-fn body(source: &str) -> &str {
-    let rest = source.trim_start_matches('\u{feff}').strip_prefix("---\n");
-    rest.and_then(|rest| rest.split_once("\n---\n")).map_or(source, |(_, body)| body)
 }
 
 pub(super) async fn diagnostics(ask: Ask) -> Answered {

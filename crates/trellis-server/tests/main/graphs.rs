@@ -41,6 +41,19 @@ async fn a_graph_shows_its_nodes_and_its_findings() {
     assert!(html.text.starts_with("<h1>conflict</h1>"));
 }
 
+// doors 1.6, 6.1: what a node says is its own content, also of a graph in one file
+#[tokio::test]
+async fn a_node_of_a_file_with_several_says_its_own_content() {
+    let several = "nodes:\n  start: { content: \"*One* or two?\", options: [one, two], to: more }\n  more:\n    content:\n      - text: First.\n      \
+                   - { text: Second., condition: more is set }\n    to: end\n  end: {}\n";
+    let stand = Stand::new(&[("pick/start.yaml", several)]).await;
+    for (node, html) in [("start", "<p><em>One</em> or two?</p>\n"), ("more", "<p>First.</p>\n<p>Second.</p>\n"), ("end", "")] {
+        let shown = stand.get(&format!("/api/graphs/pick/nodes/{node}")).await.json();
+        assert_eq!(shown["html"], html, "{shown:#}");
+        assert_eq!(shown["source"], several);
+    }
+}
+
 /// Places for everything, the same in the picture; a picture may have its own style sheet and nothing else (5.4, 9.4).
 #[tokio::test]
 async fn a_graph_is_laid_out_and_drawn() {
