@@ -146,6 +146,9 @@ impl From<CallResult> for PrintedResult {
     }
 }
 
+/// The keys of an outcome that a client sends.
+pub(super) const KEYS: [&str; 6] = ["id", "result", "error", "denied", "reason", "meta"];
+
 /// The shape of an outcome that is taken.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object such as {\"id\": …, \"result\": …}")]

@@ -18,6 +18,9 @@ const TO: &str = "to";
 
 const KINDS: [&str; 8] = ["input", "tool_result", "signal", "approve", "deny", "predicate", "context", "keep"];
 
+/// All keys of a line.
+const ALL_KEYS: [&str; 10] = ["input", "tool_result", "signal", "approve", "deny", "predicate", "context", "keep", SEQ, TO];
+
 /// A line that a client sends: an answer, a result or a signal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "in", !try_from))]
@@ -102,6 +105,11 @@ pub struct PredicateLine {
     pub value: bool,
 }
 
+impl PredicateLine {
+    /// The keys of the object.
+    const KEYS: [&str; 2] = ["id", "value"];
+}
+
 /// A line that cannot be taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -111,10 +119,21 @@ pub struct BadReply {
     pub code: &'static str,
     /// The mistake, and the accepted input.
     pub message: String,
+    /// The place of the mistake in the line, as a JSON pointer (RFC 6901); empty for the line as a whole.
+    pub pointer: String,
 }
 
 fn bad(message: impl Into<String>) -> BadReply {
-    BadReply { code: "bad-line", message: message.into() }
+    BadReply { code: "bad-line", message: message.into(), pointer: String::new() }
+}
+
+/// Refuses keys that nothing here has, with the nearest known one, else with all of `known`.
+fn check_keys(keys: &Mapping, known: &[&str], within: &str) -> Result<(), BadReply> {
+    let Some((key, _)) = keys.iter().find(|(key, _)| !known.contains(&&***key)) else { return Ok(()) };
+    let all = || format!("there is {}", listed(known));
+    let help = did_you_mean(key, known.iter().copied()).unwrap_or_else(all);
+    let pointer = format!("{within}/{}", key.replace('~', "~0").replace('/', "~1"));
+    Err(BadReply { pointer, ..bad(format!("unknown key `{key}`; {help}")) })
 }
 
 impl Reply {
@@ -124,7 +143,7 @@ impl Reply {
     /// The line is no JSON, or no reply.
     pub fn parse(line: &str) -> Result<Self, BadReply> {
         let value = Value::from_json(line);
-        value.map_err(|error| BadReply { code: "bad-json", message: format!("the line is no JSON: {error}") })?.try_into()
+        value.map_err(|error| BadReply { code: "bad-json", ..bad(format!("the line is no JSON: {error}")) })?.try_into()
     }
 
     /// An answer to `REQUEST_INPUT`.
@@ -182,8 +201,18 @@ impl Reply {
 
     /// A line with one key and no number.
     fn of(key: &str, value: &Value) -> Result<Self, BadReply> {
-        let text = || value.as_str().ok_or_else(|| bad(format!("`{key}` is a text, not {}", value.kind())));
-        let misread = |why: String| bad(format!("`{key}`: {why}"));
+        let at = |refused: BadReply| BadReply { pointer: format!("/{key}"), ..refused };
+        let other_kind = |wanted: &str| at(bad(format!("`{key}` is {wanted}, not {}", value.kind())));
+        let text = || value.as_str().ok_or_else(|| other_kind("a text"));
+        let misread = |why: String| at(bad(format!("`{key}`: {why}")));
+        let known: &[&str] = match key {
+            "tool_result" => &outcome::KEYS,
+            "predicate" => &PredicateLine::KEYS,
+            _ => &[],
+        };
+        if let (Value::Map(given), false) = (value, known.is_empty()) {
+            check_keys(given, known, &format!("/{key}"))?;
+        }
         Ok(match key {
             "input" => Self::input(value.clone()),
             "signal" => Self::signal(text()?.into()),
@@ -191,18 +220,15 @@ impl Reply {
             "deny" => Self::decision(text()?.into(), false),
             "tool_result" => {
                 let given: outcome::ResultLine = read(value).map_err(misread)?;
-                Self::tool_result(given.try_into().map_err(|error: super::BadOutcome| bad(error.to_string()))?)
+                Self::tool_result(given.try_into().map_err(|error: super::BadOutcome| at(bad(error.to_string())))?)
             }
             "predicate" => Self::Predicate { predicate: read(value).map_err(misread)? },
             "context" => match value {
                 Value::Map(keys) => Self::context(keys.clone()),
-                other => return Err(bad(format!("`context` is a mapping, not {}", other.kind()))),
+                _ => return Err(other_kind("a mapping")),
             },
-            "keep" => Self::keep(value.as_bool().ok_or_else(|| bad(format!("`keep` is true or false, not {}", value.kind())))?),
-            other => {
-                let help = did_you_mean(other, KINDS).unwrap_or_else(|| format!("a line has exactly one of {}", names()));
-                return Err(bad(format!("unknown key `{other}`; {help}")));
-            }
+            "keep" => Self::keep(value.as_bool().ok_or_else(|| other_kind("true or false"))?),
+            _ => return Err(bad(format!("a line has exactly one of {}", listed(&KINDS)))),
         })
     }
 
@@ -239,9 +265,10 @@ impl TryFrom<Value> for Reply {
             Value::Map(message) => message,
             other => return Err(bad(format!("a line is an object such as {{\"input\": …}}, not {}", other.kind()))),
         };
+        check_keys(&message, &ALL_KEYS, "")?;
         let mut entries = message.iter().filter(|(key, _)| ![SEQ, TO].contains(&&***key));
         let (Some((key, value)), None) = (entries.next(), entries.next()) else {
-            return Err(bad(format!("a line has exactly one of {}", names())));
+            return Err(bad(format!("a line has exactly one of {}", listed(&KINDS))));
         };
         let reply = Self::of(key, value)?;
         let reply = match message.get(SEQ) {
@@ -255,8 +282,8 @@ impl TryFrom<Value> for Reply {
     }
 }
 
-fn names() -> String {
-    KINDS.map(|kind| format!("`{kind}`")).join(", ")
+fn listed(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 impl From<Reply> for sessions::Sent {
@@ -292,6 +319,24 @@ mod tests {
             (r#"{"predicate":true}"#, "`predicate`: invalid type: boolean `true`, expected an object such as {\"id\": …, \"value\": true}"),
         ] {
             assert_eq!(Reply::parse(line).unwrap_err().message, message, "{line}");
+        }
+    }
+
+    // doors 1.1: unknown keys are refused with the nearest key as help, and their place
+    #[test]
+    fn an_unknown_key_is_told_with_the_nearest_one_and_its_place() {
+        for (line, pointer, message) in [
+            (r#"{"inptu":"2"}"#, "/inptu", "unknown key `inptu`; did you mean `input`?"),
+            (r#"{"input":"2","toto":"x"}"#, "/toto", "unknown key `toto`; "),
+            (r#"{"input":"2","sqe":3}"#, "/sqe", "unknown key `sqe`; did you mean `seq`?"),
+            (r#"{"tool_result":{"id":"x","reslt":1}}"#, "/tool_result/reslt", "unknown key `reslt`; did you mean `result`?"),
+            (r#"{"predicate":{"id":"x","valeu":true}}"#, "/predicate/valeu", "unknown key `valeu`; did you mean `value`?"),
+            (r#"{"tool_result":{"result":1}}"#, "/tool_result", "`tool_result`: missing field `id`"),
+            (r#"{"signal":1}"#, "/signal", "`signal` is a text, not "),
+            (r#"{"input":1,"signal":"leave"}"#, "", "a line has exactly one of "),
+        ] {
+            let bad = Reply::parse(line).unwrap_err();
+            assert_eq!((&*bad.pointer, bad.message.starts_with(message)), (pointer, true), "{line}: {}", bad.message);
         }
     }
 }

@@ -3,7 +3,10 @@
 use axum::{http::StatusCode, response::IntoResponse as _};
 use serde_json::json;
 use trellis_core::NodeId;
-use trellis_host::{store::SessionStatus, wire::Reply};
+use trellis_host::{
+    store::SessionStatus,
+    wire::{BadReply, Reply},
+};
 
 use super::{answer::Answered, ask::Ask, fields::unknown};
 use crate::{
@@ -93,8 +96,8 @@ pub(super) async fn look(ask: Ask) -> Answered {
 }
 
 pub(super) async fn send(ask: Ask) -> Answered {
-    let reply =
-        Reply::try_from(ask.body()?).map_err(|bad| Trouble::new(Code::named(bad.code).unwrap_or(Code::BadRequest), bad.message).at(""))?;
+    let bad = |bad: BadReply| Trouble::new(Code::named(bad.code).unwrap_or(Code::BadRequest), bad.message).at(bad.pointer);
+    let reply = Reply::try_from(ask.body()?).map_err(bad)?;
     if matches!(reply, Reply::Approve { .. } | Reply::Deny { .. }) {
         ask.admit(Right::Approve)?;
     }
