@@ -79,9 +79,12 @@ impl McpStreams {
             let detail = format!("{} sessions of MCP are open, which is the bound", bounds.mcp_sessions);
             return Err(Trouble::new(Code::TooMany, detail).retry_after(60));
         };
+        let response = as_problem(response).await;
         let is_stream = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream");
+        if !is_stream {
+            return Ok(response);
+        }
         // The stream has its seat for as long as a client can read it.
-        let permit = permit.filter(|_| is_stream);
         let seated = move |frame| {
             let _ = &permit;
             frame
@@ -128,6 +131,32 @@ impl McpStreams {
             }
         });
     }
+}
+
+/// Returns an answer; a refusal of the library that is a bare text becomes a problem. Errors of the protocol are JSON already.
+async fn as_problem(response: Response) -> Response {
+    let code = match response.status().as_u16() {
+        400 => Code::BadRequest,
+        403 => Code::Forbidden,
+        404 => Code::UnknownSession,
+        405 => Code::Method,
+        406 => Code::NotAcceptable,
+        413 => Code::TooLarge,
+        415 => Code::MediaType,
+        _ => return response,
+    };
+    let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    if kind.is_some_and(|kind| kind.contains("json")) {
+        return response;
+    }
+    let (parts, body) = response.into_parts();
+    let text = body.collect().await.map(|body| String::from_utf8_lossy(&body.to_bytes()).trim().to_owned()).unwrap_or_default();
+    let detail = if text.is_empty() { code.title().to_owned() } else { text };
+    let mut problem = Problem(Trouble::new(code, detail)).into_response();
+    if let Some(allow) = parts.headers.get(header::ALLOW) {
+        problem.headers_mut().insert(header::ALLOW, allow.clone());
+    }
+    problem
 }
 
 /// The parts of a message that distinguish a request from a notification and a response.

@@ -5,11 +5,14 @@ use std::sync::Arc;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value as Json, json};
 use trellis_core::{Mapping, Value};
-use trellis_host::{store::SessionStatus, wire::Reply};
+use trellis_host::{
+    store::SessionStatus,
+    wire::{BadReply, Reply},
+};
 
 use super::{
     McpApprovals, admit, arguments, schemas,
-    turn_report::{both, refusal, tell},
+    turn_report::{both, refusal_about, tell},
     walk::Walk,
 };
 use crate::{
@@ -129,7 +132,19 @@ impl Walk<'_> {
         const KNOWN: [&str; 12] =
             ["session", "graph", "seq", "to", "input", "tool_result", "signal", "approve", "deny", "predicate", "context", "keep"];
         let fields = arguments::fields(given.clone(), &KNOWN)?;
-        let (target, expected) = (self.find(&fields).await?, fields.number("seq")?);
+        let target = self.find(&fields).await?;
+        match self.replied(target.clone(), &fields, given).await {
+            Ok(response) => Ok(response),
+            Err(trouble) => Ok(refusal_about(&target, &trouble).await.into()),
+        }
+    }
+
+    /// Hands the reply in that is among the arguments, if there is one.
+    ///
+    /// # Errors
+    /// It is refused.
+    async fn replied(&self, target: Target, fields: &http::Fields, given: Option<JsonObject>) -> Result<CallToolResponse, Trouble> {
+        let expected = fields.number("seq")?;
         let reply: Mapping = arguments::mapping(given)?
             .iter()
             .filter(|(key, _)| !["session", "graph", "seq"].contains(&&***key))
@@ -138,8 +153,8 @@ impl Walk<'_> {
         if reply.iter().next().is_none() {
             return self.go_on(self.view(target).await?, 1, None).await;
         }
-        let reply = Reply::try_from(Value::Map(reply))
-            .map_err(|bad| Trouble::new(Code::named(bad.code).unwrap_or(Code::BadRequest), bad.message).at(""))?;
+        let bad = |bad: BadReply| Trouble::new(Code::named(bad.code).unwrap_or(Code::BadRequest), bad.message).at(bad.pointer);
+        let reply = Reply::try_from(Value::Map(reply)).map_err(bad)?;
         if let Reply::Approve { .. } | Reply::Deny { .. } = &reply {
             admit(&self.caller, Right::Approve)?;
         }
@@ -148,7 +163,7 @@ impl Walk<'_> {
         }
         match self.send(target.clone(), Answer { reply, expected }).await {
             Ok(walked) => self.go_on(walked, 1, None).await,
-            Err(trouble) => Ok(refusal(&http::refused(&target, trouble).await).into()),
+            Err(trouble) => Err(http::refused(&target, trouble).await),
         }
     }
 

@@ -1,12 +1,14 @@
 //! Results of tools: text for people, structured content for programs.
 
+use std::fmt::Write as _;
+
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value as Json, json};
 use trellis_host::wire;
 
 use super::ask;
 use crate::{
-    act::Walked,
+    act::{Target, Walked},
     http::{Problem, turn_json},
     trouble::{Code, Trouble},
 };
@@ -66,7 +68,23 @@ pub(super) fn both(text: String, structured: Json) -> CallToolResult {
 
 /// A refusal, as the result of a tool.
 pub(super) fn refusal(trouble: &Trouble) -> CallToolResult {
-    let mut result = CallToolResult::error(vec![ContentBlock::text(ask::detail(trouble))]);
+    refused(trouble, ask::detail(trouble))
+}
+
+/// A refusal about a session. Its last line names the session and the number of its next record, for a model that gets the text alone.
+pub(super) async fn refusal_about(target: &Target, trouble: &Trouble) -> CallToolResult {
+    let mut text = ask::detail(trouble);
+    // The text of a turn ends so anyway.
+    if trouble.current.is_none()
+        && let Ok(place) = target.place().await
+    {
+        let _ = write!(text, "\n\nsession {}, seq {}", target.id, place.seq);
+    }
+    refused(trouble, text)
+}
+
+fn refused(trouble: &Trouble, text: String) -> CallToolResult {
+    let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
     result.structured_content = Some(Problem::json(trouble));
     result
 }

@@ -22,7 +22,7 @@ use super::{
     ask::{self, Form, Given},
     progress,
     round::RoundState,
-    turn_report::{TurnReport, tell},
+    turn_report::{TurnReport, refusal_about, tell},
 };
 use crate::{
     act::{self, Answer, Decision, Target, Walked},
@@ -140,6 +140,18 @@ impl<'r> Walk<'r> {
     pub(super) async fn answered(&self, state: &str, answers: Option<BTreeMap<String, Json>>) -> Result<CallToolResponse, Trouble> {
         let state = RoundState::read(state)?;
         let target = Target::find(&self.door.served, &state.session, Some(&state.graph)).await?;
+        match self.answered_at(target.clone(), &state, answers).await {
+            Ok(response) => Ok(response),
+            Err(trouble) => Ok(refusal_about(&target, &trouble).await.into()),
+        }
+    }
+
+    async fn answered_at(
+        &self,
+        target: Target,
+        state: &RoundState,
+        answers: Option<BTreeMap<String, Json>>,
+    ) -> Result<CallToolResponse, Trouble> {
         let walked = self.view(target).await?;
         let turn_report = tell(&walked).await?;
         let answer = answers.unwrap_or_default().remove(&state.asked);
@@ -302,7 +314,8 @@ impl<'r> Walk<'r> {
                         .await?
                         .ok_or_else(|| Trouble::new(Code::Internal, Code::Internal.title()).logged("a look without a turn"))?,
                 };
-                if !walked.turn.stop.needs_nobody() || Instant::now() >= until {
+                let is_paused = target.sessions.is_paused(&target.id);
+                if !walked.turn.stop.needs_nobody() || is_paused || Instant::now() >= until {
                     return Ok(walked);
                 }
                 seen = Some(walked.turn.seq);

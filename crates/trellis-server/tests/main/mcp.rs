@@ -80,6 +80,25 @@ async fn strangers_do_not_pass() {
     assert_eq!((answer.status, &*answer.code()), (404, "unknown-route"));
 }
 
+// doors 1.9: what the library refuses without a word of its protocol is a problem
+#[tokio::test]
+async fn a_request_that_is_none_of_the_protocol_is_refused_as_a_problem() {
+    let stand = Stand::new(SHOP).await;
+    let json = ("content-type", "application/json");
+    for (method, headers, body, status, code) in [
+        ("GET", vec![], None, 406, "not-acceptable"),
+        ("PUT", vec![json], Some(json!({})), 405, "method"),
+        ("POST", vec![json, ("accept", "text/html")], Some(json!({})), 406, "not-acceptable"),
+        ("GET", vec![("accept", "text/event-stream"), ("mcp-session-id", "none")], None, 404, "unknown-session"),
+    ] {
+        let answer = stand.with(method, "/mcp", &headers, body.as_ref()).await;
+        let kind = answer.headers.get("content-type").map(String::as_str);
+        assert_eq!((answer.status, kind), (status, Some("application/problem+json")), "{method} {headers:?}: {answer:?}");
+        assert_eq!(answer.code(), code, "{answer:?}");
+        assert_eq!(answer.headers.contains_key("allow"), status == 405, "{answer:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_token_does_what_its_rights_are() {
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -118,6 +137,17 @@ async fn a_token_does_what_its_rights_are() {
     assert_eq!(refused["structuredContent"]["code"], "forbidden", "{refused}");
     let refused = run("person", json!({ "name": "navigate", "arguments": { "session": held, "approve": call } })).await;
     assert_eq!(refused["structuredContent"]["code"], "approval-needs-a-person", "{refused}");
+    // doors 3.11: a model that gets the text alone knows where it stands, whatever was refused.
+    let last = format!("session {}, seq {}", held.as_str().unwrap(), seen["structuredContent"]["seq"]);
+    for wrong in
+        [json!({ "approve": call }), json!({ "input": "now" }), json!({ "tool_result": { "id": "x", "reslt": 1 } }), json!({ "seq": "3" })]
+    {
+        let mut arguments = wrong.clone();
+        arguments["session"] = held.clone();
+        let refused = run("person", json!({ "name": "navigate", "arguments": arguments })).await;
+        assert_eq!(refused["isError"], true, "{wrong}: {refused}");
+        assert_eq!(refused["content"][0]["text"].as_str().unwrap().lines().last(), Some(&*last), "{wrong}: {refused}");
+    }
     let (form, with) = asked(&run("person", json!({ "name": "navigate", "arguments": { "session": held } })).await);
     assert_eq!(form["requestedSchema"]["properties"]["decision"]["default"], Value::Null);
     let mut decided = answered(&with, json!({ "decision": "approve" }));
