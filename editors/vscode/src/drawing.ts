@@ -15,12 +15,15 @@ export function nodesIn(output: string): Map<string, DrawnNode> {
   return new Map(nodes.filter((node) => node.path !== null).map((node) => [node.id, node]));
 }
 
-/** Returns the node that holds a line of a file: the last that begins at or above it. */
-export function nodeAt(nodes: Iterable<DrawnNode>, path: string, line: number): string | undefined {
+/** Returns the node that holds a line of a file: the last that begins at or above it, or the one of which only the key is written there. */
+export function nodeAt(nodes: Iterable<DrawnNode>, path: string, line: number, written = ""): string | undefined {
+  const key = /^\s*["']?([^"':]+)["']?:\s*$/.exec(written)?.[1];
   let found: DrawnNode | undefined;
   for (const node of nodes) {
+    if (node.path !== path) continue;
     const begins = node.line ?? 1;
-    if (node.path === path && begins <= line && begins >= (found?.line ?? 0)) found = node;
+    if (begins === line + 1 && key !== undefined && (node.id === key || node.id.endsWith(`/${key}`))) return node.id;
+    if (begins <= line && begins >= (found?.line ?? 0)) found = node;
   }
   return found?.id;
 }

@@ -80,7 +80,8 @@ export class Graphs {
     const drawn = await this.ask(["graph", "--format", "json", "."], root).catch(() => undefined);
     if (drawn?.code !== 0) return undefined;
     const path = relative(root, editor.document.uri.fsPath).split(sep).join("/");
-    return nodeAt(nodesIn(drawn.stdout).values(), path, editor.selection.active.line + 1);
+    const { line } = editor.selection.active;
+    return nodeAt(nodesIn(drawn.stdout).values(), path, line + 1, editor.document.lineAt(line).text);
   }
 
   /** Runs a command of the program in a terminal, in the folder of a graph. */

@@ -79,7 +79,8 @@ class GraphView {
   /** Lights the node of the cursor, and marks those with findings. */
   light(always = false): void {
     const editor = vscode.window.activeTextEditor;
-    const here = editor && nodeAt(this.nodes.values(), this.path(editor.document.uri), editor.selection.active.line + 1);
+    const line = editor?.selection.active.line ?? 0;
+    const here = editor && nodeAt(this.nodes.values(), this.path(editor.document.uri), line + 1, editor.document.lineAt(line).text);
     const scroll = here !== this.here || always;
     this.here = here ?? this.here;
     const found = new Map<vscode.DiagnosticSeverity, string[]>();

@@ -92,7 +92,9 @@ test("the node of a line is the last one that begins above it", () => {
   const output = '{"nodes":[{"id":"a","path":"g.yaml","line":2},{"id":"b","path":"g.yaml","line":5},{"id":"end","path":null,"line":null}]}';
   const nodes = nodesIn(output);
   assert.deepEqual([...nodes.keys()], ["a", "b"]);
-  const at = (line: number, path = "g.yaml") => nodeAt(nodes.values(), path, line);
+  const at = (line: number, path = "g.yaml", written = "") => nodeAt(nodes.values(), path, line, written);
+  // A node under `nodes:` begins behind its key.
+  assert.deepEqual([at(4, "g.yaml", "  b:"), at(4, "g.yaml", "  'b': "), at(4, "g.yaml", "    to: b"), at(3, "g.yaml", "  b:")], ["b", "b", "a", "a"]);
   assert.deepEqual([at(1), at(2), at(4), at(9), at(9, "other.md")], [undefined, "a", "a", "b", undefined]);
 });
 

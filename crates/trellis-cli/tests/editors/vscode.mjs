@@ -26,6 +26,12 @@ const files = {
   "served.md": "One {{ drink }}.\n",
   "_tests/tea.md": "# Tea\n\n## served\n\n```transcript\n| Who are you?\n? text\n> Ana\n| Hello, Ana.\n? choice [\"Tea\", \"Coffee\"]\n> Tea\n| Two Tea.\n* end finished\n```\n",
 };
+// A graph of its own, of which a node is named by its `id:`.
+const ids = { "start.md": "---\nto: named\n---\nBegins.\n", "other.md": "---\nid: named\n---\nStands in a file of another name.\n" };
+for (const [name, text] of Object.entries(ids)) {
+  fs.mkdirSync(path.join(folder, "work/ids"), { recursive: true });
+  fs.writeFileSync(path.join(folder, "work/ids", name), text);
+}
 for (const [name, text] of Object.entries(files)) {
   fs.mkdirSync(path.dirname(path.join(graph, name)), { recursive: true });
   fs.writeFileSync(path.join(graph, name), text);
@@ -224,6 +230,20 @@ const journeys = {
     fs.writeFileSync(path.join(graph, "choose.md"), fs.readFileSync(path.join(graph, "choose.md"), "utf8").replace("Hello,", "Welcome,"));
     await page.locator(".xterm-rows", { hasText: "Welcome, Ana." }).first().waitFor();
     await picture("play");
+  },
+  async "a node is played by its id, and nothing is where there is none"() {
+    await open("ids/other.md");
+    await command("Trellis: Play from Here");
+    await page.locator(".xterm-rows", { hasText: "Stands in a file of another name." }).first().waitFor();
+    assert.equal(await page.locator(".xterm-rows", { hasText: "Begins." }).count(), 0);
+    const offered = page.locator(".quick-input-list .monaco-list-row", { hasText: "Trellis: Play from Here" });
+    for (const [name, count] of [["_tests/tea.md", 0], ["tea/start.md", 1]]) {
+      await open(name);
+      await palette("F1", ">Trellis: Play");
+      await page.locator(".quick-input-list .monaco-list-row", { hasText: "Trellis: Play" }).first().waitFor();
+      assert.equal(await offered.count(), count, name);
+      await page.keyboard.press("Escape");
+    }
   },
   async "a rename says nothing of a change that it did not make"() {
     await command("Notifications: Show Notifications");
