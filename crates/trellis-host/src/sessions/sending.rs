@@ -116,10 +116,10 @@ impl Sessions {
         let turn = {
             let _driving = slot.driving.lock().await;
             // Whoever advanced it meanwhile got the turn.
-            let with_told = promise.overheard();
+            let with_missed = promise.overheard();
             self.admit()?;
             self.awake(slot).await?;
-            with_told(self.onward(slot).await?)
+            with_missed(self.onward(slot).await?)
         };
         // Another caller may have advanced it, and failed to store that.
         promise.checked().map(|()| turn)

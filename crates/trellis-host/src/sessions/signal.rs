@@ -12,24 +12,24 @@ use super::{
 };
 use crate::{journal::RequestKey, store::StoreError};
 
-/// A signal that the session took: its pending storage, and what the first turn after it tells another caller.
+/// A signal that the session took: its pending storage, and the first turn after it, if another caller gets that.
 pub(super) struct Promise {
     stored: Option<oneshot::Receiver<Result<(), StoreError>>>,
-    told: Arc<Overheard>,
+    missed: Arc<Overheard>,
 }
 
 /// The content and events of the first turn after a signal, if it went to the caller that advanced the session.
 #[derive(Default)]
-pub(super) struct Overheard(Mutex<Option<Told>>);
+pub(super) struct Overheard(Mutex<Option<FirstTurn>>);
 
 #[derive(PartialEq)]
-struct Told {
+struct FirstTurn {
     said: Vec<Said>,
     happened: Vec<SessionEvent>,
     has_more: bool,
 }
 
-impl Told {
+impl FirstTurn {
     fn of(turn: &Turn) -> Self {
         Self { said: turn.said.clone(), happened: turn.happened.clone(), has_more: turn.has_more }
     }
@@ -38,26 +38,26 @@ impl Told {
 impl Overheard {
     /// Stores what a turn tells, if it is the first.
     pub(super) fn hear(&self, turn: &Turn) {
-        self.0.locked().get_or_insert_with(|| Told::of(turn));
+        self.0.locked().get_or_insert_with(|| FirstTurn::of(turn));
     }
 
     /// Forgets a turn that nobody gets.
     pub(super) fn unhear(&self, turn: &Turn) {
-        self.0.locked().take_if(|told| *told == Told::of(turn));
+        self.0.locked().take_if(|missed| *missed == FirstTurn::of(turn));
     }
 }
 
 impl Promise {
-    /// Takes what another caller was told, for the caller that advances the session now.
+    /// Takes what another caller got, for the caller that advances the session now.
     pub(super) fn overheard(&self) -> impl FnOnce(Turn) -> Turn + use<> {
-        let told = self.told.0.locked().take();
+        let missed = self.missed.0.locked().take();
         move |mut turn| {
-            let Some(told) = told else { return turn };
-            turn.said.splice(0..0, told.said);
-            turn.happened.splice(0..0, told.happened);
+            let Some(missed) = missed else { return turn };
+            turn.said.splice(0..0, missed.said);
+            turn.happened.splice(0..0, missed.happened);
             let surplus = turn.happened.len().saturating_sub(MAX_HAPPENED);
             turn.happened.drain(..surplus);
-            turn.has_more |= surplus > 0 || told.has_more;
+            turn.has_more |= surplus > 0 || missed.has_more;
             turn
         }
     }
@@ -81,7 +81,7 @@ impl Sessions {
         request: Option<RequestKey>,
     ) -> Result<Promise, SendError> {
         let mut place = slot.place.locked();
-        let told = Arc::<Overheard>::default();
+        let missed = Arc::<Overheard>::default();
         let stored = match &mut *place {
             SlotState::Running(running) => {
                 let to = to.filter(|to| **to != slot.id);
@@ -92,7 +92,7 @@ impl Sessions {
                 running.asked_by(request);
                 running.session.raise(to, signal).inspect_err(|_| running.requests.truncate(before))?;
                 running.overhearing.retain(|waiting| waiting.strong_count() > 0);
-                running.overhearing.push(Arc::downgrade(&told));
+                running.overhearing.push(Arc::downgrade(&missed));
                 let is_promised = self.persistence.is_some() && !running.session.holds_input();
                 is_promised.then(|| {
                     let (sender, receiver) = oneshot::channel();
@@ -104,7 +104,7 @@ impl Sessions {
             SlotState::Away | SlotState::Gone => return Err(SendError::Unknown(slot.id.clone())),
         };
         slot.disturb();
-        Ok(Promise { stored, told })
+        Ok(Promise { stored, missed })
     }
 
     /// Waits until a signal is stored: by the caller that advances the session, or here.
