@@ -44,7 +44,7 @@ pub enum Adopted {
 pub enum Moved {
     /// Its node has another id now (`was:`).
     Renamed,
-    /// Its node is gone: it continues at the nearest surviving module's `start`.
+    /// Its node is gone: it continues at the nearest surviving module's `start`, a child at most where it began.
     Vanished,
     /// Its node does something else now, or its call is made again: the node was entered again.
     Again,
@@ -95,7 +95,8 @@ enum Fit {
 }
 
 impl Engine {
-    pub(super) fn fit(&self, state: State, changed: ChangedCall) -> Adopted {
+    /// Fits a state; of a child, `began` is the node at which it began.
+    pub(super) fn fit(&self, state: State, began: Option<&NodeId>, changed: ChangedCall) -> Adopted {
         if state.version > VERSION {
             let blockers = vec![Blocker::Version(state.version)];
             return Adopted::Blocked { state, blockers };
@@ -104,7 +105,7 @@ impl Engine {
         if here.is_none() && state.status == Status::Terminated {
             return Adopted::Kept(self.stamped(state));
         }
-        let Some(index) = here.or_else(|| self.program.find_renamed(&state.current_node_id)) else { return self.vanished(state) };
+        let Some(index) = here.or_else(|| self.program.find_renamed(&state.current_node_id)) else { return self.vanished(state, began) };
         let node = self.program.node(index);
         match self.fit_at(&state, node, changed) {
             Fit::Stays if here.is_some() => Adopted::Kept(self.stamped(state)),
@@ -181,9 +182,9 @@ impl Engine {
         Adopted::Moved { state, from, why: Moved::Renamed }
     }
 
-    /// Moves to the nearest surviving module's `start`.
-    fn vanished(&self, state: State) -> Adopted {
-        let node = self.nearest_start(&state.current_node_id);
+    /// Moves to the nearest surviving module's `start`, a child at most to where it began.
+    fn vanished(&self, state: State, began: Option<&NodeId>) -> Adopted {
+        let node = self.nearest_start(&state.current_node_id, began);
         if state.status == Status::RollingBack {
             let from = state.current_node_id.clone();
             let state = State { current_node_id: node.id.clone(), ..self.stamped(state) };
@@ -200,15 +201,17 @@ impl Engine {
         }
     }
 
-    fn nearest_start(&self, vanished: &NodeId) -> &Node {
+    fn nearest_start(&self, vanished: &NodeId, began: Option<&NodeId>) -> &Node {
+        let outermost = began.and_then(|began| find(&self.program, began)).map(|index| self.program.node(index));
+        let above = outermost.map_or("", |node| node.id.folder());
         let mut folder = vanished.folder();
-        while !folder.is_empty() {
+        while !folder.is_empty() && folder != above {
             if let Some(index) = self.program.find(&NodeId::new(format!("{folder}/start"))) {
                 return self.program.node(index);
             }
             folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
         }
-        self.program.entry()
+        outermost.unwrap_or_else(|| self.program.entry())
     }
 }
 

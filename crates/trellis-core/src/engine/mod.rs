@@ -186,12 +186,17 @@ impl Engine {
 
     /// Fits a stored state to this program: the one function behind resume, watch and `session check`.
     pub fn adopt(&self, state: State) -> Adopted {
-        self.fit(state, ChangedCall::Blocks)
+        self.fit(state, None, ChangedCall::Blocks)
     }
 
     /// Adopts a state as [`Self::adopt`] does, with a decision about a pending call that the node would no longer make.
     pub fn adopt_deciding(&self, state: State, changed: ChangedCall) -> Adopted {
-        self.fit(state, changed)
+        self.fit(state, None, changed)
+    }
+
+    /// Adopts the state of a child that began at this node, as [`Self::adopt_deciding`] does: it never leaves what its caller called.
+    pub fn adopt_child(&self, state: State, began: &NodeId, changed: ChangedCall) -> Adopted {
+        self.fit(state, Some(began), changed)
     }
 
     /// Moves a session into a node, with the context that it has: a step of its own, with keys of its own. A pending call is abandoned.

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use trellis_core::{
     Engine, NodeId, SessionId, State,
-    engine::{Adopted, Blocker, ChangedCall, Moved},
+    engine::{Adopted, Blocker, ChangedCall, Moved, pending_call},
+    state::CallKind,
+    tree::Caller,
 };
 
 use crate::{journal::ChildState, store::Snapshot};
@@ -33,27 +35,37 @@ pub(crate) fn fit(engine: &Engine, here: &Snapshot, changed: ChangedCall) -> Res
     for child in tree.below(&here.state.session_id).into_iter().rev() {
         let Some(known) = here.children.get(child) else { continue };
         let below: Vec<SessionId> = tree.below(child).into_iter().cloned().collect();
-        let (state, _) =
-            fit_one(engine, &known.here.state, &below, &mut children, changed).map_err(|blockers| (Some(child.clone()), blockers))?;
+        let began = began(here, &known.caller);
+        let fitted = fit_one(engine, (&known.here.state, began.as_ref()), &below, &mut children, changed);
+        let (state, _) = fitted.map_err(|blockers| (Some(child.clone()), blockers))?;
         children.insert(child.clone(), ChildState { caller: known.caller.clone(), state });
     }
     let below: Vec<SessionId> = tree.below(&here.state.session_id).into_iter().cloned().collect();
-    let (state, moved) = fit_one(engine, &here.state, &below, &mut children, changed).map_err(|blockers| (None, blockers))?;
+    let (state, moved) = fit_one(engine, (&here.state, None), &below, &mut children, changed).map_err(|blockers| (None, blockers))?;
     Ok(Fitted { state, moved, children })
 }
 
 /// The state of one session, and its earlier node, if it moved.
 type FittedState = (State, Option<(NodeId, Moved)>);
 
-/// Fits one session, whose children fit already.
+/// The node at which a child began: the one that its caller calls.
+fn began(here: &Snapshot, caller: &Caller) -> Option<NodeId> {
+    let outer = here.children.get(&caller.session).map_or(&here.state, |outer| &outer.here.state);
+    match &pending_call(outer, &caller.call)?.kind {
+        CallKind::Graph(node) => Some(node.clone()),
+        CallKind::Tool | CallKind::Parallel { .. } | CallKind::Each { .. } => None,
+    }
+}
+
+/// Fits one session, whose children fit already; of a child, with the node at which it began.
 fn fit_one(
     engine: &Engine,
-    state: &State,
+    (state, began): (&State, Option<&NodeId>),
     below: &[SessionId],
     children: &mut BTreeMap<SessionId, ChildState>,
     changed: ChangedCall,
 ) -> Result<FittedState, Vec<Blocker>> {
-    let first = adopted(engine, state.clone(), changed)?;
+    let first = adopted(engine, state.clone(), began, changed)?;
     let leaves = matches!(first.1, Some((_, Moved::Vanished | Moved::Again)));
     let left: Vec<SessionId> = below.iter().filter(|child| leaves && children.contains_key(*child)).cloned().collect();
     if left.is_empty() {
@@ -61,11 +73,15 @@ fn fit_one(
     }
     let states: Vec<State> = left.iter().filter_map(|child| children.remove(child)).map(|child| child.state).collect();
     let taken_over = engine.leave(state, &states.iter().collect::<Vec<_>>()).state;
-    adopted(engine, taken_over, changed)
+    adopted(engine, taken_over, began, changed)
 }
 
-fn adopted(engine: &Engine, state: State, changed: ChangedCall) -> Result<FittedState, Vec<Blocker>> {
-    match engine.adopt_deciding(state, changed) {
+fn adopted(engine: &Engine, state: State, began: Option<&NodeId>, changed: ChangedCall) -> Result<FittedState, Vec<Blocker>> {
+    let adopted = match began {
+        Some(began) => engine.adopt_child(state, began, changed),
+        None => engine.adopt_deciding(state, changed),
+    };
+    match adopted {
         Adopted::Kept(state) => Ok((state, None)),
         Adopted::Moved { state, from, why } => Ok((state, Some((from, why)))),
         Adopted::Blocked { blockers, .. } => Err(blockers),

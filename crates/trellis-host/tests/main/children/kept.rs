@@ -112,3 +112,29 @@ fn an_edit_moves_children_and_names_the_one_that_does_not_fit() {
         assert!(matches!(&lacking.stop, Stop::Changed { .. } | Stop::Keys { .. }), "{lacking:?}");
     });
 }
+
+// B: a child whose node is gone continues where it began, and never in the graph around it
+#[test]
+fn a_child_whose_node_is_gone_stays_in_what_was_called() {
+    for (called, begins, folder) in [("work", "work.md", ""), ("shop/work", "shop/work.md", "shop/"), ("shop", "shop/start.md", "shop/")] {
+        let parent = format!("---\ndo: {{graph: {called}}}\nsave_to: r\nto: end\n---\n");
+        let graph = |asks: &str| {
+            let begin = format!("---\ndo: {{name: note, args: {{n: 1}}}}\nto: {asks}\n---\n");
+            let (asks, told) = (format!("{folder}{asks}.md"), format!("{folder}told.md"));
+            let ask = "---\ninput_type: int\nsave_to: m\nto: told\n---\nWhich?\n";
+            stage(&[("start.md", &parent), (begins, &begin), (&asks, ask), (&told, "---\noutput: \"{{ m }}\"\n---\n"), END])
+        };
+        let ((before, _), (after, calls)) = (graph("ask"), graph("asks"));
+        run(async {
+            let sessions = before.sessions();
+            let first = sessions.start(start()).await.unwrap();
+            assert_eq!(first.node.as_str(), format!("{folder}ask"), "{called}");
+            sessions.swap(after.engine(), after.bindings()).await.unwrap();
+            let turn = sessions.resume(&id()).await.unwrap();
+            assert_eq!((turn.node.as_str(), &turn.child), (&*format!("{folder}asks"), &first.child), "{called}");
+            assert_eq!(names(&calls), ["note"], "{called}");
+            let done = sessions.send(&id(), turn.answer(Input::Value(Value::Int(3)))).await.unwrap();
+            assert_eq!(ended(&done).1, Some(Value::Int(3)), "{called}");
+        });
+    }
+}
