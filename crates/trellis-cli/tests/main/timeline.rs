@@ -54,3 +54,20 @@ fn an_approval_in_a_timeline_names_its_part() {
     let shown = fine(&sandbox, &["show", "s"]);
     assert!(shown.contains("  `t` (branch `asked`) was approved\n"), "{shown}");
 }
+
+// world 10, B: the record of an edit carries the states of the children
+#[test]
+fn a_timeline_knows_the_calls_of_children_after_an_edit() {
+    let sandbox = Sandbox::new(&[
+        ("trellis.yaml", "bindings: { t: { process: [echo, '7'] } }\n"),
+        ("start.md", "---\ndo: { graph: kid }\nsave_to: r\nto: end\n---\n"),
+        ("kid.md", "---\ndo: { name: t, approve: { ask: Now? } }\nsave_to: n\nto: told\n---\n"),
+        ("told.md", "---\noutput: \"{{ n }}\"\n---\n"),
+        ("end.md", "Done.\n"),
+    ]);
+    sandbox.trellis(&["run", ".", "--session", "s"]);
+    sandbox.write("end.md", b"It is done.\n");
+    assert_eq!(sandbox.trellis(&["run", ".", "--session", "s", "--yes"]).code, Some(0));
+    let shown = fine(&sandbox, &["show", "s"]);
+    assert!(shown.contains("the graph was edited") && shown.contains(" `t` returned 7"), "{shown}");
+}

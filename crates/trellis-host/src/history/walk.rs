@@ -72,6 +72,9 @@ impl<'e> RecordWalk<'e> {
             }
             (None, None) => None,
         };
+        if let Entry::Reload { children, .. } = &record.entry {
+            self.children = children.iter().map(|(child, at)| (child.clone(), at.state.clone())).collect();
+        }
         self.next = record.seq + 1;
         match (&record.child, &state) {
             (None, state) => self.state.clone_from(state),
