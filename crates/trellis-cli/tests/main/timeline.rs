@@ -17,7 +17,7 @@ const ABREAST: &[(&str, &str)] = &[
     ("end.md", "Done.\n"),
 ];
 
-// issue 20 §5, world 11.3: each record is about the part, not about the whole.
+// issue 20, world 11.3: each record is about the part, not about the whole.
 #[test]
 fn a_timeline_names_the_parts_of_a_call() {
     let sandbox = Sandbox::new(ABREAST);
