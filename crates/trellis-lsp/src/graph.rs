@@ -90,8 +90,13 @@ impl Graph {
         })
     }
 
-    /// Returns true if the folder holds a graph: a `start`, by whatever name, or a `trellis.yaml`.
+    /// Returns true if the folder holds a graph: a `start`, by whatever name, or a `trellis.yaml`. Nobody's README is one, also where it is alone.
     pub(crate) fn is_graph(&self) -> bool {
+        if let [alone] = self.project.documents()
+            && alone.path.eq_ignore_ascii_case("readme.md")
+        {
+            return false;
+        }
         self.project.documents().iter().any(|document| marks_graph(&document.path))
             || trellis_core::compile::nodes(self.project.documents()).iter().any(|(id, _)| id.as_str() == "start")
     }

@@ -107,6 +107,21 @@ fn a_file_outside_any_graph_gets_nothing() {
 }
 
 #[test]
+fn a_readme_is_no_graph_where_it_is_alone() {
+    let readme = "---\ntitle: Read me\nto: [\n---\n";
+    let files = [("notes/README.md", readme), ("graph/start.md", "---\nto: nowhere\n---\n")];
+    let mut client = Client::in_workspaces(&files, &["notes", "graph"], capabilities());
+    client.open("notes/README.md", readme);
+    client.open("graph/start.md", files[1].1);
+    client.wait("graph/start.md", |list| !list.diagnostics.is_empty());
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    client.at("graph/start.md", 2, "---\nto: ‸nowhere\n---\n", "textDocument/hover");
+    let uri = client.uri("notes/README.md");
+    assert!(!client.lists.contains_key(&uri));
+    client.leave().expect("it ends well");
+}
+
+#[test]
 fn positions_are_counted_as_the_client_asks() {
     for (encodings, column) in [(json!(["utf-16"]), 13), (json!(["utf-32", "utf-8", "utf-16"]), 15), (json!(null), 13)] {
         let mut capabilities = capabilities();

@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeSet, ops::Range, path::Path, sync::Arc};
 
-use trellis_core::{Document, diagnostic::FilePath, query::GraphChange};
+use trellis_core::{Document, Value, diagnostic::FilePath, query::GraphChange};
 
 use super::{
     Block, BlockKind, Item,
@@ -26,6 +26,8 @@ pub struct SheetNames {
     predicate: Option<Names>,
     signal: Option<Names>,
     option: Option<Names>,
+    /// The option as it stands within quotes of JSON.
+    quoted_option: Option<Names>,
     key: Option<KeyNames>,
     /// The keys and arguments that hold the value of the option.
     held_by: Vec<String>,
@@ -51,6 +53,7 @@ impl SheetNames {
             signal: owned(&change.signal),
             key: KeyNames::of(change, &roots(documents), root),
             option: option.map(|option| (option.old.to_string(), option.new.to_string())),
+            quoted_option: option.map(|option| (escaped(&option.old), escaped(&option.new))),
             held_by: option.map(|option| option.held_by.iter().map(ToString::to_string).collect()).unwrap_or_default(),
             files: change.files.iter().filter_map(|file| both(&file.from, &file.to)).collect(),
             id_args: documents.iter().flat_map(|document| id_args(&document.text)).collect(),
@@ -100,7 +103,7 @@ impl SheetNames {
             }
             Some('@') => found.word_after("@ ", &self.predicate),
             Some('^') => found.word_after("^ ", &self.signal),
-            Some('?') => found.between("\"", "\"", &self.option),
+            Some('?') => found.between("\"", "\"", &self.quoted_option),
             Some('!') => {
                 found.word(called(line), &self.tool);
                 found.between("(graph ", ")", &self.nodes);
@@ -128,19 +131,19 @@ impl SheetNames {
 
     /// The answers that choose the option: where the question before them offers it, or is left to wildcards.
     fn answers(&self, text: &str, block: &Block, edits: &mut Vec<(Range<usize>, String)>) {
-        let Some((old, new)) = &self.option else { return };
+        let (Some((old, new)), Some((quoted_old, quoted_new))) = (&self.option, &self.quoted_option) else { return };
         let (mut start, mut offers) = (block.range.start, true);
         for line in text[block.range.clone()].split_inclusive('\n') {
             let bare = line.trim_end_matches(['\n', '\r']);
             let (mark, rest) = unnumbered(bare);
             match mark {
-                Some('?') => offers = rest.contains(&format!("{old:?}")),
+                Some('?') => offers = rest.contains(&format!("\"{quoted_old}\"")),
                 Some('.') if bare == "..." => offers = true,
                 Some('>') => {
                     let at = start + bare.len() - rest.len();
-                    for written in [format!(" {old}"), format!("= {old:?}")] {
+                    for written in [format!(" {old}"), format!("= \"{quoted_old}\"")] {
                         if offers && rest == written {
-                            let new = if written.starts_with('=') { format!("= {new:?}") } else { format!(" {new}") };
+                            let new = if written.starts_with('=') { format!("= \"{quoted_new}\"") } else { format!(" {new}") };
                             edits.push((at..at + rest.len(), new));
                         }
                     }
@@ -155,11 +158,11 @@ impl SheetNames {
     fn chosen(&self, found: &mut LineEdits<'_>) {
         for key in &self.held_by {
             for lead in [format!("\"{key}\":\""), format!("\"{key}\": \"")] {
-                found.between(&lead, "\"", &self.option);
+                found.between(&lead, "\"", &self.quoted_option);
             }
         }
         if self.option.is_some() && found.line.starts_with(": \"") {
-            found.between(": \"", "\"", &self.option);
+            found.between(": \"", "\"", &self.quoted_option);
         }
     }
 
@@ -187,6 +190,12 @@ impl SheetNames {
         }
         self.chosen(found);
     }
+}
+
+/// A text as it stands between the quotes of JSON.
+fn escaped(text: &str) -> String {
+    let json = Value::from(text).to_json();
+    json[1..json.len() - 1].to_owned()
 }
 
 /// The mark of a line and what is behind it, without the number of a child.

@@ -60,7 +60,8 @@ fn rename_options(graph: &Path) -> usize {
         let trellis_core::program::Role::Listen(listen) = &node.role else { continue };
         for option in listen.options.iter().filter_map(|option| option.value.as_str()) {
             let copy = copied(graph);
-            let new = format!("{option} anew");
+            // JSON in a sheet has it escaped.
+            let new = format!("{option} \"anew\"");
             // Another node that offers the same, or a schema that names it, is refused, and the reason said.
             if change(copy.path(), |index| index.rename_option(&node.id, option, &new)).is_err() {
                 continue;
