@@ -24,6 +24,7 @@ mod layouts;
 mod live;
 pub mod mcp;
 mod mcp_metrics;
+mod pages;
 mod redaction;
 mod served;
 mod server;

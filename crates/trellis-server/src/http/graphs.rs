@@ -120,7 +120,7 @@ pub(super) async fn explain(ask: Ask) -> Answered {
     let code = ask.param("code");
     let page = match (trellis_core::Code::named(code), Code::named(code)) {
         (Some(code), _) => code.page().to_owned(),
-        (None, Some(code)) => format!("# {}\n\nStatus {}: {}.\n", code.as_str(), code.status(), code.title()),
+        (None, Some(code)) => code.page(),
         (None, None) => {
             let known = trellis_core::Code::ALL.iter().map(|code| code.as_str()).chain(Code::ALL.iter().map(|code| code.as_str()));
             let near = trellis_core::diagnostic::did_you_mean(code, known).map(|near| format!("; {near}")).unwrap_or_default();

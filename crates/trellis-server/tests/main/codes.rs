@@ -58,6 +58,19 @@ const MORE: &[(&str, &str)] = &[
     ("shop/trellis.yaml", "predicates: [angry]\nlimits: {input: 40}\n"),
 ];
 
+// doors 1.6, 1.9: the page of a code says more than its title
+#[tokio::test]
+async fn every_code_has_a_page_of_its_own() {
+    let stand = Stand::new(SHOP).await;
+    let mut abouts = std::collections::BTreeSet::new();
+    for code in Code::ALL {
+        let page = stand.get(&format!("/api/explain/{}", code.as_str())).await.text;
+        let about = page.trim().split_once(".\n\n").map(|(_, about)| about.to_owned()).unwrap_or_default();
+        assert!(about.len() > 30, "{page}");
+        assert!(abouts.insert(about), "two codes share this: {page}");
+    }
+}
+
 /// One request: what is met by it.
 async fn meets(stand: &Stand, method: &str, path: &str, headers: &[(&str, &str)], body: Value) -> Code {
     let answer = stand.with(method, path, headers, Some(&body).filter(|body| !body.is_null())).await;
