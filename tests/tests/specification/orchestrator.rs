@@ -21,7 +21,7 @@ const SECTIONS: std::ops::RangeInclusive<u32> = 3..=17;
 /// The rows of the page whose number begins so: the line of each, its number, and the links of its last cell.
 fn rows_of(is_row: impl Fn(&str) -> bool) -> Vec<(usize, String, Vec<Link>)> {
     let text = read(PAGE);
-    let rows = prose(&text).filter(|(_, line)| line.strip_prefix("| ").is_some_and(|cell| is_row(cell)));
+    let rows = prose(&text).filter(|(_, line)| line.strip_prefix("| ").is_some_and(&is_row));
     let row = |(line, row): (usize, &str)| {
         let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
         assert_eq!(cells.len(), 3, "{PAGE}:{line}: {row}");
