@@ -42,13 +42,16 @@ pub(super) async fn server(ask: Ask) -> Answered {
     let since = ask.headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
     let permit = ask.app.rates.stream(&ask.caller.label, &ask.app.settings.bounds)?;
     let (app, is_seed, has_texts) = (ask.app.clone(), ask.route.is_alias, ask.wants_texts());
+    // Before the response begins: whoever has its headers misses nothing.
+    let followers: Vec<_> = followers.into_iter().map(|follower| (follower, app.served.hub.feed(None))).collect();
+    let begin = server_events::Begin::of(&app.served.hub, since.as_deref());
     Ok(stream(permit, (app.settings.bounds.patience, has_texts), move |sink| async move {
-        let followed = followers.into_iter().map(|follower| {
-            let (sink, feed) = (sink.clone(), app.served.hub.feed(None));
+        let followed = followers.into_iter().map(|(follower, feed)| {
+            let sink = sink.clone();
             async move { follower.run(&sink, None, feed).await }
         });
         let followed: Vec<_> = followed.map(tokio::spawn).collect();
-        server_events::run(&app, &sink, since.as_deref(), graph.as_deref(), is_seed).await;
+        server_events::run(&app, &sink, begin, graph.as_deref(), is_seed).await;
         followed.iter().for_each(tokio::task::JoinHandle::abort);
     }))
 }

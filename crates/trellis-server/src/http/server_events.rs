@@ -17,17 +17,36 @@ use super::{
 };
 use crate::{
     act,
-    hub::{ServerFeed, ServerNews},
+    hub::{Hub, ServerFeed, ServerNews},
 };
 
 /// The time for which moves of sessions are gathered.
 const MOVES_GATHER_TIME: Duration = Duration::from_millis(100);
 
+/// The place at which a stream begins.
+pub(super) struct Begin {
+    feed: ServerFeed,
+    /// True if something that the client asks for is not known any more.
+    is_anew: bool,
+}
+
+impl Begin {
+    /// Begins behind the event that a client names, if it does, and hears from now on.
+    pub(super) fn of(hub: &Hub, since: Option<&str>) -> Self {
+        let number = since.map(|since| {
+            let parts = since.rsplit_once('-').filter(|(boot, _)| **boot == *hub.boot);
+            parts.and_then(|(_, number)| number.parse().ok())
+        });
+        let feed = hub.feed(number.flatten());
+        Self { is_anew: !feed.is_whole || number == Some(None), feed }
+    }
+}
+
 /// Sends events until the client is gone or the server stops. Those of `/events` of the seed have `reload` among them.
-pub(super) async fn run(app: &App, sink: &EventSink, since: Option<&str>, graph: Option<&str>, is_seed: bool) {
+pub(super) async fn run(app: &App, sink: &EventSink, begin: Begin, graph: Option<&str>, is_seed: bool) {
     let mut stream = ServerStream { app, sink, graph, is_seed, moved: BTreeMap::new(), due: None, last: None, newest: None };
     // A client that is gone receives nothing.
-    let _ = stream.follow(since).await;
+    let _ = stream.follow(begin).await;
 }
 
 struct ServerStream<'s> {
@@ -45,14 +64,9 @@ struct ServerStream<'s> {
 }
 
 impl ServerStream<'_> {
-    async fn follow(&mut self, since: Option<&str>) -> Result<(), Gone> {
-        let hub = &self.app.served.hub;
-        let number = since.map(|since| {
-            let parts = since.rsplit_once('-').filter(|(boot, _)| **boot == *hub.boot);
-            parts.and_then(|(_, number)| number.parse().ok())
-        });
-        let ServerFeed { is_whole, past, mut news } = hub.feed(number.flatten());
-        if !is_whole || number == Some(None) {
+    async fn follow(&mut self, begin: Begin) -> Result<(), Gone> {
+        let Begin { feed: ServerFeed { past, mut news, .. }, is_anew } = begin;
+        if is_anew {
             self.sink.send("reset", None, &json!({})).await?;
         }
         for (number, news) in past {
