@@ -364,11 +364,13 @@ const JOURNEYS = {
     await page.getByRole("heading", { name: "Graphs", exact: true }).waitFor();
     assert.ok(!page.url().includes(TOKEN));
     // An address may name a view too, as editors open the studio at a node (workbench 3).
-    const other = await (await newContext(browser)).newPage();
-    await other.goto(`${server.address}/#token=${TOKEN}&/g/tour?node=menu`);
-    await other.getByRole("heading", { name: "Graph tour" }).waitFor({ state: "attached" });
-    assert.equal(new URL(other.url()).hash, "#/g/tour?node=menu");
-    await other.context().close();
+    for (const fragment of [`token=${TOKEN}&/g/tour?node=menu`, `token%3D${TOKEN}%26/g/tour%3Fnode%3Dmenu`]) {
+      const other = await (await newContext(browser)).newPage();
+      await other.goto(`${server.address}/#${fragment}`);
+      await other.getByRole("heading", { name: "Graph tour" }).waitFor({ state: "attached" });
+      assert.equal(new URL(other.url()).hash, "#/g/tour?node=menu");
+      await other.context().close();
+    }
     await context.close();
   },
 

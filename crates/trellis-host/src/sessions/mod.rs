@@ -19,6 +19,7 @@ mod front;
 mod letters;
 mod memory;
 mod observing;
+mod overheard;
 mod pausing;
 mod persistence;
 mod policy;

@@ -1,12 +1,13 @@
 //! Signals: taken at once, even while another caller advances the session, and acknowledged when they are stored.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use trellis_core::{SessionId, SignalName};
 
 use super::{
-    MAX_HAPPENED, Said, SendError, SessionEvent, Sessions, Turn,
+    SendError, Sessions, Turn,
+    overheard::Overheard,
     persistence::KeepPoint,
     slot::{PanicSafeLock, Slot, SlotState},
 };
@@ -18,48 +19,10 @@ pub(super) struct Promise {
     missed: Arc<Overheard>,
 }
 
-/// The content and events of the first turn after a signal, if it went to the caller that advanced the session.
-#[derive(Default)]
-pub(super) struct Overheard(Mutex<Option<FirstTurn>>);
-
-#[derive(PartialEq)]
-struct FirstTurn {
-    said: Vec<Said>,
-    happened: Vec<SessionEvent>,
-    has_more: bool,
-}
-
-impl FirstTurn {
-    fn of(turn: &Turn) -> Self {
-        Self { said: turn.said.clone(), happened: turn.happened.clone(), has_more: turn.has_more }
-    }
-}
-
-impl Overheard {
-    /// Stores what a turn tells, if it is the first.
-    pub(super) fn hear(&self, turn: &Turn) {
-        self.0.locked().get_or_insert_with(|| FirstTurn::of(turn));
-    }
-
-    /// Forgets a turn that nobody gets.
-    pub(super) fn unhear(&self, turn: &Turn) {
-        self.0.locked().take_if(|missed| *missed == FirstTurn::of(turn));
-    }
-}
-
 impl Promise {
     /// Takes what another caller got, for the caller that advances the session now.
     pub(super) fn overheard(&self) -> impl FnOnce(Turn) -> Turn + use<> {
-        let missed = self.missed.0.locked().take();
-        move |mut turn| {
-            let Some(missed) = missed else { return turn };
-            turn.said.splice(0..0, missed.said);
-            turn.happened.splice(0..0, missed.happened);
-            let surplus = turn.happened.len().saturating_sub(MAX_HAPPENED);
-            turn.happened.drain(..surplus);
-            turn.has_more |= surplus > 0 || missed.has_more;
-            turn
-        }
+        self.missed.take()
     }
 
     /// Returns its outcome, as far as it is known.

@@ -18,7 +18,7 @@ use trellis_core::{
     state::{PendingCall, Status},
 };
 
-use super::{Said, SessionEvent, Waiting, signal::Overheard, tail::StoreTail};
+use super::{Said, SessionEvent, Waiting, overheard::Overheard, tail::StoreTail};
 use crate::{
     binding::Bindings,
     hooks::{HookEvent, Moment, Sight},

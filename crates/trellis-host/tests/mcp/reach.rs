@@ -78,10 +78,10 @@ fn what_goes_unencrypted_to_another_machine_is_a_warning() {
 #[test]
 fn a_server_that_cannot_be_reached_is_told_once() {
     // world 9.8
-    let server = "servers: { s: { process: [./nowhere] } }\n";
     let bindings = |names: &[&str]| names.iter().map(|name| format!("  {name}: {{ mcp: s/{name} }}\n")).collect::<String>();
-    let project = |names: &[&str]| format!("{server}bindings:\n{}", bindings(names));
-    for reach in [false, true] {
+    // What is seen without starting it is told so; connecting tells the rest.
+    for (reach, process) in [(false, "./nowhere"), (true, "sh, -c, exit 3")] {
+        let project = |names: &[&str]| format!("servers: {{ s: {{ process: [{process}] }} }}\nbindings:\n{}", bindings(names));
         let messages = |names: &[&str]| {
             findings(&project(names), "content: hello\n", reach).into_iter().map(|(.., message)| message).collect::<Vec<_>>()
         };

@@ -247,8 +247,10 @@ impl Dispatcher {
                 Ok(())
             }
             Err(refusal) => {
-                // The refusal says which input the session takes.
-                self.post(group.place(), format!("refused:{}", group.session()), refusal.to_string()).await?;
+                // The reason says which input the session takes.
+                let why = refusal.to_string().replace('`', "'");
+                let text = self.hands.settings.language.fill("answer_refused", &[("why", &why)]);
+                self.post(group.place(), format!("refused:{}", group.session()), text).await?;
                 self.hands.queue.settle(group.numbers()).await
             }
         }

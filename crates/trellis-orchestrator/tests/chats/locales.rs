@@ -29,6 +29,24 @@ async fn world() -> World {
     world
 }
 
+// orchestrator 1.4: what a graph does not take is said in the chat's language, with the reason as the engine gives it
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_does_not_fit_is_asked_for_again() {
+    let world = world().await;
+    let node = |name: &str, text: &str| fs::write(world.graph().join(name), text).expect("written");
+    let start = fs::read_to_string(world.graph().join("start.md")).expect("read");
+    node("start.md", &start.replace("  - to: agent_loop", "  - { condition: text == \"주문\", to: count }\n  - to: agent_loop"));
+    node("count.md", "---\ninput_type: int\nsave_to: count\nto: ordered\n---\n몇 잔?\n");
+    node("ordered.md", "---\ndo: { name: message, args: { text: \"{{ count }}\" } }\nto: over\n---\n");
+    node("over.md", "---\noutput: { status: completed }\n---\n");
+    let mut chat = world.chat().await;
+    assert_eq!(chat.ask("주문").await, "몇 잔?");
+    let refused = chat.ask("많이").await;
+    assert!(refused.contains("다시 답해 주세요") && english(&refused).is_empty() && refused.contains("int"), "{refused}");
+    assert_eq!(chat.ask("2").await, "2");
+    chat.leave().await;
+}
+
 // orchestrator 1.4: every command with what it takes and with what it does not; orchestrator 8.1: a 201st schedule is refused, and the chat is told why
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_command_answers_in_english() {

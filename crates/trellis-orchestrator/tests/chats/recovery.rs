@@ -174,6 +174,14 @@ async fn a_damaged_database_is_left_and_named() {
     world.chat().await.leave().await;
     for name in ["queue.db", "sessions.db"] {
         let file = world.at("runtime").join(name);
+        // Whoever closes it last puts its log into the file.
+        let log = world.at("runtime").join(format!("{name}-wal"));
+        for _ in 0..1000 {
+            if !log.exists() {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
         let sound = fs::read(&file).expect("it is there");
         fs::write(&file, "this is no database, but somebody's only copy").expect("written");
         let refused = world.open().await.expect_err("refused").to_string();

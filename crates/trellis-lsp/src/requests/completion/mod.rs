@@ -1,5 +1,6 @@
 //! Completion at the cursor, from the text and the names of the graph alone, so that the YAML need not parse.
 
+mod compared;
 mod conditions;
 mod keys;
 mod names;

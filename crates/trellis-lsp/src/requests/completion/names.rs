@@ -6,7 +6,7 @@ use trellis_core::{
     template::builtins::{self, Builtin},
 };
 
-use super::{Desk, Offer, conditions, holds, paths};
+use super::{Desk, Offer, compared, holds, paths};
 use crate::{
     requests::words::{ENDINGS, ROOTS, TAGS, closing_tags},
     wire::CompletionItemKind,
@@ -146,8 +146,8 @@ pub(super) fn tags(text: &str, template: &str, offset: usize) -> Option<(Vec<Off
 
 /// Returns what may stand in an open tag of a template, and the span that it replaces.
 pub(super) fn in_template(desk: &mut Desk<'_>, template: &str, offset: usize) -> (Vec<Offer>, Span) {
-    if let Some((path, typed)) = conditions::compared(template) {
-        let found = conditions::values(desk, path, typed, offset);
+    if let Some((path, typed)) = compared::compared(template) {
+        let found = compared::values(desk, path, typed, offset);
         if !found.0.is_empty() {
             return found;
         }

@@ -23,7 +23,9 @@ export function takeToken(given: string): void {
 
 /** Takes the token out of an address such as `/#3f9c…`, or `/#token=3f9c…&/g/shop?node=pay` of which the view is kept; else the one that was kept. */
 export function takeTokenOfAddress(): void {
-  const fragment = location.hash.slice(1);
+  const written = location.hash.slice(1);
+  // Editors escape `=` and `&` when they hand an address on.
+  const fragment = written.startsWith("token%3D") ? decodeURIComponent(written) : written;
   const [, given = fragment, view = "/"] = /^token=([^&]+)&(\/.*)$/.exec(fragment) ?? [];
   if (given !== "" && !given.startsWith("/")) {
     history.replaceState(null, "", `#${view}`);
