@@ -37,13 +37,13 @@ async fn an_answer_that_does_not_fit_is_asked_for_again() {
     let start = fs::read_to_string(world.graph().join("start.md")).expect("read");
     node("start.md", &start.replace("  - to: agent_loop", "  - { condition: text == \"주문\", to: count }\n  - to: agent_loop"));
     node("count.md", "---\ninput_type: int\nsave_to: count\nto: ordered\n---\n몇 잔?\n");
-    node("ordered.md", "---\ndo: { name: message, args: { text: \"{{ count }}\" } }\nto: over\n---\n");
+    node("ordered.md", "---\ndo: { name: message, args: { text: \"{{ count }} 잔\" } }\nto: over\n---\n");
     node("over.md", "---\noutput: { status: completed }\n---\n");
     let mut chat = world.chat().await;
     assert_eq!(chat.ask("주문").await, "몇 잔?");
     let refused = chat.ask("많이").await;
-    assert!(refused.contains("다시 답해 주세요") && english(&refused).is_empty() && refused.contains("int"), "{refused}");
-    assert_eq!(chat.ask("2").await, "2");
+    assert!(refused.contains("다시 답해 주세요") && english(&refused).is_empty() && refused.contains("whole number"), "{refused}");
+    assert_eq!(chat.ask("2").await, "2 잔");
     chat.leave().await;
 }
 

@@ -174,20 +174,19 @@ async fn a_damaged_database_is_left_and_named() {
     world.chat().await.leave().await;
     for name in ["queue.db", "sessions.db"] {
         let file = world.at("runtime").join(name);
-        // Whoever closes it last puts its log into the file.
-        let log = world.at("runtime").join(format!("{name}-wal"));
-        for _ in 0..1000 {
-            if !log.exists() {
-                break;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        }
-        let sound = fs::read(&file).expect("it is there");
-        fs::write(&file, "this is no database, but somebody's only copy").expect("written");
+        // Another file takes its place: one that is still open somewhere is no part of it.
+        let replace = |from: &std::path::Path| {
+            fs::rename(from, &file).expect("it is replaced");
+            ["-wal", "-shm"].iter().for_each(|log| drop(fs::remove_file(world.at("runtime").join(format!("{name}{log}")))));
+        };
+        let (sound, junk) = (world.at("sound"), world.at("junk"));
+        fs::copy(&file, &sound).expect("it is there");
+        fs::write(&junk, "this is no database, but somebody's only copy").expect("written");
+        replace(&junk);
         let refused = world.open().await.expect_err("refused").to_string();
         assert!(refused.contains(name) && refused.contains("put a copy") && refused.contains("move it away"), "{refused}");
         assert!(fs::read(&file).expect("it stays").starts_with(b"this is no database"));
-        fs::write(&file, sound).expect("written");
+        replace(&sound);
     }
     world.open().await.expect("a copy was put back");
 }
