@@ -255,17 +255,6 @@ const journeys = {
     await open("tea/start.md");
     await offered("Trellis: Play from Here", 1);
   },
-  async "the studio opens at the node of the cursor"() {
-    await open("ids/other.md");
-    const opened = page.context().waitForEvent("page");
-    await command("Trellis: Open in the Studio");
-    const studio = await opened;
-    await studio.waitForURL(/#.*\/g\/ids\?node=named$/);
-    await studio.close();
-    await command("Terminal: Kill All Terminals");
-    const announced = path.join(folder, "work/ids/.trellis");
-    await until(() => !fs.readdirSync(announced).some((name) => name.startsWith("serve-")), "the server goes on");
-  },
   async "a rename says nothing of a change that it did not make"() {
     await command("Notifications: Show Notifications");
     const told = page.locator(".notifications-center");
