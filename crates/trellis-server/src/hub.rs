@@ -9,7 +9,7 @@ use std::{
 
 use tokio::sync::broadcast;
 use trellis_core::{SessionId, ToolOutcome};
-use trellis_host::{SendError, SessionEvent, Turn, journal::Entry, wire};
+use trellis_host::{SendError, SessionEvent, Turn, journal::Entry, sessions::APPROVAL_EXPIRED, wire};
 
 /// The bound of the queue of a listener to a session.
 const QUEUE: usize = 256;
@@ -166,7 +166,7 @@ impl Hub {
                         Entry::Approve { key } => Some((Arc::from(key.as_str()), "approved")),
                         Entry::Result { result } => match &result.outcome {
                             ToolOutcome::Denied(why) => {
-                                let is_expired = why.as_deref() == Some("the approval expired");
+                                let is_expired = why.as_deref() == Some(APPROVAL_EXPIRED);
                                 Some((Arc::from(result.id.as_str()), if is_expired { "expired" } else { "denied" }))
                             }
                             _ => None,

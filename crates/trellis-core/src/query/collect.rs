@@ -12,7 +12,6 @@ use crate::{
     syntax::{
         condition::{Condition, Test},
         document::{Content, Document},
-        is_hidden,
         node::{
             ApproveSyntax, AssignSyntax, CallSyntax, CalleeSyntax, DefaultsSyntax, NodeSyntax, SpeechSyntax, TargetSyntax, ToolRef,
             ToolSyntax,
@@ -26,7 +25,7 @@ use crate::{
 /// Returns the names in a file, in no order. A file that begins with `_` or lies in such a folder holds no nodes, though it may look like one: of
 /// those only libraries name anything.
 pub(super) fn collect(document: &Document) -> Vec<Named> {
-    if is_hidden(&document.path) && !matches!(document.content, Content::Library(_)) {
+    if document.is_hidden() && !matches!(document.content, Content::Library(_)) {
         return Vec::new();
     }
     let mut collected = Collected { all: Vec::new(), ordinal: 0, text: &document.text };

@@ -41,7 +41,6 @@ use crate::{
     span::Span,
     syntax::{
         document::{Content, Document},
-        is_hidden,
         node::NodeSyntax,
     },
     value::Key,
@@ -151,7 +150,7 @@ impl SymbolIndex {
 
     /// The files that the graphs are made of, in order: those that begin with `_`, or lie in such a folder, name nothing unless they are libraries.
     fn read_documents(&self) -> impl Iterator<Item = &Arc<Document>> {
-        self.documents.iter().filter(|document| !is_hidden(&document.path) || matches!(document.content, Content::Library(_)))
+        self.documents.iter().filter(|document| !document.is_hidden() || matches!(document.content, Content::Library(_)))
     }
 
     fn document(&self, path: &str) -> Option<&Arc<Document>> {

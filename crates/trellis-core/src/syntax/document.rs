@@ -95,6 +95,11 @@ impl Document {
         Self::new(path.into(), text.into(), Content::Broken, Vec::new(), Box::default())
     }
 
+    /// Returns whether its name or one of its folders begins with `_` or `.`: then it holds no nodes, whatever it looks like (language 1.2).
+    pub fn is_hidden(&self) -> bool {
+        super::is_hidden(&self.path)
+    }
+
     /// Returns the document of a file that was itself named as the graph: it is no page then (language 1.1).
     #[must_use]
     pub fn as_graph(self) -> Self {

@@ -35,8 +35,7 @@ impl SecretPlaces {
     /// Returns the secret places of these files of a graph; `None` if one of them cannot be read that may have named a redacted key.
     pub fn of(documents: &[Arc<Document>]) -> Option<Self> {
         // A hidden file is no node (language 1.2), and its breach says nothing about what is secret.
-        let is_hidden = |document: &Document| document.path.split('/').any(|name| name.starts_with(['_', '.']));
-        let is_broken = |document: &&Arc<Document>| matches!(document.content, Content::Broken) && !is_hidden(document);
+        let is_broken = |document: &&Arc<Document>| matches!(document.content, Content::Broken) && !document.is_hidden();
         let is_node = |document: &Arc<Document>| document.path.ends_with(".md");
         if documents.iter().filter(is_broken).any(|document| !is_node(document)) {
             return None;

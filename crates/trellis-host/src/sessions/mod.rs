@@ -68,6 +68,7 @@ pub use self::{
     sent::{Reply, Sent},
     stopping::Stopped,
     turn::{MAX_HAPPENED, Said, SessionEvent, Stop, Turn, Waiting},
+    works::APPROVAL_EXPIRED,
 };
 use crate::{
     binding::Bindings,

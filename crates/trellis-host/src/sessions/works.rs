@@ -30,6 +30,9 @@ use crate::{
     policy::Decided,
 };
 
+/// The message of a denial for which nobody decided in time.
+pub const APPROVAL_EXPIRED: &str = "the approval expired";
+
 /// The context of a call when its turn has come.
 pub(super) struct CallSite {
     pub(super) engine: Engine,
@@ -269,7 +272,7 @@ impl Sessions {
         let asked_at = self.running(slot, |running| Ok(running.session.asked_at(child, &call)))?;
         let due = expires.map(|expires| asked_at.saturating_add(expires));
         if due.is_some_and(|due| due <= now) {
-            self.settle(slot, child, &call, ToolOutcome::Denied(Some("the approval expired".to_owned())))?;
+            self.settle(slot, child, &call, ToolOutcome::Denied(Some(APPROVAL_EXPIRED.to_owned())))?;
             return Ok(None);
         }
         Ok(Some(Stop::Approve { call, due }))

@@ -3,6 +3,7 @@
 //! **Invariant:** one session takes a message, under the same name after every restart; a thread of a chat has one conversation at a time.
 
 mod acknowledge;
+mod answer;
 mod decide;
 mod react;
 mod recover;
@@ -19,17 +20,14 @@ use std::{
 };
 
 use tokio::{sync::Notify, task::JoinSet};
-use trellis_core::{Input, Mapping, NavigateError, SessionId, Start, Value};
-use trellis_host::{
-    SendError, Sessions,
-    sessions::{Stop, Turn},
-};
+use trellis_core::{Mapping, SessionId, Start, Value};
+use trellis_host::{SendError, Sessions};
 use trellis_server::extra::SharedGraph;
 
 use self::{
+    answer::Unhanded,
     decide::{Ruling, Underway},
     react::Reacting,
-    recover::Unhanded,
     stops::Noted,
 };
 use crate::{
@@ -72,6 +70,15 @@ pub struct Dispatcher {
     unhanded: Unhanded,
     /// The other receiver of turns.
     shared: Option<SharedGraph>,
+}
+
+/// Whether the history and the chat learn of messages that are handed to a session.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Telling {
+    /// They do.
+    New,
+    /// They did, before the session could not be reached.
+    Known,
 }
 
 /// The groups that wait behind the conversation of a chat.
@@ -133,14 +140,14 @@ impl Dispatcher {
             self.pulse.beat();
             let ruling = match &group.kind {
                 Kind::Command(_) => {
-                    self.begin(group).await?;
+                    self.begin(group, Telling::New).await?;
                     continue;
                 }
                 Kind::Work(_) => {
                     // Conversations come first.
                     if talks.len() + works < self.hands.settings.runs {
                         works += 1;
-                        self.begin(group).await?;
+                        self.begin(group, Telling::New).await?;
                     }
                     continue;
                 }
@@ -180,7 +187,9 @@ impl Dispatcher {
             return Ok(());
         }
         match talks.get(&place) {
-            Some(run) if waiting.contains_key(&place) || group.is_late() || !self.answer(run, &group).await? => {
+            // It waits for the end of the session, which may wait for the answer behind it.
+            Some(_) if group.is_late() => {}
+            Some(run) if waiting.contains_key(&place) || !self.answer(run, &group).await? => {
                 let queued = waiting.entry(place.clone()).or_default();
                 queued.groups += 1;
                 queued.messages += group.rows.len();
@@ -194,7 +203,7 @@ impl Dispatcher {
             None if self.lacks(&group).await? => {}
             None => {
                 talks.insert(place, group.session());
-                self.begin(Group { kind: Kind::Talk, ..group }).await?;
+                self.begin(Group { kind: Kind::Talk, ..group }, Telling::New).await?;
             }
         }
         Ok(())
@@ -211,49 +220,6 @@ impl Dispatcher {
             }
         }
         Ok((talks, works))
-    }
-
-    /// Hands a group to a session that waits for an input; returns whether it did.
-    async fn answer(&self, run: &str, group: &Group) -> Result<bool, QueueError> {
-        let id = SessionId::new(run);
-        let Some(turn) = self.seen(&id).await? else { return Ok(false) };
-        if !matches!(turn.stop, Stop::Ask { .. }) || self.lacks(group).await? {
-            return Ok(false);
-        }
-        self.hands.queue.take(group.numbers(), run, Some(turn.asked)).await?;
-        self.hand_over(group, &turn).await.map(|()| true)
-    }
-
-    /// Hands a group to the session that waits for it; repeating this has no effect.
-    async fn hand_over(&self, group: &Group, turn: &Turn) -> Result<(), QueueError> {
-        self.note(group, turn.session.as_str()).await;
-        match self.sessions.send(&turn.session, turn.answer(Input::Text(group.text_with_files()))).await {
-            Ok(turn) => self.turned(&turn).await,
-            // It is handed over after the next start.
-            Err(SendError::Stopping) => Ok(()),
-            Err(error) if recover::may_pass(&error) => {
-                self.unhanded.add(&turn.session);
-                Ok(())
-            }
-            // The session asks something else by now, or nothing.
-            Err(
-                SendError::Stale(_)
-                | SendError::TooLate(_)
-                | SendError::NotAwaited { .. }
-                | SendError::Refused(NavigateError::Ended { .. }),
-            ) => {
-                self.hands.queue.release(group.numbers()).await?;
-                self.wake.notify_one();
-                Ok(())
-            }
-            Err(refusal) => {
-                // The reason says which input the session takes.
-                let why = refusal.to_string().replace('`', "'");
-                let text = self.hands.settings.language.fill("answer_refused", &[("why", &why)]);
-                self.post(group.place(), format!("refused:{}", group.session()), text).await?;
-                self.hands.queue.settle(group.numbers()).await
-            }
-        }
     }
 
     /// Returns whether a group refers to a secret that cannot be opened: then it begins nothing, and its chat gets a notice (3.8).
@@ -273,7 +239,7 @@ impl Dispatcher {
     }
 
     /// Begins the session of a group; repeating this has no effect.
-    async fn begin(&self, group: Group) -> Result<(), QueueError> {
+    async fn begin(&self, group: Group, telling: Telling) -> Result<(), QueueError> {
         let (name, place) = (group.session(), group.place().clone());
         let mut context = self.context(&group);
         match &group.kind {
@@ -298,7 +264,7 @@ impl Dispatcher {
             // No person wrote it.
             context.remove("text");
             group.rows[0].message.context().iter().for_each(|(key, value)| drop(context.insert(key.clone(), value.clone())));
-        } else {
+        } else if telling == Telling::New {
             self.note(&group, &name).await;
             self.acknowledge(&group);
         }

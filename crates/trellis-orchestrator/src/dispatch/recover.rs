@@ -2,19 +2,12 @@
 //!
 //! **Invariant:** a session that cannot be resumed blocks no chat: its chat gets the reason once, and continues without it.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::collections::BTreeMap;
 
 use trellis_core::{SessionId, Value, state::EndReason};
-use trellis_host::{
-    SendError,
-    sessions::{Stop, Turn},
-    store::StoreError,
-};
+use trellis_host::{SendError, sessions::Turn, store::StoreError};
 
-use super::Dispatcher;
+use super::{Dispatcher, Telling};
 use crate::{
     inbound::{Group, Kind},
     message::{Incoming, Work},
@@ -22,27 +15,6 @@ use crate::{
     schedule::SENDER,
     seal::sha256,
 };
-
-/// The sessions that a message could not be handed to, since their store was away. Clones share them.
-#[derive(Clone, Default)]
-pub(super) struct Unhanded(Arc<Mutex<BTreeSet<SessionId>>>);
-
-impl Unhanded {
-    /// Adds a session.
-    pub(super) fn add(&self, id: &SessionId) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
-    }
-
-    /// Takes all of them.
-    fn all(&self) -> BTreeSet<SessionId> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Returns whether there is none.
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
-    }
-}
 
 impl Dispatcher {
     /// Notes the result of a schedule whose session has ended.
@@ -64,24 +36,29 @@ impl Dispatcher {
         // Who acted on decisions and reactions before ended with the service; the rows of both are open still.
         self.underway.clear();
         self.reacting.clear();
-        let mut runs: BTreeMap<String, Vec<InboundRow>> = BTreeMap::new();
-        for row in self.hands.queue.taken().await? {
-            runs.entry(row.run.clone().unwrap_or_default()).or_default().push(row);
-        }
-        for (run, rows) in runs {
-            self.resume(SessionId::new(run), rows).await?;
+        for (run, rows) in self.runs().await? {
+            self.resume(SessionId::new(run), rows, Telling::New).await?;
         }
         Ok(())
     }
 
-    /// Continues a session with the messages that are its own: begins it, hands it the answer that it still waits for, or tells its chat what it needs.
-    async fn resume(&self, id: SessionId, rows: Vec<InboundRow>) -> Result<(), QueueError> {
+    /// The messages of the sessions that have not ended, by session.
+    pub(super) async fn runs(&self) -> Result<BTreeMap<String, Vec<InboundRow>>, QueueError> {
+        let mut runs: BTreeMap<String, Vec<InboundRow>> = BTreeMap::new();
+        for row in self.hands.queue.taken().await? {
+            runs.entry(row.run.clone().unwrap_or_default()).or_default().push(row);
+        }
+        Ok(runs)
+    }
+
+    /// Continues a session with the messages that are its own: begins it, hands it its newest answer, or tells its chat what it needs.
+    pub(super) async fn resume(&self, id: SessionId, rows: Vec<InboundRow>, telling: Telling) -> Result<(), QueueError> {
         match self.sessions.view(&id).await {
-            Ok(turn) => match unanswered(&turn, rows) {
-                Some(group) => self.hand_over(&group, &turn).await,
+            Ok(turn) => match newest_answer(&rows) {
+                Some((group, asked)) => self.hand_over(&group, asked, &turn, telling).await,
                 None => self.turned(&turn).await,
             },
-            Err(SendError::Unknown(_)) => self.begin(Group { kind: rows[0].kind(), rows }).await,
+            Err(SendError::Unknown(_)) => self.begin(Group { kind: rows[0].kind(), rows }, telling).await,
             Err(error) => {
                 if may_pass(&error) {
                     self.unhanded.add(&id);
@@ -89,18 +66,6 @@ impl Dispatcher {
                 self.failed(&id, &error).await.map(drop)
             }
         }
-    }
-
-    /// Continues the sessions that could not be reached.
-    pub(super) async fn hand_again(&self) -> Result<(), QueueError> {
-        for id in self.unhanded.all() {
-            let rows = self.hands.queue.taken().await?;
-            let rows: Vec<InboundRow> = rows.into_iter().filter(|row| row.run.as_deref() == Some(id.as_str())).collect();
-            if !rows.is_empty() {
-                self.resume(id, rows).await?;
-            }
-        }
-        Ok(())
     }
 
     /// Returns the state of a session, as far as it is known.
@@ -146,11 +111,11 @@ pub(super) fn start_failure_key(group: &Group, session: &str, why: &str) -> Opti
     }
 }
 
-/// Returns the messages that the process was handing to a session when it died: the session still waits for them.
-fn unanswered(turn: &Turn, rows: Vec<InboundRow>) -> Option<Group> {
-    let is_answer = |row: &InboundRow| matches!(turn.stop, Stop::Ask { .. }) && row.asked == Some(turn.asked);
-    let rows: Vec<InboundRow> = rows.into_iter().filter(is_answer).collect();
-    (!rows.is_empty()).then_some(Group { kind: Kind::Talk, rows })
+/// Returns the newest answer among the messages of a session, with the number of its question: the process may have died before it was handed over.
+fn newest_answer(rows: &[InboundRow]) -> Option<(Group, u64)> {
+    let asked = rows.iter().filter_map(|row| row.asked).max()?;
+    let rows = rows.iter().filter(|row| row.asked == Some(asked)).cloned().collect();
+    Some((Group { kind: Kind::Talk, rows }, asked))
 }
 
 /// Returns whether a session that cannot be resumed now may be resumed later.

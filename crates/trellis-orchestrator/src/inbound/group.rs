@@ -114,6 +114,7 @@ fn takes(group: &Group, row: &InboundRow, window: &impl Fn(&str) -> Duration) ->
         && !group.ends_with_file()
         && group.is_waiting()
         && row.is_waiting()
+        && group.rows[0].asked == row.asked
         && group.rows[0].message.sender == row.message.sender
         && row.stored <= end(group, window)
 }

@@ -81,6 +81,10 @@ fn messages_that_belong_together_are_one_group() {
     assert_eq!(groups(talk(&[("a", 0), ("b", 3501)]), 3600), (vec!["a".into()], Some(7001)));
     assert_eq!(groups(talk(&[("a", 0), ("/help", 1), ("b", 2)]), 10), (vec!["a".into(), "/help".into()], Some(3502)));
     assert_eq!(groups(talk(&[("a", 0), ("yes", 1)]), 10), (vec!["a".into(), "yes".into()], None));
+    // One that came too late for its question begins a run, and what comes next may be an answer.
+    let mut late = talk(&[("a", 0), ("b", 1)]);
+    late[0].asked = Some(3);
+    assert_eq!(groups(late, 4000).0, ["a", "b"]);
     // A command parts them also when it was taken before them.
     let mut parted = talk(&[("a", 0), ("/help", 1), ("b", 2)]);
     parted[1].run = Some("chat-1".to_owned());

@@ -104,10 +104,11 @@ fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
         Some(end) => &front[..end],
         None => front.trim_end_matches(['"', '\'', '`', ')', '>', '”', '’', ',', '.', ';', '…', '}', ']']),
     };
-    let inner = ["입니다", "이에요", "예요", "이야", "야", "임", "이고", "로", "으로"]
-        .iter()
-        .find_map(|ending| inner.strip_suffix(ending).filter(|rest| rest.ends_with(|last: char| last.is_ascii())))
-        .unwrap_or(inner);
+    let without = |ending: &&str| inner.strip_suffix(*ending);
+    // A short ending may belong to a value that has such letters itself.
+    let long = ["입니다", "이에요", "예요"].iter().filter_map(without).find(|rest| rest.ends_with(|last: char| last.is_ascii()));
+    let short = ["이야", "야", "임", "이고", "로", "으로"].iter().filter_map(without).find(|rest| rest.is_ascii());
+    let inner = long.or(short).unwrap_or(inner);
     let start = range.start + (value.len() - front.len());
     start..start + inner.len()
 }

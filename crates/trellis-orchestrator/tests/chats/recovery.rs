@@ -2,6 +2,9 @@
 
 use std::fs;
 
+use trellis_host::sessions::{Drive, Stop, Turn};
+use trellis_orchestrator::Orchestrator;
+
 use crate::world::World;
 
 const RUNS: &str = "
@@ -77,9 +80,8 @@ async fn a_message_that_was_stored_is_answered_after_a_restart() {
     assert_eq!(chat.leave().await.len(), 2);
 }
 
-// between the taking of an answer and its handing over: it is handed over once
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_that_was_taken_reaches_its_question() {
+/// A world whose graph takes an order in two answers.
+fn world_of_orders() -> World {
     let world = World::new(RUNS);
     let node = |name: &str, text: &str| fs::write(world.graph().join(name), text).expect("written");
     let start = fs::read_to_string(world.graph().join("start.md")).expect("read");
@@ -88,18 +90,29 @@ async fn an_answer_that_was_taken_reaches_its_question() {
     node("count.md", "---\ninput_type: text\nsave_to: count\nto: ordered\n---\nHow many?\n");
     node("ordered.md", "---\ndo: { name: message, args: { text: \"{{ count }} of {{ kind }}\" } }\nto: over\n---\n");
     node("over.md", "---\noutput: { status: completed }\n---\n");
+    world
+}
+
+/// Stores an answer, and gives it to the session of the chat as one to the question it asks now.
+async fn taken(world: &World, answer: &str) -> (Orchestrator, Turn) {
+    world.store(&[answer]).await;
+    let orchestrator = world.opened().await;
+    let queue = &orchestrator.hands().queue;
+    let run = queue.taken().await.expect("rows")[0].run.clone().expect("a session");
+    let turn = orchestrator.sessions().view(&run.as_str().into()).await.expect("it waits");
+    let n = queue.waiting().await.expect("rows")[0].n;
+    queue.take(vec![n], &run, Some(turn.asked)).await.expect("taken");
+    (orchestrator, turn)
+}
+
+// between the taking of an answer and its handing over: it is handed over once
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_was_taken_reaches_its_question() {
+    let world = world_of_orders();
     let mut chat = world.chat().await;
     assert_eq!(chat.ask("order").await, "Which kind?");
     chat.stop().await;
-    world.store(&["tea"]).await;
-    {
-        let orchestrator = world.opened().await;
-        let queue = &orchestrator.hands().queue;
-        let run = queue.taken().await.expect("rows")[0].run.clone().expect("a session");
-        let turn = orchestrator.sessions().view(&run.as_str().into()).await.expect("it waits");
-        let n = queue.waiting().await.expect("rows")[0].n;
-        queue.take(vec![n], &run, Some(turn.asked)).await.expect("taken");
-    }
+    drop(taken(&world, "tea").await);
     let mut chat = world.chat().await;
     assert_eq!(chat.hear().await, "How many?");
     chat.stop().await;
@@ -107,6 +120,52 @@ async fn an_answer_that_was_taken_reaches_its_question() {
     let mut chat = world.chat().await;
     assert_eq!(chat.ask("two").await, "two of tea");
     chat.leave().await;
+}
+
+// orchestrator 2.2, 9: the question was gone before the answer was handed over: it answers no other one, and is a run of its own
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_whose_question_has_gone_is_a_run_of_its_own() {
+    let world = world_of_orders();
+    let mut chat = world.chat().await;
+    assert_eq!(chat.ask("order").await, "Which kind?");
+    chat.stop().await;
+    {
+        let (orchestrator, turn) = taken(&world, "tea").await;
+        let other = turn.answer(trellis_core::Input::Text("coffee".into()));
+        orchestrator.sessions().send(&turn.session, other).await.expect("somebody else answers");
+    }
+    let mut chat = world.chat().await;
+    assert_eq!(chat.hear().await, "How many?");
+    assert_eq!(chat.ask("two").await, "two of coffee");
+    assert_eq!(chat.hear().await, "you said tea");
+    chat.leave().await;
+}
+
+// orchestrator 9: an answer that ended its session before the process died is not answered again
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_ended_its_session_is_no_other_run() {
+    let world = world_of_orders();
+    let mut chat = world.chat().await;
+    assert_eq!(chat.ask("order").await, "Which kind?");
+    assert_eq!(chat.ask("tea").await, "How many?");
+    chat.stop().await;
+    let row = {
+        let (orchestrator, turn) = taken(&world, "two").await;
+        let row = orchestrator.hands().queue.taken().await.expect("rows").pop().expect("the answer");
+        let request = trellis_host::journal::RequestKey::by("chat").with_key(row.message.key(), None);
+        let sent = turn.answer(trellis_core::Input::Text("two".into()));
+        orchestrator.sessions().send_by(&turn.session, sent, request).await.expect("sent");
+        orchestrator.sessions().drive(Drive::WhatIsDue, |_| {}).await.expect("driven");
+        let now = orchestrator.sessions().view(&turn.session).await.expect("it is there");
+        assert!(matches!(now.stop, Stop::Ended(_)), "{now:?}");
+        row
+    };
+    let mut chat = world.chat().await;
+    assert_eq!(chat.hear().await, "two of tea");
+    assert_eq!(chat.ask("hello").await, "you said hello");
+    assert_eq!(chat.leave().await.len(), 2);
+    let queue = trellis_orchestrator::queue::Queue::open(&world.at("runtime/queue.db")).expect("a queue");
+    assert!(queue.message(row.n).await.expect("rows").expect("the answer").is_done);
 }
 
 // orchestrator 9, row "after sending, before the acknowledgement is stored": sent again, marked

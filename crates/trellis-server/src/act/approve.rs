@@ -7,6 +7,7 @@ use trellis_host::{
     Clock, Reply,
     history::{HistoryError, Operator, PendingApproval, Undecided},
     journal::{Entry, RequestKey},
+    sessions::APPROVAL_EXPIRED,
 };
 
 use super::{Target, Walked, target::taken};
@@ -175,7 +176,7 @@ async fn earlier(target: &Target, call: &str) -> Option<EarlierDecision> {
     history.records.iter().find_map(|record| match &record.entry {
         Entry::Approve { key } => is_of(call, key.as_str()).then_some(EarlierDecision { decided: "approved", because: None }),
         Entry::Result { result } if is_of(result.id.as_str(), call) => match &result.outcome {
-            ToolOutcome::Denied(Some(why)) if why == "the approval expired" => Some(EarlierDecision { decided: "expired", because: None }),
+            ToolOutcome::Denied(Some(why)) if why == APPROVAL_EXPIRED => Some(EarlierDecision { decided: "expired", because: None }),
             ToolOutcome::Denied(because) => Some(EarlierDecision { decided: "denied", because: because.clone() }),
             _ => None,
         },

@@ -19,7 +19,7 @@ pub(crate) struct GraphNode {
     line: usize,
     /// The text of its file.
     pub(crate) source: String,
-    /// What it says, as its author wrote it: of several texts, each.
+    /// Its content as its author wrote it; of several texts, each.
     #[serde(skip)]
     pub(crate) content: String,
     /// The edges out of it, as `trellis graph --format json` has them.

@@ -89,7 +89,7 @@ impl NameClaims {
         };
         let alone = documents.len() == 1;
         for (index, document) in documents.iter().enumerate() {
-            if crate::syntax::is_hidden(&document.path) {
+            if document.is_hidden() {
                 continue;
             }
             let (index, graph) = (to_u32(index), split.owner[index]);

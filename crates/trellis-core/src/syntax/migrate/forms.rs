@@ -29,7 +29,7 @@ const TARGET_KEYS: [&str; 9] =
 pub fn forms(document: &Document, names: &GraphNames, commands: &mut Commands) -> Migrated {
     let nothing = Migrated::default();
     let text = &*document.text;
-    if matches!(document.content, Content::Broken) || is_hidden(&document.path) && !matches!(document.content, Content::Library(_)) {
+    if matches!(document.content, Content::Broken) || document.is_hidden() && !matches!(document.content, Content::Library(_)) {
         return nothing;
     }
     let mut report = Report::new(&document.path);
