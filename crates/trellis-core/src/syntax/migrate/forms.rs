@@ -13,7 +13,6 @@ use super::{
         },
         frontmatter::is_markdown,
         frontmatter::{self, Split},
-        parse::is_hidden,
     },
     Change, Commands, GraphNames, Migrated, applied, commands,
     entries::{self, inner, is_blank, scalar},
