@@ -97,7 +97,7 @@ impl Document {
 
     /// Returns whether its name or one of its folders begins with `_` or `.`: then it holds no nodes, whatever it looks like (language 1.2).
     pub fn is_hidden(&self) -> bool {
-        super::is_hidden(&self.path)
+        is_hidden(&self.path)
     }
 
     /// Returns the document of a file that was itself named as the graph: it is no page then (language 1.1).
@@ -154,4 +154,10 @@ pub(crate) fn mix(mut hash: u64, bytes: &[u8]) -> u64 {
     words.iter().for_each(|word| step(u64::from_le_bytes(*word)));
     step(rest.iter().fold(bytes.len() as u64, |word, byte| word << 8 | u64::from(*byte)));
     hash
+}
+
+/// Returns whether a file or one of its folders begins with `_` or `.` (language 1.2).
+pub(crate) fn is_hidden(path: &str) -> bool {
+    let bytes = path.as_bytes();
+    matches!(bytes.first(), Some(b'_' | b'.')) || bytes.windows(2).any(|pair| matches!(pair, [b'/', b'_' | b'.']))
 }

@@ -7,7 +7,7 @@ mod decode;
 mod lexer;
 mod links;
 mod parse;
-pub(crate) use self::parse::is_hidden;
+pub(crate) use self::document::is_hidden;
 mod config;
 pub(crate) mod removal;
 mod scalar;

@@ -8,7 +8,7 @@ use std::{ops::Range, sync::Arc};
 use super::{
     allow,
     decode::{Decoder, NODE, has_bindings, is_library},
-    document::{Content, Document, Source},
+    document::{Content, Document, Source, is_hidden},
     frontmatter::{self, Split},
     links, misspellings,
     node::{NodeSyntax, SpeechSyntax},
@@ -225,10 +225,4 @@ fn entries<'t>(root: YamlNode<'t>, text: &str, what: &str, report: &mut Report) 
             Err(tree::Malformed)
         }
     }
-}
-
-/// Returns whether a file or one of its folders begins with `_` or `.` (language 1.2).
-pub(crate) fn is_hidden(path: &str) -> bool {
-    let bytes = path.as_bytes();
-    matches!(bytes.first(), Some(b'_' | b'.')) || bytes.windows(2).any(|pair| matches!(pair, [b'/', b'_' | b'.']))
 }
