@@ -121,6 +121,7 @@ impl Sessions {
                 }
                 continue;
             }
+            self.tell_of_calls(slot, &front);
             let due = front.due().filter(|due| *due > now);
             let time = async {
                 match due {
@@ -256,6 +257,15 @@ impl Sessions {
         (turn.happened, turn.has_more) = slot.take_happened();
         overhearing.iter().for_each(|waiting| waiting.hear(&turn));
         turn
+    }
+
+    /// Tells those whose signal the session took that it runs a call.
+    fn tell_of_calls(&self, slot: &Slot, front: &Front) {
+        let place = slot.place.locked();
+        // Else a signal has come since, and is taken first.
+        if let Some(running) = place.running().filter(|_| slot.disturbances() == front.disturbances) {
+            running.overhearing.iter().filter_map(Weak::upgrade).for_each(|waiting| waiting.hear_of_a_call());
+        }
     }
 
     /// Does something with a session that has begun.

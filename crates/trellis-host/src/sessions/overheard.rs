@@ -2,11 +2,17 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::Notify;
+
 use super::{MAX_HAPPENED, Said, SessionEvent, Turn};
 
 /// The content and events of the first turn after a signal, if it went to the caller that advanced the session.
 #[derive(Default)]
-pub(super) struct Overheard(Mutex<Option<FirstTurn>>);
+pub(super) struct Overheard {
+    turn: Mutex<Option<FirstTurn>>,
+    /// Wakes whoever raised the signal: there is no turn yet, since a call runs.
+    runs: Notify,
+}
 
 #[derive(PartialEq)]
 struct FirstTurn {
@@ -23,7 +29,7 @@ impl FirstTurn {
 
 impl Overheard {
     fn lock(&self) -> MutexGuard<'_, Option<FirstTurn>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes what another caller got: it is told before the turn of the one that advances the session now.
@@ -43,6 +49,16 @@ impl Overheard {
     /// Stores what a turn tells, if it is the first.
     pub(super) fn hear(&self, turn: &Turn) {
         self.lock().get_or_insert_with(|| FirstTurn::of(turn));
+    }
+
+    /// Tells whoever raised the signal that the session took it, and runs a call.
+    pub(super) fn hear_of_a_call(&self) {
+        self.runs.notify_one();
+    }
+
+    /// Waits until the session runs a call after the signal.
+    pub(super) async fn running(&self) {
+        self.runs.notified().await;
     }
 
     /// Forgets a turn that nobody gets.

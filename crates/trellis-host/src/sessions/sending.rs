@@ -114,7 +114,12 @@ impl Sessions {
         self.admit_once(slot, request.as_ref()).await?;
         let mut promise = self.raise(slot, to, signal, request)?;
         let turn = {
-            let _driving = slot.driving.lock().await;
+            let _driving = tokio::select! {
+                biased;
+                driving = slot.driving.lock() => driving,
+                // Whoever advances the session runs the next call: where sessions are driven by others, nobody waits for that.
+                () = promise.runs_on(), if self.policy.is_detached => return self.view(&slot.id).await,
+            };
             // Whoever advanced it meanwhile got the turn.
             let with_missed = promise.overheard();
             self.admit()?;

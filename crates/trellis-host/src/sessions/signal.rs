@@ -25,6 +25,11 @@ impl Promise {
         self.missed.take()
     }
 
+    /// Waits until the session took the signal, and runs a call that it led to.
+    pub(super) async fn runs_on(&self) {
+        self.missed.running().await;
+    }
+
     /// Returns its outcome, as far as it is known.
     pub(super) fn checked(&mut self) -> Result<(), SendError> {
         match self.stored.as_mut().map(oneshot::Receiver::try_recv) {
@@ -66,6 +71,7 @@ impl Sessions {
             SlotState::Beginning(_) => return Err(SendError::NotBegun(signal.clone())),
             SlotState::Away | SlotState::Gone => return Err(SendError::Unknown(slot.id.clone())),
         };
+        // Before the place is unlocked: whoever advances the session either has the signal, or knows that it was disturbed.
         slot.disturb();
         Ok(Promise { stored, missed })
     }

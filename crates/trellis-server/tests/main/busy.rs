@@ -193,7 +193,11 @@ async fn a_request_that_goes_away_stops_nothing() {
 
 const KITCHEN: &[(&str, &str)] = &[
     ("kitchen/start.md", "---\ninput_type: text\nsave_to: cake\nto: bake\n---\nWhich cake?\n"),
-    ("kitchen/bake.md", "---\ntools: [{name: bake}]\ndo: bake\non_error: end\non_signal: {leave: left}\nto: end\n---\nBaking.\n"),
+    (
+        "kitchen/bake.md",
+        "---\ntools: [{name: bake}]\ndo: bake\non_error: end\non_signal: {leave: left, tidy: scrub}\nto: end\n---\nBaking.\n",
+    ),
+    ("kitchen/scrub.md", "---\ntools: [{name: wash}]\ndo: wash\non_error: end\non_signal: {leave: left}\nto: end\n---\nScrubbing.\n"),
     ("kitchen/left.md", "---\noutput: left\n---\nYou left.\n"),
     ("kitchen/end.md", "---\n---\nDone.\n"),
 ];
@@ -201,8 +205,12 @@ const KITCHEN: &[(&str, &str)] = &[
 static STARTED: Notify = Notify::const_new();
 
 fn started(bindings: Bindings) -> Bindings {
-    bindings.function_async("bake", |_, _| async {
+    let bindings = bindings.function_async("bake", |_, _| async {
         STARTED.notify_one();
+        std::future::pending::<()>().await;
+        Ok(Value::Null)
+    });
+    bindings.function_async("wash", |_, _| async {
         std::future::pending::<()>().await;
         Ok(Value::Null)
     })
@@ -243,6 +251,24 @@ async fn a_signal_that_stops_a_call_is_answered_with_what_is_said() {
     let left = message(&call(&stand, &[], "tools/call", params, json!({})).await)["result"].clone();
     assert_eq!(left["structuredContent"]["said"][0]["text"], "You left.\n", "{left:#}");
     assert!(left["content"][0]["text"].as_str().unwrap().starts_with("You left."), "{left:#}");
+}
+
+// doors 1.2, 1.3: a signal that leads into another long call is answered when the session took it, not when that call is over
+#[tokio::test(flavor = "multi_thread")]
+async fn a_signal_that_leads_into_another_call_is_answered_while_that_runs() {
+    let stand = Stand::on(KITCHEN, Terms { functions: started, ..Terms::default() }).await;
+    for (id, wait) in [("ana", "wait=0"), ("bea", "wait=1")] {
+        baking(&stand, id).await;
+        let path = format!("/api/sessions/{id}/turns");
+        let tidies = stand.with("POST", &path, &[("prefer", wait)], Some(&json!({ "signal": "tidy" }))).await;
+        let json = tidies.json();
+        assert_eq!((tidies.status, &json["node"], &json["stop"]["type"]), (202, &json!("scrub"), &json!("RUNNING")), "{json:#}");
+        assert_eq!((&json["stop"]["payload"]["call"]["name"], texts(&json)), (&json!("wash"), vec!["Scrubbing.\n"]), "{json:#}");
+        // It is stored: the next is taken by the node that it led to.
+        let left = stand.post(&path, json!({ "signal": "leave" })).await;
+        let json = left.json();
+        assert_eq!((left.status, left.stop(), texts(&json).last().copied()), (200, "END".to_owned(), Some("You left.\n")), "{json:#}");
+    }
 }
 
 // doors 1.3, 6.2: a session that is paused is told as such by every door, until it is resumed
