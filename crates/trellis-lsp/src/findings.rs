@@ -2,7 +2,10 @@
 //!
 //! **Invariant:** a list is complete, and a list that equals the last one for the same version is not sent.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use lsp_server::Notification;
 use trellis_core::{
@@ -15,6 +18,8 @@ use crate::{
     client::Client,
     graph::Graph,
     linker::GraphNumber,
+    sheets::is_sheet,
+    uri,
     wire::{self, DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag, Location, PublishDiagnosticsParams},
 };
 
@@ -51,24 +56,43 @@ impl Published {
         Some(Notification::new("textDocument/publishDiagnostics".into(), PublishDiagnosticsParams { uri, version, diagnostics }))
     }
 
-    /// Returns the message with the list of a sheet, unless the client has it.
+    /// Returns the message with the list of a sheet of a graph, unless the client has it. `open`: its address and version, as its client has them.
     pub(crate) fn of_sheet(
         &mut self,
-        uri: wire::Uri,
-        version: Option<i32>,
+        graph: GraphNumber,
+        file: &Path,
+        open: Option<(wire::Uri, i32)>,
         diagnostics: Vec<wire::Diagnostic>,
         client: &Client,
     ) -> Option<Notification> {
+        let (uri, version) = match open {
+            Some((uri, version)) => (uri, Some(version)),
+            // A client that closed it may have had another spelling of its address.
+            None => (self.uri_of(file).unwrap_or_else(|| uri::of_path(file)), None),
+        };
         match self.0.get(&uri.0) {
             Some(sent) if sent.version == version && sent.diagnostics == diagnostics => return None,
+            None if version.is_none() && diagnostics.is_empty() => return None,
             _ => {}
         }
-        match version {
-            Some(_) => drop(self.0.insert(uri.0.clone(), Sent { graph: GraphNumber::MAX, version, diagnostics: diagnostics.clone() })),
-            None => drop(self.0.remove(&uri.0)),
+        if version.is_none() && diagnostics.is_empty() {
+            self.0.remove(&uri.0);
+        } else {
+            self.0.insert(uri.0.clone(), Sent { graph, version, diagnostics: diagnostics.clone() });
         }
         let version = version.filter(|_| client.versions);
         Some(Notification::new("textDocument/publishDiagnostics".into(), PublishDiagnosticsParams { uri, version, diagnostics }))
+    }
+
+    /// Returns the address under which a client has the list of a file.
+    fn uri_of(&self, file: &Path) -> Option<wire::Uri> {
+        self.0.keys().map(|uri| wire::Uri(uri.clone())).find(|uri| uri::to_path(uri).is_some_and(|path| path == file))
+    }
+
+    /// Returns the sheets of a graph of which the client has lists.
+    pub(crate) fn sheets(&self, graph: GraphNumber) -> impl Iterator<Item = PathBuf> {
+        let lists = self.0.iter().filter(move |(_, sent)| sent.graph == graph);
+        lists.filter_map(|(uri, _)| uri::to_path(&wire::Uri(uri.clone()))).filter(|file| is_sheet(file))
     }
 
     /// Returns the messages that take back the lists of a graph.

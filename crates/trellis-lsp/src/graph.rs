@@ -43,6 +43,8 @@ pub(crate) struct Graph {
     project: Project,
     /// True if a file must be read again.
     is_forgotten: bool,
+    /// True if its sheets must be listed.
+    pub(crate) lists_sheets: bool,
     /// Counts the edits.
     pub(crate) generation: u64,
     /// The generation that the linking thread works on.
@@ -76,6 +78,7 @@ impl Graph {
             overlay,
             project,
             is_forgotten: false,
+            lists_sheets: true,
             generation: 1,
             linking: None,
             link: None,
@@ -235,6 +238,7 @@ impl Graph {
         if !std::mem::take(&mut self.is_forgotten) {
             return;
         }
+        self.lists_sheets = true;
         let Ok(changed) = self.project.reload() else { return };
         if changed.is_empty() {
             return;

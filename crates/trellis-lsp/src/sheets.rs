@@ -1,4 +1,4 @@
-//! Test sheets that are open in the editor. They are no nodes, but a rename changes them too, in the editor's text.
+//! Test sheets. They are no nodes, but their mistakes are findings, and a rename changes them too, in the text of the editor where they are open.
 
 use std::path::Path;
 
@@ -19,6 +19,8 @@ pub(crate) struct OpenSheet {
     pub(crate) text: Text,
     /// Its cases, as the last text had them that could be read.
     pub(crate) cases: Vec<serde_json::Value>,
+    /// True if a case changes the graph: an edit of that may make a mistake of the change.
+    pub(crate) changes_graph: bool,
 }
 
 impl OpenSheet {

@@ -15,15 +15,17 @@ use std::{
 use crossbeam_channel::{Receiver, never, select};
 use lsp_server::{Connection, ErrorCode, Message, Notification, ProtocolError, Request, RequestId, Response};
 use serde_json::json;
+use trellis_project::sheet::sheets_within;
 
 use self::waiting::Queue;
 use crate::{
     LateFindings,
     findings::Published,
-    linker::{Job, Linked, Linker},
+    linker::{GraphNumber, Job, Linked, Linker},
     log::Log,
     parent::Parent,
     requests::{self, Refusal},
+    sheets::is_sheet,
     state::ServerState,
 };
 
@@ -282,22 +284,38 @@ impl Server<'_> {
         let mut messages = Vec::new();
         for graph in &mut self.state.workspace.graphs {
             for path in std::mem::take(&mut graph.stale) {
-                // A sheet that is open has a list of its own.
-                if self.state.sheets.contains_key(&graph.file(&path)) {
-                    continue;
+                // A sheet has a list of its own.
+                if !is_sheet(&graph.file(&path)) {
+                    messages.extend(self.published.list(graph, &path, &self.state.client));
                 }
-                messages.extend(self.published.list(graph, &path, &self.state.client));
+            }
+            if std::mem::take(&mut graph.lists_sheets) {
+                self.state.stale_sheets.extend(sheets_within(&graph.root, graph.documents()));
+                self.state.stale_sheets.extend(self.published.sheets(graph.number));
             }
             if let Some(job) = graph.job(self.state.settings.strict) {
+                let changing = self.state.sheets.iter().filter(|(file, sheet)| sheet.changes_graph && graph.path_of(file).is_some());
+                self.state.stale_sheets.extend(changing.map(|(file, _)| file.clone()));
                 self.linker.hand_over(job);
             }
         }
-        for file in std::mem::take(&mut self.state.stale_sheets) {
-            let Some(found) = requests::sheets::findings(&mut self.state, &file) else { continue };
-            let Some(sheet) = self.state.sheets.get(&file) else { continue };
-            messages.extend(self.published.of_sheet(sheet.uri.clone(), Some(sheet.revisions.version), found, &self.state.client));
-        }
+        messages.extend(self.lists_of_sheets());
         messages.into_iter().for_each(|message| self.send(message));
+    }
+
+    /// Returns the lists of sheets that changed. A sheet that is closed has one as a file of its graph.
+    fn lists_of_sheets(&mut self) -> Vec<Notification> {
+        let mut messages = Vec::new();
+        for file in std::mem::take(&mut self.state.stale_sheets) {
+            let open = self.state.sheets.get(&file).map(|sheet| (sheet.uri.clone(), sheet.revisions.version));
+            let graph = self.state.workspace.above(&file).map(|(graph, _)| self.state.workspace.graphs[graph].number);
+            if open.is_none() && graph.is_none() {
+                continue;
+            }
+            let found = requests::sheets::findings(&mut self.state, &file);
+            messages.extend(self.published.of_sheet(graph.unwrap_or(GraphNumber::MAX), &file, open, found, &self.state.client));
+        }
+        messages
     }
 
     /// Serves a graph no more: its lists are taken back.

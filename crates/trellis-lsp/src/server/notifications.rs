@@ -62,6 +62,7 @@ impl Server<'_> {
                     revisions: Revisions::new(file.version),
                     text: Text::new(file.text.clone()),
                     cases: Vec::new(),
+                    changes_graph: false,
                 },
             );
         }
@@ -122,8 +123,7 @@ impl Server<'_> {
         if let Some(path) = uri::to_path(&params.text_document.uri)
             && self.state.sheets.remove(&path).is_some()
         {
-            let message = self.published.of_sheet(params.text_document.uri.clone(), None, Vec::new(), &self.state.client);
-            message.into_iter().for_each(|message| self.send(message));
+            self.state.stale_sheets.insert(path);
         }
         if let Some((graph, path)) = self.open(&params.text_document.uri) {
             graph.closed(&path);

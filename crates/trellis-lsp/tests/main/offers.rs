@@ -98,6 +98,40 @@ fn names_in_sheets_are_completed_and_followed_and_mistakes_of_sheets_show() {
     client.leave().expect("it ends well");
 }
 
+// workbench 2: a list is pushed for every file, open or not; a closed file is what the disk says, and a deleted one loses its findings
+#[test]
+fn mistakes_of_sheets_show_also_while_they_are_closed() {
+    let broken = "# A\n\n```transcript\n> red\n";
+    let mut client = Client::new(&[("start.md", "Hello.\n"), ("_tests/deep/a.md", broken), ("_tests/b.md", "# B\n")]);
+    let list = client.wait("_tests/deep/a.md", |list| !list.diagnostics.is_empty());
+    assert_eq!((list.version, list.diagnostics.len(), &list.diagnostics[0]["range"]["start"]["line"]), (None, 1, &json!(2)), "{list:?}");
+    client.open("_tests/deep/a.md", "# A\n");
+    client.wait("_tests/deep/a.md", |list| list.version == Some(1) && list.diagnostics.is_empty());
+    client.close("_tests/deep/a.md");
+    client.wait("_tests/deep/a.md", |list| list.version.is_none() && list.diagnostics.len() == 1);
+    client.save("_tests/deep/a.md", Some("# A\n"));
+    client.wait("_tests/deep/a.md", |list| list.diagnostics.is_empty());
+    client.save("_tests/b.md", Some(broken));
+    client.wait("_tests/b.md", |list| list.diagnostics.len() == 1);
+    client.save("_tests/b.md", None);
+    client.wait("_tests/b.md", |list| list.diagnostics.is_empty());
+    client.leave().expect("it ends well");
+}
+
+// workbench 2, 4: a case that changes a file of the graph is read again when that file is another one
+#[test]
+fn a_change_in_a_sheet_is_judged_by_the_graph_as_it_is() {
+    let mut client = Client::new(&[("start.md", "---\nto: end\n---\nHello.\n"), ("end.md", "Bye.\n")]);
+    client.open("_tests/a.md", "# A\n\n```diff start.md\n-Hello.\n+Good day.\n```\n\n```transcript\n| Good day.\n```\n");
+    client.wait("_tests/a.md", |list| list.diagnostics.is_empty());
+    client.open("start.md", "---\nto: end\n---\nHello.\n");
+    client.replace("start.md", 2, "---\nto: end\n---\nWelcome.\n");
+    client.wait("_tests/a.md", |list| list.diagnostics.len() == 1);
+    client.replace("start.md", 3, "---\nto: end\n---\nHello.\n");
+    client.wait("_tests/a.md", |list| list.diagnostics.is_empty());
+    client.leave().expect("it ends well");
+}
+
 /// The actions of a range of one place.
 fn actions(client: &mut Client, path: &str, marked: &str, only: Option<&str>) -> Vec<Json> {
     let place = client.place(path, marked);

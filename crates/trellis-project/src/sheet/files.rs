@@ -37,6 +37,11 @@ pub fn sheets_of(root: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// The sheets of a graph and of those inside it.
+pub fn sheets_within(root: &Path, documents: &[Arc<Document>]) -> Vec<PathBuf> {
+    roots(documents).into_iter().flat_map(|folder| sheets_of(&root.join(folder))).collect()
+}
+
 /// Returns the folders of the outermost graph and of those inside it.
 pub(super) fn roots(documents: &[Arc<Document>]) -> BTreeSet<&str> {
     let projects = documents.iter().filter(|document| matches!(document.content, Content::Project(_)));

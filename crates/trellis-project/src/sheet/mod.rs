@@ -20,7 +20,7 @@ use trellis_core::{
 
 use self::{bytes::file_bytes, changes::patched};
 pub use self::{
-    files::{TESTS, files_below, sheets_of},
+    files::{TESTS, files_below, sheets_of, sheets_within},
     markdown::{Block, Item, items},
     order::after,
     renamed_sheet::RenamedSheet,

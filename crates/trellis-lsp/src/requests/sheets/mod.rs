@@ -2,7 +2,7 @@
 
 pub(super) mod names;
 
-use std::path::Path;
+use std::{cell::OnceCell, path::Path};
 
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
@@ -46,26 +46,25 @@ pub(super) fn cases(state: &mut ServerState, file: &Path) -> Option<Vec<Json>> {
     read(state, file)?.ok()
 }
 
-/// Reads a sheet, as its editor has it; `None` for another file.
-pub(crate) fn read(state: &mut ServerState, file: &Path) -> Option<Result<Vec<Json>, SheetError>> {
-    if !is_sheet(file) {
-        return None;
-    }
-    let text = match state.sheets.get(file) {
-        Some(sheet) => sheet.text.clone(),
-        None => Text::new(std::fs::read_to_string(file).ok()?),
-    };
+/// Reads a sheet, as its editor or the disk has it; `None` for another file.
+fn read(state: &mut ServerState, file: &Path) -> Option<Result<Vec<Json>, SheetError>> {
+    let text = text(state, file)?;
     let tests = file.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == TESTS))?;
     let below = file.strip_prefix(tests).ok()?.display().to_string().replace('\\', "/");
-    let beside = beside(state, tests.parent()?);
-    let encoding = state.encoding();
-    let sheet = match Sheet::parse(file.to_owned(), text.as_str().to_owned(), &Beside(beside)) {
+    let beside = Beside { state, folder: tests.parent()?, files: OnceCell::new() };
+    let parsed = Sheet::parse(file.to_owned(), text.as_str().to_owned(), &beside);
+    let changes_graph = beside.files.get().is_some();
+    if let Some(open) = state.sheets.get_mut(file) {
+        open.changes_graph = changes_graph;
+    }
+    let sheet = match parsed {
         Ok(sheet) => sheet,
         Err(error) => return Some(Err(error)),
     };
     if let Some(mistake) = sheet.mistake() {
         return Some(Err(mistake));
     }
+    let encoding = state.encoding();
     let case = |case: &trellis_project::sheet::Case| {
         let line = text.line(case.line.saturating_sub(1)).unwrap_or_default();
         let heading = text.range(trellis_core::span::Span::new(line.start, line.end), encoding);
@@ -78,8 +77,19 @@ pub(crate) fn read(state: &mut ServerState, file: &Path) -> Option<Result<Vec<Js
     Some(Ok(sheet.cases.iter().map(case).collect()))
 }
 
-/// Returns the newest texts of the graph in a folder.
-fn beside(state: &ServerState, folder: &Path) -> Vec<Source> {
+/// The text of a sheet, as its editor or the disk has it; `None` for another file, and one that is not there.
+fn text(state: &ServerState, file: &Path) -> Option<Text> {
+    if !is_sheet(file) {
+        return None;
+    }
+    match state.sheets.get(file) {
+        Some(sheet) => Some(sheet.text.clone()),
+        None => Some(Text::new(std::fs::read_to_string(file).ok()?)),
+    }
+}
+
+/// The newest texts of the graph in a folder.
+fn newest(state: &ServerState, folder: &Path) -> Vec<Source> {
     let graph = state.workspace.graphs.iter().find(|graph| folder.starts_with(&graph.root));
     let Some((graph, below)) = graph.and_then(|graph| Some((graph, folder.strip_prefix(&graph.root).ok()?))) else { return Vec::new() };
     let below = below.display().to_string().replace('\\', "/");
@@ -90,12 +100,16 @@ fn beside(state: &ServerState, folder: &Path) -> Vec<Source> {
     graph.documents().iter().filter_map(|document| Some(Source::text(within(&document.path)?, &document.text))).collect()
 }
 
-/// The graph beside a sheet.
-struct Beside(Vec<Source>);
+/// The graph beside a sheet, read if a case changes it.
+struct Beside<'s> {
+    state: &'s ServerState,
+    folder: &'s Path,
+    files: OnceCell<Vec<Source>>,
+}
 
-impl SheetFiles for Beside {
+impl SheetFiles for Beside<'_> {
     fn beside(&self) -> &[Source] {
-        &self.0
+        self.files.get_or_init(|| newest(self.state, self.folder))
     }
 
     fn folder(&self, path: &str) -> Result<Vec<Source>, String> {
@@ -103,14 +117,12 @@ impl SheetFiles for Beside {
     }
 }
 
-/// Returns the mistake because of which a sheet cannot be read, as a finding; `None` for a file that is no sheet.
-pub(crate) fn findings(state: &mut ServerState, file: &Path) -> Option<Vec<crate::wire::Diagnostic>> {
-    let encoding = state.encoding();
-    let Err(error) = read(state, file)? else { return Some(Vec::new()) };
-    let text = state.sheets.get(file)?.text.clone();
+/// Returns the mistake because of which a sheet cannot be read, as a finding; none for a file that is not there.
+pub(crate) fn findings(state: &mut ServerState, file: &Path) -> Vec<crate::wire::Diagnostic> {
+    let (Some(Err(error)), Some(text)) = (read(state, file), text(state, file)) else { return Vec::new() };
     let line = text.line(error.line.saturating_sub(1)).unwrap_or_default();
-    let range = text.range(trellis_core::span::Span::new(line.start, line.end), encoding);
-    Some(vec![crate::wire::Diagnostic {
+    let range = text.range(trellis_core::span::Span::new(line.start, line.end), state.encoding());
+    vec![crate::wire::Diagnostic {
         range,
         severity: Some(crate::wire::DiagnosticSeverity::Error),
         code: None,
@@ -120,5 +132,5 @@ pub(crate) fn findings(state: &mut ServerState, file: &Path) -> Option<Vec<crate
         tags: None,
         related_information: None,
         data: None,
-    }])
+    }]
 }
