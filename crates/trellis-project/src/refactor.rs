@@ -63,15 +63,27 @@ pub fn refactored(documents: &[Arc<Document>], change: &GraphChange) -> Result<B
     };
     let (old, new) = (findings(&before, true), findings(&after, false));
     if old != new {
-        let first = after.diagnostics.iter().find(|found| {
+        let more = |here: &[(Option<FilePath>, Code)], there: &[(Option<FilePath>, Code)], found: &Diagnostic, path: Option<FilePath>| {
             let Some(code) = compared(found.code, is_guessing) else { return false };
-            let key = (found.place.as_ref().map(|at| at.path.clone()), code);
-            new.iter().filter(|other| **other == key).count() > old.iter().filter(|other| **other == key).count()
-        });
-        let what = first.map_or_else(|| "a finding would go".to_owned(), |found| format!("this would be wrong: {}", found.message));
+            let key = (path, code);
+            here.iter().filter(|other| **other == key).count() > there.iter().filter(|other| **other == key).count()
+        };
+        let path = |found: &Diagnostic| found.place.as_ref().map(|at| FilePath::clone(&at.path));
+        let comes = after.diagnostics.iter().find(|found| more(&new, &old, found, path(found)));
+        let goes = || before.diagnostics.iter().find(|found| more(&old, &new, found, path(found).map(|path| moved(&path))));
+        let what = match comes {
+            Some(found) => format!("this would be wrong: {}", found.message),
+            None => goes().map_or_else(|| "a finding would go".to_owned(), |found| format!("this finding would go: {}", at(found))),
+        };
         return Err(RenameRefusal(what));
     }
     Ok(texts)
+}
+
+/// Returns a finding with its file and code.
+fn at(found: &Diagnostic) -> String {
+    let path = found.place.as_ref().map(|place| format!("{}: ", place.path)).unwrap_or_default();
+    format!("{path}{} ({})", found.message, found.code)
 }
 
 /// Returns the code as which a finding is compared; `None` if it is not. What a mistaken target of another file may have meant is guessed from the
@@ -152,7 +164,9 @@ mod tests {
             let after = renamed(wrong, "ciao").expect(wrong);
             assert_eq!(after["sub/start.md"], format!("---\nto: {wrong}\n---\n"));
         }
-        assert!(renamed("ciao", "ciao").is_err(), "the mistake would lead there");
-        assert!(renamed("bye2", "bye2").is_err(), "the mistake would lead there");
+        for wrong in ["ciao", "bye2"] {
+            let refused = renamed(wrong, wrong).expect_err("the mistake would lead there").0;
+            assert!(refused.contains("sub/start.md") || refused.contains("sub/start"), "{refused}");
+        }
     }
 }

@@ -207,7 +207,11 @@ impl SymbolIndex {
     pub fn node_around(&self, path: &FilePath, offset: u32) -> Option<NodeEntry> {
         let document = self.document(path)?;
         let nodes = self.nodes_of(path);
-        let begins = |node: &&NodeEntry| document.node(node.ordinal).is_none_or(|syntax| syntax.span.start <= offset);
+        // Below `nodes:` the id is the key before the mapping.
+        let begins = |node: &&NodeEntry| {
+            let starts = |syntax: &NodeSyntax| syntax.id.as_ref().map_or(syntax.span.start, |id| id.span.start.min(syntax.span.start));
+            document.node(node.ordinal).is_none_or(|syntax| starts(syntax) <= offset)
+        };
         let is_alone = nodes.len() == 1;
         nodes.iter().rev().find(|node| is_alone || begins(node)).cloned()
     }

@@ -166,3 +166,18 @@ fn a_move_that_the_client_makes_takes_what_leads_there_along() {
     assert_eq!(capabilities.as_array().map(Vec::len), Some(2));
     client.leave().expect("it ends well");
 }
+
+// a node under `nodes:` begins at its key
+#[test]
+fn the_key_of_a_node_under_nodes_is_that_node() {
+    let text = "nodes:\n  start:\n    to: pay\n  pay:\n    to: bye\n  bye: {}\n";
+    let mut client = Client::new(&[("start.yaml", text)]);
+    client.open("start.yaml", text);
+    client.wait("start.yaml", |list| list.diagnostics.is_empty());
+    for (marked, name) in [("  st‸art:", "start"), ("  ‸pay:", "pay"), ("  bye‸:", "bye"), ("    to: pay‸\n", "pay"), ("    t‸o: bye", "pay")] {
+        let params = client.place("start.yaml", &text.replacen(&marked.replace('‸', ""), marked, 1));
+        let items = client.request("textDocument/prepareCallHierarchy", params).expect("it answers");
+        assert_eq!(items[0]["name"], name, "{marked}");
+    }
+    client.leave().expect("it ends well");
+}
