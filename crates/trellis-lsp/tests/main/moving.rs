@@ -174,7 +174,9 @@ fn the_key_of_a_node_under_nodes_is_that_node() {
     let mut client = Client::new(&[("start.yaml", text)]);
     client.open("start.yaml", text);
     client.wait("start.yaml", |list| list.diagnostics.is_empty());
-    for (marked, name) in [("  st‸art:", "start"), ("  ‸pay:", "pay"), ("  bye‸:", "bye"), ("    to: pay‸\n", "pay"), ("    t‸o: bye", "pay")] {
+    for (marked, name) in
+        [("  st‸art:", "start"), ("  ‸pay:", "pay"), ("  bye‸:", "bye"), ("    to: pay‸\n", "pay"), ("    t‸o: bye", "pay")]
+    {
         let params = client.place("start.yaml", &text.replacen(&marked.replace('‸', ""), marked, 1));
         let items = client.request("textDocument/prepareCallHierarchy", params).expect("it answers");
         assert_eq!(items[0]["name"], name, "{marked}");
