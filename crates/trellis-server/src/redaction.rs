@@ -151,7 +151,12 @@ impl Redactions {
 
     /// Returns whether the graph has secrets.
     pub(crate) fn is_needed(&self) -> bool {
-        self.known().places.is_any()
+        self.places().is_some()
+    }
+
+    /// Returns the secret places of the graph; `None` if it has none.
+    pub(crate) fn places(&self) -> Option<Arc<SecretPlaces>> {
+        Some(self.known().places).filter(|places| places.is_any())
     }
 
     /// Returns a redactor that knows the secrets of a session; `None` if the graph has none. It knows at least the secrets that could be read before.

@@ -259,9 +259,9 @@ impl<'s> Operator<'s> {
         let Target { session, graph, next } = target;
         let (mut here, mut records) = (here, records);
         if let Some(record) = records.first_mut() {
-            record.request.clone_from(&self.request);
+            record.request = self.request.as_ref().map(|request| request.of(record));
+            here.requests.remember(record.request.as_ref());
         }
-        here.requests.remember(self.request.as_ref());
         records.iter().for_each(|record| here.ask_by(record));
         let head = Head {
             session: session.clone(),

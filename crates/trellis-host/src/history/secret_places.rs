@@ -8,15 +8,18 @@ use std::{
 };
 
 use trellis_core::{
-    Document, NodeId,
-    path::KeyPath,
+    Document, Mapping, NodeId,
+    path::{KeyPath, Segment},
     syntax::{
         document::Content,
         node::{InputType, NodeSyntax},
     },
 };
 
-use crate::store::redacted_by;
+use crate::{
+    journal::{Entry, Record},
+    store::redacted_by,
+};
 
 /// The secret places of a graph.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,6 +30,8 @@ pub struct SecretPlaces {
     saved: BTreeSet<KeyPath>,
     /// The nodes, each with whether it asks for a secret.
     asks: BTreeMap<NodeId, bool>,
+    /// The nodes that save to a path which `redact` names.
+    withholds: BTreeSet<NodeId>,
     /// True if a node cannot be read.
     has_broken: bool,
 }
@@ -62,7 +67,11 @@ impl SecretPlaces {
         let by_path = || NodeId::new(document.path.rsplit_once('.').map_or(&*document.path, |(stem, _)| stem));
         let id = node.id.as_ref().map_or_else(by_path, |id| id.value.clone());
         let is_secret = node.input_type.as_ref().is_some_and(|kind| kind.value == InputType::Secret);
+        let withholds = node.save_to.as_ref().is_some_and(|path| self.is_redacted(path.value.segments()));
         for name in node.was.iter().map(|was| was.value.clone()).chain([id]) {
+            if withholds {
+                self.withholds.insert(name.clone());
+            }
             *self.asks.entry(name).or_default() |= is_secret;
         }
         if is_secret {
@@ -76,6 +85,7 @@ impl SecretPlaces {
         let mut joined = self.clone();
         joined.redacted.extend(other.redacted.iter().cloned());
         joined.saved.extend(other.saved.iter().cloned());
+        joined.withholds.extend(other.withholds.iter().cloned());
         for (node, asks) in &other.asks {
             *joined.asks.entry(node.clone()).or_default() |= asks;
         }
@@ -86,6 +96,26 @@ impl SecretPlaces {
     /// Returns whether there are any, or may be.
     pub fn is_any(&self) -> bool {
         !self.redacted.is_empty() || self.may_ask()
+    }
+
+    /// Returns whether a record may hold a secret that was handed in with it: an answer to a question for one, or a value that is redacted.
+    pub fn is_touched_by(&self, record: &Record) -> bool {
+        let withholds = record.from.as_ref().is_none_or(|node| self.withholds.contains(node));
+        let is_redacted = |keys: &Mapping| keys.iter().any(|(key, _)| self.redacted.iter().any(|path| path.root() == key));
+        let in_entry = match &record.entry {
+            Entry::Input { .. } => withholds || self.asks_at(record.from.as_ref()),
+            Entry::Result { .. } => withholds,
+            Entry::Start { start, .. } => is_redacted(&start.context),
+            Entry::Context { keys } => is_redacted(keys),
+            _ => false,
+        };
+        let appends = || record.changes.appended.keys().any(|path| self.is_redacted(path.segments()));
+        in_entry || is_redacted(&record.changes.context) || appends()
+    }
+
+    /// Returns whether `redact` names a path, something in it, or what it is in.
+    fn is_redacted(&self, path: &[Segment]) -> bool {
+        self.redacted.iter().any(|redacted| redacted.segments().iter().zip(path).all(|(one, other)| one == other))
     }
 
     /// Returns whether it asks for a secret anywhere, or may.

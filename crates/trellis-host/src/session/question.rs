@@ -143,9 +143,9 @@ impl Session {
 
     /// Sets the requester of the record `seq`; returns false if it is not here.
     pub(crate) fn attribute(&mut self, seq: u64, request: &RequestKey) -> bool {
-        let is_here = self.journal.attribute(seq, request);
-        self.here.requests.remember(Some(request).filter(|_| is_here));
-        is_here
+        let kept = self.journal.attribute(seq, request);
+        self.here.requests.remember(kept.as_ref());
+        kept.is_some()
     }
 
     /// Returns the last content of the current entering of a session of the tree.

@@ -246,6 +246,7 @@ impl Sessions {
             SlotState::Running(running) => {
                 overhearing.extend(running.overhearing.iter().filter_map(Weak::upgrade));
                 (running.stop, running.others) = (Some(first.clone()), Arc::clone(&others));
+                running.asks_first(&first);
                 running.session.forget_left();
                 let said = std::mem::take(&mut running.said);
                 Turn { said, others, budget: running.bindings.budget(), ..Turn::of(&running.session, first) }

@@ -8,7 +8,10 @@ use super::{
     Reply, SendError, Sent, Sessions, Turn,
     slot::{PanicSafeLock, RunningSession, Slot},
 };
-use crate::journal::{RequestKey, TakenRequests};
+use crate::{
+    journal::{RequestKey, TakenRequests},
+    store::Snapshot,
+};
 
 impl Sessions {
     /// As [`Sessions::send`], for a request, which is noted with the record that it makes.
@@ -24,13 +27,30 @@ impl Sessions {
         turn
     }
 
+    /// Returns whether the session took this request before.
+    ///
+    /// # Errors
+    /// [`SendError::KeyReused`]: it took another one of that name. There is no such session, or it cannot be read.
+    pub async fn has_taken(&self, id: &SessionId, request: &RequestKey) -> Result<bool, SendError> {
+        let here = self.found(id).and_then(|slot| slot.place.locked().running().map(|running| running.taken(request)));
+        let taken = match (here, &self.persistence) {
+            (Some(taken), _) => taken,
+            (None, Some(persistence)) => Snapshot::of(&self.loaded_once(persistence, id).await?)?.requests.find(request).cloned(),
+            (None, None) => return Err(SendError::Unknown(id.clone())),
+        };
+        match taken {
+            Some(taken) if !request.is_repeated(&taken) => Err(SendError::KeyReused(id.clone())),
+            taken => Ok(taken.is_some()),
+        }
+    }
+
     /// Refuses a request that the session took before.
     pub(super) async fn admit_once(&self, slot: &Slot, request: Option<&RequestKey>) -> Result<(), SendError> {
         let Some(request) = request else { return Ok(()) };
         let taken = slot.place.locked().running().and_then(|running| running.taken(request));
         match taken {
             None => Ok(()),
-            Some(taken) if taken.digest == request.digest => Err(SendError::Repeated(Box::new(self.present(slot).await?))),
+            Some(taken) if request.is_repeated(&taken) => Err(SendError::Repeated(Box::new(self.present(slot).await?))),
             Some(_) => Err(SendError::KeyReused(slot.id.clone())),
         }
     }

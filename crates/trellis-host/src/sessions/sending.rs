@@ -227,6 +227,9 @@ impl Sessions {
             (Some(running), Some(expected)) => {
                 let asks = to.filter(|to| **to != slot.id).or_else(|| running.stop.as_ref()?.child.as_ref().filter(|_| to.is_none()));
                 let asked = running.session.here_in(asks).map_or(0, |here| here.asked);
+                // Without a name it is for whoever asked first.
+                let first = running.asks_first.as_ref().filter(|(child, _)| to.is_none() && child.as_ref() == asks);
+                let asked = first.map_or(asked, |(_, since)| asked.max(*since));
                 let is_looked =
                     |(child, numbers): &(Option<SessionId>, RangeInclusive<u64>)| child.as_ref() == asks && numbers.contains(&expected);
                 let answers_an_edit = matches!(reply, Reply::Context(_) | Reply::Keep(_));

@@ -72,6 +72,8 @@ pub(super) struct RunningSession {
     pub(super) stop: Option<Waiting>,
     /// The other waits in its tree.
     pub(super) others: Arc<Vec<Waiting>>,
+    /// The session of the tree that asks its client first, with the number of the record from which on it is that one; `None` until a client is asked.
+    pub(super) asks_first: Option<(Option<SessionId>, u64)>,
     /// The composite calls of which the start was reported.
     pub(super) reported_wholes: BTreeSet<CallId>,
     /// The content shown since the last turn.
@@ -204,6 +206,7 @@ impl RunningSession {
             changed: ChangedCall::Blocks,
             stop: None,
             others: Arc::default(),
+            asks_first: None,
             reported_wholes: BTreeSet::new(),
             said: Vec::new(),
             telling: Vec::new(),
@@ -217,6 +220,20 @@ impl RunningSession {
             tail: StoreTail::default(),
             requests: Vec::new(),
         }
+    }
+
+    /// Stores which session asks first. Of one that was just loaded it is unknown who did before: nothing in the tree was asked since.
+    pub(super) fn asks_first(&mut self, first: &Waiting) {
+        if first.stop.needs_nobody() {
+            return;
+        }
+        let here = self.session.here();
+        let since = match &self.asks_first {
+            Some((child, since)) if *child == first.child => *since,
+            Some(_) => self.session.journal().next_seq(),
+            None => here.children.values().map(|child| child.here.asked).fold(here.asked, u64::max),
+        };
+        self.asks_first = Some((first.child.clone(), since));
     }
 
     /// Reports an event as soon as the steps before it are stored.

@@ -111,7 +111,7 @@ async fn denied(target: Target, call: CallId, because: String, request: RequestK
 async fn repeated(target: &Target, operator: &Operator<'_>, request: &RequestKey) -> Result<Option<Walked>, Trouble> {
     match operator.taken(&target.id, request).await? {
         None => Ok(None),
-        Some(taken) if taken.digest == request.digest => {
+        Some(taken) if request.is_repeated(&taken) => {
             let turn = target.sessions.view(&target.id).await?;
             Ok(Some(Walked { target: target.clone(), turn, is_repeated: true }))
         }
@@ -125,39 +125,33 @@ async fn undecided(error: HistoryError, target: &Target, call: &str) -> Trouble 
         HistoryError::Undecided(_, Undecided::Other { now, .. }) => Some(now.clone()),
         _ => None,
     };
-    let trouble = Trouble::from(error);
+    let mut trouble = Trouble::from(error).with("session", target.id.as_str());
     let waits = now.map(|now| now.split("`, `").map(str::to_owned).collect::<Vec<_>>());
-    let trouble = trouble.with("session", target.id.as_str());
-    let trouble = decided_before(trouble, target, call).await;
+    if let Some(earlier) = earlier(target, call).await.filter(|_| is_late(trouble.code)) {
+        trouble.code = match earlier.decided {
+            "approved" => Code::ApprovedAlready,
+            "expired" => Code::Expired,
+            _ => Code::NotHeld,
+        };
+        trouble = earlier.explain(trouble, call);
+    }
     match waits {
         Some(waits) => trouble.with("waits", waits),
         None => trouble,
     }
 }
 
-/// Adds what was decided about a call, if that is the reason why nothing is to be decided.
-pub(super) async fn decided_before(mut trouble: Trouble, target: &Target, call: &str) -> Trouble {
-    let is_late = matches!(
-        trouble.code,
-        Code::NotHeld | Code::CallChanged | Code::ApprovedAlready | Code::WrongKind | Code::ForeignCall | Code::Ended
-    );
-    if !is_late {
-        return trouble;
+/// Adds what was decided about a call, if that is the reason why nothing is to be decided. The code is that of every door.
+pub(super) async fn decided_before(trouble: Trouble, target: &Target, call: &str) -> Trouble {
+    match earlier(target, call).await {
+        Some(earlier) if is_late(trouble.code) => earlier.explain(trouble, call),
+        _ => trouble,
     }
-    let Some(earlier) = earlier(target, call).await else { return trouble };
-    if trouble.code == Code::NotHeld {
-        trouble.code = match earlier.decided {
-            "approved" => Code::ApprovedAlready,
-            "expired" => Code::Expired,
-            _ => Code::NotHeld,
-        };
-    }
-    let because = earlier.because.map(|because| format!(": {because}")).unwrap_or_default();
-    trouble.detail = match earlier.decided {
-        "expired" => format!("the time to decide about call `{call}` was over"),
-        decided => format!("call `{call}` was {decided} already{because}"),
-    };
-    trouble.with("decided", earlier.decided)
+}
+
+/// Returns whether a refusal of a decision may have the reason that somebody decided before.
+fn is_late(code: Code) -> bool {
+    matches!(code, Code::NotHeld | Code::CallChanged | Code::ApprovedAlready | Code::WrongKind | Code::ForeignCall | Code::Ended)
 }
 
 /// A decision about a call.
@@ -165,6 +159,18 @@ struct EarlierDecision {
     /// `approved`, `denied`, `expired`.
     decided: &'static str,
     because: Option<String>,
+}
+
+impl EarlierDecision {
+    /// Says in a refusal what was decided.
+    fn explain(self, mut trouble: Trouble, call: &str) -> Trouble {
+        let because = self.because.map(|because| format!(": {because}")).unwrap_or_default();
+        trouble.detail = match self.decided {
+            "expired" => format!("the time to decide about call `{call}` was over"),
+            decided => format!("call `{call}` was {decided} already{because}"),
+        };
+        trouble.with("decided", self.decided)
+    }
 }
 
 /// Returns the first decision about the call of this id or key, among the newest records.

@@ -45,7 +45,7 @@ pub(crate) async fn relocate(target: Target, expected: u64, to: Relocation, requ
     let operator = Operator::new(target.graph.store(), &engine, &target.graph.name, Clock::system()).request(request.clone());
     match operator.taken(&target.id, &request).await? {
         None => {}
-        Some(taken) if taken.digest == request.digest => {
+        Some(taken) if request.is_repeated(&taken) => {
             let turn = target.sessions.view(&target.id).await?;
             return Ok(Walked { target, turn, is_repeated: true });
         }
@@ -108,7 +108,7 @@ pub(crate) async fn fork(
     let is_repeated = match operator.fork(&target.id, at, &new).await {
         Ok(_) => false,
         Err(HistoryError::Exists(_)) if request.key.is_some() => match operator.taken(&new, &request).await? {
-            Some(taken) if taken.digest == request.digest => true,
+            Some(taken) if request.is_repeated(&taken) => true,
             Some(_) => return Err(SendError::KeyReused(new).into()),
             None => return Err(SendError::Exists(new).into()),
         },

@@ -3,10 +3,14 @@
 use std::{sync::Arc, time::Duration};
 
 use tokio::time::Instant;
-use trellis_host::{Sent, journal::RequestKey, wire::Reply};
+use trellis_host::{
+    Sent, Stop, Turn,
+    journal::RequestKey,
+    wire::{self, Reply},
+};
 
 use super::{Target, Walked, approve::decided_before, target::taken};
-use crate::trouble::Trouble;
+use crate::trouble::{Code, Trouble};
 
 /// An answer to a session.
 #[derive(Clone, Debug)]
@@ -25,11 +29,14 @@ pub(crate) async fn send(target: Target, answer: Answer, request: RequestKey, wa
     let is_for_a_question = matches!(answer.reply, Reply::Input { .. } | Reply::Context { .. } | Reply::Keep { .. });
     let news = target.listen();
     // A look at the store costs as much as a step: it is left out where the session is known to rest.
-    if is_for_a_question && !target.sessions.is_at_rest(&target.id) && !target.sessions.is_paused(&target.id) {
+    if is_for_a_question && !target.sessions.is_at_rest(&target.id) {
         let seen = target.sessions.view(&target.id).await?;
         if seen.stop.needs_nobody() {
-            // Nothing is asked yet, and the next question is unknown.
-            return Ok(Walked { target, turn: seen, is_repeated: false });
+            if !target.sessions.has_taken(&target.id, &request).await? {
+                return Err(unasked(&seen, answer.expected));
+            }
+            let turn = target.settled(seen, news, until).await?;
+            return Ok(Walked { target, turn, is_repeated: true });
         }
     }
     let decides = match &answer.reply {
@@ -52,6 +59,20 @@ pub(crate) async fn send(target: Target, answer: Answer, request: RequestKey, wa
     };
     let turn = target.settled(turn, news, until).await?;
     Ok(Walked { target, turn, is_repeated })
+}
+
+/// The refusal of an answer while nothing is asked: the next question is unknown.
+fn unasked(seen: &Turn, expected: Option<u64>) -> Trouble {
+    let stands = match seen.stop {
+        Stop::Sleeping { .. } => "sleeps",
+        _ => "works by itself",
+    };
+    let detail = format!("session `{}` {stands}, and asks nothing now", seen.session);
+    let trouble = match expected {
+        Some(expected) => Trouble::new(Code::Conflict, format!("{detail}: what was asked at record {expected} is answered")),
+        None => Trouble::new(Code::WrongKind, detail),
+    };
+    trouble.current(wire::Turn::from(seen))
 }
 
 /// Resumes a paused session, and waits for the next stop.

@@ -54,7 +54,7 @@ pub(super) async fn decide(ask: Ask) -> Answered {
     };
     let decision = Decision { yes, because: fields.text("because")? };
     let target = ask.target().await?;
-    let request = ask.request(false)?;
+    let request = ask.request(None)?;
     let _flight = ask.fly(&request)?;
     match act::decide(target.clone(), ask.param("call"), decision, request, ask.wait()?.0).await {
         Ok(walked) => ask.turn(StatusCode::OK, walked).await,

@@ -10,7 +10,7 @@ use axum::{
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Body as _;
 use trellis_core::Value;
-use trellis_host::journal::RequestKey;
+use trellis_host::{history::SecretPlaces, journal::RequestKey};
 
 use super::{
     App, Problem,
@@ -291,16 +291,19 @@ impl Ask {
         Ok((Duration::from_secs(seconds.min(MAX_WAIT)), true))
     }
 
-    /// Returns the sender and the name of the request. `is_secret`: no digest of its body may be stored.
+    /// Returns the sender and the name of the request. A record that holds a secret at one of these places keeps no digest of the body.
     ///
     /// # Errors
     /// The name is none.
-    pub(super) fn request(&self, is_secret: bool) -> Result<RequestKey, Trouble> {
+    pub(super) fn request(&self, places: Option<Arc<SecretPlaces>>) -> Result<RequestKey, Trouble> {
         let by = RequestKey::by(Arc::clone(&self.caller.label));
         let Some(key) = key(&self.headers)? else { return Ok(by) };
-        let body: &[u8] = if is_secret { &[] } else { &self.body };
-        let digest = digest(&[self.method.as_str().as_bytes(), self.path.as_bytes(), body]);
-        Ok(by.with_key(key, Some(digest.into())))
+        let digest = |body: &[u8]| digest(&[self.method.as_str().as_bytes(), self.path.as_bytes(), body]);
+        let request = by.with_key(key, Some(digest(&self.body).into()));
+        Ok(match places {
+            Some(places) => request.veiled(digest(&[]), move |record| places.is_touched_by(record)),
+            None => request,
+        })
     }
 
     /// Holds the name of a request while it is being done.

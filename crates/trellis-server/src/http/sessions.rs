@@ -27,8 +27,8 @@ pub(super) async fn start(ask: Ask) -> Answered {
     if beginning.at.is_some() {
         ask.admit(Right::Operate)?;
     }
-    let is_secret = ask.app.served.graph(beginning.graph.as_deref())?.redactions.is_needed();
-    let request = ask.request(is_secret)?;
+    let places = ask.app.served.graph(beginning.graph.as_deref())?.redactions.places();
+    let request = ask.request(places)?;
     let _flight = ask.fly(&request)?;
     let walked = act::start(&ask.app.served, beginning, request, ask.wait()?.0).await?;
     let status = if walked.is_repeated { StatusCode::OK } else { StatusCode::CREATED };
@@ -103,7 +103,7 @@ pub(super) async fn send(ask: Ask) -> Answered {
     }
     let target = ask.target().await?;
     let answer = Answer { reply, expected: ask.if_match()? };
-    let request = ask.request(target.graph.redactions.is_needed())?;
+    let request = ask.request(target.graph.redactions.places())?;
     let _flight = ask.fly(&request)?;
     match act::send(target.clone(), answer, request, ask.wait()?.0).await {
         Ok(walked) => ask.turn(StatusCode::OK, walked).await,

@@ -81,7 +81,7 @@ async fn relocated(ask: Ask, to: Relocation) -> Answered {
     let expected = ask.if_match_needed()?;
     ask.wait()?;
     let target = ask.target().await?;
-    let request = ask.request(target.graph.redactions.is_needed())?;
+    let request = ask.request(target.graph.redactions.places())?;
     let _flight = ask.fly(&request)?;
     let moved = tokio::spawn(act::relocate(target.clone(), expected, to, request)).await;
     match moved.map_err(broken)? {
@@ -95,7 +95,7 @@ pub(super) async fn fork(ask: Ask) -> Answered {
     let (at, id) = (fields.number("at")?, fields.text("id")?);
     ask.wait()?;
     let target: Target = ask.target().await?;
-    let request = ask.request(target.graph.redactions.is_needed())?;
+    let request = ask.request(target.graph.redactions.places())?;
     let _flight = ask.fly(&request)?;
     let (served, from) = (Arc::clone(&ask.app.served), target.clone());
     let forked = tokio::spawn(async move { act::fork(&served, from, at, id, request).await }).await;

@@ -52,11 +52,9 @@ async fn what_runs_is_told_and_waited_for() {
     let running = stand.with("POST", "/api/sessions/ana/turns", &[("prefer", "wait=0")], Some(&json!({ "input": "plum" }))).await;
     assert_eq!((running.status, running.stop(), &*running.headers["location"]), (202, "RUNNING".to_owned(), "/api/sessions/ana"));
     assert_eq!(running.headers["preference-applied"], "wait=0");
-    let early = stand.with("POST", "/api/sessions/ana/turns", &[("prefer", "wait=0")], Some(&json!({ "input": "early" }))).await;
-    assert_eq!((early.status, early.stop()), (202, "RUNNING".to_owned()), "nothing is asked, and nothing taken");
-    let busy = stand.with("DELETE", "/api/sessions/ana?open=true", &[("if-match", &format!("\"{}\"", early.seq()))], None).await;
+    let tag = format!("\"{}\"", running.seq());
+    let busy = stand.with("DELETE", "/api/sessions/ana?open=true", &[("if-match", &tag)], None).await;
     assert_eq!((busy.status, busy.code()), (409, "in-progress".to_owned()));
-    let tag = format!("\"{}\"", early.seq());
     let headers = [("if-none-match", &*tag), ("prefer", "wait=30")];
     let (ended, ()) = tokio::join!(stand.with("GET", "/api/sessions/ana", &headers, None), async {
         while BAKED.load(Ordering::SeqCst) == 0 {
@@ -68,6 +66,38 @@ async fn what_runs_is_told_and_waited_for() {
     assert_eq!((ended.status, ended.stop(), &ended.json()["stop"]["payload"]["output"]), (200, "END".to_owned(), &json!(9)));
     let tag = ended.headers["etag"].clone();
     assert_eq!(stand.with("GET", "/api/sessions/ana", &[("if-none-match", &tag)], None).await.status, 304);
+}
+
+// doors 0.3, 1.10, 1.11: an answer to nothing is refused, and one that was taken before is told as such, also while the session works
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_while_nothing_is_asked_is_not_taken_for_one() {
+    let stand = Stand::on(OVEN, Terms { functions: never, ..Terms::default() }).await;
+    stand.post("/api/sessions", json!({ "id": "ana" })).await;
+    let send = async |headers: &[(&str, &str)], input: &str| {
+        let headers = [headers, &[("prefer", "wait=0")]].concat();
+        stand.with("POST", "/api/sessions/ana/turns", &headers, Some(&json!({ "input": input }))).await
+    };
+    let key = ("idempotency-key", "k");
+    let running = send(&[key, ("if-match", "\"1\"")], "plum").await;
+    assert_eq!((running.status, running.stop()), (202, "RUNNING".to_owned()), "{running:?}");
+    let again = send(&[key, ("if-match", "\"1\"")], "plum").await;
+    assert_eq!((again.status, again.headers.get("idempotency-replayed").map(String::as_str)), (202, Some("true")), "{again:?}");
+    for (headers, input, refused) in [
+        (&[key][..], "pear", (422, "key-reused")),
+        (&[("if-match", "\"1\"")], "pear", (412, "conflict")),
+        (&[("idempotency-key", "other")], "pear", (409, "wrong-kind")),
+        (&[], "plum", (409, "wrong-kind")),
+    ] {
+        let answer = send(headers, input).await;
+        assert_eq!((answer.status, &*answer.code()), refused, "{answer:?}");
+        let is_shown = refused.0 == 422 || answer.json()["current"]["stop"]["type"] == "RUNNING";
+        assert!(is_shown, "{answer:?}");
+    }
+    // Nor does it resume a session that is paused.
+    stand.post("/api/sessions/ana/pause", json!({})).await;
+    let early = send(&[], "plum").await;
+    assert_eq!((early.status, &early.json()["current"]["paused"]), (409, &json!(true)), "{early:?}");
+    assert_eq!(stand.get("/api/sessions/ana").await.json()["paused"], true);
 }
 
 /// A pause is no record; what was said and done on the way to a stop that one waited for is in its turn.

@@ -198,6 +198,22 @@ async fn a_call_is_approved_by_who_may_and_only_the_one_that_was_seen() {
     assert_eq!(stand.get("/api/approvals").await.json()["items"], json!([]));
 }
 
+// doors 1.5: what was decided about a call is told also while another one is held
+#[tokio::test]
+async fn who_decides_second_learns_that_also_while_another_call_is_held() {
+    let held = "---\ntools: [{name: pay}, {name: ship}]\ndo: {parallel: {one: {name: pay, approve: true}, two: {name: ship, approve: true}}}\nto: end\n---\n";
+    let stand = Stand::new(&[("shop/start.md", held), ("shop/end.md", "Done.\n")]).await;
+    stand.post("/api/sessions", json!({ "id": "ana" })).await;
+    let listed = stand.get("/api/approvals").await.json();
+    let call = |at: usize| listed["items"][at]["call"]["id"].as_str().unwrap().to_owned();
+    for (call, decision, code, decided) in [(call(0), "approve", "approved-already", "approved"), (call(1), "deny", "not-held", "denied")] {
+        let path = format!("/api/sessions/ana/approvals/{call}");
+        assert_eq!(stand.post(&path, json!({ "decision": decision })).await.status, 200);
+        let second = stand.post(&path, json!({ "decision": "approve" })).await;
+        assert_eq!((second.status, &*second.code(), &second.json()["decided"]), (409, code, &json!(decided)), "{second:?}");
+    }
+}
+
 /// A call that was given up is listed, made again under its key, and dropped (world 11.7).
 #[tokio::test]
 async fn a_dead_letter_is_made_again_and_dropped() {
@@ -220,6 +236,48 @@ async fn a_dead_letter_is_made_again_and_dropped() {
     assert_eq!(stand.with("DELETE", &path, &[], None).await.status, 204);
     assert_eq!(stand.with("DELETE", &path, &[], None).await.code(), "unknown-letter");
     assert_eq!(stand.get("/api/dead-letters").await.json()["items"], json!([]));
+}
+
+// doors 1.11: in a graph with secrets, only a record that holds one keeps no digest of the body
+#[tokio::test]
+async fn a_key_belongs_to_one_body_also_where_a_graph_has_secrets() {
+    let files = [
+        ("safe/trellis.yaml", "redact: [token]\n"),
+        ("safe/start.md", "---\ninput_type: text\nsave_to: name\nto: pin\n---\nYour name?\n"),
+        ("safe/pin.md", "---\ninput_type: secret\nsave_to: pin\nto: token\n---\nYour PIN?\n"),
+        ("safe/token.md", "---\ninput_type: text\nsave_to: token\nto: end\n---\nYour token?\n"),
+        ("safe/end.md", "---\ninput_type: text\nsave_to: word\nto: end\n---\nA word?\n"),
+    ];
+    let stand = Stand::new(&files).await;
+    let send = async |key: &str, body: serde_json::Value| {
+        let sent = stand.with("POST", "/api/sessions/ana/turns", &[("idempotency-key", key)], Some(&body)).await;
+        (sent.status, sent.headers.contains_key("idempotency-replayed"))
+    };
+    let begin = async |context: serde_json::Value| {
+        let body = json!({ "id": "ana", "context": context });
+        stand.with("POST", "/api/sessions", &[("idempotency-key", "begin")], Some(&body)).await.status
+    };
+    assert_eq!((begin(json!({})).await, begin(json!({})).await, begin(json!({ "who": 1 })).await), (201, 200, 422));
+    for (key, input, is_secret) in [("a", "Ada", false), ("b", "1234", true), ("c", "5678", true), ("d", "word", false)] {
+        assert_eq!(send(key, json!({ "input": input })).await, (200, false), "{key}");
+        assert_eq!(send(key, json!({ "input": input })).await, (200, true), "{key}");
+        let other = if is_secret { (200, true) } else { (422, false) };
+        assert_eq!(send(key, json!({ "input": "other" })).await, other, "{key}");
+    }
+    let set = async |set: serde_json::Value| {
+        let tag = format!("\"{}\"", stand.get("/api/sessions/ana").await.seq());
+        let headers = [("idempotency-key", "set"), ("if-match", &*tag)];
+        stand.with("PATCH", "/api/sessions/ana/context", &headers, Some(&json!({ "set": set }))).await.status
+    };
+    assert_eq!((set(json!({ "word": 1 })).await, set(json!({ "word": 1 })).await, set(json!({ "word": 2 })).await), (200, 200, 422));
+    let bodies: Vec<String> = stand.get("/api/sessions/ana/records").await.json()["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|record| record["request"]["digest"].as_str().map(str::to_owned))
+        .collect();
+    // The two secrets were sent to the same path by the same method, and differ in nothing that is kept.
+    assert_eq!((bodies.len(), bodies[2] == bodies[3], bodies[1] == bodies[2]), (6, true, false), "{bodies:?}");
 }
 
 /// A typed secret is shown by no route, and stands in no digest.

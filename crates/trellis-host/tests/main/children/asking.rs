@@ -40,6 +40,34 @@ fn of_two_children_that_ask_one_request_stands_at_a_time() {
     assert!(other_first.last().unwrap().contains(r#""output":{"a":1,"b":2}"#), "{other_first:#?}");
 }
 
+// doors 1.10: an answer to nobody in particular is for the child that asked first when it was given
+#[test]
+fn an_answer_to_the_first_of_two_is_not_taken_by_the_second() {
+    run_timeless(async {
+        let (stage, _) = stage(&sides());
+        let sessions = stage.sessions();
+        let seen = sessions.start(start()).await.unwrap();
+        assert_eq!(seen.seq, 3, "{seen:?}");
+        let (id, right) = (seen.session.clone(), seen.others[0].child.clone());
+        let answer = |to: Option<SessionId>, words: &str| Sent { expected: Some(3), to, ..Sent::from(text(words)) };
+        // An answer to the second one leaves the question of the first as it is.
+        let other = sessions.send(&id, answer(right.clone(), "2")).await.unwrap();
+        assert_eq!((&other.child, other.others.len()), (&seen.child, 0), "{other:?}");
+        sessions.send(&id, answer(None, "1")).await.unwrap();
+
+        let (stage, _) = self::stage(&sides());
+        let sessions = stage.sessions();
+        let seen = sessions.start(start()).await.unwrap();
+        let (id, right) = (seen.session.clone(), seen.others[0].child.clone());
+        let next = sessions.send(&id, answer(None, "1")).await.unwrap();
+        assert_eq!(next.child, right, "{next:?}");
+        let late = sessions.send(&id, answer(None, "7")).await.unwrap_err();
+        assert!(matches!(&late, SendError::Stale(turn) if turn.child == right), "{late:?}");
+        let done = sessions.send(&id, answer(right, "2")).await.unwrap();
+        assert!(matches!(done.stop, Stop::Ended(_)), "{done:?}");
+    });
+}
+
 /// The files of two children that ask, with other ones of these names.
 fn sides_with<'f>(others: &[(&'f str, &'f str)]) -> Stage {
     let mut files: Vec<(&'f str, &'f str)> =
