@@ -1,35 +1,11 @@
-/** Requests to the API, and the problems that it answers with. */
+/** Requests to the API. */
 
 import { isRefused, token } from "../state/token";
 import { lost } from "../state/connection";
-import type { Json, JsonObject, Turn } from "./types";
+import { isMapping, Problem } from "./problem";
+import type { JsonObject } from "./types";
 
-/** Why a request was not done: a problem of the server, or no answer at all (`status` 0). */
-export class Problem extends Error {
-  readonly status: number;
-  readonly code: string;
-  readonly title: string;
-  readonly detail: string;
-  /** Parts of the request that were wrong, by JSON pointer. */
-  readonly errors: { pointer: string; message: string }[];
-  /** The turn of now, where the request came too late. */
-  readonly current: Turn | null;
-
-  constructor(status: number, body: Partial<Pick<Problem, "code" | "title" | "detail" | "errors" | "current">>) {
-    super(body.detail ?? body.title ?? `status ${status}`);
-    this.status = status;
-    this.code = body.code ?? (status === 0 ? "offline" : "unknown");
-    this.title = body.title ?? "The server answered with an error";
-    this.detail = body.detail ?? "";
-    this.errors = body.errors ?? [];
-    this.current = body.current ?? null;
-  }
-}
-
-/** Any error as a problem. */
-export function problemOf(error: unknown): Problem {
-  return error instanceof Problem ? error : new Problem(0, { title: "The page met an error", detail: String(error), code: "page" });
-}
+export { isMapping, Problem, problemOf } from "./problem";
 
 export interface Request {
   method?: "GET" | "HEAD" | "POST" | "PATCH" | "DELETE";
@@ -87,7 +63,7 @@ export async function send(path: string, request: Request = {}): Promise<Respons
   }
   if (response.ok || response.status === 304) return response;
   const body: unknown = await response.json().catch(() => ({}));
-  const problem = new Problem(response.status, isObject(body) ? body : {});
+  const problem = new Problem(response.status, isMapping(body) ? body : {});
   if (problem.status === 401) isRefused.value = true;
   throw problem;
 }
@@ -107,13 +83,4 @@ export function requestKey(): string {
 /** A name as part of a path. */
 export function part(name: string): string {
   return encodeURIComponent(name);
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** Whether a value of JSON is a mapping. */
-export function isMapping(value: Json | undefined): value is JsonObject {
-  return isObject(value);
 }

@@ -3,15 +3,15 @@
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-import { pause, resume } from "../../api/routes";
-import type { Said, Turn } from "../../api/types";
+import type { Problem } from "../../api/problem";
+import type { Reply, Said, Turn } from "../../api/types";
 import { isField } from "../../ui/keys";
 import { Html } from "../../ui/html";
 import { Countdown } from "../../ui/time";
 import { draftOf } from "./drafts";
 import { Refusal } from "./refusal";
-import { StopView } from "./stop";
-import type { Exchange, WalkedSession } from "./use-session";
+import type { Exchange } from "./exchanges";
+import { type Halt, type Parts, StopView } from "./stop";
 
 function SaidBy({ said }: { said: Said[] }): JSX.Element {
   return (
@@ -66,8 +66,25 @@ function notesOf(turn: Turn): string[] {
   });
 }
 
-export function Here({ session, walked }: { session: string; walked: WalkedSession & { turn: Turn } }): JSX.Element {
-  const { turn, log, progress, isSending, refusal, send, decide, take } = walked;
+/** A session as it goes, and what can be done about it. */
+export interface Walk {
+  /** What this page saw before the turn of now. */
+  log: Exchange[];
+  /** What running calls write. */
+  progress: Map<string, string>;
+  isSending: boolean;
+  /** Why the last reply was refused, and the question that it was meant for. */
+  refusal: { problem: Problem; seq: number } | null;
+  /** Sends a reply; says whether it was taken. `answer` is what the log shows. */
+  send: (body: Reply, answer: string) => Promise<boolean>;
+  /** Decides about a held call. */
+  decide: (call: string, decision: "approve" | "deny", because?: string) => Promise<boolean>;
+  /** Stops what runs; absent where nobody may. */
+  halt: Halt | null;
+}
+
+export function Here({ session, walked, parts }: { session: string; walked: Walk & { turn: Turn }; parts: Parts }): JSX.Element {
+  const { turn, log, progress, isSending, refusal, send, decide, halt } = walked;
   const scroll = useRef<HTMLDivElement>(null);
   const ask = useRef<HTMLDivElement>(null);
   const skew = turn.now - Date.now();
@@ -77,7 +94,9 @@ export function Here({ session, walked }: { session: string; walked: WalkedSessi
     scroll.current?.scrollTo({ top: scroll.current.scrollHeight });
     const active = document.activeElement;
     const isFree = active === document.body || active === null || ask.current?.contains(active) || !isField(active);
-    if (isFree && document.querySelector("dialog[open]") === null) ask.current?.querySelector<HTMLElement>("[data-ask]")?.focus({ preventScroll: true });
+    // A page within another one leaves the focus there, until somebody is in it.
+    const isOurs = window.parent === window || document.hasFocus();
+    if (isOurs && isFree && document.querySelector("dialog[open]") === null) ask.current?.querySelector<HTMLElement>("[data-ask]")?.focus({ preventScroll: true });
   }, [turn.seq, turn.stop.type]);
 
   const reply: typeof send = async (body, words) => {
@@ -88,11 +107,6 @@ export function Here({ session, walked }: { session: string; walked: WalkedSessi
     const isTaken = await send(body, words);
     if (draft && !isTaken) draft.value = sent + draft.peek();
     return isTaken;
-  };
-  const halt = {
-    isHalted: turn.paused === true,
-    stop: () => void pause(session).then(take),
-    goOn: () => void resume(session).then(take),
   };
   const others = turn.others ?? [];
   return (
@@ -110,11 +124,13 @@ export function Here({ session, walked }: { session: string; walked: WalkedSessi
         {refusal && <Refusal refusal={refusal} seq={turn.seq} />}
         <StopView
           key={`${turn.child ?? ""} ${turn.stop.type}`}
+          parts={parts}
           session={session}
           child={turn.child}
           stop={turn.stop}
           isFirst
           isSending={isSending}
+          isHalted={turn.paused === true}
           skew={skew}
           progress={progress}
           notes={notesOf(turn)}
@@ -132,11 +148,13 @@ export function Here({ session, walked }: { session: string; walked: WalkedSessi
                   {other.child ?? session} · <code>{other.node}</code>
                 </summary>
                 <StopView
+                  parts={parts}
                   session={session}
                   child={other.child}
                   stop={other.stop}
                   isFirst={false}
                   isSending={isSending}
+                  isHalted={turn.paused === true}
                   skew={skew}
                   progress={progress}
                   notes={[]}

@@ -2,10 +2,10 @@
 
 import type { JSX } from "preact";
 
+import type { Problem } from "../../api/problem";
 import { Ticked } from "../../ui/ticked";
-import type { WalkedSession } from "./use-session";
 
-export function Refusal({ refusal, seq }: { refusal: NonNullable<WalkedSession["refusal"]>; seq: number }): JSX.Element {
+export function Refusal({ refusal, seq }: { refusal: { problem: Problem }; seq: number }): JSX.Element {
   const { problem } = refusal;
   const isAnew = problem.status === 412;
   return (

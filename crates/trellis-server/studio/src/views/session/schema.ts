@@ -1,7 +1,7 @@
 /** A first look at a value by a JSON Schema, while it is typed. The server judges by the whole schema. */
 
 import type { Json } from "../../api/types";
-import { isMapping } from "../../api/client";
+import { isMapping } from "../../api/problem";
 
 function typeOf(value: Json): string {
   if (value === null) return "null";

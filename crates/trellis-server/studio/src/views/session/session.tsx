@@ -18,11 +18,18 @@ import { Timeline } from "../time/timeline";
 import { type Journey, Travel } from "../time/travel";
 import { useRecords } from "../time/use-records";
 import { useStateAt } from "../time/use-state-at";
+import { Decision } from "./approval";
+import { OpenCall } from "./call";
 import { Here } from "./here";
 import { SessionHead } from "./head";
 import { Past } from "./past";
+import { SecretQuestion } from "./questions/secret";
+import type { Parts } from "./stop";
 import { Then } from "./then";
 import { useSession, type WalkedSession } from "./use-session";
+
+/** In the studio, people decide, type secrets and carry calls out. */
+const PARTS: Parts = { Approval: Decision, Secret: SecretQuestion, OpenCall };
 
 type Pane = "graph" | "walk" | "time";
 
@@ -98,7 +105,7 @@ function Walked({ id, at, walked }: { id: string; at: number | null; walked: Wal
       ) : (
         <div class="drawing">{graph.problem ? <Failed problem={graph.problem} again={graph.refresh} /> : <Loading />}</div>
       )}
-      {at === null ? <Here session={id} walked={walked} /> : <Then state={state} />}
+      {at === null ? <Here session={id} walked={walked} parts={PARTS} /> : <Then state={state} />}
       <section class="time" aria-label="Time">
         <Timeline records={records} at={at} open={look} />
         <div class="context" tabIndex={0} role="region" aria-label="Context">
@@ -143,7 +150,7 @@ export function SessionView({ id, at, isAlone }: { id: string; at: number | null
         <h1>
           <a href={href({ view: "session", session: id })}>{id}</a>
         </h1>
-        <Here session={id} walked={{ ...walked, turn }} />
+        <Here session={id} walked={{ ...walked, turn }} parts={PARTS} />
       </main>
     );
   }

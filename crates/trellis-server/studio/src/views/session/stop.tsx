@@ -2,25 +2,39 @@
 
 import type { JSX } from "preact";
 
-import type { Reply, Stop } from "../../api/types";
+import type { ApprovalQuestion, Call, Json, Reply, Stop } from "../../api/types";
 import { Icon } from "../../ui/icons";
 import { Countdown, duration, clock } from "../../ui/time";
-import { Decision } from "./approval";
-import { OpenCall } from "./call";
+import { brief } from "../../ui/value";
 import { draftOf } from "./drafts";
 import { Ended } from "./end";
 import { ChangedCall, NeededKeys } from "./needs";
 import { ConfirmQuestion } from "./questions/confirm";
 import { Question } from "./questions/question";
-import { wordsOf } from "./use-session";
+
+/** What only some places offer: a page that others show beside theirs has no buttons for an approval, and no field for a secret. */
+export interface Parts {
+  Approval: (props: {
+    question: ApprovalQuestion;
+    isSent: boolean;
+    hasKeys: boolean;
+    notes: string[];
+    decide: (decision: "approve" | "deny", because?: string) => void;
+  }) => JSX.Element;
+  Secret: (props: { isSending: boolean; send: (value: Json, words: string) => void }) => JSX.Element;
+  OpenCall: (props: { call: Call; isSending: boolean; send: (reply: Reply, words: string) => void }) => JSX.Element;
+}
 
 interface Props {
+  parts: Parts;
   session: string;
   /** The child that asks; absent for the session itself. */
   child?: string | undefined;
   stop: Stop;
   isFirst: boolean;
   isSending: boolean;
+  /** Whether somebody stopped what runs. */
+  isHalted: boolean;
   /** The server's clock less that of the page. */
   skew: number;
   /** What running calls write. */
@@ -28,32 +42,34 @@ interface Props {
   notes: string[];
   send: (reply: Reply, words: string) => void;
   decide: (call: string, decision: "approve" | "deny", because?: string) => void;
-  halt: Halt;
+  /** Absent where nobody may stop what runs. */
+  halt: Halt | null;
 }
 
 /** Stops what runs, and lets it go on. */
-interface Halt {
-  isHalted: boolean;
+export interface Halt {
   stop: () => void;
   goOn: () => void;
 }
 
-function Running({ stop, skew, progress, halt }: Pick<Props, "skew" | "progress" | "halt"> & { stop: Extract<Stop, { type: "RUNNING" }> }): JSX.Element {
+function Running({ stop, isHalted, skew, progress, halt }: Pick<Props, "isHalted" | "skew" | "progress" | "halt"> & { stop: Extract<Stop, { type: "RUNNING" }> }): JSX.Element {
   const { call, node, since } = stop.payload;
   const written = call ? progress.get(call.id) : undefined;
   return (
     <div class="running">
       <p class="row">
         <span class="standing tone-running">
-          {halt.isHalted ? <Icon name="held" /> : <span class="spinner" aria-hidden="true" />}
-          {halt.isHalted ? "stopped" : call ? "calls" : "runs"}
+          {isHalted ? <Icon name="held" /> : <span class="spinner" aria-hidden="true" />}
+          {isHalted ? "stopped" : call ? "calls" : "runs"}
         </span>
         <code>{call?.name ?? node}</code>
         {call && call.attempt > 1 && <span class="dim">attempt {call.attempt}</span>}
-        {!halt.isHalted && <span class="dim">{duration(Math.max(0, clock.value + skew - since))}</span>}
-        <button type="button" class="button" onClick={halt.isHalted ? halt.goOn : halt.stop}>
-          {halt.isHalted ? "Go on" : "Stop"}
-        </button>
+        {!isHalted && <span class="dim">{duration(Math.max(0, clock.value + skew - since))}</span>}
+        {halt && (
+          <button type="button" class="button" onClick={isHalted ? halt.goOn : halt.stop}>
+            {isHalted ? "Go on" : "Stop"}
+          </button>
+        )}
       </p>
       {written !== undefined && (
         <pre class="progress" tabIndex={0} aria-label="What the call writes">
@@ -64,10 +80,12 @@ function Running({ stop, skew, progress, halt }: Pick<Props, "skew" | "progress"
   );
 }
 
-export function StopView({ session, child, stop, isFirst, isSending, skew, progress, notes, send, decide, halt }: Props): JSX.Element {
+export function StopView(props: Props): JSX.Element {
+  const { parts, session, child, stop, isFirst, isSending, isHalted, skew, progress, notes, send, decide, halt } = props;
   const to = isFirst ? {} : { to: child ?? session };
   switch (stop.type) {
     case "REQUEST_INPUT":
+      if (stop.payload.input_type === "secret") return <parts.Secret isSending={isSending} send={(input, words) => send({ input, ...to }, words)} />;
       return (
         <Question
           question={stop.payload}
@@ -80,7 +98,7 @@ export function StopView({ session, child, stop, isFirst, isSending, skew, progr
     case "APPROVAL": {
       const { id } = stop.payload;
       return (
-        <Decision
+        <parts.Approval
           question={stop.payload}
           isSent={isSending}
           hasKeys={isFirst}
@@ -90,7 +108,7 @@ export function StopView({ session, child, stop, isFirst, isSending, skew, progr
       );
     }
     case "CALL_TOOL":
-      return <OpenCall call={stop.payload} isSending={isSending} send={send} />;
+      return <parts.OpenCall call={stop.payload} isSending={isSending} send={send} />;
     case "PREDICATE":
       return (
         <div class="ask-column">
@@ -100,7 +118,7 @@ export function StopView({ session, child, stop, isFirst, isSending, skew, progr
           <ConfirmQuestion
             isSending={isSending}
             isFirst={isFirst}
-            send={(value) => send({ predicate: { id: stop.payload.id, value: value === true } }, `${stop.payload.name}: ${wordsOf(value)}`)}
+            send={(value) => send({ predicate: { id: stop.payload.id, value: value === true } }, `${stop.payload.name}: ${brief(value)}`)}
           />
         </div>
       );
@@ -109,7 +127,7 @@ export function StopView({ session, child, stop, isFirst, isSending, skew, progr
     case "CHANGED":
       return <ChangedCall pending={stop.payload.pending} now={stop.payload.now} isSending={isSending} send={send} />;
     case "RUNNING":
-      return <Running stop={stop} skew={skew} progress={progress} halt={halt} />;
+      return <Running stop={stop} isHalted={isHalted} skew={skew} progress={progress} halt={halt} />;
     case "SLEEPING":
       return (
         <p class="row">

@@ -4,48 +4,19 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { type Problem, problemOf, requestKey } from "../../api/client";
 import { onLive, watchSession } from "../../api/live";
-import { decide as decideCall, getTurn, reply as sendReply } from "../../api/routes";
-import type { Reply, Said, Turn } from "../../api/types";
+import { decide as decideCall, getTurn, pause, reply as sendReply, resume } from "../../api/routes";
+import type { Reply, Turn } from "../../api/types";
 import { announce } from "../../shell/overlays";
 import { graphOfSession } from "../../state/graphs";
 import { useResource } from "../../state/resource";
-import { brief } from "../../ui/value";
+import { follow, isQuestion, isUrgent, type Talk, textOf } from "./exchanges";
+import type { Walk } from "./here";
 
-/** What was said before, and what somebody answered. */
-export interface Exchange {
-  seq: number;
-  said: Said[];
-  answer: string | null;
-}
-
-export interface WalkedSession {
+export interface WalkedSession extends Walk {
   turn: Turn | null;
   problem: Problem | null;
   refresh: () => void;
   take: (turn: Turn) => void;
-  /** What this page saw before the turn of now. */
-  log: Exchange[];
-  /** What running calls write. */
-  progress: Map<string, string>;
-  isSending: boolean;
-  /** Why the last reply was refused, and the question that it was meant for. */
-  refusal: { problem: Problem; seq: number } | null;
-  /** Sends a reply; says whether it was taken. `answer` is what the log shows. */
-  send: (body: Reply, answer: string) => Promise<boolean>;
-  /** Decides about a held call. */
-  decide: (call: string, decision: "approve" | "deny", because?: string) => Promise<boolean>;
-}
-
-/** The number of the question that a turn asks, for answers that belong to exactly that. */
-function isQuestion(body: Reply): boolean {
-  return "input" in body || "context" in body || "keep" in body;
-}
-
-function textOf(turn: Turn): string {
-  const said = turn.said.map(({ text }) => text).join(" ");
-  if (turn.stop.type === "APPROVAL") return `${said} An approval is needed: ${turn.stop.payload.name}`;
-  if (turn.stop.type === "END") return `${said} The session ${turn.stop.payload.reason.replaceAll("_", " ")}`;
-  return said;
 }
 
 export function useSession(id: string): WalkedSession {
@@ -53,7 +24,7 @@ export function useSession(id: string): WalkedSession {
   const resource = useResource(id, () => getTurn(id), ({ event, data }) =>
     event === "graph" ? data.graph === graphOfSession.peek() : data.session === id && ["turn", "session", "removed"].includes(event),
   );
-  const [shown, setShown] = useState<{ turn: Turn; log: Exchange[] } | null>(null);
+  const [shown, setShown] = useState<Talk | null>(null);
   const [progress, setProgress] = useState<Map<string, string>>(new Map());
   /** The question whose answer is on its way. */
   const [sending, setSending] = useState<number | null>(null);
@@ -68,20 +39,12 @@ export function useSession(id: string): WalkedSession {
   useEffect(() => {
     if (data === null) return;
     setShown((before) => {
-      if (before === null || before.turn.session !== id) return { turn: data, log: [] };
-      const old = before.turn;
-      if (data.seq < old.seq && answer.current === null) return before;
-      if (data.seq === old.seq) {
-        // What an answer led through is only said once; looking again has the last of it, or what an edit made of that.
-        const isEdited = data.program !== old.program || data.said.at(-1)?.text !== old.said.at(-1)?.text;
-        if (isEdited) return { ...before, turn: data };
-        const said = old.said.length > data.said.length ? old.said : data.said;
-        return { ...before, turn: { ...data, said } };
+      const after = follow(before, data, answer.current);
+      if (before !== null && after.log.length > 0 && after.turn.seq !== before.turn.seq) {
+        announce(textOf(data), isUrgent(data));
+        answer.current = null;
       }
-      announce(textOf(data), data.stop.type === "APPROVAL" || (data.stop.type === "END" && data.stop.payload.reason !== "finished"));
-      const exchange = { seq: old.seq, said: old.said, answer: answer.current };
-      answer.current = null;
-      return { turn: data, log: [...before.log, exchange].slice(-200) };
+      return after;
     });
     graphOfSession.value = data.graph;
   }, [data]);
@@ -140,25 +103,22 @@ export function useSession(id: string): WalkedSession {
     deliver(() => decideCall(id, call, decision, because), `${decision === "approve" ? "Approved" : "Denied"}${because ? `: ${because}` : ""}`, shown?.turn.seq ?? 0);
 
   const isCurrent = shown !== null && shown.turn.session === id;
+  const take = (turn: Turn): void => {
+    // Time went back or aside: what was said belongs to another course.
+    setShown({ turn, log: [] });
+    resource.take(turn);
+  };
   return {
     turn: isCurrent ? shown.turn : null,
     problem: resource.problem,
     refresh: resource.refresh,
-    take: (turn) => {
-      // Time went back or aside: what was said belongs to another course.
-      setShown({ turn, log: [] });
-      resource.take(turn);
-    },
+    take,
     log: isCurrent ? shown.log : [],
     progress,
     isSending: isCurrent && sending !== null && shown.turn.seq <= sending,
     refusal,
     send,
     decide,
+    halt: { stop: () => void pause(id).then(take), goOn: () => void resume(id).then(take) },
   };
-}
-
-/** A reply in few words, for the log. */
-export function wordsOf(value: Parameters<typeof brief>[0]): string {
-  return brief(value, 400);
 }

@@ -1,4 +1,4 @@
-/** The input that fits what is asked. */
+/** The input that fits what is asked; a secret is typed elsewhere. */
 
 import type { JSX } from "preact";
 
@@ -7,7 +7,6 @@ import { ConfirmQuestion } from "./confirm";
 import { JsonQuestion } from "./json";
 import { NumberQuestion } from "./number";
 import type { QuestionProps } from "./props";
-import { SecretQuestion } from "./secret";
 import { TextQuestion } from "./text";
 
 export function Question(props: QuestionProps): JSX.Element {
@@ -21,8 +20,6 @@ export function Question(props: QuestionProps): JSX.Element {
       return <NumberQuestion {...props} />;
     case "json":
       return <JsonQuestion {...props} />;
-    case "secret":
-      return <SecretQuestion {...props} />;
     default:
       return (props.question.options?.length ?? 0) > 0 ? <ChoiceQuestion {...props} /> : <TextQuestion {...props} />;
   }

@@ -1,0 +1,68 @@
+/** What this page only shows: whoever answers here cannot be told from the model, so people decide and type secrets elsewhere. */
+
+import type { JSX } from "preact";
+
+import { Value } from "../ui/value";
+import type { Parts } from "../views/session/stop";
+import { look, talk } from "./talk";
+
+/** The places where a person is known to be one, and a way to see what came of it. */
+function Elsewhere({ verb, since }: { verb: string; since: string }): JSX.Element {
+  return (
+    <>
+      <p>
+        {verb} in the studio that <code>trellis serve</code> opens, or at a terminal with <code>trellis run --session {talk.value?.turn.session}</code>,
+        since {since}.
+      </p>
+      <p>
+        <button type="button" class="button" onClick={() => void look()}>
+          Look again
+        </button>
+      </p>
+    </>
+  );
+}
+
+function Asked({ name, args }: { name: string; args: Parameters<typeof Value>[0]["value"] }): JSX.Element {
+  const hasArgs = typeof args === "object" && args !== null && Object.keys(args).length > 0;
+  return (
+    <>
+      <p class="decision-call">
+        <code>{name}</code>
+      </p>
+      {hasArgs && (
+        <div class="panel-inset">
+          <Value value={args} />
+        </div>
+      )}
+    </>
+  );
+}
+
+export const PARTS: Parts = {
+  Approval: ({ question, notes }) => (
+    <div class="decision">
+      <p class="decision-ask">{question.ask ?? "This call waits for the approval of a person."}</p>
+      <Asked name={question.name} args={question.args} />
+      {notes.length > 0 && <p class="dim">{notes.join(" ")}</p>}
+      <Elsewhere verb="A person decides" since="nobody can tell an answer of this page from one of the model" />
+    </div>
+  ),
+  Secret: () => (
+    <div class="decision">
+      <p class="decision-ask">A secret is asked for.</p>
+      <Elsewhere verb="It is typed" since="what is typed here goes through the chat" />
+    </div>
+  ),
+  OpenCall: ({ call }) => (
+    <div class="decision">
+      <p class="decision-ask">The model of this chat carries out the next call with its own tools.</p>
+      <Asked name={call.name} args={call.args} />
+      <p>
+        <button type="button" class="button" onClick={() => void look()}>
+          Look again
+        </button>
+      </p>
+    </div>
+  ),
+};
