@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+#[path = "main/apps.rs"]
+mod apps;
 #[path = "main/bounds.rs"]
 mod bounds;
 #[path = "main/busy.rs"]

@@ -119,12 +119,16 @@ pub(crate) async fn turn_json(graph: &ServedGraph, turn: &Turn, is_whole: bool, 
     let mut parts = parts_of(&mut json, Some(turn).filter(|_| is_whole));
     graph.redactions.hide(graph.store(), id, &mut parts).await?;
     if with_html {
-        for said in json["said"].as_array_mut().into_iter().flatten() {
-            let text = said["text"].as_str().unwrap_or_default();
-            said["html"] = html::of(text).into();
-        }
+        add_html(&mut json);
     }
     Ok(json)
+}
+
+/// Adds the texts of a turn as HTML.
+pub(crate) fn add_html(turn: &mut Json) {
+    for said in turn["said"].as_array_mut().into_iter().flatten() {
+        said["html"] = html::of(said["text"].as_str().unwrap_or_default()).into();
+    }
 }
 
 /// A turn with the name of its graph, the time, and whether the session is paused here.

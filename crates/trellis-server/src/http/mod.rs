@@ -53,7 +53,7 @@ use tower_http::compression::{
 
 use self::routes::routes;
 pub(crate) use self::{
-    answer::{refused, turn_json},
+    answer::{add_html, refused, turn_json},
     approvals::held,
     ask::collected,
     dead::dead_letters,

@@ -8,14 +8,14 @@ use rmcp::{
         CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult, CompletionInfo,
         ErrorCode, GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult, Implementation, ListPromptsResult,
         ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
-        ReadResourceResponse, Reference, ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
+        ReadResourceResponse, Reference, ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool,
         UnsubscribeRequestParams, UpdateTaskParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
 
 use super::{
-    McpDoor, admit, arguments,
+    McpDoor, admit, apps, arguments,
     changes::{self, Followed},
     flows::flows,
     prompts, resources,
@@ -75,7 +75,7 @@ impl McpHandler {
         check_state(params.request_state.as_deref()).map_err(|trouble| fault(&trouble))?;
         let walk = Walk::new(&self.door, context, caller);
         let is_fixed = tools::NAMES.contains(&&*params.name) && !self.door.settings.only_flows;
-        let is_needed = self.door.settings.only_flows && ["navigate", "render_state"].contains(&&*params.name);
+        let is_needed = self.door.settings.only_flows && tools::WALKING.contains(&&*params.name);
         let done = if is_fixed || is_needed {
             walk.tool(params).await
         } else {
@@ -114,7 +114,7 @@ impl ServerHandler for McpHandler {
             .build();
         let mut server = Implementation::new("trellis", env!("CARGO_PKG_VERSION"));
         server.title = Some("Trellis".to_owned());
-        ServerConfig::new(capabilities).with_server_info(server).with_instructions(INSTRUCTIONS)
+        ServerConfig::new(apps::declare(capabilities)).with_server_info(server).with_instructions(INSTRUCTIONS)
     }
 
     async fn list_tools(
@@ -125,10 +125,15 @@ impl ServerHandler for McpHandler {
         self.caller(&context, Right::Read)?;
         let fixed = tools::tools().into_iter().filter(|tool| {
             // Without these, the questions of a flow could not be answered.
-            !self.door.settings.only_flows || ["navigate", "render_state"].contains(&&*tool.name)
+            !self.door.settings.only_flows || tools::WALKING.contains(&&*tool.name)
         });
         let flows = flows(&self.door.served);
-        let tools = flows.iter().filter_map(super::flows::Flow::tool).chain(fixed).collect();
+        let mut tools: Vec<_> = flows.iter().filter_map(super::flows::Flow::tool).chain(fixed).collect();
+        if apps::shows_pages(&context) {
+            // The other fixed tools lead to no session.
+            let is_shown = |tool: &Tool| tools::WALKING.contains(&&*tool.name) || !tools::NAMES.contains(&&*tool.name);
+            tools = tools.into_iter().map(|tool| if is_shown(&tool) { apps::shown(tool) } else { tool }).collect();
+        }
         Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(0).with_cache_scope(CacheScope::Private))
     }
 
@@ -159,7 +164,8 @@ impl ServerHandler for McpHandler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         self.caller(&context, Right::Read)?;
-        let resources = resources::resources(&self.door);
+        let mut resources = resources::resources(&self.door);
+        resources.extend(apps::shows_pages(&context).then(apps::resource));
         Ok(ListResourcesResult::with_all_items(resources).with_ttl_ms(0).with_cache_scope(CacheScope::Private))
     }
 

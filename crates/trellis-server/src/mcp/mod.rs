@@ -8,6 +8,7 @@
 //! **Invariant:** the needs of a session are matched in `ask` alone; the form of a question depends on the capabilities that the client
 //! declared, never on its name.
 
+mod apps;
 mod arguments;
 mod ask;
 mod author;

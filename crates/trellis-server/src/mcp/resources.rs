@@ -8,7 +8,7 @@ use rmcp::model::{
 use serde_json::{Value as Json, json};
 use trellis_core::draw;
 
-use super::{McpDoor, turn_report::tell};
+use super::{McpDoor, apps, turn_report::tell};
 use crate::{
     act::{self, HeadQuery, RecordQuery, Target, Walked},
     http,
@@ -102,6 +102,9 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
 /// # Errors
 /// There is none.
 pub(super) async fn read(door: &McpDoor, uri: &str) -> Result<ReadResourceResult, Trouble> {
+    if uri == apps::PAGE {
+        return Ok(apps::read());
+    }
     let only = door.served.only().map(|graph| &*graph.name);
     let place = Place::read(uri, only);
     let place = place.ok_or_else(|| Trouble::new(Code::UnknownRoute, format!("there is no resource `{uri}`")))?;

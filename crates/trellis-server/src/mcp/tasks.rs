@@ -84,7 +84,7 @@ impl Walk<'_> {
         if let Some(input_requests) = self.requests(walked, &turn_report)? {
             return Ok(DetailedTask::new(task, TaskPayload::InputRequired { input_requests }));
         }
-        let result = match serde_json::to_value(turn_report.result(None)) {
+        let result = match serde_json::to_value(self.result(&turn_report, None)) {
             Ok(Json::Object(result)) => result,
             _ => JsonObject::new(),
         };

@@ -24,6 +24,8 @@ use crate::{
 
 /// The names of these tools; no flow has one of them.
 pub(super) const NAMES: [&str; 5] = ["navigate", "render_state", "list_sessions", "list_approvals", "check"];
+/// Those without which the questions of a flow could not be answered.
+pub(super) const WALKING: [&str; 2] = ["navigate", "render_state"];
 /// Sessions on a page.
 const PAGE: u64 = 50;
 /// Sessions on the longest page.
@@ -115,7 +117,7 @@ impl Walk<'_> {
             },
             "render_state" => {
                 let walked = self.view(self.find(&arguments::fields(arguments, &["session", "graph"])?).await?).await?;
-                tell(&walked).await?.result(None).into()
+                self.result(&tell(&walked).await?, None).into()
             }
             "list_sessions" => self.sessions(arguments).await?.into(),
             "list_approvals" => self.approvals(arguments).await?.into(),

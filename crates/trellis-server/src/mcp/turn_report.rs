@@ -9,7 +9,7 @@ use trellis_host::wire;
 use super::ask;
 use crate::{
     act::{Target, Walked},
-    http::{Problem, turn_json},
+    http::{Problem, add_html, turn_json},
     trouble::{Code, Trouble},
 };
 
@@ -51,6 +51,13 @@ impl TurnReport {
         // An end without success is an error to the model that called the flow.
         result.is_error = Some(ask::ended(&self.turn.stop).is_some_and(|end| end.reason == wire::EndReason::Failed));
         result
+    }
+
+    /// Returns the whole turn with its texts as HTML, in the shape that HTTP has.
+    pub(super) fn html(&self) -> Json {
+        let mut json = self.json.clone();
+        add_html(&mut json);
+        json
     }
 
     /// Returns the whole turn, in the shape that HTTP has.

@@ -7,8 +7,8 @@ use std::{collections::BTreeMap, time::Duration};
 use rmcp::{
     RoleServer,
     model::{
-        CallToolResponse, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, InputRequest, ProtocolVersion,
-        ServerRequest,
+        CallToolResponse, CallToolResult, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, InputRequest,
+        ProtocolVersion, ServerRequest,
     },
     service::{PeerRequestOptions, RequestContext},
 };
@@ -18,7 +18,7 @@ use trellis_core::id::CallId;
 use trellis_host::journal::RequestKey;
 
 use super::{
-    McpApprovals, McpDoor, arguments,
+    McpApprovals, McpDoor, apps, arguments,
     ask::{self, Form, Given},
     progress,
     round::RoundState,
@@ -54,6 +54,8 @@ pub(super) struct Walk<'r> {
     pub(super) caller: Caller,
     means: Means,
     has_pages: bool,
+    /// True if the client shows results on the page of [`apps`](super::apps), which asks by itself.
+    shows_page: bool,
     /// True if the call becomes a task, and waits for nothing.
     pub(super) is_task: bool,
 }
@@ -87,7 +89,13 @@ impl<'r> Walk<'r> {
             _ => Means::Words,
         };
         let is_task = request.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks());
-        Self { door, request, caller, means, has_pages, is_task }
+        Self { door, request, caller, means, has_pages, shows_page: apps::shows_pages(request), is_task }
+    }
+
+    /// The result of a tool; for the page, with the whole turn.
+    pub(super) fn result(&self, turn_report: &TurnReport, lead: Option<&str>) -> CallToolResult {
+        let result = turn_report.result(lead);
+        if self.shows_page { apps::with_turn(result, turn_report.html()) } else { result }
     }
 
     /// Returns how long a call waits.
@@ -109,14 +117,14 @@ impl<'r> Walk<'r> {
             // The result that a task would already have is returned at once.
             return Ok(match self.task(&walked).await? {
                 Some(task) => task.into(),
-                None => tell(&walked).await?.result(lead.as_deref()).into(),
+                None => self.result(&tell(&walked).await?, lead.as_deref()).into(),
             });
         }
         loop {
             let turn_report = tell(&walked).await?;
             let is_last = self.means == Means::Rounds && round >= LAST_ROUND;
             let Some(question) = self.question(&walked, &turn_report).filter(|_| !is_last) else {
-                return Ok(turn_report.result(lead.as_deref()).into());
+                return Ok(self.result(&turn_report, lead.as_deref()).into());
             };
             let params = params(&question, &turn_report, lead.take())?;
             if self.means == Means::Rounds {
@@ -124,7 +132,7 @@ impl<'r> Walk<'r> {
             }
             match self.ask(&walked, params).await {
                 Heard::Moved(next) => walked = *next,
-                Heard::Silence => return Ok(turn_report.result(None).into()),
+                Heard::Silence => return Ok(self.result(&turn_report, None).into()),
                 Heard::Result(result) => match self.heard(walked, &turn_report, &question, result).await? {
                     Ok((next, why)) => (walked, lead) = (next, why),
                     Err(response) => return Ok(response),
@@ -157,7 +165,7 @@ impl<'r> Walk<'r> {
         let answer = answers.unwrap_or_default().remove(&state.asked);
         let question = self.question(&walked, &turn_report).filter(|_| ask::name(walked.turn.asked, &turn_report.turn.stop) == state.asked);
         let (Some(question), Some(answer)) = (question, answer) else {
-            return Ok(turn_report.result(Some("Something else is asked by now, and nothing was changed.")).into());
+            return Ok(self.result(&turn_report, Some("Something else is asked by now, and nothing was changed.")).into());
         };
         let result = serde_json::from_value(answer).map_err(|error| Trouble::request("/inputResponses", error.to_string()))?;
         match self.heard(walked, &turn_report, &question, result).await? {
@@ -202,6 +210,10 @@ impl<'r> Walk<'r> {
         if ask::is_held(&turn.stop) && !may_approve {
             return None;
         }
+        // The page asks everything else; a form besides would ask twice.
+        if self.shows_page && !ask::is_held(&turn.stop) {
+            return None;
+        }
         let program = walked.target.graph.now().program?;
         let types = |key: &str| {
             let declared = program.root().types.iter().find(|(known, _)| **known == *key);
@@ -242,13 +254,13 @@ impl<'r> Walk<'r> {
                 let moved = tokio::time::timeout(self.wait(), self.moved(&walked)).await;
                 match moved {
                     Ok(next) if next.turn.stop != stop => Ok(Ok((next, None))),
-                    _ => Ok(Err(turn_report.result(Some("The secret was not typed yet; `navigate` asks again.")).into())),
+                    _ => Ok(Err(self.result(turn_report, Some("The secret was not typed yet; `navigate` asks again.")).into())),
                 }
             }
             (action, _) => {
                 let did = if action == ElicitationAction::Decline { "declined to answer" } else { "closed the question" };
                 let lead = format!("The person {did}. The session waits; `navigate` with its name asks again.");
-                Ok(Err(turn_report.result(Some(&lead)).into()))
+                Ok(Err(self.result(turn_report, Some(&lead)).into()))
             }
         }
     }
