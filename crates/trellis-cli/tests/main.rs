@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "main/apps.rs"]
+mod apps;
 #[path = "main/approve.rs"]
 mod approve;
 #[path = "main/author.rs"]

@@ -18,7 +18,7 @@ fn peers() -> PathBuf {
     peer("studio/installed").parent().expect("a folder").to_owned()
 }
 
-fn script(name: &str) -> Command {
+pub(crate) fn script(name: &str) -> Command {
     let (peers, here) = (peers(), Path::new(env!("CARGO_MANIFEST_DIR")));
     let mut command = Command::new(peers.join("node"));
     command

@@ -9,7 +9,7 @@ import path from "node:path";
 
 const peers = createRequire(path.join(process.env.TRELLIS_STUDIO_PEERS, "package.json"));
 const { chromium } = peers("playwright-core");
-const axe = fs.readFileSync(peers.resolve("axe-core/axe.min.js"), "utf8");
+export const axe = fs.readFileSync(peers.resolve("axe-core/axe.min.js"), "utf8");
 
 export const TOKEN = "0123456789abcdef0123456789abcdef";
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
@@ -271,7 +271,7 @@ export async function accessible(page, what) {
 }
 
 /** Runs in the page. What stands in the drawing is as large as its zoom makes it, and cut at its border. */
-async function violations() {
+export async function violations() {
   const found = await window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] });
   const isDrawn = (rule, node) => rule === "target-size" && document.querySelector(node.target.join(" "))?.closest(".drawing-world");
   const told = (node) => `${node.target.join(" ")} ${node.failureSummary ?? ""}`;

@@ -1,8 +1,9 @@
-/** The pictures of docs/studio.md, made from the running program: `node pictures.mjs FOLDER`. */
+/** The pictures of docs/studio.md and docs/mcp.md, made from the running program: `node pictures.mjs FOLDER`. */
 
 import fs from "node:fs";
 import path from "node:path";
 
+import { Chat } from "./chat.mjs";
 import { large, STALL } from "./graphs.mjs";
 import { FakeSlack } from "./fake-slack.mjs";
 import { Agent, asked, folderOf, launch, Server, visit } from "./harness.mjs";
@@ -128,7 +129,20 @@ const AGENT_PICTURES = {
   },
 };
 
+/** A session beside a chat. */
+async function chatPicture(theme) {
+  const chat = await Chat.open(browser, server, { theme });
+  await chat.walk("navigate", { session: (await server.session("tour", `chat-${theme}`, ["Ada"])).session });
+  await chat.button("Questions and answers").click();
+  await chat.said("What would you like?");
+  await chat.page.mouse.move(0, 0);
+  await chat.fits();
+  await chat.page.locator("iframe").screenshot({ path: path.join(target, `chat-walk-${theme}.png`) });
+  await chat.close();
+}
+
 for (const colorScheme of ["light", "dark"]) {
+  await chatPicture(colorScheme);
   for (const [name, show] of Object.entries(AGENT_PICTURES)) {
     const page = await visit(browser, agent, "/", { width: 1280, height: 800, colorScheme });
     await show(page);
