@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import path from "node:path";
+import { gzipSync } from "node:zlib";
 
 import { ABILITIES, Chat } from "./chat.mjs";
 import { HOSTILE, KINDS, SHOP } from "./graphs.mjs";
@@ -40,6 +41,8 @@ const JOURNEYS = {
       await chat.button("Go on in the chat").click();
       await chat.button("Go on in the chat").waitFor({ state: "detached" });
       assert.equal(chat.told.message[0].content[0].text, `The session ${session} is over: go on from what it came to.`);
+      const { contents } = await chat.client.readResource({ uri: "ui://trellis/session" });
+      assert.ok(gzipSync(contents[0].text).length <= 40 * 1024, "a page for a chat is small");
       await chat.close();
     }
   },
@@ -124,6 +127,13 @@ const JOURNEYS = {
     await chat.said("Where to, Ada?");
     await chat.shown.getByText("Asked anew").waitFor();
     assert.equal((await chat.call("render_state", { session })).structuredContent.said[0].node, "menu");
+    const twice = await chat.walk("twice");
+    await chat.field("Your answer").fill("Bea");
+    await chat.call("navigate", { session: twice.session, seq: twice.seq, input: "Ada" });
+    await chat.button("Send").click();
+    await chat.said("And of Ada?");
+    await chat.shown.getByText("Asked anew").waitFor();
+    assert.equal(await chat.field("Your answer").inputValue(), "Bea");
     await chat.close();
   },
 
@@ -231,7 +241,14 @@ const JOURNEYS = {
   },
 };
 
-const folder = folderOf(["tour"], { ...KINDS, ...SHOP, ...HOSTILE });
+/** Two questions of one kind. */
+const TWICE = {
+  "twice/start.md": "---\ninput_type: text\nsave_to: name\nto: then\n---\nThe name?\n",
+  "twice/then.md": "---\ninput_type: text\nto: end\n---\nAnd of {{ name }}?\n",
+  "twice/end.md": "Thank you.\n",
+};
+
+const folder = folderOf(["tour"], { ...KINDS, ...SHOP, ...HOSTILE, ...TWICE });
 const server = await new Server(folder).start();
 const failures = await play(JOURNEYS, { server });
 await server.kill();

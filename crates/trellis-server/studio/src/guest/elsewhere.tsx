@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 
 import { Value } from "../ui/value";
 import type { Parts } from "../views/session/stop";
-import { look, talk } from "./talk";
+import { lookAgain, talk } from "./talk";
 
 /** The places where a person is known to be one, and a way to see what came of it. */
 function Elsewhere({ verb, since }: { verb: string; since: string }): JSX.Element {
@@ -15,7 +15,7 @@ function Elsewhere({ verb, since }: { verb: string; since: string }): JSX.Elemen
         since {since}.
       </p>
       <p>
-        <button type="button" class="button" onClick={() => void look()}>
+        <button type="button" class="button" onClick={lookAgain}>
           Look again
         </button>
       </p>
@@ -59,7 +59,7 @@ export const PARTS: Parts = {
       <p class="decision-ask">The model of this chat carries out the next call with its own tools.</p>
       <Asked name={call.name} args={call.args} />
       <p>
-        <button type="button" class="button" onClick={() => void look()}>
+        <button type="button" class="button" onClick={lookAgain}>
           Look again
         </button>
       </p>

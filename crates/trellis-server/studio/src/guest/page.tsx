@@ -7,7 +7,7 @@ import { Loading } from "../ui/states";
 import { Here } from "../views/session/here";
 import { PARTS } from "./elsewhere";
 import { isForModel } from "./result";
-import { absence, announcement, canAnswer, canTell, isNews, isStill, look, openLink, refusal, send, sending, talk, tell } from "./talk";
+import { absence, announcement, canAnswer, canTell, isNews, isStill, lookAgain, openLink, refusal, send, sending, talk, tell } from "./talk";
 
 /** Does what a sandbox leaves out: links are opened by the host alone, and forms send without being submitted. Enter in a field is a press, too. */
 function press(event: MouseEvent): void {
@@ -43,7 +43,7 @@ function Shown(): JSX.Element {
       {!canAnswer.value && !isForModel(turn.stop) && <p class="guest-note">This chat does not take answers from pages: answer in the chat itself.</p>}
       {isStill.value && (
         <p class="guest-note">
-          <button type="button" class="button" onClick={() => void look()}>
+          <button type="button" class="button" onClick={lookAgain}>
             Look again
           </button>
         </p>

@@ -30,7 +30,7 @@ export const canAnswer = computed(() => isMapping(abilities.value.serverTools));
 /** Whether the host takes messages. */
 export const canTell = computed(() => isMapping(abilities.value.message));
 /** Whether only somebody's wish makes the page look again. */
-export const isStill = computed(() => looks.value >= MOST_LOOKS);
+export const isStill = computed(() => talk.value !== null && goesOn(talk.value.turn) && looks.value >= MOST_LOOKS);
 
 const bridge = new Bridge({
   hear(method, params) {
@@ -86,13 +86,20 @@ function inform(lead: string, result: JsonObject): void {
 }
 
 /** Asks where the session stands. */
-export async function look(): Promise<void> {
+async function look(): Promise<void> {
   try {
     const result = await call("render_state", {});
     if (take(result, null)) inform("The session went on.", result);
   } catch (error) {
     if (error instanceof Problem) refusal.value = { problem: error, seq: talk.peek()?.turn.seq ?? 0 };
   }
+}
+
+/** Looks because somebody wants to, and goes on looking at what goes on by itself. */
+export function lookAgain(): void {
+  looks.value = 0;
+  refusal.value = null;
+  void look();
 }
 
 /** Sends a reply; says whether it was taken. `words` is what the log shows of it. */
@@ -140,7 +147,7 @@ export function watchSize(): void {
 
 // What goes on by itself is looked at until it comes to a stop.
 effect(() => {
-  if (talk.value === null || !goesOn(talk.value.turn) || isStill.value) return undefined;
+  if (talk.value === null || !goesOn(talk.value.turn) || looks.value >= MOST_LOOKS) return undefined;
   const timer = setTimeout(() => void look(), Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** looks.peek()));
   return () => clearTimeout(timer);
 });
