@@ -1,10 +1,13 @@
 //! `trellis graph [PATH]`: the graph as a diagram, with every transition that the engine can take.
 
-use std::path::PathBuf;
+use std::{collections::BTreeSet, path::PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::ValueEnum;
-use trellis_core::draw;
+use trellis_core::{
+    Program,
+    draw::{self, Drawing, PathStep, layout::LayoutSettings},
+};
 use trellis_host::{
     assembly::StoreSettings,
     history::{History, hops},
@@ -27,6 +30,7 @@ use crate::{
 Examples:
   trellis graph graphs/tour > tour.mmd
   trellis graph graphs/tour --format svg > tour.svg
+  trellis graph graphs/tour --format svg --collapsed tools,undo > tour.svg
   trellis graph graphs/tour --format dot | dot -Tsvg > tour.svg
   trellis graph graphs/tour --session run-19f    with the path of a session, in order and with counts
   trellis graph graphs/tour --format json | jq '.edges[] | select(.outcome == \"error\")'")]
@@ -36,6 +40,12 @@ pub(crate) struct Graph {
     /// The format of the drawing
     #[arg(long, value_enum, default_value_t = DrawingFormat::Mermaid)]
     format: DrawingFormat,
+    /// Modules that are one box each, with commas between; without it, all of them in a picture of more than 400 nodes
+    #[arg(long, value_name = "MODULE,…", value_delimiter = ',')]
+    collapsed: Option<Vec<String>>,
+    /// Modules that are not collapsed all the same, with commas between
+    #[arg(long, value_name = "MODULE,…", value_delimiter = ',')]
+    expanded: Vec<String>,
     /// Draw the path of this stored session over the graph
     #[arg(long, value_name = "ID")]
     session: Option<String>,
@@ -66,7 +76,38 @@ fn walked(keep: &StoreSettings, session: &str) -> anyhow::Result<History> {
 }
 
 impl Graph {
+    /// Returns whether somebody chose which modules are one box each.
+    fn has_choice(&self) -> bool {
+        self.collapsed.is_some() || !self.expanded.is_empty()
+    }
+
+    /// Draws a program, with the path of a session over it where there is one; and which spots of the path the program does not have any more.
+    fn draw(&self, program: &Program, hops: Option<&[PathStep]>) -> (String, Vec<String>) {
+        if self.has_choice() {
+            let drawing = Drawing::new(program);
+            let path = hops.map(|hops| draw::Path::new(&drawing, hops));
+            let chosen = self.collapsed.as_ref().map(|named| named.iter().cloned().collect());
+            let mut collapsed: BTreeSet<String> = chosen.unwrap_or_else(|| LayoutSettings::for_drawing(&drawing).collapsed);
+            collapsed.retain(|module| !self.expanded.contains(module));
+            let picture = draw::picture_collapsed(&drawing, path.as_ref(), collapsed);
+            return (picture, path.map(|path| path.gone).unwrap_or_default());
+        }
+        let format = match self.format {
+            DrawingFormat::Mermaid => draw::Format::Mermaid,
+            DrawingFormat::Dot => draw::Format::Dot,
+            DrawingFormat::Json => draw::Format::Json,
+            DrawingFormat::Svg => draw::Format::Svg,
+        };
+        match hops {
+            Some(hops) => draw::draw_walked(program, hops, format),
+            None => (draw::draw(program, format), Vec::new()),
+        }
+    }
+
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        if self.has_choice() && self.format != DrawingFormat::Svg {
+            bail!("`--collapsed` and `--expanded` are about pictures\nadd `--format svg`");
+        }
         let place = open::only(self.path.as_deref(), "graph")?;
         let opened = place.open()?;
         let Some(program) = &opened.compiled.program else {
@@ -74,19 +115,12 @@ impl Graph {
             terminal::print_error(&report::human(&[opened.into_checked()], Width::of(&std::io::stderr())));
             return Ok(exit);
         };
-        let format = match self.format {
-            DrawingFormat::Mermaid => draw::Format::Mermaid,
-            DrawingFormat::Dot => draw::Format::Dot,
-            DrawingFormat::Json => draw::Format::Json,
-            DrawingFormat::Svg => draw::Format::Svg,
-        };
         let Some(session) = &self.session else {
-            terminal::print(&draw::draw(program, format))?;
+            terminal::print(&self.draw(program, None).0)?;
             return Ok(Exit::Fine);
         };
         let history = walked(&self.store.of(&place, opened.project.documents()), session)?;
-        let hops = hops(program, &history);
-        let (text, gone) = draw::draw_walked(program, &hops, format);
+        let (text, gone) = self.draw(program, Some(&hops(program, &history)));
         terminal::print(&text)?;
         if !gone.is_empty() {
             let gone = gone.iter().map(|gone| format!("`{}`", report::printable(gone))).collect::<Vec<_>>().join(", ");

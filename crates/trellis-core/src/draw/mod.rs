@@ -61,15 +61,18 @@ pub fn picture(drawing: &Drawing<'_>, layout: &Layout) -> String {
     svg::spell(drawing, layout, None)
 }
 
+/// Draws a program as [`Format::Svg`] does, with the path of a session over it where there is one, and with these modules as one box each.
+pub fn picture_collapsed(drawing: &Drawing<'_>, path: Option<&Path>, collapsed: BTreeSet<String>) -> String {
+    let settings = LayoutSettings { collapsed, has_labels: true, ..LayoutSettings::default() };
+    svg::spell(drawing, &Layout::with_path(drawing, &settings, None, path), path)
+}
+
 fn spell(drawing: &Drawing<'_>, path: Option<&Path>, format: Format) -> String {
     match format {
         Format::Mermaid => mermaid::spell(drawing, path),
         Format::Dot => dot::spell(drawing, path),
         Format::Json => json::spell(drawing, path),
-        Format::Svg => {
-            let settings = LayoutSettings { has_labels: true, ..LayoutSettings::for_drawing(drawing) };
-            svg::spell(drawing, &Layout::with_path(drawing, &settings, None, path), path)
-        }
+        Format::Svg => picture_collapsed(drawing, path, LayoutSettings::for_drawing(drawing).collapsed),
     }
 }
 

@@ -4,10 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
-use trellis_core::draw::{
-    self, Drawing, Format,
-    layout::{Layout, LayoutSettings},
-};
+use trellis_core::draw::{self, Drawing, Format};
 
 use crate::{state::ServerState, wire::Uri};
 
@@ -37,12 +34,7 @@ pub(super) fn draw(state: &mut ServerState, params: &DrawingParams) -> Option<Js
     let text = match (&params.format, &params.collapsed) {
         (DrawingFormat::Json, _) => draw::draw(program, Format::Json),
         (DrawingFormat::Svg, None) => draw::draw(program, Format::Svg),
-        (DrawingFormat::Svg, Some(collapsed)) => {
-            let drawing = Drawing::new(program);
-            let mut settings = LayoutSettings::for_drawing(&drawing);
-            (settings.has_labels, settings.collapsed) = (true, collapsed.clone());
-            draw::picture(&drawing, &Layout::new(&drawing, &settings, None))
-        }
+        (DrawingFormat::Svg, Some(collapsed)) => draw::picture_collapsed(&Drawing::new(program), None, collapsed.clone()),
     };
     Some(json!({ "text": text, "stale": !graph.is_linked() }))
 }

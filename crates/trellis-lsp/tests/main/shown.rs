@@ -190,6 +190,11 @@ fn the_graph_and_the_cases_of_a_sheet_are_at_hand() {
     let params = json!({ "uri": client.uri("start.md") });
     let drawn = linked(&mut client, "trellis/graph", &params, |answer| answer["stale"] == false);
     assert!(drawn["text"].as_str().is_some_and(|text| text.starts_with("<svg")), "{drawn}");
+    // A client says what is collapsed, as `trellis graph --collapsed` does.
+    let collapsed = json!({ "uri": client.uri("start.md"), "collapsed": ["inner", "gone"] });
+    let collapsed = client.request("trellis/graph", collapsed).expect("it answers");
+    let closed = |drawn: &Json| drawn["text"].as_str().is_some_and(|text| text.contains("<g><title>inner</title>"));
+    assert!(closed(&collapsed) && !closed(&drawn), "{collapsed}");
     client.replace("start.md", 2, "---\nto: [\n---\n");
     let half = client.request("trellis/graph", params).expect("it answers");
     assert!(half["text"].as_str().is_some_and(|text| text.starts_with("<svg")), "{half}");
