@@ -28,6 +28,15 @@ export const STALL = {
   "stall/end.md": "---\noutput: \"{{ paid.id }}\"\n---\nThank you.\n",
 };
 
+/** A call that runs until the file `baked` is there. */
+export const OVEN = {
+  "oven/trellis.yaml": "name: oven\nbindings:\n  bake: { process: [sh, ./bake.sh], effect: none }\n",
+  "oven/bake.sh": "until [ -e baked ]; do sleep 0.1; done\necho 9\n",
+  "oven/start.md": "---\ninput_type: text\nsave_to: cake\nto: bake\n---\nWhich cake?\n",
+  "oven/bake.md": "---\ndo: bake\nsave_to: cakes\non_error: fail\nto: end\n---\nBaking.\n",
+  "oven/end.md": "---\noutput: \"{{ cakes }}\"\n---\nDone.\n",
+};
+
 /** Texts that try to run something. */
 const TRICKS = [
   "<script>window.tricked = true</script>",

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 
-import { HOSTILE, KINDS, LONG, large, SHOP, STALL } from "./graphs.mjs";
+import { HOSTILE, KINDS, LONG, large, OVEN, SHOP, STALL } from "./graphs.mjs";
 import { accessible, asked, folderOf, newContext, play, Server, show, sightOf, tabTo, TOKEN, visit } from "./harness.mjs";
 import { KEYS } from "./keys.mjs";
 import { SIZES } from "./sizes.mjs";
@@ -93,6 +93,23 @@ const JOURNEYS = {
     await page.locator(".ended").getByText("finished").waitFor();
     const { stop } = await server.api("GET", "sessions/carry");
     assert.deepEqual(stop.payload.output, { parcel: 12 });
+  },
+
+  /** Of a session that somebody stopped, each page says so, also one that is loaded again. */
+  async "stops what runs, and goes on with it"({ browser, server, folder }) {
+    await server.session("oven", "cake");
+    await server.api("POST", "sessions/cake/turns", { input: "plum" }, { Prefer: "wait=0" });
+    const page = await visit(browser, server, "/s/cake");
+    const head = page.locator(".session-head .standing");
+    await head.getByText("calls").waitFor();
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
+    await head.getByText("stopped").waitFor();
+    await page.reload();
+    await head.getByText("stopped").waitFor();
+    fs.writeFileSync(path.join(folder, "oven/baked"), "");
+    await page.getByRole("button", { name: "Go on", exact: true }).click();
+    await page.locator(".ended").getByText("finished").waitFor();
+    assert.deepEqual(page.complaints, []);
   },
 
   async "goes through time, back, and aside"({ browser, server }) {
@@ -544,7 +561,7 @@ const JOURNEYS = {
   },
 };
 
-const folder = folderOf(["tour"], { ...KINDS, ...SHOP, ...HOSTILE, ...LONG, ...STALL, ...large(1000) });
+const folder = folderOf(["tour"], { ...KINDS, ...SHOP, ...HOSTILE, ...LONG, ...STALL, ...OVEN, ...large(1000) });
 const server = await new Server(folder).start();
 // Views are held to axe in sizes and colours of their own, in whatever form the journeys are played.
 const { "is accessible": views, ...others } = JOURNEYS;

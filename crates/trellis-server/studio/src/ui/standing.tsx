@@ -24,16 +24,26 @@ const STANDINGS: Record<string, Look> = {
 };
 
 const HELD: Look = { icon: "held", word: "approval", tone: "held" };
+const STOPPED: Look = { icon: "held", word: "stopped", tone: "running" };
 
-function lookOf(standing: string, stop: Stop | undefined, isHeld: boolean): Look {
+/** What is known of a session besides its standing. */
+interface Known {
+  stop?: Stop | undefined;
+  isHeld?: boolean;
+  /** Whether somebody stopped what runs. */
+  isHalted?: boolean | undefined;
+}
+
+function lookOf(standing: string, { stop, isHeld, isHalted }: Known): Look {
   if (isHeld || stop?.type === "APPROVAL") return HELD;
+  if (isHalted && (stop?.type === "RUNNING" || stop?.type === "SLEEPING")) return STOPPED;
   if (stop?.type === "SLEEPING") return { icon: "clock", word: "sleeps", tone: "running" };
   return STANDINGS[standing] ?? { icon: "running", word: standing.replaceAll("_", " "), tone: "running" };
 }
 
 /** How a session stands, with what it waits for where that is known. */
-export function Standing({ of, stop, isHeld = false }: { of: string; stop?: Stop | undefined; isHeld?: boolean }): JSX.Element {
-  const { icon, word, tone } = lookOf(of, stop, isHeld);
+export function Standing({ of, ...known }: { of: string } & Known): JSX.Element {
+  const { icon, word, tone } = lookOf(of, known);
   return (
     <span class={`standing tone-${tone}`}>
       <Icon name={icon} />

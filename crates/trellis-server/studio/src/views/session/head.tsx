@@ -63,7 +63,7 @@ export function SessionHead({ turn, travel }: { turn: Turn; travel: (journey: Jo
   return (
     <div class="session-head">
       <h1>{turn.session}</h1>
-      <Standing of={turn.standing} stop={turn.stop} />
+      <Standing of={turn.standing} stop={turn.stop} isHalted={turn.paused} />
       <code class="dim session-node">{turn.node}</code>
       {children.length > 0 && (
         <ul class="children" aria-label="Children that wait">
