@@ -24,7 +24,11 @@ const HOST: [&str; 8] = ["process", "http", "mcp", "model", "function", "env", "
 pub(crate) static BINDING: Form = Form {
     aliases: &[("output_schema", "returns")],
     inside: &[("retry", Inside::One(&RETRY))],
-    elsewhere: &[("command", None, "write `process: [command, argument, …]`")],
+    elsewhere: &[
+        ("command", None, "write `process: [command, argument, …]`"),
+        ("run", None, "write `process: [command, argument, …]`"),
+        ("script", None, "write `process: [command, argument, …]`"),
+    ],
     ..Form::new(
         "a binding",
         &[
