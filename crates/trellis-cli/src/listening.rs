@@ -16,7 +16,7 @@ use tokio::{
 };
 use trellis_server::{HostNames, Network, Server, Settings, Tokens};
 
-use crate::terminal;
+use crate::{listen_values, terminal};
 
 /// The port, or the first of those that are tried.
 const PORT: u16 = 7317;
@@ -37,18 +37,18 @@ pub(crate) struct ListenArgs {
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<IpAddr>,
     /// A name that the server is known by, beside those of this machine; may be repeated
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = listen_values::host)]
     host: Vec<String>,
     /// Let pages of this origin use the server; may be repeated
-    #[arg(long, value_name = "ORIGIN")]
+    #[arg(long, value_name = "ORIGIN", value_parser = listen_values::origin)]
     allow_origin: Vec<String>,
-    /// Proxies of this network add TLS, and their `X-Forwarded-For` counts; may be repeated
+    /// Proxies of this network add TLS, and their `X-Forwarded-For` counts; with `--host` and `--token-file`; may be repeated
     #[arg(long, value_name = "CIDR")]
     behind_proxy: Vec<Network>,
     /// Speak TLS, with the certificates and the key of these files (PEM)
     #[arg(long, num_args = 2, value_names = ["CERT", "KEY"])]
     tls: Vec<PathBuf>,
-    /// Take the tokens of this file
+    /// Take the tokens of this file, which SIGHUP reads again
     #[arg(long, value_name = "FILE", conflicts_with = "no_token")]
     token_file: Option<PathBuf>,
     /// Need no token: everybody on this machine may do everything
@@ -58,7 +58,7 @@ pub(crate) struct ListenArgs {
     #[arg(long)]
     log: bool,
     /// Connections at the same time
-    #[arg(long, value_name = "N", default_value_t = 1024)]
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = listen_values::connections)]
     connections: usize,
 }
 
@@ -82,9 +82,27 @@ impl Listening {
 }
 
 impl ListenArgs {
-    /// Returns whether only this machine can reach it.
+    /// Returns whether only this machine can reach it. Others reach it through a proxy, wherever it listens.
     pub(crate) fn is_local(&self) -> bool {
+        self.is_loopback() && self.behind_proxy.is_empty()
+    }
+
+    fn is_loopback(&self) -> bool {
         self.listen.is_none_or(|address| address.is_loopback())
+    }
+
+    /// The options that let others reach it, in words.
+    pub(crate) fn opened_by(&self) -> &'static str {
+        match (self.is_loopback(), self.behind_proxy.is_empty()) {
+            (true, _) => "`--behind-proxy`",
+            (false, true) => "`--listen`",
+            (false, false) => "`--listen` and `--behind-proxy`",
+        }
+    }
+
+    /// Returns whether SIGHUP ends the server: without a file of tokens there is nothing to read again.
+    pub(crate) fn ends_at_hangup(&self) -> bool {
+        self.token_file.is_none()
     }
 
     /// Refuses to start a server that others can reach without what that needs.
@@ -93,18 +111,18 @@ impl ListenArgs {
             return Ok(());
         }
         if self.no_token {
-            bail!("`--no-token` is for this machine alone; leave `--listen` out, or give tokens of their own with `--token-file`");
+            let opened_by = self.opened_by();
+            bail!("`--no-token` is for this machine alone; leave {opened_by} out, or give tokens of their own with `--token-file`");
         }
+        let reached = if self.is_loopback() { "others can reach this server through its proxy" } else { "others can reach this address" };
         if self.token_file.is_none() {
-            bail!("others can reach this address: add `--token-file FILE`");
+            bail!("{reached}: add `--token-file FILE`");
         }
         if self.host.is_empty() {
-            bail!("others can reach this address: add `--host NAME`, the name that they know it by");
+            bail!("{reached}: add `--host NAME`, the name that they know it by");
         }
         if self.behind_proxy.is_empty() && self.tls.is_empty() {
-            bail!(
-                "others can reach this address: add `--tls CERT KEY`, or `--behind-proxy CIDR`, the network of a proxy that has the certificate"
-            );
+            bail!("{reached}: add `--tls CERT KEY`, or `--behind-proxy CIDR`, the network of a proxy that has the certificate");
         }
         Ok(())
     }
@@ -141,11 +159,29 @@ impl ListenArgs {
 
     /// The address of the pages as people reach them: by the first `--host`, else at `place`. A proxy in front has the port of `https`.
     fn known_as(&self, place: &str, port: u16) -> String {
+        let is_proxied = !self.behind_proxy.is_empty();
+        let scheme = if is_proxied || !self.tls.is_empty() { "https" } else { "http" };
         match self.host.first() {
             None => place.to_owned(),
-            Some(name) if !self.behind_proxy.is_empty() || name.contains(':') => format!("https://{name}"),
-            Some(name) => format!("{}://{name}:{port}", if self.tls.is_empty() { "http" } else { "https" }),
+            Some(name) if is_proxied || listen_values::has_port(name) => format!("{scheme}://{name}"),
+            Some(name) => format!("{scheme}://{name}:{port}"),
         }
+    }
+
+    /// Reads the file of the tokens again at each SIGHUP, if there is one.
+    pub(crate) fn reload_tokens(&self, server: &Server) {
+        if self.token_file.is_none() {
+            return;
+        }
+        let reloading = server.clone();
+        tokio::spawn(async move {
+            let Ok(mut hung_up) = signal(SignalKind::hangup()) else { return };
+            while hung_up.recv().await.is_some() {
+                if let Err(error) = reloading.tokens().reload() {
+                    terminal::print_error(&format!("warning: the tokens stay as they are: {error}\n"));
+                }
+            }
+        });
     }
 
     async fn bind(&self) -> anyhow::Result<Vec<TcpListener>> {
@@ -210,19 +246,6 @@ fn raise_file_limit(connections: usize) {
         // If the system refuses, connections wait when there are too many.
         let _ = setrlimit(Resource::Nofile, limit);
     }
-}
-
-/// Reads the tokens of a server again at each SIGHUP.
-pub(crate) fn reload_tokens(server: &Server) {
-    let reloading = server.clone();
-    tokio::spawn(async move {
-        let Ok(mut hung_up) = signal(SignalKind::hangup()) else { return };
-        while hung_up.recv().await.is_some() {
-            if let Err(error) = reloading.tokens().reload() {
-                terminal::print_error(&format!("warning: the tokens stay as they are: {error}\n"));
-            }
-        }
-    });
 }
 
 /// A file that tells programs of the same user where the server is; it goes when the server does.

@@ -19,6 +19,7 @@ mod context;
 mod diff;
 mod ending;
 mod fix;
+mod listen_values;
 mod listening;
 mod markdown;
 mod observability;

@@ -28,6 +28,8 @@ mod documents;
 mod editors;
 #[path = "main/edits.rs"]
 mod edits;
+#[path = "main/ending.rs"]
+mod ending;
 #[path = "main/explain.rs"]
 mod explain;
 #[path = "main/flows/mod.rs"]

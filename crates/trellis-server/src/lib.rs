@@ -16,6 +16,7 @@ mod act;
 mod bounds;
 mod clock;
 mod digest;
+mod elsewhere;
 pub mod extra;
 mod gate;
 mod http;
@@ -30,6 +31,7 @@ mod served;
 mod server;
 mod settings;
 mod source;
+mod stored_here;
 mod trouble;
 
 #[cfg(feature = "tls")]

@@ -9,6 +9,7 @@ use trellis_host::{
 use trellis_project::{Live, Version};
 
 use crate::{
+    elsewhere,
     hub::Hub,
     served::{Served, ServedGraph},
     source::{BadGraph, GraphSource},
@@ -36,6 +37,7 @@ impl Served {
             let source = source.over(move |sessions| counted.over(inner(sessions)));
             let graph = Arc::new(ServedGraph::new(source, Arc::clone(&hub)));
             begin(&graph, watch).await?;
+            elsewhere::watch(&graph, &hub);
             graphs.insert(name, graph);
         }
         Ok(Self::new(graphs.into_values(), hub, metrics))

@@ -28,6 +28,7 @@ use crate::{
     mcp_metrics::McpMetrics,
     redaction::Redactions,
     source::GraphSource,
+    stored_here::StoredHere,
     trouble::{Code, Trouble},
 };
 
@@ -49,6 +50,7 @@ pub(crate) struct ServedGraph {
     pub(crate) source: GraphSource,
     pub(crate) redactions: Redactions,
     pub(crate) layouts: Layouts,
+    pub(crate) stored_here: StoredHere,
     hub: Arc<Hub>,
     /// Hears of turns that requests made, where somebody else drives the sessions.
     owner: Option<Box<TurnOwner>>,
@@ -195,12 +197,18 @@ impl ServedGraph {
             name: Arc::clone(&source.store.graph),
             redactions: Redactions::default(),
             layouts: Layouts::default(),
+            stored_here: StoredHere::default(),
             source,
             hub,
             owner: None,
             now: RwLock::default(),
             taking: tokio::sync::Mutex::default(),
         }
+    }
+
+    /// Returns whether somebody else drives its sessions.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.owner.is_some()
     }
 
     /// Returns the current version of the graph.
@@ -312,6 +320,7 @@ impl ServedGraph {
         sessions.observe(move |id, event| {
             if let Some(graph) = graph.upgrade() {
                 graph.redactions.observe(id, event);
+                graph.stored_here.note(id, event);
             }
             hub.observe(&name, id, event);
         });

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use axum::Router;
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, runtime::Handle};
 
 use crate::{
+    elsewhere,
     gate::Tokens,
     http::{self, App, CallsInNeed, ExtraRoute},
     mcp,
@@ -46,6 +47,10 @@ impl Server {
 
     /// These graphs with these settings, and further routes behind the same gates.
     pub fn with(served: Served, settings: Settings, extra: Vec<ExtraRoute>) -> Self {
+        if Handle::try_current().is_ok() {
+            // Those of `Served::open` are watched already.
+            served.all().filter(|graph| graph.is_shared()).for_each(|graph| elsewhere::watch(graph, &served.hub));
+        }
         Self { app: Arc::new(App::new(served, settings, extra)) }
     }
 
@@ -59,6 +64,11 @@ impl Server {
 
     /// Returns its routes with all gates, for another axum application. Only [`Server::serve`] has the bound of connections, the time limit of
     /// headers, and the end, which [`Server::stop`] replaces.
+    ///
+    /// The address of a client, by which wrong tokens are counted and proxies are known, is that of
+    /// [`ConnectInfo<SocketAddr>`](axum::extract::ConnectInfo): serve the application with
+    /// [`into_make_service_with_connect_info`](axum::Router::into_make_service_with_connect_info). Without it all clients are one, and what a proxy
+    /// says of them does not count.
     pub fn router(&self) -> Router {
         http::router(&self.app, mcp::routes(&self.app))
     }
@@ -83,7 +93,8 @@ impl Server {
         self.app.measured()
     }
 
-    /// Ends the work that [`Server::serve`] would end, for an application that serves the routes.
+    /// Ends the work that [`Server::serve`] would end, for an application that serves the routes. Streams end only now, so call it within the future
+    /// by which axum learns of the end (`with_graceful_shutdown`), which waits for them.
     pub async fn stop(&self) {
         self.app.served.stop(self.app.settings.bounds.grace).await;
     }

@@ -32,10 +32,14 @@ mod long_runs;
 mod mcp;
 #[path = "main/refusals.rs"]
 mod refusals;
+#[path = "main/revoked.rs"]
+mod revoked;
 #[path = "main/secrets.rs"]
 mod secrets;
 #[path = "main/stand.rs"]
 mod stand;
+#[path = "main/stopping.rs"]
+mod stopping;
 #[path = "main/subscriptions.rs"]
 mod subscriptions;
 #[cfg(feature = "tls")]

@@ -7,7 +7,7 @@
 //! curl -s -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"id":"ana"}' $URL/api/sessions
 //! ```
 
-use std::{error::Error, path::Path};
+use std::{error::Error, io, net::SocketAddr, path::Path};
 
 use axum::{Router, routing::get};
 use tokio::net::TcpListener;
@@ -22,11 +22,20 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (token, tokens) = Tokens::random()?;
     let server = server(&folder, Settings::new(tokens, HostNames::local(address))).await?;
     println(&format!("http://{address}/#{token}"));
-    let stop = async { drop(tokio::signal::ctrl_c().await) };
-    axum::serve(listener, application(&server)).with_graceful_shutdown(stop).await?;
-    // Turns come to their stops; what still runs stays pending.
-    server.stop().await;
+    serve(listener, server, async { drop(tokio::signal::ctrl_c().await) }).await?;
     Ok(())
+}
+
+/// Serves until `stop`. Then streams end, turns come to their stops, and what still runs stays pending; axum waits for that, so it is part of the future
+/// by which it learns of the end.
+async fn serve(listener: TcpListener, server: Server, stop: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
+    // Where clients come from is known: wrong tokens are counted by address.
+    let routes = application(&server).into_make_service_with_connect_info::<SocketAddr>();
+    let stop = async move {
+        stop.await;
+        server.stop().await;
+    };
+    axum::serve(listener, routes).with_graceful_shutdown(stop).await
 }
 
 /// A server of the graph in a folder.

@@ -5,7 +5,13 @@ use std::{path::PathBuf, sync::Arc};
 use anyhow::Context as _;
 use trellis_server::mcp::{McpSettings, serve_author, serve_stdio};
 
-use crate::{Exit, author::author_tools, open, serving::ServingArgs};
+use crate::{
+    Exit,
+    author::author_tools,
+    ending::{self, EndSignals},
+    open,
+    serving::ServingArgs,
+};
 
 /// Serves graphs to a model over MCP
 ///
@@ -22,7 +28,7 @@ Examples:
 In the configuration of a client:
   {\"mcpServers\": {\"flows\": {\"command\": \"trellis\", \"args\": [\"mcp\", \"/path/to/graphs\"]}}}
 
-It ends when standard input ends; sessions stay stored. Warnings go to standard error.
+It ends when standard input ends, and at SIGTERM or Ctrl-C, which stop what runs; sessions stay stored. Warnings go to standard error.
 
 Exit codes: 0 ended; 2 wrong usage, or the program failed.")]
 pub(crate) struct Mcp {
@@ -40,10 +46,8 @@ impl Mcp {
         }
         let places = self.graphs.places()?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the host cannot start")?;
-        let served = runtime.block_on(self.serve(&places));
-        // Reading standard input cannot be given up.
-        runtime.shutdown_background();
-        served.map(|()| Exit::Fine)
+        let signals = runtime.block_on(async { EndSignals::listen(true) });
+        ending::run(runtime, &signals, self.serve(&places, &signals)).map(|()| Exit::Fine)
     }
 
     fn author(&self) -> anyhow::Result<Exit> {
@@ -60,12 +64,12 @@ impl Mcp {
         Ok(Exit::Fine)
     }
 
-    async fn serve(&self, places: &[open::Place]) -> anyhow::Result<()> {
+    async fn serve(&self, places: &[open::Place], signals: &EndSignals) -> anyhow::Result<()> {
         let (served, serving) = self.graphs.open(places).await?;
         let served = Arc::new(served);
         let mut settings = McpSettings::default();
         self.graphs.set(&mut settings);
-        serving.until(serve_stdio(Arc::clone(&served), settings), || served.metrics()).await??;
+        serving.until(serve_stdio(Arc::clone(&served), settings, signals.first()), || served.metrics()).await??;
         Ok(())
     }
 }

@@ -6,8 +6,8 @@ use trellis_server::Server;
 use crate::{
     Exit,
     browser::LeadingPage,
-    ending::ended,
-    listening::{Announcement, ListenArgs, private, reload_tokens},
+    ending::{self, EndSignals},
+    listening::{Announcement, ListenArgs, private},
     open::Place,
     serving::{ApprovalChoice, ServingArgs},
     terminal,
@@ -28,8 +28,8 @@ Examples:
   trellis serve --listen 0.0.0.0 --host flows.example.org --token-file tokens --behind-proxy 10.0.0.0/8
 
 A tokens file has a line for each token: its SHA-256, its rights (read, walk, approve, operate, metrics) with
-commas between, and a label. SIGHUP reads it again. SIGTERM or Ctrl-C ends the server: turns have 10 seconds,
-and what still runs stays pending.
+commas between, and a label. SIGHUP reads it again; without such a file it ends the server, as SIGTERM and
+Ctrl-C do: turns have 10 seconds, and what still runs stays pending.
 
 Exit codes: 0 ended; 2 wrong usage, or the program failed.")]
 pub(crate) struct Serve {
@@ -47,23 +47,22 @@ impl Serve {
         self.admit()?;
         let places = self.graphs.places()?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the host cannot start")?;
-        let served = runtime.block_on(self.serve(&places));
-        runtime.shutdown_background();
-        served.map(|()| Exit::Fine)
+        let signals = runtime.block_on(async { EndSignals::listen(self.at.ends_at_hangup()) });
+        ending::run(runtime, &signals, self.serve(&places, &signals)).map(|()| Exit::Fine)
     }
 
     /// Refuses to start a server that others can reach without what that needs.
     fn admit(&self) -> anyhow::Result<()> {
         if !self.at.is_local() && self.graphs.yes {
-            bail!("`--yes` is for this machine alone; leave `--listen` out");
+            bail!("`--yes` is for this machine alone; leave {} out", self.at.opened_by());
         }
         if !self.at.is_local() && self.graphs.mcp_approve == ApprovalChoice::Call {
-            bail!("`--mcp-approve call` is for this machine alone; leave `--listen` out, or take `form` or `never`");
+            bail!("`--mcp-approve call` is for this machine alone; leave {} out, or take `form` or `never`", self.at.opened_by());
         }
         self.at.admit()
     }
 
-    async fn serve(&self, places: &[Place]) -> anyhow::Result<()> {
+    async fn serve(&self, places: &[Place], signals: &EndSignals) -> anyhow::Result<()> {
         let (served, serving) = self.graphs.open(places).await?;
         let mut listening = self.at.open().await?;
         let graphs: Vec<_> = served.names().map(str::to_owned).collect();
@@ -74,8 +73,8 @@ impl Serve {
         let server = Server::new(served, listening.settings);
         terminal::print(&format!("{location}\n"))?;
         let _leading = if self.open { self.lead(listening.port, &location) } else { None };
-        reload_tokens(&server);
-        serving.until(server.serve_all(listening.listeners, ended()), || server.metrics()).await
+        self.at.reload_tokens(&server);
+        serving.until(server.serve_all(listening.listeners, signals.first()), || server.metrics()).await
     }
 
     /// Opens the browser; where that cannot be, the printed address is opened by hand.

@@ -29,8 +29,8 @@ use trellis_orchestrator::{
 
 use crate::{
     Exit,
-    ending::ended,
-    listening::{ListenArgs, reload_tokens},
+    ending::{self, EndSignals},
+    listening::ListenArgs,
     markdown,
     open::{self, DEFAULT_PATH},
     report::{self, Checked},
@@ -104,7 +104,9 @@ impl UpArgs {
         }
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the host cannot start")?;
         let up = Up { graph: place.path.clone(), workspace, settings, secrets: Secrets::from_env() };
-        let ran = runtime.block_on(async {
+        let signals = runtime.block_on(async { EndSignals::listen(self.at.ends_at_hangup()) });
+        // A thread may still wait for a line that nobody will type.
+        let ran = ending::run(runtime, &signals, async {
             let mut orchestrator = Orchestrator::open(up).await?;
             if self.rebuild {
                 orchestrator.rebuild()?;
@@ -117,8 +119,9 @@ impl UpArgs {
                 terminal::print_error(&format!("channel    {}; `/help` lists the commands\n", channel.name()));
             }
             tokio::spawn(show_starts(orchestrator.supervisor().subscribe()));
+            let raised = signals.clone();
             let stop = async move {
-                ended().await;
+                raised.first().await;
                 // In reverse: the page goes before what it shows.
                 if let Some((end, served)) = dashboard {
                     drop(end);
@@ -128,8 +131,6 @@ impl UpArgs {
             let ran = orchestrator.run(channels, stop, |line| terminal::print_error(&format!("warning: {}\n", harmless(line)))).await;
             anyhow::Ok(ran?)
         });
-        // A thread may still wait for a line that nobody will type.
-        runtime.shutdown_background();
         ran?;
         Ok(Exit::Fine)
     }
@@ -146,7 +147,7 @@ impl UpArgs {
         let dashboard = orchestrator.dashboard(listening.settings, has_web).await;
         channels.extend(dashboard.channel());
         dashboard.show_channels(channels.iter().map(|channel| channel.name().to_owned()).collect());
-        reload_tokens(dashboard.server());
+        self.at.reload_tokens(dashboard.server());
         let (end, is_over) = oneshot::channel::<()>();
         let served = tokio::spawn(async move { dashboard.serve(listening.listeners, async { drop(is_over.await) }).await });
         Ok((end, served))

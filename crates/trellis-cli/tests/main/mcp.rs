@@ -240,6 +240,22 @@ impl Talk {
         self.open.json_until(|line| line["method"] == "elicitation/create")
     }
 
+    /// The number of its process.
+    pub(crate) fn process(&self) -> u32 {
+        self.open.id()
+    }
+
+    /// Waits for its end.
+    pub(crate) fn code(&mut self) -> Option<i32> {
+        self.open.code()
+    }
+
+    /// Ends the input, and returns the answer to the request before.
+    pub(crate) fn last(&mut self) -> Value {
+        self.open.end_input();
+        self.open.json_until(|line| line["id"] == self.next && line.get("method").is_none())
+    }
+
     /// Ends the input, and with it the program.
     pub(crate) fn end(&mut self) {
         self.open.end_input();

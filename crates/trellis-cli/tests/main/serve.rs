@@ -9,6 +9,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use crate::{open::Open, sandbox::Sandbox};
 
@@ -36,13 +37,23 @@ impl Serving {
         Self::of(sandbox.command(&[&["serve"], args].concat()))
     }
 
-    fn of(mut command: Command) -> Self {
+    pub(crate) fn of(mut command: Command) -> Self {
         command.env("TRELLIS_TOKEN", TOKEN);
         let open = Open::start(command);
         let line = open.line();
         let (address, token) = line.split_once("/#").unwrap_or_else(|| panic!("no token: {line}"));
         assert_eq!(token, TOKEN);
         Self { open, address: address.to_owned() }
+    }
+
+    /// One that takes the same token from a file, with every right.
+    fn with_file(sandbox: &Sandbox, args: &[&str]) -> Self {
+        let digest: String = Sha256::digest(TOKEN).iter().map(|byte| format!("{byte:02x}")).collect();
+        sandbox.write("tokens", format!("{digest} read,walk,approve,operate,metrics ana\n").as_bytes());
+        fs::set_permissions(sandbox.path().join("tokens"), fs::Permissions::from_mode(0o600)).unwrap();
+        let open = Open::start(sandbox.command(&[&["serve", "--token-file", "tokens"], args].concat()));
+        let address = open.line().trim_end_matches('/').to_owned();
+        Self { open, address }
     }
 
     pub(crate) fn address(&self) -> &str {
@@ -83,6 +94,11 @@ impl Serving {
     /// The number of its process.
     pub(crate) fn process(&self) -> u32 {
         self.open.id()
+    }
+
+    /// Waits for its end.
+    pub(crate) fn code(&mut self) -> Option<i32> {
+        self.open.code()
     }
 
     /// Ends it as a system ends its services.
@@ -191,10 +207,8 @@ fn tools_have_no_token_and_connections_have_files() {
     assert!(output["files"].as_u64() >= Some(1024), "{seen}");
 }
 
-/// Certificates over the command line, with both addresses of this machine (9.1, 9.4).
-#[test]
-fn a_certificate_of_the_command_line_is_served() {
-    let sandbox = Sandbox::new(TOOL);
+/// Makes a certificate for `localhost` and its key.
+fn certify(sandbox: &Sandbox) {
     let made = Command::new("openssl")
         .args([
             "req",
@@ -214,6 +228,13 @@ fn a_certificate_of_the_command_line_is_served() {
         .output()
         .unwrap();
     assert!(made.status.success(), "{made:?}");
+}
+
+/// Certificates over the command line, with both addresses of this machine (9.1, 9.4).
+#[test]
+fn a_certificate_of_the_command_line_is_served() {
+    let sandbox = Sandbox::new(TOOL);
+    certify(&sandbox);
     let serving = Serving::start(&sandbox, &[".", "--tls", "cert.pem", "key.pem", "--no-watch"]);
     assert!(serving.address().starts_with("https://"), "{}", serving.address());
     let cert = sandbox.path().join("cert.pem").display().to_string();
@@ -229,6 +250,39 @@ fn a_certificate_of_the_command_line_is_served() {
     }
     assert_eq!(curl(&format!("https://localhost:{}", serving.port()), ""), "", "who does not trust it gets nothing");
     assert_eq!(curl(&format!("http://localhost:{}", serving.port()), ""), "", "nothing is said without TLS");
+}
+
+// doors 9.1, 9.5: behind a proxy others reach it, wherever it listens, so a token has its rate
+#[test]
+fn a_server_behind_a_proxy_is_no_local_one() {
+    let sandbox = Sandbox::new(TOOL);
+    let serving = Serving::with_file(&sandbox, &[".", "--host", "flows.example.org", "--behind-proxy", "127.0.0.1/32"]);
+    let asked = "curl -s -o /dev/null -w '%{http_code}\n' -H \"Authorization: Bearer $TOKEN\" -H 'Host: flows.example.org'";
+    let statuses = Command::new("sh")
+        .args(["-c", &format!("{asked} $URL'/api/explain/ended?integers=[1-1000]'")])
+        .envs([("URL", &*serving.address), ("TOKEN", TOKEN)])
+        .output();
+    let statuses = String::from_utf8(statuses.unwrap().stdout).unwrap();
+    assert!(statuses.starts_with("200\n") && statuses.contains("429\n"), "{statuses}");
+}
+
+// doors 9.1, 9.2: the address that is printed and the address that people are sent to are answered
+#[test]
+fn a_server_is_known_by_its_own_addresses() {
+    let sandbox = Sandbox::new(TOOL);
+    certify(&sandbox);
+    let args = [".", "--listen", "127.0.0.5", "--host", "flows.test", "--tls", "cert.pem", "key.pem", "--no-watch"];
+    let serving = Serving::start(&sandbox, &args);
+    let port = serving.port();
+    assert_eq!(serving.address, format!("https://127.0.0.5:{port}"));
+    for host in ["127.0.0.5", "flows.test"] {
+        let ask =
+            format!("curl -s -k --resolve '{host}:{port}:127.0.0.5' -H \"Authorization: Bearer $TOKEN\" https://{host}:{port}/api/graphs");
+        let named = serving.shell(&ask);
+        assert_eq!(named["items"][0]["name"], "oven", "{host}");
+    }
+    let other = serving.get("/api/graphs", "-k -H 'Host: other.test'");
+    assert_eq!(other["code"], "bad-host", "{other}");
 }
 
 /// Records that were taken out are told apart from those that cannot be read (1.3).
@@ -271,7 +325,7 @@ fn a_secret_is_typed_where_people_reach_the_server() {
         ("start.md", "---\ninput_type: secret\nsave_to: pin\nto: end\n---\nYour PIN?\n"),
         ("end.md", "Done.\n"),
     ]);
-    let serving = Serving::start(&sandbox, &[".", "--host", "flows.example.org", "--behind-proxy", "10.0.0.0/8"]);
+    let serving = Serving::with_file(&sandbox, &[".", "--host", "flows.example.org", "--behind-proxy", "10.0.0.0/8"]);
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
@@ -294,6 +348,14 @@ fn a_server_that_others_reach_says_what_it_needs() {
         (&["--listen", "0.0.0.0", "--token-file", "t", "--host", "x"], "`--tls CERT KEY`, or `--behind-proxy CIDR`"),
         (&["--listen", "0.0.0.0", "--mcp-approve", "call"], "`--mcp-approve call` is for this machine alone"),
         (&["--listen", "0.0.0.0", "--yes"], "`--yes` is for this machine alone"),
+        (&["--behind-proxy", "127.0.0.1/32"], "others can reach this server through its proxy: add `--token-file FILE`"),
+        (&["--behind-proxy", "127.0.0.1/32", "--token-file", "t"], "add `--host NAME`"),
+        (&["--behind-proxy", "127.0.0.1/32", "--host", "x", "--no-token"], "leave `--behind-proxy` out"),
+        (&["--behind-proxy", "127.0.0.1/32", "--yes"], "`--yes` is for this machine alone; leave `--behind-proxy` out"),
+        (&["--behind-proxy", "::1", "--mcp-approve", "call"], "`--mcp-approve call` is for this machine alone; leave `--behind-proxy` out"),
+        (&["--connections", "0"], "write 1 or more"),
+        (&["--host", "http://x.example"], "`--host x.example`"),
+        (&["--allow-origin", "x.example"], "`--allow-origin https://x.example`"),
         (&["--tls", "missing", "missing"], "missing"),
         (&["--token-file", "missing"], "`missing` cannot be read"),
         (&["--behind-proxy", "x"], "a network is an address"),

@@ -62,6 +62,10 @@ fn tokens_are_read_again_at_a_signal() {
     thread::sleep(Duration::from_millis(200));
     assert_eq!(status(), "200", "the tokens stay as they are");
     tokens(&sandbox, "");
+    until("200");
+    thread::sleep(Duration::from_millis(200));
+    assert_eq!(status(), "200", "nobody could do anything any more");
+    tokens(&sandbox, &format!("{} read bea\n", digest.replace(&digest[..2], "00")));
     until("401");
 }
 

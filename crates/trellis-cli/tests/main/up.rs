@@ -325,18 +325,20 @@ fn a_reply_commands_no_terminal() {
     }
 }
 
-// orchestrator 1.1: serves until SIGTERM, exit 0, also while a command runs
+// orchestrator 1.1: serves until SIGTERM, exit 0, also while a command runs; the same when its terminal closes and no file of tokens is read again
 #[test]
 fn a_signal_ends_it_in_good_order() {
-    let sandbox = sandbox(RUNS);
-    let mut typed = Typed::begin(&sandbox);
-    typed.say("hello");
-    typed.hear("came: hello");
-    let began = Instant::now();
-    let pid = typed.child.id().to_string();
-    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
-    assert_eq!(typed.child.wait().unwrap().code(), Some(0));
-    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    for signal in ["-TERM", "-HUP"] {
+        let sandbox = sandbox(RUNS);
+        let mut typed = Typed::begin(&sandbox);
+        typed.say("hello");
+        typed.hear("came: hello");
+        let began = Instant::now();
+        let pid = typed.child.id().to_string();
+        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+        assert_eq!(typed.child.wait().unwrap().code(), Some(0), "{signal}");
+        assert!(began.elapsed() < Duration::from_secs(20), "{signal}: {:?}", began.elapsed());
+    }
 }
 
 // orchestrator 1.1: a second signal ends it at once, whatever still has its time

@@ -6,7 +6,8 @@ use axum::http::{HeaderMap, header};
 
 use super::{
     rate::RateLimits,
-    token::{Caller, Tokens},
+    rights::Rights,
+    token::{Admission, Caller, Tokens},
 };
 use crate::trouble::{Code, Trouble};
 
@@ -15,14 +16,23 @@ use crate::trouble::{Code, Trouble};
 /// # Errors
 /// A token is needed, or it is none of these.
 pub(crate) fn caller(tokens: &Tokens, rates: &RateLimits, headers: &HeaderMap, address: IpAddr) -> Result<Caller, Trouble> {
-    let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let token = given.and_then(|value| value.split_once(' ')).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-    if let Some(caller) = tokens.caller(token.map(|(_, token)| token.trim())) {
+    if let Some(caller) = tokens.caller(token(headers)) {
         return Ok(caller);
     }
+    let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     if given.is_some() {
         rates.fail(address);
     }
     let what = if given.is_some() { "the token is none of this server's" } else { "a token is needed" };
     Err(Trouble::new(Code::Unauthenticated, format!("{what}: send `Authorization: Bearer TOKEN`; it is printed where the server starts")))
+}
+
+/// Returns what holds for the stream that a request begins, by its token, which had these rights.
+pub(crate) fn admission(tokens: &Tokens, headers: &HeaderMap, rights: Rights) -> Admission {
+    tokens.admission(token(headers), rights)
+}
+
+fn token(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }

@@ -9,21 +9,37 @@ use crate::trouble::{Code, Trouble};
 /// The names under which a server answers, each with its port where it has one.
 #[derive(Clone, Debug, Default)]
 pub struct HostNames {
+    /// The port that it listens at.
+    port: Option<u16>,
     names: Vec<String>,
     origins: Vec<String>,
 }
 
 impl HostNames {
-    /// The names of the machine itself, with the port of `address`.
+    /// The names of the machine itself and the address that is listened at, with its port.
     pub fn local(address: SocketAddr) -> Self {
         let port = address.port();
-        Self { names: ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}")).into(), origins: Vec::new() }
+        let names = ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}")).into();
+        let mut local = Self { port: Some(port), names, origins: Vec::new() };
+        if port == 80 || port == 443 {
+            // Browsers leave the port of a scheme out.
+            local.names.extend(["127.0.0.1", "localhost", "[::1]"].map(str::to_owned));
+        }
+        if address.ip().is_unspecified() { local } else { local.and(&address.to_string()) }
     }
 
-    /// Adds a name, such as `flows.example.org` or `flows.example.org:8443`.
+    /// Adds a name, such as `flows.example.org` or `flows.example.org:8443`. One without a port stands for that of a scheme, as behind a proxy, and
+    /// for the port that is listened at.
     #[must_use]
     pub fn and(mut self, name: &str) -> Self {
-        self.names.push(name.to_ascii_lowercase());
+        let name = name.to_ascii_lowercase();
+        let has_port = name.rsplit_once(':').is_some_and(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
+        let with_port = self.port.filter(|_| !has_port).map(|port| format!("{name}:{port}"));
+        for name in [name].into_iter().chain(with_port) {
+            if !self.names.contains(&name) {
+                self.names.push(name);
+            }
+        }
         self
     }
 
@@ -61,7 +77,10 @@ impl HostNames {
         // A request whose target has a name of its own must not have another one.
         let target = uri.authority().map(|authority| authority.as_str().to_ascii_lowercase());
         if !self.names.contains(&host) || target.is_some_and(|target| target != host) {
-            return Err(Trouble::new(Code::BadHost, "this server is not known by that name; `--host NAME` adds one"));
+            return Err(Trouble::new(
+                Code::BadHost,
+                "this server is not known by that name and port; `--host NAME` or `--host NAME:PORT` adds one",
+            ));
         }
         self.admit_page(headers, is_opened)
     }
@@ -117,5 +136,19 @@ mod tests {
         assert_eq!(code(&[("host", "localhost:7317"), ("sec-fetch-site", "cross-site")]), Err(Code::BadOrigin));
         let allowed = [("host", "localhost:7317"), ("origin", "https://app.example"), ("sec-fetch-site", "cross-site")];
         assert_eq!(code(&allowed), Ok(Some("https://app.example".to_owned())));
+    }
+
+    // doors 9.1, 9.2: a name without a port is also that of the port, and so is the address that is listened at
+    #[test]
+    fn a_name_is_known_with_the_port_and_so_is_the_address() {
+        let known = |address: &str, name: &str| {
+            let names = HostNames::local(address.parse().unwrap_or_else(|error| panic!("{error}"))).and(name);
+            names.hosts().split_off(3)
+        };
+        assert_eq!(known("0.0.0.0:7443", "flows.test"), ["flows.test", "flows.test:7443"]);
+        assert_eq!(known("0.0.0.0:7443", "flows.test:8443"), ["flows.test:8443"]);
+        assert_eq!(known("127.0.0.5:7443", "[fd00::1]"), ["127.0.0.5:7443", "[fd00::1]", "[fd00::1]:7443"]);
+        assert_eq!(known("[fd00::2]:7443", "[fd00::2]:7443"), ["[fd00::2]:7443"]);
+        assert_eq!(known("127.0.0.1:7443", "localhost:7443"), [""; 0]);
     }
 }

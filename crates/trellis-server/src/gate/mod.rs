@@ -17,11 +17,11 @@ mod socket;
 mod token;
 
 pub(crate) use self::{
-    bearer::caller,
+    bearer::{admission, caller},
     metrics::HttpMetrics,
     rate::{RateLimits, StreamPermit},
     socket::{HeaderWait, LastingBody, PatientSocket},
-    token::Caller,
+    token::{Admission, Caller},
 };
 pub use self::{
     host::HostNames,

@@ -8,6 +8,7 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 use subtle::{Choice, ConditionallySelectable as _, ConstantTimeEq as _};
+use tokio::sync::watch;
 
 use super::rights::{Right, Rights};
 use crate::digest::hex;
@@ -36,8 +37,34 @@ enum Source {
     Open,
     /// One token with every right.
     One(KnownToken),
-    /// Those of a file.
-    File(PathBuf, RwLock<Vec<KnownToken>>),
+    /// Those of a file, and the times at which it was read again.
+    File(PathBuf, RwLock<Vec<KnownToken>>, watch::Sender<()>),
+}
+
+/// The token of a stream, with the rights that it had when the stream began. A file of tokens may be read again while it lasts.
+#[derive(Clone)]
+pub(crate) struct Admission {
+    tokens: Tokens,
+    digest: Option<[u8; 32]>,
+    rights: Rights,
+    reloads: watch::Receiver<()>,
+}
+
+impl Admission {
+    /// Returns whether the token is still one, and has all of these rights.
+    pub(crate) fn is_valid(&self) -> bool {
+        let now = self.tokens.caller_of(self.digest.as_ref());
+        now.is_some_and(|now| Right::ALL.into_iter().all(|right| now.rights.has(right) || !self.rights.has(right)))
+    }
+
+    /// Waits until the token is none any more, or has lost a right. May be dropped and called again.
+    pub(crate) async fn revoked(&mut self) {
+        while self.is_valid() {
+            if self.reloads.changed().await.is_err() {
+                return std::future::pending().await;
+            }
+        }
+    }
 }
 
 #[derive(Clone)]
@@ -65,6 +92,9 @@ pub enum BadTokens {
     /// Others may read the file.
     #[error("`{0}` can be read by others: `chmod 600` it")]
     Open(String),
+    /// The file has no line with a token.
+    #[error("`{0}` has no token, so nobody could do anything: write a line with the SHA-256 of one, its rights and a label")]
+    Empty(String),
     /// A line is none.
     #[error("`{path}`, line {line}: {why}")]
     Line {
@@ -115,20 +145,22 @@ impl Tokens {
     /// The tokens of a file: a line each has the SHA-256 of a token in hexadecimal, its rights with commas between, and a label.
     ///
     /// # Errors
-    /// The file cannot be read, others may read it, or a line is none.
+    /// The file cannot be read, others may read it, a line is none, or there is no line.
     pub fn of_file(path: &Path) -> Result<Self, BadTokens> {
         let known = read(path)?;
-        Ok(Self(Arc::new(Source::File(path.to_owned(), RwLock::new(known)))))
+        Ok(Self(Arc::new(Source::File(path.to_owned(), RwLock::new(known), watch::Sender::new(())))))
     }
 
-    /// Reads the file again, if there is one; where it cannot be read, the tokens stay.
+    /// Reads the file again, if there is one; where it cannot be read, the tokens stay. Streams of a token that is none any more, or has lost a
+    /// right, end.
     ///
     /// # Errors
     /// As [`Tokens::of_file`].
     pub fn reload(&self) -> Result<(), BadTokens> {
-        if let Source::File(path, known) = &*self.0 {
+        if let Source::File(path, known, reloads) = &*self.0 {
             let read = read(path)?;
             *known.write().unwrap_or_else(PoisonError::into_inner) = read;
+            reloads.send_replace(());
         }
         Ok(())
     }
@@ -144,22 +176,39 @@ impl Tokens {
             Source::Open if label == ANYONE => Rights::all(),
             Source::Open => Rights::default(),
             Source::One(known) => of(std::slice::from_ref(known)),
-            Source::File(_, known) => of(&known.read().unwrap_or_else(PoisonError::into_inner)),
+            Source::File(_, known, _) => of(&known.read().unwrap_or_else(PoisonError::into_inner)),
         }
     }
 
     /// Returns the owner of this token; without a token, anyone if none is needed.
     pub(super) fn caller(&self, token: Option<&str>) -> Option<Caller> {
+        self.caller_of(token.map(sha256).as_ref())
+    }
+
+    /// Returns what holds for a stream that begins now, with a token that had these rights.
+    pub(super) fn admission(&self, token: Option<&str>, rights: Rights) -> Admission {
+        Admission { tokens: self.clone(), digest: token.map(sha256), rights, reloads: self.reloads() }
+    }
+
+    /// Returns what changes whenever the tokens were read again. Only those of a file are.
+    pub(crate) fn reloads(&self) -> watch::Receiver<()> {
+        match &*self.0 {
+            Source::File(_, _, reloads) => reloads.subscribe(),
+            Source::Open | Source::One(_) => watch::channel(()).1,
+        }
+    }
+
+    fn caller_of(&self, digest: Option<&[u8; 32]>) -> Option<Caller> {
         let known = match &*self.0 {
             Source::Open => return Some(Caller { rights: Rights::all(), label: ANYONE.into() }),
             Source::One(known) => vec![known.clone()],
-            Source::File(_, known) => known.read().unwrap_or_else(PoisonError::into_inner).clone(),
+            Source::File(_, known, _) => known.read().unwrap_or_else(PoisonError::into_inner).clone(),
         };
-        let digest = sha256(token?);
+        let digest = digest?;
         // All are compared, so that the time does not reveal a near match.
         let mut found = u32::MAX;
         for (at, known) in (0_u32..).zip(&known) {
-            let is_it: Choice = known.digest.ct_eq(&digest);
+            let is_it: Choice = known.digest.ct_eq(digest);
             found.conditional_assign(&at, is_it);
         }
         let known = known.get(usize::try_from(found).ok()?)?;
@@ -179,7 +228,9 @@ fn read(path: &Path) -> Result<Vec<KnownToken>, BadTokens> {
     }
     let text = fs::read_to_string(path).map_err(unreadable)?;
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
-    lines.map(|(line, text)| known(text).map_err(|why| BadTokens::Line { path: shown(), line, why })).collect()
+    let known: Vec<_> =
+        lines.map(|(line, text)| known(text).map_err(|why| BadTokens::Line { path: shown(), line, why })).collect::<Result<_, _>>()?;
+    if known.is_empty() { Err(BadTokens::Empty(shown())) } else { Ok(known) }
 }
 
 fn known(line: &str) -> Result<KnownToken, String> {
@@ -209,6 +260,12 @@ fn unhex(text: &str) -> Option<[u8; 32]> {
     Some(bytes)
 }
 
+impl fmt::Debug for Admission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Admission")
+    }
+}
+
 impl fmt::Debug for Tokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Tokens")
@@ -236,7 +293,7 @@ mod tests {
         let line =
             |token: &str, rights: &str| known(&format!("{} {rights} ana", hex(&sha256(token)))).unwrap_or_else(|why| panic!("{why}"));
         let file = vec![line("a", "read,walk,approve"), line("b", "read,walk")];
-        let tokens = Tokens(Arc::new(Source::File(PathBuf::new(), RwLock::new(file))));
+        let tokens = Tokens(Arc::new(Source::File(PathBuf::new(), RwLock::new(file), watch::Sender::new(()))));
         let may = |tokens: &Tokens, label: &str| Right::ALL.map(|right| tokens.rights_of(label).has(right));
         assert_eq!(may(&tokens, "ana"), [true, true, false, false, false]);
         assert_eq!(may(&tokens, "bo"), [false; 5]);

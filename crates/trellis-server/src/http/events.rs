@@ -3,7 +3,8 @@
 use super::{answer::Answered, ask::Ask, event_sink::stream, follow::Follower, server_events};
 use crate::{
     act::Target,
-    gate::Right,
+    gate::{Admission, Right, admission},
+    hub::ServerFeed,
     trouble::{Code, Trouble},
 };
 
@@ -19,8 +20,9 @@ pub(super) async fn session(ask: Ask) -> Answered {
         None => ask.query_as("since", "the number of a record")?,
     };
     let permit = ask.app.rates.stream(&ask.caller.label, &ask.app.settings.bounds)?;
-    let follower = Follower { target, is_whole: ask.caller.rights.has(Right::Walk), with_html: ask.flag("html")?, of: None };
-    let feed = ask.app.served.hub.feed(None);
+    let (is_whole, with_html) = (ask.caller.rights.has(Right::Walk), ask.flag("html")?);
+    let follower = Follower { target, admission: admitted(&ask), is_whole, with_html, of: None };
+    let feed = feed(&ask)?;
     Ok(stream(permit, (ask.app.settings.bounds.patience, ask.wants_texts()), |sink| async move { follower.run(&sink, since, feed).await }))
 }
 
@@ -37,14 +39,16 @@ pub(super) async fn server(ask: Ask) -> Answered {
     for name in names {
         let target = Target::find(&ask.app.served, name, ask.query("graph")).await?;
         target.sessions.view(&target.id).await.map_err(Trouble::from)?;
-        followers.push(Follower { of: Some(target.id.clone()), target, is_whole: ask.caller.rights.has(Right::Walk), with_html: false });
+        let (of, is_whole) = (Some(target.id.clone()), ask.caller.rights.has(Right::Walk));
+        followers.push(Follower { target, admission: admitted(&ask), is_whole, with_html: false, of });
     }
     let since = ask.headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
     let permit = ask.app.rates.stream(&ask.caller.label, &ask.app.settings.bounds)?;
     let (app, is_seed, has_texts) = (ask.app.clone(), ask.route.is_alias, ask.wants_texts());
     // Before the response begins: whoever has its headers misses nothing.
     let followers: Vec<_> = followers.into_iter().map(|follower| (follower, app.served.hub.feed(None))).collect();
-    let begin = server_events::Begin::of(&app.served.hub, since.as_deref());
+    let begin = server_events::Begin::of(&app.served.hub, since.as_deref(), admitted(&ask));
+    refuse_at_the_end(&ask)?;
     Ok(stream(permit, (app.settings.bounds.patience, has_texts), move |sink| async move {
         let followed = followers.into_iter().map(|(follower, feed)| {
             let sink = sink.clone();
@@ -54,4 +58,27 @@ pub(super) async fn server(ask: Ask) -> Answered {
         server_events::run(&app, &sink, begin, graph.as_deref(), is_seed).await;
         followed.iter().for_each(tokio::task::JoinHandle::abort);
     }))
+}
+
+/// What holds for the stream, by the token of its request.
+fn admitted(ask: &Ask) -> Admission {
+    admission(&ask.app.settings.tokens, &ask.headers, ask.caller.rights)
+}
+
+/// The events of the server from now on, its end among them.
+///
+/// # Errors
+/// The server stops.
+fn feed(ask: &Ask) -> Result<ServerFeed, Trouble> {
+    let feed = ask.app.served.hub.feed(None);
+    refuse_at_the_end(ask)?;
+    Ok(feed)
+}
+
+/// Refuses a stream once the server stops. One that listens before this is asked hears of a later end.
+///
+/// # Errors
+/// The server stops.
+fn refuse_at_the_end(ask: &Ask) -> Result<(), Trouble> {
+    if ask.app.served.is_stopping() { Err(Trouble::new(Code::Stopping, Code::Stopping.title())) } else { Ok(()) }
 }

@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     act::{self, Target},
+    gate::Admission,
     hub::{ServerFeed, ServerNews, SessionNews},
     trouble::Trouble,
 };
@@ -30,6 +31,7 @@ const TEXT_GATHER_TIME: Duration = Duration::from_millis(50);
 /// A client that follows a session.
 pub(super) struct Follower {
     pub(super) target: Target,
+    pub(super) admission: Admission,
     /// True if the arguments of calls that the client carries out are shown whole.
     pub(super) is_whole: bool,
     pub(super) with_html: bool,
@@ -51,7 +53,7 @@ struct Gathered {
 }
 
 impl Follower {
-    /// Sends events until the client is gone, the session is removed, or the server stops.
+    /// Sends events until the client is gone or may not see them any more, the session is removed, or the server stops.
     pub(super) async fn run(self, sink: &EventSink, since: Option<u64>, feed: ServerFeed) {
         // A client that is gone receives nothing.
         let _ = self.follow(sink, since, feed).await;
@@ -59,7 +61,7 @@ impl Follower {
 
     async fn follow(&self, sink: &EventSink, since: Option<u64>, mut feed: ServerFeed) -> Result<(), Gone> {
         // Before anything is read, so that nothing is missed in between.
-        let mut news = self.target.listen();
+        let (mut news, mut admission) = (self.target.listen(), self.admission.clone());
         let Ok(mut next) = self.begin(sink, since).await? else { return Ok(()) };
         let mut last_sent = None;
         self.turn_of_now(sink, &mut last_sent).await?;
@@ -94,6 +96,7 @@ impl Follower {
                     Ok((_, ServerNews::Closed)) | Err(RecvError::Closed) => self.end(sink, "bye", next).await?,
                     Ok(_) | Err(RecvError::Lagged(_)) => Onward::On,
                 },
+                () = admission.revoked() => self.end(sink, "bye", next).await?,
                 _ = look.tick() => {
                     if act::has_records(&self.target.graph, &self.target.id, next).await {
                         self.records(sink, &mut next).await?;

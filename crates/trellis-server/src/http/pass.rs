@@ -9,7 +9,7 @@ use std::{
 };
 
 use axum::{
-    extract::{MatchedPath, Request, State},
+    extract::{ConnectInfo, MatchedPath, Request, State},
     http::{HeaderMap, HeaderValue, Method, header},
     middleware::Next,
     response::{IntoResponse as _, Response},
@@ -113,8 +113,10 @@ fn admitted(
 
 /// The address that a request comes from; behind a proxy, the one that it names.
 fn address(app: &App, request: &Request) -> IpAddr {
+    let of_application = || request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0);
+    let peer = request.extensions().get::<Peer>().map(|peer| peer.0).or_else(of_application);
     // One that listens to both kinds of addresses sees those of IPv4 in those of IPv6.
-    let peer = request.extensions().get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip().to_canonical());
+    let peer = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.ip().to_canonical());
     if !app.settings.proxies.iter().any(|network| network.contains(peer)) {
         return peer;
     }

@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     act,
+    gate::Admission,
     hub::{Hub, ServerFeed, ServerNews},
 };
 
@@ -26,23 +27,24 @@ const MOVES_GATHER_TIME: Duration = Duration::from_millis(100);
 /// The place at which a stream begins.
 pub(super) struct Begin {
     feed: ServerFeed,
+    admission: Admission,
     /// True if something that the client asks for is not known any more.
     is_anew: bool,
 }
 
 impl Begin {
     /// Begins behind the event that a client names, if it does, and hears from now on.
-    pub(super) fn of(hub: &Hub, since: Option<&str>) -> Self {
+    pub(super) fn of(hub: &Hub, since: Option<&str>, admission: Admission) -> Self {
         let number = since.map(|since| {
             let parts = since.rsplit_once('-').filter(|(boot, _)| **boot == *hub.boot);
             parts.and_then(|(_, number)| number.parse().ok())
         });
         let feed = hub.feed(number.flatten());
-        Self { is_anew: !feed.is_whole || number == Some(None), feed }
+        Self { is_anew: !feed.is_whole || number == Some(None), feed, admission }
     }
 }
 
-/// Sends events until the client is gone or the server stops. Those of `/events` of the seed have `reload` among them.
+/// Sends events until the client is gone or may not see them any more, or the server stops. Those of `/events` of the seed have `reload` among them.
 pub(super) async fn run(app: &App, sink: &EventSink, begin: Begin, graph: Option<&str>, is_seed: bool) {
     let mut stream = ServerStream { app, sink, graph, is_seed, moved: BTreeMap::new(), due: None, last: None, newest: None };
     // A client that is gone receives nothing.
@@ -65,7 +67,7 @@ struct ServerStream<'s> {
 
 impl ServerStream<'_> {
     async fn follow(&mut self, begin: Begin) -> Result<(), Gone> {
-        let Begin { feed: ServerFeed { past, mut news, .. }, is_anew } = begin;
+        let Begin { feed: ServerFeed { past, mut news, .. }, mut admission, is_anew } = begin;
         if is_anew {
             self.sink.send("reset", None, &json!({})).await?;
         }
@@ -84,6 +86,7 @@ impl ServerStream<'_> {
                 () = async { match due { Some(due) => tokio::time::sleep_until(due).await, None => std::future::pending().await } } => {
                     self.flush().await?;
                 }
+                () = admission.revoked() => return self.sink.send("bye", None, &self.since()).await,
                 _ = beat.tick() => self.sink.beat().await?,
             }
         }

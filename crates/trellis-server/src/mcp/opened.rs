@@ -12,14 +12,19 @@ use rmcp::{
 };
 use tokio::sync::Mutex;
 
+use crate::gate::Admission;
+
 /// Sessions in memory, with their owners.
 #[derive(Debug)]
 pub(super) struct OpenSessions {
     local: LocalSessionManager,
     bound: usize,
-    /// The labels of the tokens that opened them.
-    owners: Mutex<BTreeMap<SessionId, Arc<str>>>,
+    /// The tokens that opened them.
+    owners: Mutex<BTreeMap<SessionId, Owner>>,
 }
+
+/// A token, by its label, and whether it still is one.
+type Owner = (Arc<str>, Admission);
 
 /// The reason why a session cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +40,7 @@ pub(super) enum Unopened {
 /// The sender of a request, and whether there was no room for the session that it wanted.
 #[derive(Debug)]
 struct Opener {
-    label: Arc<str>,
+    owner: Owner,
     is_refused: Cell<bool>,
 }
 
@@ -52,8 +57,8 @@ impl OpenSessions {
     }
 
     /// Does the work of a token's request: a session that begins is its own. Returns `None` if there was no room for one.
-    pub(super) async fn serve<T>(&self, label: Arc<str>, work: impl Future<Output = T>) -> Option<T> {
-        let opener = Opener { label, is_refused: Cell::new(false) };
+    pub(super) async fn serve<T>(&self, owner: Owner, work: impl Future<Output = T>) -> Option<T> {
+        let opener = Opener { owner, is_refused: Cell::new(false) };
         let work = async {
             let done = work.await;
             (!OPENER.with(|opener| opener.is_refused.get())).then_some(done)
@@ -63,7 +68,18 @@ impl OpenSessions {
 
     /// The label of the token that opened a session.
     pub(super) async fn owner(&self, id: &str) -> Option<Arc<str>> {
-        self.owners.lock().await.get(id).cloned()
+        self.owners.lock().await.get(id).map(|(label, _)| Arc::clone(label))
+    }
+
+    /// Ends the sessions whose tokens are none any more, or have lost a right.
+    pub(super) async fn close_revoked(&self) {
+        let owners = self.owners.lock().await;
+        let revoked: Vec<_> = owners.iter().filter(|(_, (_, admission))| !admission.is_valid()).map(|(id, _)| id.clone()).collect();
+        drop(owners);
+        for id in revoked {
+            // It may have ended meanwhile.
+            drop(self.close_session(&id).await);
+        }
     }
 }
 
@@ -74,14 +90,14 @@ impl SessionManager for OpenSessions {
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Unopened> {
-        let label = OPENER.try_with(|opener| Arc::clone(&opener.label)).map_err(|_| Unopened::Nobody)?;
+        let owner = OPENER.try_with(|opener| opener.owner.clone()).map_err(|_| Unopened::Nobody)?;
         let mut owners = self.owners.lock().await;
         if owners.len() >= self.bound {
             OPENER.with(|opener| opener.is_refused.set(true));
             return Err(Unopened::Full(self.bound));
         }
         let (id, transport) = self.local.create_session().await?;
-        owners.insert(id.clone(), label);
+        owners.insert(id.clone(), owner);
         Ok((id, transport))
     }
 

@@ -18,13 +18,14 @@ use axum::{
     response::{IntoResponse as _, Response},
     routing::any,
 };
+use futures_util::StreamExt as _;
 use http_body_util::BodyExt as _;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::{Deserialize, de::IgnoredAny};
 
 use super::{McpDoor, McpHandler, admit, counted::CountedHandler, opened::OpenSessions};
 use crate::{
-    gate::{Caller, Right},
+    gate::{Admission, Caller, Right, admission},
     http::{App, Problem, collected},
     hub::ServerNews,
     trouble::{Code, Trouble},
@@ -71,11 +72,16 @@ impl McpStreams {
         self.admit(&caller, request.headers()).await?;
         let bounds = &self.app.settings.bounds;
         let (parts, body) = request.into_parts();
+        let admission = admission(&self.app.settings.tokens, &parts.headers, caller.rights);
         let body = collected(body, bounds.mcp_body, bounds.body_time).await?;
         // Before anything begins that would have to be stopped.
-        let permit = may_stream(&parts.method, &body).then(|| self.app.rates.stream(&caller.label, bounds)).transpose()?;
+        let may_stream = may_stream(&parts.method, &body);
+        if may_stream && self.app.served.is_stopping() {
+            return Err(Trouble::new(Code::Stopping, Code::Stopping.title()));
+        }
+        let permit = may_stream.then(|| self.app.rates.stream(&caller.label, bounds)).transpose()?;
         let handled = self.handled(Request::from_parts(parts, Body::from(body)));
-        let Some(response) = self.sessions.serve(caller.label, handled).await else {
+        let Some(response) = self.sessions.serve((caller.label, admission.clone()), handled).await else {
             let detail = format!("{} sessions of MCP are open, which is the bound", bounds.mcp_sessions);
             return Err(Trouble::new(Code::TooMany, detail).retry_after(60));
         };
@@ -84,12 +90,13 @@ impl McpStreams {
         if !is_stream {
             return Ok(response);
         }
-        // The stream has its seat for as long as a client can read it.
-        let seated = move |frame| {
+        // The stream has its seat for as long as a client can read it, and lasts no longer than its token.
+        let seated = move |bytes| {
             let _ = &permit;
-            frame
+            bytes
         };
-        Ok(response.map(|body| Body::new(body.map_frame(seated))))
+        let revoked = async move |mut admission: Admission| admission.revoked().await;
+        Ok(response.map(|body| Body::from_stream(body.into_data_stream().take_until(revoked(admission)).map(seated))))
     }
 
     /// Returns the answer of the library. Its large future is created here, so that it does not lie on the stack of the caller.
@@ -116,17 +123,21 @@ impl McpStreams {
         }
     }
 
-    /// Ends all streams when the server ends.
+    /// Ends all streams when the server ends, and the sessions of tokens that are none any more when the tokens were read again.
     fn watch(&self) {
         if self.is_watched.swap(true, Ordering::AcqRel) {
             return;
         }
         let (mut news, end) = (self.app.served.hub.feed(None).news, self.service.config.cancellation_token.clone());
+        let (mut reloads, sessions) = (self.app.settings.tokens.reloads(), Arc::clone(&self.sessions));
         tokio::spawn(async move {
             loop {
-                match news.recv().await {
-                    Ok((_, ServerNews::Closed)) | Err(tokio::sync::broadcast::error::RecvError::Closed) => return end.cancel(),
-                    Ok(_) | Err(_) => {}
+                tokio::select! {
+                    heard = news.recv() => match heard {
+                        Ok((_, ServerNews::Closed)) | Err(tokio::sync::broadcast::error::RecvError::Closed) => return end.cancel(),
+                        Ok(_) | Err(_) => {}
+                    },
+                    Ok(()) = reloads.changed() => sessions.close_revoked().await,
                 }
             }
         });

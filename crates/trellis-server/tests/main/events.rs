@@ -28,7 +28,10 @@ impl Stream {
     pub(crate) async fn open(stand: &Stand, path: &str, headers: &[(&str, &str)]) -> Self {
         let mut stream = stand.connect().await;
         // The end of the stream is that of the connection.
-        let head = format!("host: localhost:{}\r\nauthorization: Bearer {TOKEN}\r\nconnection: close\r\n", stand.port);
+        let mut head = format!("host: localhost:{}\r\nconnection: close\r\n", stand.port);
+        if !headers.iter().any(|(name, _)| *name == "authorization") {
+            head += &format!("authorization: Bearer {TOKEN}\r\n");
+        }
         let mut text = format!("GET {path} HTTP/1.1\r\n{head}");
         for (name, value) in headers {
             text += &format!("{name}: {value}\r\n");
@@ -157,6 +160,30 @@ async fn what_happens_in_another_server_of_the_store_is_told() {
     assert_eq!(told(&stream.until("turn").await), ["record 1", "turn REQUEST_INPUT"]);
     let seen = stand.with("POST", "/api/sessions/ana/turns", &[("if-match", "\"2\"")], Some(&json!({ "input": 2 }))).await;
     assert_eq!((seen.status, seen.stop()), (200, "APPROVAL".to_owned()));
+}
+
+// doors 2.5: who follows the server hears of it, too, within seconds: of what moved, what was asked and what was decided
+#[tokio::test(flavor = "multi_thread")]
+async fn who_follows_the_server_hears_of_another_one() {
+    let stand = Stand::new(SHOP).await;
+    stand.post("/api/sessions", json!({ "id": "ana" })).await;
+    let other = Stand::again(std::sync::Arc::clone(&stand.folder), Terms::default()).await;
+    let mut stream = Stream::open(&stand, "/api/events", &[]).await;
+    let call = other.held("bea").await;
+    let asked = tokio::time::timeout(LONG, stream.until("approval")).await.expect("it is told").pop().unwrap();
+    assert_eq!(asked.data, json!({ "graph": "shop", "session": "bea", "call": call, "state": "asked" }));
+    other.post("/api/sessions/ana/turns", json!({ "input": "Ada" })).await;
+    other.post(&format!("/api/sessions/bea/approvals/{call}"), json!({ "decision": "approve" })).await;
+    let (mut moved, mut decided) = (None, None);
+    while moved.is_none() || decided.is_none() {
+        let event = tokio::time::timeout(LONG, stream.next()).await.expect("it is told");
+        match &*event.name {
+            "session" if event.data["session"] == "ana" => moved = Some(event.data["node"].clone()),
+            "approval" => decided = Some(event.data["state"].clone()),
+            _ => {}
+        }
+    }
+    assert_eq!((moved, decided), (Some(json!("count")), Some(json!("approved"))));
 }
 
 // doors 2.4: a ring has the last 4,096 events; whoever missed more asks for its lists again

@@ -101,9 +101,13 @@ async fn a_token_may_do_what_its_line_says_and_no_more() {
     let elsewhere = stand.with("POST", "/api/sessions", &walk, Some(&json!({ "at": "end" }))).await;
     assert_eq!((elsewhere.code(), &elsewhere.json()["right"]), ("forbidden".to_owned(), &json!("operate")));
     // Arguments of a call that the client carries out are for those who walk.
-    fs::write(&file, "").unwrap();
+    let reading = async || stand.with("GET", "/api/graphs", &[("authorization", "Bearer read")], None).await.status;
+    fs::write(&file, "# nobody\n").unwrap();
+    let why = tokens.reload().unwrap_err().to_string();
+    assert!(why.contains("has no token") && reading().await == 200, "the tokens stay as they are: {why}");
+    fs::write(&file, &lines[1]).unwrap();
     tokens.reload().unwrap();
-    assert_eq!(stand.with("GET", "/api/graphs", &[("authorization", "Bearer read")], None).await.status, 401, "the file was read again");
+    assert_eq!(reading().await, 401, "the file was read again");
 }
 
 #[tokio::test]

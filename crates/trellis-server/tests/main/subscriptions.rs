@@ -11,14 +11,14 @@ use tokio::{
 
 use crate::{
     mcp::{call, message},
-    stand::{SHOP, Stand, TOKEN, write},
+    stand::{SHOP, Stand, TOKEN, Terms, write},
 };
 
 /// The time after which a wait fails.
 const LONG: Duration = Duration::from_secs(30);
 
 /// A stream of messages.
-struct Messages(Lines<BufReader<TcpStream>>);
+pub(crate) struct Messages(Lines<BufReader<TcpStream>>);
 
 impl Messages {
     /// Sends a request as it stands, and reads what streams back.
@@ -29,6 +29,12 @@ impl Messages {
         let status = lines.next_line().await.unwrap().unwrap();
         assert!(status.contains(" 200 "), "{status}");
         Self(lines)
+    }
+
+    /// Waits for the end: a chunk of nothing, since the connection stays.
+    pub(crate) async fn ended(&mut self) {
+        let end = async { while self.0.next_line().await.is_ok_and(|line| line.is_some_and(|line| line != "0")) {} };
+        timeout(LONG, end).await.expect("the stream ends");
     }
 
     async fn next(&mut self) -> Value {
@@ -57,13 +63,13 @@ impl Messages {
 }
 
 /// A client of an older revision, in a session of its own.
-struct Older<'s> {
+pub(crate) struct Older<'s> {
     stand: &'s Stand,
-    session: String,
+    pub(crate) session: String,
 }
 
 impl<'s> Older<'s> {
-    async fn connect(stand: &'s Stand) -> Self {
+    pub(crate) async fn connect(stand: &'s Stand) -> Self {
         let client = json!({ "name": "test", "version": "1" });
         let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
         let begin = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
@@ -75,13 +81,13 @@ impl<'s> Older<'s> {
         older
     }
 
-    async fn ask(&self, method: &str, params: Value) -> Value {
+    pub(crate) async fn ask(&self, method: &str, params: Value) -> Value {
         let headers = [("accept", "application/json, text/event-stream"), ("mcp-session-id", &*self.session)];
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         message(&timeout(LONG, self.stand.with("POST", "/mcp", &headers, Some(&body))).await.expect("it is answered"))
     }
 
-    async fn listen(&self) -> Messages {
+    pub(crate) async fn listen(&self) -> Messages {
         let head = format!("host: localhost:{}\r\nauthorization: Bearer {TOKEN}\r\nmcp-session-id: {}\r\n", self.stand.port, self.session);
         Messages::of(self.stand, &format!("GET /mcp HTTP/1.1\r\n{head}accept: text/event-stream\r\n\r\n")).await
     }
@@ -126,6 +132,18 @@ async fn an_older_client_follows_a_resource_until_it_follows_it_no_more() {
     save(&stand, "---\noutput: left\n---\nYou left us.\n").await;
     let lists = ["tools/list_changed", "prompts/list_changed", "resources/list_changed", "resources/updated trellis://graph"];
     assert_eq!(stream.told(4).await, lists);
+}
+
+// doors 2.5, 3.9: what another process does to a session of the store is told, too
+#[tokio::test(flavor = "multi_thread")]
+async fn who_follows_a_resource_hears_of_another_server() {
+    let stand = begun().await;
+    let other = Stand::again(std::sync::Arc::clone(&stand.folder), Terms::default()).await;
+    let client = Older::connect(&stand).await;
+    let mut stream = client.listen().await;
+    client.ask("resources/subscribe", json!({ "uri": "trellis://sessions/ana" })).await;
+    answer(&other, "ana", json!("Ada")).await;
+    assert_eq!(stream.told(1).await, ["resources/updated trellis://sessions/ana"]);
 }
 
 /// Begins to listen in the revision without sessions.

@@ -152,7 +152,7 @@ pub(super) static ROUTES: &[Route] = &[
         query: &[GRAPH, parameter("session", "string", "At most 16 sessions, with commas between, that are streamed besides.")],
         headers: &["Last-Event-ID"],
         answers: &[(200, "text/event-stream")],
-        codes: &[OF_GRAPH, SESSION, PROGRAM, STORE],
+        codes: &[OF_GRAPH, SESSION, PROGRAM, STORE, &[Code::Stopping]],
         handler: || get(events::server),
         ..USUAL
     },
@@ -240,7 +240,7 @@ pub(super) static ROUTES: &[Route] = &[
         query: &[GRAPH, parameter("session", "string", "At most 16 sessions, with commas between, that are streamed besides.")],
         headers: &["Last-Event-ID"],
         answers: &[(200, "text/event-stream")],
-        codes: &[OF_GRAPH, SESSION, PROGRAM, STORE],
+        codes: &[OF_GRAPH, SESSION, PROGRAM, STORE, &[Code::Stopping]],
         is_alias: true,
         handler: || get(events::server),
         ..USUAL

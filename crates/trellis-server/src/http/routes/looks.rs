@@ -99,7 +99,7 @@ pub(super) static ROUTES: &[Route] = &[
         query: &[GRAPH, HTML, parameter("since", "integer", "The last record that the client has.")],
         headers: &["Last-Event-ID"],
         answers: &[(200, "text/event-stream")],
-        codes: &[SESSION, PROGRAM, STORE],
+        codes: &[SESSION, PROGRAM, STORE, &[Code::Stopping]],
         handler: || get(events::session),
         ..USUAL
     },
