@@ -32,6 +32,7 @@ mod server;
 mod settings;
 mod source;
 mod stored_here;
+mod task_notes;
 mod trouble;
 
 #[cfg(feature = "tls")]

@@ -29,6 +29,7 @@ use crate::{
     redaction::Redactions,
     source::GraphSource,
     stored_here::StoredHere,
+    task_notes::TaskNotes,
     trouble::{Code, Trouble},
 };
 
@@ -50,6 +51,7 @@ pub(crate) struct ServedGraph {
     pub(crate) source: GraphSource,
     pub(crate) redactions: Redactions,
     pub(crate) layouts: Layouts,
+    pub(crate) task_notes: TaskNotes,
     pub(crate) stored_here: StoredHere,
     hub: Arc<Hub>,
     /// Hears of turns that requests made, where somebody else drives the sessions.
@@ -197,6 +199,7 @@ impl ServedGraph {
             name: Arc::clone(&source.store.graph),
             redactions: Redactions::default(),
             layouts: Layouts::default(),
+            task_notes: TaskNotes::default(),
             stored_here: StoredHere::default(),
             source,
             hub,

@@ -31,7 +31,7 @@ pub(crate) use self::{
     fit::fit,
     list::{HeadQuery, StandingFilter, count_open, heads, list},
     look::{look, step},
-    pause::pause,
+    pause::{pause, pause_for_task},
     ready::ready,
     records::{RecordQuery, RecordRow, has_records, records, rows_since},
     relocate::{Relocation, fork, relocate},

@@ -8,6 +8,16 @@ use crate::{hub::SessionNews, trouble::Trouble};
 /// The time that a tool has to end.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Pauses a session whose task was cancelled: the next call for it ends the pause.
+///
+/// # Errors
+/// As [`pause`].
+pub(crate) async fn pause_for_task(target: Target) -> Result<Walked, Trouble> {
+    let walked = pause(target).await?;
+    walked.target.graph.task_notes.paused(&walked.target.id, true);
+    Ok(walked)
+}
+
 /// Pauses a session, and waits until nothing of it runs here.
 ///
 /// # Errors
@@ -16,6 +26,7 @@ pub(crate) async fn pause(target: Target) -> Result<Walked, Trouble> {
     let mut news = target.listen();
     let seen = target.sessions.view(&target.id).await?;
     let is_paused = target.sessions.is_paused(&target.id);
+    target.graph.task_notes.paused(&target.id, false);
     target.sessions.pause_stored(&target.id).await?;
     if seen.stop.needs_nobody() && !is_paused {
         let stopped = async {

@@ -104,6 +104,11 @@ impl Target {
         }
     }
 
+    /// Returns whether it is paused, and a cancelled task asked for that.
+    pub(crate) fn is_paused_by_task(&self) -> bool {
+        self.sessions.is_paused(&self.id) && self.graph.task_notes.has_paused(&self.id)
+    }
+
     /// Listens to the session.
     pub(crate) fn listen(&self) -> Receiver<SessionNews> {
         self.hub.listen(&self.graph.name, &self.id)

@@ -11,6 +11,7 @@
 mod apps;
 mod arguments;
 mod ask;
+mod asking;
 mod author;
 mod changes;
 mod counted;
@@ -20,6 +21,7 @@ mod handler;
 mod opened;
 mod progress;
 mod prompts;
+mod question;
 mod resources;
 mod round;
 mod schemas;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rmcp::model::{ElicitRequest, ElicitRequestParams, InputRequest, InputRequiredResult};
 use serde::{Deserialize, Serialize};
 
-use super::{ask, turn_report::TurnReport};
+use super::{question::Question, turn_report::TurnReport};
 use crate::{
     act::Walked,
     trouble::{Code, Trouble},
@@ -16,16 +16,24 @@ use crate::{
 pub(super) struct RoundState {
     pub(super) session: String,
     pub(super) graph: String,
-    /// The question that was asked, as [`ask::name`] names it.
+    /// The question that was asked, as [`ask::name`](super::ask::name) names it.
     pub(super) asked: String,
     pub(super) round: u32,
+    /// True if it was a page, whose secret may be typed before the client continues.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_page: bool,
 }
 
 impl RoundState {
-    /// The state after this turn was told.
-    pub(super) fn of(walked: &Walked, turn_report: &TurnReport, round: u32) -> Self {
-        let asked = ask::name(walked.turn.asked, &turn_report.turn.stop);
-        Self { session: walked.target.id.to_string(), graph: walked.target.graph.name.to_string(), asked, round }
+    /// The state after this question of a turn was asked.
+    pub(super) fn of(walked: &Walked, turn_report: &TurnReport, question: &Question, round: u32) -> Self {
+        Self {
+            session: walked.target.id.to_string(),
+            graph: walked.target.graph.name.to_string(),
+            asked: turn_report.asked.clone(),
+            round,
+            is_page: question.is_page(),
+        }
     }
 
     /// Reads what a client carried.

@@ -80,12 +80,13 @@ impl McpStreams {
             return Err(Trouble::new(Code::Stopping, Code::Stopping.title()));
         }
         let permit = may_stream.then(|| self.app.rates.stream(&caller.label, bounds)).transpose()?;
+        let misread = misread(&parts.headers, &body);
         let handled = self.handled(Request::from_parts(parts, Body::from(body)));
         let Some(response) = self.sessions.serve((caller.label, admission.clone()), handled).await else {
             let detail = format!("{} sessions of MCP are open, which is the bound", bounds.mcp_sessions);
             return Err(Trouble::new(Code::TooMany, detail).retry_after(60));
         };
-        let response = as_problem(response).await;
+        let response = as_problem(response, misread).await;
         let is_stream = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream");
         if !is_stream {
             return Ok(response);
@@ -145,7 +146,7 @@ impl McpStreams {
 }
 
 /// Returns an answer; a refusal of the library that is a bare text becomes a problem. Errors of the protocol are JSON already.
-async fn as_problem(response: Response) -> Response {
+async fn as_problem(response: Response, misread: Option<Trouble>) -> Response {
     let code = match response.status().as_u16() {
         400 => Code::BadRequest,
         403 => Code::Forbidden,
@@ -153,7 +154,11 @@ async fn as_problem(response: Response) -> Response {
         405 => Code::Method,
         406 => Code::NotAcceptable,
         413 => Code::TooLarge,
-        415 => Code::MediaType,
+        // The library says so of every message that it cannot read.
+        415 => match misread {
+            Some(trouble) => return Problem(trouble).into_response(),
+            None => Code::MediaType,
+        },
         _ => return response,
     };
     let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
@@ -168,6 +173,15 @@ async fn as_problem(response: Response) -> Response {
         problem.headers_mut().insert(header::ALLOW, allow.clone());
     }
     problem
+}
+
+/// Returns the reason why a body that is said to be JSON is no message, in case the library takes it for none.
+fn misread(headers: &HeaderMap, body: &[u8]) -> Option<Trouble> {
+    let kind = headers.get(header::CONTENT_TYPE)?.to_str().ok()?.split(';').next()?.trim();
+    kind.eq_ignore_ascii_case("application/json").then(|| match serde_json::from_slice::<IgnoredAny>(body) {
+        Ok(_) => Trouble::new(Code::BadRequest, "the body is no message of JSON-RPC"),
+        Err(error) => Trouble::new(Code::BadJson, format!("the body is no JSON: {error}")),
+    })
 }
 
 /// The parts of a message that distinguish a request from a notification and a response.

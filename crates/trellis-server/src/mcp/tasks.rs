@@ -5,9 +5,15 @@ use serde_json::Value as Json;
 use trellis_core::SignalName;
 use trellis_host::wire::Reply;
 
-use super::{ask, turn_report::tell, walk::Walk};
+use super::{
+    ask,
+    turn_report::{TurnReport, tell},
+    walk::Walk,
+};
 use crate::{
     act::{self, Answer, RecordQuery, Target, Walked},
+    served::Served,
+    task_notes::NoAnswer,
     trouble::{Code, Trouble},
 };
 
@@ -19,14 +25,19 @@ const INTERRUPT: &str = "interrupt";
 /// The task of a call that came at this number.
 #[derive(Clone, Debug)]
 pub(super) struct TaskName {
+    /// The graph, where several have a session of that name.
+    graph: Option<String>,
     session: String,
     seq: u64,
 }
 
 impl TaskName {
     /// Returns the task of a call whose session is at this turn.
-    pub(super) fn of(walked: &Walked) -> Self {
-        Self { session: walked.target.id.to_string(), seq: walked.turn.seq }
+    async fn of(served: &Served, walked: &Walked) -> Self {
+        let named = served.graph_of(&walked.target.id, None).await;
+        let is_shared = named.is_err_and(|trouble| trouble.code == Code::Ambiguous);
+        let graph = is_shared.then(|| walked.target.graph.name.to_string());
+        Self { graph, session: walked.target.id.to_string(), seq: walked.turn.seq }
     }
 
     /// Reads the name of a task.
@@ -34,16 +45,25 @@ impl TaskName {
     /// # Errors
     /// It is none.
     pub(super) fn read(name: &str) -> Result<Self, Trouble> {
-        let parts = name.rsplit_once('@').and_then(|(session, seq)| Some((session.to_owned(), seq.parse().ok()?)));
-        let (session, seq) = parts.ok_or_else(|| Trouble::new(Code::UnknownSession, format!("there is no task `{name}`")))?;
-        Ok(Self { session, seq })
+        let parts = name.rsplit_once('@').and_then(|(of, seq)| Some((of, seq.parse().ok()?)));
+        let (of, seq) = parts.ok_or_else(|| unknown(name))?;
+        // No name of a session has a slash.
+        let (graph, session) = of.rsplit_once('/').map_or((None, of), |(graph, session)| (Some(graph.to_owned()), session));
+        Ok(Self { graph, session: session.to_owned(), seq })
     }
 }
 
 impl std::fmt::Display for TaskName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}@{}", self.session, self.seq)
+        match &self.graph {
+            Some(graph) => write!(f, "{graph}/{}@{}", self.session, self.seq),
+            None => write!(f, "{}@{}", self.session, self.seq),
+        }
     }
+}
+
+fn unknown(name: impl std::fmt::Display) -> Trouble {
+    Trouble::new(Code::UnknownSession, format!("there is no task `{name}`"))
 }
 
 impl Walk<'_> {
@@ -52,7 +72,7 @@ impl Walk<'_> {
     /// # Errors
     /// The session cannot be read.
     pub(super) async fn task(&self, walked: &Walked) -> Result<Option<CreateTaskResult>, Trouble> {
-        let read = self.read_task(&TaskName::of(walked), walked).await?;
+        let read = self.read_task(&TaskName::of(&self.door.served, walked).await, walked).await?;
         Ok(Some(read.task).filter(|task| !task.status.is_terminal()).map(CreateTaskResult::new))
     }
 
@@ -61,9 +81,20 @@ impl Walk<'_> {
     /// # Errors
     /// There is none.
     pub(super) async fn task_of(&self, name: &TaskName) -> Result<DetailedTask, Trouble> {
-        let target = Target::find(&self.door.served, &name.session, None).await?;
+        self.read_task(name, &self.found(name).await?).await
+    }
+
+    /// Returns the current turn of the session of a task.
+    ///
+    /// # Errors
+    /// There is none, or it has not come to that number.
+    async fn found(&self, name: &TaskName) -> Result<Walked, Trouble> {
+        let target = Target::find(&self.door.served, &name.session, name.graph.as_deref()).await?;
         let turn = target.sessions.view(&target.id).await?;
-        self.read_task(name, &Walked { target, turn, is_repeated: false }).await
+        if name.seq > turn.seq {
+            return Err(unknown(name));
+        }
+        Ok(Walked { target, turn, is_repeated: false })
     }
 
     async fn read_task(&self, name: &TaskName, walked: &Walked) -> Result<DetailedTask, Trouble> {
@@ -73,18 +104,22 @@ impl Walk<'_> {
         let began = at(&records(name.seq.saturating_sub(1), false).await?.rows);
         let moved = at(&records(0, true).await?.rows).max(began);
         let task = Task::new(name.to_string(), TaskStatus::Working, moment(began), moment(moved)).with_poll_interval_ms(POLL);
-        let paused = walked.turn.stop.needs_nobody() && walked.target.sessions.is_paused(&walked.target.id);
-        let task = if paused { task.with_status_message("It is paused; `navigate` resumes it.") } else { task };
-        if walked.turn.stop.needs_nobody() {
+        let (_, came) = walked.target.graph.task_notes.key(&walked.target.id, &turn_report.asked);
+        let message = status_message(walked, &turn_report, came.as_ref());
+        let task = message.into_iter().fold(task, Task::with_status_message);
+        if walked.turn.stop.needs_nobody() || came == Some(NoAnswer::Opened) {
             return Ok(DetailedTask::new(task, TaskPayload::Working));
         }
         if ask::ended(&turn_report.turn.stop).is_some() && self.was_interrupted(name, walked).await? {
             return Ok(DetailedTask::new(task, TaskPayload::Cancelled));
         }
-        if let Some(input_requests) = self.requests(walked, &turn_report)? {
+        let declined = came.and_then(|came| if let NoAnswer::Declined(why) = came { Some(why) } else { None });
+        if declined.is_none()
+            && let Some(input_requests) = self.requests(walked, &turn_report)?
+        {
             return Ok(DetailedTask::new(task, TaskPayload::InputRequired { input_requests }));
         }
-        let result = match serde_json::to_value(self.result(&turn_report, None)) {
+        let result = match serde_json::to_value(self.result(&turn_report, declined.as_deref())) {
             Ok(Json::Object(result)) => result,
             _ => JsonObject::new(),
         };
@@ -109,9 +144,7 @@ impl Walk<'_> {
     /// # Errors
     /// Something else is asked, or an answer is refused.
     pub(super) async fn update(&self, name: &TaskName, answers: std::collections::BTreeMap<String, Json>) -> Result<(), Trouble> {
-        let target = Target::find(&self.door.served, &name.session, None).await?;
-        let turn = target.sessions.view(&target.id).await?;
-        self.take(Walked { target, turn, is_repeated: false }, answers).await
+        self.take(self.found(name).await?, answers).await
     }
 
     /// Asks a session to stop: by a signal where its node handles it, else it is paused.
@@ -119,15 +152,36 @@ impl Walk<'_> {
     /// # Errors
     /// There is no such session.
     pub(super) async fn cancel(&self, name: &TaskName) -> Result<(), Trouble> {
-        let target = Target::find(&self.door.served, &name.session, None).await?;
+        let target = self.found(name).await?.target;
+        // A signal would end the pause.
+        if target.sessions.is_paused(&target.id) {
+            return Ok(());
+        }
         let reply = Reply::signal(SignalName::from(INTERRUPT));
         match self.send(target.clone(), Answer { reply, expected: None }).await {
-            Err(trouble) if trouble.code == Code::UnhandledSignal => act::pause(target).await.map(drop),
+            Err(trouble) if trouble.code == Code::UnhandledSignal => act::pause_for_task(target).await.map(drop),
             // A task that is over needs no end.
             Err(trouble) if trouble.code == Code::Ended => Ok(()),
             done => done.map(drop),
         }
     }
+}
+
+/// Returns what a client is told about a task beside its status.
+fn status_message(walked: &Walked, turn_report: &TurnReport, came: Option<&NoAnswer>) -> Option<&'static str> {
+    let is_question = !walked.turn.stop.needs_nobody();
+    if ask::ended(&turn_report.turn.stop).is_some() {
+        return None;
+    }
+    if walked.target.sessions.is_paused(&walked.target.id) {
+        return Some(match (is_question, walked.target.is_paused_by_task()) {
+            (true, true) => "It is paused; an answer or `navigate` resumes it.",
+            (true, false) => "It is paused; an answer resumes it.",
+            (false, true) => "It is paused; `navigate` resumes it.",
+            (false, false) => "It is paused; a person resumes it.",
+        });
+    }
+    (came == Some(&NoAnswer::Opened)).then_some("A person types the secret on its page; `navigate` asks again.")
 }
 
 /// A moment as RFC 3339 writes it.
@@ -165,6 +219,8 @@ mod tests {
     fn a_task_is_a_session_and_a_number() {
         let name = TaskName::read("a@b@3").unwrap_or_else(|trouble| panic!("{trouble:?}"));
         assert_eq!((&*name.session, name.seq, &*name.to_string()), ("a@b", 3, "a@b@3"));
+        let name = TaskName::read("of/us/a@3").unwrap_or_else(|trouble| panic!("{trouble:?}"));
+        assert_eq!((name.graph.as_deref(), &*name.session, &*name.to_string()), (Some("of/us"), "a", "of/us/a@3"));
         assert!(TaskName::read("a").is_err() && TaskName::read("a@b").is_err());
     }
 }

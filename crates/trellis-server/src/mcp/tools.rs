@@ -153,7 +153,9 @@ impl Walk<'_> {
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect();
         if reply.iter().next().is_none() {
-            return self.go_on(self.view(target).await?, 1, None).await;
+            target.graph.task_notes.ask_again(&target.id);
+            let walked = if target.is_paused_by_task() { self.resume(target).await? } else { self.view(target).await? };
+            return self.go_on(walked, 1, None).await;
         }
         let bad = |bad: BadReply| Trouble::new(Code::named(bad.code).unwrap_or(Code::BadRequest), bad.message).at(bad.pointer);
         let reply = Reply::try_from(Value::Map(reply)).map_err(bad)?;
@@ -161,7 +163,7 @@ impl Walk<'_> {
             admit(&self.caller, Right::Approve)?;
         }
         if matches!(&reply, Reply::Approve { .. }) && self.door.settings.approvals != McpApprovals::Call {
-            return Err(needs_a_person(&target));
+            return Err(needs_a_person(&target, self.door.settings.approvals));
         }
         match self.send(target.clone(), Answer { reply, expected }).await {
             Ok(walked) => self.go_on(walked, 1, None).await,
@@ -233,11 +235,14 @@ fn lines(lines: impl Iterator<Item = String>, none: &str) -> String {
 }
 
 /// A person decides, not the model that made the call.
-fn needs_a_person(target: &Target) -> Trouble {
-    let detail = format!(
-        "a person decides about this call, not a model: on the pages of `trellis serve`, over HTTP, at a terminal with `trellis run --session {}`, or by the \
-         form that `navigate` without an answer shows, where the client has forms",
+fn needs_a_person(target: &Target, approvals: McpApprovals) -> Trouble {
+    let or = if approvals == McpApprovals::Never { "or " } else { "" };
+    let mut detail = format!(
+        "a person decides about this call, not a model: on the pages of `trellis serve`, over HTTP, {or}at a terminal with `trellis run --session {}`",
         target.id
     );
+    if approvals != McpApprovals::Never {
+        detail += ", or by the form that `navigate` without an answer shows, where the client has forms";
+    }
     Trouble::new(Code::ApprovalNeedsAPerson, detail).with("session", target.id.as_str())
 }

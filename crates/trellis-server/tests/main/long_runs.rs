@@ -168,11 +168,204 @@ async fn a_task_is_cancelled_where_its_session_ends_after_an_interrupt() {
     // To cancel what is over changes nothing.
     task(&stand, "tasks/cancel", job.clone()).await;
     assert_eq!(task(&stand, "tasks/get", job).await["status"], "cancelled");
-    // One that hears no signal is paused, and stays as it reads.
+}
+
+static BEGUN: AtomicUsize = AtomicUsize::new(0);
+
+// doors 3.8: a session that hears no signal is paused and stays as it reads; `navigate` goes on, but not after the pause of a person
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pause_of_a_task_ends_with_the_next_call_and_that_of_a_person_does_not() {
+    let functions = |bindings: Bindings| {
+        bindings.function_async("work", |_, _| async {
+            if BEGUN.fetch_add(1, Ordering::SeqCst) < 3 {
+                std::future::pending::<()>().await;
+            }
+            Ok(trellis_core::Value::Null)
+        })
+    };
+    let begun = async |count| {
+        let reached = async {
+            while BEGUN.load(Ordering::SeqCst) < count {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(LONG, reached).await.expect("the call is made");
+    };
+    let stand = Stand::on(JOBS, Terms { functions, ..Terms::default() }).await;
     let deaf = begin(&stand, "deaf").await;
+    begun(1).await;
     task(&stand, "tasks/cancel", deaf.clone()).await;
     let read = task(&stand, "tasks/get", deaf.clone()).await;
     assert_eq!((&read["status"], &read["statusMessage"]), (&json!("working"), &json!("It is paused; `navigate` resumes it.")), "{read}");
+    let session = deaf["taskId"].as_str().unwrap().split('@').next().unwrap().to_owned();
+    let named = json!({ "session": session });
+    let seen = tool(&stand, "render_state", named.clone(), json!({})).await;
+    assert!(seen["content"][0]["text"].as_str().unwrap().contains("`navigate` without an answer resumes it"), "{seen}");
+    tool(&stand, "navigate", named.clone(), tasks()).await;
+    begun(2).await;
+    assert_eq!(task(&stand, "tasks/get", deaf.clone()).await["statusMessage"], Value::Null);
+    // A person paused it, before a task is cancelled or after that.
+    let kept = async || {
+        let kept = tool(&stand, "navigate", named.clone(), json!({})).await;
+        assert!(kept["content"][0]["text"].as_str().unwrap().contains("a person resumes it"), "{kept}");
+        assert_eq!(task(&stand, "tasks/get", deaf.clone()).await["statusMessage"], "It is paused; a person resumes it.");
+    };
+    let pause = async || assert_eq!(stand.post(&format!("/api/sessions/{session}/pause"), json!({})).await.status, 202);
+    let resume = async || stand.with("POST", &format!("/api/sessions/{session}/resume"), &[("prefer", "wait=0")], Some(&json!({}))).await;
+    pause().await;
+    task(&stand, "tasks/cancel", deaf.clone()).await;
+    kept().await;
+    assert_eq!(resume().await.status, 202);
+    begun(3).await;
+    task(&stand, "tasks/cancel", deaf.clone()).await;
+    pause().await;
+    kept().await;
+    assert_eq!(BEGUN.load(Ordering::SeqCst), 3, "nothing went on");
+    let ended = stand.post(&format!("/api/sessions/{session}/resume"), json!({})).await;
+    assert_eq!(ended.stop(), "END", "{ended:?}");
+}
+
+/// Asks for a number in bounds, three times at most.
+const DICE: &[(&str, &str)] = &[
+    ("dice/start.md", "---\ninput_type: text\ninput_schema: { minLength: 3 }\nsave_to: word\nto: number\n---\nA word?\n"),
+    (
+        "dice/number.md",
+        "---\ninput_type: int\ninput_schema: { maximum: 6 }\non_invalid: { text: \"At most 6, not {{ input }}.\", max: 3, to: end }\nsave_to: n\nto: end\n---\nHow many?\n",
+    ),
+    ("dice/end.md", "Done.\n"),
+];
+
+/// The key of the only question of a task, and its message.
+fn question(read: &Value) -> (String, String) {
+    assert_eq!(read["status"], "input_required", "{read}");
+    let (key, request) = read["inputRequests"].as_object().unwrap().iter().next().unwrap();
+    (key.clone(), request["params"]["message"].as_str().unwrap().to_owned())
+}
+
+async fn update(stand: &Stand, of: &Value, key: &str, response: Value) {
+    task(stand, "tasks/update", json!({ "taskId": of["taskId"], "inputResponses": { key: response } })).await;
+}
+
+fn accept(answer: Value) -> Value {
+    json!({ "action": "accept", "content": { "answer": answer } })
+}
+
+// doors 3.4, SEP-2663: no key is used again after its response, and what is asked again has the reason
+#[tokio::test]
+async fn an_answer_that_is_refused_is_asked_for_under_another_key() {
+    let stand = Stand::new(DICE).await;
+    let dice = begin(&stand, "dice").await;
+    let read = async || question(&task(&stand, "tasks/get", dice.clone()).await);
+    let (first, message) = read().await;
+    assert_eq!(message, "A word?");
+    assert_eq!(read().await.0, first, "to read is no answer");
+    update(&stand, &dice, &first, accept(json!("ab"))).await;
+    let (second, message) = read().await;
+    assert!(second != first && message.ends_with("\n\nA word?"), "{second}: {message}");
+    // An answer under a key of before is none.
+    update(&stand, &dice, &first, accept(json!("moss"))).await;
+    assert_eq!(read().await.0, second);
+    update(&stand, &dice, &second, accept(json!(["no text"]))).await;
+    let (third, _) = read().await;
+    assert!(![&first, &second].contains(&&third), "{third}");
+    update(&stand, &dice, &third, accept(json!("moss"))).await;
+    // One that its graph counts.
+    let (number, message) = read().await;
+    assert_eq!(message, "How many?");
+    update(&stand, &dice, &number, accept(json!(9))).await;
+    let (again, message) = read().await;
+    assert!(again != number && message == "At most 6, not 9.\n\nHow many?", "{again}: {message}");
+    update(&stand, &dice, &again, accept(json!(4))).await;
+    assert_eq!(task(&stand, "tasks/get", dice.clone()).await["status"], "completed");
+}
+
+// doors 3.4, SEP-2663: where the person declines, the task has that as its result, and another call asks again
+#[tokio::test]
+async fn a_question_that_is_declined_ends_its_task() {
+    let stand = Stand::new(DICE).await;
+    let dice = begin(&stand, "dice").await;
+    let (first, _) = question(&task(&stand, "tasks/get", dice.clone()).await);
+    for (action, did) in [("decline", "declined to answer"), ("cancel", "closed the question")] {
+        let (key, _) = question(&task(&stand, "tasks/get", dice.clone()).await);
+        update(&stand, &dice, &key, json!({ "action": action })).await;
+        let read = task(&stand, "tasks/get", dice.clone()).await;
+        assert_eq!((&read["status"], &read["result"]["structuredContent"]["stop"]["type"]), (&json!("completed"), &json!("REQUEST_INPUT")));
+        assert!(read["result"]["content"][0]["text"].as_str().unwrap().starts_with(&format!("The person {did}.")), "{read}");
+        let session = read["result"]["structuredContent"]["session"].clone();
+        let again = tool(&stand, "navigate", json!({ "session": session }), tasks()).await;
+        assert_eq!(again["taskId"], dice["taskId"], "{again}");
+        let (next, message) = question(&task(&stand, "tasks/get", dice.clone()).await);
+        assert!(next != key && next != first && message == "A word?", "{next}: {message}");
+    }
+}
+
+// doors 3.4, SEP-2663: a page that was opened is not asked for again while the secret is typed
+#[tokio::test]
+async fn a_page_that_a_person_opened_is_not_shown_twice() {
+    const PIN: &[(&str, &str)] =
+        &[("pin/start.md", "---\ninput_type: secret\nsave_to: pin\nto: end\n---\nYour PIN?\n"), ("pin/end.md", "Done.\n")];
+    let settings = |mut settings: Settings| {
+        settings.mcp.pages = Some("http://studio.example".into());
+        settings
+    };
+    let stand = Stand::on(PIN, Terms { settings, ..Terms::default() }).await;
+    let capabilities = json!({ "elicitation": { "url": {} }, "extensions": { "io.modelcontextprotocol/tasks": {} } });
+    let begun = tool(&stand, "pin", json!({}), capabilities.clone()).await;
+    let id = begun["taskId"].as_str().unwrap_or_else(|| panic!("{begun}")).to_owned();
+    let ask = async |method: &str, mut params: Value| {
+        params["taskId"] = id.as_str().into();
+        message(&call(&stand, &[("mcp-name", &*id)], method, params, capabilities.clone()).await)["result"].clone()
+    };
+    let (key, _) = question(&ask("tasks/get", json!({})).await);
+    ask("tasks/update", json!({ "inputResponses": { key: { "action": "accept" } } })).await;
+    let read = ask("tasks/get", json!({})).await;
+    let typing = "A person types the secret on its page; `navigate` asks again.";
+    assert_eq!((&read["status"], &read["statusMessage"]), (&json!("working"), &json!(typing)), "{read}");
+    let session = id.split('@').next().unwrap();
+    assert_eq!(stand.post(&format!("/api/sessions/{session}/turns"), json!({ "input": "4711" })).await.status, 200);
+    assert_eq!(ask("tasks/get", json!({})).await["status"], "completed");
+}
+
+// doors 3.8: a question stays as it reads when its task is cancelled, and its client is told so
+#[tokio::test]
+async fn a_question_whose_task_is_cancelled_is_paused() {
+    let stand = Stand::new(DICE).await;
+    let dice = begin(&stand, "dice").await;
+    task(&stand, "tasks/cancel", dice.clone()).await;
+    let read = task(&stand, "tasks/get", dice.clone()).await;
+    assert_eq!(read["statusMessage"], "It is paused; an answer or `navigate` resumes it.", "{read}");
+    let (key, _) = question(&read);
+    let session = dice["taskId"].as_str().unwrap().split('@').next().unwrap().to_owned();
+    tool(&stand, "navigate", json!({ "session": session }), tasks()).await;
+    let read = task(&stand, "tasks/get", dice.clone()).await;
+    assert_eq!((&read["statusMessage"], &question(&read).0), (&Value::Null, &key), "{read}");
+}
+
+// doors 3.7: a number that no record has is no task's; the graph is part of the name where two have a session of that name
+#[tokio::test]
+async fn a_task_is_of_one_session() {
+    let files: Vec<_> = ASKS.iter().chain(DICE).copied().collect();
+    let stand = Stand::on(&files, Terms { stores: true, ..Terms::default() }).await;
+    for graph in ["asks", "dice"] {
+        assert_eq!(stand.post("/api/sessions", json!({ "id": "ana", "graph": graph })).await.status, 201);
+    }
+    for (graph, asks) in [("asks", "Sure?"), ("dice", "A word?")] {
+        let begun = tool(&stand, "navigate", json!({ "session": "ana", "graph": graph }), tasks()).await;
+        assert_eq!(begun["taskId"], format!("{graph}/ana@1"), "{begun}");
+        let (_, message) = question(&task(&stand, "tasks/get", json!({ "taskId": begun["taskId"] })).await);
+        assert_eq!(message, asks);
+    }
+    let alone = begin(&stand, "dice").await;
+    let id = alone["taskId"].as_str().unwrap();
+    assert!(!id.contains('/'), "only where it is needed: {id}");
+    let session = id.split('@').next().unwrap();
+    for wrong in [format!("{session}@99999"), "none/ana@1".to_owned(), "dice/nobody@1".to_owned()] {
+        for method in ["tasks/get", "tasks/cancel", "tasks/update"] {
+            let params = json!({ "taskId": wrong, "inputResponses": {} });
+            let fault = message(&call(&stand, &[("mcp-name", &*wrong)], method, params, tasks()).await);
+            assert_eq!(fault["error"]["code"], -32602, "{method} {wrong}: {fault}");
+        }
+    }
 }
 
 // doors 3.7, 3.8

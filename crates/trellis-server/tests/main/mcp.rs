@@ -1,5 +1,8 @@
 //! MCP over HTTP from outside: gates, rights, sessions of a token, and the exact forms of questions.
 
+#[path = "asked.rs"]
+mod asked;
+
 use std::{fmt::Write as _, fs};
 
 use serde_json::{Value, json};
@@ -7,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use trellis_host::Bindings;
 use trellis_server::Tokens;
 
-use crate::stand::{Answer, SHOP, Stand, Terms};
+use crate::stand::{Answer, SHOP, Stand, TOKEN, Terms};
 
 /// Asks in a way that has a form of its own each.
 const FORMS: &[(&str, &str)] = &[(
@@ -85,11 +88,14 @@ async fn strangers_do_not_pass() {
 async fn a_request_that_is_none_of_the_protocol_is_refused_as_a_problem() {
     let stand = Stand::new(SHOP).await;
     let json = ("content-type", "application/json");
+    let both = ("accept", "application/json, text/event-stream");
     for (method, headers, body, status, code) in [
         ("GET", vec![], None, 406, "not-acceptable"),
         ("PUT", vec![json], Some(json!({})), 405, "method"),
         ("POST", vec![json, ("accept", "text/html")], Some(json!({})), 406, "not-acceptable"),
         ("GET", vec![("accept", "text/event-stream"), ("mcp-session-id", "none")], None, 404, "unknown-session"),
+        ("POST", vec![both], Some(json!({ "jsonrpc": 3 })), 400, "bad-request"),
+        ("POST", vec![both, ("content-type", "text/plain")], Some(json!({})), 415, "media-type"),
     ] {
         let answer = stand.with(method, "/mcp", &headers, body.as_ref()).await;
         let kind = answer.headers.get("content-type").map(String::as_str);
@@ -97,6 +103,11 @@ async fn a_request_that_is_none_of_the_protocol_is_refused_as_a_problem() {
         assert_eq!(answer.code(), code, "{answer:?}");
         assert_eq!(answer.headers.contains_key("allow"), status == 405, "{answer:?}");
     }
+    let head = format!("host: localhost:{}\r\nauthorization: Bearer {TOKEN}\r\ncontent-type: application/json\r\n", stand.port);
+    let cut = r#"{"jsonrpc": "2.0", "id": 1"#;
+    let head = format!("{head}connection: close\r\naccept: {}\r\ncontent-length: {}\r\n", both.1, cut.len());
+    let answer = stand.raw(&format!("POST /mcp HTTP/1.1\r\n{head}\r\n{cut}")).await;
+    assert_eq!((answer.status, &*answer.code()), (400, "bad-json"), "{answer:?}");
 }
 
 #[tokio::test]

@@ -37,7 +37,7 @@ impl Messages {
         timeout(LONG, end).await.expect("the stream ends");
     }
 
-    async fn next(&mut self) -> Value {
+    pub(crate) async fn next(&mut self) -> Value {
         let next = async {
             loop {
                 let line = self.0.next_line().await.unwrap().unwrap_or_else(|| panic!("the stream ended"));
@@ -50,7 +50,7 @@ impl Messages {
     }
 
     /// The next messages, by their methods and what they are about.
-    async fn told(&mut self, count: usize) -> Vec<String> {
+    pub(crate) async fn told(&mut self, count: usize) -> Vec<String> {
         let mut told = Vec::new();
         for _ in 0..count {
             let message: Value = self.next().await;
@@ -70,8 +70,12 @@ pub(crate) struct Older<'s> {
 
 impl<'s> Older<'s> {
     pub(crate) async fn connect(stand: &'s Stand) -> Self {
+        Self::with(stand, json!({})).await
+    }
+
+    pub(crate) async fn with(stand: &'s Stand, capabilities: Value) -> Self {
         let client = json!({ "name": "test", "version": "1" });
-        let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
+        let params = json!({ "protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": client });
         let begin = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
         let opened = stand.with("POST", "/mcp", &[("accept", "application/json, text/event-stream")], Some(&begin)).await;
         let older = Self { stand, session: opened.headers["mcp-session-id"].clone() };
@@ -85,6 +89,22 @@ impl<'s> Older<'s> {
         let headers = [("accept", "application/json, text/event-stream"), ("mcp-session-id", &*self.session)];
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         message(&timeout(LONG, self.stand.with("POST", "/mcp", &headers, Some(&body))).await.expect("it is answered"))
+    }
+
+    /// Calls a tool, and reads what streams back.
+    pub(crate) async fn call(&self, name: &str, arguments: Value) -> Messages {
+        let params = json!({ "name": name, "arguments": arguments });
+        let body = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params }).to_string();
+        let head = format!("host: localhost:{}\r\nauthorization: Bearer {TOKEN}\r\nmcp-session-id: {}\r\n", self.stand.port, self.session);
+        let head = format!("{head}accept: application/json, text/event-stream\r\ncontent-type: application/json\r\n");
+        Messages::of(self.stand, &format!("POST /mcp HTTP/1.1\r\n{head}content-length: {}\r\n\r\n{body}", body.len())).await
+    }
+
+    /// Answers a question of the server.
+    pub(crate) async fn reply(&self, question: &Value, result: Value) {
+        let headers = [("accept", "application/json, text/event-stream"), ("mcp-session-id", &*self.session)];
+        let body = json!({ "jsonrpc": "2.0", "id": question["id"], "result": result });
+        assert_eq!(self.stand.with("POST", "/mcp", &headers, Some(&body)).await.status, 202);
     }
 
     pub(crate) async fn listen(&self) -> Messages {

@@ -2,10 +2,10 @@
 
 use rmcp::model::PrimitiveSchemaDefinition;
 use serde_json::{Map, Value as Json, json};
-use trellis_core::{Mapping, Value, id::CallId};
+use trellis_core::{Mapping, SessionId, Value, id::CallId};
 use trellis_host::wire::{ApprovalQuestion, InputQuestion, InputType, Reply, Stop, Turn};
 
-use super::super::arguments;
+use super::{super::arguments, option_texts, refusal};
 
 /// The property of a form with one question.
 const ANSWER: &str = "answer";
@@ -46,11 +46,23 @@ pub(in crate::mcp) enum Given {
     Decision(CallId, bool),
 }
 
+/// Returns what a person reads: the reason why the answer before was refused, what was said, and the question. Texts of the children `siblings` are left
+/// out, since they belong to other questions.
+pub(in crate::mcp) fn message(turn: &Turn, siblings: &[SessionId], question: &str) -> String {
+    let said = said(turn, siblings);
+    let texts = refusal(turn).into_iter().chain(said).chain([question]).filter(|text| !text.is_empty());
+    texts.collect::<Vec<_>>().join("\n\n")
+}
+
+fn said<'t>(turn: &'t Turn, siblings: &'t [SessionId]) -> impl Iterator<Item = &'t str> {
+    let said = turn.said.iter().filter(|said| said.child.as_ref().is_none_or(|child| !siblings.contains(child)));
+    said.map(|said| said.text.trim()).filter(|text| !text.is_empty())
+}
+
 /// Returns the form for a turn's question; `None` if nobody is asked, or no form may ask it. `types` has the schemas of declared keys; `has_lists` is
 /// true where forms have fields of several choices.
-pub(in crate::mcp) fn form(turn: &Turn, has_lists: bool, types: &dyn Fn(&str) -> Option<Json>) -> Option<Form> {
-    let said = turn.said.iter().map(|said| said.text.trim()).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
-    let with = |question: &str| if said.is_empty() { question.to_owned() } else { format!("{said}\n\n{question}") };
+pub(in crate::mcp) fn form(turn: &Turn, siblings: &[SessionId], has_lists: bool, types: &dyn Fn(&str) -> Option<Json>) -> Option<Form> {
+    let with = |question: &str| message(turn, siblings, question);
     let one = |name: &str, schema: Json, is_needed: bool| flat(Map::from_iter([(name.to_owned(), schema)]), is_needed);
     match &turn.stop {
         Stop::RequestInput(question) if question.input_type == InputType::Secret => None,
@@ -60,7 +72,7 @@ pub(in crate::mcp) fn form(turn: &Turn, has_lists: bool, types: &dyn Fn(&str) ->
             }
             let (schema, values) = answer(question);
             let is_optional = question.default.is_some();
-            let message = if said.is_empty() { with("An answer is asked for.") } else { said };
+            let message = with(if said(turn, siblings).next().is_none() { "An answer is asked for." } else { "" });
             Some(Form { message, schema: one(ANSWER, schema, !is_optional), takes: Takes::Answer(values, is_optional) })
         }
         Stop::Approval(question) => {
@@ -156,10 +168,8 @@ fn answer(question: &InputQuestion) -> (Json, Vec<(String, Value)>) {
     let mut values = Vec::new();
     let mut schema = match question.input_type {
         _ if !question.options.is_empty() => {
-            for option in &question.options {
-                let text = option.value.as_str().map_or_else(|| option.value.to_json(), str::to_owned);
-                values.push((text, option.value.clone()));
-            }
+            let texts = option_texts(&question.options).into_iter();
+            values.extend(texts.zip(question.options.iter().map(|option| option.value.clone())));
             if question.open {
                 let listed = question.options.iter().zip(&values).map(|(option, (value, _))| match &*option.text {
                     text if text == value => value.clone(),

@@ -4,14 +4,20 @@ mod form;
 mod words;
 
 pub(super) use self::{
-    form::{Form, Given, form},
+    form::{Form, Given, form, message},
     words::{detail, words},
 };
-use trellis_host::wire::{End, InputType, Stop};
+use trellis_core::Value;
+use trellis_host::wire::{Choice, End, InputType, SessionEvent, Stop, Turn};
 
 /// The end, where it is over.
 pub(super) fn ended(stop: &Stop) -> Option<&End> {
     if let Stop::End(end) = stop { Some(end) } else { None }
+}
+
+/// Returns whether an input is asked for.
+pub(super) fn is_input(stop: &Stop) -> bool {
+    matches!(stop, Stop::RequestInput(_))
 }
 
 /// Returns whether the question is for a secret, which no form and no model may see.
@@ -24,11 +30,31 @@ pub(super) fn is_held(stop: &Stop) -> bool {
     matches!(stop, Stop::Approval(_))
 }
 
-/// Names a question: by the number of its record and, where several questions can share a number, by its subject.
-pub(super) fn name(asked: u64, stop: &Stop) -> String {
-    match stop {
-        Stop::Approval(question) => format!("{asked}:{}", question.id),
-        Stop::Predicate(question) => format!("{asked}:{}", question.id),
-        _ => asked.to_string(),
+/// Names a question: by the number of its record and, where several questions can share a number, by its subject or its child.
+pub(super) fn name(asked: u64, turn: &Turn) -> String {
+    match (&turn.stop, &turn.child) {
+        (Stop::Approval(question), _) => format!("{asked}:{}", question.id),
+        (Stop::Predicate(question), _) => format!("{asked}:{}", question.id),
+        (_, Some(child)) => format!("{asked}:{child}"),
+        (_, None) => asked.to_string(),
     }
+}
+
+/// Returns the reason why the answer before was refused, if its graph counts such answers: any other refusal makes no turn.
+pub(super) fn refusal(turn: &Turn) -> Option<&str> {
+    turn.happened.iter().rev().find_map(|line| match &line.event {
+        SessionEvent::Error(refusal) if *refusal.code == *"invalid-input" && line.child == turn.child => Some(&*refusal.message),
+        _ => None,
+    })
+}
+
+/// Returns the texts that represent options: a text as it is, any other value as its JSON. A text that is the JSON of another option has its quotes.
+pub(super) fn option_texts(options: &[Choice]) -> Vec<String> {
+    let plain = |value: &Value| value.as_str().map_or_else(|| value.to_json(), str::to_owned);
+    let text = |option: &Choice| {
+        let text = plain(&option.value);
+        let is_shared = options.iter().any(|other| other.value != option.value && plain(&other.value) == text);
+        if is_shared { option.value.to_json() } else { text }
+    };
+    options.iter().map(text).collect()
 }

@@ -5,15 +5,21 @@ use std::fmt::Write as _;
 use trellis_core::Value;
 use trellis_host::wire::{Call, End, EndReason, InputQuestion, InputType, Stop, Turn};
 
+use super::{option_texts, refusal};
 use crate::trouble::Trouble;
 
-/// Returns the text of a turn, for a model that sees nothing else. `is_hidden`: arguments of its call are secret.
-pub(in crate::mcp) fn words(turn: &Turn, is_hidden: bool) -> String {
-    let mut text = String::new();
+/// Returns the text of a turn, for a model that sees nothing else. `is_hidden`: arguments of its call are secret. `is_resumed`: the next call ends
+/// its pause.
+pub(in crate::mcp) fn words(turn: &Turn, is_hidden: bool, is_resumed: bool) -> String {
+    let mut text = refusal(turn).map(|why| format!("{why}\n\n")).unwrap_or_default();
     for said in turn.said.iter().map(|said| said.text.trim()).filter(|text| !text.is_empty()) {
         let _ = write!(text, "{said}\n\n");
     }
-    let need = need(turn, &turn.stop, is_hidden);
+    let is_waiting = matches!(turn.stop, Stop::Running(_) | Stop::Sleeping(_)) && turn.paused && is_resumed;
+    let need = match is_waiting {
+        true => format!("It is paused at `{}`, since its task was cancelled. `navigate` without an answer resumes it.", turn.node),
+        false => need(turn, &turn.stop, is_hidden),
+    };
     if !need.is_empty() {
         let _ = write!(text, "{need}\n\n");
     }
@@ -26,13 +32,13 @@ pub(in crate::mcp) fn words(turn: &Turn, is_hidden: bool) -> String {
 }
 
 /// Returns the description of the trouble, with the current turn.
-pub(in crate::mcp) fn detail(trouble: &Trouble) -> String {
+pub(in crate::mcp) fn detail(trouble: &Trouble, is_resumed: bool) -> String {
     let mut text = format!("{}: {}", trouble.code.as_str(), trouble.detail);
     for misfit in trouble.errors.iter().filter(|misfit| misfit.message != trouble.detail) {
         let _ = write!(text, "\n- {}: {}", misfit.pointer, misfit.message);
     }
     if let Some(current) = &trouble.current {
-        let _ = write!(text, "\n\n{}", words(current, false));
+        let _ = write!(text, "\n\n{}", words(current, false, is_resumed));
     }
     text
 }
@@ -92,10 +98,10 @@ fn need(turn: &Turn, stop: &Stop, is_hidden: bool) -> String {
 
 fn asked(question: &InputQuestion) -> String {
     if !question.options.is_empty() {
-        let options = question.options.iter().map(|option| {
-            let value = option.value.as_str().map_or_else(|| option.value.to_json(), str::to_owned);
-            if *option.text == *value { format!("- {value}\n") } else { format!("- {value}: {}\n", option.text) }
-        });
+        let options =
+            question.options.iter().zip(option_texts(&question.options)).map(|(option, value)| {
+                if *option.text == *value { format!("- {value}\n") } else { format!("- {value}: {}\n", option.text) }
+            });
         let open = if question.open { "Something else is taken, too.\n" } else { "" };
         return format!("A choice is asked for:\n{}{open}", options.collect::<String>());
     }
