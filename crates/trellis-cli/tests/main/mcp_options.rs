@@ -1,10 +1,15 @@
-//! `trellis mcp` and its options, line by line: which tools are offered, who may approve, and what a cancelled request leaves.
+//! `trellis mcp` and its options, line by line: which tools are offered, who may approve, and what a cancelled request or an edit leaves.
 
-use std::{thread, time::Duration};
+use std::{process::Command, thread, time::Duration};
 
 use serde_json::{Value, json};
+use trellis_tests::peers::peer;
 
-use crate::{mcp::Talk, sandbox::Sandbox, serve::Serving};
+use crate::{
+    mcp::{Talk, here, scenes},
+    sandbox::Sandbox,
+    serve::Serving,
+};
 
 /// A call that only a person may approve, from the first node on.
 const HELD: &[(&str, &str)] = &[
@@ -65,7 +70,8 @@ fn calls_are_approved_by_whom_it_was_said() {
     assert_eq!(again["result"]["structuredContent"]["stop"]["type"], "APPROVAL", "{again}");
     let refused = tool(&mut never, "navigate", of(&begun, "approve"))["result"].clone();
     assert_eq!(refused["structuredContent"]["code"], "approval-needs-a-person", "{refused}");
-    assert!(refused["content"][0]["text"].as_str().unwrap().contains("trellis run --session"), "where it is done: {refused}");
+    let text = refused["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("or at a terminal with `trellis run --session") && !text.contains("form"), "where it is done: {refused}");
     let left = tool(&mut never, "navigate", of(&begun, "deny"));
     assert_eq!(left["result"]["structuredContent"]["output"], "left", "{left}");
     never.end();
@@ -105,4 +111,47 @@ fn a_request_that_is_cancelled_stops_nothing() {
     let ended = tool(&mut talk, "render_state", json!({ "session": listed["items"][0]["session"] }))["result"]["structuredContent"].clone();
     assert_eq!((&ended["stop"]["type"], &ended["output"]), (&json!("END"), &json!(9)), "{ended}");
     talk.end();
+}
+
+/// Asks, and has a call that its client completes.
+const EDITED: &[(&str, &str)] = &[
+    ("graphs/edited/trellis.yaml", "name: edited\ncontext: { shop: int }\n"),
+    (
+        "graphs/edited/start.yaml",
+        "nodes:\n  start: {\n    # needs\n    content: Name?, input_type: text, save_to: name, to: order }\n  \
+         order: { content: Ordering., tools: [{ name: order }, { name: book }], do: order, save_to: done, to: bye }\n  \
+         bye: { output: \"{{ name }}, {{ done }}, {{ shop | default(0) }}\" }\n",
+    ),
+];
+
+/// A form, as the client prints it.
+fn form(message: &str, properties: &Value, required: &[&str]) -> Value {
+    json!({ "scene": "form", "message": message, "properties": properties, "required": required })
+}
+
+/// A person decides about a call that an edit changed, and gives the keys that an edit needs (3.4).
+#[test]
+fn the_python_client_is_asked_what_an_edit_leaves_open() {
+    for era in ["auto", "legacy"] {
+        let sandbox = Sandbox::new(EDITED);
+        let mut command = Command::new(peer("mcp-2.3.0/bin/python"));
+        let told = scenes(command.arg(here("edited.py")).args([era, env!("CARGO_BIN_EXE_trellis")]).arg(sandbox.path().join("graphs")));
+        let name = json!({ "answer": { "type": "string" } });
+        let keep = json!({ "answer": { "type": "string", "oneOf": [
+            { "const": "keep", "title": "Keep" }, { "const": "again", "title": "Make it again" },
+        ] } });
+        let keys = json!({ "shop": { "type": "integer" }, "place": { "type": "string", "description": "JSON" } });
+        let changed = "Ordering.\n\nThe graph was edited while `order` was under way; its node would call `book` now. Keep the call, or make it again?";
+        let needed = "Name?\n\nThe graph was edited, and `start` needs values that the session does not have.";
+        let expected = [
+            form("Name?", &name, &["answer"]),
+            json!({ "scene": "call", "call": "order" }),
+            form(changed, &keep, &["answer"]),
+            json!({ "scene": "call", "call": "book" }),
+            form(needed, &keys, &["place", "shop"]),
+            form("Name?", &name, &["answer"]),
+            json!({ "scene": "end", "output": "Ada, fine, 7" }),
+        ];
+        assert_eq!(told, expected, "{era}");
+    }
 }
