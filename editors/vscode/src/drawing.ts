@@ -1,5 +1,7 @@
 /** The page that shows the drawing of a graph: the picture of `trellis graph`, in the colours of the editor. */
 
+import { modulesOf } from "./modules.ts";
+
 /** A node as `trellis graph --format json` tells it. */
 export interface DrawnNode {
   id: string;
@@ -30,6 +32,9 @@ export function nodeAt(nodes: Iterable<DrawnNode>, path: string, line: number, w
 
 const STYLE = `
 body { padding: 8px; }
+[hidden] { display: none; }
+#note { position: sticky; top: 0; left: 0; padding: 4px; color: var(--vscode-editorWarning-foreground); background: var(--vscode-editor-background); }
+pre { white-space: pre-wrap; }
 svg { fill: var(--vscode-editor-foreground); max-width: none; }
 .ground { fill: transparent; }
 .box { fill: var(--vscode-sideBar-background); stroke: var(--vscode-widget-border, var(--vscode-editorWidget-border)); }
@@ -43,7 +48,8 @@ svg { fill: var(--vscode-editor-foreground); max-width: none; }
 .failed { stroke: var(--vscode-charts-red); }
 .denied { stroke: var(--vscode-charts-orange); }
 .rolled_back { stroke: var(--vscode-charts-purple); }
-.node { cursor: pointer; }
+.node, .opened { cursor: pointer; }
+.opened:hover, .opened:focus { text-decoration: underline; fill: var(--vscode-textLink-foreground); outline: none; }
 .node:hover .shape, .node:focus .shape { stroke: var(--vscode-focusBorder); stroke-width: 2; }
 .node:focus { outline: none; }
 .node.here .shape { fill: var(--vscode-editor-selectionBackground); stroke: var(--vscode-focusBorder); stroke-width: 2; }
@@ -51,54 +57,144 @@ svg { fill: var(--vscode-editor-foreground); max-width: none; }
 .node.warned .shape { stroke: var(--vscode-editorWarning-foreground); stroke-width: 2; }
 `;
 
-// Runs in the page: it knows the names of nodes, and tells which one was chosen.
+// Runs in the page. It gets the drawing, and which of its nodes are lit and marked; it tells which node was chosen, and which module was opened or closed.
+// What it has to remember while it is hidden is in the state that the editor keeps: how large the drawing is, which part is seen, and which node was lit.
 const SCRIPT = `
 const editor = acquireVsCodeApi();
-const ids = new Set(JSON.parse(document.getElementById("ids").textContent));
-const shapes = new Map();
-for (const title of document.querySelectorAll("g > title")) {
-  const text = title.textContent;
-  let end = text.length;
-  while (end > 0 && !ids.has(text.slice(0, end))) end = text.lastIndexOf(": ", end - 1);
-  if (end <= 0) continue;
-  const id = text.slice(0, end);
-  const shape = title.parentNode;
-  shapes.set(id, shape);
-  shape.classList.add("node");
-  shape.setAttribute("tabindex", "0");
-  shape.setAttribute("role", "button");
-  shape.addEventListener("click", () => editor.postMessage({ open: id }));
-  shape.addEventListener("keydown", (event) => { if (event.key === "Enter") editor.postMessage({ open: id }); });
+const [holder, note, reason] = ["drawing", "note", "reason"].map((id) => document.getElementById(id));
+const state = Object.assign({ scale: 1, x: 0, y: 0, here: undefined }, editor.getState());
+const keep = (changes) => editor.setState(Object.assign(state, changes));
+let nodes = new Map();
+let closed = new Map();
+let opened = new Map();
+let isRestored = false;
+let toggled;
+
+function button(element, act) {
+  element.setAttribute("tabindex", "0");
+  element.setAttribute("role", "button");
+  element.addEventListener("click", act);
+  element.addEventListener("keydown", (event) => { if (event.key === "Enter") act(); });
 }
-const svg = document.querySelector("svg");
-let scale = 1;
-addEventListener("wheel", (event) => {
-  if (!event.ctrlKey || !svg) return;
-  event.preventDefault();
-  scale = Math.min(4, Math.max(0.1, scale * (event.deltaY < 0 ? 1.1 : 1 / 1.1)));
-  svg.setAttribute("width", svg.viewBox.baseVal.width * scale);
-  svg.setAttribute("height", svg.viewBox.baseVal.height * scale);
-}, { passive: false });
-addEventListener("message", ({ data }) => {
-  for (const [id, shape] of shapes) {
-    shape.classList.toggle("here", id === data.here);
-    shape.classList.toggle("found", data.errors.includes(id));
-    shape.classList.toggle("warned", data.warnings.includes(id));
+
+const boxOf = (module) => closed.get(module) ?? opened.get(module);
+
+function toggle(module, isOpen) {
+  const { left, top } = boxOf(module).getBoundingClientRect();
+  toggled = { module, left, top };
+  editor.postMessage({ module, isOpen });
+}
+
+function resize() {
+  const svg = holder.firstElementChild;
+  svg.setAttribute("width", svg.viewBox.baseVal.width * state.scale);
+  svg.setAttribute("height", svg.viewBox.baseVal.height * state.scale);
+}
+
+function draw({ drawing, ids, modules }) {
+  const svg = document.importNode(new DOMParser().parseFromString(drawing, "image/svg+xml").documentElement, true);
+  [nodes, closed, opened] = [new Map(), new Map(), new Map()];
+  const [known, boxes] = [new Set(ids), new Set(modules)];
+  for (const title of svg.querySelectorAll("g > title")) {
+    const text = title.textContent;
+    const shape = title.parentNode;
+    if (boxes.has(text)) {
+      closed.set(text, shape);
+      shape.classList.add("node", "closed");
+      shape.setAttribute("aria-label", "Open " + text);
+      button(shape, () => toggle(text, true));
+      continue;
+    }
+    let end = text.lastIndexOf(": ");
+    while (end > 0 && !known.has(text.slice(0, end))) end = text.lastIndexOf(": ", end - 1);
+    if (end <= 0) continue;
+    const id = text.slice(0, end);
+    nodes.set(id, shape);
+    shape.classList.add("node");
+    button(shape, () => editor.postMessage({ open: id }));
   }
-  if (data.scroll) shapes.get(data.here)?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  for (const name of svg.querySelectorAll(".name")) {
+    const module = name.textContent;
+    if (!boxes.has(module)) continue;
+    opened.set(module, name);
+    name.classList.add("opened");
+    name.setAttribute("aria-label", "Close " + module);
+    button(name, () => toggle(module, false));
+  }
+  holder.replaceChildren(svg);
+  resize();
+  settle();
+}
+
+// Shows the part of the drawing that was seen before; a module that was opened or closed stays where it was.
+function settle() {
+  if (!isRestored) scrollTo(state.x, state.y);
+  isRestored = true;
+  const box = toggled && boxOf(toggled.module);
+  if (box) {
+    const { left, top } = box.getBoundingClientRect();
+    scrollBy(left - toggled.left, top - toggled.top);
+    box.focus({ preventScroll: true });
+  }
+  toggled = undefined;
+}
+
+// The shape of a node; in a closed module, that of the module.
+function shapeOf(id) {
+  return nodes.get(id) ?? [...closed].find(([module]) => id.startsWith(module + "/"))?.[1];
+}
+
+function light({ here, errors, warnings }) {
+  const lit = shapeOf(here);
+  const [found, warned] = [errors, warnings].map((ids) => new Set(ids.map(shapeOf)));
+  for (const shape of [...nodes.values(), ...closed.values()]) {
+    shape.classList.toggle("here", shape === lit);
+    shape.classList.toggle("found", found.has(shape));
+    shape.classList.toggle("warned", warned.has(shape));
+  }
+  if (here === state.here) return;
+  keep({ here });
+  lit?.scrollIntoView({ block: "nearest", inline: "nearest" });
+}
+
+addEventListener("wheel", (event) => {
+  if (!event.ctrlKey || !holder.firstElementChild) return;
+  event.preventDefault();
+  const before = state.scale;
+  keep({ scale: Math.min(4, Math.max(0.1, before * (event.deltaY < 0 ? 1.1 : 1 / 1.1))) });
+  resize();
+  const grown = state.scale / before;
+  scrollTo((scrollX + event.clientX) * grown - event.clientX, (scrollY + event.clientY) * grown - event.clientY);
+}, { passive: false });
+addEventListener("scroll", () => keep({ x: scrollX, y: scrollY }));
+addEventListener("message", ({ data }) => {
+  if (data.drawing !== undefined) draw(data);
+  if (data.here !== undefined) light(data);
+  if (data.reason === undefined) return;
+  const isOld = data.reason !== "" && holder.firstElementChild !== null;
+  note.hidden = !isOld;
+  reason.hidden = data.reason === "" || isOld;
+  reason.textContent = "There is no drawing:\\n\\n" + data.reason;
 });
 editor.postMessage({ ready: true });
 `;
 
-/** Returns a text that can stand between tags. */
-export function escaped(text: string): string {
-  return text.replace(/[&<>"]/g, (letter) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[letter] ?? letter);
+/** What the page is told of a drawing. */
+export interface Drawing {
+  drawing: string;
+  /** The nodes that can be opened. */
+  ids: string[];
+  modules: string[];
 }
 
-/** Returns the page of a drawing. Its own colours are left out, and nothing of it can run or load anything: only the script with the nonce does. */
-export function page(svg: string, ids: Iterable<string>, nonce: string): string {
-  const drawing = svg.replace(/<style>[\s\S]*?<\/style>/, "");
-  const names = JSON.stringify([...ids]).replaceAll("<", "\\u003c");
+/** Returns a drawing as its page takes it. Its own colours are left out. */
+export function drawingOf(svg: string, ids: Iterable<string>): Drawing {
+  const known = [...ids];
+  return { drawing: svg.replace(/<style>[\s\S]*?<\/style>/, ""), ids: known, modules: modulesOf(known) };
+}
+
+/** Returns the page of a graph, which is told its drawings. Nothing of them can run or load anything: only the script with the nonce does. */
+export function page(nonce: string): string {
   return `<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -107,22 +203,10 @@ export function page(svg: string, ids: Iterable<string>, nonce: string): string 
 <style nonce="${nonce}">${STYLE}</style>
 </head>
 <body>
-${drawing}
-<script id="ids" type="application/json" nonce="${nonce}">${names}</script>
+<div id="note" hidden>The graph cannot be drawn as it is saved. This is how it was before.</div>
+<pre id="reason" hidden></pre>
+<div id="drawing"></div>
 <script nonce="${nonce}">${SCRIPT}</script>
 </body>
-</html>`;
-}
-
-/** Returns the page that says why there is no drawing. */
-export function noDrawing(reason: string, nonce: string): string {
-  return `<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'nonce-${nonce}'">
-<style nonce="${nonce}">pre { white-space: pre-wrap; }</style>
-</head>
-<body><p>There is no drawing:</p><pre>${escaped(reason)}</pre></body>
 </html>`;
 }

@@ -1,12 +1,13 @@
 /** Trellis in VS Code: the language server, the drawing, tests, and commands that run the program `trellis`. */
 
-import { join, relative, sep } from "node:path";
+import { join } from "node:path";
 import * as vscode from "vscode";
 import { LanguageClient, type LanguageClientOptions } from "vscode-languageclient/node";
 import { Graphs } from "./graphs.ts";
-import { counted, countsIn } from "./results.ts";
-import { mayHoldNodes } from "./roots.ts";
-import { openStudio } from "./studio.ts";
+import { Newest, OneAtATime } from "./order.ts";
+import { type Counts, counted, countsIn } from "./results.ts";
+import { mayHoldNodes, placeBeside } from "./roots.ts";
+import { Servers, openStudio } from "./studio.ts";
 import { Sheets } from "./testing.ts";
 import { GraphViews } from "./view.ts";
 
@@ -51,7 +52,7 @@ async function restart(graphs: Graphs): Promise<void> {
 class Counter implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem("trellis.counts", vscode.StatusBarAlignment.Left, 10);
   private readonly subscriptions: vscode.Disposable[];
-  private asked = 0;
+  private readonly newest = new Newest();
 
   constructor(private readonly graphs: Graphs) {
     this.item.name = "Trellis";
@@ -60,24 +61,22 @@ class Counter implements vscode.Disposable {
     this.subscriptions = [this.item, vscode.workspace.onDidSaveTextDocument(count), vscode.window.onDidChangeActiveTextEditor(count)];
   }
 
+  /** Returns the counts of a graph: "none" where there is no graph or nobody who counts, `undefined` where they are not to be had. */
+  private async counts(root: string | undefined): Promise<Counts | "none" | undefined> {
+    if (root === undefined || this.graphs.program === undefined) return "none";
+    const checked = await this.graphs.ask(["check", "--format", "json", "."], root).catch(() => undefined);
+    return checked && countsIn(checked.stdout);
+  }
+
   /** Counts the graph of the active editor. */
   async count(): Promise<void> {
     const uri = vscode.window.activeTextEditor?.document.uri;
     const root = uri && this.graphs.of(uri);
     await vscode.commands.executeCommand("setContext", "trellis.inGraph", root !== undefined);
     await vscode.commands.executeCommand("setContext", "trellis.inNodes", root !== undefined && mayHoldNodes(root, uri!.fsPath));
-    if (root === undefined || this.graphs.program === undefined) {
-      this.item.hide();
-      return;
-    }
-    this.asked += 1;
-    const asked = this.asked;
-    const counts = await this.graphs.ask(["check", "--format", "json", "."], root).then(
-      ({ stdout }) => countsIn(stdout),
-      () => undefined,
-    );
-    // The newest question is the one that is answered.
-    if (asked !== this.asked || counts === undefined) return;
+    const counts = await this.newest.of(this.counts(root));
+    if (counts === "none") this.item.hide();
+    if (root === undefined || counts === undefined || counts === "none") return;
     this.item.text = `$(type-hierarchy) ${counted(counts)}`;
     this.item.tooltip = `${vscode.workspace.asRelativePath(root)}: open the graph`;
     this.item.show();
@@ -118,20 +117,18 @@ class Explanations implements vscode.TextDocumentContentProvider {
   }
 }
 
-/** Creates a node below the folder of the active file. */
+/** Creates a node beside the active file; beside a sheet, in the graph that the sheet is about. */
 async function newNode(graphs: Graphs): Promise<void> {
   const root = await graphs.current();
   if (root === undefined) return;
   const file = vscode.window.activeTextEditor?.document.uri;
-  const folder = file && graphs.of(file) === root ? relative(root, join(file.fsPath, "..")).split(sep).join("/") : "";
-  const id = await vscode.window.showInputBox({ prompt: "The id of the node, its path without an ending", value: folder === "" ? "" : `${folder}/` });
+  const value = file && graphs.of(file) === root ? placeBeside(root, file.fsPath) : "";
+  const id = await vscode.window.showInputBox({ prompt: "The id of the node, its path without an ending", value, valueSelection: [value.length, value.length] });
   if (!id) return;
   const ended = await graphs.ask(["new", "node", id, "--graph", "."], root);
-  if (ended.code !== 0) {
-    void vscode.window.showErrorMessage(ended.stderr);
-    return;
-  }
-  await vscode.window.showTextDocument(vscode.Uri.file(join(root, `${id}.md`)));
+  const made = /^made (.+)$/m.exec(ended.stdout)?.[1];
+  if (ended.code !== 0 || made === undefined) void vscode.window.showErrorMessage(ended.stderr.trim());
+  else await vscode.window.showTextDocument(vscode.Uri.file(join(root, made)));
 }
 
 /** Plays a graph in a terminal from its start; each save is taken up. */
@@ -169,14 +166,16 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const counter = new Counter(graphs);
   const explanations = new Explanations(graphs);
   const sheets = new Sheets(graphs);
+  const servers = new Servers(graphs);
   const withRoot = (act: (root: string) => void | Promise<void>) => async () => {
     const root = await graphs.current();
     if (root !== undefined) await act(root);
   };
-  const again = async () => {
+  const starts = new OneAtATime(async () => {
     await restart(graphs);
     await Promise.all([counter.count(), sheets.list()]);
-  };
+  });
+  const again = () => starts.ask();
   const commands: [string, (...args: never[]) => unknown][] = [
     ["trellis.check", withRoot((root) => void graphs.inTerminal("Trellis check", root, ["check", "--watch", "."]))],
     ["trellis.explain", (code?: string) => explanations.show(typeof code === "string" ? code : undefined)],
@@ -186,15 +185,17 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     ["trellis.playHere", () => playHere(graphs)],
     ["trellis.playNode", (uri: string, node: string) => playNode(graphs, uri, node)],
     ["trellis.references", (uri: string, position: { line: number; character: number }) => references(uri, position)],
-    ["trellis.studio", withRoot((root) => openStudio(graphs, root))],
+    ["trellis.studio", withRoot((root) => openStudio(graphs, servers, root))],
     ["trellis.accept", (item?: vscode.TestItem | { test?: vscode.TestItem }) => sheets.accept(item && "test" in item ? item.test : (item as vscode.TestItem))],
     ["trellis.restart", again],
   ];
   context.subscriptions.push(
     log,
+    graphs,
     views,
     counter,
     sheets,
+    servers,
     vscode.workspace.registerTextDocumentContentProvider(Explanations.scheme, explanations),
     ...commands.map(([name, act]) => vscode.commands.registerCommand(name, act)),
     vscode.workspace.onDidChangeConfiguration((changed) => {

@@ -4,11 +4,12 @@ import { existsSync } from "node:fs";
 import { relative, sep } from "node:path";
 import * as vscode from "vscode";
 import { nodeAt, nodesIn } from "./drawing.ts";
-import { type Ended, FLOOR, findProgram, isOlder, run, versionIn } from "./program.ts";
+import { type Ended, findProgram, missingProgram, run, unfit, versionIn } from "./program.ts";
 import { graphOf, mayHoldNodes } from "./roots.ts";
 
 /** The program and the graphs of the window. */
-export class Graphs {
+export class Graphs implements vscode.Disposable {
+  private readonly ended = new AbortController();
   /** The path of the program, once it was found. */
   program: string | undefined;
   readonly log: vscode.LogOutputChannel;
@@ -22,14 +23,13 @@ export class Graphs {
     const setting = vscode.workspace.getConfiguration("trellis").get<string>("path", "");
     this.program = await findProgram(setting, process.env.PATH ?? "");
     if (this.program === undefined) {
-      const where = setting === "" ? "It is not on the PATH of this editor." : `The setting \`trellis.path\` leads to no program: ${setting}`;
-      this.complain(`The program \`trellis\` was not found. ${where}`);
+      this.complain(missingProgram(setting));
       return undefined;
     }
     const { stdout } = await this.ask(["--version"], ".").catch(() => ({ stdout: "" }));
-    const version = versionIn(stdout);
-    if (version === undefined || isOlder(version, FLOOR)) {
-      this.complain(`\`${this.program}\` is ${version ?? "no trellis"}; this extension needs ${FLOOR} or newer.`);
+    const why = unfit(this.program, versionIn(stdout));
+    if (why !== undefined) {
+      this.complain(why);
       this.program = undefined;
     }
     return this.program;
@@ -42,11 +42,17 @@ export class Graphs {
     });
   }
 
-  /** Runs the program to its end. */
+  /** Runs the program to its end, or to that of the window. */
   ask(args: string[], cwd: string, signal?: AbortSignal): Promise<Ended> {
     if (this.program === undefined) return Promise.reject(new Error("the program `trellis` was not found"));
     this.log.debug(`trellis ${args.join(" ")}`);
-    return run(this.program, args, cwd, signal);
+    const stopped = signal === undefined ? this.ended.signal : AbortSignal.any([signal, this.ended.signal]);
+    return run(this.program, args, cwd, stopped);
+  }
+
+  /** Ends what runs. */
+  dispose(): void {
+    this.ended.abort();
   }
 
   /** Returns the folder of the graph that a file belongs to. */

@@ -50,6 +50,19 @@ export function isOlder(version: string, than: string): boolean {
   return false;
 }
 
+/** Returns what people are told where the program was not found, with what helps. */
+export function missingProgram(setting: string): string {
+  if (setting !== "") return `The setting \`trellis.path\` leads to no program: ${setting}. Correct it, or empty it to use the \`trellis\` on the PATH.`;
+  return "The program `trellis` is not on the PATH of this editor. Name it in the setting `trellis.path`, or install it and restart the language server.";
+}
+
+/** Returns what people are told of a program that cannot be used, with what helps; `undefined` of one that can. */
+export function unfit(program: string, version: string | undefined): string | undefined {
+  if (version === undefined) return `\`${program}\` is no \`trellis\`. Name another program in the setting \`trellis.path\`.`;
+  if (!isOlder(version, FLOOR)) return undefined;
+  return `\`${program}\` is ${version}, and this extension needs ${FLOOR} or newer. Install a newer one and restart the language server, or name another in the setting \`trellis.path\`.`;
+}
+
 /** Runs a program to its end; exit codes other than 0 are no error, a program that cannot be started is one. */
 export function run(program: string, args: string[], cwd: string, signal?: AbortSignal): Promise<Ended> {
   return new Promise((resolve, reject) => {

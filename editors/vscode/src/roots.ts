@@ -37,6 +37,14 @@ export function graphOfSheet(sheet: string): string | undefined {
   return at > 0 ? parts.slice(0, at).join(sep) : undefined;
 }
 
+/** Returns the beginning of the id of a node beside a file: its folder, or the last above it that may hold nodes. */
+export function placeBeside(root: string, file: string): string {
+  const parts = relative(root, dirname(file)).split(sep);
+  const hidden = parts.findIndex((part) => /^([_.]|$)/.test(part));
+  const held = hidden === -1 ? parts : parts.slice(0, hidden);
+  return held.map((part) => `${part}/`).join("");
+}
+
 /** Returns whether a file of a graph may hold nodes: sheets, settings and what begins with `_` do not. */
 export function mayHoldNodes(root: string, file: string): boolean {
   const below = relative(root, file);

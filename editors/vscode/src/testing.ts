@@ -6,7 +6,8 @@ import { join } from "node:path";
 import * as vscode from "vscode";
 import type { Graphs } from "./graphs.ts";
 import { coverageIn } from "./lcov.ts";
-import { type Case, caseIn, differing, listedOnce, partsOf } from "./results.ts";
+import { Newest, OneAtATime } from "./order.ts";
+import { type Case, type ListedGraph, caseIn, differing, listedOnce, partsOf } from "./results.ts";
 import { graphOfSheet } from "./roots.ts";
 
 /** The sheets of a graph. */
@@ -18,15 +19,23 @@ const DIFFERENCE = "trellis.difference";
 /** Cases by the ids of their items. */
 type Cases = Map<string, { root: string; id: string }>;
 
+/** Returns an item and all below it. */
+function* atAndBelow(item: vscode.TestItem): Generator<vscode.TestItem> {
+  yield item;
+  for (const [, child] of item.children) yield* atAndBelow(child);
+}
+
 /** The controller of the tests. */
 export class Sheets implements vscode.Disposable {
   private readonly controller = vscode.tests.createTestController("trellis", "Trellis");
   private readonly subscriptions: vscode.Disposable[] = [];
   /** The case of each item, by the id of the item. */
   private cases: Cases = new Map();
+  /** The items as they were listed last: a run that goes on has those of its beginning. */
+  private items = new Map<string, vscode.TestItem>();
   private readonly covered = new WeakMap<vscode.FileCoverage, vscode.StatementCoverage[]>();
   private listing: NodeJS.Timeout | undefined;
-  private asked = 0;
+  private readonly newest = new Newest();
 
   constructor(private readonly graphs: Graphs) {
     const { controller } = this;
@@ -48,20 +57,21 @@ export class Sheets implements vscode.Disposable {
 
   /** Lists the cases of all sheets. Until all are there, those of before hold. */
   async list(): Promise<void> {
-    this.asked += 1;
-    const asked = this.asked;
-    const sheets = await vscode.workspace.findFiles(SHEETS, "**/{node_modules,.git}/**");
-    const roots = [...new Set(sheets.map((sheet) => graphOfSheet(sheet.fsPath)).filter((root) => root !== undefined))].sort();
+    const answers = await this.newest.of(this.everyList());
+    if (answers === undefined) return;
     const cases: Cases = new Map();
-    const asking = roots.map(async (root) => ({ root, listed: await this.listed(root) }));
-    const answers = await Promise.all(asking);
-    // The newest list is the one that is shown.
-    if (asked !== this.asked) return;
     const whole = answers.map(({ root, listed }) => ({ root, listed: typeof listed === "string" ? [] : listed }));
     const found = new Map(listedOnce(whole).map(({ root, listed }) => [root, listed]));
     const items = answers.map(({ root, listed }) => this.graph(root, typeof listed === "string" ? listed : found.get(root)!, cases));
     this.cases = cases;
+    this.items = new Map(items.flatMap((item) => [...atAndBelow(item)]).map((item) => [item.id, item]));
     this.controller.items.replace(items.filter((item) => item.children.size > 0 || item.error !== undefined));
+  }
+
+  private async everyList(): Promise<ListedGraph<Case[] | string>[]> {
+    const sheets = await vscode.workspace.findFiles(SHEETS, "**/{node_modules,.git}/**");
+    const roots = [...new Set(sheets.map((sheet) => graphOfSheet(sheet.fsPath)).filter((root) => root !== undefined))].sort();
+    return Promise.all(roots.map(async (root) => ({ root, listed: await this.listed(root) })));
   }
 
   /** Returns the cases of a graph, or the reason why nobody knows them. */
@@ -97,25 +107,40 @@ export class Sheets implements vscode.Disposable {
   }
 
   /** Returns the items of cases at and below an item. */
-  private *below(item: vscode.TestItem): Generator<vscode.TestItem> {
-    if (this.cases.has(item.id)) yield item;
-    for (const [, child] of item.children) yield* this.below(child);
+  private below(item: vscode.TestItem): vscode.TestItem[] {
+    return [...atAndBelow(item)].filter(({ id }) => this.cases.has(id));
   }
 
   private async play(request: vscode.TestRunRequest, token: vscode.CancellationToken, covers: boolean): Promise<void> {
-    await this.playOnce(request, token, covers);
-    if (!request.continuous) return;
-    const saves = vscode.workspace.onDidSaveTextDocument((document) => {
-      if (this.graphs.of(document.uri) !== undefined) void this.playOnce(request, token, covers);
+    await vscode.workspace.saveAll(false);
+    // The editor tells runs apart by their requests.
+    const { include, exclude, profile } = request;
+    const again = () => new vscode.TestRunRequest(include, exclude, profile, request.continuous);
+    let next: vscode.TestRunRequest | undefined = request;
+    const runs = new OneAtATime(() => {
+      const asked = next ?? again();
+      next = undefined;
+      return this.playOnce(asked, token, covers);
     });
-    token.onCancellationRequested(() => saves.dispose());
+    if (request.continuous) {
+      const saves = vscode.workspace.onDidSaveTextDocument((document) => void this.playAgain(document, runs));
+      token.onCancellationRequested(() => saves.dispose());
+    }
+    await runs.ask();
+  }
+
+  /** Plays again because of what was saved: the cases of a sheet as they are now. */
+  private async playAgain({ uri }: vscode.TextDocument, runs: OneAtATime): Promise<void> {
+    if (this.graphs.of(uri) === undefined) return;
+    if (graphOfSheet(uri.fsPath) !== undefined) await this.list();
+    await runs.ask();
   }
 
   private async playOnce(request: vscode.TestRunRequest, token: vscode.CancellationToken, covers: boolean): Promise<void> {
-    await vscode.workspace.saveAll(false);
-    const chosen = request.include ?? [...this.controller.items].map(([, item]) => item);
-    const left = new Set((request.exclude ?? []).flatMap((item) => [...this.below(item)].map(({ id }) => id)));
-    const items = chosen.flatMap((item) => [...this.below(item)]).filter((item) => !left.has(item.id));
+    if (token.isCancellationRequested) return;
+    const chosen = request.include?.map((item) => this.items.get(item.id) ?? item) ?? [...this.controller.items].map(([, item]) => item);
+    const left = new Set((request.exclude ?? []).flatMap((item) => this.below(item).map(({ id }) => id)));
+    const items = chosen.flatMap((item) => this.below(item)).filter((item) => !left.has(item.id));
     const run = this.controller.createTestRun(request);
     for (const item of items) run.enqueued(item);
     const byRoot = new Map<string, vscode.TestItem[]>();
@@ -200,7 +225,7 @@ export class Sheets implements vscode.Disposable {
 
   /** Writes what came out into the blocks of the cases at and below an item. */
   async accept(item: vscode.TestItem | undefined): Promise<void> {
-    const found = item && [...this.below(item)].map(({ id }) => this.cases.get(id)!);
+    const found = item && this.below(item).map(({ id }) => this.cases.get(id)!);
     if (found === undefined || found.length === 0) return;
     await vscode.workspace.saveAll(false);
     const ended = await this.graphs.ask(["test", ".", ...found.map(({ id }) => id), "--exact", "--update=all"], found[0]!.root);

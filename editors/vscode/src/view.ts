@@ -1,10 +1,15 @@
-/** The view of a graph beside its files: a click opens a node, the node of the cursor is lit, nodes with findings are marked. */
+/** The view of a graph beside its files: a click opens a node or a module, the node of the cursor is lit, nodes with findings are marked. */
 
 import { randomBytes } from "node:crypto";
 import { join, relative, sep } from "node:path";
 import * as vscode from "vscode";
-import { type DrawnNode, noDrawing, nodeAt, nodesIn, page } from "./drawing.ts";
+import { type DrawnNode, type Drawing, drawingOf, nodeAt, nodesIn, page } from "./drawing.ts";
 import type { Graphs } from "./graphs.ts";
+import { ChosenModules } from "./modules.ts";
+import { Newest } from "./order.ts";
+
+/** What the page tells: that a node is chosen, that a module is opened or closed, or that it can show something. */
+type Told = { open: string } | { module: string; isOpen: boolean } | { ready: true };
 
 /** One panel for each graph. */
 export class GraphViews implements vscode.Disposable {
@@ -43,6 +48,11 @@ class GraphView {
   readonly panel: vscode.WebviewPanel;
   private nodes = new Map<string, DrawnNode>();
   private here: string | undefined;
+  /** The drawing that is shown, and why there is none of the graph as it is saved. */
+  private drawing: Drawing | undefined;
+  private reason = "";
+  private readonly modules = new ChosenModules();
+  private readonly newest = new Newest();
 
   constructor(
     private readonly graphs: Graphs,
@@ -53,35 +63,54 @@ class GraphView {
     const beside = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true };
     this.panel = vscode.window.createWebviewPanel("trellis.graph", title, beside, { enableScripts: true, localResourceRoots: [] });
     this.panel.onDidDispose(gone);
-    this.panel.webview.onDidReceiveMessage((message: { open?: string; ready?: boolean }) => {
-      if (message.open !== undefined) void this.openNode(message.open);
-      else this.light(true);
-    });
+    this.panel.webview.onDidReceiveMessage((message: Told) => this.hear(message));
+    this.panel.webview.html = page(randomBytes(16).toString("hex"));
+  }
+
+  private hear(message: Told): void {
+    if ("open" in message) void this.openNode(message.open);
+    else if ("module" in message) {
+      this.modules.choose(message.module, message.isOpen);
+      void this.draw();
+    } else this.show();
   }
 
   /** Draws the graph as it is saved. */
   async draw(): Promise<void> {
-    const drawn = (format: string) => this.graphs.ask(["graph", "--format", format, "."], this.root);
-    const nonce = randomBytes(16).toString("hex");
+    const drawn = await this.newest.of(this.drawn());
+    if (drawn === undefined) return;
+    this.reason = typeof drawn === "string" ? drawn : "";
+    if (typeof drawn !== "string") {
+      this.nodes = drawn.nodes;
+      this.drawing = drawingOf(drawn.svg, drawn.nodes.keys());
+    }
+    this.show();
+  }
+
+  /** Returns the picture of the graph with its nodes, or the reason why there is none. */
+  private async drawn(): Promise<{ svg: string; nodes: Map<string, DrawnNode> } | string> {
+    const ask = (...args: string[]) => this.graphs.ask(["graph", "--format", ...args, "."], this.root);
     try {
-      const [svg, list] = await Promise.all([drawn("svg"), drawn("json")]);
-      if (svg.code !== 0 || list.code !== 0) {
-        this.panel.webview.html = noDrawing(svg.stderr || list.stderr, nonce);
-        return;
-      }
-      this.nodes = nodesIn(list.stdout);
-      this.panel.webview.html = page(svg.stdout, this.nodes.keys(), nonce);
+      const [svg, list] = await Promise.all([ask("svg", ...this.modules.args()), ask("json")]);
+      if (svg.code !== 0 || list.code !== 0) return svg.stderr || list.stderr || "`trellis graph` failed";
+      return { svg: svg.stdout, nodes: nodesIn(list.stdout) };
     } catch (error) {
-      this.panel.webview.html = noDrawing(String(error), nonce);
+      return String(error);
     }
   }
 
+  /** Tells the page all that it shows: one that was hidden begins anew. */
+  private show(): void {
+    void this.panel.webview.postMessage({ ...this.drawing, reason: this.reason });
+    this.light();
+  }
+
   /** Lights the node of the cursor, and marks those with findings. */
-  light(always = false): void {
+  light(): void {
+    if (this.drawing === undefined) return;
     const editor = vscode.window.activeTextEditor;
     const line = editor?.selection.active.line ?? 0;
     const here = editor && nodeAt(this.nodes.values(), this.path(editor.document.uri), line + 1, editor.document.lineAt(line).text);
-    const scroll = here !== this.here || always;
     this.here = here ?? this.here;
     const found = new Map<vscode.DiagnosticSeverity, string[]>();
     for (const [uri, list] of vscode.languages.getDiagnostics()) {
@@ -93,7 +122,7 @@ class GraphView {
     }
     const errors = found.get(vscode.DiagnosticSeverity.Error) ?? [];
     const warnings = found.get(vscode.DiagnosticSeverity.Warning) ?? [];
-    void this.panel.webview.postMessage({ here: this.here ?? "", errors, warnings, scroll });
+    void this.panel.webview.postMessage({ here: this.here ?? "", errors, warnings });
   }
 
   private path(uri: vscode.Uri): string {

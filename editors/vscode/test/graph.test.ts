@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { studioAddress } from "../src/announced.ts";
-import { escaped, noDrawing, nodeAt, nodesIn, page } from "../src/drawing.ts";
+import { drawingOf, nodeAt, nodesIn, page } from "../src/drawing.ts";
 import { coverageIn } from "../src/lcov.ts";
+import { ChosenModules } from "../src/modules.ts";
 import { caseIn, counted, countsIn, differing, listedOnce, partsOf } from "../src/results.ts";
-import { graphOf, graphOfSheet, mayHoldNodes } from "../src/roots.ts";
+import { graphOf, graphOfSheet, mayHoldNodes, placeBeside } from "../src/roots.ts";
 
 const among = (...files: string[]) => (path: string) => files.includes(path);
 
@@ -99,8 +100,40 @@ test("the node of a line is the last one that begins above it", () => {
 });
 
 test("nothing of a drawing or of a name can run in its page", () => {
-  const drawn = page('<svg><style>@media x {}</style><g><title>a: asks</title></g></svg>', ["a", "</script><script>alert(1)</script>"], "n0");
-  assert.ok(!drawn.includes("@media") && !drawn.includes("<script>alert"));
-  assert.ok(drawn.includes("default-src 'none'") && !drawn.includes("unsafe"));
-  assert.ok(noDrawing("<img src=x>", "n0").includes(escaped("<img src=x>")));
+  const shown = page("n0");
+  assert.ok(shown.includes("default-src 'none'") && !shown.includes("unsafe"));
+  assert.deepEqual([...shown.matchAll(/<(script|style)[^>]*>/g)].map(([tag]) => tag), ['<style nonce="n0">', '<script nonce="n0">']);
+  // What the page is told is parsed as a picture, and never as a part of the page.
+  assert.ok(!/innerHTML|insertAdjacentHTML|document\.write/.test(shown));
+  assert.equal(drawingOf("<svg><style>@media x {}</style><g/></svg>", []).drawing, "<svg><g/></svg>");
+});
+
+test("the script of the page is one", () => {
+  assert.doesNotThrow(() => new Function(/<script[^>]*>([^]*)<\/script>/.exec(page("n0"))![1]!));
+});
+
+test("modules are the folders with a `start`", () => {
+  const { ids, modules } = drawingOf("<svg/>", ["start", "orders/start", "orders/find", "orders/late/start", "restart", "a/restart"]);
+  assert.deepEqual([ids.length, modules], [6, ["orders", "orders/late"]]);
+});
+
+test("the program is told which modules were opened and closed, and nothing of those that are as it has them", () => {
+  const modules = new ChosenModules();
+  assert.deepEqual(modules.args(), []);
+  modules.choose("orders", true);
+  modules.choose("orders/late", true);
+  assert.deepEqual(modules.args(), ["--expanded=orders,orders/late"]);
+  modules.choose("orders", false);
+  assert.deepEqual(modules.args(), ["--expanded=orders/late"]);
+  modules.choose("orders/late", false);
+  modules.choose("refunds", false);
+  assert.deepEqual(modules.args(), ["--collapsed=refunds"]);
+  modules.choose("refunds", true);
+  assert.deepEqual(modules.args(), []);
+});
+
+test("a new node is proposed beside the file that is open, in the graph", () => {
+  const beside = (file: string) => placeBeside("/w/shop", `/w/shop/${file}`);
+  assert.deepEqual([beside("start.md"), beside("orders/find.md"), beside("orders/late/find.md")], ["", "orders/", "orders/late/"]);
+  assert.deepEqual([beside("_tests/a.md"), beside("_tests/orders/a.md"), beside("orders/_tests/a.md"), beside(".trellis/x.json")], ["", "", "orders/", ""]);
 });

