@@ -2,8 +2,12 @@
 
 #[path = "main/client.rs"]
 mod client;
+#[path = "main/completed.rs"]
+mod completed;
 #[path = "main/findings.rs"]
 mod findings;
+#[path = "main/mended.rs"]
+mod mended;
 #[path = "main/moving.rs"]
 mod moving;
 #[path = "main/offers.rs"]

@@ -197,6 +197,7 @@ impl Collected<'_> {
             transition.condition.iter().for_each(|condition| self.condition(condition));
             transition.target.iter().for_each(|target| self.target(target, false));
         }
+        node.unread.iter().for_each(|target| self.target(target, false));
         let ends = [node.to.as_ref(), node.on_error.as_deref(), node.on_denied.as_deref(), node.on_max_visits.as_deref()];
         ends.into_iter().flatten().for_each(|target| self.target(target, false));
         for (name, target) in &node.on_signal {

@@ -31,6 +31,7 @@ use self::named::Name;
 pub use self::{
     half_typed::TARGETS,
     links::FileLink,
+    offers::option_values,
     rename::{FileRename, GraphChange, OptionRename, RenameRefusal},
     same::difference,
 };
@@ -224,6 +225,11 @@ impl SymbolIndex {
     /// Returns the folder of the graph of a file; empty for the outermost one.
     pub fn root_of(&self, path: &FilePath) -> &str {
         self.names.as_ref().map_or("", |names| names.root(names.graph_of(path)))
+    }
+
+    /// Returns the folder of a graph by its number; empty for the outermost one.
+    pub fn root(&self, graph: u32) -> &str {
+        self.names.as_ref().map_or("", |names| names.root(graph))
     }
 
     /// Returns the node that a target leads to from a folder of a graph.

@@ -2,13 +2,18 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use super::{Symbol, SymbolIndex, named::Name};
+use super::{
+    OccurrenceKind, Symbol, SymbolIndex,
+    named::{Name, Named},
+};
 use crate::{
+    diagnostic::FilePath,
     path::KeyPath,
-    span::Spanned,
+    span::{Span, Spanned},
     syntax::{
-        document::Content,
+        document::{Content, Document},
         node::{CallSyntax, CalleeSyntax, NodeSyntax, ToolRef, ToolSyntax},
+        project::ProjectSyntax,
     },
     value::{Key, Value},
 };
@@ -16,12 +21,21 @@ use crate::{
 impl SymbolIndex {
     /// Returns every key, tool, predicate and signal that some file names, sorted.
     pub fn symbols(&self) -> BTreeSet<Symbol> {
+        self.symbols_where(|_, _| true)
+    }
+
+    /// Returns every key, tool, predicate and signal that is named elsewhere than at a cursor, sorted: what is being typed there is no name yet.
+    pub fn symbols_beside(&self, path: &FilePath, offset: u32) -> BTreeSet<Symbol> {
+        self.symbols_where(|file, named| file != path || !is_at(named, offset))
+    }
+
+    fn symbols_where(&self, is_wanted: impl Fn(&FilePath, &Named) -> bool) -> BTreeSet<Symbol> {
         let Some(names) = &self.names else { return BTreeSet::new() };
         let mut symbols = BTreeSet::new();
         let mut bare = Vec::new();
         for (path, named) in &self.named {
             let graph = names.graph_of(path);
-            for named in named {
+            for named in named.iter().filter(|named| is_wanted(path, named)) {
                 match &named.name {
                     Name::Key(key) => drop(symbols.insert(Symbol::Key(graph, key.clone()))),
                     Name::Bare(name) => bare.push((graph, name.clone())),
@@ -38,6 +52,37 @@ impl SymbolIndex {
             }
         }
         symbols
+    }
+
+    /// Returns the keys of a graph that something elsewhere than at a cursor writes, declares or requires: those that may be read.
+    pub fn given_keys(&self, graph: u32, path: &FilePath, offset: u32) -> BTreeSet<Key> {
+        let mut keys = BTreeSet::new();
+        for (file, named) in &self.named {
+            let is_own = self.graph_of(file) == graph;
+            let given = named.iter().filter(|named| named.kind != OccurrenceKind::Reads && (file != path || !is_at(named, offset)));
+            for named in given {
+                match &named.name {
+                    Name::Key(key) if is_own => drop(keys.insert(key.clone())),
+                    Name::Argument { .. } => {
+                        if let Some(Symbol::Key(of, key)) = self.occurrence(file, named).map(|one| one.symbol)
+                            && of == graph
+                        {
+                            keys.insert(key);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        for document in self.read_documents().filter(|document| self.graph_of(&document.path) == graph) {
+            let required = nodes_of(document).iter().flat_map(|node| node.required_context.iter());
+            let required = required.filter(|key| document.path != *path || !is_around(key.span, offset));
+            keys.extend(required.map(|key| key.value.root().clone()));
+            let (Content::Project(project) | Content::Nodes(_, project)) = &document.content else { continue };
+            keys.extend(project.locale.iter().map(|locale| locale.value.clone()));
+            keys.extend(inputs(project));
+        }
+        keys
     }
 
     /// Returns the definition of a tool, in the first file that has one.
@@ -66,16 +111,10 @@ impl SymbolIndex {
     /// Returns the values that options save to a key of a graph, in file order, each once.
     pub fn option_values(&self, graph: u32, key: &Key) -> Vec<Value> {
         let mut values = Vec::new();
-        let saves = |node: &NodeSyntax| node.save_to.as_ref().is_some_and(|path| path.value.is_key() && path.value.root() == key);
-        for document in self.read_documents() {
-            let nodes = (0..)
-                .map_while(|ordinal| document.node(ordinal).filter(|_| ordinal == 0 || matches!(document.content, Content::Nodes(..))));
-            if self.names.as_ref().is_none_or(|names| names.graph_of(&document.path) != graph) {
-                continue;
-            }
-            for option in nodes.filter(|node| saves(node)).flat_map(NodeSyntax::options) {
-                if !values.contains(&option.value.value) {
-                    values.push(option.value.value.clone());
+        for document in self.read_documents().filter(|document| self.graph_of(&document.path) == graph) {
+            for value in option_values(document, key) {
+                if !values.contains(&value) {
+                    values.push(value);
                 }
             }
         }
@@ -92,12 +131,7 @@ impl SymbolIndex {
                 let declared = project.context.iter().filter(|(own, _)| own.value == *key).map(|(_, schema)| &schema.value);
                 found.extend(declared.chain(inputs).map(|schema| (Vec::new(), schema)));
             }
-            let nodes = match &document.content {
-                Content::Node(node) => std::slice::from_ref(&**node),
-                Content::Nodes(nodes, _) => &nodes[..],
-                Content::Project(_) | Content::Library(_) | Content::Broken => &[],
-            };
-            for node in nodes {
+            for node in nodes_of(document) {
                 let declared = node.context_schema.iter().filter(|(own, _)| own.value == *key);
                 found.extend(declared.map(|(_, schema)| (Vec::new(), &schema.value)));
                 node.call.iter().for_each(|call| self.results(call, node.save_to.as_ref(), key, &mut found));
@@ -136,9 +170,38 @@ impl SymbolIndex {
         let mut keys: BTreeSet<_> = required.chain(typed).collect();
         for document in self.read_documents().filter(|document| self.graph_of(&document.path) == node.graph) {
             let (Content::Project(project) | Content::Nodes(_, project)) = &document.content else { continue };
-            let inputs = project.inputs.as_ref().and_then(|inputs| inputs.value.as_map()?.get("properties")?.as_map());
-            keys.extend(inputs.into_iter().flat_map(|inputs| inputs.keys().cloned()));
+            keys.extend(inputs(project));
         }
         keys
     }
+}
+
+/// Returns the values that options of one file save to a key, in order.
+pub fn option_values(document: &Document, key: &Key) -> Vec<Value> {
+    let saves = |node: &&NodeSyntax| node.save_to.as_ref().is_some_and(|path| path.value.is_key() && path.value.root() == key);
+    nodes_of(document).iter().filter(saves).flat_map(NodeSyntax::options).map(|option| option.value.value.clone()).collect()
+}
+
+/// The nodes of a file.
+fn nodes_of(document: &Document) -> &[NodeSyntax] {
+    match &document.content {
+        Content::Node(node) => std::slice::from_ref(&**node),
+        Content::Nodes(nodes, _) => nodes,
+        Content::Project(_) | Content::Library(_) | Content::Broken => &[],
+    }
+}
+
+/// The keys that `inputs` of a project file describes.
+fn inputs(project: &ProjectSyntax) -> impl Iterator<Item = Key> {
+    let inputs = project.inputs.as_ref().and_then(|inputs| inputs.value.as_map()?.get("properties")?.as_map());
+    inputs.into_iter().flat_map(|inputs| inputs.keys().cloned())
+}
+
+/// Returns whether a name is at an offset of its file.
+fn is_at(named: &Named, offset: u32) -> bool {
+    is_around(named.span, offset)
+}
+
+fn is_around(span: Span, offset: u32) -> bool {
+    span.start <= offset && offset <= span.end
 }

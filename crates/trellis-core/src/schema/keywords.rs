@@ -5,7 +5,7 @@
 use crate::value::{Mapping, Value};
 
 /// Words of JSON Schema 2020-12, and of those before it.
-const KEYWORDS: [&str; 56] = [
+pub(crate) const KEYWORDS: [&str; 56] = [
     "type",
     "enum",
     "const",

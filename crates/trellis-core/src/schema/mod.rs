@@ -24,7 +24,7 @@ use std::{
 pub(crate) use closed::few_integers;
 pub use hole::{Hole, below};
 use jsonschema::{PatternOptions, ValidationError, Validator, draft202012};
-pub(crate) use keywords::without_keywords;
+pub(crate) use keywords::{KEYWORDS, without_keywords};
 pub(crate) use part::followed;
 pub use partial::Flaw;
 use serde_json::Value as Json;

@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use trellis_core::{
     Code,
     diagnostic::FilePath,
-    program::Role,
+    program::{Reason, Role, Target},
     query::{NodeEntry, Occurrence, OccurrenceKind, Symbol, TARGETS},
     span::Span,
     syntax::{
         cursor::{CursorPlace, cursor_context},
-        vocabulary::keys_at,
+        vocabulary::{keys_at, words_at},
     },
 };
 
@@ -51,6 +51,7 @@ pub(super) fn hover(state: &mut ServerState, params: &HoverParams) -> Option<Hov
         let mut place = place(state, &params.text_document_position_params)?;
         let (value, span) = of_part(&mut place)
             .or_else(|| of_symbol(&mut place))
+            .or_else(|| of_value(&place))
             .or_else(|| of_word(&place))
             .or_else(|| of_key(&place))
             .or_else(|| of_code(&place))
@@ -206,12 +207,21 @@ pub(super) fn about_node(graph: &mut Graph, node: &NodeEntry) -> String {
         let known = program.node(index);
         let into = program.in_edges(index).count();
         let out = program.out_edges(known.body).count();
-        let role = match &known.role {
-            Role::Act(_) => "calls a tool or a graph",
-            Role::Listen(_) => "waits for an answer",
-            Role::Pass => "passes on",
+        let mut ends = program.out_edges(known.body).map(|out| &out.edge.to);
+        let ends = match (ends.next(), ends.next()) {
+            (Some(Target::End(reason)), None) => Some(reason),
+            _ => None,
         };
-        let _ = writeln!(text, "\n{role}; {into} transitions in, {out} out");
+        let counted = |count: usize| if count == 1 { "1 transition".to_owned() } else { format!("{count} transitions") };
+        let role = match (&known.role, ends) {
+            (Role::Pass, Some(Reason::Finished)) => "ends the session",
+            (Role::Pass, Some(_)) => "ends the session as failed",
+            (Role::Act(_), _) => "calls a tool or a graph",
+            (Role::Listen(_), _) => "waits for an answer",
+            (Role::Pass, None) => "passes on",
+        };
+        let out = if matches!((&known.role, ends), (Role::Pass, Some(_))) { String::new() } else { format!(", {out} out") };
+        let _ = writeln!(text, "\n{role}; {} in{out}", counted(into));
     }
     text
 }
@@ -242,6 +252,18 @@ fn of_word(place: &RequestPlace<'_>) -> Option<(String, Span)> {
     Some((format!("**path** `{path}`\n\n{about}\n"), span))
 }
 
+/// Returns the meaning of a word that the key at a place takes: `irreversible`, `choice`.
+fn of_value(place: &RequestPlace<'_>) -> Option<(String, Span)> {
+    let span = word(place.text.as_str(), place.offset)?;
+    let context = cursor_context(&place.path, place.text.as_str(), span.end as usize);
+    let written = &place.text.as_str()[span.range()];
+    if context.place != CursorPlace::Value || context.prefix != written {
+        return None;
+    }
+    let word = words_at(&context).into_iter().find(|word| word.word == written && !word.about.is_empty())?;
+    Some((format!("**{}** `{written}`\n\n{}\n", context.key().unwrap_or_default(), word.about), span))
+}
+
 /// Returns the meaning of the key at a place.
 fn of_key(place: &RequestPlace<'_>) -> Option<(String, Span)> {
     let span = word(place.text.as_str(), place.offset)?;
@@ -251,7 +273,7 @@ fn of_key(place: &RequestPlace<'_>) -> Option<(String, Span)> {
     }
     let written = &place.text.as_str()[span.range()];
     let key = keys_at(&context).into_iter().find(|key| key.name == written)?;
-    let words = key.words();
+    let words: Vec<String> = key.words().into_iter().map(|word| word.word).collect();
     let words = if words.is_empty() { String::new() } else { format!("\n\none of `{}`", words.join("`, `")) };
     Some((format!("**{}**\n\n{}{words}\n", key.name, key.about), span))
 }

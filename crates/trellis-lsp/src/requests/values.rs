@@ -1,7 +1,9 @@
 //! The values that a key can have, where they are few and known.
 
 use trellis_core::{
+    Document, Source,
     diagnostic::FilePath,
+    query::option_values,
     syntax::document::Content,
     value::{Key, Value},
 };
@@ -11,13 +13,28 @@ use crate::graph::Graph;
 /// Returns the values that a path can have at a place, where they are few and known: those of options and of closed types.
 pub(super) fn values_of(graph: &mut Graph, file: &FilePath, offset: u32, path: &str) -> Vec<Value> {
     let number = graph.index().graph_of(file);
-    let mut values = graph.index().option_values(number, &Key::from(path));
-    for value in closed(graph, file, offset, path) {
+    let key = Key::from(path);
+    let mut values = graph.index().option_values(number, &key);
+    let unread = readable(graph, file, offset).map(|document| option_values(&document, &key)).unwrap_or_default();
+    for value in unread.into_iter().chain(closed(graph, file, offset, path)) {
         if !values.contains(&value) {
             values.push(value);
         }
     }
     values
+}
+
+/// Returns what can be read of a file that cannot be understood: without the line of the cursor, or what stands above it.
+fn readable(graph: &Graph, file: &FilePath, offset: u32) -> Option<Document> {
+    let broken = graph.document(file).filter(|document| matches!(document.content, Content::Broken))?;
+    let text = &*broken.text;
+    let above = &text[..text.get(..offset as usize)?.rfind('\n')? + 1];
+    let below = text[offset as usize..].split_once('\n').map_or("", |(_, below)| below);
+    let dialect = broken.dialect().map(|named| named.value).unwrap_or_default();
+    let fence = if above.trim_start().starts_with("---") { "---\n" } else { "" };
+    let texts = [format!("{above}{below}"), format!("{above}{fence}")];
+    let mut read = texts.iter().map(|text| Document::parse(&Source::text(FilePath::clone(file), text), dialect));
+    read.find(|document| !matches!(document.content, Content::Broken))
 }
 
 /// Returns the values of a key whose type is closed, as far as the last link and the declared schemas know.

@@ -40,30 +40,53 @@ pub(super) fn closing_tags(before: &str) -> Vec<Word> {
         &[("endif", "ends `if`"), ("else", "shows what follows otherwise"), ("elif", "shows what follows if this holds instead")];
     const FOR: &[Word] = &[("endfor", "ends `for`"), ("else", "shows what follows where there is no item")];
     const OTHERS: [&[Word]; 3] = [&[("endset", "ends `set`")], &[("endwith", "ends `with`")], &[("endfilter", "ends `filter`")]];
-    let mut open: Vec<&str> = Vec::new();
+    let words: &[Word] = match open_tags(before).last().map(|(word, _)| *word) {
+        Some("if") => IF,
+        Some("for") => FOR,
+        Some("set") => OTHERS[0],
+        Some("with") => OTHERS[1],
+        Some(_) => OTHERS[2],
+        None => &[],
+    };
+    words.to_vec()
+}
+
+/// Returns the tags that are open at the end of a text, each with what stands behind its word.
+fn open_tags(before: &str) -> Vec<(&str, &str)> {
+    let mut open: Vec<(&str, &str)> = Vec::new();
     for tag in before.split("{%").skip(1) {
         let Some((tag, _)) = tag.split_once("%}") else { continue };
-        let tag = tag.trim_start_matches(['-', '+']).trim();
-        match tag.split_whitespace().next().unwrap_or_default() {
+        let tag = tag.trim_matches(['-', '+', ' ', '\n']);
+        let (word, rest) = tag.split_once(char::is_whitespace).unwrap_or((tag, ""));
+        match word {
             // A value behind `=` needs no end.
             "set" if tag.contains('=') => {}
-            word @ ("if" | "for" | "set" | "with" | "filter") => open.push(word),
-            word => {
-                if word.strip_prefix("end").is_some_and(|ended| open.last() == Some(&ended)) {
+            "if" | "for" | "set" | "with" | "filter" => open.push((word, rest)),
+            _ => {
+                if word.strip_prefix("end").is_some_and(|ended| open.last().is_some_and(|(word, _)| *word == ended)) {
                     open.pop();
                 }
             }
         }
     }
-    let words: &[Word] = match open.last() {
-        Some(&"if") => IF,
-        Some(&"for") => FOR,
-        Some(&"set") => OTHERS[0],
-        Some(&"with") => OTHERS[1],
-        Some(_) => OTHERS[2],
-        None => &[],
-    };
-    words.to_vec()
+    open
+}
+
+/// Returns the names that loops and blocks have given at the end of a text: `item` and `loop` in `{% for item in items %}`.
+pub(super) fn open_names(before: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    for (word, rest) in open_tags(before) {
+        match word {
+            "for" => {
+                names.extend(rest.split(" in ").next().unwrap_or_default().split(','));
+                names.push("loop");
+            }
+            "with" => names.extend(rest.split(',').filter_map(|given| Some(given.split_once('=')?.0))),
+            _ => {}
+        }
+    }
+    let names = names.into_iter().map(|name| name.trim_matches(['(', ')', ' ']));
+    names.filter(|name| !name.is_empty() && name.chars().all(|char| char.is_alphanumeric() || char == '_')).collect()
 }
 
 /// Returns the meaning of one of some words.
@@ -83,5 +106,12 @@ mod tests {
         assert_eq!(names("{%- if a -%}{% for b in c %}x{% endfor %}{% set d = 1 %}"), ["endif", "else", "elif"]);
         assert_eq!(names("{% set d %}"), ["endset"]);
         assert!(names("{% if a %}{% endif %}").is_empty() && names("").is_empty());
+    }
+
+    #[test]
+    fn a_loop_gives_its_names_up_to_its_end() {
+        assert_eq!(open_names("{% for key, (a) in b %}{% with c = 1, d=2 %}"), ["key", "a", "loop", "c", "d"]);
+        assert_eq!(open_names("{%- for a in b -%}{% if c %}"), ["a", "loop"]);
+        assert!(open_names("{% for a in b %}{{ a }}{% endfor %} {% for a in b").is_empty());
     }
 }

@@ -45,7 +45,7 @@ fn parts_of_values_paths_and_builtins_are_completed() {
     assert_eq!(at("bye.md", "---\ntransitions:\n  - condition: user.n‸\n---\n"), ["age", "name"]);
     assert_eq!(at("bye.md", "---\ntransitions:\n  - condition: size == ‸\n---\n"), ["s", "m"]);
     assert_eq!(at("bye.md", "---\nmessages:\n  ‸\n---\n"), ["pt"]);
-    assert_eq!(at("bye.md", "---\non_signal:\n  ‸\n---\n"), ["stop"]);
+    assert_eq!(at("bye.md", "---\non_signal:\n  ‸\n---\n"), ["interrupt", "stop", "timeout"]);
     let second = at("bye.md", "---\ntransitions:\n  - condition: vip\n    to: pay\n  - t‸\n---\n");
     assert!(second.contains(&"to".to_owned()) && second.contains(&"condition".to_owned()), "{second:?}");
     assert_eq!(at("bye.md", "---\n---\nSee [pay](‸"), ["pay.md", "start.md"]);
@@ -133,7 +133,7 @@ fn a_change_in_a_sheet_is_judged_by_the_graph_as_it_is() {
 }
 
 /// The actions of a range of one place.
-fn actions(client: &mut Client, path: &str, marked: &str, only: Option<&str>) -> Vec<Json> {
+pub(crate) fn actions(client: &mut Client, path: &str, marked: &str, only: Option<&str>) -> Vec<Json> {
     let place = client.place(path, marked);
     let range = json!({ "start": place["position"], "end": place["position"] });
     let mut params = json!({ "textDocument": place["textDocument"], "range": range, "context": { "diagnostics": [] } });

@@ -210,11 +210,13 @@ impl<'d> NameTable<'d> {
         }
         let stem = bare.rsplit_once('.').filter(|(_, extension)| is_node_extension(extension)).map(|(stem, _)| stem);
         let near = stem.filter(|stem| self.find(stem, false, folder, graph).is_some());
+        let near = near.or_else(|| self.beyond(before, bare, folder, graph));
         let near = near.map(|name| Near { name, is_only: true }).or_else(|| crate::diagnostic::near(bare, visible.iter().copied()));
         let help = match near {
             Some(near) if Some(near.name) == stem => format!("targets have no extension: `{}`", near.name),
             Some(near) => near.question(),
             None if let Some(library) = scopes.iter().find_map(|scope| self.library(&join(scope, bare))) => library_help(library),
+            None if let Some(help) = not_an_id(bare, stem) => help,
             None if ENDS.contains(&name) && !call => {
                 format!("a node that leads nowhere ends: leave the target out, or add `{}.md`", join(scopes[0], bare))
             }
@@ -227,6 +229,18 @@ impl<'d> NameTable<'d> {
             // A node that was forgotten, such as `mail`, must not become an end in silence.
             fix: near.filter(|near| near.is_only && !ENDINGS.contains(&near.name)).map(|near| format!("{before}{}", near.name)),
         }
+    }
+
+    /// Returns the name of the node that a path of files would lead to, `../bye` or `bye/`, where that name leads to it.
+    fn beyond<'n>(&self, before: &str, bare: &'n str, folder: &str, graph: u32) -> Option<&'n str> {
+        let mut rest = bare.trim_end_matches('/');
+        let mut here = if before == "/" { &*self.table.roots[graph as usize] } else { folder };
+        while let Some(above) = rest.strip_prefix("../") {
+            here = here.rsplit_once('/').map_or("", |(above, _)| above);
+            rest = above;
+        }
+        let meant = (rest.len() < bare.len()).then(|| self.find_in(here, rest)).flatten();
+        (meant.is_some() && meant == self.find(&format!("{before}{rest}"), false, folder, graph)).then_some(rest)
     }
 
     /// The library whose path would give a node this id.
@@ -245,6 +259,17 @@ impl<'d> NameTable<'d> {
             let spellings = [Some(id), id.strip_suffix("/start")];
             spellings.into_iter().flatten().flat_map(move |name| scopes.iter().filter_map(move |scope| below(name, scope)))
         })
+    }
+}
+
+/// Returns what to write in place of a target that can be no id: a file, or a path with empty parts or dots.
+fn not_an_id(bare: &str, stem: Option<&str>) -> Option<String> {
+    match stem {
+        Some(stem) => Some(format!("a target is an id, without the extension: `{stem}`")),
+        None if bare.split('/').any(|part| matches!(part, "" | "." | "..")) => {
+            Some("a target is an id, such as `bye` or `folder/bye`: it is looked for in this folder and those above it".to_owned())
+        }
+        None => None,
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! **Invariant:** a condition that does not fit the grammar as a whole is no condition; nothing of it is guessed.
 
+mod quotes;
+
 use std::{fmt, sync::Arc};
 
 use super::{
@@ -112,8 +114,9 @@ impl<'c> Reader<'c> {
                     let found = self.wrong(Code::ConditionSyntax, token.range(), "`!` is no word of conditions");
                     return Err(found.help("write `not`").fix("write `not`", self.map.span(token.range()), "not ").into());
                 }
-                (TokenKind::Symbol, "“" | "”" | "„" | "‘" | "’" | "«" | "»") => {
-                    return Err(self.syntax(token, &format!("`{}` is no quote of conditions", token.text), "write plain quotes: `\"…\"`"));
+                (TokenKind::Symbol, curly) if quotes::CURLY.contains(&curly) => {
+                    let found = self.syntax(token, &format!("`{}` is no quote of conditions", token.text), "write plain quotes: `\"…\"`");
+                    return Err(self.with_plain_quotes(at, *found));
                 }
                 (TokenKind::Symbol, "=" | "===") => {
                     let found = self.wrong(Code::ConditionSyntax, token.range(), format!("`{}` does not compare", token.text));

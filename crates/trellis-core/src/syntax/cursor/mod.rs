@@ -48,8 +48,12 @@ pub struct CursorContext {
     pub prefix_span: Span,
     /// The other keys of the mapping that the cursor is in.
     pub present: Vec<String>,
+    /// Whether an open `{` or `[` is around the cursor.
+    pub is_flow: bool,
     /// The form of the mapping that the cursor is in, where one is known.
     pub(crate) form: Option<&'static Form>,
+    /// The innermost form on the way to the cursor, and the step of the path that is a key of it.
+    pub(crate) holder: Option<(&'static Form, usize)>,
 }
 
 impl CursorContext {
@@ -77,8 +81,17 @@ pub fn cursor_context(path: &str, text: &str, offset: usize) -> CursorContext {
     let Some(start) = yaml else {
         let template = open_template(&text[..offset]);
         let (prefix, span) = last_word(text, offset);
-        let (path, present) = (Vec::new(), Vec::new());
-        return CursorContext { path, place: CursorPlace::Body, template, prefix, prefix_span: span, present, form: None };
+        return CursorContext {
+            path: Vec::new(),
+            place: CursorPlace::Body,
+            template,
+            prefix,
+            prefix_span: span,
+            present: Vec::new(),
+            is_flow: false,
+            form: None,
+            holder: None,
+        };
     };
     let line_start = text[start..offset].rfind('\n').map_or(start, |at| start + at + 1);
     let line = CursorLine::read(&text[line_start..offset]);
@@ -91,11 +104,12 @@ pub fn cursor_context(path: &str, text: &str, offset: usize) -> CursorContext {
     path_steps.extend(line.steps());
     let template = open_template(&text[line_start..offset]).or_else(|| if is_text { open_template(&text[start..offset]) } else { None });
     let place = if is_text || line.is_value() { CursorPlace::Value } else { CursorPlace::Key };
-    let form = form_of(path, text, &path_steps, place);
+    let (form, holder) = form_of(path, text, &path_steps, place);
+    let is_flow = !line.flow.is_empty() || !is_text && is_open(&above);
     let prefix = line.typed.clone();
     let prefix_span = Span::new(offset - prefix.len(), offset);
     present.extend(line.present.iter().cloned());
-    CursorContext { path: path_steps, place, template, prefix, prefix_span, present, form }
+    CursorContext { path: path_steps, place, template, prefix, prefix_span, present, is_flow, form, holder }
 }
 
 /// Returns where the YAML begins that holds an offset; `None` in the body of a Markdown file.
@@ -313,8 +327,31 @@ fn last_word(text: &str, offset: usize) -> (String, Span) {
     (before[start..].to_owned(), Span::new(start, offset))
 }
 
-/// Returns the form of the mapping that a path leads to in a file.
-fn form_of(path: &str, text: &str, steps: &[CursorStep], place: CursorPlace) -> Option<&'static Form> {
+/// Returns whether a bracket of the lines above a cursor is still open, from the last line at the margin on.
+fn is_open(above: &[&str]) -> bool {
+    let is_margin = |line: &&str| !line.is_empty() && !line.starts_with([' ', '}', ']', '-', '#']);
+    let from = above.iter().rposition(is_margin).unwrap_or_default();
+    let mut open = 0_usize;
+    for line in &above[from..] {
+        let (mut quote, mut before) = (None, '\n');
+        for char in line.chars() {
+            match (quote, char) {
+                (Some(mark), _) if mark == char => quote = None,
+                (Some(_), _) => {}
+                (None, '#') if before == ' ' => break,
+                (None, '"' | '\'') if matches!(before, '\n' | ' ' | '{' | '[') => quote = Some(char),
+                (None, '{' | '[') if matches!(before, '\n' | ' ' | '{' | '[') => open += 1,
+                (None, '}' | ']') => open = open.saturating_sub(1),
+                _ => {}
+            }
+            before = char;
+        }
+    }
+    open > 0
+}
+
+/// Returns the form of the mapping that a path leads to in a file, and the innermost form on the way with the step that is a key of it.
+fn form_of(path: &str, text: &str, steps: &[CursorStep], place: CursorPlace) -> (Option<&'static Form>, Option<(&'static Form, usize)>) {
     let has_nodes = !frontmatter::is_markdown(path) && text.lines().any(|line| line.starts_with("nodes:"));
     let root = if is_named(path, "trellis.yaml") || has_nodes {
         &PROJECT
@@ -323,17 +360,21 @@ fn form_of(path: &str, text: &str, steps: &[CursorStep], place: CursorPlace) -> 
     } else {
         &NODE
     };
-    let steps = if place == CursorPlace::Value { &steps[..steps.len().saturating_sub(1)] } else { steps };
-    let mut at = Some(Inside::One(root));
-    for step in steps {
-        at = match (at?, step) {
-            (Inside::One(form), CursorStep::Key(key)) => form.canonical(key).and_then(|key| form.of_value(key)),
+    let shown = if place == CursorPlace::Value { steps.len().saturating_sub(1) } else { steps.len() };
+    let (mut at, mut holder, mut form) = (Some(Inside::One(root)), None, None);
+    for index in 0..=steps.len() {
+        if index == shown {
+            form = at.and_then(|inside| if let Inside::One(form) = inside { Some(form) } else { None });
+        }
+        let (Some(inside), Some(step)) = (at, steps.get(index)) else { continue };
+        at = match (inside, step) {
+            (Inside::One(form), CursorStep::Key(key)) => {
+                holder = Some((form, index));
+                form.canonical(key).and_then(|key| form.of_value(key))
+            }
             (inside @ Inside::Each(_), CursorStep::Key(_)) => inside.of_named(),
             (inside, CursorStep::Item) => inside.of_item(),
         };
     }
-    match at? {
-        Inside::One(form) => Some(form),
-        Inside::Each(_) => None,
-    }
+    (form, holder)
 }

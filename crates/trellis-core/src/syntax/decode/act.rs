@@ -60,7 +60,8 @@ pub(crate) static BRANCH: Form = Form {
     )
 };
 
-const CALLEES: [&str; 4] = ["name", "graph", "parallel", "each"];
+/// The keys of which a call has one.
+pub(crate) const CALLEES: [&str; 4] = ["name", "graph", "parallel", "each"];
 
 pub(crate) static RETRY: Form = Form::new("`retry`", &["max", "base", "factor", "cap", "on"]);
 

@@ -6,7 +6,7 @@ use crate::{
     id::SignalName,
     span::{Span, Spanned},
     syntax::{
-        node::{DefaultsSyntax, EndSyntax, NodeSyntax, TargetSyntax, TransitionSyntax},
+        node::{DefaultsSyntax, EndSyntax, NodeSyntax, RareList, TargetSyntax, TransitionSyntax},
         text::shown,
         tree::{YamlData, YamlEntry, YamlNode},
     },
@@ -34,7 +34,7 @@ impl<'t> Decoder<'t, '_> {
         match key {
             "to" | "jump_to" if node.to.is_none() => node.to = self.target(key, entry),
             "to" | "jump_to" => {}
-            "transitions" => node.transitions = self.transitions(value).into(),
+            "transitions" => node.transitions = self.transitions(value, &mut node.unread).into(),
             "on_error" => node.on_error = self.target(key, entry).map(Box::new),
             "on_denied" => node.on_denied = self.target(key, entry).map(Box::new),
             "on_timeout" => self.short_signal(node, SignalName::TIMEOUT, key, entry),
@@ -102,15 +102,15 @@ impl<'t> Decoder<'t, '_> {
         );
     }
 
-    fn transitions(&mut self, value: &YamlNode<'t>) -> Vec<TransitionSyntax> {
+    fn transitions(&mut self, value: &YamlNode<'t>, unread: &mut RareList<TargetSyntax>) -> Vec<TransitionSyntax> {
         let items = self.list("transitions", "a list of transitions", value).unwrap_or_default();
         // The exact capacity: a graph stores these lists, and growing ones would be half empty.
         let mut transitions = Vec::with_capacity(items.len());
-        transitions.extend(items.iter().filter_map(|item| self.transition(item)));
+        transitions.extend(items.iter().filter_map(|item| self.transition(item, unread)));
         transitions
     }
 
-    fn transition(&mut self, item: &YamlNode<'t>) -> Option<TransitionSyntax> {
+    fn transition(&mut self, item: &YamlNode<'t>, unread: &mut RareList<TargetSyntax>) -> Option<TransitionSyntax> {
         let YamlData::Map(entries) = &item.data else {
             if let YamlData::Scalar(text, _) = &item.data {
                 let found = self.finding(Code::WrongType, self.head(item), format!("a transition is a mapping, not {}", item.kind()));
@@ -136,7 +136,11 @@ impl<'t> Decoder<'t, '_> {
         }
         // One whose condition is broken must not be taken for an unconditional one.
         let broken = seen.has("condition") && transition.condition.is_none();
-        (!broken).then_some(transition)
+        if broken {
+            transition.target.into_iter().for_each(|target| unread.push(target));
+            return None;
+        }
+        Some(transition)
     }
 
     /// The graph-wide keys that the entry node and `trellis.yaml` share.

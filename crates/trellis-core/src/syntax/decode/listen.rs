@@ -8,6 +8,7 @@ use crate::{
         duration,
         node::{InputType, NodeSyntax, OnInvalidSyntax, OptionSyntax, OptionWrites, Wait},
         scalar::Plain,
+        text::shown,
         tree::{YamlData, YamlEntry, YamlNode},
     },
     template::{Template, forbid_secrets},
@@ -106,6 +107,15 @@ impl<'t> Decoder<'t, '_> {
             let (value, text) = self.bare_option(key, item)?;
             return Some(OptionSyntax { span: item.span, value, text, writes: None, target: None });
         };
+        if let [entry] = entries.as_slice()
+            && self.is_labelled(entry)
+        {
+            let label = shown(&entry.key);
+            let message = format!("`{label}` is no key of an option");
+            let to = Self::spelled(&entry.value).filter(|to| !to.is_empty()).map_or("…", |to| shown(to));
+            self.find_with(Code::UnknownKey, entry.span, message, format!("write the option as `{{ text: {label}, to: {to} }}`"));
+            return None;
+        }
         let (mut value, mut text, mut target) = (None, None, None);
         let mut writes = OptionWrites::default();
         let seen = self.each(entries, &OPTION, |decoder, key, entry| match key {
@@ -134,6 +144,13 @@ impl<'t> Decoder<'t, '_> {
         };
         let has_some = writes.save_to.is_some() || !writes.set.is_empty() || !writes.append.is_empty();
         Some(OptionSyntax { span: item.span, value, text, writes: has_some.then(|| Box::new(writes)), target })
+    }
+
+    /// Returns whether the only entry of an option is its text with the place that it leads to, `Yes: welcome`, and no slip of a key.
+    fn is_labelled(&self, entry: &YamlEntry<'t>) -> bool {
+        let is_word = entry.key.chars().all(|char| char.is_ascii_lowercase() || char == '_');
+        let is_text = !is_word || matches!(&*entry.key, "yes" | "no") || self.near(&entry.key, OPTION.keys.iter().copied()).is_none();
+        is_text && !OPTION.knows(&entry.key) && !entry.bare && entry.key != "<<"
     }
 
     /// Reads the text of an option, a template (language 6.4).

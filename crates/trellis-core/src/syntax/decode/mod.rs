@@ -24,7 +24,7 @@ pub(super) mod words;
 use std::borrow::Cow;
 
 pub(super) use self::{
-    act::{APPROVE, BRANCH, CALL, RETRY},
+    act::{APPROVE, BRANCH, CALL, CALLEES, RETRY},
     bindings::{BINDING, GO_FILE, GO_TOOL, has_bindings},
     decide::TRANSITION,
     form::{Form, Inside},

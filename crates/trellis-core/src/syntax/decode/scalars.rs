@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Words that authors know from elsewhere, with the words that replace them.
-const ELSEWHERE: [(&str, &str); 7] = [
+const ELSEWHERE: [(&str, &str); 9] = [
     ("integer", "int"),
     ("string", "text"),
     ("str", "text"),
@@ -28,6 +28,8 @@ const ELSEWHERE: [(&str, &str); 7] = [
     ("bool", "confirm"),
     ("select", "choice"),
     ("password", "secret"),
+    ("true", "finished"),
+    ("success", "finished"),
 ];
 
 impl<'t> Decoder<'t, '_> {
@@ -140,6 +142,9 @@ impl<'t> Decoder<'t, '_> {
             .or_else(|| crate::diagnostic::near(shown(text), words.iter().map(|(word, _)| *word)));
         self.report.push(match near {
             Some(near) if near.is_only => found.help(near.question()).fix(format!("write `{}`", near.name), node.span, near.name),
+            _ if text == "number" && words.iter().any(|(word, _)| *word == "float") => {
+                found.help("write `int` for whole numbers, `float` for any")
+            }
             Some(near) => found.help(near.question()),
             None => found,
         });

@@ -9,6 +9,12 @@ pub(crate) fn short_types() -> Vec<&'static str> {
     names(&values::TYPES)
 }
 
+/// The names of types in JSON Schemas.
+pub(crate) fn json_types() -> Vec<&'static str> {
+    let named = values::TYPES.iter().map(|(_, name)| *name).filter(|name| !name.is_empty());
+    named.chain(["object", "array", "null"]).collect()
+}
+
 /// Those of keys whose words are described one by one, by key.
 #[cfg(test)]
 pub(crate) fn described() -> [(&'static str, Vec<&'static str>); 5] {

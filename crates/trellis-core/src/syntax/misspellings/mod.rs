@@ -2,10 +2,13 @@
 //!
 //! **Invariant:** a broken document gets exactly one diagnostic, at the place of the cause.
 
+mod quotes;
+
 use std::{borrow::Cow, ops::Range};
 
 use granit_parser::ErrorKind;
 
+use self::quotes::inner_quotes;
 use super::{
     scalar::Style,
     text::shown,
@@ -197,7 +200,12 @@ fn open_quote(broken: &ParserStop<'_, '_>) -> Option<Slip> {
             "'" => "inside '…' a quote is written twice: ''",
             _ => "put the whole value into one pair of quotes, '…' if it holds \"",
         };
-        return Some(Slip::new(rest, "there is text after the closing quote").help(help));
+        let mut slip = Slip::new(rest, "there is text after the closing quote").help(help);
+        if let Some((whole, singled)) = inner_quotes(text, open) {
+            slip.help = Some("inside double quotes a template quotes with '…'".into());
+            slip.fix = Some(("write the inner quotes as '…'", whole, singled));
+        }
+        return Some(slip);
     }
     let rest = text[open..line_end(text, open)].trim_end();
     Some(Slip::new(Span::new(open, open + rest.len()), format!("the quote {quote} is never closed")).help(format!("close it with {quote}")))

@@ -78,6 +78,8 @@ pub struct NodeSyntax {
     pub to: Option<TargetSyntax>,
     /// `transitions:`, in order.
     pub transitions: Box<[TransitionSyntax]>,
+    /// The targets beside conditions that could not be read: their transitions are left out.
+    pub unread: RareList<TargetSyntax>,
     /// `on_error:`.
     pub on_error: Option<Box<TargetSyntax>>,
     /// `on_denied:`.

@@ -6,14 +6,17 @@
 //! **Invariant:** a schema knows exactly the keys that the decoder knows: both come from one table.
 
 mod calls;
+mod hosts;
 mod node;
+mod offers;
 mod project;
 mod types;
 
 use serde_json::{Map, Value as Json, json};
 
+pub use self::offers::{KeyOffer, WordOffer, form_at, keys_at, words_at};
 use self::types::KeyShape;
-use super::{cursor::CursorContext, decode::Form};
+use super::decode::Form;
 
 /// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,43 +108,6 @@ pub fn schema(kind: FileKind) -> Json {
     root["title"] = title.into();
     root["definitions"] = Json::Object(definitions(&root));
     root
-}
-
-/// A key that a mapping may hold.
-#[derive(Clone, Debug, PartialEq)]
-pub struct KeyOffer {
-    /// Its name.
-    pub name: &'static str,
-    /// Its meaning, as Markdown.
-    pub about: &'static str,
-    /// Its values, as a JSON Schema; references lead to the definitions of [`schema`].
-    pub takes: Json,
-}
-
-impl KeyOffer {
-    /// Returns the words that the key takes, if they are few and known.
-    pub fn words(&self) -> Vec<String> {
-        fn gather(schema: &Json, words: &mut Vec<String>) {
-            let named = schema.get("enum").and_then(Json::as_array).into_iter().flatten();
-            words.extend(named.filter_map(Json::as_str).map(str::to_owned));
-            if schema.get("type").is_some_and(|kind| kind == "boolean") {
-                words.extend(["true".to_owned(), "false".to_owned()]);
-            }
-            schema.get("anyOf").and_then(Json::as_array).into_iter().flatten().for_each(|one| gather(one, words));
-        }
-        let mut words = Vec::new();
-        gather(&self.takes, &mut words);
-        words
-    }
-}
-
-/// Returns the keys that the mapping of a cursor may hold, in the order in which a formatted file has them; none where its form is unknown.
-pub fn keys_at(context: &CursorContext) -> Vec<KeyOffer> {
-    let all = TABLES.into_iter().chain([&project::PROJECT, &project::LIBRARY, &project::TOOLS]);
-    let Some(table) = context.form.and_then(|form| { all }.find(|table| std::ptr::eq(table.form, form))) else { return Vec::new() };
-    let offer = |name: &&'static str| table.keys.iter().find(|(key, ..)| key == name);
-    let keys = table.form.keys.iter().filter_map(offer);
-    keys.map(|(name, takes, about)| KeyOffer { name, about, takes: takes.schema() }).collect()
 }
 
 /// The definitions that a schema refers to, and those that these refer to.

@@ -41,6 +41,8 @@ pub(super) enum KeyShape {
     Map(&'static Self),
     /// A mapping by names out of these words.
     MapOf(fn() -> Vec<&'static str>, &'static Self),
+    /// A mapping of these keys, each with its values and its meaning; a host may know more of them.
+    Open(&'static [(&'static str, Self, &'static str)]),
     /// One of several.
     Or(&'static [Self]),
 }
@@ -74,6 +76,10 @@ impl KeyShape {
             Self::Map(values) => json!({ "type": "object", "additionalProperties": values.schema() }),
             Self::MapOf(names, values) => {
                 json!({ "type": "object", "propertyNames": { "enum": names() }, "additionalProperties": values.schema() })
+            }
+            Self::Open(keys) => {
+                let keys = keys.iter().map(|(key, takes, means)| ((*key).to_owned(), super::described(takes.schema(), means)));
+                json!({ "type": "object", "properties": keys.collect::<serde_json::Map<_, _>>() })
             }
             Self::Or(types) => json!({ "anyOf": types.iter().map(Self::schema).collect::<Vec<_>>() }),
         }

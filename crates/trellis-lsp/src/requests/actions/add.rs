@@ -67,8 +67,9 @@ fn nodes(graph: &mut Graph, path: &FilePath, found: &Diagnostic, client: &Client
         _ if target.contains('/') => joined(&own_root, &target),
         _ => joined(&folder, &target),
     };
-    if !trellis_project::is_graph_file(&format!("{id}.md")) || id.split('/').any(|part| part.starts_with(['.', '_']) || part.trim() != part)
-    {
+    let is_part = |part: &str| !part.is_empty() && !part.starts_with(['.', '_']) && part.trim() == part;
+    // `bye.md` would be the file `bye.md.md`.
+    if !trellis_project::is_graph_file(&format!("{id}.md")) || trellis_project::is_graph_file(&id) || !id.split('/').all(is_part) {
         return Vec::new();
     }
     let name = id.rsplit('/').next().unwrap_or_default().replace(['_', '-'], " ");

@@ -16,7 +16,10 @@ pub(super) fn offers(graph: &mut Graph, path: &FilePath, found: &Diagnostic, cli
     if found.fix.is_some() {
         return Vec::new();
     }
-    let proposed = meant(graph, path, found).or_else(|| closed(graph, path, found)).or_else(|| doubled(graph, path, found));
+    let proposed = meant(graph, path, found)
+        .or_else(|| closed(graph, path, found))
+        .or_else(|| doubled(graph, path, found))
+        .or_else(|| untabbed(graph, path, found));
     let action = |(title, edit)| json!({ "title": title, "kind": FIX, "edit": plain_edit(graph, &[edit], client) });
     proposed.map(action).into_iter().collect()
 }
@@ -56,6 +59,26 @@ fn closed(graph: &Graph, path: &FilePath, found: &Diagnostic) -> Option<(String,
     let parsed = Document::parse(&Source::text(FilePath::clone(path), &closed), dialect);
     let is_read = !parsed.diagnostics.iter().any(|found| found.code == Code::YamlSyntax);
     is_read.then(|| (format!("close it with `{mark}`"), TextEdit { place: Place::new(path, Span::at(end)), text: mark.to_owned() }))
+}
+
+/// "a tab cannot indent YAML": every tab at the beginning of a line becomes two spaces, if the YAML can be read then.
+fn untabbed(graph: &Graph, path: &FilePath, found: &Diagnostic) -> Option<(String, TextEdit)> {
+    let document = graph.document(path).filter(|_| found.code == Code::YamlSyntax && found.message.starts_with("a tab "))?;
+    let text = &*document.text;
+    let (mut spaced, mut fences) = (String::new(), 0);
+    for line in text.split_inclusive('\n') {
+        fences += usize::from(path.ends_with(".md") && line.trim_end() == "---");
+        let inner = line.trim_start_matches([' ', '\t']);
+        let blanks = &line[..line.len() - inner.len()];
+        // The body of a Markdown file may be indented with tabs.
+        spaced.push_str(&if fences < 2 { blanks.replace('\t', "  ") } else { blanks.to_owned() });
+        spaced.push_str(inner);
+    }
+    let dialect = document.dialect().map(|named| named.value).unwrap_or_default();
+    let parsed = Document::parse(&Source::text(FilePath::clone(path), &spaced), dialect);
+    let is_read = !parsed.diagnostics.iter().any(|found| found.code == Code::YamlSyntax);
+    let edit = TextEdit { place: Place::new(path, Span::new(0, text.len())), text: spaced };
+    is_read.then(|| ("indent with spaces".to_owned(), edit))
 }
 
 /// "`}}` belongs here, not `}`"

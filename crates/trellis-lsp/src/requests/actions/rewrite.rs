@@ -41,30 +41,43 @@ fn jump(graph: &mut Graph, path: &FilePath, span: Span, client: &Client) -> Opti
     Some(json!({ "title": "turn `to` into `jump_to`", "kind": REWRITE, "edit": plain_edit(graph, &change.edits, client) }))
 }
 
-/// Adds a key to `redact` of its project file.
+/// Adds a key to `redact` of the project file of its graph: that of an argument is the called graph's.
 fn redact(graph: &mut Graph, path: &FilePath, span: Span, client: &Client) -> Option<Json> {
     let one = graph.index().at(path, span.start)?;
-    let Symbol::Key(_, key) = &one.symbol else { return None };
-    let root = graph.index().root_of(path).to_owned();
+    let Symbol::Key(of, key) = &one.symbol else { return None };
+    let root = graph.index().root(*of).to_owned();
     let project = FilePath::from(if root.is_empty() { "trellis.yaml".to_owned() } else { format!("{root}/trellis.yaml") });
     let document = graph.document(&project)?;
     let Content::Project(syntax) = &document.content else { return None };
     if syntax.redact.iter().any(|path| path.value.root() == key) {
         return None;
     }
-    let text = &document.text;
-    let line = text.split_inclusive('\n').scan(0, |start, line| Some((std::mem::replace(start, *start + line.len()), line)));
-    let listed = line.into_iter().find(|(_, line)| line.starts_with("redact:"));
-    let (at, new) = match listed {
-        Some((start, line)) if line.trim_end().ends_with(']') => {
-            let comma = if line.trim_end().ends_with("[]") { "" } else { ", " };
-            (start + line.trim_end().len() - 1, format!("{comma}{key}"))
-        }
-        Some((start, line)) => (start + line.len(), format!("  - {key}\n")),
-        None => (text.len(), format!("{}redact: [{key}]\n", if text.is_empty() || text.ends_with('\n') { "" } else { "\n" })),
-    };
+    let listed: Vec<Span> = syntax.redact.iter().map(|path| path.span).collect();
+    let (at, new) = redaction(&document.text, &listed, key)?;
     let edit = TextEdit { place: Place::new(&project, Span::at(at)), text: new };
     Some(json!({ "title": format!("add `{key}` to `redact`"), "kind": REWRITE, "edit": plain_edit(graph, &[edit], client) }))
+}
+
+/// Returns where a key is added to `redact` of a project file, and how; `listed` has the places of those that are there, in order.
+fn redaction(text: &str, listed: &[Span], key: &str) -> Option<(usize, String)> {
+    let mut lines = text.split_inclusive('\n').scan(0, |start, line| Some((std::mem::replace(start, *start + line.len()), line)));
+    let Some((start, line)) = lines.find(|(_, line)| line.starts_with("redact:")) else {
+        let lead = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        return Some((text.len(), format!("{lead}redact: [{key}]\n")));
+    };
+    let value = start + "redact:".len();
+    let Some((first, last)) = listed.first().zip(listed.last()) else {
+        let bracket = line.find('[')?;
+        return line[bracket + 1..].trim_start().starts_with(']').then(|| (start + bracket + 1, key.to_owned()));
+    };
+    if text.get(value..first.start as usize)?.contains('[') {
+        return Some((last.end as usize, format!(", {key}")));
+    }
+    let line = text[..last.start as usize].rfind('\n')? + 1;
+    let indent = &text[line..last.start as usize];
+    let end = text[line..].find('\n').map_or(text.len(), |end| line + end);
+    let end = line + text[line..end].trim_end_matches('\r').len();
+    indent.trim_start().starts_with('-').then(|| (end, format!("\n{}- {key}", &indent[..indent.len() - indent.trim_start().len()])))
 }
 
 /// Moves the tools that a node defines in place to a library beside it.
@@ -137,4 +150,29 @@ fn module(graph: &mut Graph, path: &FilePath, span: Span, client: &Client) -> Op
     refactored(graph.documents(), &change).ok()?;
     let edit = workspace_edit(graph, &change, Vec::new(), client)?;
     Some(json!({ "title": format!("move {} nodes to the module `{}`", moves.len(), entry.id), "kind": EXTRACT, "edit": edit }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_added_to_each_form_of_a_list() {
+        let added = |text: &str, listed: &[&str]| {
+            let place = |name: &&str| {
+                let at = text.find(*name).expect("it is listed");
+                Span::new(at, at + name.len())
+            };
+            let listed: Vec<Span> = listed.iter().map(place).collect();
+            redaction(text, &listed, "key").map(|(at, new)| format!("{}{new}{}", &text[..at], &text[at..]))
+        };
+        let is = |added: Option<String>, text: &str| assert_eq!(added.as_deref(), Some(text));
+        is(added("name: x", &[]), "name: x\nredact: [key]\n");
+        is(added("redact: []\nname: x\n", &[]), "redact: [key]\nname: x\n");
+        is(added("redact: [one,\n  two]\nname: x\n", &["one", "two"]), "redact: [one,\n  two, key]\nname: x\n");
+        is(added("redact: [\n  one, # why\n]\n", &["one"]), "redact: [\n  one, key, # why\n]\n");
+        is(added("redact:\n  - one # why\n  - two\nname: x\n", &["one", "two"]), "redact:\n  - one # why\n  - two\n  - key\nname: x\n");
+        is(added("redact:\n- one", &["one"]), "redact:\n- one\n- key");
+        assert_eq!(added("redact:\nname: x\n", &[]), None);
+    }
 }

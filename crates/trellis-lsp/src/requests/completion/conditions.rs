@@ -37,7 +37,7 @@ pub(super) fn condition(desk: &mut Desk<'_>, offset: usize) -> (Vec<Offer>, Span
     }
     let graph = desk.graph.index().graph_of(&desk.path);
     let mut offers = names::keys(desk);
-    for symbol in desk.graph.index().symbols() {
+    for symbol in desk.graph.index().symbols_beside(&desk.path, desk.offset) {
         if let Symbol::Predicate(of, name) = symbol
             && of == graph
         {

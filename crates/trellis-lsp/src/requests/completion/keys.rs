@@ -4,54 +4,78 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 use trellis_core::{
+    SignalName,
     query::Symbol,
+    span::Span,
     syntax::{
+        cursor::CursorStep,
         document::Content,
         node::NodeSyntax,
-        vocabulary::{KeyOffer, keys_at},
+        vocabulary::{KeyOffer, keys_at, words_at},
     },
 };
 
-use super::{Desk, Offer, names, paths};
+use super::{Desk, Offer, names};
 use crate::wire::CompletionItemKind;
 
-/// Returns the keys that the mapping at the cursor may have and has not.
-pub(super) fn keys(desk: &mut Desk<'_>) -> Vec<Offer> {
+/// Returns the keys that the mapping at the cursor may have and has not, and the span that they replace.
+pub(super) fn keys(desk: &mut Desk<'_>) -> (Vec<Offer>, Span) {
+    let (span, has_colon) = written(desk);
+    let present = desk.context.present.clone();
+    let is_flow = desk.context.is_flow;
     let known = keys_at(&desk.context);
-    if !known.is_empty() {
-        let absent = known.iter().enumerate().filter(|(_, key)| !desk.context.present.iter().any(|present| *present == key.name));
-        let offer = |(rank, key): (usize, &KeyOffer)| {
-            let (insert, is_snippet) = inserted(key);
-            Offer { insert: Some(insert), is_snippet, ..Offer::new(key.name, CompletionItemKind::Property).about(key.about).rank(rank) }
-        };
-        return absent.map(offer).collect();
-    }
-    // A mapping by names of the author's.
-    let parent = desk.context.key().unwrap_or_default().to_owned();
-    let mut offers = match parent.as_str() {
-        "set" | "append" | "default_context" | "context_schema" | "context" => names::keys(desk),
-        "args" => arguments(desk),
-        "messages" => locales(desk),
-        "on_signal" | "on_signal_default" => signals(desk),
-        "tools" => return names::tools(desk).into_iter().chain(paths::libraries(desk)).collect(),
-        "required_context" | "redact" | "needs" => return names::keys(desk),
-        _ => Vec::new(),
+    let absent = known.iter().enumerate().filter(|(_, key)| !present.contains(&key.name.to_string()) && !key.is_excluded_by(&present));
+    let offer = |(rank, key): (usize, &KeyOffer)| {
+        let (insert, is_snippet) = if has_colon { (key.name.to_string(), false) } else { inserted(key, is_flow) };
+        Offer { insert: Some(insert), is_snippet, ..Offer::new(&*key.name, CompletionItemKind::Property).about(&*key.about).rank(rank) }
     };
-    offers.retain(|offer| !desk.context.present.contains(&offer.label));
-    offers.iter_mut().for_each(|offer| offer.insert = Some(format!("{}: ", offer.label)));
-    offers
+    let mut offers: Vec<Offer> = absent.map(offer).collect();
+    // A mapping by names of the author's.
+    let named = if known.is_empty() { named_keys(desk) } else { Vec::new() };
+    let named = named.into_iter().filter(|offer| !present.contains(&offer.label));
+    offers.extend(named.map(|offer| {
+        let colon = if has_colon { "" } else { ": " };
+        Offer { insert: Some(format!("{}{colon}", offer.label)), ..offer }
+    }));
+    (offers, span)
 }
 
-/// Returns the inserted text of a key: with its colon, and a new line if its value is a mapping or a list.
-fn inserted(key: &KeyOffer) -> (String, bool) {
-    let name = key.name;
+/// Returns the names that the mapping at the cursor may have as its keys.
+fn named_keys(desk: &mut Desk<'_>) -> Vec<Offer> {
+    let Some(CursorStep::Key(parent)) = desk.context.path.last().cloned() else { return Vec::new() };
+    match parent.as_str() {
+        "set" | "append" | "default_context" | "context_schema" | "context" => names::written_keys(desk),
+        "args" => arguments(desk),
+        "messages" => locales(desk),
+        "options" if desk.context.keys().any(|key| key == "messages") => names::own_options(desk),
+        "on_signal" | "on_signal_default" => signals(desk),
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the span of a key at the cursor that is there already, up to its colon, and whether it has one; else the part that is typed.
+fn written(desk: &Desk<'_>) -> (Span, bool) {
+    let typed = desk.context.prefix_span;
+    let is_part = |char: char| char.is_alphanumeric() || matches!(char, '_' | '-');
+    let tail = desk.after.find(|char| !is_part(char)).unwrap_or(desk.after.len());
+    let behind = desk.after[tail..].trim_start_matches(['"', '\'']);
+    let has_colon = behind.strip_prefix(':').is_some_and(|value| value.is_empty() || value.starts_with(' '));
+    let span = if has_colon { Span { end: typed.end + crate::text::to_u32(tail), ..typed } } else { typed };
+    (span, has_colon)
+}
+
+/// Returns the inserted text of a key: with its colon, and the beginning of its value if that is a mapping or a list.
+fn inserted(key: &KeyOffer, is_flow: bool) -> (String, bool) {
+    let name = &key.name;
     let kind = key.takes.get("type").and_then(Json::as_str);
     let shared = |word: &str| key.takes.get("$ref").and_then(Json::as_str).is_some_and(|at| at.ends_with(word));
     let is_short = ["condition", "duration", "schema"].iter().any(|word| shared(word));
-    match kind {
-        Some("object") => (format!("{name}:\n  $0"), true),
-        Some("array") => (format!("{name}:\n  - $0"), true),
-        _ if key.takes.get("$ref").is_some() && !is_short => (format!("{name}:\n  $0"), true),
+    let is_mapping = kind == Some("object") || key.takes.get("$ref").is_some() && !is_short;
+    match (is_mapping, kind, is_flow) {
+        (true, _, true) => (format!("{name}: {{ $0 }}"), true),
+        (true, _, false) => (format!("{name}:\n  $0"), true),
+        (false, Some("array"), true) => (format!("{name}: [$0]"), true),
+        (false, Some("array"), false) => (format!("{name}:\n  - $0"), true),
         _ => (format!("{name}: "), false),
     }
 }
@@ -67,11 +91,14 @@ fn locales(desk: &Desk<'_>) -> Vec<Offer> {
     named.collect::<BTreeSet<_>>().into_iter().map(|locale| Offer::new(locale, CompletionItemKind::Constant).detail("locale")).collect()
 }
 
-/// Returns the signals that some file names.
+/// Returns the signals that some file names, and those that hosts send by themselves.
 fn signals(desk: &mut Desk<'_>) -> Vec<Offer> {
-    let symbols = desk.index().symbols().into_iter();
-    let named = symbols.filter_map(|symbol| if let Symbol::Signal(name) = symbol { Some(name) } else { None });
-    named.map(|name| Offer::new(&*name, CompletionItemKind::Event).detail("signal")).collect()
+    let (path, offset) = (desk.path.clone(), desk.offset);
+    let symbols = desk.index().symbols_beside(&path, offset).into_iter();
+    let named = symbols.filter_map(|symbol| if let Symbol::Signal(name) = symbol { Some(name.to_string()) } else { None });
+    let own = [SignalName::INTERRUPT, SignalName::TIMEOUT].map(str::to_owned);
+    let all: BTreeSet<String> = named.chain(own).collect();
+    all.into_iter().map(|name| Offer::new(name, CompletionItemKind::Event).detail("signal")).collect()
 }
 
 /// Returns the arguments of the tool or the graph that is called here.
@@ -115,10 +142,13 @@ fn called(desk: &mut Desk<'_>) -> Vec<(String, bool)> {
     values.take(1).collect()
 }
 
+/// Returns whether a key is one of the mapping that the cursor is in.
+pub(super) fn is_known(desk: &Desk<'_>, key: &str) -> bool {
+    keys_at(&desk.context).iter().any(|known| known.name == key)
+}
+
 /// Returns the words that the key at the cursor takes.
 pub(super) fn words(desk: &Desk<'_>) -> Vec<Offer> {
-    let Some(name) = desk.context.key() else { return Vec::new() };
-    let key = keys_at(&desk.context).into_iter().find(|key| key.name == name);
-    let words = key.iter().flat_map(KeyOffer::words);
-    words.enumerate().map(|(rank, word)| Offer::new(word, CompletionItemKind::EnumMember).rank(rank)).collect()
+    let words = words_at(&desk.context).into_iter();
+    words.enumerate().map(|(rank, word)| Offer::new(word.word, CompletionItemKind::EnumMember).about(word.about).rank(rank)).collect()
 }

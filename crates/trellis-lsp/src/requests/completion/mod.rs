@@ -13,7 +13,10 @@ use trellis_core::{
     diagnostic::FilePath,
     query::{SymbolIndex, TARGETS},
     span::Span,
-    syntax::cursor::{CursorContext, CursorPlace, cursor_context},
+    syntax::{
+        cursor::{CursorContext, CursorPlace, CursorStep, cursor_context},
+        vocabulary::form_at,
+    },
 };
 
 use super::place;
@@ -79,6 +82,8 @@ struct Desk<'g> {
     path: FilePath,
     context: CursorContext,
     offset: u32,
+    /// The rest of the line behind the cursor.
+    after: String,
 }
 
 impl Desk<'_> {
@@ -108,7 +113,8 @@ pub(super) fn complete(state: &mut ServerState, params: &CompletionParams) -> Op
     let place = place(state, &params.text_document_position_params)?;
     let (text, offset) = (place.text, place.offset);
     let context = cursor_context(&place.path, text.as_str(), offset);
-    let mut desk = Desk { graph: place.graph, path: place.path, context, offset: crate::text::to_u32(offset) };
+    let after = text.as_str()[offset..].lines().next().unwrap_or_default().to_owned();
+    let mut desk = Desk { graph: place.graph, path: place.path, context, offset: crate::text::to_u32(offset), after };
     let (mut offers, span) = offers(&mut desk, text.as_str(), offset);
     offers.sort_by(|a, b| (a.rank, &a.label).cmp(&(b.rank, &b.label)));
     offers.dedup_by(|a, b| a.label == b.label);
@@ -163,31 +169,48 @@ fn offers(desk: &mut Desk<'_>, text: &str, offset: usize) -> (Vec<Offer>, Span) 
     }
     if let Some(template) = desk.context.template.clone() {
         // The dialect of Go has no `{%`.
-        return names::tags(text, &template, offset).unwrap_or_else(|| names::in_template(desk, &template, offset));
+        return names::tags(text, &template, offset).unwrap_or_else(|| names::in_template(desk, text, &template, offset));
     }
-    let whole = desk.context.prefix_span;
     match desk.context.place {
         CursorPlace::Body => paths::links(desk, line, offset),
-        CursorPlace::Key => (keys::keys(desk), whole),
-        CursorPlace::Value => {
-            let key = desk.context.key().unwrap_or_default().to_owned();
-            let above = desk.context.keys().rev().nth(1).unwrap_or_default().to_owned();
-            match key.as_str() {
-                "condition" | "assert" | "if" => conditions::condition(desk, offset),
-                key if TARGETS.contains(&key) || above == "on_signal" || above == "on_signal_default" => {
-                    (names::targets(desk, key == "graph"), whole)
-                }
-                "save_to" | "required_context" | "redact" | "locale" | "needs" | "each" => (names::keys(desk), whole),
-                "name" if matches!(above.as_str(), "do" | "undo" | "before_each" | "parallel") => (names::called_tools(desk, line), whole),
-                "do" | "undo" => (names::called_tools(desk, line), whole),
-                "tools" => (names::tools(desk).into_iter().chain(paths::libraries(desk)).collect(), whole),
-                "binding" => (names::tools(desk), whole),
-                "builtin" => (names::builtins(), whole),
-                "input_default" => (names::own_options(desk), whole),
-                _ => (keys::words(desk), whole),
+        CursorPlace::Key => {
+            let (keys, span) = keys::keys(desk);
+            // An item of a list may be a mapping or a value.
+            let is_item = desk.context.path.last() == Some(&CursorStep::Item) && desk.context.present.is_empty();
+            let (values, of_values) = if is_item { values(desk, line, offset) } else { (Vec::new(), span) };
+            match (keys.is_empty(), values.is_empty()) {
+                (true, false) => (values, of_values),
+                _ => (keys.into_iter().chain(values).collect(), span),
             }
         }
+        CursorPlace::Value => values(desk, line, offset),
     }
+}
+
+/// Returns the values that may stand at the cursor, and the span that they replace.
+fn values(desk: &mut Desk<'_>, line: &str, offset: usize) -> (Vec<Offer>, Span) {
+    let whole = desk.context.prefix_span;
+    let key = desk.context.key().unwrap_or_default().to_owned();
+    let above = desk.context.keys().rev().nth(1).unwrap_or_default().to_owned();
+    let of_form = form_at(&desk.context).filter(|_| keys::is_known(desk, &key));
+    let words = keys::words(desk);
+    let offers = match (key.as_str(), of_form) {
+        ("condition" | "assert" | "if", _) => return conditions::condition(desk, offset),
+        // `on_error` of several calls takes words.
+        (key, Some(_)) if TARGETS.contains(&key) && words.is_empty() => names::targets(desk, key == "graph"),
+        _ if above == "on_signal" || above == "on_signal_default" => names::targets(desk, false),
+        ("save_to" | "required_context" | "redact" | "locale" | "needs", _) => names::written_keys(desk),
+        ("each", Some(_)) => names::keys(desk),
+        ("name", Some("call" | "branch")) | ("do" | "undo" | "before_each", Some(_)) => names::called_tools(desk, line),
+        _ if above == "parallel" => names::called_tools(desk, line),
+        ("tools", _) => names::tools(desk).into_iter().chain(paths::libraries(desk)).collect(),
+        ("ask" | "block" | "allow" | "tool", _) if desk.context.keys().any(|key| matches!(key, "policy" | "chain")) => names::tools(desk),
+        ("binding", _) => names::tools(desk),
+        ("builtin", _) => names::builtins(),
+        ("input_default", _) => names::own_options(desk),
+        _ => words,
+    };
+    (offers, whole)
 }
 
 fn item(offer: Offer, at: usize, span: Span, text: &Text, client: &Client, uri: &Uri) -> CompletionItem {

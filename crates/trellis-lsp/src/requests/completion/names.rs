@@ -8,7 +8,7 @@ use trellis_core::{
 
 use super::{Desk, Offer, compared, holds, paths};
 use crate::{
-    requests::words::{ENDINGS, ROOTS, TAGS, closing_tags},
+    requests::words::{ENDINGS, ROOTS, TAGS, closing_tags, open_names},
     wire::CompletionItemKind,
 };
 
@@ -45,20 +45,37 @@ fn first_line(body: &str) -> String {
     body.trim().lines().next().unwrap_or_default().to_owned()
 }
 
-/// Returns the context keys of the graph: those that are set here first, with their types.
+/// Returns the context keys that may be read: those that are set here first, with their types, then those that something else writes or declares.
 pub(super) fn keys(desk: &mut Desk<'_>) -> Vec<Offer> {
     let (path, offset) = (desk.path.clone(), desk.offset);
     let index = desk.graph.index();
     let graph = index.graph_of(&path);
-    let symbols = index.symbols();
+    let given = index.given_keys(graph, &path, offset);
     let here = index.node_around(&path, offset);
+    // What is being typed is no name, though the last link may have met it.
+    let typed = index.at(&path, offset).map(|one| one.symbol);
+    let is_typed = |key: &str| matches!(&typed, Some(Symbol::Key(_, typed)) if **typed == *key) && !given.contains(key);
     let types = desk.graph.types().zip(here).map(|(types, node)| types.at(&node.id)).unwrap_or_default();
-    let known = types.iter().filter(|known| !known.key.starts_with("sys.")).map(|known| {
+    let known = types.iter().filter(|known| !known.key.starts_with("sys.") && !is_typed(&known.key)).map(|known| {
         let detail = if known.certain { known.kind.clone() } else { format!("{}, perhaps not set", known.kind) };
         Offer::new(&*known.key, CompletionItemKind::Variable).detail(detail).rank(usize::from(!known.certain))
     });
     let mut offers: Vec<Offer> = known.collect();
-    for symbol in symbols {
+    for key in given {
+        if !offers.iter().any(|offer| offer.label == *key) {
+            offers.push(Offer::new(&*key, CompletionItemKind::Variable).rank(2));
+        }
+    }
+    offers
+}
+
+/// Returns the context keys that may be written or declared: also those that other places only read.
+pub(super) fn written_keys(desk: &mut Desk<'_>) -> Vec<Offer> {
+    let (path, offset) = (desk.path.clone(), desk.offset);
+    let mut offers = keys(desk);
+    let index = desk.graph.index();
+    let graph = index.graph_of(&path);
+    for symbol in index.symbols_beside(&path, offset) {
         if let Symbol::Key(of, key) = symbol
             && of == graph
             && !offers.iter().any(|offer| offer.label == *key)
@@ -71,8 +88,9 @@ pub(super) fn keys(desk: &mut Desk<'_>) -> Vec<Offer> {
 
 /// Returns the tools that some file defines or names, each with its required arguments.
 pub(super) fn tools(desk: &mut Desk<'_>) -> Vec<Offer> {
+    let (path, offset) = (desk.path.clone(), desk.offset);
     let index = desk.graph.index();
-    let names = index.symbols().into_iter().filter_map(|symbol| match symbol {
+    let names = index.symbols_beside(&path, offset).into_iter().filter_map(|symbol| match symbol {
         Symbol::Tool(name) => Some(name),
         _ => None,
     });
@@ -144,8 +162,13 @@ pub(super) fn tags(text: &str, template: &str, offset: usize) -> Option<(Vec<Off
     Some((closing.chain(TAGS.into_iter().map(offer(1))).collect(), Span::new(offset - typed.len(), offset)))
 }
 
+/// Returns the text before an open tag.
+fn text_of_tag<'t>(text: &'t str, template: &str, offset: usize) -> &'t str {
+    text.get(..offset.saturating_sub(template.len())).unwrap_or_default()
+}
+
 /// Returns what may stand in an open tag of a template, and the span that it replaces.
-pub(super) fn in_template(desk: &mut Desk<'_>, template: &str, offset: usize) -> (Vec<Offer>, Span) {
+pub(super) fn in_template(desk: &mut Desk<'_>, text: &str, template: &str, offset: usize) -> (Vec<Offer>, Span) {
     if let Some((path, typed)) = compared::compared(template) {
         let found = compared::values(desk, path, typed, offset);
         if !found.0.is_empty() {
@@ -172,6 +195,7 @@ pub(super) fn in_template(desk: &mut Desk<'_>, template: &str, offset: usize) ->
         return (if path.is_empty() { keys(desk) } else { paths::parts(desk, path) }, span);
     }
     let mut offers = keys(desk);
+    offers.extend(open_names(text_of_tag(text, template, offset)).into_iter().map(|name| Offer::new(name, CompletionItemKind::Variable)));
     offers.extend(ROOTS.map(|(name, about)| Offer::new(name, CompletionItemKind::Keyword).about(about).rank(3)));
     (offers, span)
 }
