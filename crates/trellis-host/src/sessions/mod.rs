@@ -246,7 +246,7 @@ impl Sessions {
     /// that question.
     pub async fn send(&self, id: &SessionId, sent: impl Into<Sent>) -> Result<Turn, SendError> {
         self.admit()?;
-        let slot = self.unpaused(id)?;
+        let slot = self.slot(id)?;
         let turn = self.sent(&slot, sent.into(), None).await;
         self.leave(slot);
         turn
@@ -259,7 +259,8 @@ impl Sessions {
     /// There is no such session, or it cannot continue.
     pub async fn resume(&self, id: &SessionId) -> Result<Turn, SendError> {
         self.admit()?;
-        let slot = self.unpaused(id)?;
+        self.end_pause(id);
+        let slot = self.slot(id)?;
         let turn = self.renewed(&slot).await;
         self.leave(slot);
         turn
@@ -272,7 +273,7 @@ impl Sessions {
     /// No handler takes it, or it cannot be stored; nothing happened.
     pub async fn signal(&self, id: &SessionId, signal: &SignalName) -> Result<(), SendError> {
         self.admit()?;
-        let slot = self.unpaused(id)?;
+        let slot = self.slot(id)?;
         let raised = async {
             self.arrived(&slot).await?;
             let promise = self.raise(&slot, None, signal, None)?;

@@ -2,14 +2,9 @@
 //!
 //! A pause is no record: another process with the store may advance the session.
 
-use std::sync::Arc;
-
 use trellis_core::SessionId;
 
-use super::{
-    SendError, Sessions,
-    slot::{PanicSafeLock, Slot},
-};
+use super::{SendError, Sessions, slot::PanicSafeLock};
 
 impl Sessions {
     /// Stops the work of a session here; it stays where it is, and a call that was under way stays pending under its key. A caller that waits for the
@@ -46,11 +41,10 @@ impl Sessions {
         self.paused.locked().contains(id)
     }
 
-    /// Returns the slot of a session to be advanced, and ends its pause.
-    pub(super) fn unpaused(&self, id: &SessionId) -> Result<Arc<Slot>, SendError> {
+    /// Ends the pause of a session that is resumed, or took an answer or a signal: a refused one changes nothing.
+    pub(super) fn end_pause(&self, id: &SessionId) {
         if self.paused.locked().remove(id) {
             self.sooner.notify_one();
         }
-        self.slot(id)
     }
 }

@@ -21,7 +21,7 @@ impl Sessions {
     /// [`SendError::KeyReused`]: another request of that name was.
     pub async fn send_by(&self, id: &SessionId, sent: impl Into<Sent>, request: RequestKey) -> Result<Turn, SendError> {
         self.admit()?;
-        let slot = self.unpaused(id)?;
+        let slot = self.slot(id)?;
         let turn = self.sent(&slot, sent.into(), Some(request)).await;
         self.leave(slot);
         turn
@@ -57,13 +57,18 @@ impl Sessions {
 
     /// Takes an input of a client, and stores the requester with the record that it makes.
     pub(super) fn take_by(&self, slot: &Slot, to: Option<&SessionId>, reply: Reply, request: Option<RequestKey>) -> Result<(), SendError> {
-        let Some(request) = request else { return self.take(slot, to, reply) };
-        let noted = slot.place.locked().running_mut().map(|running| running.asked_by(Some(request.clone())));
-        self.take(slot, to, reply).inspect_err(|_| {
-            if let (Some(seq), Some(running)) = (noted, slot.place.locked().running_mut()) {
-                running.requests.retain(|waiting| *waiting != (seq, request.clone()));
-            }
-        })
+        if let Some(request) = request {
+            let noted = slot.place.locked().running_mut().map(|running| running.asked_by(Some(request.clone())));
+            self.take(slot, to, reply).inspect_err(|_| {
+                if let (Some(seq), Some(running)) = (noted, slot.place.locked().running_mut()) {
+                    running.requests.retain(|waiting| *waiting != (seq, request.clone()));
+                }
+            })?;
+        } else {
+            self.take(slot, to, reply)?;
+        }
+        self.end_pause(&slot.id);
+        Ok(())
     }
 
     /// Returns whether an existing session was begun by this request.

@@ -73,6 +73,8 @@ impl Sessions {
         };
         // Before the place is unlocked: whoever advances the session either has the signal, or knows that it was disturbed.
         slot.disturb();
+        drop(place);
+        self.end_pause(&slot.id);
         Ok(Promise { stored, missed })
     }
 

@@ -97,6 +97,8 @@ async fn an_answer_while_nothing_is_asked_is_not_taken_for_one() {
     stand.post("/api/sessions/ana/pause", json!({})).await;
     let early = send(&[], "plum").await;
     assert_eq!((early.status, &early.json()["current"]["paused"]), (409, &json!(true)), "{early:?}");
+    let refused = stand.post("/api/sessions/ana/turns", json!({ "signal": "dance" })).await;
+    assert_eq!((refused.status, refused.code()), (409, "unhandled-signal".to_owned()), "{refused:?}");
     assert_eq!(stand.get("/api/sessions/ana").await.json()["paused"], true);
 }
 
