@@ -230,19 +230,18 @@ impl Graph {
         for path in self.documents().iter().map(|document| FilePath::clone(&document.path)).collect::<Vec<_>>() {
             self.forget(&path);
         }
+        // There may be new ones, also where each that is known is open.
+        self.overlay.relist();
         self.is_forgotten = true;
     }
 
-    /// Lists the graph and reads stale files, once for any number of marks.
-    pub(crate) fn read(&mut self) {
+    /// Lists the graph and reads stale files, once for any number of marks. Returns whether anything changed.
+    pub(crate) fn read(&mut self) -> bool {
         if !std::mem::take(&mut self.is_forgotten) {
-            return;
+            return false;
         }
         self.lists_sheets = true;
-        let Ok(changed) = self.project.reload() else { return };
-        if changed.is_empty() {
-            return;
-        }
+        let Some(changed) = self.project.reload().ok().filter(|changed| !changed.is_empty()) else { return false };
         self.generation += 1;
         for path in changed {
             if !self.open.contains_key(&path) {
@@ -252,6 +251,7 @@ impl Graph {
             }
             self.stale.insert(path);
         }
+        true
     }
 
     /// Returns a job for the linking thread if there is a newer text than it has, and it has none of this graph.

@@ -19,8 +19,8 @@ pub(crate) struct OpenSheet {
     pub(crate) text: Text,
     /// Its cases, as the last text had them that could be read.
     pub(crate) cases: Vec<serde_json::Value>,
-    /// True if a case changes the graph: an edit of that may make a mistake of the change.
-    pub(crate) changes_graph: bool,
+    /// True if a case changes the graph or names parts of it: an edit of that may make a mistake of the sheet.
+    pub(crate) needs_graph: bool,
 }
 
 impl OpenSheet {

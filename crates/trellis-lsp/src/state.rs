@@ -10,6 +10,7 @@ use trellis_core::diagnostic::FilePath;
 use crate::{
     client::{Client, Settings},
     graph::Graph,
+    server::unhoused::UnhousedFile,
     sheets::OpenSheet,
     text::Encoding,
     uri,
@@ -30,6 +31,8 @@ pub(crate) struct ServerState {
     pub(crate) client: Client,
     pub(crate) settings: Settings,
     pub(crate) workspace: Workspace,
+    /// The open files that no graph holds.
+    pub(crate) unhoused: BTreeMap<PathBuf, UnhousedFile>,
     /// The sheets that are open.
     pub(crate) sheets: BTreeMap<PathBuf, OpenSheet>,
     /// Those of them that changed since their findings were published.

@@ -1,6 +1,9 @@
 //! The graphs of a workspace: which folders are graphs, and to which graph a file belongs.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use trellis_core::diagnostic::FilePath;
 use trellis_project::{Found, LoadError};
@@ -23,6 +26,10 @@ pub(crate) struct Workspace {
     pub(crate) graphs: Vec<Graph>,
     next: GraphNumber,
     entries: usize,
+    /// True if a graph came, or changed on the disk, since the last look at which of them are served.
+    is_unsifted: bool,
+    /// The graphs whose `start` has a file of another name: while that cannot be read, they seem to have none.
+    nameless: BTreeSet<GraphNumber>,
     /// Reasons why folders are not served, not reported yet.
     pub(crate) problems: Vec<String>,
 }
@@ -39,10 +46,7 @@ impl Workspace {
     /// Loads the graph in a folder, if it is one.
     fn load(&mut self, root: &Path) {
         match Graph::load(self.next, root, self.entries) {
-            Ok(graph) if graph.is_graph() => {
-                self.next += 1;
-                self.graphs.push(graph);
-            }
+            Ok(graph) if graph.is_graph() => self.push(graph, false),
             Ok(_) => {}
             Err(error) => self.problems.push(unserved(&error)),
         }
@@ -71,7 +75,7 @@ impl Workspace {
         if let Some((index, path)) = self.above(file) {
             // It is new on the disk, or none of the graph's: then it belongs to no other one either.
             self.graphs[index].forget(&path);
-            self.graphs[index].read();
+            self.is_unsifted |= self.graphs[index].read();
             return self.known(file);
         }
         if !self.named.is_empty() {
@@ -92,9 +96,54 @@ impl Workspace {
         if !graph.is_graph() && !marks_graph(name) {
             return None;
         }
+        self.push(graph, marks_graph(name));
+        self.known(file)
+    }
+
+    fn push(&mut self, graph: Graph, is_named: bool) {
+        if !is_named && !has_mark(&graph) {
+            self.nameless.insert(graph.number);
+        }
         self.next += 1;
         self.graphs.push(graph);
-        self.known(file)
+        self.is_unsifted = true;
+    }
+
+    /// Takes out the graphs that are served no more: those that are no graph now, and those inside another one, which holds their files. Where
+    /// one goes, those inside it are graphs of their own.
+    pub(crate) fn sift(&mut self) -> Vec<Graph> {
+        if !std::mem::take(&mut self.is_unsifted) || !self.named.is_empty() {
+            return Vec::new();
+        }
+        let (live, mut gone): (Vec<_>, Vec<_>) = std::mem::take(&mut self.graphs)
+            .into_iter()
+            .partition(|graph: &Graph| has_mark(graph) || self.nameless.contains(&graph.number) || graph.is_graph());
+        let roots: Vec<PathBuf> = live.iter().map(|graph| graph.root.clone()).collect();
+        let is_outermost = |graph: &Graph| {
+            // Outside the folders of the client, a file belongs to the unbroken chain of folders above it.
+            let is_within = self.folders.iter().any(|folder| graph.root.starts_with(folder));
+            !is_within || !roots.iter().any(|root| *root != graph.root && graph.root.starts_with(root))
+        };
+        let finds = !gone.is_empty();
+        let (outermost, inner): (Vec<_>, Vec<_>) = live.into_iter().partition(is_outermost);
+        self.graphs = outermost;
+        gone.extend(inner);
+        if finds {
+            self.find();
+            self.is_unsifted = false;
+        }
+        gone
+    }
+
+    /// Serves the graphs in the folders that are not served yet.
+    pub(crate) fn find(&mut self) {
+        let roots = if self.named.is_empty() { self.roots() } else { Vec::new() };
+        for root in roots {
+            // All files of another folder would have to be read, to find none.
+            if folder_marks_graph(&root) && !self.graphs.iter().any(|graph| graph.root == root) {
+                self.load(&root);
+            }
+        }
     }
 
     /// Returns the graph that is served and holds a file.
@@ -109,7 +158,9 @@ impl Workspace {
 
     /// Reads the files that were saved since.
     pub(crate) fn read(&mut self) {
-        self.graphs.iter_mut().for_each(Graph::read);
+        for graph in &mut self.graphs {
+            self.is_unsifted |= graph.read();
+        }
     }
 
     /// Returns a graph by its number.
@@ -153,6 +204,7 @@ impl Workspace {
             .into_iter()
             .partition(|graph: &Graph| graph.open.keys().next().is_some() || roots.contains(&graph.root));
         self.graphs = live;
+        self.is_unsifted = true;
         for root in roots {
             if !self.graphs.iter().any(|graph| graph.root == root) {
                 self.load(&root);
@@ -160,6 +212,11 @@ impl Workspace {
         }
         gone
     }
+}
+
+/// Returns whether a file of a graph makes it one by its name, saved or not.
+fn has_mark(graph: &Graph) -> bool {
+    graph.documents().iter().any(|document| marks_graph(&document.path))
 }
 
 /// Says that a folder is not served.

@@ -20,11 +20,15 @@ mod requests;
 mod rough;
 #[path = "main/settings.rs"]
 mod settings;
+#[path = "main/sheets.rs"]
+mod sheets;
 #[path = "main/shown.rs"]
 mod shown;
 #[path = "main/trouble.rs"]
 mod trouble;
 #[path = "main/typing.rs"]
 mod typing;
+#[path = "main/unhoused.rs"]
+mod unhoused;
 #[path = "main/writing.rs"]
 mod writing;

@@ -58,6 +58,11 @@ impl Overlay {
         }
     }
 
+    /// Lists the graph below again at the next occasion.
+    pub fn relist(&self) {
+        self.state().listed = None;
+    }
+
     /// The files that are not as they were, sorted by path.
     pub fn edited(&self) -> Vec<Edited> {
         let state = self.state();

@@ -2,9 +2,9 @@
 
 use trellis_core::{
     Mapping, ToolOutcome, Value,
-    transcript::{RecordedResult, read},
+    transcript::{DoubleLine, RecordedResult},
 };
-use trellis_project::sheet::Expected;
+use trellis_project::sheet::{Expected, recorded};
 
 use crate::beside::Beside;
 
@@ -41,13 +41,16 @@ pub(crate) fn read_blocks(headings: &[Vec<Expected>], beside: &dyn Beside) -> Re
     let mut doubles = Vec::new();
     for (distance, blocks) in headings.iter().enumerate() {
         let lines = blocks.iter().flat_map(|block| block.text.lines().enumerate().map(|(at, text)| (block.line + 1 + at, text)));
-        for (line, text) in lines.filter(|(_, text)| !text.trim().is_empty() && !text.starts_with('#')) {
-            match recording(text) {
-                Some((file, is_optional)) => {
-                    let read = beside.read_beside(file).and_then(|text| recorded(&text, line, distance, is_optional));
+        for (line, text) in lines {
+            match DoubleLine::read(text).map_err(|error| (line, error))? {
+                Some(DoubleLine::Recording { file, is_optional }) => {
+                    let read = beside.read_beside(file).and_then(|text| of_recording(&text, line, distance, is_optional));
                     doubles.extend(read.map_err(|error| (line, format!("`{file}`: {error}")))?);
                 }
-                None => doubles.push(read_line(text, line, distance).map_err(|error| (line, error))?),
+                Some(DoubleLine::Double { name, args, outcome, is_optional }) => {
+                    doubles.push(Double { line, name: name.to_owned(), args, outcome, is_optional, distance, used: 0, is_recorded: false });
+                }
+                None => {}
             }
         }
     }
@@ -71,53 +74,14 @@ pub(crate) fn before(mut own: Vec<Double>, replayed: Vec<Double>) -> Vec<Double>
     own
 }
 
-/// The file of a line that names a recording, and whether its results need not be used.
-fn recording(text: &str) -> Option<(&str, bool)> {
-    let text = text.trim();
-    let (file, is_optional) = text.strip_suffix(" ?").map_or((text, false), |file| (file.trim_end(), true));
-    let is_file = std::path::Path::new(file).extension().is_some_and(|extension| extension == "jsonl");
-    (is_file && !file.contains(char::is_whitespace)).then_some((file, is_optional))
-}
-
 /// Reads the results of a recording: each answers the calls of its tool with just its arguments. They share the line that names the file, so that
 /// one of them counts as its use.
-fn recorded(text: &str, line: usize, distance: usize, is_optional: bool) -> Result<Vec<Double>, String> {
-    // A last line without its line break was not finished.
-    let whole = text.split_inclusive('\n').enumerate().filter(|(_, line)| line.ends_with('\n') && !line.trim().is_empty());
-    let double = |(at, text): (usize, &str)| {
-        let result = RecordedResult::read(text).map_err(|why| format!("line {} is no result of a tool: {why}", at + 1))?;
+fn of_recording(text: &str, line: usize, distance: usize, is_optional: bool) -> Result<Vec<Double>, String> {
+    let double = |result: RecordedResult| {
         let (name, args) = (result.tool.to_string(), Some(result.args));
-        Ok(Double { line, name, args, outcome: result.outcome, is_optional, distance, used: 0, is_recorded: true })
+        Double { line, name, args, outcome: result.outcome, is_optional, distance, used: 0, is_recorded: true }
     };
-    whole.map(double).collect()
-}
-
-/// Reads `NAME [{args}] OUTCOME [?]`.
-fn read_line(text: &str, line: usize, distance: usize) -> Result<Double, String> {
-    let text = text.trim();
-    let (text, is_optional) = text.strip_suffix(" ?").map_or((text, false), |text| (text.trim_end(), true));
-    let (name, rest) =
-        text.split_once(' ').ok_or_else(|| format!("`{text}` has no outcome: write `{text} null` for one that returns nothing"))?;
-    let rest = rest.trim_start();
-    let (args, outcome) = match arguments(rest) {
-        Some((args, outcome)) => (Some(args), outcome),
-        None => (None, rest),
-    };
-    let outcome = read::outcome(outcome)?;
-    Ok(Double { line, name: name.to_owned(), args, outcome, is_optional, distance, used: 0, is_recorded: false })
-}
-
-/// Splits a mapping of arguments from the outcome that follows it.
-fn arguments(text: &str) -> Option<(Mapping, &str)> {
-    if !text.starts_with('{') {
-        return None;
-    }
-    let mut values = serde_json::Deserializer::from_str(text).into_iter::<serde_json::Value>();
-    values.next()?.ok()?;
-    let (args, outcome) = text.split_at(values.byte_offset());
-    let outcome = outcome.trim_start();
-    let Ok(Value::Map(args)) = Value::from_json(args) else { return None };
-    (!outcome.is_empty()).then_some((args, outcome))
+    Ok(recorded(text)?.into_iter().map(double).collect())
 }
 
 /// Returns the double that answers a call: nearest block first, then the most particular, then the next unused; the last of its kind answers
@@ -149,10 +113,31 @@ fn equal_parts(given: &Value, args: &Value) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use trellis_core::{NodeId, Program};
+    use trellis_project::sheet::BlockKind;
+
     use super::*;
 
+    /// No file and no calculation.
+    struct Nothing;
+
+    impl Beside for Nothing {
+        fn read_beside(&self, path: &str) -> Result<String, String> {
+            Err(path.to_owned())
+        }
+
+        fn compute(&self, _: &Program, _: &NodeId, _: &Arc<str>, _: &Mapping) -> Option<ToolOutcome> {
+            None
+        }
+    }
+
     fn doubles(text: &str) -> Vec<Double> {
-        text.lines().enumerate().map(|(at, line)| read_line(line, at, 0).unwrap()).collect()
+        let block = Expected { kind: BlockKind::Tools, words: Vec::new(), line: 0, range: 0..0, text: text.to_owned() };
+        let mut doubles = read_blocks(&[vec![block]], &Nothing).unwrap();
+        doubles.iter_mut().for_each(|double| double.line -= 1);
+        doubles
     }
 
     fn answered(doubles: &mut [Double], args: &str) -> usize {
@@ -185,7 +170,7 @@ mod tests {
     fn a_recording_answers_calls_with_its_arguments_and_no_others() {
         let line = |args: &str, result: u8| format!("{{\"tool\":\"a\",\"args\":{args},\"outcome\":{{\"success\":{result}}}}}\n");
         let text = [line("{\"x\":1}", 1), line("{\"x\":1}", 2), "{\"tool\":".to_owned()].concat();
-        let mut found = recorded(&text, 3, 0, false).unwrap();
+        let mut found = of_recording(&text, 3, 0, false).unwrap();
         let mut outcome = |args: &str| {
             let Ok(Value::Map(args)) = Value::from_json(args) else { panic!("{args}") };
             answering(&mut found, "a", &args).map(|double| double.outcome.clone())
@@ -193,14 +178,5 @@ mod tests {
         let is = |value: i64| Some(ToolOutcome::Success(Value::Int(value)));
         assert_eq!([outcome("{\"x\":1}"), outcome("{\"x\":1}"), outcome("{\"x\":1}")], [is(1), is(2), is(2)]);
         assert_eq!(outcome("{\"x\":1,\"y\":2}"), None);
-        assert!(recorded("{}\n", 3, 0, false).unwrap_err().starts_with("line 1 is no result"));
-        assert_eq!(recording("runs/a.jsonl ?"), Some(("runs/a.jsonl", true)));
-        assert_eq!(recording("a b.jsonl"), None);
-    }
-
-    #[test]
-    fn of_two_json_values_the_first_is_the_arguments() {
-        assert!(matches!(&doubles("a {\"id\": 1}")[0], Double { args: None, outcome: ToolOutcome::Success(Value::Map(_)), .. }));
-        assert!(read_line("a", 1, 0).is_err() && read_line("a {", 1, 0).is_err());
     }
 }

@@ -38,17 +38,6 @@ pub(crate) fn marked(line: &str, number: Option<usize>) -> String {
     }
 }
 
-/// Splits a line of the author into the number of a child after its mark, and the rest.
-pub(crate) fn unmarked(line: &str) -> (String, Option<usize>) {
-    let mut chars = line.chars();
-    let Some(mark) = chars.next().filter(|mark| matches!(mark, '>' | '<' | '^' | '.' | '=')) else { return (line.to_owned(), None) };
-    let found = chars.as_str().strip_prefix('[').and_then(|rest| rest.split_once(']'));
-    match found.and_then(|(number, rest)| Some((number.parse().ok()?, rest))) {
-        Some((number, rest)) => (format!("{mark}{rest}"), Some(number)),
-        None => (line.to_owned(), None),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,8 +45,6 @@ mod tests {
     #[test]
     fn the_number_of_a_child_stands_behind_the_mark() {
         assert_eq!(marked("| Who?", Some(2)), "|[2] Who?");
-        assert_eq!(unmarked(">[2] Ada"), ("> Ada".to_owned(), Some(2)));
-        assert_eq!(unmarked("> [2] Ada"), ("> [2] Ada".to_owned(), None));
-        assert_eq!(unmarked("<2 {}"), ("<2 {}".to_owned(), None));
+        assert_eq!(marked("| Who?", None), "| Who?");
     }
 }

@@ -12,7 +12,8 @@ use std::{
 };
 
 use trellis_core::{
-    Compiled, Document, Mapping, NodeId, Program, Source, ToolError, ToolOutcome,
+    Compiled, Diagnostic, Document, Mapping, NodeId, Program, Source, ToolError, ToolOutcome,
+    diagnostic::{FilePath, Place},
     template::{Compute, DEFAULT_FUEL, RenderLimits},
 };
 use trellis_project::{
@@ -20,7 +21,7 @@ use trellis_project::{
     sheet::{
         Case, Sheet, SheetFiles, TESTS, files_below,
         findings::{self, Texts},
-        sheets_of,
+        read_inside, sheets_of,
     },
 };
 
@@ -65,12 +66,14 @@ pub struct Options {
     pub is_ci: bool,
     /// True to stop at the first failure.
     pub fail_fast: bool,
+    /// Set to end the run: what is played at that moment counts as not played.
+    pub interrupt: Arc<AtomicBool>,
 }
 
 impl Default for Options {
     fn default() -> Self {
         let timeout = Duration::from_secs(10);
-        Self { filters: Vec::new(), only: None, jobs: 1, timeout, update: None, is_ci: false, fail_fast: false }
+        Self { filters: Vec::new(), only: None, jobs: 1, timeout, update: None, is_ci: false, fail_fast: false, interrupt: Arc::default() }
     }
 }
 
@@ -130,6 +133,26 @@ impl Suite {
             suite.read(path);
         }
         Ok(suite)
+    }
+
+    /// Returns the suite of a graph that lies in the folder `root` of another one: its findings are those of the graph that calls it, where what
+    /// callers give is known.
+    #[must_use]
+    pub fn inside(mut self, outer: &Self, root: &str) -> Self {
+        let inner = |path: &str| path.strip_prefix(root).and_then(|path| path.strip_prefix('/')).map(FilePath::from);
+        let place = |place: &Place| inner(&place.path).map_or_else(|| place.clone(), |path| Place::new(&path, place.span));
+        let own = outer.compiled.diagnostics.iter().filter(|found| found.place.as_ref().is_some_and(|at| inner(&at.path).is_some()));
+        let moved = own.cloned().map(|mut found| {
+            found.place = found.place.as_ref().map(place);
+            found.labels.iter_mut().for_each(|label| label.place = place(&label.place));
+            found.fix.iter_mut().flat_map(|fix| &mut fix.edits).for_each(|edit| edit.place = place(&edit.place));
+            found
+        });
+        self.compiled.diagnostics = moved.collect();
+        if !self.compiled.diagnostics.iter().any(Diagnostic::is_error) && self.compiled.program.is_none() {
+            self.compiled.program = self.compiled.draft.as_ref().map(|draft| Arc::clone(draft.program()));
+        }
+        self
     }
 
     /// The folder of the graph.
@@ -197,11 +220,14 @@ impl Suite {
         chosen.retain(|(sheet, case)| options.only.as_ref().is_none_or(|only| only.contains(&self.id(sheet, case))));
         let (next, stop, done) = (AtomicUsize::new(0), AtomicBool::new(false), Mutex::new(Vec::new()));
         let work = || {
-            while !stop.load(Ordering::Relaxed) {
+            while !stop.load(Ordering::Relaxed) && !options.interrupt.load(Ordering::Relaxed) {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some(&(sheet, case)) = chosen.get(at) else { return };
                 let began = Instant::now();
                 let verdict = self.judge(sheet, case, options);
+                if options.interrupt.load(Ordering::Relaxed) {
+                    return;
+                }
                 if options.fail_fast && verdict.outcome != wire::Outcome::Passed {
                     stop.store(true, Ordering::Relaxed);
                 }
@@ -229,7 +255,8 @@ impl Suite {
     }
 
     fn judge(&self, sheet: &Sheet, case: &Case, options: &Options) -> Verdict {
-        let limits = Limits { until: Some(Instant::now() + options.timeout), ..Limits::default() };
+        let interrupt = Arc::clone(&options.interrupt);
+        let limits = Limits { until: Some(Instant::now() + options.timeout), interrupt, ..Limits::default() };
         let own = case.changes_graph.then(|| compiled(&case.files));
         let graph = match &own {
             Some((compiled, texts)) => Graph { compiled, texts },
@@ -271,21 +298,9 @@ struct BesideSheet<'s> {
     sheet: &'s Path,
 }
 
-impl BesideSheet<'_> {
-    /// The text of a file that must lie inside the graph.
-    fn inside(&self, path: PathBuf) -> Result<String, String> {
-        let (path, root) =
-            (path.canonicalize().map_err(|error| error.to_string())?, self.root.canonicalize().map_err(|error| error.to_string())?);
-        if !path.starts_with(&root) {
-            return Err("it lies outside the graph".to_owned());
-        }
-        fs::read_to_string(path).map_err(|error| error.to_string())
-    }
-}
-
 impl Beside for BesideSheet<'_> {
     fn read_beside(&self, path: &str) -> Result<String, String> {
-        self.inside(self.sheet.join(path))
+        read_inside(self.root, &self.sheet.join(path))
     }
 
     fn compute(&self, program: &Program, node: &NodeId, tool: &Arc<str>, args: &Mapping) -> Option<ToolOutcome> {
@@ -294,9 +309,11 @@ impl Beside for BesideSheet<'_> {
         let (graph, binding) = binding?;
         let file = binding.config.values.get("compute")?.as_str()?;
         let output = program.limits().value;
-        let made = self.inside(self.root.join(&*graph.root).join(file)).map_err(|error| format!("`{file}`: {error}")).and_then(|text| {
-            Compute::parse(file, text).map_err(|found| found.iter().map(|found| found.message.clone()).collect::<Vec<_>>().join("; "))
-        });
+        let made = read_inside(self.root, &self.root.join(&*graph.root).join(file)).map_err(|error| format!("`{file}`: {error}")).and_then(
+            |text| {
+                Compute::parse(file, text).map_err(|found| found.iter().map(|found| found.message.clone()).collect::<Vec<_>>().join("; "))
+            },
+        );
         Some(match made {
             Ok(made) => match made.evaluate(args, RenderLimits { output, fuel: FUEL }, output) {
                 Ok(value) => ToolOutcome::Success(value),

@@ -8,7 +8,7 @@ use trellis_core::{
     span::LineIndex,
 };
 use trellis_project::sheet::{
-    BlockKind, Case, Expected, Sheet, after,
+    BlockKind, Case, Expected, PlayedGraph, Sheet,
     findings::{self, Texts},
 };
 
@@ -69,14 +69,21 @@ impl Trial<'_> {
             is_unplayed: false,
         };
         self.findings(&mut verdict);
+        let known = KnownGraph { program: self.graph.compiled.program.as_deref(), beside: self.beside };
+        let slip = self.sheet.slips(self.case, &known).into_iter().next();
         for block in self.case.of(BlockKind::Transcript) {
             match &self.graph.compiled.program {
+                // What means nothing cannot be played.
+                _ if slip.is_some() => verdict.is_unplayed = true,
                 Some(program) => self.transcript(block, program, &mut verdict),
                 None => {
                     verdict.is_unplayed = true;
                     verdict.fail(self.said(block.line, "the graph has errors, so that nothing can be played"));
                 }
             }
+        }
+        if let Some(slip) = slip {
+            verdict.fail(self.said(slip.line, &slip.message));
         }
         if self.case.changes_graph {
             verdict.counts = Counts::default();
@@ -106,11 +113,7 @@ impl Trial<'_> {
             let got = match block.kind {
                 BlockKind::Diagnostics => findings::print(found, self.graph.texts),
                 BlockKind::Finds => findings::places(found, self.graph.texts),
-                BlockKind::Transcript => continue,
-                _ => {
-                    verdict.fail(self.said(block.line, "such a block is none of `trellis test`: transcript, diagnostics, finds, tools"));
-                    continue;
-                }
+                _ => continue,
             };
             was_reported = true;
             let (expected, got): (Vec<_>, Vec<_>) = (block.text.lines().collect(), got.lines().collect());
@@ -141,19 +144,20 @@ impl Trial<'_> {
             Err((line, message)) => return verdict.fail(self.said(line, &message)),
         };
         let expected: Vec<&str> = block.text.lines().collect();
-        expected.iter().filter(|line| !is_expectation(line)).for_each(|line| player.take(line));
+        player.take_block(block);
         player.finish();
         verdict.counts.add(&player.counts);
         verdict.used.extend(player.doubles.iter().filter(|double| double.used > 0).map(|double| double.line));
-        if let Some(slip) = player.slips.first() {
-            return verdict.fail(self.said(block.line, slip));
+        if let Some((line, slip)) = player.slips.first() {
+            return verdict.fail(self.said(*line, slip));
         }
         // Line breaks of Windows in the sheet are also those of the graph beside it, so they are not marked.
         let mark = if self.ending(block) == "\r\n" { "␍" } else { "" };
         let got: Vec<&str> = player.lines.iter().map(|line| line.text.strip_suffix(mark).unwrap_or(&line.text)).collect();
         let is_new = !expected.iter().any(|line| is_expectation(line));
         let found = mismatch(&expected, &got);
-        let early = cause(&player, is_new);
+        // Nothing is written then, and why is not to be seen in the lines that differ.
+        let early = cause(&player, is_new || self.update.is_some());
         let rewrites = player.stopped.is_none() && (self.update == Some(Update::All) || (self.update == Some(Update::New) && is_new));
         match found {
             Some(_) if rewrites => verdict.edits.push((block.range.clone(), written(&expected, &got, self.ending(block)))),
@@ -183,26 +187,19 @@ impl Trial<'_> {
     /// Returns a player at the begin of the transcript: after the cases that it comes after.
     fn player(&self, block: &Expected, program: &Arc<Program>) -> Result<Player<'_>, (usize, String)> {
         let mut chain = vec![(self.case, block)];
-        while let Some((case, block)) = chain.last()
-            && let Some(title) = after(block)
+        while let Some((_, block)) = chain.last()
+            && let Some((next, before)) = self.sheet.before(self.case, block).map_err(|error| (error.line, error.message))?
         {
-            let line = block.line;
-            let next = self.sheet.cases.iter().find(|other| other.title.rsplit(" › ").next() == Some(&title) || other.title == title);
-            let next = next.ok_or_else(|| (line, format!("no case of this sheet is named `{title}`")))?;
             if chain.iter().any(|(case, _)| case.line == next.line) {
-                return Err((line, format!("`$ after {title}` leads back to the case itself")));
+                return Err((block.line, format!("`$ after {}` leads back to the case itself", next.title)));
             }
-            if next.changes_graph && next.line != case.line && !self.case.changes_graph {
-                return Err((line, format!("`{title}` has files of its own: give them above both cases")));
-            }
-            let before = next.of(BlockKind::Transcript).next().ok_or_else(|| (line, format!("`{title}` has no transcript")))?;
             chain.push((next, before));
         }
         // The first of them begins the session; each of the others takes it as the one before it left it.
         chain.reverse();
         let mut player = Player::new(Arc::clone(program), read_blocks(&chain[0].0.doubles, self.beside)?, self.beside, self.limits);
         for (at, (_, block)) in chain.iter().enumerate().take(chain.len() - 1) {
-            block.text.lines().filter(|line| !is_expectation(line)).for_each(|line| player.take(line));
+            player.take_block(block);
             player.go_on_with(read_blocks(&chain[at + 1].0.doubles, self.beside)?);
         }
         Ok(player)
@@ -217,7 +214,7 @@ impl Trial<'_> {
 }
 
 /// The reason why a transcript ended early, if it did: it says more than the first line that differs.
-fn cause(player: &Player<'_>, is_new: bool) -> Option<String> {
+fn cause(player: &Player<'_>, says_more: bool) -> Option<String> {
     if let Some(reason) = &player.not_started {
         return Some(reason.clone());
     }
@@ -227,7 +224,36 @@ fn cause(player: &Player<'_>, is_new: bool) -> Option<String> {
     let misspelt = near.and_then(|near| unused.iter().find(|double| double.name == near));
     match misspelt {
         Some(double) => Some(format!("{stopped}, and line {} has a double for `{}`", double.line, double.name)),
-        None => is_new.then(|| stopped.to_owned()),
+        None => says_more.then(|| format!("{stopped}{}", remedy(player, stopped))),
+    }
+}
+
+/// Returns how a call or a predicate that nothing answered is answered.
+fn remedy(player: &Player<'_>, stopped: &str) -> String {
+    match (&player.unanswered, stopped.strip_prefix("not answered: ")) {
+        (Some(name), _) => format!("; write `< RESULT` below the call, or `{name} RESULT` in a block `tools`"),
+        (None, Some(predicate)) => format!("; write `@ {predicate} = true` above it"),
+        (None, None) => String::new(),
+    }
+}
+
+/// The program of a case, as far as lines of sheets name parts of it.
+struct KnownGraph<'g> {
+    program: Option<&'g Program>,
+    beside: &'g dyn Beside,
+}
+
+impl PlayedGraph for KnownGraph<'_> {
+    fn has_node(&self, id: &str) -> bool {
+        self.program.is_none_or(|program| program.find(&NodeId::from(id)).is_some())
+    }
+
+    fn has_predicate(&self, name: &str) -> bool {
+        self.program.is_none_or(|program| program.predicates().iter().any(|predicate| &*predicate.name == name))
+    }
+
+    fn read_beside(&self, path: &str) -> Result<String, String> {
+        self.beside.read_beside(path)
     }
 }
 

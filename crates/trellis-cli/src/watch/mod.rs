@@ -40,11 +40,16 @@ pub(crate) fn warn_of_polling(trouble: Option<&WatchError>) {
 
 /// Ends a wait on Ctrl-C; the second Ctrl-C ends the program.
 pub(crate) fn close_on_interrupt(watch: WatchHandle) -> anyhow::Result<()> {
+    on_interrupt(move || watch.close())
+}
+
+/// Does something on the first interrupt; the second one ends the program.
+pub(crate) fn on_interrupt(first: impl FnOnce() + Send + 'static) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     thread::Builder::new().name("interrupts".to_owned()).spawn(move || {
         runtime.block_on(async {
             if tokio::signal::ctrl_c().await.is_ok() {
-                watch.close();
+                first();
             }
             if tokio::signal::ctrl_c().await.is_ok() {
                 terminal::end_keys();

@@ -30,7 +30,10 @@ fn a_case_passes_or_shows_where_it_differs() {
 fn what_is_asked_for_wrongly_is_wrong_usage() {
     let sandbox = Sandbox::new(&GRAPH);
     assert_eq!(sandbox.trellis(&["test", ".", "nothing like it"]).code, Some(2));
-    assert_eq!(Sandbox::new(&GRAPH[..2]).trellis(&["test", "."]).code, Some(2), "no sheet");
+    let ran = Sandbox::new(&GRAPH[..2]).trellis(&["test", "."]);
+    assert!(ran.code == Some(2) && ran.err.contains("there are no tests"), "no sheet: {ran:?}");
+    let ran = sandbox.trellis(&["test", "name"]);
+    assert!(ran.code == Some(2) && ran.err.contains("a FILTER stands behind a PATH: `trellis test . name`"), "{ran:?}");
     assert_eq!(sandbox.trellis(&["test", ".", "--fail-under", "egde=1"]).code, Some(2));
     sandbox.write("_tests/twice.md", b"# A\n```transcript\n```\n# A\n```transcript\n```\n");
     let ran = sandbox.trellis(&["test", "."]);
@@ -42,7 +45,8 @@ fn a_sheet_that_holds_no_case_is_no_test() {
     let sandbox = Sandbox::new(&GRAPH[..2]);
     sandbox.write("_tests/bye.md", b"# Bye\n\nNothing yet.\n");
     let ran = sandbox.trellis(&["test", "."]);
-    assert!(ran.code == Some(2) && ran.err.contains("there are no tests"), "{ran:?}");
+    let said = "the sheet `_tests/bye.md` has no case";
+    assert!(ran.code == Some(2) && ran.err.contains(said) && ran.err.contains("```transcript"), "{ran:?}");
     sandbox.write("_tests/bye.md", b"# Bye\n```transcript\n> Ada\n");
     let ran = sandbox.trellis(&["test", "."]);
     assert!(ran.code == Some(2) && ran.out.contains("this block is never closed"), "{ran:?}");
@@ -139,6 +143,60 @@ fn a_sheet_of_which_a_case_comes_after_itself_cannot_be_read() {
     let ran = sandbox.trellis(&["test", "."]);
     assert!(ran.code == Some(2) && ran.out.contains("leads back to the case itself"), "{ran:?}");
     assert!(ran.out.contains("ok bye.md") && ran.out.contains("1 passed, 1 cannot be read"), "{ran:?}");
+}
+
+/// workbench 5: no case for a FILTER, and a sheet that cannot be read, which may hold it: both are said.
+#[test]
+fn a_filter_that_finds_nothing_does_not_hide_a_sheet_that_cannot_be_read() {
+    let sandbox = Sandbox::new(&GRAPH);
+    sandbox.write("_tests/z.md", b"# Zed\n\n```transcript\n> x\n");
+    let ran = sandbox.trellis(&["test", ".", "Zed"]);
+    assert!(ran.code == Some(2) && ran.err.contains("no case has `Zed`"), "{ran:?}");
+    assert!(ran.err.contains("_tests/z.md:3: this block is never closed"), "{ran:?}");
+}
+
+/// workbench 2, 4: one verdict, that of a check: a graph inside another one is compiled with its caller, which gives the input that it reads.
+#[test]
+fn a_graph_inside_another_is_judged_with_its_caller() {
+    let call = "---\ndo: { graph: sub, args: { n: 3 } }\non_error: end\nto: end\n---\n";
+    let files = [
+        ("start.md", call),
+        ("end.md", "End.\n"),
+        ("sub/trellis.yaml", "name: sub\ninputs: { type: object, properties: { n: { type: integer } } }\n"),
+        ("sub/start.md", "N {{ n }}\n"),
+        ("_tests/a.md", "# A\n\n```transcript\n...\n* end finished\n```\n"),
+        ("sub/_tests/b.md", "# B\n\n```transcript\n$ context {\"n\": 4}\n| N 4\n* end finished\n```\n\n# C\n\n```diagnostics\n```\n"),
+    ];
+    let sandbox = Sandbox::new(&files);
+    let checked = sandbox.trellis(&["check", "."]);
+    assert!(checked.code == Some(0), "{checked:?}");
+    let ran = sandbox.trellis(&["test", "."]);
+    assert!(ran.code == Some(0) && ran.out.ends_with("3 passed\n") && ran.err.is_empty(), "{ran:?}");
+    // What is wrong inside is said once, with the outer graph.
+    sandbox.write("sub/start.md", b"N {{ m }}\n");
+    let ran = sandbox.trellis(&["test", "."]);
+    assert!(ran.code == Some(1) && ran.err.contains("the graph `.` has 1 error") && !ran.err.contains("sub` has"), "{ran:?}");
+}
+
+/// workbench 5: 130 if somebody interrupts it; what was played until then is shown.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_shows_what_was_played() {
+    let sandbox = Sandbox::new(&[]);
+    for (path, text) in GRAPH {
+        sandbox.write(&format!("g/a/{path}"), text.as_bytes());
+    }
+    sandbox.write("g/b/start.md", b"---\nmax_visits: 1000000\non_max_visits: end\nto: other\n---\n");
+    sandbox.write("g/b/other.md", b"---\nto: start\n---\n");
+    sandbox.write("g/b/end.md", b"End.\n");
+    let case = |at: usize| format!("# Case {at}\n\n```transcript\n...\n* end finished\n```\n\n");
+    sandbox.write("g/b/_tests/long.md", (0..2000).map(case).collect::<String>().as_bytes());
+    let mut open = Open::start(sandbox.command(&["test", "g", "--jobs", "1", "--timeout", "10m"]));
+    open.until(|line| line.starts_with("ok a/bye.md"));
+    open.interrupt();
+    let lines = open.until(|line| line.starts_with("1 passed"));
+    assert!(lines.iter().any(|line| line == "skipped b/long.md › Case 1999") && lines.last().unwrap().contains("skipped"), "{lines:?}");
+    assert_eq!(open.code(), Some(130));
 }
 
 /// The name of a case may be a part of another one's.

@@ -4,6 +4,8 @@
 //! line ──read──▶ AuthorLine        Input ──input──▶ line        View, Event ──print──▶ lines
 //! ```
 
+mod beginning;
+mod double;
 pub mod input;
 pub mod print;
 pub mod read;
@@ -11,7 +13,9 @@ mod recorded;
 mod writer;
 
 pub use self::{
-    read::{AuthorLine, is_program_line},
+    beginning::Beginning,
+    double::DoubleLine,
+    read::{AuthorLine, is_program_line, unmarked},
     recorded::RecordedResult,
     writer::TranscriptWriter,
 };

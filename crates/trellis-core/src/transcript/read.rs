@@ -1,5 +1,7 @@
 //! One line of an author: its input for the engine.
 
+use std::borrow::Cow;
+
 use crate::{
     engine::{ToolError, ToolErrorKind, ToolOutcome},
     value::Value,
@@ -33,6 +35,17 @@ pub fn is_program_line(line: &str) -> bool {
     line.starts_with(['|', '?', '!', '-', '*', '~', ':'])
 }
 
+/// Splits a line of an author into the number of a child behind its mark, as in `>[2] Ada`, and the rest.
+pub fn unmarked(line: &str) -> (Cow<'_, str>, Option<usize>) {
+    let mut chars = line.chars();
+    let Some(mark) = chars.next().filter(|mark| matches!(mark, '>' | '<' | '^' | '.' | '=')) else { return (line.into(), None) };
+    let found = chars.as_str().strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    match found.and_then(|(number, rest)| Some((number.parse().ok()?, rest))) {
+        Some((number, rest)) => (format!("{mark}{rest}").into(), Some(number)),
+        None => (line.into(), None),
+    }
+}
+
 /// Reads an author line.
 ///
 /// # Errors
@@ -43,7 +56,10 @@ pub fn read(line: &str) -> Result<AuthorLine, String> {
     let rest = &line[mark.len_utf8()..];
     let bare = rest.strip_prefix(' ').unwrap_or(rest);
     match mark {
-        '$' => bare.split_once(' ').map(|(what, value)| AuthorLine::Begin(what.into(), value.into())),
+        '$' => {
+            let (what, value) = bare.split_once(' ').unwrap_or((bare, ""));
+            Some(AuthorLine::Begin(what.into(), value.into()))
+        }
         '@' => bare.split_once(" = ").and_then(|(name, answer)| Some(AuthorLine::Predicate(name.into(), answer.parse().ok()?))),
         '>' => match rest.strip_prefix('=') {
             Some(value) => return json(value).map(AuthorLine::Value),
@@ -103,6 +119,13 @@ fn json(text: &str) -> Result<Value, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_number_of_a_child_stands_behind_the_mark() {
+        assert_eq!(unmarked(">[2] Ada"), ("> Ada".into(), Some(2)));
+        assert_eq!(unmarked("> [2] Ada"), ("> [2] Ada".into(), None));
+        assert_eq!(unmarked("<2 {}"), ("<2 {}".into(), None));
+    }
 
     #[test]
     fn results_can_name_a_call() {

@@ -50,7 +50,7 @@ impl Server<'_> {
         }
         if before.roots != settings.roots {
             let gone = self.state.workspace.name(settings.roots);
-            gone.iter().for_each(|graph| self.leave(graph));
+            gone.into_iter().for_each(|graph| self.leave(graph));
         }
         if before.strict != settings.strict {
             self.state.workspace.graphs.iter_mut().for_each(crate::graph::Graph::judge_again);

@@ -5,6 +5,7 @@
 mod asking;
 mod notifications;
 mod start;
+pub(crate) mod unhoused;
 mod waiting;
 
 use std::{
@@ -144,6 +145,7 @@ impl Server<'_> {
                 recv(self.saves) -> rang => {
                     if rang.is_ok() {
                         self.state.workspace.graphs.iter_mut().for_each(crate::graph::Graph::forget_all);
+                        self.look_around();
                     } else {
                         self.saves = never();
                     }
@@ -180,6 +182,7 @@ impl Server<'_> {
         // Of many files that are saved or closed, all are read at once.
         if !notifications::is_of_disk(&message) {
             self.state.workspace.read();
+            self.house();
         }
         match message {
             Message::Request(request) => self.request(request),
@@ -278,6 +281,7 @@ impl Server<'_> {
     /// Publishes the lists that differ from the client's, and hands changed graphs to the linking thread.
     fn settle(&mut self) {
         self.state.workspace.read();
+        self.house();
         self.refuse_outdated();
         std::mem::take(&mut self.state.workspace.problems).into_iter().for_each(|problem| self.say(problem));
         std::mem::take(&mut self.state.notes).iter().for_each(|note| self.show(INFO, note));
@@ -294,7 +298,7 @@ impl Server<'_> {
                 self.state.stale_sheets.extend(self.published.sheets(graph.number));
             }
             if let Some(job) = graph.job(self.state.settings.strict) {
-                let changing = self.state.sheets.iter().filter(|(file, sheet)| sheet.changes_graph && graph.path_of(file).is_some());
+                let changing = self.state.sheets.iter().filter(|(file, sheet)| sheet.needs_graph && graph.path_of(file).is_some());
                 self.state.stale_sheets.extend(changing.map(|(file, _)| file.clone()));
                 self.linker.hand_over(job);
             }
@@ -319,9 +323,10 @@ impl Server<'_> {
     }
 
     /// Serves a graph no more: its lists are taken back.
-    fn leave(&mut self, graph: &crate::graph::Graph) {
+    fn leave(&mut self, mut graph: crate::graph::Graph) {
+        self.keep_open(&mut graph);
         self.linker.hand_over(Job::Forget(graph.number));
-        let messages = self.published.taken_back(graph);
+        let messages = self.published.taken_back(&graph);
         messages.into_iter().for_each(|message| self.send(message));
     }
 

@@ -6,7 +6,7 @@ use lsp_server::{ErrorCode, Message, Notification};
 use serde::de::DeserializeOwned;
 use trellis_core::diagnostic::FilePath;
 
-use super::Server;
+use super::{Server, unhoused::UnhousedFile};
 use crate::{
     graph::{Graph, OpenFile},
     revisions::Revisions,
@@ -62,11 +62,17 @@ impl Server<'_> {
                     revisions: Revisions::new(file.version),
                     text: Text::new(file.text.clone()),
                     cases: Vec::new(),
-                    changes_graph: false,
+                    needs_graph: false,
                 },
             );
         }
-        let Some((graph, path)) = self.state.workspace.graph_of(&path) else { return };
+        self.state.unhoused.remove(&path);
+        let Some((graph, path)) = self.state.workspace.graph_of(&path) else {
+            let open =
+                UnhousedFile { uri: file.uri, revisions: Revisions::new(file.version), text: Text::new(file.text), is_refused: false };
+            self.state.unhoused.insert(path, open);
+            return;
+        };
         self.state.workspace.graphs[graph].opened(&path, OpenFile { uri: file.uri, revisions: Revisions::new(file.version) }, &file.text);
     }
 
@@ -94,6 +100,12 @@ impl Server<'_> {
                 self.state.sheets.remove(&path);
             }
         }
+        if let Some(path) = uri::to_path(&document.text_document_identifier.uri)
+            && self.state.unhoused.contains_key(&path)
+        {
+            self.edited_unhoused(&path, params);
+            return Ok(());
+        }
         let Some((graph, path)) = self.open(&document.text_document_identifier.uri) else { return Ok(()) };
         let Some(text) = graph.text(&path).cloned() else { return Ok(()) };
         let Some(open) = graph.open.get_mut(&path) else { return Ok(()) };
@@ -106,6 +118,9 @@ impl Server<'_> {
     fn out_of_step(&mut self, notification: &Notification, why: &str) {
         let uri = notification.params.pointer("/textDocument/uri").and_then(|uri| uri.as_str());
         let Some(uri) = uri.map(|uri| Uri(uri.to_owned())) else { return };
+        if let Some(path) = uri::to_path(&uri) {
+            self.state.unhoused.remove(&path);
+        }
         let found = self.open(&uri).map(|(graph, path)| {
             graph.closed(&path);
             path
@@ -120,10 +135,11 @@ impl Server<'_> {
     }
 
     fn closed(&mut self, params: &DidCloseTextDocumentParams) {
-        if let Some(path) = uri::to_path(&params.text_document.uri)
-            && self.state.sheets.remove(&path).is_some()
-        {
-            self.state.stale_sheets.insert(path);
+        if let Some(path) = uri::to_path(&params.text_document.uri) {
+            self.state.unhoused.remove(&path);
+            if self.state.sheets.remove(&path).is_some() {
+                self.state.stale_sheets.insert(path);
+            }
         }
         if let Some((graph, path)) = self.open(&params.text_document.uri) {
             graph.closed(&path);
@@ -163,7 +179,7 @@ impl Server<'_> {
         let paths = |folders: &[crate::wire::WorkspaceFolder]| folders.iter().filter_map(|folder| uri::to_path(&folder.uri)).collect();
         let (removed, added): (Vec<PathBuf>, Vec<PathBuf>) = (paths(&params.event.removed), paths(&params.event.added));
         let gone = self.state.workspace.change(&removed, added);
-        gone.iter().for_each(|graph| self.leave(graph));
+        gone.into_iter().for_each(|graph| self.leave(graph));
     }
 
     /// Refuses a request that still waits.

@@ -63,6 +63,7 @@ pub(super) fn start<'c>(connection: &'c Connection, late: LateFindings, log: Log
         settings,
         workspace,
         sheets: BTreeMap::new(),
+        unhoused: BTreeMap::new(),
         stale_sheets: BTreeSet::new(),
         notes: Vec::new(),
         own_moves: Vec::new(),

@@ -30,6 +30,19 @@ pub fn files_below(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// The text of a file that must lie inside a folder.
+///
+/// # Errors
+/// It cannot be read, or lies elsewhere.
+pub fn read_inside(root: &Path, path: &Path) -> Result<String, String> {
+    let real = |path: &Path| path.canonicalize().map_err(|error| error.to_string());
+    let path = real(path)?;
+    if !path.starts_with(real(root)?) {
+        return Err("it lies outside the graph".to_owned());
+    }
+    fs::read_to_string(path).map_err(|error| error.to_string())
+}
+
 /// The sheets of the graph in a folder, sorted.
 pub fn sheets_of(root: &Path) -> Vec<PathBuf> {
     let mut files = files_below(&root.join(TESTS));

@@ -10,6 +10,7 @@ mod order;
 mod renamed_keys;
 mod renamed_sheet;
 mod renames;
+mod slips;
 
 use std::{ops::Range, path::PathBuf};
 
@@ -20,11 +21,11 @@ use trellis_core::{
 
 use self::{bytes::file_bytes, changes::patched};
 pub use self::{
-    files::{TESTS, files_below, sheets_of, sheets_within},
+    files::{TESTS, files_below, read_inside, sheets_of, sheets_within},
     markdown::{Block, Item, items},
-    order::after,
     renamed_sheet::RenamedSheet,
     renames::{RenamedSheets, SheetNames, called, cases_that_show, renamed_sheets},
+    slips::{PlayedGraph, recorded},
 };
 
 /// One Markdown file of cases.
@@ -282,6 +283,9 @@ fn take_block(section: &mut Section, text: &str, block: Block) -> Result<(), (us
     let content = &text[block.range.clone()];
     if let Some(kind) = BlockKind::named(first) {
         section.end = block.end;
+        if let (BlockKind::Tools, Some(word)) = (kind, block.info.get(1)) {
+            return Err((block.line, format!("nothing stands behind `tools`: write `{word}` as a line of the block")));
+        }
         let blocks = if kind == BlockKind::Tools { &mut section.doubles } else { &mut section.expected };
         blocks.push(Expected { kind, words: block.info[1..].to_vec(), line: block.line, text: content.to_owned(), range: block.range });
     } else if let Some(path) = block.info.get(1).filter(|path| path.contains('.')) {
@@ -367,6 +371,8 @@ mod tests {
         assert_eq!(cases("# T\n```transcript\n> x\n").unwrap_err(), (2, "this block is never closed".to_owned()));
         let wrong = cases("# T\n```transcripts\n> x\n```\n").unwrap_err();
         assert_eq!(wrong, (2, "`transcripts` is no kind of block, did you mean `transcript`?".to_owned()));
+        let wrong = cases("# T\n```tools run.jsonl\n```\n").unwrap_err();
+        assert_eq!(wrong, (2, "nothing stands behind `tools`: write `run.jsonl` as a line of the block".to_owned()));
         assert!(cases("# T\n```graphql\n```\n```sh\n```\n```\n```\n").unwrap().is_empty());
     }
 

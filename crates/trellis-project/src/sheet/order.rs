@@ -4,19 +4,35 @@ use std::collections::HashMap;
 
 use trellis_core::transcript::{AuthorLine, read::read};
 
-use super::{BlockKind, Expected, Sheet, SheetError};
+use super::{BlockKind, Case, Expected, Sheet, SheetError, slips::lines};
 
-/// Returns the title of the case that a transcript comes after, if its author names one by `$ after`.
-pub fn after(block: &Expected) -> Option<String> {
-    let begins = block.text.lines().filter(|line| line.starts_with('$'));
-    let named = begins.filter_map(|line| match read(line) {
-        Ok(AuthorLine::Begin(what, title)) if what == "after" => Some(title),
+/// Returns the title of the case that a transcript comes after, if its author names one by `$ after`, and the line that does.
+pub(super) fn after(block: &Expected) -> Option<(usize, String)> {
+    let begins = lines(block).filter(|(_, text)| text.starts_with('$'));
+    let mut named = begins.filter_map(|(line, text)| match read(text) {
+        Ok(AuthorLine::Begin(what, title)) if what == "after" => Some((line, title)),
         _ => None,
     });
-    named.into_iter().next()
+    named.next()
 }
 
 impl Sheet {
+    /// Returns the case that a block of a case comes after, with the transcript that is replayed first; `None` for one that begins by itself.
+    ///
+    /// # Errors
+    /// There is no such case, or none that can be replayed.
+    pub fn before(&self, case: &Case, block: &Expected) -> Result<Option<(&Case, &Expected)>, SheetError> {
+        let Some((line, title)) = after(block) else { return Ok(None) };
+        let error = |message| SheetError { line, message };
+        let next = self.cases.iter().find(|other| other.title.rsplit(" › ").next() == Some(&title) || other.title == title);
+        let next = next.ok_or_else(|| error(format!("no case of this sheet is named `{title}`")))?;
+        if next.changes_graph && next.line != case.line && !case.changes_graph {
+            return Err(error(format!("`{title}` has files of its own: give them above both cases")));
+        }
+        let before = next.of(BlockKind::Transcript).next().ok_or_else(|| error(format!("`{title}` has no transcript")))?;
+        Ok(Some((next, before)))
+    }
+
     /// Returns the mistake in what its cases say of each other, because of which none of them is played: two have one title, so that an id would
     /// mean both, or one comes after itself.
     pub fn mistake(&self) -> Option<SheetError> {
@@ -38,7 +54,7 @@ impl Sheet {
             named.entry(case.title.rsplit(" › ").next().unwrap_or_default()).or_insert(at);
             named.entry(&case.title).or_insert(at);
         }
-        let before = |block: &Expected| after(block).and_then(|title| Some((*named.get(&*title)?, block.line, title)));
+        let before = |block: &Expected| after(block).and_then(|(line, title)| Some((*named.get(&*title)?, line, title)));
         // What is replayed of a case is its first transcript.
         let replayed: Vec<_> = self.cases.iter().map(|case| case.of(BlockKind::Transcript).next().and_then(before)).collect();
         let mut is_done = vec![false; self.cases.len()];

@@ -1,14 +1,12 @@
 //! The start of a session: the `$` lines of the author, and the cases that are replayed first.
 
 use trellis_core::{
-    NodeId, SessionId, Value,
     engine::{StartError, Step},
-    transcript::print,
+    transcript::{Beginning, print},
 };
 
 use super::Player;
 use crate::{
-    beside::Beside,
     doubles::{self, Double},
     session::Session,
 };
@@ -25,29 +23,19 @@ impl Player<'_> {
     }
 
     pub(super) fn set_up(&mut self, what: &str, value: &str) {
-        let json = |beside: &dyn Beside| if value.starts_with('{') { Ok(value.to_owned()) } else { beside.read_beside(value) };
-        match what {
-            "context" => match json(self.beside).and_then(|text| Value::from_json(&text).map_err(|error| error.to_string())) {
-                Ok(Value::Map(context)) => self.start.context = context,
-                Ok(_) => self.slips.push(format!("`{value}` is no JSON mapping")),
-                Err(error) => self.slips.push(format!("`{value}`: {error}")),
-            },
-            "state" => match json(self.beside).and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string())) {
-                Ok(state) => self.stored = Some(state),
-                Err(error) => self.slips.push(format!("`{value}` is no state: {error}")),
-            },
-            "locale" => self.start.locale = Some(value.into()),
-            "at" => self.start.at = Some(NodeId::from(value)),
-            "session" => self.start.session = Some(SessionId::from(value)).filter(|_| value != "-"),
-            "limit" => self.engine = self.engine.clone().with_max_input(value.parse().unwrap_or_default()),
-            "by" if value == "hand" => self.by_hand = true,
-            "after" => {}
-            other => {
-                self.slips.push(format!("`$ {other}` is no way to begin: after, at, by hand, context, limit, locale, session, state"));
-            }
-        }
         if self.has_begun && !(self.may_come_after && what == "after") {
-            self.slips.push("`$` lines come first".into());
+            self.slip("`$` lines come first");
+        }
+        match Beginning::read(what, value, &|path| self.beside.read_beside(path)) {
+            Ok(Beginning::Context(context)) => self.start.context = context,
+            Ok(Beginning::State(state)) => self.stored = Some(*state),
+            Ok(Beginning::Locale(locale)) => self.start.locale = Some(locale.into()),
+            Ok(Beginning::At(node)) => self.start.at = Some(node),
+            Ok(Beginning::Session(session)) => self.start.session = session,
+            Ok(Beginning::Limit(bytes)) => self.engine = self.engine.clone().with_max_input(bytes),
+            Ok(Beginning::ByHand) => self.by_hand = true,
+            Ok(Beginning::After(_)) => {}
+            Err(error) => self.slip(error),
         }
     }
 

@@ -1,7 +1,9 @@
 //! Calls that the author does not answer: doubles, children, calculations.
 
+use std::sync::Arc;
+
 use trellis_core::{
-    Input, SessionId, State, ToolOutcome, ToolResult,
+    Input, Next, SessionId, State, ToolOutcome, ToolResult, Value,
     engine::{Call, NotBegun},
     id::CallId,
     state::CallKind,
@@ -85,6 +87,24 @@ impl Player<'_> {
         // What finished is nobody's to leave.
         self.sessions[at].is_over = matches!(outcome, ToolOutcome::Success(_));
         self.navigate(caller, Input::Result(ToolResult::new(call, outcome)))
+    }
+
+    /// Ends the case where a call waits for a result and an input, or nothing, comes instead.
+    pub(super) fn misses_a_result(&mut self, number: Option<usize>) -> bool {
+        let asks = |session: &Session| matches!(session.view.as_ref().map(|view| &view.next), Some(Next::Ask(_)));
+        let is_alive = |session: &&Session| !session.is_over;
+        if self.by_hand || number.is_some() || self.sessions.iter().filter(is_alive).any(asks) {
+            return false;
+        }
+        let missing = self.sessions.iter().filter(is_alive).find_map(|session| match session.view.as_ref().map(|view| &view.next) {
+            Some(Next::Call(call)) if !self.is_walked(call) => Some(Arc::clone(call)),
+            Some(Next::Parts { open, .. }) => open.iter().find(|call| !self.is_walked(call)).cloned(),
+            _ => None,
+        });
+        let Some(call) = missing else { return false };
+        self.unanswered = Some(double_name(&call));
+        self.stop(format!("- not answered: {} {}", call.name, Value::Map(call.args.clone()).to_json()));
+        true
     }
 
     /// Answers a call by a double, a child or a calculation; returns whether the answer was taken.

@@ -13,15 +13,17 @@ use trellis_core::{
     id::CallId,
     path::{KeyPath, walk},
     program::PredicateSource,
-    transcript::{AuthorLine, print, read::read},
+    transcript::{AuthorLine, print, read::read, unmarked},
 };
+use trellis_project::sheet::Expected;
 
 use crate::{
     beside::Beside,
+    compare::is_expectation,
     coverage::Counts,
     doubles::Double,
     limits::Limits,
-    session::{Session, marked, unmarked},
+    session::{Session, marked},
 };
 
 /// The slip of a line that nobody takes.
@@ -57,8 +59,10 @@ pub(crate) struct Player<'c> {
     pub(crate) unanswered: Option<String>,
     /// The reason why the session did not start.
     pub(crate) not_started: Option<String>,
-    /// Lines that mean nothing.
-    pub(crate) slips: Vec<String>,
+    /// The line of the sheet that is played.
+    line: usize,
+    /// Lines that mean nothing, by their numbers in the sheet.
+    pub(crate) slips: Vec<(usize, String)>,
     pub(crate) counts: Counts,
     steps: u64,
     /// True if another case was replayed first, and no line of this one was played yet.
@@ -87,6 +91,7 @@ impl<'c> Player<'c> {
             stopped: None,
             unanswered: None,
             not_started: None,
+            line: 0,
             slips: Vec::new(),
             counts: Counts::default(),
             steps: 0,
@@ -94,15 +99,28 @@ impl<'c> Player<'c> {
         }
     }
 
+    /// Notes that the present line means nothing.
+    fn slip(&mut self, message: impl Into<String>) {
+        self.slips.push((self.line, message.into()));
+    }
+
+    /// Takes the author lines of a block.
+    pub(crate) fn take_block(&mut self, block: &Expected) {
+        for (at, text) in block.text.lines().enumerate().filter(|(_, text)| !is_expectation(text)) {
+            self.line = block.line + 1 + at;
+            self.take(text);
+        }
+    }
+
     /// Takes one author line.
-    pub(crate) fn take(&mut self, text: &str) {
+    fn take(&mut self, text: &str) {
         if self.stopped.is_some() {
             return;
         }
         let (bare, number) = unmarked(text);
         let line = match read(&bare) {
             Ok(line) => line,
-            Err(error) => return self.slips.push(error),
+            Err(error) => return self.slip(error),
         };
         let begins =
             matches!(line, AuthorLine::Remark | AuthorLine::Begin(..)) || (matches!(line, AuthorLine::Predicate(..)) && !self.has_begun);
@@ -114,7 +132,7 @@ impl<'c> Player<'c> {
             return;
         }
         if let (Some(reason), false) = (&self.not_started, begins) {
-            return self.slips.push(reason.clone());
+            return self.slip(reason.clone());
         }
         self.print(None, text);
         match line {
@@ -154,7 +172,7 @@ impl<'c> Player<'c> {
 
     /// Raises a signal in the first session that takes it, outwards from the one of this number (language 10.11).
     fn raise(&mut self, number: Option<usize>, signal: &SignalName) {
-        let Some(at) = self.target(number, |_| true) else { return self.slips.push(NO_SESSION.into()) };
+        let Some(at) = self.target(number, |_| true) else { return self.slip(NO_SESSION) };
         let named = number.map(|_| self.sessions[at].state.session_id.clone());
         let order = self.in_order(|tree| tree.signal_order(named.as_ref()));
         let takes = |&at: &usize| self.engine.navigate(&self.sessions[at].state, Input::Signal(signal.clone())).is_ok();
@@ -173,7 +191,7 @@ impl<'c> Player<'c> {
         let target = self.target(number, fits);
         let target =
             target.or_else(|| self.target(number, |session| matches!(session.view.as_ref().map(|view| &view.next), Some(Next::Ask(_)))));
-        let Some(at) = target else { return self.slips.push(NO_SESSION.into()) };
+        let Some(at) = target else { return self.slip(NO_SESSION) };
         self.navigate(at, input);
         self.go_on();
     }
@@ -221,24 +239,6 @@ impl<'c> Player<'c> {
 
     fn is_walked(&self, call: &Call) -> bool {
         self.sessions.iter().any(|session| !session.is_over && session.caller.as_ref().is_some_and(|(_, id)| *id == call.id))
-    }
-
-    /// Ends the case where a call waits for a result and an input, or nothing, comes instead.
-    fn misses_a_result(&mut self, number: Option<usize>) -> bool {
-        let asks = |session: &Session| matches!(session.view.as_ref().map(|view| &view.next), Some(Next::Ask(_)));
-        let is_alive = |session: &&Session| !session.is_over;
-        if self.by_hand || number.is_some() || self.sessions.iter().filter(is_alive).any(asks) {
-            return false;
-        }
-        let missing = self.sessions.iter().filter(is_alive).find_map(|session| match session.view.as_ref().map(|view| &view.next) {
-            Some(Next::Call(call)) if !self.is_walked(call) => Some(Arc::clone(call)),
-            Some(Next::Parts { open, .. }) => open.iter().find(|call| !self.is_walked(call)).cloned(),
-            _ => None,
-        });
-        let Some(call) = missing else { return false };
-        self.unanswered = Some(children::double_name(&call));
-        self.stop(format!("- not answered: {} {}", call.name, Value::Map(call.args.clone()).to_json()));
-        true
     }
 
     fn stop(&mut self, line: String) {

@@ -45,7 +45,7 @@ fn what_leads_in_a_circle_or_nowhere_is_named() {
     };
     let leads = |file: &str, line, title| (file.to_owned(), line, format!("`$ after {title}` leads back to the case itself"));
     let found: Vec<_> = suite.errors.iter().map(told).collect();
-    assert_eq!(found, [leads("behind.md", 10, "A"), leads("circle.md", 6, "A"), leads("own.md", 6, "A")]);
+    assert_eq!(found, [leads("behind.md", 11, "A"), leads("circle.md", 7, "A"), leads("own.md", 7, "A")]);
     assert_eq!(suite.sheets.len(), 1, "the others are played");
     let found = outcomes(&HELLO, "# C\n```transcript\n$ after D\n```\n");
     assert!(found[0].contains("no case of this sheet is named `D`"), "{found:#?}");
@@ -73,11 +73,58 @@ fn a_case_that_ended_early_says_why() {
     let sheet = "# A\n```transcript\n$ at strat\n```\n# B\n```transcript\n$ at strat\n> x\n<1 2\n```\n# C\n```transcript\n$ at strat\n| Looking.\n```\n\
         # D\n```transcript\n```\n# E\n```tools\nlok null\nsell null\n```\n```transcript\n...\n* end finished\n```\n";
     let found = outcomes(&LOOKS, sheet);
-    for case in &found[..3] {
-        assert!(case.contains("the session did not start: there is no node `strat` to begin at"), "{case}");
+    for (case, line) in found.iter().zip([3, 7, 13]) {
+        assert!(case.ends_with(&format!("Failed {line} there is no node `strat` to begin at")), "{case}");
     }
-    assert!(found[3].ends_with("not answered: look {}"), "{}", found[3]);
+    let remedy = "not answered: look {}; write `< RESULT` below the call, or `look RESULT` in a block `tools`";
+    assert!(found[3].ends_with(remedy), "{}", found[3]);
     assert!(found[4].ends_with("not answered: look {}, and line 21 has a double for `lok`"), "{}", found[4]);
+}
+
+// workbench 4: a line that nobody can play fails its case at its own line, as an editor shows it
+#[test]
+fn a_line_that_means_nothing_is_named_by_its_own_line() {
+    let slips = [
+        ("$ foo", "`$ foo` is no way to begin"),
+        ("$ after nosuch", "no case of this sheet is named `nosuch`"),
+        ("$ context {", "`{`: "),
+        ("$ limit ten", "`ten` is no number of bytes"),
+        ("< {", "`{` is no JSON"),
+        ("@ nosuch = true", "no predicate is named `nosuch`"),
+        ("go on", "`go on` is no line of a transcript"),
+    ];
+    for (line, message) in slips {
+        let found = outcomes(&HELLO, &format!("# A\n\n```transcript\n# first\n{line}\n| Hello.\n* end finished\n```\n"));
+        assert!(found[0].starts_with(&format!("A: Failed 5 {message}")), "{line}: {found:#?}");
+    }
+    // What only a step shows has its line as well.
+    let found = outcomes(&HELLO, "# A\n```transcript\n| Hello.\n* end finished\n# over\n<[7] null\n>[7] x\n```\n");
+    assert!(found[0].starts_with("A: Failed 7 there is no session that takes this line"), "{found:#?}");
+    let found = outcomes(&LOOKS, "# A\n```tools\nlook null\nlook {\n```\n```transcript\n```\n");
+    assert!(found[0].starts_with("A: Failed 4 `{` is no JSON"), "{found:#?}");
+}
+
+// workbench 4: `- not answered` is never written; why nothing is written is said, also behind lines that differ
+#[test]
+fn an_update_that_writes_nothing_says_why() {
+    let folder = graph(&[&LOOKS[..], &[("_tests/a.md", "# A\n```transcript\n| Another text.\n```\n")]].concat());
+    let suite = open(folder.path());
+    let mut options = Options::default();
+    options.update = Some(trellis_trial::Update::All);
+    let found = played(&suite, &options);
+    assert!(found[0].contains("Failed 3 not answered: look {}; write `< RESULT` below the call"), "{found:#?}");
+    // A check shows what differs first.
+    let found = played(&suite, &Options::default());
+    assert!(found[0].starts_with("A: Failed 3 -[\"| Another text.\""), "{found:#?}");
+}
+
+// workbench 5: what is played when somebody interrupts it counts as not played
+#[test]
+fn an_interrupt_leaves_the_rest_unplayed() {
+    let folder = graph(&[&HELLO[..], &[("_tests/a.md", "# A\n```transcript\n| Hello.\n* end finished\n```\n")]].concat());
+    let options = Options::default();
+    options.interrupt.store(true, std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(played(&open(folder.path()), &options), [""; 0]);
 }
 
 const PARTS: [(&str, &str); 3] = [

@@ -90,7 +90,7 @@ impl Drop for Keys {
 
 /// Reads bytes of the terminal until one is not wanted, or the terminal is gone.
 #[cfg(unix)]
-fn read(take: impl Fn(u8) -> bool) {
+pub(super) fn read(mut take: impl FnMut(u8) -> bool) {
     use rustix::{
         event::{PollFd, PollFlags, Timespec, poll},
         io::Errno,

@@ -4,6 +4,7 @@ mod keys;
 mod review;
 mod run;
 mod show;
+mod suites;
 mod watch;
 
 use std::{num::NonZero, path::PathBuf, str::FromStr, time::Duration};

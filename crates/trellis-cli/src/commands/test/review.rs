@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** nothing is written before the last question.
 
-use std::io::{BufRead as _, IsTerminal as _, stdin, stdout};
+use std::io::{IsTerminal as _, stdin, stdout};
 
 use anstyle::Style;
 use anyhow::bail;
@@ -10,7 +10,7 @@ use trellis_project::sheet::Sheet;
 use trellis_trial::wire::{Difference, Outcome};
 
 use super::PlayedCase;
-use crate::{diff::difference, report::printable, terminal};
+use crate::{diff::difference, report::printable, terminal, watch::on_interrupt};
 
 /// The line that a rejected difference gets in place of one that was compared.
 const REJECTED: &str = "this difference was rejected";
@@ -29,13 +29,24 @@ enum Decision {
 }
 
 impl Decision {
-    fn named(word: &str) -> Option<Self> {
-        match word {
-            "a" | "accept" => Some(Self::Accept),
-            "r" | "reject" => Some(Self::Reject),
-            "s" | "skip" => Some(Self::Skip),
-            "q" | "quit" => Some(Self::Quit),
+    fn of(key: u8) -> Option<Self> {
+        match key.to_ascii_lowercase() {
+            b'a' => Some(Self::Accept),
+            b'r' => Some(Self::Reject),
+            b's' => Some(Self::Skip),
+            // Ctrl-D, too.
+            b'q' | 0x04 => Some(Self::Quit),
             _ => None,
+        }
+    }
+
+    /// The word that stands behind the question once it is answered.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Accept => "accept",
+            Self::Reject => "reject",
+            Self::Skip => "skip",
+            Self::Quit => "quit",
         }
     }
 }
@@ -92,16 +103,59 @@ pub(super) fn decide(verdicts: &mut [PlayedCase<'_>], shown: impl Fn(&Sheet) -> 
 fn ask(title: &str, difference: &str) -> anyhow::Result<Decision> {
     let bold = Style::new().bold();
     terminal::print(&format!("\n{bold}{}{bold:#}\n{difference}", printable(title)))?;
+    terminal::print("a accept, r reject, s skip, q quit? ")?;
+    let decision = pressed()?.unwrap_or(Decision::Quit);
+    terminal::print(&format!("{}\n", decision.word()))?;
+    Ok(decision)
+}
+
+/// Takes keys as they are pressed until one is a decision.
+#[cfg(unix)]
+fn pressed() -> anyhow::Result<Option<Decision>> {
+    terminal::begin_keys()?;
+    let mut decision = None;
+    super::keys::read(|key| {
+        decision = Decision::of(key);
+        decision.is_none()
+    });
+    terminal::end_keys();
+    Ok(decision)
+}
+
+/// Takes lines until one begins with a decision: elsewhere a terminal hands on only whole lines.
+#[cfg(not(unix))]
+fn pressed() -> anyhow::Result<Option<Decision>> {
     loop {
-        terminal::print("accept, reject, skip or quit? ")?;
-        let mut answer = String::new();
-        if stdin().lock().read_line(&mut answer)? == 0 {
-            terminal::print("\n")?;
-            return Ok(Decision::Quit);
+        let mut line = String::new();
+        if stdin().read_line(&mut line)? == 0 {
+            return Ok(None);
         }
-        if let Some(decision) = Decision::named(&answer.trim().to_lowercase()) {
-            return Ok(decision);
+        if let Some(decision) = line.trim().bytes().next().and_then(Decision::of) {
+            return Ok(Some(decision));
         }
-        terminal::print("`a` writes it, `r` fails the case, `s` leaves it for later, `q` leaves all that follow\n")?;
+    }
+}
+
+/// Ends the program on an interrupt, with the terminal as it was found.
+///
+/// # Errors
+/// The system gives no thread.
+pub(super) fn end_on_interrupt() -> anyhow::Result<()> {
+    on_interrupt(|| {
+        terminal::end_keys();
+        let _ = terminal::print("\n");
+        std::process::exit(130);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_decides_or_means_nothing() {
+        let decisions = [Decision::Accept, Decision::Reject, Decision::Skip, Decision::Quit];
+        assert_eq!([b'a', b'R', b's', 0x04].map(Decision::of), decisions.map(Some));
+        assert_eq!([b'x', b'\r', 0x1b].map(Decision::of), [None; 3]);
     }
 }

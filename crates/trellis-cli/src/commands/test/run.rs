@@ -4,10 +4,14 @@ use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
 };
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use trellis_project::{
     default_path,
     sheet::{Case as SheetCase, Sheet},
@@ -17,13 +21,16 @@ use trellis_trial::{
     wire::{Case, Coverage, Difference, Line, Outcome, Summary},
 };
 
-use super::{CoverageReport, PlayedCase, ResultFormat, Test, is_ci, review, show};
+use super::{
+    CoverageReport, PlayedCase, ResultFormat, Test, is_ci, review, show,
+    suites::{Tested, expect_cases, shown, suites, unused_id},
+};
 use crate::{
     Exit,
     atomic_write::replace,
-    open::{self, Place},
-    report::{Checked, counted, human_up_to, printable},
+    report::{Checked, counted, human_up_to},
     terminal::{self, Width},
+    watch::on_interrupt,
 };
 
 /// The outcome of playing.
@@ -40,46 +47,8 @@ struct Played {
     has_quit: bool,
     /// Texts of the graphs, for the margins of `lines`.
     coverage: Coverage,
-}
-
-/// A suite that is tested.
-pub(super) struct Tested {
-    /// The prefix of its paths: its folder below the path that is tested.
-    prefix: String,
-    /// The folder of a graph inside another one; empty for a graph of its own.
-    root: String,
-    pub(super) suite: Suite,
-    /// The ids of the only cases that are played, if not all of them are.
-    pub(super) only: Option<BTreeSet<String>>,
-}
-
-impl Tested {
-    /// Leaves out all cases but these, by the ids that they are reported with. A double that no case used stands for its whole sheet.
-    pub(super) fn restrict(&mut self, reported: &BTreeSet<String>) {
-        let Self { prefix, suite, .. } = &*self;
-        let is_named = |(sheet, case): &(&Sheet, &SheetCase)| {
-            reported.contains(&format!("{prefix}{}", suite.id(sheet, case)))
-                || reported.contains(&unused_id(&shown(prefix, suite, &sheet.path)))
-        };
-        self.only = Some(suite.chosen(&[]).into_iter().filter(is_named).map(|(sheet, case)| suite.id(sheet, case)).collect());
-    }
-
-    /// Returns the cases that filters choose: parts of their ids, or whole ids as they are reported.
-    fn chosen(&self, filters: &[String], are_exact: bool) -> Vec<(&Sheet, &SheetCase)> {
-        let Self { prefix, suite, only, .. } = self;
-        let mut chosen = suite.chosen(if are_exact { &[] } else { filters });
-        chosen.retain(|(sheet, case)| {
-            let id = suite.id(sheet, case);
-            let is_named = !are_exact || filters.iter().any(|filter| *filter == format!("{prefix}{id}"));
-            is_named && only.as_ref().is_none_or(|only| only.contains(&id))
-        });
-        chosen
-    }
-}
-
-/// The id with which the unused doubles of a sheet are reported.
-fn unused_id(sheet: &str) -> String {
-    format!("{sheet} › unused double")
+    /// Set when somebody interrupts the run.
+    interrupt: Arc<AtomicBool>,
 }
 
 /// The result of a run: its exit code, and its cases.
@@ -92,31 +61,18 @@ pub(super) struct Ran {
 pub(super) fn run(test: &Test) -> anyhow::Result<Exit> {
     let suites = suites(test.path.as_deref())?;
     expect_cases(test, &suites)?;
-    Ok(play_all(test, &suites, test.update.map(Into::into))?.exit)
-}
-
-/// Refuses to play nothing.
-///
-/// # Errors
-/// There is no case, or none for a filter.
-pub(super) fn expect_cases(test: &Test, suites: &[Tested]) -> anyhow::Result<()> {
-    if suites.iter().all(|tested| tested.suite.chosen(&[]).is_empty() && tested.suite.errors.is_empty()) {
-        bail!("there are no tests\nwrite a sheet `_tests/NAME.md` in the folder of the graph; `trellis test --help` says more");
+    let interrupt = Arc::new(AtomicBool::new(false));
+    if test.review {
+        review::end_on_interrupt()?;
+    } else {
+        let interrupt = Arc::clone(&interrupt);
+        on_interrupt(move || interrupt.store(true, Ordering::Relaxed))?;
     }
-    for filter in &test.filters {
-        if suites.iter().all(|tested| tested.chosen(std::slice::from_ref(filter), test.exact).is_empty()) {
-            let filter = printable(filter);
-            if test.exact {
-                bail!("no case is named `{filter}`\n`trellis test --list` shows them");
-            }
-            bail!("no case has `{filter}` in its sheet, heading or title\n`trellis test --list` shows them");
-        }
-    }
-    Ok(())
+    Ok(play_all(test, &suites, test.update.map(Into::into), interrupt)?.exit)
 }
 
 /// Plays suites, rewrites these blocks, and reports.
-pub(super) fn play_all(test: &Test, suites: &[Tested], update: Option<Update>) -> anyhow::Result<Ran> {
+pub(super) fn play_all(test: &Test, suites: &[Tested], update: Option<Update>, interrupt: Arc<AtomicBool>) -> anyhow::Result<Ran> {
     let mut played = Played {
         cases: Vec::new(),
         summary: Summary::default(),
@@ -125,46 +81,16 @@ pub(super) fn play_all(test: &Test, suites: &[Tested], update: Option<Update>) -
         is_unwritten: false,
         has_quit: false,
         coverage: Coverage::default(),
+        interrupt,
     };
     for tested in suites {
-        let stops = test.fail_fast && played.summary.failed + played.summary.errors > 0;
-        played.has_errors |= print_errors(tested, &below(test, suites));
+        let has_failed = test.fail_fast && played.summary.failed + played.summary.errors > 0;
+        let stops = has_failed || played.interrupt.load(Ordering::Relaxed);
+        // The errors of a graph inside another one are among those of the outer one.
+        played.has_errors |= tested.root.is_empty() && print_errors(tested, &below(test, suites));
         play(test, tested, update, stops, &mut played)?;
     }
     finish(test, suites, played)
-}
-
-/// The suites of all graphs at a path; graphs inside others are played along.
-pub(super) fn suites(path: Option<&Path>) -> anyhow::Result<Vec<Tested>> {
-    if let Some(sheet) = path.filter(|path| path.is_file() && is_sheet(path)) {
-        let graph = sheet.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == "_tests")).and_then(Path::parent);
-        let graph = graph.or(sheet.parent()).filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut suite = Suite::open(graph)?;
-        suite.read(sheet.to_owned());
-        suite.sheets.retain(|known| known.path == sheet);
-        suite.errors.retain(|error| error.path == sheet);
-        return Ok(vec![Tested { prefix: String::new(), root: String::new(), suite, only: None }]);
-    }
-    let mut suites = Vec::new();
-    for Place { path, below } in open::places(path)? {
-        let suite = Suite::open(&path)?;
-        let inner: Vec<String> = match &suite.compiled.program {
-            Some(program) => program.graphs().iter().map(|graph| graph.root.to_string()).filter(|root| !root.is_empty()).collect(),
-            None => Vec::new(),
-        };
-        suites.push(Tested { prefix: below.clone(), root: String::new(), suite, only: None });
-        for root in inner {
-            let suite = Suite::open(&path.join(&root))?;
-            suites.push(Tested { prefix: format!("{below}{root}/"), root, suite, only: None });
-        }
-    }
-    Ok(suites)
-}
-
-/// Returns whether a named file is a sheet, not a graph of one file.
-fn is_sheet(path: &Path) -> bool {
-    let in_tests = path.components().any(|part| part.as_os_str() == "_tests");
-    in_tests && path.extension().is_some_and(|extension| extension == "md")
 }
 
 fn play(test: &Test, tested: &Tested, update: Option<Update>, stops: bool, played: &mut Played) -> anyhow::Result<()> {
@@ -190,6 +116,7 @@ fn play(test: &Test, tested: &Tested, update: Option<Update>, stops: bool, playe
     options.update = if test.review { Some(Update::All) } else { update };
     options.is_ci = is_ci();
     options.fail_fast = test.fail_fast;
+    options.interrupt = Arc::clone(&played.interrupt);
     let mut verdicts = suite.play(&options);
     verdicts.iter_mut().filter(|(.., verdict, _)| verdict.outcome != Outcome::Updated).for_each(|(.., verdict, _)| verdict.edits.clear());
     if test.review {
@@ -304,12 +231,6 @@ fn case_of(prefix: &str, suite: &Suite, sheet: &Sheet, case: &SheetCase, outcome
     Case::new(id, shown(prefix, suite, &sheet.path), case.line, outcome)
 }
 
-/// The path of a sheet below the path that is tested.
-fn shown(prefix: &str, suite: &Suite, path: &Path) -> String {
-    let below = path.strip_prefix(suite.root()).unwrap_or(path);
-    format!("{prefix}{}", below.display().to_string().replace('\\', "/"))
-}
-
 /// Reports what all of it came to.
 fn finish(test: &Test, suites: &[Tested], mut played: Played) -> anyhow::Result<Ran> {
     played.coverage.summarise();
@@ -347,7 +268,9 @@ fn finish(test: &Test, suites: &[Tested], mut played: Played) -> anyhow::Result<
     if test.format == ResultFormat::Json {
         terminal::print(&format!("{}\n", serde_json::to_string(&Line::Summary(summary.clone()))?))?;
     }
-    let exit = if played.is_broken {
+    let exit = if played.interrupt.load(Ordering::Relaxed) {
+        Exit::Interrupted
+    } else if played.is_broken {
         Exit::Usage
     } else if summary.failed > 0 || played.has_errors || played.is_unwritten || !lacks.is_empty() {
         Exit::Failed

@@ -6,6 +6,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     io::IsTerminal as _,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use trellis_project::{Wake, Watch, default_path};
@@ -17,7 +18,8 @@ use trellis_trial::{
 use super::{
     ResultFormat, Test, is_ci,
     keys::{Keys, WatchKey},
-    run::{Ran, Tested, expect_cases, play_all, suites},
+    run::{Ran, play_all},
+    suites::{Tested, expect_cases, suites},
 };
 use crate::{
     Exit,
@@ -183,7 +185,7 @@ impl Round<'_> {
     }
 
     fn play(&mut self, suites: Vec<Tested>, update: Option<Update>) -> anyhow::Result<()> {
-        let Ran { cases, .. } = play_all(self.test, &suites, update)?;
+        let Ran { cases, .. } = play_all(self.test, &suites, update, Arc::default())?;
         for case in &cases {
             match case.outcome {
                 Outcome::Failed => drop(self.failed.insert(case.id.clone())),

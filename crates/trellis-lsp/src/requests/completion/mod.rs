@@ -19,7 +19,7 @@ use trellis_core::{
     },
 };
 
-use super::place;
+use super::{place, sheets::offers::SheetOffer};
 use crate::{
     client::Client,
     graph::Graph,
@@ -128,11 +128,13 @@ pub(super) fn complete(state: &mut ServerState, params: &CompletionParams) -> Op
 /// Returns what may stand at a place of a sheet.
 fn in_sheet(state: &mut ServerState, params: &CompletionParams, client: &Client) -> Option<CompletionList> {
     let position = &params.text_document_position_params;
-    let mut place = super::sheets::names::place(state, position)?;
-    let (offers, span) = place.offers();
-    let offer = |(name, about): (String, String)| Offer::new(name, CompletionItemKind::Value).detail(about);
+    let (offers, span, text) = super::sheets::offers::offers(state, position)?;
+    let offer = |SheetOffer { label, about, snippet }: SheetOffer| {
+        let kind = if snippet.is_some() { CompletionItemKind::Snippet } else { CompletionItemKind::Value };
+        Offer { is_snippet: snippet.is_some(), insert: snippet, ..Offer::new(label, kind).detail(about) }
+    };
     let items = offers.into_iter().map(offer).enumerate();
-    let items = items.map(|(at, offer)| item(offer, at, span, &place.text, client, &position.text_document.uri)).collect();
+    let items = items.map(|(at, offer)| item(offer, at, span, &text, client, &position.text_document.uri)).collect();
     Some(CompletionList { items, ..CompletionList::default() })
 }
 

@@ -10,29 +10,10 @@ use trellis_core::{
 };
 use trellis_project::sheet::{BlockKind, Item, TESTS, called, items};
 
-use crate::{
-    graph::Graph,
-    sheets::is_sheet,
-    state::ServerState,
-    text::{Text, to_u32},
-    uri,
-    wire::TextDocumentPositionParams,
-};
-
-/// The author lines about the beginning.
-const BEGINNINGS: [(&str, &str); 8] = [
-    ("at ", "the node where the session begins"),
-    ("context ", "the context that it begins with: JSON, or a file beside the sheet"),
-    ("state ", "a stored state that it goes on from: JSON, or a file beside the sheet"),
-    ("locale ", "its locale"),
-    ("session ", "its id"),
-    ("limit ", "the most steps in a row"),
-    ("after ", "plays another case of the sheet first"),
-    ("by hand", "nothing is answered, walked or computed by itself"),
-];
+use crate::{graph::Graph, sheets::is_sheet, state::ServerState, text::Text, uri, wire::TextDocumentPositionParams};
 
 /// The beginning of a line that names another case.
-const AFTER: &str = "$ after ";
+pub(super) const AFTER: &str = "$ after ";
 
 /// A place in a sheet.
 pub(crate) struct SheetPlace<'s> {
@@ -40,12 +21,12 @@ pub(crate) struct SheetPlace<'s> {
     pub(crate) text: Text,
     pub(crate) offset: usize,
     /// The folder of the graph that the sheet is about, below the root of the outermost one.
-    folder: String,
+    pub(super) folder: String,
     /// The line up to the cursor, and the kind of its block.
-    line: String,
-    kind: BlockKind,
+    pub(super) line: String,
+    pub(super) kind: BlockKind,
     /// The cases of the sheet, in a line that names one of them.
-    cases: Vec<TitledCase>,
+    pub(super) cases: Vec<TitledCase>,
 }
 
 /// Returns the place that a request is about, if it is in a block of a sheet that has names.
@@ -98,24 +79,13 @@ pub(crate) struct TitledCase {
     /// The line of its own heading, from 1.
     pub(crate) line: usize,
     /// True for the one that the cursor is in.
-    is_own: bool,
+    pub(super) is_own: bool,
 }
 
 impl TitledCase {
-    fn last(&self) -> &str {
+    pub(super) fn last(&self) -> &str {
         self.title.rsplit(" › ").next().unwrap_or_default()
     }
-}
-
-/// Returns the titles of the other cases: the last part of each, as far as that names one case only.
-fn other_titles(cases: &[TitledCase]) -> Vec<String> {
-    let others = cases.iter().filter(|case| !case.is_own).map(|case| {
-        let is_only = cases.iter().filter(|other| other.last() == case.last()).count() == 1;
-        if is_only { case.last().to_owned() } else { case.title.clone() }
-    });
-    let mut others: Vec<String> = others.collect();
-    others.dedup();
-    others
 }
 
 fn below(root: &Path, folder: &Path) -> Option<String> {
@@ -192,7 +162,7 @@ impl SheetPlace<'_> {
         Some((case.clone(), Span::new(start + AFTER.len(), start + line.len())))
     }
 
-    fn number(&mut self) -> u32 {
+    pub(super) fn number(&mut self) -> u32 {
         let file = self.id("start.md");
         self.graph.index().graph_of(&file.into())
     }
@@ -202,47 +172,11 @@ impl SheetPlace<'_> {
         if self.folder.is_empty() { name.to_owned() } else { format!("{}/{name}", self.folder) }
     }
 
-    /// Returns what may be typed here, as names with a few words, and the span that it replaces.
-    pub(crate) fn offers(&mut self) -> (Vec<(String, String)>, Span) {
-        let line = self.line.clone();
-        // A title has blanks of its own.
-        let typed = line.strip_prefix(AFTER).unwrap_or_else(|| line.rsplit(' ').next().unwrap_or_default()).to_owned();
-        let span = Span { start: to_u32(self.offset - typed.len()), end: to_u32(self.offset) };
-        let named = |names: Vec<String>, about: &str| names.into_iter().map(|name| (name, about.to_owned())).collect::<Vec<_>>();
-        let folder = self.folder.clone();
-        let inside = |id: &str| match folder.as_str() {
-            "" => Some(id.to_owned()),
-            folder => Some(id.strip_prefix(folder)?.strip_prefix('/')?.to_owned()),
-        };
-        let offers = match line.as_str() {
-            line if line.starts_with(AFTER) => named(other_titles(&self.cases), "case"),
-            line if line.starts_with("$ at ") => {
-                let nodes = self.graph.index().nodes();
-                named(nodes.iter().filter_map(|node| inside(node.id.as_str())).collect(), "node")
-            }
-            line if line.starts_with("$ ") && line.matches(' ').count() == 1 => {
-                BEGINNINGS.iter().map(|(word, about)| ((*word).to_owned(), (*about).to_owned())).collect()
-            }
-            line if line.starts_with("@ ") && line.matches(' ').count() == 1 => {
-                named(self.names(|symbol| if let Symbol::Predicate(_, name) = symbol { Some(name.to_string()) } else { None }), "predicate")
-            }
-            line if line.starts_with("^ ") => {
-                named(self.names(|symbol| if let Symbol::Signal(name) = symbol { Some(name.to_string()) } else { None }), "signal")
-            }
-            line if self.kind == BlockKind::Tools && !line.contains(' ') => named(self.tools(), "tool"),
-            line if line.starts_with('!') && line.get(called(line)..).is_some_and(|name| line.contains(' ') && !name.contains(' ')) => {
-                named(self.tools(), "tool")
-            }
-            _ => Vec::new(),
-        };
-        (offers, span)
-    }
-
-    fn tools(&mut self) -> Vec<String> {
+    pub(super) fn tools(&mut self) -> Vec<String> {
         self.names(|symbol| if let Symbol::Tool(name) = symbol { Some(name.to_string()) } else { None })
     }
 
-    fn names(&mut self, of: impl Fn(&Symbol) -> Option<String>) -> Vec<String> {
+    pub(super) fn names(&mut self, of: impl Fn(&Symbol) -> Option<String>) -> Vec<String> {
         self.graph.index().symbols().iter().filter_map(of).collect()
     }
 }
