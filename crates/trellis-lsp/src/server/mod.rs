@@ -5,7 +5,7 @@
 mod asking;
 mod notifications;
 mod start;
-pub(crate) mod unhoused;
+mod unhoused;
 mod waiting;
 
 use std::{

@@ -6,11 +6,12 @@ use lsp_server::{ErrorCode, Message, Notification};
 use serde::de::DeserializeOwned;
 use trellis_core::diagnostic::FilePath;
 
-use super::{Server, unhoused::UnhousedFile};
+use super::Server;
 use crate::{
     graph::{Graph, OpenFile},
     revisions::Revisions,
     sheets::{OpenSheet, is_sheet},
+    state::UnhousedFile,
     text::Text,
     transport::REFUSED,
     uri,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use trellis_core::transcript::{AuthorLine, read::read};
 
-use super::{BlockKind, Case, Expected, Sheet, SheetError, slips::lines};
+use super::{BlockKind, Case, Expected, Sheet, SheetError};
 
 /// Returns the title of the case that a transcript comes after, if its author names one by `$ after`, and the line that does.
 pub(super) fn after(block: &Expected) -> Option<(usize, String)> {
@@ -14,6 +14,11 @@ pub(super) fn after(block: &Expected) -> Option<(usize, String)> {
         _ => None,
     });
     named.next()
+}
+
+/// The lines of a block with their numbers in the sheet.
+pub(super) fn lines(block: &Expected) -> impl Iterator<Item = (usize, &str)> {
+    block.text.lines().enumerate().map(|(at, text)| (block.line + 1 + at, text))
 }
 
 impl Sheet {

@@ -3,7 +3,10 @@
 
 use trellis_core::transcript::{AuthorLine, Beginning, DoubleLine, RecordedResult, is_program_line, read::read, unmarked};
 
-use super::{BlockKind, Case, Expected, Sheet, SheetError};
+use super::{
+    BlockKind, Case, Expected, Sheet, SheetError,
+    order::{after, lines},
+};
 
 /// The graph that a case plays, as far as its lines name parts of it, and the files beside the sheet.
 pub trait PlayedGraph {
@@ -49,7 +52,7 @@ impl Sheet {
         let mut found = Vec::new();
         // A case may show how the session is refused.
         let is_refused = block.text.lines().any(|line| line.starts_with("- not started"));
-        let (mut has_begun, comes_after) = (false, super::order::after(block).is_some());
+        let (mut has_begun, comes_after) = (false, after(block).is_some());
         found.extend(self.before(case, block).err());
         for (line, text) in lines(block).filter(|(_, text)| !is_program_line(text) && text.trim_end() != "...") {
             let slip = match read(&unmarked(text).0) {
@@ -86,11 +89,6 @@ fn of_doubles(block: &Expected, graph: &dyn PlayedGraph) -> Vec<SheetError> {
         _ => Ok(()),
     };
     lines(block).filter_map(|(line, text)| slip(text).err().map(|message| SheetError { line, message })).collect()
-}
-
-/// The lines of a block with their numbers in the sheet.
-pub(super) fn lines(block: &Expected) -> impl Iterator<Item = (usize, &str)> {
-    block.text.lines().enumerate().map(|(at, text)| (block.line + 1 + at, text))
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ const BEGINNINGS: [(&str, &str); 8] = [
 ];
 
 /// The beginning of a sheet, and of a case.
-const SKELETONS: [(&str, &str, &str); 2] = [
+const BEGUN_SHEETS: [(&str, &str, &str); 2] = [
     ("# sheet", "a heading, and a case below it", "# ${1:Title}\n\n## ${2:case}\n\n```transcript\n> $0\n```\n"),
     ("## case", "a case of the sheet", "## ${1:case}\n\n```transcript\n> $0\n```\n"),
 ];
@@ -139,7 +139,7 @@ fn outside(text: &str, offset: usize) -> (Vec<SheetOffer>, usize) {
     }
     let is_new = text.trim_start_matches('\u{feff}').trim().bytes().all(|byte| byte == b'#');
     if line.bytes().all(|byte| byte == b'#') {
-        return (SheetOffer::of(if is_new { &SKELETONS[..1] } else { &SKELETONS[1..] }), line.len());
+        return (SheetOffer::of(if is_new { &BEGUN_SHEETS[..1] } else { &BEGUN_SHEETS[1..] }), line.len());
     }
     (Vec::new(), 0)
 }
