@@ -2,10 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-#[path = "main/apps.rs"]
-mod apps;
 #[path = "main/approve.rs"]
 mod approve;
+#[path = "main/apps.rs"]
+mod apps;
 #[path = "main/author.rs"]
 mod author;
 #[path = "main/builtins.rs"]

@@ -17,6 +17,6 @@ pub(super) fn inner_quotes(text: &str, open: usize) -> Option<(Span, String)> {
         rest = &rest[end..];
     }
     singled.push_str(rest);
-    let is_sure = !singled.contains('"') && !inner.contains(['\'', '\\']);
+    let is_sure = singled != inner && !singled.contains('"') && !inner.contains(['\'', '\\']);
     is_sure.then(|| (Span::new(open + 1, open + 1 + inner.len()), singled))
 }
