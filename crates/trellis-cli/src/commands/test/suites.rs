@@ -1,9 +1,6 @@
 //! The suites at a path, and the cases that filters choose.
 
-use std::{
-    collections::BTreeSet,
-    path::Path,
-};
+use std::{collections::BTreeSet, path::Path};
 
 use anyhow::{anyhow, bail};
 use trellis_project::sheet::{Case as SheetCase, Sheet};
