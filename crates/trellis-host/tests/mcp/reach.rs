@@ -80,7 +80,8 @@ fn a_server_that_cannot_be_reached_is_told_once() {
     // world 9.8
     let bindings = |names: &[&str]| names.iter().map(|name| format!("  {name}: {{ mcp: s/{name} }}\n")).collect::<String>();
     // What is seen without starting it is told so; connecting tells the rest.
-    for (reach, process) in [(false, "./nowhere"), (true, "sh, -c, exit 3")] {
+    // It ends after the first message: one that ended before would have closed the pipe to it, and then that is all that is known.
+    for (reach, process) in [(false, "./nowhere"), (true, "sh, -c, 'read -r line; exit 3'")] {
         let project = |names: &[&str]| format!("servers: {{ s: {{ process: [{process}] }} }}\nbindings:\n{}", bindings(names));
         let messages = |names: &[&str]| {
             findings(&project(names), "content: hello\n", reach).into_iter().map(|(.., message)| message).collect::<Vec<_>>()
