@@ -68,7 +68,7 @@ async fn watched(graph: Weak<ServedGraph>, hub: Arc<Hub>) {
 }
 
 impl Seen {
-    /// Nothing yet: somebody may listen from now on.
+    /// Creates an empty one: somebody may listen from now on.
     fn begin() -> Self {
         Self { heads: BTreeMap::new(), since: clock::now(), is_known: false }
     }

@@ -17,7 +17,7 @@ fn people_walk_beside_a_chat() {
     assert!(ran.status.success() && out.contains("journeys\n"), "{out}\n{}", String::from_utf8_lossy(&ran.stderr));
 }
 
-/// What a client declares at the beginning holds for its session; over standard streams there is the same page (3.1, 3.12, 3.14).
+/// Capabilities that are declared at the beginning hold for the session; over standard streams there is the same page (3.1, 3.12, 3.14).
 #[test]
 fn a_client_declares_once_that_it_shows_pages() {
     let sandbox = Sandbox::new(ASKS);

@@ -72,12 +72,12 @@ pub struct Dispatcher {
     shared: Option<SharedGraph>,
 }
 
-/// Whether the history and the chat learn of messages that are handed to a session.
+/// The knowledge that the history and the chat have of messages that are handed to a session.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Telling {
-    /// They do.
+    /// None: they are told.
     New,
-    /// They did, before the session could not be reached.
+    /// All: they were told before the session could not be reached.
     Known,
 }
 

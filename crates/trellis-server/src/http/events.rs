@@ -60,7 +60,7 @@ pub(super) async fn server(ask: Ask) -> Answered {
     }))
 }
 
-/// What holds for the stream, by the token of its request.
+/// Returns the admission of a stream, by the token of its request.
 fn admitted(ask: &Ask) -> Admission {
     admission(&ask.app.settings.tokens, &ask.headers, ask.caller.rights)
 }

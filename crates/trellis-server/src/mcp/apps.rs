@@ -53,7 +53,7 @@ pub(super) fn read() -> ReadResourceResult {
     ReadResourceResult::new(vec![contents]).with_ttl_ms(TTL).with_cache_scope(CacheScope::Private)
 }
 
-/// What a host has to know. The page names no domain: it needs no network.
+/// The settings of the page for a host. It names no domain: it needs no network.
 fn look() -> MetaObject {
     meta("ui", json!({ "prefersBorder": true }))
 }

@@ -12,6 +12,7 @@ import { connection } from "./state/connection";
 import { currentGraph, graphs, hasChat } from "./state/graphs";
 import { href, parse, replace, route } from "./state/route";
 import { isRefused } from "./state/token";
+import { Announced } from "./ui/announced";
 import { Empty } from "./ui/states";
 import { GraphView } from "./views/graph/graph";
 import { GraphsView } from "./views/graphs";
@@ -78,7 +79,6 @@ export function App(): JSX.Element {
     document.title = title;
   }, [title]);
   if (isRefused.value) return <TokenPage />;
-  const { text, isUrgent } = announcement.value;
   return (
     <div class={`app ${connection.value.state === "lost" ? "is-offline" : ""}`}>
       <Header />
@@ -88,12 +88,7 @@ export function App(): JSX.Element {
       <Keys />
       {isPaletteShown.value && <Palette />}
       {beginning.value && <Begin graph={beginning.value.graph} at={beginning.value.at} close={() => (beginning.value = null)} />}
-      <div class="unseen" aria-live="polite">
-        {isUrgent ? "" : text}
-      </div>
-      <div class="unseen" role="alert">
-        {isUrgent ? text : ""}
-      </div>
+      <Announced {...announcement.value} />
     </div>
   );
 }

@@ -48,7 +48,7 @@ pub struct CursorContext {
     pub prefix_span: Span,
     /// The other keys of the mapping that the cursor is in.
     pub present: Vec<String>,
-    /// Whether an open `{` or `[` is around the cursor.
+    /// True if an open `{` or `[` is around the cursor.
     pub is_flow: bool,
     /// The form of the mapping that the cursor is in, where one is known.
     pub(crate) form: Option<&'static Form>,

@@ -1,4 +1,4 @@
-//! What may stand at a cursor, by the same tables as the schemas.
+//! Offers at a cursor, by the same tables as the schemas.
 
 use std::borrow::Cow;
 

@@ -12,7 +12,7 @@ use crate::{
     wire::TextDocumentPositionParams,
 };
 
-/// What may be typed: a label, a few words, and the text with places to fill in, if that is not the label.
+/// An offer: a label, a few words, and the text with places to fill in, if that is not the label.
 pub(crate) struct SheetOffer {
     pub(crate) label: String,
     pub(crate) about: String,

@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 
+import { Announced } from "../ui/announced";
 import { Loading } from "../ui/states";
 import { Here } from "../views/session/here";
 import { PARTS } from "./elsewhere";
@@ -60,16 +61,10 @@ function Shown(): JSX.Element {
 }
 
 export function Page(): JSX.Element {
-  const { text, isUrgent } = announcement.value;
   return (
     <main class="guest" onClick={press}>
       <Shown />
-      <div class="unseen" aria-live="polite">
-        {isUrgent ? "" : text}
-      </div>
-      <div class="unseen" role="alert">
-        {isUrgent ? text : ""}
-      </div>
+      <Announced {...announcement.value} />
     </main>
   );
 }
