@@ -5,7 +5,7 @@ use std::{
     path::PathBuf,
     sync::atomic::{AtomicI32, Ordering},
     thread::JoinHandle,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use lsp_server::{Connection, Message, Notification, Request, Response};
@@ -136,6 +136,19 @@ impl Client {
     pub(crate) fn request(&mut self, method: &str, params: Json) -> Result<Json, (i32, String)> {
         let id = self.ask(method, params);
         self.answer(id)
+    }
+
+    /// Asks again until the newest text is linked.
+    pub(crate) fn linked(&mut self, method: &str, params: &Json, holds: impl Fn(&Json) -> bool) -> Json {
+        let begun = Instant::now();
+        loop {
+            let answer = self.request(method, params.clone()).unwrap_or_else(|error| panic!("{method}: {error:?}"));
+            if holds(&answer) {
+                return answer;
+            }
+            assert!(begun.elapsed() < PATIENCE, "{method} never answers that: {answer}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// Asks, and does not wait.

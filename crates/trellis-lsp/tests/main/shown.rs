@@ -35,17 +35,6 @@ fn of(client: &mut Client, method: &str, path: &str) -> Json {
     client.request(method, json!({ "textDocument": { "uri": client.uri(path) } })).expect("it answers")
 }
 
-/// Asks again until the newest text is linked.
-fn linked(client: &mut Client, method: &str, params: &Json, holds: impl Fn(&Json) -> bool) -> Json {
-    loop {
-        let answer = client.request(method, params.clone()).expect("it answers");
-        if holds(&answer) {
-            return answer;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
-}
-
 #[test]
 fn names_templates_and_conditions_are_coloured_and_nothing_else() {
     let mut client = opened(json!({}));
@@ -87,7 +76,7 @@ fn hints_show_types_and_what_an_error_comes_to_once_they_are_asked_for() {
     let range = json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 99, "character": 0 } });
     let params = |client: &Client, path: &str| json!({ "textDocument": { "uri": client.uri(path) }, "range": range });
     let first = params(&client, "start.md");
-    let hints = linked(&mut client, "textDocument/inlayHint", &first, |answer| answer.as_array().is_some_and(|hints| !hints.is_empty()));
+    let hints = client.linked("textDocument/inlayHint", &first, |answer| answer.as_array().is_some_and(|hints| !hints.is_empty()));
     assert_eq!((&hints[0]["label"], &hints[0]["position"]), (&json!("an integer"), &json!({ "line": 2, "character": 15 })));
     let look = params(&client, "look.md");
     let hints = client.request("textDocument/inlayHint", look).expect("it answers");
@@ -105,7 +94,7 @@ fn lenses_use_the_commands_of_the_client_and_no_others() {
     let mut client =
         opened(json!({ "commands": { "play": "my.play", "references": "my.references", "test": "my.test", "update": "my.update" } }));
     let params = json!({ "textDocument": { "uri": client.uri("lost.md") } });
-    let lenses = linked(&mut client, "textDocument/codeLens", &params, |answer| answer.as_array().is_some_and(|lenses| lenses.len() == 2));
+    let lenses = client.linked("textDocument/codeLens", &params, |answer| answer.as_array().is_some_and(|lenses| lenses.len() == 2));
     assert_eq!(lenses[0]["command"]["command"], "my.play");
     assert_eq!(lenses[0]["command"]["arguments"], json!([client.uri("lost.md"), "lost"]));
     assert!(lenses[1]["command"]["title"].as_str().is_some_and(|title| title.ends_with("ways in")), "{lenses}");
@@ -169,9 +158,8 @@ fn the_ways_of_a_node_are_a_hierarchy() {
     let params = client.place("ask.md", &text("ask.md").replace("to: lost }", "to: lo‸st }"));
     let item = client.request("textDocument/prepareCallHierarchy", params).expect("it answers")[0].clone();
     assert_eq!(item["name"], "lost");
-    let incoming = linked(&mut client, "callHierarchy/incomingCalls", &json!({ "item": item }), |answer| {
-        answer.as_array().is_some_and(|calls| !calls.is_empty())
-    });
+    let incoming = client
+        .linked("callHierarchy/incomingCalls", &json!({ "item": item }), |answer| answer.as_array().is_some_and(|calls| !calls.is_empty()));
     let names: Vec<&str> = incoming.as_array().into_iter().flatten().filter_map(|call| call["from"]["name"].as_str()).collect();
     assert_eq!(names, ["ask", "look"], "the default for errors is a way, too: {incoming}");
     assert!(incoming[0]["from"]["detail"].as_str().is_some_and(|detail| detail.contains("number == 3")), "{incoming}");
@@ -188,7 +176,7 @@ fn the_ways_of_a_node_are_a_hierarchy() {
 fn the_graph_and_the_cases_of_a_sheet_are_at_hand() {
     let mut client = opened(json!({}));
     let params = json!({ "uri": client.uri("start.md") });
-    let drawn = linked(&mut client, "trellis/graph", &params, |answer| answer["stale"] == false);
+    let drawn = client.linked("trellis/graph", &params, |answer| answer["stale"] == false);
     assert!(drawn["text"].as_str().is_some_and(|text| text.starts_with("<svg")), "{drawn}");
     // A client says what is collapsed, as `trellis graph --collapsed` does.
     let collapsed = json!({ "uri": client.uri("start.md"), "collapsed": ["inner", "gone"] });
