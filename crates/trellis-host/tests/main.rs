@@ -17,6 +17,8 @@ mod contracts;
 mod dead;
 #[path = "main/decide.rs"]
 mod decide;
+#[path = "main/described.rs"]
+mod described;
 #[path = "main/exported.rs"]
 mod exported;
 #[path = "main/functions.rs"]

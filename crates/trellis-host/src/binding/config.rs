@@ -35,9 +35,9 @@ impl<'s> ConfigReader<'s> {
         Self { config: mapping, spans, shapes, prefix, around, path, found: Vec::new() }
     }
 
-    /// The keys that `C` names. Decoding ends at the first mistake, so a key with one is reported, with the help that `help` has for it and its
+    /// The keys that `C` names. Decoding ends at the first mistake, so a key with one is reported, with the help that `help_of` has for it and its
     /// value, and left out; the others are decoded again.
-    pub(super) fn read<C: DeserializeOwned + Default>(&mut self, help: impl Fn(&str, &str) -> Option<String>) -> C {
+    pub(super) fn read<C: DeserializeOwned + Default>(&mut self, help_of: impl Fn(&str, &str) -> Option<String>) -> C {
         let Ok(serde_yaml::Value::Mapping(mut keys)) = serde_yaml::to_value(self.config) else { return C::default() };
         loop {
             let error = match serde_path_to_error::deserialize(serde_yaml::Value::from(keys.clone())) {
@@ -66,16 +66,9 @@ impl<'s> ConfigReader<'s> {
                 return C::default();
             };
             let place = segments.join(".");
-            let unfit = why.strip_prefix("invalid type: ").or(why.strip_prefix("invalid value: "));
-            let message = match unfit.and_then(|why| why.rsplit_once(", expected ")) {
-                Some((met, wanted)) => format!("`{place}` takes {}, not {}", wanted_words(wanted), met_words(met)),
-                None => match why.strip_prefix("missing field ") {
-                    Some(missing) => format!("`{place}` has no {missing}"),
-                    None => unfit.unwrap_or(&why).to_owned(),
-                },
-            };
             let value = self.config.get(key).map(ToString::to_string).unwrap_or_default();
-            self.report(&place, message, help(key, &value));
+            let nearest = unknown_word(&why).and_then(|(word, known)| did_you_mean(word, known));
+            self.report(&place, unfit_value(&place, &why), nearest.or_else(|| help_of(key, &value)));
         }
     }
 
@@ -113,8 +106,31 @@ pub(super) fn span_of(spans: &BTreeMap<String, Span>, place: &str) -> Option<Spa
 
 /// The key that a type does not know, and those that it knows.
 fn unknown_key(why: &str) -> Option<(&str, Vec<&str>)> {
-    let (unknown, known) = why.strip_prefix("unknown field `")?.split_once('`')?;
-    Some((unknown, known.split('`').skip(1).step_by(2).collect()))
+    in_backticks(why.strip_prefix("unknown field `")?)
+}
+
+/// The word that an enumeration does not know, and those that it knows.
+fn unknown_word(why: &str) -> Option<(&str, Vec<&str>)> {
+    in_backticks(why.strip_prefix("unknown variant `")?)
+}
+
+/// What stands before the first backtick, and what the others enclose.
+fn in_backticks(text: &str) -> Option<(&str, Vec<&str>)> {
+    let (first, others) = text.split_once('`')?;
+    Some((first, others.split('`').skip(1).step_by(2).collect()))
+}
+
+/// Says in our words why serde refuses the value at a place.
+fn unfit_value(place: &str, why: &str) -> String {
+    if let Some((word, known)) = unknown_word(why) {
+        return format!("`{place}` takes {}, not `{word}`", alternatives(&known));
+    }
+    let unfit = why.strip_prefix("invalid type: ").or(why.strip_prefix("invalid value: "));
+    match (unfit.and_then(|why| why.rsplit_once(", expected ")), why.strip_prefix("missing field ")) {
+        (Some((met, wanted)), _) => format!("`{place}` takes {}, not {}", wanted_words(wanted), met_words(met)),
+        (None, Some(missing)) => format!("`{place}` has no {missing}"),
+        (None, None) => unfit.unwrap_or(why).to_owned(),
+    }
 }
 
 /// Takes a key out of the mapping at a path, or at the path around it where that ends with the key.
@@ -132,6 +148,14 @@ fn leave_out(keys: &mut serde_yaml::Mapping, path: &[String], key: &str) -> bool
 
 fn listed(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// The words of an enumeration, for a sentence.
+fn alternatives(words: &[&str]) -> String {
+    match words {
+        [most @ .., last] if !most.is_empty() => format!("{} or `{last}`", listed(most)),
+        _ => listed(words),
+    }
 }
 
 /// Reads the value of a present key: null is none.

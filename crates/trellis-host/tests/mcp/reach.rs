@@ -35,7 +35,7 @@ fn every_mistake_in_servers_has_its_place() {
         ("{ process: [a], rate: { max: 3 } }", "`rate.per` takes a duration above zero"),
         ("{ process: [a], abreast: 0 }", "`abreast` takes a whole number from 1 on"),
         ("{ process: [a], max_wait: 5s }", "`servers.s` has no key `max_wait`"),
-        ("{ process: [a], era: old }", "unknown variant `old`, expected one of `auto`, `modern`, `legacy`"),
+        ("{ process: [a], era: old }", "`era` takes `auto`, `modern` or `legacy`, not `old`"),
     ] {
         assert_eq!(mistakes(&format!("servers: {{ s: {server} }}\n")), [message], "{server}");
     }

@@ -21,7 +21,7 @@ fn every_mistake_is_one_finding_with_its_remedy() {
         (CLOUD, HELPER, "{ role: helpr }", "there is no role `helpr`", "helper"),
         (CLOUD, HELPER, "{ }", "the binding `ask` names no role", "roles stand in"),
         (CLOUD, HELPER, "{ role: helper, sytem: ./a.md }", "`model` has no key `sytem`", "system"),
-        (CLOUD, HELPER, "{ role: helper, format: yaml }", "unknown variant `yaml`", "role: planner"),
+        (CLOUD, HELPER, "{ role: helper, format: yaml }", "`model.format` takes `text` or `json`, not `yaml`", "role: planner"),
         (CLOUD, HELPER, "{ role: helper, temperature: 9 }", "from 0 to 2", ""),
         (CLOUD, HELPER, "{ role: helper, max_tokens: 0 }", "from 1 on", ""),
         (CLOUD, "{ helper: [{ provider: cluod, model: m }] }", "{ role: helper }", "there is no provider `cluod`", "cloud"),

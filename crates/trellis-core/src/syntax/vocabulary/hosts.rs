@@ -25,6 +25,7 @@ pub(super) const REQUEST: KeyShape = Open(&[
     ),
     ("accept", Any, "Statuses beyond the successes that count as one."),
     ("redirects", Any, "How many redirects are followed."),
+    ("max_wait", Text, "The longest wait that a server may ask for by `Retry-After`."),
 ]);
 
 /// `mcp`.
@@ -95,12 +96,16 @@ const MODEL_PROVIDER: KeyShape = Open(&[
         Named(&[("json_schema", "A JSON Schema."), ("object", "Any JSON object."), ("none", "Nothing.")]),
         "What the endpoint takes as `response_format`. Without it: `json_schema`.",
     ),
-    ("limit_key", Text, "`max_tokens` or `max_completion_tokens`. Without it: `max_tokens`."),
+    (
+        "limit_key",
+        Named(&[("max_tokens", "Most endpoints."), ("max_completion_tokens", "Those of models that think.")]),
+        "The key that bounds the answer. Without it: `max_tokens`.",
+    ),
     ("extra", Any, "More keys of the request."),
     ("process", Any, "A command that gets the request as JSON and prints a result."),
-    ("headless", Text, "`claude` or `codex`: a program with a model of its own."),
+    ("headless", Named(&[("claude", "Claude Code."), ("codex", "Codex.")]), "A program with a model of its own."),
     ("args", Any, "Beside `headless`: its arguments."),
-    ("own_shell", Text, "Beside `headless`: `accept` lets it use a shell of its own."),
+    ("own_shell", Named(&[("accept", "It may use a shell of its own.")]), "Beside `headless`: whether it may use a shell of its own."),
     ("env", Any, "Variables of the program."),
     ("cwd", Text, "The folder of the program."),
     ("grace", Text, "How long the program may take to end."),

@@ -51,7 +51,7 @@ fn mistakes_are_found_before_anything_is_sent() {
             "`http.idempotency` takes the name of a header or `false`: `Connection` is made by the client",
         ),
         (r#"{ get: "https://a.org/", accept: [99] }"#, "`99` is no status of HTTP, which go from 100 to 599"),
-        (r#"{ get: "https://a.org/", response: xml }"#, "unknown variant `xml`, expected one of `auto`, `json`, `text`"),
+        (r#"{ get: "https://a.org/", response: xml }"#, "`http.response` takes `auto`, `json` or `text`, not `xml`"),
         (r#"{ get: "https://a.org/", redirects: -1 }"#, ""),
         (r#"{ get: "https://a.org/", query: [a] }"#, "`http.query` takes a mapping, not a list"),
     ] {
