@@ -9,7 +9,7 @@ use std::{
 };
 
 use serde_json::{Map, Value as Json, json};
-use trellis_core::{Engine, Mapping, NodeId, Start, Value};
+use trellis_core::{Engine, Mapping, NodeId, Start, Value, diagnostic::did_you_mean};
 use trellis_host::{
     Bindings, Policy, Sessions, Stop, Turn, Unbound,
     assembly::deferred_predicates,
@@ -29,7 +29,7 @@ pub(crate) fn author_tools(root: &Path) -> Vec<AuthorTool> {
         json!({ "type": "string", "description": "A graph or a collection, below the folder that is served; without it, that folder." });
     let takes = |properties: Json, required: &[&str]| json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
     let at = || root.to_owned();
-    let (check, graph, walk) = (at(), at(), at());
+    let (check, explain, schema, graph, walk) = (at(), at(), at(), at(), at());
     let strict = json!({ "type": "boolean", "description": "Whether everything that is not proved is an error." });
     vec![
         AuthorTool::new(
@@ -39,21 +39,23 @@ pub(crate) fn author_tools(root: &Path) -> Vec<AuthorTool> {
             move |given| {
                 let mut args = vec!["check".to_owned(), "--format".to_owned(), "json".to_owned()];
                 args.extend((given.get("strict") == Some(&Json::Bool(true))).then(|| "--strict".to_owned()));
-                args.push(below(&check, given)?.display().to_string());
-                program(&args)
+                args.push(below(&check, given)?);
+                program(&check, &args)
             },
         ),
         AuthorTool::new(
             "explain",
             "Explains a code of a finding, with a wrong and a right example; `language` is the whole language in short, with examples.",
             takes(json!({ "code": { "type": "string", "description": "A code such as `unknown-target`, or `language`." } }), &["code"]),
-            |given| program(&["explain".to_owned(), "--".to_owned(), text(given, "code")?.unwrap_or_default()]),
+            move |given| program(&explain, &["explain".to_owned(), "--".to_owned(), text(given, "code")?.unwrap_or_default()]),
         ),
         AuthorTool::new(
             "schema",
             "The JSON Schema of a kind of file.",
-            takes(json!({ "kind": { "type": "string", "enum": ["node", "graph", "project", "library"] } }), &[]),
-            |given| program(&["schema".to_owned(), "--".to_owned(), text(given, "kind")?.unwrap_or_else(|| "node".to_owned())]),
+            takes(json!({ "kind": { "type": "string", "enum": ["node", "graph", "project", "library", "tools"] } }), &[]),
+            move |given| {
+                program(&schema, &["schema".to_owned(), "--".to_owned(), text(given, "kind")?.unwrap_or_else(|| "node".to_owned())])
+            },
         ),
         AuthorTool::new(
             "graph",
@@ -61,7 +63,7 @@ pub(crate) fn author_tools(root: &Path) -> Vec<AuthorTool> {
             takes(json!({ "path": path, "format": { "type": "string", "enum": ["json", "mermaid", "dot"] } }), &[]),
             move |given| {
                 let format = text(given, "format")?.unwrap_or_else(|| "json".to_owned());
-                program(&["graph".to_owned(), format!("--format={format}"), below(&graph, given)?.display().to_string()])
+                program(&graph, &["graph".to_owned(), format!("--format={format}"), below(&graph, given)?])
             },
         ),
         AuthorTool::new(
@@ -82,18 +84,18 @@ pub(crate) fn author_tools(root: &Path) -> Vec<AuthorTool> {
                 }),
                 &[],
             ),
-            move |given| walk_through(&below(&walk, given)?, given),
+            move |given| walk_through(&walk.join(below(&walk, given)?), given),
         ),
     ]
 }
 
-/// Resolves a path below the folder; the folder itself if none is given.
-fn below(root: &Path, given: &Given) -> Result<PathBuf, String> {
-    let Some(named) = text(given, "path")? else { return Ok(root.to_owned()) };
-    let outside = || format!("`{named}` is not below the folder that is served");
+/// Resolves a path below the folder, from there; the folder itself if none is given.
+fn below(root: &Path, given: &Given) -> Result<String, String> {
+    let Some(named) = text(given, "path")? else { return Ok(".".to_owned()) };
     let whole = root.join(&named).canonicalize().map_err(|error| format!("`{named}`: {error}"))?;
     let root = root.canonicalize().map_err(|error| error.to_string())?;
-    if whole.starts_with(&root) { Ok(whole) } else { Err(outside()) }
+    let inside = whole.strip_prefix(&root).map_err(|_| format!("`{named}` is not below the folder that is served"))?;
+    Ok(Path::new(".").join(inside).display().to_string())
 }
 
 fn text(given: &Given, key: &str) -> Result<Option<String>, String> {
@@ -104,10 +106,10 @@ fn text(given: &Given, key: &str) -> Result<Option<String>, String> {
     }
 }
 
-/// Runs this program with these arguments; returns what it prints.
-fn program(args: &[String]) -> Result<String, String> {
+/// Runs this program in a folder with these arguments; returns what it prints.
+fn program(folder: &Path, args: &[String]) -> Result<String, String> {
     let me = std::env::current_exe().map_err(|error| error.to_string())?;
-    let ran = Command::new(me).args(args).env("NO_COLOR", "1").output().map_err(|error| error.to_string())?;
+    let ran = Command::new(me).args(args).current_dir(folder).env("NO_COLOR", "1").output().map_err(|error| error.to_string())?;
     let out = String::from_utf8_lossy(&ran.stdout).into_owned();
     // A graph with mistakes is an answer.
     if ran.status.code().is_some_and(|code| code <= 1) && !out.is_empty() {
@@ -143,6 +145,11 @@ fn walk_through(path: &Path, given: &Given) -> Result<String, String> {
     let project = Project::open(path).map_err(|error| error.to_string())?;
     let compiled = project.compile();
     let program = compiled.program.ok_or("the graph has mistakes; `check` lists them")?;
+    let tools = program.tool_names();
+    if let Some((unknown, _)) = script.results.iter().find(|(name, _)| !tools.contains(&***name)) {
+        let near = did_you_mean(unknown, tools.iter().map(|tool| &**tool)).map(|near| format!("; {near}")).unwrap_or_default();
+        return Err(format!("`results`: the graph calls no `{unknown}`{near}"));
+    }
     let engine = Engine::new(std::sync::Arc::clone(&program), deferred_predicates(&program)).map_err(|error| error.to_string())?;
     let policy = Policy::new().approve_all(true).unbound(Unbound::Elsewhere);
     let sessions = Sessions::new(engine, Bindings::none()).map_err(|error| error.to_string())?.policy(policy);

@@ -144,9 +144,13 @@ impl ListenArgs {
         if let [certificates, key] = &self.tls[..] {
             settings = settings.tls(certificates, key)?;
         }
-        if self.log {
-            settings = settings.log(|line| terminal::print_error(&format!("{line}\n")));
-        }
+        let logs_all = self.log;
+        settings = settings.log(move |line| {
+            // What the client is not told, somebody should know.
+            if logs_all || line.trouble.is_some() {
+                terminal::print_error(&format!("{line}\n"));
+            }
+        });
         if self.no_token {
             terminal::print_error("warning: everybody on this machine may use the server without a token\n");
         }
@@ -194,7 +198,11 @@ impl ListenArgs {
         for port in ports {
             match self.bind_at(SocketAddr::new(address, port)).await {
                 Ok(listeners) => return Ok(listeners),
-                Err(error) => refused = Some(anyhow::Error::from(error).context(format!("nobody can listen at {address}:{port}"))),
+                Err(error) => {
+                    let in_use = error.kind() == io::ErrorKind::AddrInUse;
+                    let hint = if in_use { ": another program does; name another port with `--port`, or 0 for any" } else { "" };
+                    refused = Some(anyhow::Error::from(error).context(format!("nobody can listen at {address}:{port}{hint}")));
+                }
             }
         }
         Err(refused.unwrap_or_else(|| anyhow::anyhow!("there is no port")))

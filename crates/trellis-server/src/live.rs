@@ -30,7 +30,11 @@ impl Served {
         for mut source in sources {
             let name = Arc::clone(&source.store.graph);
             if let Some(other) = graphs.get(&name) {
-                return Err(BadGraph::Twice { name, one: other.source.path.clone(), other: source.path });
+                return Err(if other.source.path == source.path {
+                    BadGraph::Again(source.path)
+                } else {
+                    BadGraph::Twice { name, one: other.source.path.clone(), other: source.path }
+                });
             }
             source.store.store = metrics.store(Arc::clone(&source.store.store));
             let (counted, inner) = (metrics.clone(), Arc::clone(&source.over));

@@ -12,6 +12,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::StreamExt as _;
 use trellis_core::{Diagnostic, Document, Engine, Program, SessionId};
 use trellis_host::{
     SendError, Sessions, Turn,
@@ -32,6 +33,9 @@ use crate::{
     task_notes::TaskNotes,
     trouble::{Code, Trouble},
 };
+
+/// The sessions that take a program up at once.
+const RENEWED_AT_ONCE: usize = 16;
 
 type TurnOwner = dyn Fn(&Turn) + Send + Sync;
 
@@ -291,7 +295,11 @@ impl ServedGraph {
         }
         let after = (now.is_sound, fingerprint(&now));
         *self.now.write().unwrap_or_else(PoisonError::into_inner) = now;
-        self.hub.publish(ServerNews::Graph { graph: Arc::clone(&self.name), is_reload: after.0 && before != after });
+        let is_reload = after.0 && before != after;
+        self.hub.publish(ServerNews::Graph { graph: Arc::clone(&self.name), is_reload });
+        if is_reload && self.owner.is_none() {
+            self.renew();
+        }
         match vetoed {
             Some(vetoed) => Err(Trouble::new(Code::Vetoed, vetoed.to_string())),
             None => Ok(()),
@@ -314,6 +322,22 @@ impl ServedGraph {
             driven.drive(Drive::Forever, report).await
         });
         Ok(sessions)
+    }
+
+    /// Lets the sessions that wait in memory take the program up, and tells their listeners what they ask now.
+    fn renew(self: &Arc<Self>) {
+        let Some(sessions) = self.now().sessions else { return };
+        let graph = Arc::clone(self);
+        tokio::spawn(async move {
+            let renewed = futures_util::stream::iter(sessions.outdated()).for_each_concurrent(RENEWED_AT_ONCE, |id| {
+                let (sessions, graph) = (&sessions, &graph);
+                async move {
+                    let turn = sessions.resume(&id).await;
+                    graph.hub.turn(&graph.name, &id, turn);
+                }
+            });
+            renewed.await;
+        });
     }
 
     /// Hears what happens in its sessions.

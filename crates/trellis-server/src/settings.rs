@@ -67,14 +67,24 @@ impl Settings {
     /// A file cannot be read, or the key is not that of the certificate.
     #[cfg(feature = "tls")]
     pub fn tls(self, certificates: &std::path::Path, key: &std::path::Path) -> Result<Self, BadCertificate> {
-        use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _};
-        let unread = |path: &std::path::Path| {
-            let file = path.display().to_string();
-            move |error: rustls::pki_types::pem::Error| BadCertificate::File { file, message: error.to_string() }
+        use rustls::pki_types::{
+            CertificateDer, PrivateKeyDer,
+            pem::{Error, PemObject as _},
         };
-        let chain = CertificateDer::pem_file_iter(certificates).map_err(unread(certificates))?;
-        let chain = chain.collect::<Result<Vec<_>, _>>().map_err(unread(certificates))?;
-        let key = PrivateKeyDer::from_pem_file(key).map_err(unread(key))?;
+        let unread = |path: &std::path::Path, what: &'static str| {
+            let file = path.display().to_string();
+            move |error: Error| {
+                let message = if matches!(error, Error::NoItemsFound) { format!("there is no {what} in PEM") } else { error.to_string() };
+                BadCertificate::File { file, message }
+            }
+        };
+        let no_certificate = || unread(certificates, "certificate");
+        let chain = CertificateDer::pem_file_iter(certificates).map_err(no_certificate())?;
+        let chain = chain.collect::<Result<Vec<_>, _>>().map_err(no_certificate())?;
+        if chain.is_empty() {
+            return Err(no_certificate()(Error::NoItemsFound));
+        }
+        let key = PrivateKeyDer::from_pem_file(key).map_err(unread(key, "private key"))?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = rustls::ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
         let config = config.with_no_client_auth().with_single_cert(chain, key)?;

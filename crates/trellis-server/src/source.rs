@@ -47,6 +47,9 @@ pub enum BadGraph {
     /// There is no graph.
     #[error(transparent)]
     Load(#[from] trellis_project::LoadError),
+    /// A graph is named twice.
+    #[error("`{}` is named twice", .0.display())]
+    Again(PathBuf),
     /// Two graphs have one name.
     #[error("two graphs are called `{name}`: `{}` and `{}`; `name` in `trellis.yaml` tells them apart", one.display(), other.display())]
     Twice {

@@ -380,7 +380,10 @@ impl From<StoreError> for Trouble {
         match error {
             StoreError::Conflict { .. } => Self::new(Code::Conflict, detail),
             StoreError::Unavailable { .. } => Self::new(Code::StoreUnavailable, "the store cannot be reached").logged(detail),
-            StoreError::Unwritable { .. } => Self::new(Code::StoreUnwritable, "the store refuses to write").logged(detail),
+            StoreError::Unwritable { .. } => {
+                let why = "the store refuses to write: its disk is full, or it may not be written; nothing was done";
+                Self::new(Code::StoreUnwritable, why).logged(detail)
+            }
             StoreError::Newer { .. } | StoreError::Corrupt { .. } => {
                 Self::new(Code::Lost, "what is stored of it cannot be read").logged(detail)
             }

@@ -4,6 +4,8 @@
 
 #[path = "main/apps.rs"]
 mod apps;
+#[path = "main/beside.rs"]
+mod beside;
 #[path = "main/bounds.rs"]
 mod bounds;
 #[path = "main/busy.rs"]

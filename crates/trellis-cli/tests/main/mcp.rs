@@ -367,9 +367,8 @@ fn authors_get_the_bytes_of_the_command_line() {
         let called = talk.ask("tools/call", json!({ "name": name, "arguments": arguments }))["result"].clone();
         (called["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{name}: {called}")).to_owned(), called["isError"] == true)
     };
-    let bad = sandbox.path().canonicalize().unwrap().join("bad").display().to_string();
     let (found, _) = call("check", json!({ "path": "bad" }));
-    assert_eq!(found, sandbox.trellis(&["check", "--format", "json", &bad]).out);
+    assert_eq!(found, sandbox.trellis(&["check", "--format", "json", "./bad"]).out);
     assert!(found.contains("unknown-target") && found.contains("\"edits\""), "{found}");
     assert_eq!(call("explain", json!({ "code": "unknown-target" })).0, sandbox.trellis(&["explain", "unknown-target"]).out);
     assert_eq!(call("schema", json!({})).0, sandbox.trellis(&["schema"]).out);
@@ -389,4 +388,33 @@ fn authors_get_the_bytes_of_the_command_line() {
     assert!(is_error && refused.contains("is not below the folder"), "{refused}");
     let (refused, is_error) = call("walk", json!({ "path": "bad" }));
     assert!(is_error && refused.contains("has mistakes"), "{refused}");
+    for (name, wrong, why) in [
+        ("check", json!({ "stric": true }), "`check` has no argument `stric`: did you mean `strict`?"),
+        ("check", json!({ "strict": "yes" }), "`strict`"),
+        ("walk", json!({ "path": "oven", "input": ["A"] }), "did you mean `inputs`?"),
+        ("walk", json!({ "path": "oven", "results": { "bakes": [7] } }), "the graph calls no `bakes`; did you mean `bake`?"),
+        ("explain", json!({}), "`code` is missing"),
+    ] {
+        let (refused, is_error) = call(name, wrong.clone());
+        assert!(is_error && refused.contains(why), "{name} {wrong}: {refused}");
+    }
+    let (drawn, _) = call("graph", json!({ "path": "bad" }));
+    assert!(!drawn.contains(&*sandbox.path().display().to_string()), "{drawn}");
+}
+
+/// A line that is no message gets an answer, whatever is wrong with it, and the client goes on (3.1).
+#[test]
+fn what_is_no_json_is_answered() {
+    let sandbox = Sandbox::new(OVEN);
+    let deep = format!("{{\"jsonrpc\":\"2.0\",\"id\":72,\"method\":{}{}}}", "[".repeat(5000), "]".repeat(5000));
+    for args in [&["mcp", "."][..], &["mcp", "--author", "."]] {
+        let mut talk = Talk::with(&sandbox, args, json!({}));
+        for junk in ["{bad", "{\"jsonrpc\":\"2.0\",\"id\":9,\"meth", "no", &deep] {
+            talk.open.type_in(junk);
+            let answer = talk.open.json_until(|line| line.get("method").is_none());
+            assert_eq!((&answer["id"], &answer["error"]["code"]), (&Value::Null, &json!(-32700)), "{junk}: {answer}");
+        }
+        assert!(talk.ask("tools/list", json!({}))["result"]["tools"].is_array());
+        talk.end();
+    }
 }

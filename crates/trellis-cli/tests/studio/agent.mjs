@@ -6,7 +6,7 @@ import path from "node:path";
 
 import { FakeSlack } from "./fake-slack.mjs";
 import { MODEL } from "./graphs.mjs";
-import { accessible, Agent, play, tabTo, visit } from "./harness.mjs";
+import { accessible, Agent, lead, play, tabTo, visit } from "./harness.mjs";
 
 const PHONE = { width: 390, height: 844, colorScheme: "dark" };
 
@@ -127,8 +127,7 @@ const JOURNEYS = {
     const page = await visit(browser, server, "/chat", PHONE);
     await page.locator(".chat-ask").waitFor();
     await page.keyboard.press("Escape");
-    await page.keyboard.press("g");
-    await page.keyboard.press("d");
+    await lead(page, "d", "^#/dead$");
     await page.locator(".dead-card").getByText("nobody reads this").waitFor();
     await tabTo(page, /^Drop message/);
     await page.keyboard.press("Enter");

@@ -237,6 +237,17 @@ export async function sightOf(page) {
   });
 }
 
+/** Presses `g` and a key until they lead there: a second key counts only within a second of the first, and a busy machine may take longer. */
+export async function lead(page, key, pattern) {
+  for (let tries = 0; tries < 20; tries++) {
+    await page.keyboard.press("g");
+    await page.keyboard.press(key);
+    const led = page.waitForFunction((source) => new RegExp(source).test(location.hash), pattern, { timeout: 4000 });
+    if (await led.then(() => true, () => false)) return;
+  }
+  assert.fail(`g ${key} does not lead to ${pattern}`);
+}
+
 /** Presses Tab until a control has the focus, by its name. */
 export async function tabTo(page, name) {
   const isThere = (text) => (typeof name === "string" ? text === name : name.test(text));

@@ -5,7 +5,7 @@ import fs from "node:fs";
 import path from "node:path";
 
 import { HOSTILE, KINDS, LONG, large, OVEN, SHOP, STALL } from "./graphs.mjs";
-import { accessible, asked, folderOf, newContext, play, Server, show, sightOf, tabTo, TOKEN, visit } from "./harness.mjs";
+import { accessible, asked, folderOf, lead, newContext, play, Server, show, sightOf, tabTo, TOKEN, visit } from "./harness.mjs";
 import { KEYS } from "./keys.mjs";
 import { SIZES } from "./sizes.mjs";
 
@@ -207,8 +207,7 @@ const JOURNEYS = {
     await server.session("stall", "two");
     const page = await visit(browser, server, "/sessions", { width: 390, height: 844, colorScheme: "dark" });
     await page.getByRole("heading", { name: "Sessions", exact: true }).waitFor();
-    await page.keyboard.press("g");
-    await page.keyboard.press("d");
+    await lead(page, "d", "^#/dead$");
     await page.locator(".dead-card").nth(1).waitFor();
     await page.getByRole("searchbox").focus();
     await page.keyboard.type("two");
@@ -434,8 +433,7 @@ const JOURNEYS = {
     await page.getByRole("heading", { name: "menu", exact: true }).waitFor();
     await page.keyboard.press("Escape");
     await page.locator(".sheet").waitFor({ state: "detached" });
-    await page.keyboard.press("g");
-    await page.keyboard.press("s");
+    await lead(page, "s", "^#/sessions$");
     await page.getByRole("heading", { name: "Sessions", exact: true }).waitFor();
   },
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 
-import { asked, show, sightOf, visit } from "./harness.mjs";
+import { asked, lead, show, sightOf, visit } from "./harness.mjs";
 
 /** Waits until the address is as it should be. */
 const at = (page, pattern) => page.waitForFunction((source) => new RegExp(source).test(location.hash), pattern);
@@ -60,8 +60,7 @@ export const KEYS = {
     };
     await page.locator(".node, .outline-node").first().waitFor();
     for (const [key, hash] of [["p", "^#/g/kinds/problems$"], ["g", "^#/g/kinds$"], ["a", "^#/approvals$"], ["s", "^#/sessions$"], ["d", "^#/dead$"]]) {
-      await press("g", key);
-      await at(page, hash);
+      await lead(page, key, hash);
     }
     // What waits for me: held calls come first.
     await press(".");

@@ -128,6 +128,8 @@ pub struct Sessions {
     slots: Mutex<BTreeMap<SessionId, Arc<Slot>>>,
     /// Sessions that rest until they are resumed.
     paused: Mutex<BTreeSet<SessionId>>,
+    /// Sessions that were resumed and work by themselves: whoever drives them tries them again.
+    resumed: Mutex<BTreeSet<SessionId>>,
     /// Keys of dead letters whose calls are being made again.
     #[cfg(feature = "history")]
     retried: Mutex<BTreeSet<String>>,
@@ -169,6 +171,7 @@ impl Sessions {
             dropped: Arc::default(),
             slots: Mutex::default(),
             paused: Mutex::default(),
+            resumed: Mutex::default(),
             #[cfg(feature = "history")]
             retried: Mutex::default(),
             in_memory: IN_MEMORY,
@@ -263,6 +266,10 @@ impl Sessions {
         let slot = self.slot(id)?;
         let turn = self.renewed(&slot).await;
         self.leave(slot);
+        if self.policy.is_detached && turn.as_ref().is_ok_and(|turn| turn.stop.is_running()) {
+            self.resumed.locked().insert(id.clone());
+            self.sooner.notify_one();
+        }
         turn
     }
 

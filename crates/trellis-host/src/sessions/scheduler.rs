@@ -35,6 +35,8 @@ const ABREAST: usize = 64;
 const DUE_POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// The time for which a session is left alone whose store cannot be reached.
 const AWAY: u64 = 1000;
+/// The shortest and the longest time for which a session is left alone whose store refuses to write: calls are made again then.
+const REFUSED: [u64; 2] = [5_000, 300_000];
 /// The time for which a session is left to another process that advanced it first.
 const OTHERS: u64 = 30_000;
 
@@ -147,10 +149,14 @@ struct Schedule {
     awake: BTreeSet<SessionId>,
     /// Sessions that another process advanced first.
     others: BTreeSet<SessionId>,
+    /// Sessions that the store refused to write, with the time until the next attempt.
+    refused: BTreeMap<SessionId, u64>,
     /// True if this process stored an earlier due time.
     is_outdated: bool,
     /// True if the store could not be reached the last time.
     is_away: bool,
+    /// True if it does not end by itself.
+    is_forever: bool,
     /// The end of the queried period: later due times are unknown.
     horizon: u64,
     asked: Option<Instant>,
@@ -167,12 +173,14 @@ impl Sessions {
     /// end by itself.
     pub async fn drive(self: &Arc<Self>, how: Drive, mut report: impl FnMut(Driven<'_>)) -> Result<(), DriveError> {
         let persistence = self.persistence.clone().ok_or(DriveError::NoStore)?;
-        let (mut schedule, mut running, permits) = (Schedule::default(), JoinSet::new(), WakePermits::new());
+        let (mut schedule, mut running, permits) =
+            (Schedule { is_forever: how == Drive::Forever, ..Schedule::default() }, JoinSet::new(), WakePermits::new());
         loop {
             if self.is_stopping() && running.is_empty() {
                 return Ok(());
             }
             if schedule.is_stale(self.clock.now()) {
+                schedule.retry(std::mem::take(&mut *self.resumed.locked()));
                 let is_first = schedule.asked.is_none();
                 match schedule.ask(&persistence, self.clock.now()).await {
                     Err(error @ StoreError::Unavailable { .. }) if how == Drive::Forever && !is_first => schedule.away(&error, &mut report),
@@ -253,6 +261,14 @@ impl Sessions {
 }
 
 impl Schedule {
+    /// Forgets how sessions were tried that somebody resumed.
+    fn retry(&mut self, resumed: BTreeSet<SessionId>) {
+        for session in resumed {
+            self.tried.remove(&session);
+            self.refused.remove(&session);
+        }
+    }
+
     /// Returns whether the store must be queried: for the first time, after a while, or because all listed sessions were handled.
     fn is_stale(&self, now: u64) -> bool {
         self.is_outdated
@@ -323,10 +339,18 @@ impl Schedule {
     /// Remembers where a session rests; its turn, if it had one.
     fn woken(&mut self, session: &SessionId, next: u64, rest: Result<RestPoint, SendError>, now: u64) -> Option<Result<Turn, SendError>> {
         self.awake.remove(session);
+        if rest.is_ok() {
+            self.refused.remove(session);
+        }
         let (next, due, turn) = match rest {
             Ok(RestPoint::Asleep(due)) => (next, Some(due), None),
             Ok(RestPoint::Stopped(turn)) => (next, turn.due(), Some(Ok(turn))),
-            // An unavailable store comes back; any other failure lasts until the session is moved.
+            // An unavailable store comes back, and a full disk is made room on; any other failure lasts until the session is moved or resumed.
+            Err(error @ SendError::Store(StoreError::Unwritable { .. })) if self.is_forever => {
+                let pause = self.refused.get(session).map_or(REFUSED[0], |pause| (pause * 2).min(REFUSED[1]));
+                self.refused.insert(session.clone(), pause);
+                (next, Some(now + pause), Some(Err(error)))
+            }
             Err(error @ SendError::Store(StoreError::Unavailable { .. })) => (next, Some(now + AWAY), Some(Err(error))),
             Err(SendError::Store(StoreError::Conflict { found, .. })) => {
                 self.others.insert(session.clone());

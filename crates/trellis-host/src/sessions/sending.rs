@@ -28,6 +28,8 @@ use crate::{
 struct AskedAtSend {
     /// The number from which on it is asked; `None` if nothing is asked.
     asked: Option<u64>,
+    /// The number of the record that came next; `None` if nothing is asked. An answer without a number was given to what was asked then.
+    seen: Option<u64>,
     /// True if the time for an answer is up.
     is_over: bool,
     /// The numbers by which a look at a session that was not in memory names what an edit asks of it: of the session, and of each child.
@@ -40,7 +42,8 @@ impl AskedAtSend {
         let waits = |here: &Snapshot| here.blocked.is_some() || here.state.status == Status::WaitingForInput;
         let child = here.children.values().map(|child| &child.here).find(|child| waits(child));
         let asks = Some(here).filter(|here| waits(here)).or(child);
-        Self { asked: asks.map(|here| here.asked), is_over: running.time_is_up(now), looked: Vec::new() }
+        let seen = asks.map(|_| running.session.journal().next_seq());
+        Self { asked: asks.map(|here| here.asked), seen, is_over: running.time_is_up(now), looked: Vec::new() }
     }
 
     /// Adds what a look at a session shows before it is loaded: the needs of an edit are asked without a record.
@@ -145,7 +148,7 @@ impl Sessions {
         }
         let question = self.arrive(slot).await?;
         self.admit_once(slot, request.as_ref()).await?;
-        let expected = expected.or(question.asked);
+        let expected = expected.or(question.seen);
         if reply.is_for_a_question() {
             self.hold_against(slot, to, (&reply, expected), &question).await?;
         } else if question.is_over && !reply.is_result() && !self.awaits(slot, &reply) {

@@ -9,7 +9,7 @@ use trellis_core::{
 
 use super::{
     SendError, SessionEvent, Sessions, Stop,
-    slot::{RunningSession, Slot},
+    slot::{PanicSafeLock, RunningSession, Slot},
 };
 use crate::{
     journal::Needs,
@@ -18,6 +18,22 @@ use crate::{
 };
 
 impl Sessions {
+    /// Returns the sessions in memory that wait for their clients on an older program: [`Sessions::resume`] makes each take the newest one up. Those
+    /// that work by themselves do so before their next view, and a paused one when it is resumed.
+    pub fn outdated(&self) -> Vec<SessionId> {
+        let slots: Vec<_> = self.slots.locked().values().map(Arc::clone).collect();
+        let version = self.current().version;
+        let is_outdated = |slot: &Slot| {
+            let Ok(_driving) = slot.driving.try_lock() else { return false };
+            let place = slot.place.locked();
+            place.running().is_some_and(|running| {
+                let waits = running.waits().next().is_some_and(|first| !first.stop.needs_nobody());
+                running.version != version && waits && running.session.state().ended.is_none()
+            })
+        };
+        slots.iter().filter(|slot| is_outdated(slot) && !self.is_paused(&slot.id)).map(|slot| slot.id.clone()).collect()
+    }
+
     /// Fits a session to the newest program; returns the decision or keys that it needs for that, if it does not fit.
     ///
     /// # Errors

@@ -205,17 +205,25 @@ impl Stop {
     }
 }
 
-/// Returns the current turn of a session, with the content of its node.
+/// Returns the current turn of a session, with the content of its node, and of the nodes of children that wait.
 fn turn(session: &Session, current: &Current, mut waiting: Vec<Waiting>) -> Turn {
     let others = waiting.split_off(1);
     let first = waiting.pop().unwrap_or_else(|| unreachable!("a session waits for something, or has ended"));
-    let child = first.child.clone();
-    let last = session.last_said(child.as_ref()).or_else(|| {
-        let here = session.here_in(child.as_ref())?;
-        Some((here.state.current_node_id.clone(), session.engine().render(&here.state).ok()?.content?))
-    });
-    let said = last.map(|(node, text)| Said { child: child.clone(), node, text });
-    Turn { said: said.into_iter().collect(), others: Arc::new(others), budget: current.bindings.budget(), ..Turn::of(session, first) }
+    let last = |child: Option<&SessionId>| {
+        let (node, text) = session.last_said(child).or_else(|| {
+            let here = session.here_in(child)?;
+            Some((here.state.current_node_id.clone(), session.engine().render(&here.state).ok()?.content?))
+        })?;
+        Some(Said { child: child.cloned(), node, text })
+    };
+    let mut children: Vec<Option<&SessionId>> = Vec::new();
+    for waiting in std::iter::once(&first).chain(&others) {
+        if !children.contains(&waiting.child.as_ref()) {
+            children.push(waiting.child.as_ref());
+        }
+    }
+    let said = children.into_iter().filter_map(last).collect();
+    Turn { said, others: Arc::new(others), budget: current.bindings.budget(), ..Turn::of(session, first) }
 }
 
 /// Returns whether the question of a session on an edited graph is known: keys that were not stored, or the question from before it was stored.

@@ -11,7 +11,7 @@ use trellis_core::{
     syntax::node,
 };
 
-use super::{Call, End, present};
+use super::{Call, End, SecretPlace, present};
 use crate::sessions;
 
 /// A line with the need of a session, or with its end.
@@ -173,6 +173,9 @@ pub struct ApprovalQuestion {
     pub name: Arc<str>,
     /// The arguments by name; places for secrets are empty here.
     pub args: Mapping,
+    /// The places that get secrets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<SecretPlace>,
     /// The question; without it the decision is about the call itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask: Option<Arc<str>>,
@@ -184,7 +187,8 @@ pub struct ApprovalQuestion {
 impl From<&PendingCall> for ApprovalQuestion {
     fn from(call: &PendingCall) -> Self {
         let (ask, expires) = call.approve.as_ref().map_or((None, None), |approval| (approval.ask.clone(), approval.expires));
-        Self { id: call.id.clone(), name: Arc::clone(&call.name), args: call.args.clone(), ask, expires }
+        let secrets = call.secrets.iter().map(SecretPlace::from).collect();
+        Self { id: call.id.clone(), name: Arc::clone(&call.name), args: call.args.clone(), secrets, ask, expires }
     }
 }
 

@@ -124,3 +124,40 @@ fn a_store_that_goes_away_is_told_once_and_one_that_was_never_there_is_an_error(
         assert!(matches!(resumed, Err(SendError::Store(StoreError::Unavailable { .. }))), "{resumed:?}");
     });
 }
+
+/// world 9.3, doors 1.9: a full disk keeps nobody waiting for ever; the call is made again under its key when there is room, later and later.
+#[test]
+fn a_session_that_a_full_store_refused_goes_on_when_there_is_room() {
+    let ((stage, made), store) = (workers(), Arc::new(Troubled::default()));
+    run_timeless(async {
+        begin(|| stage.stored(&store), 1).await;
+        let sessions = stage.stored(&store);
+        let (mut refused, mut ends) = (0, 0);
+        let told = |driven: Driven<'_>| match driven {
+            Driven::Turn(_, Err(SendError::Store(StoreError::Unwritable { .. }))) => refused += 1,
+            Driven::Turn(_, turn) => ends += usize::from(matches!(turn.unwrap().stop, Stop::Ended(_))),
+            away => panic!("{away:?}"),
+        };
+        let driving = sessions.drive(Drive::Forever, told);
+        let weather = async {
+            tokio::time::sleep(Duration::from_secs(4)).await;
+            store.is_full.store(true, Ordering::Relaxed);
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            assert_eq!(made.load(Ordering::Relaxed), 4, "after 5, 10 and 20 seconds");
+            store.is_full.store(false, Ordering::Relaxed);
+            tokio::time::sleep(Duration::from_secs(60)).await;
+        };
+        tokio::select! {
+            ended = driving => panic!("{ended:?}"),
+            () = weather => {}
+        }
+        assert_eq!((refused, ends), (4, 1));
+        // What ends by itself does not wait for room.
+        begin(|| stage.stored(&store), 2).await;
+        store.troubles.lock().unwrap().push(crate::troubled::Trouble::Full);
+        let mut refused = 0;
+        let told = |driven: Driven<'_>| refused += usize::from(matches!(driven, Driven::Turn(_, Err(_))));
+        stage.stored(&store).drive(Drive::UntilIdle, told).await.unwrap();
+        assert_eq!(refused, 1);
+    });
+}

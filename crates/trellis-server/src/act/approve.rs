@@ -19,6 +19,9 @@ use crate::{
 /// The number of records that are looked through for an earlier decision.
 const LOOKED_THROUGH: u64 = 1000;
 
+/// The attempts at a denial while something else of the session is stored.
+const DENIALS: usize = 5;
+
 /// A decision.
 #[derive(Clone, Debug)]
 pub(crate) struct Decision {
@@ -77,7 +80,7 @@ pub(crate) async fn decide(target: Target, call: &str, decision: Decision, reque
     let (turn, is_repeated) = match taken(done.await?) {
         Ok(taken) => taken,
         // Another decision was made in between.
-        Err(trouble) if trouble.code == Code::WrongKind => {
+        Err(trouble) if matches!(trouble.code, Code::WrongKind | Code::Conflict) => {
             return Err(match operator.held(&target.id, Some(call)).await {
                 Ok(_) => trouble,
                 Err(error) => undecided(error, &target, call).await,
@@ -95,8 +98,14 @@ async fn denied(target: Target, call: CallId, because: String, request: RequestK
     let (engine, telling) = (target.graph.engine()?, target.clone());
     let done = target.in_task(async move {
         let operator = Operator::new(telling.graph.store(), &engine, &telling.graph.name, Clock::system()).request(request);
-        if let Err(error) = operator.deny(&telling.id, Some(call.as_str()), Some(because)).await {
-            return Err(undecided(error, &telling, call.as_str()).await);
+        let (call, mut tries) = (call.as_str(), 0);
+        while let Err(error) = operator.deny(&telling.id, Some(call), Some(because.clone())).await {
+            tries += 1;
+            // What came in between may be no decision about this call.
+            let is_decided = tries == DENIALS || !matches!(error, HistoryError::Conflict(_)) || earlier(&telling, call).await.is_some();
+            if is_decided {
+                return Err(undecided(error, &telling, call).await);
+            }
         }
         let turn = telling.sessions.resume(&telling.id).await?;
         telling.announce(&turn);
@@ -135,6 +144,11 @@ async fn undecided(error: HistoryError, target: &Target, call: &str) -> Trouble 
         };
         trouble = earlier.explain(trouble, call);
     }
+    if trouble.code == Code::Conflict
+        && let Ok(place) = target.place().await
+    {
+        trouble = place.conflict(trouble.detail.clone()).with("session", target.id.as_str());
+    }
     match waits {
         Some(waits) => trouble.with("waits", waits),
         None => trouble,
@@ -151,7 +165,8 @@ pub(super) async fn decided_before(trouble: Trouble, target: &Target, call: &str
 
 /// Returns whether a refusal of a decision may have the reason that somebody decided before.
 fn is_late(code: Code) -> bool {
-    matches!(code, Code::NotHeld | Code::CallChanged | Code::ApprovedAlready | Code::WrongKind | Code::ForeignCall | Code::Ended)
+    let late = [Code::NotHeld, Code::CallChanged, Code::ApprovedAlready, Code::WrongKind, Code::ForeignCall, Code::Ended, Code::Conflict];
+    late.contains(&code)
 }
 
 /// A decision about a call.

@@ -8,8 +8,8 @@ use trellis_core::NodeId;
 use super::{Target, Walked};
 use crate::{hub::SessionNews, trouble::Trouble};
 
-/// Returns the current turn of a session. With `seen`, the number of a turn that the client has, it waits for another one; `None` if there is none in
-/// time.
+/// Returns the current turn of a session. It waits for the next stop; with `seen`, the number of a turn that the client has, for another turn. `None`
+/// if there is no other one in time.
 ///
 /// # Errors
 /// There is no such session, or it cannot be read.
@@ -18,15 +18,20 @@ pub(crate) async fn look(target: Target, seen: Option<u64>, wait: Duration) -> R
     let mut news = target.listen();
     loop {
         let turn = target.sessions.view(&target.id).await?;
-        if seen != Some(turn.seq) {
-            return Ok(Some(Walked { target, turn, is_repeated: false }));
+        let is_over = Instant::now() >= until;
+        let is_awaited = match seen {
+            Some(seen) => seen == turn.seq,
+            None => turn.stop.needs_nobody() && !target.sessions.is_paused(&target.id),
+        };
+        if !is_awaited || is_over {
+            let is_answer = !is_awaited || seen.is_none();
+            return Ok(is_answer.then_some(Walked { target, turn, is_repeated: false }));
         }
         loop {
             // Steps of another process show in the store only.
             let next = until.min(Instant::now() + LOOK_EVERY);
             match tokio::time::timeout_at(next, news.recv()).await {
                 Ok(Ok(SessionNews::Line(..))) => {}
-                Err(_) if next >= until => return Ok(None),
                 _ => break,
             }
         }

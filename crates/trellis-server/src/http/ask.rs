@@ -270,7 +270,9 @@ impl Ask {
 
     fn tag(&self, name: header::HeaderName) -> Result<Option<u64>, Trouble> {
         let Some(value) = self.headers.get(&name) else { return Ok(None) };
-        let number = value.to_str().ok().and_then(|value| value.trim().strip_prefix('"')?.strip_suffix('"')?.parse().ok());
+        // Proxies that compress make a tag weak; the number is the same.
+        let strong = |value: &str| value.trim().trim_start_matches("W/").strip_prefix('"')?.strip_suffix('"')?.parse().ok();
+        let number = value.to_str().ok().and_then(strong);
         number.map(Some).ok_or_else(|| Trouble::new(Code::BadRequest, format!("`{name}` is the `ETag` of a turn, such as \"3\"")))
     }
 

@@ -10,11 +10,14 @@ use rmcp::{
         ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
     },
     service::{RequestContext, ServerInitializeError},
-    transport,
 };
 use serde_json::{Map, Value as Json};
+use trellis_core::{Value, diagnostic::did_you_mean, schema::Schema};
 
-use super::{schemas, stdio::McpEnded};
+use super::{
+    schemas,
+    stdio::{McpEnded, client},
+};
 
 /// The instructions for a model about these tools as a whole.
 const AUTHOR_INSTRUCTIONS: &str = "These tools read graphs of Markdown nodes while you write them. `explain` with the code `language` returns the whole language \
@@ -42,6 +45,29 @@ impl AuthorTool {
     ) -> Self {
         Self { name, about, takes, run: Arc::new(run) }
     }
+
+    /// Checks arguments against what it takes.
+    ///
+    /// # Errors
+    /// One is unknown, or does not fit.
+    fn fits(&self, given: &Map<String, Json>) -> Result<(), String> {
+        let known = self.takes["properties"].as_object().into_iter().flat_map(Map::keys).map(String::as_str).collect::<Vec<_>>();
+        if let Some(key) = given.keys().find(|key| !known.contains(&key.as_str())) {
+            let listed = || format!("it takes {}", known.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", "));
+            return Err(format!(
+                "`{}` has no argument `{key}`: {}",
+                self.name,
+                did_you_mean(key, known.iter().copied()).unwrap_or_else(listed)
+            ));
+        }
+        let value = |json: &Json| Value::from_json(&json.to_string()).map_err(|error| error.to_string());
+        let schema = Schema::new(&value(&self.takes)?).map_err(|error| error.to_string())?;
+        let breaches = schema.breaches(&value(&Json::Object(given.clone()))?);
+        if breaches.is_empty() {
+            return Ok(());
+        }
+        Err(breaches.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+    }
 }
 
 impl fmt::Debug for AuthorTool {
@@ -55,7 +81,7 @@ impl fmt::Debug for AuthorTool {
 /// # Errors
 /// The input is not MCP.
 pub async fn serve_author(tools: Vec<AuthorTool>) -> Result<(), McpEnded> {
-    match (AuthorHandler { tools }).serve(transport::stdio()).await {
+    match (AuthorHandler { tools }).serve(client()).await {
         Ok(running) => running.waiting().await.map(drop).map_err(|error| McpEnded::new(&error)),
         // A client that closes the streams before its first message wants nothing.
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
@@ -85,6 +111,9 @@ impl ServerHandler for AuthorHandler {
             return Err(ErrorData::invalid_params(format!("there is no tool `{}`", params.name), None));
         };
         let (run, given) = (Arc::clone(&tool.run), params.arguments.unwrap_or_default());
+        if let Err(why) = tool.fits(&given) {
+            return Ok(CallToolResult::error(vec![ContentBlock::text(why)]).into());
+        }
         let ran = tokio::task::spawn_blocking(move || run(&given)).await;
         let ran = ran.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         Ok(match ran {

@@ -18,6 +18,7 @@ mod counted;
 mod facts;
 mod flows;
 mod handler;
+mod input;
 mod opened;
 mod progress;
 mod prompts;

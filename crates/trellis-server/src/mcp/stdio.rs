@@ -3,13 +3,18 @@
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use rmcp::{
-    RoleServer, ServiceExt as _,
+    ErrorData, RoleServer, ServiceExt as _,
     model::{ClientJsonRpcMessage, ClientResult, ElicitResult, ElicitationAction, JsonRpcMessage, RequestId, ServerJsonRpcMessage},
     service::ServerInitializeError,
     transport::{self, IntoTransport, Transport},
 };
 
-use super::{McpDoor, McpHandler, McpSettings, counted::CountedHandler, starter};
+use super::{
+    McpDoor, McpHandler, McpSettings,
+    counted::CountedHandler,
+    input::{Unreadable, lines},
+    starter,
+};
 use crate::{bounds::Bounds, served::Served};
 
 /// Serving ended before it began.
@@ -31,8 +36,7 @@ impl McpEnded {
 pub async fn serve_stdio(served: Arc<Served>, settings: McpSettings, stop: impl Future<Output = ()>) -> Result<(), McpEnded> {
     let door = McpDoor { served: Arc::clone(&served), settings, local: Some(starter()) };
     let serving = async {
-        let client = Client { streams: transport::stdio().into_transport(), asked: VecDeque::new(), has_ended: false };
-        let ended = match CountedHandler(McpHandler::new(Arc::new(door))).serve(client).await {
+        let ended = match CountedHandler(McpHandler::new(Arc::new(door))).serve(client()).await {
             Ok(running) => running.waiting().await.map(drop).map_err(|error| McpEnded::new(&error)),
             // A client that closes the streams before its first message wants nothing.
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
@@ -50,10 +54,18 @@ pub async fn serve_stdio(served: Arc<Served>, settings: McpSettings, stop: impl 
     }
 }
 
+/// The client that started the program.
+pub(super) fn client() -> Client<impl Transport<RoleServer>> {
+    let (stdin, stdout) = transport::stdio();
+    let (input, unreadable) = lines(stdin);
+    Client { streams: (input, stdout).into_transport(), unreadable, asked: VecDeque::new(), has_ended: false }
+}
+
 /// A client over streams. When its input ends, nobody answers the questions that are open, so they are closed; otherwise the library waits for their
 /// answers for some time.
-struct Client<T> {
+pub(super) struct Client<T> {
     streams: T,
+    unreadable: Unreadable,
     /// The questions that have no answer yet.
     asked: VecDeque<RequestId>,
     has_ended: bool,
@@ -70,9 +82,16 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Client<T> {
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
-        if !self.has_ended {
-            match self.streams.receive().await {
-                Some(message) => {
+        while !self.has_ended {
+            let received = tokio::select! {
+                biased;
+                Some(why) = self.unreadable.recv() => Err(why),
+                message = self.streams.receive() => Ok(message),
+            };
+            match received {
+                // Whose message it was is not known. A client that is gone gets no answer.
+                Err(why) => drop(self.send(JsonRpcMessage::error(ErrorData::parse_error(why, None), None)).await),
+                Ok(Some(message)) => {
                     let answered = match &message {
                         JsonRpcMessage::Response(response) => Some(&response.id),
                         JsonRpcMessage::Error(error) => error.id.as_ref(),
@@ -81,7 +100,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Client<T> {
                     self.asked.retain(|id| Some(id) != answered);
                     return Some(message);
                 }
-                None => self.has_ended = true,
+                Ok(None) => self.has_ended = true,
             }
         }
         let closed = ClientResult::ElicitResult(ElicitResult::new(ElicitationAction::Cancel));

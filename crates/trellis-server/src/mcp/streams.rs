@@ -167,7 +167,15 @@ async fn as_problem(response: Response, misread: Option<Trouble>) -> Response {
     }
     let (parts, body) = response.into_parts();
     let text = body.collect().await.map(|body| String::from_utf8_lossy(&body.to_bytes()).trim().to_owned()).unwrap_or_default();
-    let detail = if text.is_empty() { code.title().to_owned() } else { text };
+    let detail = match (code, text) {
+        (Code::UnknownSession, _) => "this session of MCP is over, or was never there: send `initialize` without `mcp-session-id`".to_owned(),
+        (Code::BadRequest, text) if text.contains("Session ID is required") => {
+            "a message outside of a session is `initialize`, or names the revision in its `_meta`: send `mcp-session-id` as the answer to `initialize` had it".to_owned()
+        }
+        (Code::Method, _) => "POST sends a message, GET opens the stream of a session, and DELETE ends the session".to_owned(),
+        (code, text) if text.is_empty() => code.title().to_owned(),
+        (_, text) => text,
+    };
     let mut problem = Problem(Trouble::new(code, detail)).into_response();
     if let Some(allow) = parts.headers.get(header::ALLOW) {
         problem.headers_mut().insert(header::ALLOW, allow.clone());
@@ -179,6 +187,9 @@ async fn as_problem(response: Response, misread: Option<Trouble>) -> Response {
 fn misread(headers: &HeaderMap, body: &[u8]) -> Option<Trouble> {
     let kind = headers.get(header::CONTENT_TYPE)?.to_str().ok()?.split(';').next()?.trim();
     kind.eq_ignore_ascii_case("application/json").then(|| match serde_json::from_slice::<IgnoredAny>(body) {
+        Ok(_) if body.trim_ascii_start().starts_with(b"[") => {
+            Trouble::new(Code::BadRequest, "send one message each: batches are not taken")
+        }
         Ok(_) => Trouble::new(Code::BadRequest, "the body is no message of JSON-RPC"),
         Err(error) => Trouble::new(Code::BadJson, format!("the body is no JSON: {error}")),
     })

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value as Json, json};
-use trellis_core::{Mapping, Value};
+use trellis_core::{Mapping, SessionId, Value};
 use trellis_host::{
     store::SessionStatus,
-    wire::{BadReply, Reply},
+    wire::{self, BadReply, Reply},
 };
 
 use super::{
-    McpApprovals, admit, arguments, schemas,
+    McpApprovals, admit, arguments, ask, schemas,
     turn_report::{both, refusal_about, tell},
     walk::Walk,
 };
@@ -165,6 +165,12 @@ impl Walk<'_> {
         if matches!(&reply, Reply::Approve { .. }) && self.door.settings.approvals != McpApprovals::Call {
             return Err(needs_a_person(&target, self.door.settings.approvals));
         }
+        if let Reply::Input { to, .. } = &reply
+            && target.graph.redactions.places().is_some()
+            && asks_secret(&target, to.as_ref()).await?
+        {
+            return Err(a_person_types_it(&target));
+        }
         match self.send(target.clone(), Answer { reply, expected }).await {
             Ok(walked) => self.go_on(walked, 1, None).await,
             Err(trouble) => Err(http::refused(&target, trouble).await),
@@ -232,6 +238,24 @@ impl Walk<'_> {
 fn lines(lines: impl Iterator<Item = String>, none: &str) -> String {
     let text = lines.collect::<Vec<_>>().join("\n");
     if text.is_empty() { none.to_owned() } else { text }
+}
+
+/// Returns whether a session of the tree, or the one that asks first, asks for a secret.
+async fn asks_secret(target: &Target, to: Option<&SessionId>) -> Result<bool, Trouble> {
+    let turn = target.sessions.view(&target.id).await?;
+    let to = to.map_or(turn.child.as_ref(), |to| Some(to).filter(|to| **to != target.id));
+    let others = turn.others.iter().map(|other| (&other.child, &other.stop));
+    let mut all = std::iter::once((&turn.child, &turn.stop)).chain(others);
+    Ok(all.any(|(child, stop)| child.as_ref() == to && ask::is_secret(&wire::Stop::of(stop, 0))))
+}
+
+/// A person types a secret: a model would have to know it.
+fn a_person_types_it(target: &Target) -> Trouble {
+    let detail = format!(
+        "a secret is asked for, and a person types it, never a model: on the pages of `trellis serve`, or at a terminal with `trellis run --session {}`",
+        target.id
+    );
+    Trouble::new(Code::WrongKind, detail).with("session", target.id.as_str())
 }
 
 /// A person decides, not the model that made the call.

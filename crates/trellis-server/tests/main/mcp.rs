@@ -197,6 +197,10 @@ async fn each_question_has_its_form() {
     let pin = result(&stand, answered(&with, json!({ "answer": 3 })), forms()).await;
     assert_eq!(pin["structuredContent"]["stop"]["payload"]["input_type"], "secret", "{pin}");
     assert!(pin["content"][0]["text"].as_str().unwrap().contains("A person types it, never a model"), "{pin}");
+    let session = &pin["structuredContent"]["session"];
+    let typed = result(&stand, json!({ "name": "navigate", "arguments": { "session": session, "input": "4711" } }), forms()).await;
+    assert_eq!((&typed["isError"], &typed["structuredContent"]["code"]), (&json!(true), &json!("wrong-kind")), "{typed}");
+    assert!(typed["content"][0]["text"].as_str().unwrap().contains("never a model"), "{typed}");
     // A forged state is no session's.
     let forged = json!({ "name": "forms", "arguments": {}, "requestState": "x", "inputResponses": {} });
     let fault = message(&call(&stand, &[], "tools/call", forged, forms()).await);

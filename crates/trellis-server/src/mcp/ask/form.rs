@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json, json};
 use trellis_core::{Mapping, SessionId, Value, id::CallId};
 use trellis_host::wire::{ApprovalQuestion, InputQuestion, InputType, Reply, Stop, Turn};
 
-use super::{super::arguments, option_texts, refusal};
+use super::{super::arguments, option_texts, refusal, shown};
 
 /// The property of a form with one question.
 const ANSWER: &str = "answer";
@@ -115,7 +115,7 @@ pub(in crate::mcp) fn form(turn: &Turn, siblings: &[SessionId], has_lists: bool,
 /// Returns the question about a held call.
 fn held(question: &ApprovalQuestion) -> String {
     let ask = question.ask.as_deref().map(|ask| format!("{ask}\n\n")).unwrap_or_default();
-    format!("{ask}May `{}` run with {}?", question.name, Value::Map(question.args.clone()).to_json())
+    format!("{ask}May `{}` run with {}?", question.name, shown(&question.args, &question.secrets))
 }
 
 /// A schema whose properties a form can all ask for, as it is.

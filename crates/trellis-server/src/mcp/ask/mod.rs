@@ -7,8 +7,11 @@ pub(super) use self::{
     form::{Form, Given, form, message},
     words::{detail, words},
 };
-use trellis_core::Value;
-use trellis_host::wire::{Choice, End, InputType, SessionEvent, Stop, Turn};
+use serde_json::Value as Json;
+use trellis_core::{Mapping, Value};
+use trellis_host::wire::{Choice, End, InputType, SecretPlace, SessionEvent, Stop, Turn};
+
+use super::arguments;
 
 /// The end, where it is over.
 pub(super) fn ended(stop: &Stop) -> Option<&End> {
@@ -38,6 +41,20 @@ pub(super) fn name(asked: u64, turn: &Turn) -> String {
         (_, Some(child)) => format!("{asked}:{child}"),
         (_, None) => asked.to_string(),
     }
+}
+
+/// Returns arguments as JSON, with the names of secrets at their places.
+fn shown(args: &Mapping, secrets: &[SecretPlace]) -> String {
+    let mut json = arguments::json(&Value::Map(args.clone()));
+    // Each place is that in a text without the others.
+    for secret in secrets.iter().rev() {
+        if let Some(Json::String(text)) = json.pointer_mut(&secret.pointer)
+            && text.is_char_boundary(secret.offset)
+        {
+            text.insert_str(secret.offset, &format!("{{{{secret:{}}}}}", secret.name));
+        }
+    }
+    json.to_string()
 }
 
 /// Returns the reason why the answer before was refused, if its graph counts such answers: any other refusal makes no turn.

@@ -3,16 +3,18 @@
 use std::fmt::Write as _;
 
 use trellis_core::Value;
-use trellis_host::wire::{Call, End, EndReason, InputQuestion, InputType, Stop, Turn};
+use trellis_host::wire::{Call, End, EndReason, InputQuestion, InputType, Said, Stop, Turn};
 
-use super::{option_texts, refusal};
+use super::{option_texts, refusal, shown};
 use crate::trouble::Trouble;
 
 /// Returns the text of a turn, for a model that sees nothing else. `is_hidden`: arguments of its call are secret. `is_resumed`: the next call ends
 /// its pause.
 pub(in crate::mcp) fn words(turn: &Turn, is_hidden: bool, is_resumed: bool) -> String {
     let mut text = refusal(turn).map(|why| format!("{why}\n\n")).unwrap_or_default();
-    for said in turn.said.iter().map(|said| said.text.trim()).filter(|text| !text.is_empty()) {
+    let others: Vec<_> = turn.others.iter().filter(|other| other.child.is_some() && other.child != turn.child).collect();
+    let is_of_other = |said: &&Said| others.iter().any(|other| other.child == said.child);
+    for said in turn.said.iter().filter(|said| !is_of_other(said)).map(|said| said.text.trim()).filter(|text| !text.is_empty()) {
         let _ = write!(text, "{said}\n\n");
     }
     let is_waiting = matches!(turn.stop, Stop::Running(_) | Stop::Sleeping(_)) && turn.paused && is_resumed;
@@ -23,9 +25,16 @@ pub(in crate::mcp) fn words(turn: &Turn, is_hidden: bool, is_resumed: bool) -> S
     if !need.is_empty() {
         let _ = write!(text, "{need}\n\n");
     }
+    let mut told = None;
     for other in &turn.others {
         let child = other.child.as_ref().map(|child| format!(" in `{child}` (`to`)")).unwrap_or_default();
-        let _ = write!(text, "Besides, at `{}`{child}: {}\n\n", other.node, self::need(turn, &other.stop, is_hidden));
+        let _ = write!(text, "Besides, at `{}`{child}: ", other.node);
+        // Two children may ask from the same node.
+        let is_first = !std::mem::replace(&mut told, Some(&other.child)).is_some_and(|before| *before == other.child);
+        for said in turn.said.iter().filter(|said| is_first && is_of_other(said) && said.child == other.child) {
+            let _ = write!(text, "{}\n\n", said.text.trim());
+        }
+        let _ = write!(text, "{}\n\n", self::need(turn, &other.stop, is_hidden));
     }
     let _ = write!(text, "session {}, seq {}", turn.session, turn.seq);
     text
@@ -55,7 +64,9 @@ fn need(turn: &Turn, stop: &Stop, is_hidden: bool) -> String {
             "A secret is asked for. A person types it, never a model: on the pages of `trellis serve`, or at a terminal with `trellis run --session {}`.",
             turn.session
         ),
-        Stop::RequestInput(question) => format!("{} {}", asked(question), go_on("`input`")),
+        Stop::RequestInput(question) if question.options.is_empty() => format!("{} {}", asked(question), go_on("`input`")),
+        // A list ends its line.
+        Stop::RequestInput(question) => format!("{}{}", asked(question), go_on("`input`")),
         Stop::Approval(question) => {
             let ask = question.ask.as_deref().map(|ask| format!("{ask} ")).unwrap_or_default();
             format!(
@@ -63,7 +74,7 @@ fn need(turn: &Turn, stop: &Stop, is_hidden: bool) -> String {
                  `trellis run --session {}`. `navigate` with `deny` refuses it.",
                 question.name,
                 question.id,
-                Value::Map(question.args.clone()).to_json(),
+                shown(&question.args, &question.secrets),
                 turn.session
             )
         }
