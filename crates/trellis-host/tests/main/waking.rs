@@ -153,7 +153,8 @@ fn a_session_that_a_full_store_refused_goes_on_when_there_is_room() {
         }
         assert_eq!((refused, ends), (4, 1));
         // What ends by itself does not wait for room.
-        begin(|| stage.stored(&store), 2).await;
+        let start = Start { session: Some("another".into()), ..Start::default() };
+        assert!(tokio::time::timeout(Duration::from_millis(1), stage.stored(&store).start(start)).await.is_err(), "it sleeps");
         store.troubles.lock().unwrap().push(crate::troubled::Trouble::Full);
         let mut refused = 0;
         let told = |driven: Driven<'_>| refused += usize::from(matches!(driven, Driven::Turn(_, Err(_))));

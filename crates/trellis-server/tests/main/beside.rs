@@ -12,7 +12,7 @@ use crate::stand::{Answer, Stand, Terms, write};
 const PAIR: &[(&str, &str)] = &[
     (
         "pair/start.md",
-        "---\ntools: [human]\ndo:\n  parallel:\n    a: { name: human }\n    b: { graph: ask, args: { topic: lamps } }\n    c: { graph: ask, args: { topic: chairs } }\n\
+        "---\ntools: [{ name: human }]\ndo:\n  parallel:\n    a: { name: human }\n    b: { graph: ask, args: { topic: lamps } }\n    c: { graph: ask, args: { topic: chairs } }\n\
          on_error: fail\nsave_to: all\nto: end\n---\nAll of it.\n",
     ),
     ("pair/end.md", "---\noutput: \"{{ all.b }} and {{ all.c }}\"\n---\n"),

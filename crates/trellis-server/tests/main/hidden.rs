@@ -195,6 +195,8 @@ async fn a_stream_learns_what_an_edit_makes_secret() {
     stream.until("turn").await;
     write(stand.folder.path(), &[("safe/pin.md", "---\ninput_type: secret\nsave_to: pin\nto: end\n---\nYour PIN?\n")]);
     assert_eq!(stand.post("/api/graphs/safe/reload", json!({})).await.json()["status"], "sound");
+    // It takes the edit up while it waits.
+    stream.until("turn").await;
     stand.post("/api/sessions/ana/turns", json!({ "input": "Ada" })).await;
     stream.until("turn").await;
     stand.post("/api/sessions/ana/turns", json!({ "input": PIN })).await;
