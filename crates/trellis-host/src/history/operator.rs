@@ -310,7 +310,8 @@ pub(super) fn due(engine: &Engine, here: &Snapshot) -> Option<u64> {
             }
             _ => None,
         },
-        Status::Active | Status::WaitingForTool | Status::RollingBack => Some(here.at),
+        // Since before: whoever drives sessions may work on it at once.
+        Status::Active | Status::WaitingForTool | Status::RollingBack => Some(here.at.saturating_sub(1)),
     }
 }
 

@@ -128,6 +128,8 @@ pub struct Sessions {
     slots: Mutex<BTreeMap<SessionId, Arc<Slot>>>,
     /// Sessions that rest until they are resumed.
     paused: Mutex<BTreeSet<SessionId>>,
+    /// Sessions that this process stored while it worked on them, with the numbers of their next records.
+    worked_on: Mutex<BTreeMap<SessionId, u64>>,
     /// Sessions that were resumed and work by themselves: whoever drives them tries them again.
     resumed: Mutex<BTreeSet<SessionId>>,
     /// Keys of dead letters whose calls are being made again.
@@ -171,6 +173,7 @@ impl Sessions {
             dropped: Arc::default(),
             slots: Mutex::default(),
             paused: Mutex::default(),
+            worked_on: Mutex::default(),
             resumed: Mutex::default(),
             #[cfg(feature = "history")]
             retried: Mutex::default(),

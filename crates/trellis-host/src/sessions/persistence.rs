@@ -152,6 +152,7 @@ impl Sessions {
             let due = append.as_ref().and_then(|(append, _)| append.head.due);
             match append {
                 Some((append, promised)) => {
+                    let (works, next) = (append.head.is_worked_on(), append.head.next);
                     let unsure = Unsure(Some(slot));
                     let stored = append_surely(&*persistence.store, append).await;
                     unsure.resolve();
@@ -163,6 +164,7 @@ impl Sessions {
                     if let Some(running) = slot.place.locked().running_mut() {
                         (running.is_stored, running.is_ahead) = (true, false);
                     }
+                    self.worked_on_here(&slot.id, works.then_some(next));
                     if due.is_some_and(|due| due < self.wakes_at.load(Ordering::Relaxed)) {
                         self.sooner.notify_one();
                     }
@@ -200,7 +202,8 @@ impl Sessions {
         if pace.asks() {
             running.session.note_question();
         }
-        let due = self.due_of(running, pace);
+        // What is due already is worked on here from now on.
+        let due = self.due_of(running, pace).map(|due| due.max(running.session.here().at));
         self.see(running);
         running.attribute();
         let taken = running.session.take_records();

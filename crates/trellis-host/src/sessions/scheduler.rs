@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     guard::{Guarded, Panicked},
-    store::{HEADS_PER_PAGE, Query, SessionStore, StoreError, Which},
+    store::{HEADS_PER_PAGE, Head, Query, SessionStore, StoreError, Which},
 };
 
 /// Sessions that move at the same time, and calls of woken sessions that are carried out at the same time.
@@ -37,7 +37,7 @@ const DUE_POLL_INTERVAL: Duration = Duration::from_secs(5);
 const AWAY: u64 = 1000;
 /// The shortest and the longest time for which a session is left alone whose store refuses to write: calls are made again then.
 const REFUSED: [u64; 2] = [5_000, 300_000];
-/// The time for which a session is left to another process that advanced it first.
+/// The time for which a session is left to another process that advanced it first, or works on it.
 const OTHERS: u64 = 30_000;
 
 /// The duration of [`Sessions::drive`].
@@ -182,7 +182,8 @@ impl Sessions {
             if schedule.is_stale(self.clock.now()) {
                 schedule.retry(std::mem::take(&mut *self.resumed.locked()));
                 let is_first = schedule.asked.is_none();
-                match schedule.ask(&persistence, self.clock.now()).await {
+                let is_here = |head: &Head| self.worked_on.locked().get(&head.session) == Some(&head.next);
+                match schedule.ask(&persistence, is_here, self.clock.now()).await {
                     Err(error @ StoreError::Unavailable { .. }) if how == Drive::Forever && !is_first => schedule.away(&error, &mut report),
                     asked => {
                         asked?;
@@ -224,6 +225,15 @@ impl Sessions {
                 () = tokio::time::sleep(left) => {}
             }
         }
+    }
+
+    /// Notes whether this process works on a session, up to its next record.
+    pub(super) fn worked_on_here(&self, id: &SessionId, next: Option<u64>) {
+        let mut worked_on = self.worked_on.locked();
+        match next {
+            Some(next) => worked_on.insert(id.clone(), next),
+            None => worked_on.remove(id),
+        };
     }
 
     async fn wake(self: Arc<Self>, session: SessionId, seen: u64, permit: WakePermit) -> Woken {
@@ -285,8 +295,10 @@ impl Schedule {
         }
     }
 
-    /// Asks for the heads that are due soonest, until enough of them are news.
-    async fn ask(&mut self, persistence: &Persistence, now: u64) -> Result<(), StoreError> {
+    /// Asks for the heads that are due soonest, until enough of them are news. What another process works on is left to it for a while; at first,
+    /// nobody is known to work on anything.
+    async fn ask(&mut self, persistence: &Persistence, is_here: impl Fn(&Head) -> bool, now: u64) -> Result<(), StoreError> {
+        let is_first = self.asked.is_none();
         (self.asked, self.is_outdated) = (Some(Instant::now()), false);
         let (mut after, mut news) = (None, BTreeSet::new());
         loop {
@@ -299,7 +311,9 @@ impl Schedule {
                     Some((next, due)) if *next == head.next => *due,
                     // The clock was set back: the due time is computed when it is loaded.
                     _ if head.at > now => Some(now),
-                    _ if self.others.contains(&head.session) => head.due.map(|due| due.max(head.at.saturating_add(OTHERS))),
+                    _ if self.others.contains(&head.session) || !is_first && head.is_worked_on() && !is_here(&head) => {
+                        head.due.map(|due| due.max(head.at.saturating_add(OTHERS)))
+                    }
                     _ => head.due,
                 };
                 news.extend(due.map(|due| (due, head.session, head.next)));

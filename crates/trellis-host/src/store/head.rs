@@ -39,6 +39,11 @@ impl Head {
         let (graph, program, node) = ("".into(), "".into(), "".into());
         Self { session, graph, program, next: 0, began: at, at, node, standing: SessionStatus::Unreadable, due: None }
     }
+
+    /// Returns whether its writer worked on it from then on: it was due when it was stored. One that is due since before waits for whoever comes.
+    pub(crate) fn is_worked_on(&self) -> bool {
+        self.due == Some(self.at)
+    }
 }
 
 impl Query {

@@ -162,3 +162,30 @@ fn a_session_that_a_full_store_refused_goes_on_when_there_is_room() {
         assert_eq!(refused, 1);
     });
 }
+
+/// world 9.3: a process that comes upon the running call of another one leaves it alone for a while, and makes it when nobody did.
+#[test]
+fn what_another_process_works_on_is_not_done_a_second_time() {
+    let ((stage, made), store) = (workers(), Arc::new(MemoryStore::default()));
+    let begins = |id: &str| Start { session: Some(id.into()), at: Some("work".into()), ..Start::default() };
+    run_timeless(async {
+        let (idle, busy) = (stage.stored(&store), stage.stored(&store));
+        let driving = idle.drive(Drive::Forever, |_| {});
+        let others = async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            busy.start(begins("a")).await.unwrap();
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            assert_eq!(made.load(Ordering::Relaxed), 1);
+            // One that dies in the middle leaves it to whoever is there.
+            assert!(tokio::time::timeout(Duration::from_secs(1), busy.start(begins("b"))).await.is_err(), "it works");
+            tokio::time::sleep(Duration::from_secs(20)).await;
+            assert_eq!(made.load(Ordering::Relaxed), 2);
+            tokio::time::sleep(Duration::from_secs(30)).await;
+            assert_eq!(made.load(Ordering::Relaxed), 3);
+        };
+        tokio::select! {
+            ended = driving => panic!("{ended:?}"),
+            () = others => {}
+        }
+    });
+}

@@ -10,7 +10,7 @@ use tokio::{
     time::{Instant, MissedTickBehavior},
 };
 use trellis_core::SessionId;
-use trellis_host::{Turn, wire};
+use trellis_host::{SendError, Turn, wire};
 
 use super::{
     answer::turn_json,
@@ -83,6 +83,8 @@ impl Follower {
                         self.turn(sink, &turn, &mut last_sent).await?;
                         Onward::On
                     }
+                    // Who paused it is told, and so is everybody by the turn.
+                    Ok(SessionNews::Failed(SendError::Stopped)) => Onward::On,
                     Ok(SessionNews::Failed(error)) => {
                         let line = wire::SessionEvent::Error(wire::Refusal::new(error.line_code(), &error.to_string()));
                         self.line(sink, (&line, None), &mut gathered).await?;
