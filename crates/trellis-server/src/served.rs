@@ -332,8 +332,11 @@ impl ServedGraph {
             let renewed = futures_util::stream::iter(sessions.outdated()).for_each_concurrent(RENEWED_AT_ONCE, |id| {
                 let (sessions, graph) = (&sessions, &graph);
                 async move {
-                    let turn = sessions.resume(&id).await;
-                    graph.hub.turn(&graph.name, &id, turn);
+                    // It may have been paused meanwhile.
+                    if !sessions.is_paused(&id) {
+                        let turn = sessions.resume(&id).await;
+                        graph.hub.turn(&graph.name, &id, turn);
+                    }
                 }
             });
             renewed.await;

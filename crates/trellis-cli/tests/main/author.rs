@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use trellis_tests::peers::peer;
 
 use crate::{
-    mcp::{Talk, here, scenes},
+    mcp::{OVEN, Talk, here, scenes},
     sandbox::Sandbox,
 };
 
@@ -109,4 +109,70 @@ fn check_over_mcp_has_the_bytes_of_the_command_line() {
 
 fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().and_then(Path::parent).unwrap()
+}
+
+/// Programs that write graphs get the bytes of the command line, and walks that call nothing (3.13).
+#[test]
+fn authors_get_the_bytes_of_the_command_line() {
+    let sandbox = Sandbox::new(&[]);
+    for (path, text) in OVEN {
+        sandbox.write(&format!("oven/{path}"), text.as_bytes());
+    }
+    sandbox.write("bad/start.md", b"---\nto: nowher\n---\nHello.\n");
+    sandbox.write("bad/nowhere.md", b"Bye.\n");
+    let mut talk = Talk::with(&sandbox, &["mcp", "--author", "."], json!({}));
+    let mut call = |name: &str, arguments: Value| {
+        let called = talk.ask("tools/call", json!({ "name": name, "arguments": arguments }))["result"].clone();
+        (called["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{name}: {called}")).to_owned(), called["isError"] == true)
+    };
+    let (found, _) = call("check", json!({ "path": "bad" }));
+    assert_eq!(found, sandbox.trellis(&["check", "--format", "json", "./bad"]).out);
+    assert!(found.contains("unknown-target") && found.contains("\"edits\""), "{found}");
+    assert_eq!(call("explain", json!({ "code": "unknown-target" })).0, sandbox.trellis(&["explain", "unknown-target"]).out);
+    assert_eq!(call("schema", json!({})).0, sandbox.trellis(&["schema"]).out);
+    assert_eq!(
+        call("graph", json!({ "path": "oven", "format": "mermaid" })).0,
+        sandbox.trellis(&["graph", "--format=mermaid", "oven"]).out
+    );
+    let (walked, _) = call("walk", json!({ "path": "oven", "results": { "bake": [{ "error": "cold" }] } }));
+    assert!(
+        walked.contains("{\"type\":\"CALL_TOOL\"") && walked.lines().last().is_some_and(|line| line.contains("\"output\":0")),
+        "{walked}"
+    );
+    let (walked, _) = call("walk", json!({ "path": "oven", "results": { "bake": [7] }, "inputs": [true] }));
+    assert!(walked.lines().last().is_some_and(|line| line.contains("\"output\":7")), "{walked}");
+    assert!(!sandbox.path().join("oven/tried").exists() && !sandbox.path().join("oven/.trellis").exists(), "nothing was called or kept");
+    let (refused, is_error) = call("check", json!({ "path": ".." }));
+    assert!(is_error && refused.contains("is not below the folder"), "{refused}");
+    let (refused, is_error) = call("walk", json!({ "path": "bad" }));
+    assert!(is_error && refused.contains("has mistakes"), "{refused}");
+    for (name, wrong, why) in [
+        ("check", json!({ "stric": true }), "`check` has no argument `stric`: did you mean `strict`?"),
+        ("check", json!({ "strict": "yes" }), "`strict`"),
+        ("walk", json!({ "path": "oven", "input": ["A"] }), "did you mean `inputs`?"),
+        ("walk", json!({ "path": "oven", "results": { "bakes": [7] } }), "the graph calls no `bakes`; did you mean `bake`?"),
+        ("explain", json!({}), "`code` is missing"),
+    ] {
+        let (refused, is_error) = call(name, wrong.clone());
+        assert!(is_error && refused.contains(why), "{name} {wrong}: {refused}");
+    }
+    let (drawn, _) = call("graph", json!({ "path": "bad" }));
+    assert!(!drawn.contains(&*sandbox.path().display().to_string()), "{drawn}");
+}
+
+/// A line that is no message gets an answer, whatever is wrong with it, and the client goes on (3.1).
+#[test]
+fn what_is_no_json_is_answered() {
+    let sandbox = Sandbox::new(OVEN);
+    let deep = format!("{{\"jsonrpc\":\"2.0\",\"id\":72,\"method\":{}{}}}", "[".repeat(5000), "]".repeat(5000));
+    for args in [&["mcp", "."][..], &["mcp", "--author", "."]] {
+        let mut talk = Talk::with(&sandbox, args, json!({}));
+        for junk in ["{bad", "{\"jsonrpc\":\"2.0\",\"id\":9,\"meth", "no", &deep] {
+            talk.open.type_in(junk);
+            let answer = talk.open.json_until(|line| line.get("method").is_none());
+            assert_eq!((&answer["id"], &answer["error"]["code"]), (&Value::Null, &json!(-32700)), "{junk}: {answer}");
+        }
+        assert!(talk.ask("tools/list", json!({}))["result"]["tools"].is_array());
+        talk.end();
+    }
 }

@@ -124,8 +124,11 @@ impl StoreSettings {
     pub async fn open(&self) -> Result<OpenStore, StoreError> {
         if let (true, Some(file)) = (self.is_default, self.address.strip_prefix("sqlite:")) {
             let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-            made(folder)
-                .map_err(|error| StoreError::Unwritable { store: format!("`{}`", folder.display()).into(), message: error.to_string() })?;
+            let unwritable = |error| StoreError::Unwritable {
+                store: format!("`{}`", folder.display()).into(),
+                message: format!("{error}; `--store` names another place"),
+            };
+            made(folder).map_err(unwritable)?;
         }
         self.wrapped(store::open(&self.address).await?)
     }

@@ -200,6 +200,19 @@ async fn a_form_ends_with_its_session() {
     assert_eq!(told(&messages.next().await)["code"], "unknown-session");
 }
 
+// doors 3.11: in words, what a child asks stands beside its name
+#[tokio::test]
+async fn words_say_what_each_child_asks() {
+    let stand = Stand::new(PAIR).await;
+    let begun = begin(&stand, json!({})).await;
+    let at = json!({ "session": begun["structuredContent"]["session"] });
+    let seen = result(&stand, json!({ "name": "render_state", "arguments": at }), json!({})).await;
+    let text = seen["content"][0]["text"].as_str().unwrap();
+    let (first, other) = text.split_once("Besides, at `ask/start` in `").unwrap_or_else(|| panic!("{text}"));
+    assert!(first.contains("What about lamps?") && !first.contains("tables"), "{text}");
+    assert!(other.contains("` (`to`): What about tables?\n\nAn answer is asked for."), "{text}");
+}
+
 // doors 3.4: what the node said stands above the address, and whoever typed the secret goes on, whenever the client says that its page is open
 #[tokio::test(flavor = "multi_thread")]
 async fn a_secret_that_was_typed_goes_on_to_what_is_asked_then() {

@@ -25,12 +25,12 @@ pub(in crate::mcp) fn words(turn: &Turn, is_hidden: bool, is_resumed: bool) -> S
     if !need.is_empty() {
         let _ = write!(text, "{need}\n\n");
     }
-    let mut told = None;
+    let mut last_child = None;
     for other in &turn.others {
         let child = other.child.as_ref().map(|child| format!(" in `{child}` (`to`)")).unwrap_or_default();
         let _ = write!(text, "Besides, at `{}`{child}: ", other.node);
-        // Two children may ask from the same node.
-        let is_first = !std::mem::replace(&mut told, Some(&other.child)).is_some_and(|before| *before == other.child);
+        // A child that waits for several things said its text once.
+        let is_first = !std::mem::replace(&mut last_child, Some(&other.child)).is_some_and(|before| *before == other.child);
         for said in turn.said.iter().filter(|said| is_first && is_of_other(said) && said.child == other.child) {
             let _ = write!(text, "{}\n\n", said.text.trim());
         }
