@@ -1,12 +1,13 @@
 /** Trellis in VS Code: the language server, the drawing, tests, and commands that run the program `trellis`. */
 
-import { join } from "node:path";
+import { existsSync } from "node:fs";
 import * as vscode from "vscode";
 import { LanguageClient, type LanguageClientOptions } from "vscode-languageclient/node";
+import { Counter } from "./counter.ts";
 import { Graphs } from "./graphs.ts";
-import { Newest, OneAtATime } from "./order.ts";
-import { type Counts, counted, countsIn } from "./results.ts";
-import { mayHoldNodes, placeBeside } from "./roots.ts";
+import { OneAtATime } from "./order.ts";
+import { Player } from "./play.ts";
+import { placeBeside } from "./roots.ts";
 import { Servers, openStudio } from "./studio.ts";
 import { Sheets } from "./testing.ts";
 import { GraphViews } from "./view.ts";
@@ -25,6 +26,22 @@ const LENSES = { play: "trellis.playNode", references: "trellis.references" };
 
 let client: LanguageClient | undefined;
 
+/** Returns an action that opens the file, too, if it makes one: a new node is there to be written. */
+function opening<T extends vscode.Command | vscode.CodeAction>(action: T): T {
+  if (!(action instanceof vscode.CodeAction) || action.command !== undefined) return action;
+  if (action.kind === undefined || !vscode.CodeActionKind.QuickFix.contains(action.kind)) return action;
+  const made = action.edit?.entries().find(([uri]) => uri.scheme === "file" && !existsSync(uri.fsPath))?.[0];
+  if (made !== undefined) action.command = { command: "trellis.open", title: "Open", arguments: [made] };
+  return action;
+}
+
+/** Opens a file that was made, with the cursor at its end. */
+async function openMade(uri: vscode.Uri): Promise<void> {
+  const document = await vscode.workspace.openTextDocument(uri);
+  const end = document.lineAt(document.lineCount - 1).range.end;
+  await vscode.window.showTextDocument(document, { selection: new vscode.Range(end, end) });
+}
+
 /** Starts the language server, in the place of one that runs. */
 async function restart(graphs: Graphs): Promise<void> {
   const before = client;
@@ -37,6 +54,7 @@ async function restart(graphs: Graphs): Promise<void> {
   const options: LanguageClientOptions = {
     documentSelector: SELECTOR,
     outputChannel: graphs.log,
+    middleware: { provideCodeActions: async (document, range, context, token, next) => (await next(document, range, context, token))?.map(opening) },
     initializationOptions: {
       ...(roots.length > 0 && { roots }),
       strict: settings.get<boolean>("strict", false),
@@ -46,45 +64,6 @@ async function restart(graphs: Graphs): Promise<void> {
   };
   client = new LanguageClient("trellis", "Trellis", { command, args: ["lsp"] }, options);
   await client.start().catch((error: unknown) => vscode.window.showErrorMessage(`The language server did not start: ${String(error)}`));
-}
-
-/** Shows the counts of the graph that is worked on, after each save. */
-class Counter implements vscode.Disposable {
-  private readonly item = vscode.window.createStatusBarItem("trellis.counts", vscode.StatusBarAlignment.Left, 10);
-  private readonly subscriptions: vscode.Disposable[];
-  private readonly newest = new Newest();
-
-  constructor(private readonly graphs: Graphs) {
-    this.item.name = "Trellis";
-    this.item.command = "trellis.graph";
-    const count = () => void this.count();
-    this.subscriptions = [this.item, vscode.workspace.onDidSaveTextDocument(count), vscode.window.onDidChangeActiveTextEditor(count)];
-  }
-
-  /** Returns the counts of a graph: "none" where there is no graph or nobody who counts, `undefined` where they are not to be had. */
-  private async counts(root: string | undefined): Promise<Counts | "none" | undefined> {
-    if (root === undefined || this.graphs.program === undefined) return "none";
-    const checked = await this.graphs.ask(["check", "--format", "json", "."], root).catch(() => undefined);
-    return checked && countsIn(checked.stdout);
-  }
-
-  /** Counts the graph of the active editor. */
-  async count(): Promise<void> {
-    const uri = vscode.window.activeTextEditor?.document.uri;
-    const root = uri && this.graphs.of(uri);
-    await vscode.commands.executeCommand("setContext", "trellis.inGraph", root !== undefined);
-    await vscode.commands.executeCommand("setContext", "trellis.inNodes", root !== undefined && mayHoldNodes(root, uri!.fsPath));
-    const counts = await this.newest.of(this.counts(root));
-    if (counts === "none") this.item.hide();
-    if (root === undefined || counts === undefined || counts === "none") return;
-    this.item.text = `$(type-hierarchy) ${counted(counts)}`;
-    this.item.tooltip = `${vscode.workspace.asRelativePath(root)}: open the graph`;
-    this.item.show();
-  }
-
-  dispose(): void {
-    for (const subscription of this.subscriptions) subscription.dispose();
-  }
 }
 
 /** Returns the code of the finding at the cursor. */
@@ -124,32 +103,7 @@ async function newNode(graphs: Graphs): Promise<void> {
   const file = vscode.window.activeTextEditor?.document.uri;
   const value = file && graphs.of(file) === root ? placeBeside(root, file.fsPath) : "";
   const id = await vscode.window.showInputBox({ prompt: "The id of the node, its path without an ending", value, valueSelection: [value.length, value.length] });
-  if (!id) return;
-  const ended = await graphs.ask(["new", "node", id, "--graph", "."], root);
-  const made = /^made (.+)$/m.exec(ended.stdout)?.[1];
-  if (ended.code !== 0 || made === undefined) void vscode.window.showErrorMessage(ended.stderr.trim());
-  else await vscode.window.showTextDocument(vscode.Uri.file(join(root, made)));
-}
-
-/** Plays a graph in a terminal from its start; each save is taken up. */
-async function play(graphs: Graphs): Promise<void> {
-  const root = await graphs.current();
-  if (root !== undefined) graphs.inTerminal("Trellis", root, ["run", "--watch", "."]);
-}
-
-/** Plays a graph in a terminal from the node where the cursor is. */
-async function playHere(graphs: Graphs): Promise<void> {
-  const uri = vscode.window.activeTextEditor?.document.uri;
-  const root = uri && graphs.of(uri);
-  const node = root && (await graphs.nodeHere(root));
-  if (uri !== undefined && node !== undefined) playNode(graphs, uri.toString(), node);
-  else void vscode.window.showInformationMessage("There is no node at the cursor that can be played, as the graph is saved.");
-}
-
-/** Plays a graph in a terminal from one of its nodes. */
-function playNode(graphs: Graphs, uri: string, node: string): void {
-  const root = graphs.of(vscode.Uri.parse(uri));
-  if (root !== undefined) graphs.inTerminal("Trellis", root, ["run", "--watch", "--at", node, "."]);
+  if (id) await graphs.makeNode(root, id);
 }
 
 /** Shows the places that name a node. */
@@ -163,7 +117,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const log = vscode.window.createOutputChannel("Trellis", { log: true });
   const graphs = new Graphs(log);
   const views = new GraphViews(graphs);
-  const counter = new Counter(graphs);
+  const counter = new Counter(graphs, async (method, params) => (client?.isRunning() ? client.sendRequest(method, params) : undefined));
+  const player = new Player(graphs);
   const explanations = new Explanations(graphs);
   const sheets = new Sheets(graphs);
   const servers = new Servers(graphs);
@@ -181,9 +136,10 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     ["trellis.explain", (code?: string) => explanations.show(typeof code === "string" ? code : undefined)],
     ["trellis.newNode", () => newNode(graphs)],
     ["trellis.graph", withRoot((root) => views.open(root))],
-    ["trellis.play", () => play(graphs)],
-    ["trellis.playHere", () => playHere(graphs)],
-    ["trellis.playNode", (uri: string, node: string) => playNode(graphs, uri, node)],
+    ["trellis.play", () => player.play()],
+    ["trellis.playHere", () => player.playHere()],
+    ["trellis.playNode", (uri: string, node: string) => player.playNode(uri, node)],
+    ["trellis.open", (uri: vscode.Uri) => openMade(uri)],
     ["trellis.references", (uri: string, position: { line: number; character: number }) => references(uri, position)],
     ["trellis.studio", withRoot((root) => openStudio(graphs, servers, root))],
     ["trellis.accept", (item?: vscode.TestItem | { test?: vscode.TestItem }) => sheets.accept(item && "test" in item ? item.test : (item as vscode.TestItem))],

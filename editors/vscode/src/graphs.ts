@@ -1,7 +1,7 @@
 /** The graph of what is open, with the extension's ways to ask the program about it. */
 
 import { existsSync } from "node:fs";
-import { relative, sep } from "node:path";
+import { join, relative, sep } from "node:path";
 import * as vscode from "vscode";
 import { nodeAt, nodesIn } from "./drawing.ts";
 import { type Ended, findProgram, missingProgram, run, unfit, versionIn } from "./program.ts";
@@ -38,7 +38,11 @@ export class Graphs implements vscode.Disposable {
   private complain(message: string): void {
     const settings = "Open Settings";
     void vscode.window.showErrorMessage(message, settings).then((chosen) => {
-      if (chosen === settings) void vscode.commands.executeCommand("workbench.action.openSettings", "trellis.path");
+      if (chosen !== settings) return;
+      // The setting is one of the machine where the extension runs.
+      const [query, remote] = ["@id:trellis.path", vscode.env.remoteName !== undefined];
+      if (remote) void vscode.commands.executeCommand("workbench.action.openRemoteSettings", { query });
+      else void vscode.commands.executeCommand("workbench.action.openSettings", query);
     });
   }
 
@@ -72,11 +76,30 @@ export class Graphs implements vscode.Disposable {
     const marks = await vscode.workspace.findFiles("**/{trellis.yaml,start.md,start.yaml}", "**/{node_modules,.git,_tests}/**", 200);
     const found = [...new Set(marks.map((mark) => this.of(mark)).filter((folder) => folder !== undefined))].sort();
     if (found.length <= 1) {
-      if (found.length === 0) void vscode.window.showInformationMessage("There is no graph here. A folder with a `start.md` is one.");
+      if (found.length === 0) void this.offerStart();
       return found[0];
     }
     const items = found.map((folder) => ({ label: vscode.workspace.asRelativePath(folder), folder }));
     return (await vscode.window.showQuickPick(items, { placeHolder: "Which graph?" }))?.folder;
+  }
+
+  /** Says that there is no graph, and makes the beginning of one if that is wanted. */
+  private async offerStart(): Promise<void> {
+    const make = "Create start.md";
+    const folders = vscode.workspace.workspaceFolders ?? [];
+    const offers = folders.length > 0 && this.program !== undefined ? [make] : [];
+    const chosen = await vscode.window.showInformationMessage("There is no graph here. A folder with a `start.md` is one.", ...offers);
+    if (chosen !== make) return;
+    const folder = folders.length > 1 ? await vscode.window.showWorkspaceFolderPick() : folders[0];
+    if (folder !== undefined) await this.makeNode(folder.uri.fsPath, "start");
+  }
+
+  /** Makes a node and opens it. */
+  async makeNode(root: string, id: string): Promise<void> {
+    const ended = await this.ask(["new", "node", id, "--graph", "."], root);
+    const made = /^made (.+)$/m.exec(ended.stdout)?.[1];
+    if (ended.code !== 0 || made === undefined) void vscode.window.showErrorMessage(ended.stderr.trim());
+    else await vscode.window.showTextDocument(vscode.Uri.file(join(root, made)));
   }
 
   /** Returns the node of a graph in which the cursor is, by the files as they are saved. */

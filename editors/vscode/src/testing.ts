@@ -19,6 +19,11 @@ const DIFFERENCE = "trellis.difference";
 /** Cases by the ids of their items. */
 type Cases = Map<string, { root: string; id: string }>;
 
+/** Returns the cases in an output, by their ids. */
+function playedIn(output: string): Map<string, Case> {
+  return new Map(output.split("\n").map(caseIn).filter((found) => found !== undefined).map((found) => [found.id, found]));
+}
+
 /** Returns an item and all below it. */
 function* atAndBelow(item: vscode.TestItem): Generator<vscode.TestItem> {
   yield item;
@@ -172,7 +177,7 @@ export class Sheets implements vscode.Disposable {
       const args = ["test", ".", ...(whole ? [] : [...ids, "--exact"]), "--format", "json", ...(report ? [`--coverage=lcov:${report}`] : [])];
       for (const item of items) run.started(item);
       const ended = await this.graphs.ask(args, root, stopped.signal);
-      const played = new Map(ended.stdout.split("\n").map(caseIn).filter((found) => found !== undefined).map((found) => [found.id, found]));
+      const played = playedIn(ended.stdout);
       for (const [at, item] of items.entries()) this.report(run, item, played.get(ids[at]!), ended.stderr);
       if (report !== undefined) await this.cover(run, root, report);
     } finally {
@@ -223,14 +228,23 @@ export class Sheets implements vscode.Disposable {
     }
   }
 
-  /** Writes what came out into the blocks of the cases at and below an item. */
+  /** Writes what came out into the blocks of the cases at and below an item, and shows what they come to now. */
   async accept(item: vscode.TestItem | undefined): Promise<void> {
-    const found = item && this.below(item).map(({ id }) => this.cases.get(id)!);
-    if (found === undefined || found.length === 0) return;
+    const ids = item ? this.below(item).map(({ id }) => id) : [];
+    const found = ids.map((id) => this.cases.get(id)!);
+    if (found.length === 0) return;
     await vscode.workspace.saveAll(false);
-    const ended = await this.graphs.ask(["test", ".", ...found.map(({ id }) => id), "--exact", "--update=all"], found[0]!.root);
-    if (ended.code > 1) void vscode.window.showErrorMessage(ended.stderr);
+    const ended = await this.graphs.ask(["test", ".", ...found.map(({ id }) => id), "--exact", "--update=all", "--format", "json"], found[0]!.root);
     await this.list();
+    if (ended.code > 1) {
+      void vscode.window.showErrorMessage(ended.stderr);
+      return;
+    }
+    const played = playedIn(ended.stdout);
+    const items = ids.map((id) => this.items.get(id)).filter((item) => item !== undefined);
+    const run = this.controller.createTestRun(new vscode.TestRunRequest(items));
+    for (const item of items) this.report(run, item, played.get(this.cases.get(item.id)!.id), ended.stderr);
+    run.end();
   }
 
   dispose(): void {

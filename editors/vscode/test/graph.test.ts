@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { studioAddress } from "../src/announced.ts";
+import { contextArgs, missingIn } from "../src/context.ts";
 import { drawingOf, nodeAt, nodesIn, page } from "../src/drawing.ts";
 import { coverageIn } from "../src/lcov.ts";
 import { ChosenModules } from "../src/modules.ts";
@@ -136,4 +137,17 @@ test("a new node is proposed beside the file that is open, in the graph", () => 
   const beside = (file: string) => placeBeside("/w/shop", `/w/shop/${file}`);
   assert.deepEqual([beside("start.md"), beside("orders/find.md"), beside("orders/late/find.md")], ["", "orders/", "orders/late/"]);
   assert.deepEqual([beside("_tests/a.md"), beside("_tests/orders/a.md"), beside("orders/_tests/a.md"), beside(".trellis/x.json")], ["", "", "orders/", ""]);
+});
+
+test("what a start was refused for is asked for, path by path", () => {
+  const refusal = "error: the session cannot start: `name` is missing; `order.total` is missing\n  the context of the start is given by `--context KEY=VALUE`\n";
+  assert.deepEqual(missingIn(refusal), ["name", "order.total"]);
+  assert.deepEqual(missingIn("error[unknown-target]: there is no node `gone`\n`x` is missing\n"), []);
+});
+
+test("what is given for paths is one mapping, of JSON or of text", () => {
+  const args = (...typed: [string, string][]) => contextArgs(new Map(typed));
+  assert.deepEqual(args(), []);
+  const given = args(["name", "Ana"], ["age", "3"], ["order", '{"id": 7}'], ["order.total", "9 EUR"], ["a.b", "[1]"], ["__proto__.x", "1"]);
+  assert.deepEqual(given, ["--context", '{"name":"Ana","age":3,"order":{"id":7,"total":"9 EUR"},"a":{"b":[1]},"__proto__":{"x":1}}']);
 });

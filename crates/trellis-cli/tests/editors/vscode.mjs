@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
-import { at, begin, command, configure, end, expand, files, folder, goto, graph, input, isAlive, offered, open, page, picture, program, programs, seen, shown, until } from "./window.mjs";
+import { at, begin, command, configure, counted, end, expand, files, folder, goto, graph, input, isAlive, offered, open, page, picture, program, programs, seen, shown, until, visit } from "./window.mjs";
 
 /** What servers of a graph say of themselves. */
 function announced() {
@@ -182,6 +182,34 @@ const journeys = {
     await shown().getByText("missing-start").first().waitFor();
     await command("View: Close All Editors");
   },
+  async "the status bar counts what Problems shows, also of what is not saved, and a node that a fix adds is opened"() {
+    await open("walk/greet.md");
+    await counted("2 nodes, 1 error");
+    await goto(2, 6);
+    await page.locator(".squiggly-error").first().waitFor();
+    await page.keyboard.press("Control+.");
+    await page.locator(".action-widget .monaco-list-row.focused", { hasText: "add node `bye`" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.locator(".tab.active", { hasText: "bye.md" }).waitFor();
+    await counted("3 nodes");
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("See {{ nobody }}.");
+    await page.keyboard.press("Escape");
+    await counted("3 nodes, 1 error");
+    await picture("counts");
+    await page.keyboard.press("Control+a");
+    await page.keyboard.type("Farewell.");
+    await counted("3 nodes");
+    await command("File: Save All Files");
+    await page.locator(".tab.dirty").waitFor({ state: "detached" });
+    // A file that no editor wrote.
+    const alone = path.join(folder, "work/walk/alone.md");
+    fs.writeFileSync(alone, "---\nto: bye\n---\nNothing leads here.\n");
+    await counted("4 nodes, 1 error");
+    fs.rmSync(alone);
+    await counted("3 nodes");
+    await command("View: Close All Editors");
+  },
   async "a node is made beside the file that is open, and beside a sheet in its graph"() {
     await open("many/a6.md");
     await command("Trellis: New Node");
@@ -211,6 +239,12 @@ const journeys = {
     configure(path.join(folder, "nothing"));
     await seen(/`trellis\.path` leads to no program: .*nothing\. Correct it/);
     await until(() => programs("serving").alive.length === 0, "the server goes on");
+    await page.locator(".notifications-toasts .monaco-button", { hasText: "Open Settings" }).first().click();
+    await page.locator(".settings-editor .setting-item-contents", { hasText: "Trellis: Path" }).first().waitFor();
+    assert.equal(await page.locator(".settings-editor .action-label.checked", { hasText: "Remote" }).count(), 1);
+    await picture("settings");
+    await command("View: Close Editor");
+    await open("bad/start.md");
     configure();
     await until(() => programs("serving").alive.length === 1, "no server runs, or several");
     await page.locator(".squiggly-error").first().waitFor();
@@ -250,7 +284,6 @@ const journeys = {
     };
     await page.locator(".test-output-peek").getByText("Accept What Came Out").click();
     await accepted();
-    await command("Test: Run All Tests");
     await page.locator(".codicon-testing-passed-icon").first().waitFor();
     // The same from the view of tests.
     fs.writeFileSync(sheet, files["_tests/tea.md"]);
@@ -266,8 +299,8 @@ const journeys = {
     await entry.click({ delay: 500 });
     await entry.waitFor({ state: "hidden" });
     await accepted();
-    await command("Test: Run All Tests");
     await page.locator(".test-explorer .codicon-testing-passed-icon").nth(1).waitFor();
+    assert.equal(await page.locator(".test-explorer .codicon-testing-failed-icon").count(), 0);
   },
   async "a run that is cancelled ends, and fails nothing"() {
     const before = programs("played").all.length;
@@ -351,6 +384,18 @@ const journeys = {
     await open("tea/start.md");
     await offered("Trellis: Play from Here", 1);
   },
+  async "a node that reads what an earlier one saves is played with what is given for it"() {
+    await open("walk/greet.md");
+    await offered("Trellis: Play from Here", 1);
+    await command("Trellis: Play from Here");
+    await seen(/reads.*guest.*which an earlier node saves/);
+    await picture("context");
+    await input.fill("Bo");
+    await page.keyboard.press("Enter");
+    await page.locator(".xterm-rows", { hasText: "Good day, Bo." }).first().waitFor();
+    await page.locator(".xterm-rows", { hasText: "Farewell." }).first().waitFor();
+    assert.equal(await page.locator(".notification-toast", { hasText: "failed to launch" }).count(), 0);
+  },
   async "the studio of a server that runs opens at the node of the cursor"() {
     const server = await serve();
     await open("ids/other.md");
@@ -408,6 +453,17 @@ const journeys = {
     await studio(`${editor}/proxy/`);
     server.kill();
     await until(() => announced().length === 0, "the server goes on");
+  },
+  async "a graph begins in an empty folder"() {
+    fs.mkdirSync(path.join(folder, "empty"));
+    await visit("empty");
+    await page.getByText("No, I don't trust the authors").click();
+    await command("Trellis: New Node");
+    await page.locator(".notifications-toasts .monaco-button", { hasText: "Create start.md" }).click();
+    await page.locator(".tab.active", { hasText: "start.md" }).waitFor();
+    await counted("1 node");
+    assert.match(fs.readFileSync(path.join(folder, "empty/start.md"), "utf8"), /^---\n/);
+    await visit("work");
   },
   async "nothing goes on when the window is closed"() {
     await open("ids/other.md");

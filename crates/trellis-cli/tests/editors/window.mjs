@@ -28,6 +28,11 @@ export const files = {
 // Another one, of which a node is named by its `id:`.
 const ids = { "start.md": "---\nto: named\n---\nBegins.\n", "other.md": "---\nid: named\n---\nStands in a file of another name.\n" };
 const bad = { "start.md": "---\nto: nowhere\n---\nGoes on.\n" };
+// One that lacks a node, and whose second node reads what the first one saves.
+const walk = {
+  "start.md": "---\ninput_type: text\nsave_to: guest\nto: greet\n---\nWho comes?\n",
+  "greet.md": "---\nto: bye\n---\nGood day, {{ guest }}.\n",
+};
 // A graph that is drawn with its modules collapsed.
 const many = { "start.md": "---\nto: a\n---\nBegins.\n" };
 for (const [module, next] of [["a", "b"], ["b", "c"], ["c", undefined]]) {
@@ -36,7 +41,7 @@ for (const [module, next] of [["a", "b"], ["b", "c"], ["c", undefined]]) {
   for (let at = 1; at <= 135; at += 1) many[`${module}/${module}${at}.md`] = `${to(at + 1)}Is ${module}${at}.\n`;
 }
 many["b/b9.md"] += "See [what is gone](gone.md).\n";
-for (const [name, held] of Object.entries({ tea: files, ids, bad, many })) {
+for (const [name, held] of Object.entries({ tea: files, ids, bad, walk, many })) {
   for (const [file, text] of Object.entries(held)) {
     const at = path.join(folder, "work", name, file);
     fs.mkdirSync(path.dirname(at), { recursive: true });
@@ -177,9 +182,15 @@ export async function goto(line, column) {
 /** What is shown by the page of the extension, or of VS Code, that is in sight. */
 export const shown = () => page.frameLocator("iframe.webview.ready:visible").frameLocator("iframe");
 
+/** Opens a folder in the window. */
+export const visit = (name) => page.goto(`http://127.0.0.1:${port}/?folder=${path.join(folder, name)}`);
+
+/** The item of the status bar with the counts of a graph. */
+export const counted = (text) => page.locator(".statusbar-item", { hasText: new RegExp(`^\\s*${text}\\s*$`) }).waitFor();
+
 /** Opens the window. Nobody trusts the folder. */
 export async function begin() {
-  await page.goto(`http://127.0.0.1:${port}/?folder=${path.join(folder, "work")}`);
+  await visit("work");
   await page.getByText("No, I don't trust the authors").click();
   await page.locator(".explorer-folders-view", { hasText: "tea" }).waitFor();
 }
