@@ -58,6 +58,12 @@ impl ContextTypes {
         keys.map(|(key, certain, kind)| KeyType { key: key.into(), certain, kind }).collect()
     }
 
+    /// Returns the keys that are set elsewhere, and on no path to a node. Keys that nothing reads are not known.
+    pub fn absent_at(&self, node: &NodeId) -> impl Iterator<Item = &str> {
+        let body = self.points.get(node).map(|(_, body)| *body);
+        body.into_iter().flat_map(|body| self.known.absent_at(body))
+    }
+
     /// Returns the known parts of a value while a session is at a node: of a key, below these names.
     pub fn parts(&self, node: &NodeId, key: &str, below: &[&str]) -> Vec<KeyType> {
         let Some((_, body)) = self.points.get(node) else { return Vec::new() };

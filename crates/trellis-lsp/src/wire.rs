@@ -9,7 +9,7 @@ pub(crate) use gen_lsp_types::{
     DidChangeWatchedFilesParams, DidChangeWatchedFilesRegistrationOptions, DidChangeWorkspaceFoldersParams, DidCloseTextDocumentParams,
     DidOpenTextDocumentParams, DocumentFormattingParams, DocumentFormattingProvider, DocumentHighlight, DocumentHighlightKind,
     DocumentHighlightParams, DocumentHighlightProvider, DocumentLinkOptions, DocumentLinkParams, DocumentSymbol, DocumentSymbolParams,
-    DocumentSymbolProvider, Documentation, FileOperationFilter, FileOperationOptions, FileOperationPattern,
+    DocumentSymbolProvider, Documentation, FileOperationFilter, FileOperationOptions, FileOperationPattern, FileOperationPatternKind,
     FileOperationRegistrationOptions, FileRename, FileSystemWatcher, FoldingRange, FoldingRangeKind, FoldingRangeParams,
     FoldingRangeProvider, Full, GlobPattern, Hover, HoverParams, HoverProvider, InitializeResult, InlayHintParams, InlayHintProvider,
     InsertTextFormat, Location, MarkupContent, MarkupKind, Message, Position, PositionEncodingKind, PublishDiagnosticsParams, Range,

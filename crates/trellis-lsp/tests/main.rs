@@ -1,5 +1,7 @@
 //! The server as a client sees it, over channels in memory.
 
+#[path = "main/authored.rs"]
+mod authored;
 #[path = "main/client.rs"]
 mod client;
 #[path = "main/completed.rs"]

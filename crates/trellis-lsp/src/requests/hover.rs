@@ -274,7 +274,8 @@ fn of_key(place: &RequestPlace<'_>) -> Option<(String, Span)> {
     let written = &place.text.as_str()[span.range()];
     let key = keys_at(&context).into_iter().find(|key| key.name == written)?;
     let words: Vec<String> = key.words().into_iter().map(|word| word.word).collect();
-    let words = if words.is_empty() { String::new() } else { format!("\n\none of `{}`", words.join("`, `")) };
+    let lead = if key.is_closed() { "one of" } else { "such as" };
+    let words = if words.is_empty() { String::new() } else { format!("\n\n{lead} `{}`", words.join("`, `")) };
     Some((format!("**{}**\n\n{}{words}\n", key.name, key.about), span))
 }
 

@@ -36,10 +36,10 @@ use crate::{
     wire::{
         CallHierarchyProvider, CodeActionKind, CodeActionOptions, CodeActionProvider, CodeLensOptions, CompletionOptions,
         DeclarationProvider, DefinitionProvider, DocumentFormattingProvider, DocumentHighlightProvider, DocumentLinkOptions,
-        DocumentSymbolProvider, FileOperationFilter, FileOperationOptions, FileOperationPattern, FileOperationRegistrationOptions,
-        FoldingRangeProvider, Full, HoverProvider, InlayHintProvider, ReferencesProvider, RenameOptions, RenameProvider,
-        SelectionRangeProvider, SemanticTokensLegend, SemanticTokensOptions, SemanticTokensOptionsRange, SemanticTokensProvider,
-        ServerCapabilities, TextDocumentPositionParams, WorkspaceSymbolProvider,
+        DocumentSymbolProvider, FileOperationFilter, FileOperationOptions, FileOperationPattern, FileOperationPatternKind,
+        FileOperationRegistrationOptions, FoldingRangeProvider, Full, HoverProvider, InlayHintProvider, ReferencesProvider, RenameOptions,
+        RenameProvider, SelectionRangeProvider, SemanticTokensLegend, SemanticTokensOptions, SemanticTokensOptionsRange,
+        SemanticTokensProvider, ServerCapabilities, TextDocumentPositionParams, WorkspaceSymbolProvider,
     },
 };
 
@@ -107,11 +107,13 @@ pub(crate) fn capabilities(client: &Client) -> ServerCapabilities {
 
 /// Returns the moves of files that the server wants to hear of before they are made: those of graphs, and of folders.
 pub(crate) fn file_operations() -> FileOperationOptions {
-    let filter = |glob: &str| FileOperationFilter {
+    // A filter that names no kind is held by VS Code to the bare path of a folder, which ends in no slash.
+    let filter = |glob: &str, kind| FileOperationFilter {
         scheme: Some("file".into()),
-        pattern: FileOperationPattern { glob: glob.into(), matches: None, options: None },
+        pattern: FileOperationPattern { glob: glob.into(), matches: Some(kind), options: None },
     };
-    let filters = vec![filter("**/*.{md,yaml,yml,json}"), filter("**/")];
+    let files = filter("**/*.{md,yaml,yml,json}", FileOperationPatternKind::File);
+    let filters = vec![files, filter("**/*", FileOperationPatternKind::Folder)];
     FileOperationOptions { will_rename: Some(FileOperationRegistrationOptions { filters }), ..FileOperationOptions::default() }
 }
 

@@ -18,13 +18,13 @@ const FILES: [(&str, &str); 6] = [
 ];
 
 /// A client that types into files, each time a newer version.
-struct Typist {
-    client: Client,
+pub(crate) struct Typist {
+    pub(crate) client: Client,
     version: i32,
 }
 
 impl Typist {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let client = Client::new(&FILES);
         for (path, text) in FILES {
             client.open(path, text);
@@ -38,12 +38,12 @@ impl Typist {
     }
 
     /// The labels that are offered at the cursor.
-    fn offered(&mut self, path: &str, marked: &str) -> Vec<String> {
+    pub(crate) fn offered(&mut self, path: &str, marked: &str) -> Vec<String> {
         labels(&self.answer(path, marked))
     }
 
     /// The text of the line after an offer was accepted.
-    fn accepted(&mut self, path: &str, marked: &str, label: &str) -> String {
+    pub(crate) fn accepted(&mut self, path: &str, marked: &str, label: &str) -> String {
         let found = items(&self.answer(path, marked));
         let item = found.iter().find(|item| item["label"] == label).unwrap_or_else(|| panic!("no {label} at {marked}: {found:?}"));
         let (range, new) = (&item["textEdit"]["range"], item["textEdit"]["newText"].as_str().unwrap_or_default());
@@ -53,12 +53,12 @@ impl Typist {
         format!("{}{new}{}", &line[..at("start")], &line[at("end")..])
     }
 
-    fn leave(self) {
+    pub(crate) fn leave(self) {
         self.client.leave().expect("it ends well");
     }
 }
 
-fn has(labels: &[String], wanted: &[&str]) -> bool {
+pub(crate) fn has(labels: &[String], wanted: &[&str]) -> bool {
     wanted.iter().all(|wanted| labels.iter().any(|label| label == wanted))
 }
 

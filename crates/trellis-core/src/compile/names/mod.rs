@@ -184,10 +184,8 @@ impl<'d> NameTable<'d> {
         let patience = self.patience.get();
         let mut visible: Vec<&str> = self.visible(&scopes, graph).take(patience).collect();
         self.patience.set(patience - visible.len());
-        if before.is_empty() && !call {
-            visible.extend(ENDINGS);
-        }
-        if let Some(right) = visible.iter().find(|id| id.eq_ignore_ascii_case(bare)) {
+        let endings = if before.is_empty() && !call { &ENDINGS[..] } else { &[] };
+        if let Some(right) = visible.iter().chain(endings).find(|id| id.eq_ignore_ascii_case(bare)) {
             let fix = Some(format!("{before}{right}"));
             return MissingTarget {
                 code: Code::WrongCase,
@@ -196,6 +194,8 @@ impl<'d> NameTable<'d> {
                 fix,
             };
         }
+        // A node that is yet to be written is no ending: most of the name must be the same.
+        visible.extend(endings.iter().filter(|ending| crate::diagnostic::near(bare, [**ending]).is_some_and(|near| near.is_only)));
         // It is not at the place of its prefix, but would be found without that.
         if !before.is_empty() && self.find(bare, false, folder, graph).is_some() {
             return MissingTarget {
@@ -214,6 +214,7 @@ impl<'d> NameTable<'d> {
         let near = near.map(|name| Near { name, is_only: true }).or_else(|| crate::diagnostic::near(bare, visible.iter().copied()));
         let help = match near {
             Some(near) if Some(near.name) == stem => format!("targets have no extension: `{}`", near.name),
+            Some(near) if ENDINGS.contains(&near.name) => format!("{} if not, add `{}.md`", near.question(), join(scopes[0], bare)),
             Some(near) => near.question(),
             None if let Some(library) = scopes.iter().find_map(|scope| self.library(&join(scope, bare))) => library_help(library),
             None if let Some(help) = not_an_id(bare, stem) => help,

@@ -281,11 +281,13 @@ fn parents(above: &[&str], line: &CursorLine) -> (Vec<CursorStep>, Vec<String>, 
                 (want, is_item, is_first) = (*item, true, false);
             }
         }
-        if read.items.first().is_some_and(|item| *item <= beside) && is_first {
+        // An item of the same column as a key that is being written belongs to the list of a key above.
+        let is_before = |item: &usize| if is_item { *item <= beside } else { *item < beside };
+        if read.items.first().is_some_and(is_before) && is_first {
             // Another item: the lines above are not beside it.
             beside = usize::MAX;
         }
-        if want == 0 && !is_item {
+        if want == 0 && !is_item && !is_first {
             break;
         }
     }

@@ -47,6 +47,9 @@ fn a_cursor_stands_in_a_key_or_a_value() {
 fn keys_beside_the_cursor_are_known() {
     for (marked, expected) in [
         ("---\nid: x\ndo:\n  name: a\n  ‸\n  args: {}\nto: y\n---\n", &["name", "args"][..]),
+        ("---\nsave_to: a\ninput_type: text\n\nto: b\n‸\n---\n", &["to", "input_type", "save_to"]),
+        ("---\nset:\n  a: 1\ntransitions:\n- to: b\n# why\n\nt‸\n\nend: failed\n---\n", &["transitions", "set", "end"]),
+        ("---\ndo:\n  name: a\n  args:\n  - name: b\n  ‸\n---\n", &["args", "name"]),
         ("---\ntransitions:\n  - condition: a\n    to: b\n  - t‸\n---\n", &[]),
         ("---\ntransitions:\n  - condition: a\n    to: b\n  - ‸\n    to: c\n---\n", &["to"]),
         ("---\ntransitions:\n  - condition: a\n    to: b\n  - condition: c\n    t‸\n---\n", &["condition"]),

@@ -25,6 +25,7 @@ pub(crate) static BINDING: Form = Form {
     aliases: &[("output_schema", "returns")],
     inside: &[("retry", Inside::One(&RETRY))],
     elsewhere: &[
+        ("undo", None, "it stands on the node, beside the `do` that calls the tool"),
         ("command", None, "write `process: [command, argument, …]`"),
         ("run", None, "write `process: [command, argument, …]`"),
         ("script", None, "write `process: [command, argument, …]`"),

@@ -22,6 +22,7 @@ pub(crate) static TOOL: Form = Form {
     elsewhere: &[
         ("input_schema", Some("parameters"), "write `parameters`"),
         ("inputSchema", Some("parameters"), "write `parameters`"),
+        ("undo", None, "it stands on the node, beside the `do` that calls the tool"),
         ("args", None, "a tool declares its arguments in `parameters`, a JSON Schema"),
         ("process", None, "how a tool is carried out stands under `bindings` in `trellis.yaml`"),
         ("command", None, "how a tool is carried out stands under `bindings` in `trellis.yaml`"),

@@ -6,8 +6,11 @@ use super::{
     KeyShape::{Boolean, Count, Duration, Factor, Form, Levels, List, Map, Mapping, Named, Or, Path, Schema, Text, Words},
 };
 
-pub(super) const EFFECT: super::KeyShape =
-    Named(&[("none", "There is nothing to undo."), ("undoable", "It can be undone."), ("irreversible", "It cannot be undone.")]);
+pub(super) const EFFECT: super::KeyShape = Named(&[
+    ("none", "There is nothing to undo."),
+    ("undoable", "It can be undone: by the call under `undo`, a key of the node beside `do`, or of a branch."),
+    ("irreversible", "It cannot be undone."),
+]);
 
 /// A call.
 pub(super) static CALL: KeyFormTable = KeyFormTable {

@@ -14,7 +14,7 @@ use super::{
 use crate::schema::KEYWORDS;
 
 /// Keys of a node in the order in which authors reach for them; the others follow as a formatted file has them.
-const COMMON: [&str; 16] = [
+const COMMON: [&str; 17] = [
     "to",
     "input_type",
     "options",
@@ -23,6 +23,7 @@ const COMMON: [&str; 16] = [
     "transitions",
     "set",
     "on_error",
+    "undo",
     "content",
     "tools",
     "end",
@@ -35,6 +36,12 @@ const COMMON: [&str; 16] = [
 
 /// Keys of which a mapping has one at most.
 const RIVALS: [&[&str]; 2] = [&CALLEES, &["to", "jump_to"]];
+
+/// Keys whose JSON Schema is always one of a mapping, which no short type describes.
+const OF_MAPPINGS: [&str; 3] = ["inputs", "parameters", "schema"];
+
+/// Keywords of JSON Schemas in the order in which authors reach for them; the others follow by name.
+const COMMON_KEYWORDS: [&str; 6] = ["type", "properties", "required", "enum", "items", "description"];
 
 /// A key that a mapping may hold.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,6 +69,16 @@ impl KeyOffer {
         alternatives(&self.takes).iter().flat_map(words_of).collect()
     }
 
+    /// Returns whether the key takes its words and nothing else.
+    pub fn is_closed(&self) -> bool {
+        alternatives(&self.takes).iter().all(|schema| !words_of(schema).is_empty())
+    }
+
+    /// Returns whether the key takes a JSON Schema of a mapping, and no other.
+    pub fn is_schema_of_mapping(&self) -> bool {
+        OF_MAPPINGS.contains(&&*self.name) && self.takes.pointer("/properties/additionalProperties").is_some()
+    }
+
     /// Returns whether a mapping that has these keys cannot have this one too.
     pub fn is_excluded_by(&self, present: &[String]) -> bool {
         let rivals = RIVALS.iter().filter(|rivals| rivals.contains(&&*self.name));
@@ -79,7 +96,10 @@ pub fn keys_at(context: &CursorContext) -> Vec<KeyOffer> {
     if let Some(table) = context.form.and_then(table_of) {
         let offer = |name: &&'static str| table.keys.iter().find(|(key, ..)| key == name);
         let keys = table.form.keys.iter().filter_map(offer);
-        let offers = keys.map(|(name, takes, about)| KeyOffer { name: (*name).into(), about: (*about).into(), takes: takes.schema() });
+        let offers = keys.map(|(name, takes, about)| {
+            let takes = if OF_MAPPINGS.contains(name) { schema_of_mapping() } else { takes.schema() };
+            KeyOffer { name: (*name).into(), about: (*about).into(), takes }
+        });
         let mut offers: Vec<_> = offers.collect();
         if table.name == "node" {
             offers.sort_by_key(|offer| COMMON.iter().position(|key| *key == offer.name).unwrap_or(COMMON.len()));
@@ -94,6 +114,9 @@ pub fn keys_at(context: &CursorContext) -> Vec<KeyOffer> {
             about: about(takes).to_owned().into(),
             takes: takes.clone(),
         }));
+        if offers.iter().any(|offer| offer.name == "additionalProperties") {
+            offers.sort_by_key(|offer| COMMON_KEYWORDS.iter().position(|key| *key == offer.name).unwrap_or(COMMON_KEYWORDS.len()));
+        }
         let listed = schema.pointer("/propertyNames/enum").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str);
         let takes = schema.get("additionalProperties").cloned().unwrap_or_default();
         offers.extend(listed.map(|name| KeyOffer { name: name.to_owned().into(), about: "".into(), takes: takes.clone() }));
@@ -119,7 +142,7 @@ fn taken(context: &CursorContext) -> Vec<Json> {
         let Some(CursorStep::Key(written)) = steps.next() else { return None };
         let key = form.canonical(written)?;
         let (_, takes, _) = table_of(form)?.keys.iter().find(|(name, ..)| *name == key)?;
-        let mut taken = alternatives(&takes.schema());
+        let mut taken = if OF_MAPPINGS.contains(&key) { vec![schema_of_mapping()] } else { alternatives(&takes.schema()) };
         for step in steps {
             taken = taken.iter().filter_map(|schema| below(schema, step)).flat_map(|schema| alternatives(&schema)).collect();
         }
@@ -153,6 +176,12 @@ fn alternatives(schema: &Json) -> Vec<Json> {
 /// The values of a key that takes a type: a short one, a list with the type of its items, or a JSON Schema.
 fn schemas() -> [Json; 3] {
     let shared = json!({ "$ref": "#/definitions/schema" });
+    [json!({ "enum": words::short_types() }), json!({ "type": "array", "items": shared }), schema_of_mapping()]
+}
+
+/// The keywords of a JSON Schema and what each takes.
+fn schema_of_mapping() -> Json {
+    let shared = json!({ "$ref": "#/definitions/schema" });
     let mut keywords = serde_json::Map::new();
     for word in KEYWORDS {
         let takes = match word {
@@ -164,11 +193,7 @@ fn schemas() -> [Json; 3] {
         };
         keywords.insert(word.to_owned(), takes);
     }
-    [
-        json!({ "enum": words::short_types() }),
-        json!({ "type": "array", "items": shared }),
-        json!({ "type": "object", "properties": keywords }),
-    ]
+    json!({ "type": "object", "properties": keywords })
 }
 
 fn words_of(schema: &Json) -> Vec<WordOffer> {

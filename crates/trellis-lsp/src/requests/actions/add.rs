@@ -23,6 +23,7 @@ pub(super) fn offers(graph: &mut Graph, path: &FilePath, found: &Diagnostic, cli
         Code::UnknownPredicate => written(graph, path, found).and_then(|name| predicate(graph, path, &name, client)).into_iter().collect(),
         // While a file cannot be read, it might set the key: then a bare name is no unknown predicate yet.
         Code::UndefinedVariable => bare(graph, path, found, client),
+        Code::UnknownTool => tool(graph, path, found, client).into_iter().collect(),
         Code::RollbackGap => undos(graph, path, found, client),
         Code::UnclosedFrontmatter if found.fix.is_none() => fence(graph, path, client).into_iter().collect(),
         _ => Vec::new(),
@@ -184,6 +185,39 @@ fn declaration(text: &str, name: &str) -> (usize, String) {
     (text.len(), format!("{lead}predicates: [{name}]\n"))
 }
 
+/// Returns the action that declares a tool at the node that calls it.
+fn tool(graph: &mut Graph, path: &FilePath, found: &Diagnostic, client: &Client) -> Option<Json> {
+    found.help.as_deref().filter(|help| help.starts_with("declare it under `tools` here"))?;
+    let name = written(graph, path, found)?;
+    let document = graph.document(path).filter(|document| !document.path.ends_with(".json"))?;
+    let Content::Node(node) = &document.content else { return None };
+    let key = ["tools", "do", "undo", "before_each"].into_iter().find_map(|key| node.key(key));
+    let (at, text) = declared_tool(&document.text, key?.start as usize, node.key("tools").is_some(), &name)?;
+    let edit = TextEdit { place: Place::new(path, Span::at(at)), text };
+    Some(json!({ "title": format!("declare `{name}` here"), "kind": FIX, "edit": plain_edit(graph, &[edit], client) }))
+}
+
+/// Returns where a tool is declared in a node, and how: in the list at the offset `key`, or above the key there.
+fn declared_tool(text: &str, key: usize, is_list: bool, name: &str) -> Option<(usize, String)> {
+    if key > 0 && !text[..key].ends_with('\n') {
+        return None;
+    }
+    let tool = format!("{{ name: {name} }}");
+    if !is_list {
+        return Some((key, format!("tools:\n  - {tool}\n")));
+    }
+    let (line, below) = text[key..].split_once('\n')?;
+    let value = line.split_once(':')?.1.trim();
+    if let Some(list) = value.strip_prefix('[').and_then(|list| list.strip_suffix(']')) {
+        let comma = if list.trim().is_empty() { "" } else { ", " };
+        return Some((key + line.trim_end().len() - 1, format!("{comma}{tool}")));
+    }
+    let next = below.lines().find(|line| !line.trim().is_empty())?;
+    let indent = &next[..next.len() - next.trim_start().len()];
+    let is_block = value.is_empty() && next.trim_start().starts_with("- ");
+    is_block.then(|| (key + line.len() + 1, format!("{indent}- {tool}\n")))
+}
+
 /// Returns actions that give a call an `undo`, by the tools that there are.
 fn undos(graph: &mut Graph, path: &FilePath, found: &Diagnostic, client: &Client) -> Vec<Json> {
     let Some(place) = &found.place else { return Vec::new() };
@@ -272,6 +306,20 @@ mod tests {
         assert_eq!(ends("---\ntransitions:\n  - to: a\n# Title\n"), ["---\ntransitions:\n  - to: a\n"; 2]);
         assert_eq!(ends("---\nto: a\n\n- b\nWhich?"), ["---\nto: a\n\n- b\n", "---\nto: a\n"]);
         assert_eq!((ends("---\nHello."), ends("---")), (["---\n"; 2], ["---"; 2]));
+    }
+
+    #[test]
+    fn a_tool_is_declared_in_each_form_of_the_list() {
+        let declared = |text: &str| {
+            let key = text.find("tools:").or(text.find("do:")).unwrap_or_default();
+            let (at, new) = declared_tool(text, key, text.contains("tools:"), "pay")?;
+            Some(format!("{}{new}{}", &text[..at], &text[at..]))
+        };
+        assert_eq!(declared("to: a\ndo: pay\n").as_deref(), Some("to: a\ntools:\n  - { name: pay }\ndo: pay\n"));
+        assert_eq!(declared("tools: []\ndo: pay\n").as_deref(), Some("tools: [{ name: pay }]\ndo: pay\n"));
+        assert_eq!(declared("tools: [a]\r\ndo: pay\r\n").as_deref(), Some("tools: [a, { name: pay }]\r\ndo: pay\r\n"));
+        assert_eq!(declared("tools:\n- a\ndo: pay\n").as_deref(), Some("tools:\n- { name: pay }\n- a\ndo: pay\n"));
+        assert_eq!((declared("{ do: pay }\n"), declared("tools: [a,\n  b]\ndo: pay\n")), (None, None));
     }
 
     #[test]

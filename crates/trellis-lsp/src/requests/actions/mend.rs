@@ -6,6 +6,7 @@ use trellis_core::{
     Code, Diagnostic, Document, Source,
     diagnostic::{FilePath, Place, TextEdit},
     span::Span,
+    syntax::cursor::{CursorPlace, cursor_context},
 };
 
 use super::FIX;
@@ -19,7 +20,9 @@ pub(super) fn offers(graph: &mut Graph, path: &FilePath, found: &Diagnostic, cli
     let proposed = meant(graph, path, found)
         .or_else(|| closed(graph, path, found))
         .or_else(|| doubled(graph, path, found))
-        .or_else(|| untabbed(graph, path, found));
+        .or_else(|| untabbed(graph, path, found))
+        .or_else(|| guarded(graph, path, found))
+        .or_else(|| compared(graph, path, found));
     let action = |(title, edit)| json!({ "title": title, "kind": FIX, "edit": plain_edit(graph, &[edit], client) });
     proposed.map(action).into_iter().collect()
 }
@@ -79,6 +82,49 @@ fn untabbed(graph: &Graph, path: &FilePath, found: &Diagnostic) -> Option<(Strin
     let is_read = !parsed.diagnostics.iter().any(|found| found.code == Code::YamlSyntax);
     let edit = TextEdit { place: Place::new(path, Span::new(0, text.len())), text: spaced };
     is_read.then(|| ("indent with spaces".to_owned(), edit))
+}
+
+/// "guard it, `{{ x | default("…") }}`": a text that is shown, with nothing in place of what is absent.
+fn guarded(graph: &Graph, path: &FilePath, found: &Diagnostic) -> Option<(String, TextEdit)> {
+    let help = found.help.as_deref().filter(|_| found.code == Code::MaybeUndefined)?;
+    help.contains("guard it, `{{ ").then_some(()).filter(|()| help.contains(" | default("))?;
+    let text = std::sync::Arc::clone(&graph.document(path)?.text);
+    let span = found.place.as_ref()?.span;
+    let (before, after) = (text.get(..span.start as usize)?, text.get(span.end as usize..)?);
+    let is_shown = before.trim_end().trim_end_matches('-').ends_with("{{") && after.trim_start().starts_with(['}', '|', '-']);
+    // The type of a value that is no text would be another one.
+    let context = cursor_context(path, &text, span.end as usize);
+    let is_text = context.place == CursorPlace::Body || matches!(context.key(), Some("content" | "text" | "ask" | "reason"));
+    if !is_shown || !is_text {
+        return None;
+    }
+    let written = &text[span.range()];
+    // In quotes of YAML the other quotes stand.
+    let edit = ["\"\"", "''"].into_iter().find_map(|empty| {
+        read_with(graph, path, TextEdit { place: Place::new(path, Span::at(span.end as usize)), text: format!(" | default({empty})") })
+    })?;
+    Some((format!("write `{written}{}`", edit.text), edit))
+}
+
+/// "compare it with what it can be: `x == "…"`"
+fn compared(graph: &Graph, path: &FilePath, found: &Diagnostic) -> Option<(String, TextEdit)> {
+    let help = found.help.as_deref().filter(|_| found.code == Code::NeverTrue)?;
+    let (_, comparison) = quoted(help).filter(|(before, _)| *before == "compare it with what it can be: ")?;
+    let span = found.place.as_ref()?.span;
+    let subject = comparison.split(" == ").next()?;
+    let is_alone = graph.document(path)?.text.get(span.range())? == subject;
+    let edit = TextEdit { place: Place::new(path, span), text: comparison.to_owned() };
+    is_alone.then(|| read_with(graph, path, edit)).flatten().map(|edit| (format!("write `{comparison}`"), edit))
+}
+
+/// Returns an edit if nothing new is wrong with the file by itself after it.
+fn read_with(graph: &Graph, path: &FilePath, edit: TextEdit) -> Option<TextEdit> {
+    let document = graph.document(path)?;
+    let (text, span) = (&*document.text, edit.place.span);
+    let dialect = document.dialect().map(|named| named.value).unwrap_or_default();
+    let wrong = |text: &str| Document::parse(&Source::text(FilePath::clone(path), text), dialect).diagnostics.len();
+    let edited = format!("{}{}{}", text.get(..span.start as usize)?, edit.text, text.get(span.end as usize..)?);
+    (wrong(&edited) <= wrong(text)).then_some(edit)
 }
 
 /// "`}}` belongs here, not `}`"

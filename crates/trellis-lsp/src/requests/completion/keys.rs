@@ -8,14 +8,14 @@ use trellis_core::{
     query::Symbol,
     span::Span,
     syntax::{
-        cursor::CursorStep,
+        cursor::{CursorPlace, CursorStep, cursor_context},
         document::Content,
         node::NodeSyntax,
         vocabulary::{KeyOffer, keys_at, words_at},
     },
 };
 
-use super::{Desk, Offer, names};
+use super::{Desk, Offer, names, skeletons::SCHEMA_LINES};
 use crate::wire::CompletionItemKind;
 
 /// Returns the keys that the mapping at the cursor may have and has not, and the span that they replace.
@@ -40,6 +40,28 @@ pub(super) fn keys(desk: &mut Desk<'_>) -> (Vec<Offer>, Span) {
     (offers, span)
 }
 
+/// Returns what may stand right below the dash of an item, where editors put the cursor after a line break: the keys of the item, each with the
+/// spaces that it lacks, and another item.
+pub(super) fn below_dash(desk: &mut Desk<'_>, text: &str, offset: usize) -> (Vec<Offer>, Span) {
+    const GAP: &str = "  ";
+    let typed = desk.context.prefix_span;
+    let indented = format!("{}{GAP}{}", &text[..typed.start as usize], &text[typed.start as usize..]);
+    let mut context = cursor_context(&desk.path, &indented, offset + GAP.len());
+    if desk.context.is_flow || context.path.last() != Some(&CursorStep::Item) || context.place != CursorPlace::Key {
+        return (Vec::new(), typed);
+    }
+    context.prefix_span = typed;
+    desk.context = context;
+    let (offers, span) = keys(desk);
+    let indented = |offer: Offer| {
+        let insert = offer.insert.as_deref().unwrap_or(&offer.label).replace('\n', "\n  ");
+        Offer { insert: Some(format!("{GAP}{insert}")), ..offer }
+    };
+    let offers: Vec<Offer> = offers.into_iter().map(indented).collect();
+    let another = (!offers.is_empty()).then(|| Offer::new("- ", CompletionItemKind::Keyword).detail("another item").rank(usize::MAX));
+    (offers.into_iter().chain(another).collect(), span)
+}
+
 /// Returns the names that the mapping at the cursor may have as its keys.
 fn named_keys(desk: &mut Desk<'_>) -> Vec<Offer> {
     let Some(CursorStep::Key(parent)) = desk.context.path.last().cloned() else { return Vec::new() };
@@ -49,6 +71,7 @@ fn named_keys(desk: &mut Desk<'_>) -> Vec<Offer> {
         "messages" => locales(desk),
         "options" if desk.context.keys().any(|key| key == "messages") => names::own_options(desk),
         "on_signal" | "on_signal_default" => signals(desk),
+        "bindings" if desk.context.path.len() == 1 => unbound(desk),
         _ => Vec::new(),
     }
 }
@@ -67,6 +90,9 @@ fn written(desk: &Desk<'_>) -> (Span, bool) {
 /// Returns the inserted text of a key: with its colon, and the beginning of its value if that is a mapping or a list.
 fn inserted(key: &KeyOffer, is_flow: bool) -> (String, bool) {
     let name = &key.name;
+    if key.is_schema_of_mapping() && !is_flow {
+        return (format!("{name}{SCHEMA_LINES}"), true);
+    }
     let kind = key.takes.get("type").and_then(Json::as_str);
     let shared = |word: &str| key.takes.get("$ref").and_then(Json::as_str).is_some_and(|at| at.ends_with(word));
     let is_short = ["condition", "duration", "schema"].iter().any(|word| shared(word));
@@ -99,6 +125,16 @@ fn signals(desk: &mut Desk<'_>) -> Vec<Offer> {
     let own = [SignalName::INTERRUPT, SignalName::TIMEOUT].map(str::to_owned);
     let all: BTreeSet<String> = named.chain(own).collect();
     all.into_iter().map(|name| Offer::new(name, CompletionItemKind::Event).detail("signal")).collect()
+}
+
+/// Returns the tools that no project file binds.
+fn unbound(desk: &mut Desk<'_>) -> Vec<Offer> {
+    let bindings = desk.graph.documents().iter().flat_map(|document| match &document.content {
+        Content::Project(project) | Content::Nodes(_, project) => &project.bindings[..],
+        _ => &[],
+    });
+    let bound: BTreeSet<String> = bindings.filter_map(|binding| Some(binding.tool.name.as_ref()?.value.to_string())).collect();
+    names::tools(desk).into_iter().filter(|offer| !bound.contains(&offer.label)).collect()
 }
 
 /// Returns the arguments of the tool or the graph that is called here.

@@ -114,6 +114,11 @@ pub(super) fn complete(state: &mut ServerState, params: &CompletionParams) -> Op
     let (text, offset) = (place.text, place.offset);
     let context = cursor_context(&place.path, text.as_str(), offset);
     let after = text.as_str()[offset..].lines().next().unwrap_or_default().to_owned();
+    let is_behind_colon = is_behind_colon(&context, &text.as_str()[..offset]);
+    // Who types a colon may go on with a line break, which would accept the first offer.
+    if is_behind_colon && is_typed_colon(params) {
+        return Some(CompletionList::default());
+    }
     let mut desk = Desk { graph: place.graph, path: place.path, context, offset: crate::text::to_u32(offset), after };
     let (mut offers, span) = offers(&mut desk, text.as_str(), offset);
     offers.sort_by(|a, b| (a.rank, &a.label).cmp(&(b.rank, &b.label)));
@@ -121,8 +126,20 @@ pub(super) fn complete(state: &mut ServerState, params: &CompletionParams) -> Op
     let is_incomplete = offers.len() >= MAX_COMPLETIONS;
     offers.truncate(MAX_COMPLETIONS);
     let uri = &params.text_document_position_params.text_document.uri;
-    let items = offers.into_iter().enumerate().map(|(at, offer)| item(offer, at, span, &text, &client, uri)).collect();
+    let gap = if is_behind_colon { " " } else { "" };
+    let spaced = |offer: Offer| Offer { insert: Some(format!("{gap}{}", offer.insert.as_ref().unwrap_or(&offer.label))), ..offer };
+    let items = offers.into_iter().map(spaced).enumerate().map(|(at, offer)| item(offer, at, span, &text, &client, uri)).collect();
     Some(CompletionList { is_incomplete, items, ..CompletionList::default() })
+}
+
+/// Returns whether a cursor stands right behind the colon of a key, where a value needs a space before it.
+fn is_behind_colon(context: &CursorContext, before: &str) -> bool {
+    context.place == CursorPlace::Value && context.template.is_none() && context.prefix.is_empty() && before.ends_with(':')
+}
+
+/// Returns whether a completion was asked for because a colon was typed.
+fn is_typed_colon(params: &CompletionParams) -> bool {
+    params.context.as_ref().is_some_and(|context| context.trigger_character.as_deref() == Some(":"))
 }
 
 /// Returns what may stand at a place of a sheet.
@@ -181,6 +198,7 @@ fn offers(desk: &mut Desk<'_>, text: &str, offset: usize) -> (Vec<Offer>, Span) 
             let is_item = desk.context.path.last() == Some(&CursorStep::Item) && desk.context.present.is_empty();
             let (values, of_values) = if is_item { values(desk, line, offset) } else { (Vec::new(), span) };
             match (keys.is_empty(), values.is_empty()) {
+                (true, true) => keys::below_dash(desk, text, offset),
                 (true, false) => (values, of_values),
                 _ => (keys.into_iter().chain(values).collect(), span),
             }
@@ -210,6 +228,10 @@ fn values(desk: &mut Desk<'_>, line: &str, offset: usize) -> (Vec<Offer>, Span) 
         ("binding", _) => names::tools(desk),
         ("builtin", _) => names::builtins(),
         ("input_default", _) => names::own_options(desk),
+        ("approve" | "parameters" | "inputs" | "schema" | "returns" | "input_schema", Some(_)) => {
+            words.into_iter().chain(skeletons::values(&key, false)).collect()
+        }
+        _ if above == "bindings" && desk.context.path.len() == 2 => skeletons::values(&key, true).collect(),
         _ => words,
     };
     (offers, whole)

@@ -1,8 +1,12 @@
 //! Completion of the names of the graph: targets, context keys with their types, tools, and the names that templates can use.
 
+use std::collections::BTreeSet;
+
 use trellis_core::{
+    Document,
     query::{NodeEntry, Symbol},
     span::Span,
+    syntax::{cursor::CursorPlace, document::Content},
     template::builtins::{self, Builtin},
 };
 
@@ -65,6 +69,25 @@ pub(super) fn keys(desk: &mut Desk<'_>) -> Vec<Offer> {
         if !offers.iter().any(|offer| offer.label == *key) {
             offers.push(Offer::new(&*key, CompletionItemKind::Variable).rank(2));
         }
+    }
+    offers
+}
+
+/// Returns the context keys that may be read in a template here: without those that are set on no path to the node.
+fn shown_keys(desk: &mut Desk<'_>) -> Vec<Offer> {
+    let mut offers = keys(desk);
+    // Elsewhere the node itself may have set them before.
+    let is_on_entering = desk.context.place == CursorPlace::Body || matches!(desk.context.keys().next(), Some("content" | "do"));
+    // What a file that cannot be understood sets is not known.
+    let is_broken = |document: &std::sync::Arc<Document>| document.path != desk.path && matches!(document.content, Content::Broken);
+    if !is_on_entering || desk.graph.documents().iter().any(is_broken) {
+        return offers;
+    }
+    let (path, offset) = (desk.path.clone(), desk.offset);
+    let here = desk.graph.index().node_around(&path, offset);
+    if let Some((types, node)) = desk.graph.types().zip(here) {
+        let absent: BTreeSet<&str> = types.absent_at(&node.id).collect();
+        offers.retain(|offer| !absent.contains(offer.label.as_str()));
     }
     offers
 }
@@ -192,9 +215,9 @@ pub(super) fn in_template(desk: &mut Desk<'_>, text: &str, template: &str, offse
         let start = before.rfind(|char: char| !char.is_alphanumeric() && !matches!(char, '_' | '.')).map_or(0, |at| at + 1);
         // In the dialect of Go every path begins with a dot.
         let path = before.get(start..).unwrap_or_default().trim_start_matches('.');
-        return (if path.is_empty() { keys(desk) } else { paths::parts(desk, path) }, span);
+        return (if path.is_empty() { shown_keys(desk) } else { paths::parts(desk, path) }, span);
     }
-    let mut offers = keys(desk);
+    let mut offers = shown_keys(desk);
     offers.extend(open_names(text_of_tag(text, template, offset)).into_iter().map(|name| Offer::new(name, CompletionItemKind::Variable)));
     offers.extend(ROOTS.map(|(name, about)| Offer::new(name, CompletionItemKind::Keyword).about(about).rank(3)));
     (offers, span)

@@ -46,6 +46,12 @@ impl PointTypes {
         })
     }
 
+    /// Returns the tracked keys that are never present at a point; none where no session comes.
+    pub(crate) fn absent_at(&self, point: u32) -> impl Iterator<Item = &str> {
+        let env = self.env_at[point as usize].as_ref();
+        self.keys.iter().filter(move |(_, slot)| env.is_some_and(|env| !env.may_hold(*slot, &self.types))).map(|(key, _)| key.as_str())
+    }
+
     /// Returns the known parts of a value at a point: of a key, below these names. Each with whether it is there whenever the key is, and its type in
     /// words.
     pub(crate) fn parts(&self, point: u32, key: &str, below: &[&str]) -> Vec<(Key, bool, String)> {
