@@ -69,6 +69,23 @@ export function large(nodes) {
   return files;
 }
 
+/** Two children that ask the same question about two things, beside a call that nothing here carries out. */
+export const PAIR = {
+  "pair/start.md":
+    "---\ntools: [{name: count, effect: none}]\ndo:\n  parallel:\n    a: {name: count}\n    b: {graph: ask, args: {topic: lamps}}\n    c: {graph: ask, args: {topic: chairs}}\non_error: fail\nsave_to: all\nto: end\n---\nAll of it is counted.\n",
+  "pair/end.md": "---\noutput: \"{{ all.b }} and {{ all.c }}\"\n---\nThat is all.\n",
+  "pair/ask/start.md":
+    "---\nrequired_context: [topic]\ncontext_schema: {topic: string}\ninput_type: int\nsave_to: many\nto: end\n---\nHow many **{{ topic }}**?\n",
+  "pair/ask/end.md": "---\noutput: \"{{ many }}\"\n---\n",
+};
+
+/** A call that gets two secrets, and that a person must approve. */
+export const VAULT = {
+  "vault/start.md":
+    "---\ntools: [{name: transfer, effect: none}]\ndo: {name: transfer, args: {sum: 12, key: \"Bearer é{{secret:bank}}/{{secret:branch}}\", note: \"\"}, approve: {ask: \"Transfer 12?\"}}\nsave_to: sent\non_error: end\non_denied: end\nto: end\n---\n",
+  "vault/end.md": "It is over.\n",
+};
+
 /** A session that passes through many nodes. */
 export const LONG = {
   "long/trellis.yaml": "name: long\ncontext: {n: {type: integer}}\nlimits: {pass_through: 20000}\n",

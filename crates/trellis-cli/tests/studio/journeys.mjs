@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 
-import { HOSTILE, KINDS, LONG, large, OVEN, SHOP, STALL } from "./graphs.mjs";
+import { ASKS } from "./asks.mjs";
+import { HOSTILE, KINDS, LONG, large, OVEN, PAIR, SHOP, STALL, VAULT } from "./graphs.mjs";
 import { accessible, asked, folderOf, lead, newContext, play, Server, show, sightOf, tabTo, TOKEN, visit } from "./harness.mjs";
 import { KEYS } from "./keys.mjs";
 import { SIZES } from "./sizes.mjs";
@@ -257,7 +258,7 @@ const JOURNEYS = {
     await asked(page, "Where to, Ada?");
   },
 
-  /** The graph is edited so that the next node reads what this session never wrote. */
+  /** The graph is edited so that the next node reads what this session never wrote: it asks for that at once. */
   async "asks for what an edit needs"({ browser, server, folder }) {
     await server.session("kinds", "needy", ["red"]);
     const page = await visit(browser, server, "/s/needy");
@@ -266,11 +267,11 @@ const JOURNEYS = {
     const texts = files.map((file) => fs.readFileSync(file, "utf8"));
     fs.writeFileSync(files[0], texts[0].replace("to: sure", "set: {shade: dark}\nto: sure"));
     fs.writeFileSync(files[1], texts[1].replace("How many?", "How many {{ shade }} ones?"));
-    while (!(await server.api("GET", "graphs/kinds/nodes/many")).source.includes("shade")) await page.waitForTimeout(50);
-    await page.keyboard.press("1");
     await page.getByText("needs what this session does not have").waitFor();
     await page.getByLabel("shade").fill("pale");
     await page.keyboard.press("Enter");
+    await page.locator(".here-ask").getByRole("button", { name: "Yes" }).waitFor();
+    await page.keyboard.press("1");
     await asked(page, "How many pale ones?");
     fs.writeFileSync(files[1], texts[1]);
     fs.writeFileSync(files[0], texts[0]);
@@ -559,11 +560,11 @@ const JOURNEYS = {
   },
 };
 
-const folder = folderOf(["tour"], { ...KINDS, ...SHOP, ...HOSTILE, ...LONG, ...STALL, ...OVEN, ...large(1000) });
+const folder = folderOf(["tour"], { ...KINDS, ...SHOP, ...HOSTILE, ...LONG, ...STALL, ...OVEN, ...PAIR, ...VAULT, ...large(1000) });
 const server = await new Server(folder).start();
 // Views are held to axe in sizes and colours of their own, in whatever form the journeys are played.
 const { "is accessible": views, ...others } = JOURNEYS;
-const failures = await play({ ...others, ...KEYS, ...SIZES, ...(process.env.FORM ? {} : { "is accessible": views }) }, { server, folder });
+const failures = await play({ ...others, ...KEYS, ...SIZES, ...ASKS, ...(process.env.FORM ? {} : { "is accessible": views }) }, { server, folder });
 await server.kill();
 fs.rmSync(folder, { recursive: true, force: true });
 process.exit(failures === 0 ? 0 : 1);

@@ -80,7 +80,7 @@ export const decide = (id: string, call: string, decision: "approve" | "deny", b
   });
 
 export const getRecords = (id: string, from: number, limit: number) => request<RecordPage>(`${session(id)}/records`, { query: { from, limit } });
-export const getStateAt = (id: string, seq: number) => request<StateAt>(`${session(id)}/at/${seq}`, { query: { html: true } });
+export const getStateAt = (id: string, seq: number, child: string | undefined) => request<StateAt>(`${session(id)}/at/${seq}`, { query: { html: true, child } });
 export const getPath = (id: string) => request<{ hops: Hop[]; first: number }>(`${session(id)}/path`);
 export const exportSession = async (id: string) => (await send(`${session(id)}/export`)).text();
 

@@ -146,10 +146,20 @@ export interface InputQuestion {
   timeout?: number;
 }
 
+/** A place in arguments where a secret belongs. */
+export interface SecretPlace {
+  /** The JSON pointer of the text that holds it. */
+  pointer: string;
+  /** The byte of that text which it stands before. */
+  offset: number;
+  name: string;
+}
+
 export interface ApprovalQuestion {
   id: string;
   name: string;
   args: JsonObject;
+  secrets?: SecretPlace[];
   ask?: string;
 }
 
@@ -157,6 +167,7 @@ export interface Call {
   id: string;
   name: string;
   args: JsonObject;
+  secrets?: SecretPlace[];
   attempt: number;
   node: string;
   of?: string;
@@ -393,6 +404,7 @@ export interface StateAt {
   seq: number;
   at: number;
   kind: string;
+  child?: string | undefined;
   from?: string;
   to: string;
   state: { context?: JsonObject };

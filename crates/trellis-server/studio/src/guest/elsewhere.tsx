@@ -2,7 +2,8 @@
 
 import type { JSX } from "preact";
 
-import { Value } from "../ui/value";
+import type { ApprovalQuestion } from "../api/types";
+import { Args } from "../ui/args";
 import type { Parts } from "../views/session/stop";
 import { lookAgain, talk } from "./talk";
 
@@ -23,18 +24,13 @@ function Elsewhere({ verb, since }: { verb: string; since: string }): JSX.Elemen
   );
 }
 
-function Asked({ name, args }: { name: string; args: Parameters<typeof Value>[0]["value"] }): JSX.Element {
-  const hasArgs = typeof args === "object" && args !== null && Object.keys(args).length > 0;
+function Asked({ name, args, secrets }: Pick<ApprovalQuestion, "name" | "args" | "secrets">): JSX.Element {
   return (
     <>
       <p class="decision-call">
         <code>{name}</code>
       </p>
-      {hasArgs && (
-        <div class="panel-inset">
-          <Value value={args} />
-        </div>
-      )}
+      <Args args={args} secrets={secrets} />
     </>
   );
 }
@@ -43,7 +39,7 @@ export const PARTS: Parts = {
   Approval: ({ question, notes }) => (
     <div class="decision">
       <p class="decision-ask">{question.ask ?? "This call waits for the approval of a person."}</p>
-      <Asked name={question.name} args={question.args} />
+      <Asked {...question} />
       {notes.length > 0 && <p class="dim">{notes.join(" ")}</p>}
       <Elsewhere verb="A person decides" since="nobody can tell an answer of this page from one of the model" />
     </div>
@@ -57,7 +53,7 @@ export const PARTS: Parts = {
   OpenCall: ({ call }) => (
     <div class="decision">
       <p class="decision-ask">The model of this chat carries out the next call with its own tools.</p>
-      <Asked name={call.name} args={call.args} />
+      <Asked {...call} />
       <p>
         <button type="button" class="button" onClick={lookAgain}>
           Look again

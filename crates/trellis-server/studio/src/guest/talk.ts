@@ -4,7 +4,7 @@ import { computed, effect, signal } from "@preact/signals";
 
 import { isMapping, Problem } from "../api/problem";
 import type { JsonObject, Reply } from "../api/types";
-import { follow, isQuestion, isUrgent, type Talk, textOf as wordsOf } from "../views/session/exchanges";
+import { follow, isQuestion, isUrgent, newsOf, type Talk, textOf as wordsOf } from "../views/session/exchanges";
 import { Bridge } from "./bridge";
 import { goesOn, isForModel, problemOf, textOf, turnOf } from "./result";
 
@@ -56,7 +56,7 @@ function take(result: JsonObject, answer: string | null): boolean {
   }
   const after = follow(before, turn, answer);
   const hasMoved = before !== null && after.turn.seq !== before.turn.seq;
-  if (hasMoved) announcement.value = { text: wordsOf(turn), isUrgent: isUrgent(turn) };
+  if (hasMoved) announcement.value = { text: wordsOf(newsOf(before.turn, turn)), isUrgent: isUrgent(turn) };
   looks.value = hasMoved ? 0 : looks.peek() + 1;
   absence.value = null;
   talk.value = after;

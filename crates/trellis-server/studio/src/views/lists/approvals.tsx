@@ -39,7 +39,7 @@ function Held({ held }: { held: HeldCall }): JSX.Element {
         {held.due !== null && <Countdown due={held.due} skew={0} />}
       </header>
       <Decision
-        question={{ id: held.call.id, name: held.call.name, args: held.call.args, ...(held.ask === null ? {} : { ask: held.ask }) }}
+        question={held.ask === null ? held.call : { ...held.call, ask: held.ask }}
         part={held.call.part}
         notes={held.why?.notes ?? []}
         isSent={isSent}

@@ -4,9 +4,9 @@ import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 
 import type { ApprovalQuestion } from "../../api/types";
+import { Args } from "../../ui/args";
 import { useKeys } from "../../ui/keys";
 import { Ticked } from "../../ui/ticked";
-import { Value } from "../../ui/value";
 
 interface Props {
   question: ApprovalQuestion;
@@ -41,11 +41,7 @@ export function Decision({ question, part, notes = [], isSent, hasKeys = false, 
         <code>{question.name}</code>
         {part !== undefined && <span class="dim">part {part}</span>}
       </p>
-      {Object.keys(question.args).length > 0 && (
-        <div class="panel-inset">
-          <Value value={question.args} />
-        </div>
-      )}
+      <Args args={question.args} secrets={question.secrets} />
       {notes.length > 0 && (
         <ul class="notes" aria-label="Why it is asked">
           {notes.map((note) => (

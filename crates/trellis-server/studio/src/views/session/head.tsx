@@ -69,7 +69,8 @@ export function SessionHead({ turn, travel }: { turn: Turn; travel: (journey: Jo
         <ul class="children" aria-label="Children that wait">
           {children.map((child) => (
             <li key={child} class={child === turn.child ? "asks-first" : ""}>
-              <Icon name="fork" /> {child}
+              <Icon name="fork" />
+              <span title={child}>{child}</span>
             </li>
           ))}
         </ul>

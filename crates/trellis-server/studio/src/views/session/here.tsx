@@ -1,16 +1,17 @@
 /** Here: a talk with the graph. What nodes said, what was answered, and the question of now. */
 
 import type { JSX } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import type { Problem } from "../../api/problem";
 import type { Reply, Said, Turn } from "../../api/types";
 import { isField } from "../../ui/keys";
 import { Html } from "../../ui/html";
 import { Countdown } from "../../ui/time";
+import { Beside } from "./beside";
 import { draftOf } from "./drafts";
+import { type Exchange, lastOf, placeOf } from "./exchanges";
 import { Refusal } from "./refusal";
-import type { Exchange } from "./exchanges";
 import { type Halt, type Parts, StopView } from "./stop";
 
 function SaidBy({ said }: { said: Said[] }): JSX.Element {
@@ -87,20 +88,22 @@ export function Here({ session, walked, parts }: { session: string; walked: Walk
   const { turn, log, progress, isSending, refusal, send, decide, halt } = walked;
   const scroll = useRef<HTMLDivElement>(null);
   const ask = useRef<HTMLDivElement>(null);
-  const skew = turn.now - Date.now();
+  /** The place that the last reply was for. */
+  const [answered, setAnswered] = useState("");
 
   // The newest is in sight, and the question has the focus, unless somebody types elsewhere.
   useLayoutEffect(() => {
     scroll.current?.scrollTo({ top: scroll.current.scrollHeight });
     const active = document.activeElement;
-    const isFree = active === document.body || active === null || ask.current?.contains(active) || !isField(active);
+    const isFree = active === document.body || active === null || (ask.current?.contains(active) && !active.closest(".others")) || !isField(active);
     // A page within another one leaves the focus there, until somebody is in it.
     const isOurs = window.parent === window || document.hasFocus();
     if (isOurs && isFree && document.querySelector("dialog[open]") === null) ask.current?.querySelector<HTMLElement>("[data-ask]")?.focus({ preventScroll: true });
   }, [turn.seq, turn.stop.type]);
 
   const reply: typeof send = async (body, words) => {
-    const draft = "input" in body ? draftOf(session, body.to ?? turn.child ?? "") : null;
+    const asker = "input" in body ? (body.to ?? turn.child ?? "") : null;
+    const draft = asker === null ? null : draftOf(session, asker === session ? "" : asker);
     const sent = draft?.peek() ?? "";
     // What is typed from here on is for the next question.
     if (draft) draft.value = "";
@@ -109,60 +112,50 @@ export function Here({ session, walked, parts }: { session: string; walked: Walk
     return isTaken;
   };
   const others = turn.others ?? [];
+  const isBeside = (child: string | undefined): boolean => child !== undefined && child !== turn.child && others.some((other) => other.child === child);
+  const refusedBeside = others.find((other) => placeOf(other) === answered);
+  const common = { parts, session, isSending, isHalted: turn.paused === true, skew: turn.now - Date.now(), progress, halt };
+  const answers = (place: string): Pick<Parameters<typeof StopView>[0], "send" | "decide"> => ({
+    send: (body, words) => {
+      setAnswered(place);
+      void reply(body, words);
+    },
+    decide: (call, decision, because) => {
+      setAnswered(place);
+      void decide(call, decision, because);
+    },
+  });
   return (
     <section class="here" aria-label="Here">
       <div class="here-scroll" ref={scroll} tabIndex={0} role="region" aria-label="What was said">
         <Before log={log} />
-        <SaidBy said={turn.said} />
+        <SaidBy said={turn.said.filter(({ child }) => !isBeside(child))} />
       </div>
       <div class="here-ask" ref={ask}>
         {turn.due !== null && turn.stop.type !== "SLEEPING" && (
           <p class="due dim">
-            {turn.stop.type === "APPROVAL" ? "expires in" : "waits for"} <Countdown due={turn.due} skew={skew} />
+            {turn.stop.type === "APPROVAL" ? "expires in" : "waits for"} <Countdown due={turn.due} skew={common.skew} />
           </p>
         )}
-        {refusal && <Refusal refusal={refusal} seq={turn.seq} />}
         <StopView
           key={`${turn.child ?? ""} ${turn.stop.type}`}
-          parts={parts}
-          session={session}
+          {...common}
+          {...answers(placeOf(turn))}
           child={turn.child}
           stop={turn.stop}
           isFirst
-          isSending={isSending}
-          isHalted={turn.paused === true}
-          skew={skew}
-          progress={progress}
           notes={notesOf(turn)}
-          send={(body, words) => void reply(body, words)}
-          decide={(call, decision, because) => void decide(call, decision, because)}
-          halt={halt}
         />
+        {refusal && !refusedBeside && <Refusal refusal={refusal} seq={turn.seq} />}
         {turn.budget && <Budget budget={turn.budget} />}
         {others.length > 0 && (
           <section class="others">
             <h2 class="minor">Also waits</h2>
             {others.map((other) => (
-              <details key={`${other.child ?? ""} ${other.stop.type} ${other.node}`}>
-                <summary>
-                  {other.child ?? session} · <code>{other.node}</code>
-                </summary>
-                <StopView
-                  parts={parts}
-                  session={session}
-                  child={other.child}
-                  stop={other.stop}
-                  isFirst={false}
-                  isSending={isSending}
-                  isHalted={turn.paused === true}
-                  skew={skew}
-                  progress={progress}
-                  notes={[]}
-                  send={(body, words) => void reply(body, words)}
-                  decide={(call, decision, because) => void decide(call, decision, because)}
-                  halt={halt}
-                />
-              </details>
+              <Beside key={placeOf(other)} session={session} other={other} said={isBeside(other.child) ? lastOf(turn.said, other.child) : undefined}>
+                <StopView {...common} {...answers(placeOf(other))} child={other.child} stop={other.stop} isFirst={false} notes={[]} />
+                {refusal && other === refusedBeside && <Refusal refusal={refusal} seq={turn.seq} />}
+              </Beside>
             ))}
           </section>
         )}

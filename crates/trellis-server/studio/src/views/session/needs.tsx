@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 
 import type { JsonObject, Reply } from "../../api/types";
-import { readJson } from "./questions/json";
+import { isBroken, MeantAsText, readJson } from "./questions/json";
 
 interface Props {
   isSending: boolean;
@@ -13,11 +13,18 @@ interface Props {
 
 export function NeededKeys({ keys, node, isSending, send }: Props & { keys: string[]; node: string }): JSX.Element {
   const [texts, setTexts] = useState<Record<string, string>>({});
-  const submit = (event: Event): void => {
-    event.preventDefault();
+  /** Whether somebody gave JSON that is none. */
+  const [isDoubted, setDoubted] = useState(false);
+  const hasBroken = keys.some((key) => isBroken(texts[key] ?? ""));
+  const give = (): void => {
     const context: JsonObject = {};
     for (const key of keys) context[key] = readJson(texts[key] ?? "", undefined).value ?? texts[key] ?? "";
     send({ context }, keys.join(", "));
+  };
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    setDoubted(hasBroken);
+    if (!hasBroken) give();
   };
   return (
     <form class="ask-column" onSubmit={submit}>
@@ -37,6 +44,7 @@ export function NeededKeys({ keys, node, isSending, send }: Props & { keys: stri
           />
         </label>
       ))}
+      {isDoubted && hasBroken && <MeantAsText verb={keys.length === 1 ? "Give it" : "Give them"} send={give} />}
       <p>
         <button type="submit" class="button primary" disabled={isSending || keys.some((key) => !texts[key])}>
           Give {keys.length === 1 ? "it" : "them"}

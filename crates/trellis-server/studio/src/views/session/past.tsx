@@ -2,8 +2,10 @@
 
 import type { JSX } from "preact";
 
+import { href } from "../../state/route";
 import type { Journey } from "../time/travel";
 import { Icon } from "../../ui/icons";
+import { Empty } from "../../ui/states";
 
 interface Props {
   at: number;
@@ -11,6 +13,20 @@ interface Props {
   look: (seq: number) => void;
   leave: () => void;
   travel: (journey: Journey) => void;
+}
+
+/** Says that an address names a record that is not there. */
+export function NoRecord({ session, at, first, last }: { session: string; at: number; first: number; last: number }): JSX.Element {
+  return (
+    <main class="page">
+      <h1>{session}</h1>
+      <Empty title={`There is no record ${at}`}>
+        <p>
+          The session has the records {first} to {last}. <a href={href({ view: "session", session })}>Show the newest, record {last}</a>
+        </p>
+      </Empty>
+    </main>
+  );
 }
 
 export function Past({ at, last, look, leave, travel }: Props): JSX.Element {

@@ -1,6 +1,7 @@
 /** Why an answer was not taken, and what would be. */
 
 import type { JSX } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 import type { Problem } from "../../api/problem";
 import { Ticked } from "../../ui/ticked";
@@ -8,8 +9,10 @@ import { Ticked } from "../../ui/ticked";
 export function Refusal({ refusal, seq }: { refusal: { problem: Problem }; seq: number }): JSX.Element {
   const { problem } = refusal;
   const isAnew = problem.status === 412;
+  const here = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => here.current?.scrollIntoView({ block: "nearest" }), [refusal]);
   return (
-    <div class="refusal" role="alert">
+    <div class="refusal" role="alert" ref={here}>
       <p class="failed-title">{isAnew ? "Asked anew" : problem.title}</p>
       <p>
         <Ticked

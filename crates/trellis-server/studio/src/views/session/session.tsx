@@ -22,7 +22,7 @@ import { Decision } from "./approval";
 import { OpenCall } from "./call";
 import { Here } from "./here";
 import { SessionHead } from "./head";
-import { Past } from "./past";
+import { NoRecord, Past } from "./past";
 import { SecretQuestion } from "./questions/secret";
 import type { Parts } from "./stop";
 import { Then } from "./then";
@@ -48,7 +48,8 @@ function Walked({ id, at, walked }: { id: string; at: number | null; walked: Wal
   const stood = at === null ? turn.node : (records.at(at)?.to ?? turn.node);
   const marks = useMemo(() => ({ ...marksOfPath(hops, stood, at ?? undefined), changed: graph.changed }), [hops, stood, at, graph.changed]);
   const last = turn.seq - 1;
-  const state = useStateAt(id, at ?? last);
+  const isMissing = at !== null && (at > last || at < records.first);
+  const state = useStateAt(id, isMissing ? null : at, last, records);
 
   const look = (seq: number): void => {
     const kept = Math.max(records.first, seq);
@@ -75,6 +76,7 @@ function Walked({ id, at, walked }: { id: string; at: number | null; walked: Wal
     if (undo !== null && turn.seq > undo.seq) setUndo(null);
   }, [turn.seq]);
 
+  if (isMissing) return <NoRecord session={id} at={at} first={records.first} last={last} />;
   return (
     <main class={`session-view pane-${pane}`}>
       <SessionHead turn={turn} travel={setJourney} />

@@ -12,9 +12,12 @@ export function Then({ state }: { state: Resource<StateAt> }): JSX.Element {
     <section class="here" aria-label="Then">
       <div class="here-scroll" tabIndex={0} role="region" aria-label="What was said">
         <Loaded of={state}>
-          {({ to, html }) => (
+          {({ child, to, html }) => (
             <article class="said-by">
-              <p class="said-node">{to}</p>
+              <p class="said-node">
+                {child !== undefined && `${child} · `}
+                {to}
+              </p>
               {html === undefined ? <p class="dim">It said nothing.</p> : <Html class="said" html={html} />}
             </article>
           )}

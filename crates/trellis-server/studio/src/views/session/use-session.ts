@@ -9,7 +9,7 @@ import type { Reply, Turn } from "../../api/types";
 import { announce } from "../../shell/overlays";
 import { graphOfSession } from "../../state/graphs";
 import { useResource } from "../../state/resource";
-import { follow, isQuestion, isUrgent, type Talk, textOf } from "./exchanges";
+import { follow, isQuestion, isUrgent, newsOf, type Talk, textOf } from "./exchanges";
 import type { Walk } from "./here";
 
 export interface WalkedSession extends Walk {
@@ -40,8 +40,8 @@ export function useSession(id: string): WalkedSession {
     if (data === null) return;
     setShown((before) => {
       const after = follow(before, data, answer.current);
-      if (before !== null && after.log.length > 0 && after.turn.seq !== before.turn.seq) {
-        announce(textOf(data), isUrgent(data));
+      if (before !== null && after.turn.seq !== before.turn.seq) {
+        announce(textOf(newsOf(before.turn, data)), isUrgent(data));
         answer.current = null;
       }
       return after;
@@ -81,6 +81,8 @@ export function useSession(id: string): WalkedSession {
       return true;
     } catch (error) {
       answer.current = null;
+      // The stream may have brought what came instead.
+      setShown((before) => before && { ...before, log: before.log.map((one) => (one.seq === seq && one.answer === words ? { ...one, answer: null } : one)) });
       const problem = problemOf(error);
       if (problem.status !== 0) key.current = null;
       setRefusal({ problem, seq });

@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 
 import type { Change, StateAt } from "../../api/types";
 import type { Resource } from "../../state/resource";
+import { Args } from "../../ui/args";
 import { Icon } from "../../ui/icons";
 import { Loaded } from "../../ui/states";
 import { Value } from "../../ui/value";
@@ -60,9 +61,7 @@ function Body({ state, edit }: { state: StateAt; edit: (() => void) | null }): J
           <p>
             <code>{state.call.name}</code> <span class="dim">attempt {state.call.attempt}</span>
           </p>
-          <div class="panel-inset">
-            <Value value={state.call.args} />
-          </div>
+          <Args args={state.call.args} secrets={state.call.secrets} />
         </section>
       )}
       <section>
@@ -74,6 +73,7 @@ function Body({ state, edit }: { state: StateAt; edit: (() => void) | null }): J
             </button>
           )}
         </h2>
+        {state.child !== undefined && <p class="said-node">{state.child}</p>}
         {keys.length === 0 ? <p class="dim">Empty.</p> : <Value value={context} open={1} />}
       </section>
       {!state.is_same_graph && <p class="dim">The graph was edited since: what nodes say is told as it is now.</p>}

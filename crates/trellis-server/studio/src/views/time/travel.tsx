@@ -9,7 +9,7 @@ import type { Json, Turn } from "../../api/types";
 import { announce } from "../../shell/overlays";
 import { open } from "../../state/route";
 import { Dialog } from "../../ui/dialog";
-import { readJson } from "../session/questions/json";
+import { isBroken, MeantAsText, readJson } from "../session/questions/json";
 import { Failed } from "../../ui/states";
 
 export type Journey = { kind: "back"; to: number } | { kind: "fork"; at: number } | { kind: "goto"; node: string } | { kind: "set"; path: string };
@@ -52,6 +52,8 @@ export function Travel({ session, seq, journey, nodes, close, done }: Props): JS
   const [value, setValue] = useState("");
   const [problem, setProblem] = useState<Problem | null>(null);
   const [isSent, setSent] = useState(false);
+  /** Whether somebody gave JSON that is none. */
+  const [isDoubted, setDoubted] = useState(false);
 
   const travel = async (): Promise<void> => {
     switch (journey.kind) {
@@ -70,14 +72,18 @@ export function Travel({ session, seq, journey, nodes, close, done }: Props): JS
       }
     }
   };
-  const submit = (event: Event): void => {
-    event.preventDefault();
+  const leave = (): void => {
     setSent(true);
     setProblem(null);
     travel().then(close, (error: unknown) => {
       setProblem(problemOf(error));
       setSent(false);
     });
+  };
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    setDoubted(isBroken(value));
+    if (!isBroken(value)) leave();
   };
   return (
     <Dialog title={TITLES[journey.kind]} close={close}>
@@ -105,6 +111,7 @@ export function Travel({ session, seq, journey, nodes, close, done }: Props): JS
               <span>Value, as JSON or as a text</span>
               <input class="mono" value={value} onInput={(event) => setValue(event.currentTarget.value)} />
             </label>
+            {isDoubted && isBroken(value) && <MeantAsText verb="Set it" send={leave} />}
           </>
         )}
         {problem && <Failed problem={problem} />}

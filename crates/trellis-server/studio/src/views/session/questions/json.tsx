@@ -20,16 +20,38 @@ export function readJson(text: string, schema: Json | undefined): Read {
   }
 }
 
+/** Whether a text begins like JSON and is none: it was hardly meant as a text. */
+export function isBroken(text: string): boolean {
+  return /^\s*[{["]/.test(text) && readJson(text, undefined).value === undefined;
+}
+
+/** Says that something is no JSON, and offers to take it as a text all the same. */
+export function MeantAsText({ verb, send }: { verb: string; send: () => void }): JSX.Element {
+  return (
+    <div class="refusal" role="alert">
+      <p>This begins like JSON and is none, so it was not sent. Complete it, or send it as it is.</p>
+      <p class="row">
+        <button type="button" class="button" onClick={send}>
+          {verb} as a text
+        </button>
+      </p>
+    </div>
+  );
+}
+
 /** A field for JSON with what is wrong below it. */
-export function JsonField({ text, change, schema, label, send }: {
+export function JsonField({ text, change, schema, label, send, takesText = false }: {
   text: string;
   change: (text: string) => void;
   schema?: InputQuestion["schema"];
   label: string;
   send: () => void;
+  /** Whether what is no JSON is a text. */
+  takesText?: boolean;
 }): JSX.Element {
   const id = useId();
-  const { errors } = text.trim() === "" ? { errors: [] } : readJson(text, schema);
+  const isRead = takesText ? isBroken(text) : text.trim() !== "";
+  const { errors } = isRead ? readJson(text, schema) : { errors: [] };
   return (
     <div class="json-field">
       <textarea
