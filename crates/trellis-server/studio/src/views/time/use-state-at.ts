@@ -7,7 +7,11 @@ import type { StateAt } from "../../api/types";
 import { type Resource, useResource } from "../../state/resource";
 import type { Records } from "./use-records";
 
-/** The session after its newest record, or the one of its tree that a record of before belongs to. What was shown stays until there is another answer, so that steps through time do not flicker. */
+/**
+ * The session after its newest record, or the one of its tree that a record of before belongs to.
+ *
+ * What was shown stays until there is another answer, so that steps through time do not flicker.
+ */
 export function useStateAt(session: string, at: number | null, last: number, records: Records): Resource<StateAt> {
   const load = async (): Promise<StateAt> => {
     // The newest record may be one of a child; what can be set is the context of the session itself.
