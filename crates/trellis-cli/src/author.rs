@@ -2,11 +2,7 @@
 //!
 //! **Invariant:** no path leads out of the folder; nothing is written, and no tool, command or server is called.
 
-use std::{
-    collections::VecDeque,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{collections::VecDeque, path::Path, process::Command};
 
 use serde_json::{Map, Value as Json, json};
 use trellis_core::{Engine, Mapping, NodeId, Start, Value, diagnostic::did_you_mean};

@@ -27,6 +27,7 @@ pub mod mcp;
 mod mcp_metrics;
 mod pages;
 mod redaction;
+mod renewal;
 mod served;
 mod server;
 mod settings;

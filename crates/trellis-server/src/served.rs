@@ -12,7 +12,6 @@ use std::{
     time::Duration,
 };
 
-use futures_util::StreamExt as _;
 use trellis_core::{Diagnostic, Document, Engine, Program, SessionId};
 use trellis_host::{
     SendError, Sessions, Turn,
@@ -28,14 +27,12 @@ use crate::{
     layouts::Layouts,
     mcp_metrics::McpMetrics,
     redaction::Redactions,
+    renewal,
     source::GraphSource,
     stored_here::StoredHere,
     task_notes::TaskNotes,
     trouble::{Code, Trouble},
 };
-
-/// The sessions that take a program up at once.
-const RENEWED_AT_ONCE: usize = 16;
 
 type TurnOwner = dyn Fn(&Turn) + Send + Sync;
 
@@ -297,8 +294,8 @@ impl ServedGraph {
         *self.now.write().unwrap_or_else(PoisonError::into_inner) = now;
         let is_reload = after.0 && before != after;
         self.hub.publish(ServerNews::Graph { graph: Arc::clone(&self.name), is_reload });
-        if is_reload && self.owner.is_none() {
-            self.renew();
+        if let (true, None, Some(sessions)) = (is_reload, &self.owner, self.now().sessions) {
+            renewal::begin(&self.name, sessions, &self.hub);
         }
         match vetoed {
             Some(vetoed) => Err(Trouble::new(Code::Vetoed, vetoed.to_string())),
@@ -322,25 +319,6 @@ impl ServedGraph {
             driven.drive(Drive::Forever, report).await
         });
         Ok(sessions)
-    }
-
-    /// Lets the sessions that wait in memory take the program up, and tells their listeners what they ask now.
-    fn renew(self: &Arc<Self>) {
-        let Some(sessions) = self.now().sessions else { return };
-        let graph = Arc::clone(self);
-        tokio::spawn(async move {
-            let renewed = futures_util::stream::iter(sessions.outdated()).for_each_concurrent(RENEWED_AT_ONCE, |id| {
-                let (sessions, graph) = (&sessions, &graph);
-                async move {
-                    // It may have been paused meanwhile.
-                    if !sessions.is_paused(&id) {
-                        let turn = sessions.resume(&id).await;
-                        graph.hub.turn(&graph.name, &id, turn);
-                    }
-                }
-            });
-            renewed.await;
-        });
     }
 
     /// Hears what happens in its sessions.

@@ -75,10 +75,10 @@ fn fixes(graph: &mut Graph, path: &trellis_core::diagnostic::FilePath, found: &D
         let edit = plain_edit(graph, &fix.edits, client);
         actions.push(json!({ "title": fix.title, "kind": FIX, "isPreferred": true, "edit": edit }));
     }
-    let (mended, added) = (mend::offers(graph, path, found, client), add::offers(graph, path, found, client));
+    let (changes, additions) = (mend::offers(graph, path, found, client), add::offers(graph, path, found, client));
     // A short name that is near an ending is more likely that of a node which is yet to be written.
     let is_new = found.help.as_deref().is_some_and(|help| help.starts_with("did you mean `fail`?"));
-    let (first, second) = if is_new { (added, mended) } else { (mended, added) };
+    let (first, second) = if is_new { (additions, changes) } else { (changes, additions) };
     actions.extend(first.into_iter().chain(second));
     actions.extend(allow::offer(graph, path, found, client));
     actions

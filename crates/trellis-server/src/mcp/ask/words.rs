@@ -30,7 +30,7 @@ pub(in crate::mcp) fn words(turn: &Turn, is_hidden: bool, is_resumed: bool) -> S
         let child = other.child.as_ref().map(|child| format!(" in `{child}` (`to`)")).unwrap_or_default();
         let _ = write!(text, "Besides, at `{}`{child}: ", other.node);
         // A child that waits for several things said its text once.
-        let is_first = !std::mem::replace(&mut last_child, Some(&other.child)).is_some_and(|before| *before == other.child);
+        let is_first = last_child.replace(&other.child).is_none_or(|before| *before != other.child);
         for said in turn.said.iter().filter(|said| is_first && is_of_other(said) && said.child == other.child) {
             let _ = write!(text, "{}\n\n", said.text.trim());
         }
