@@ -114,7 +114,7 @@ fn unknown_word(why: &str) -> Option<(&str, Vec<&str>)> {
     in_backticks(why.strip_prefix("unknown variant `")?)
 }
 
-/// What stands before the first backtick, and what the others enclose.
+/// The text before the first backtick, and those that the others enclose.
 fn in_backticks(text: &str) -> Option<(&str, Vec<&str>)> {
     let (first, others) = text.split_once('`')?;
     Some((first, others.split('`').skip(1).step_by(2).collect()))

@@ -269,7 +269,9 @@ impl Sessions {
         let slot = self.slot(id)?;
         let turn = self.renewed(&slot).await;
         self.leave(slot);
-        if self.policy.is_detached && turn.as_ref().is_ok_and(|turn| turn.stop.is_running()) {
+        if let Some(turn) = turn.as_ref().ok().filter(|turn| self.policy.is_detached && turn.stop.is_running()) {
+            // Somebody wants it to go on here, whoever worked on it before.
+            self.worked_on_here(id, Some(turn.seq));
             self.resumed.locked().insert(id.clone());
             self.sooner.notify_one();
         }

@@ -9,7 +9,7 @@ use trellis_core::{
 };
 use trellis_host::binding::check_bindings;
 
-/// What the host says about `zzz`: its message, and its help.
+/// The message of the host about `zzz`, and its help.
 fn refused(project: &str) -> (String, String) {
     let files = [("trellis.yaml", project), ("start.md", "Hi.\n")];
     let documents = files.map(|(path, text)| Arc::new(Document::parse(&Source::text(path, text), Dialect::default())));
@@ -19,7 +19,7 @@ fn refused(project: &str) -> (String, String) {
     (about.message.clone(), about.help.clone().unwrap_or_default().to_string())
 }
 
-/// What stands in backticks, but for `zzz` and the key that is asked about.
+/// The words in backticks, but for `zzz` and the key that is asked about.
 fn quoted<'t>(text: &'t str, but: &str) -> BTreeSet<&'t str> {
     text.split('`').skip(1).step_by(2).filter(|word| *word != "zzz" && *word != but).collect()
 }

@@ -10,7 +10,7 @@ use std::{
 
 use trellis_core::{Start, Value};
 use trellis_host::{
-    Clock, SendError, Sessions, Stop,
+    Clock, Policy, SendError, Sessions, Stop,
     sessions::{Drive, DriveError, Driven},
     store::{MemoryStore, SessionStore, StoreError},
 };
@@ -169,7 +169,9 @@ fn what_another_process_works_on_is_not_done_a_second_time() {
     let ((stage, made), store) = (workers(), Arc::new(MemoryStore::default()));
     let begins = |id: &str| Start { session: Some(id.into()), at: Some("work".into()), ..Start::default() };
     run_timeless(async {
-        let (idle, busy) = (stage.stored(&store), stage.stored(&store));
+        let detached = Policy::new().detached(true);
+        let idle = Arc::new(stage.sessions().policy(detached).store(Arc::clone(&store) as Arc<dyn SessionStore>, "graph"));
+        let busy = stage.stored(&store);
         let driving = idle.drive(Drive::Forever, |_| {});
         let others = async {
             tokio::time::sleep(Duration::from_secs(1)).await;
@@ -182,6 +184,12 @@ fn what_another_process_works_on_is_not_done_a_second_time() {
             assert_eq!(made.load(Ordering::Relaxed), 2);
             tokio::time::sleep(Duration::from_secs(30)).await;
             assert_eq!(made.load(Ordering::Relaxed), 3);
+            // Whoever resumes it does not wait for that.
+            assert!(tokio::time::timeout(Duration::from_secs(1), busy.start(begins("c"))).await.is_err(), "it works");
+            let resumed = idle.resume(&"c".into()).await.unwrap();
+            assert!(matches!(resumed.stop, Stop::Running { .. }), "{resumed:?}");
+            tokio::time::sleep(Duration::from_secs(10)).await;
+            assert_eq!(made.load(Ordering::Relaxed), 5);
         };
         tokio::select! {
             ended = driving => panic!("{ended:?}"),

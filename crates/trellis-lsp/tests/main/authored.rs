@@ -1,4 +1,4 @@
-//! What authors of whole graphs meet in an editor: where offers are accepted, and what mends their mistakes (workbench 2).
+//! Offers and fixes as authors of whole graphs meet them in an editor: at the places where they are accepted (workbench 2).
 
 use serde_json::{Value as Json, json};
 

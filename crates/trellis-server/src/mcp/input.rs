@@ -13,13 +13,16 @@ use tokio::{
 /// The bytes that wait between standard input and the transport.
 const PIPE: usize = 64 * 1024;
 
+/// The reasons that wait to be told. A client that takes no answers is read no further.
+const MAX_WAITING: usize = 16;
+
 /// The reasons why lines were no JSON, in order.
-pub(super) type Unreadable = mpsc::UnboundedReceiver<String>;
+pub(super) type Unreadable = mpsc::Receiver<String>;
 
 /// Returns standard input without the lines that are no JSON, and the reasons why these were none.
 pub(super) fn lines(stdin: Stdin) -> (DuplexStream, Unreadable) {
     let (mut into, pipe) = tokio::io::duplex(PIPE);
-    let (junk, unreadable) = mpsc::unbounded_channel();
+    let (junk, unreadable) = mpsc::channel(MAX_WAITING);
     tokio::spawn(async move {
         let (mut input, mut line) = (BufReader::new(stdin), Vec::new());
         while input.read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
@@ -34,7 +37,7 @@ pub(super) fn lines(stdin: Stdin) -> (DuplexStream, Unreadable) {
                     }
                 }
                 Err(error) => {
-                    if junk.send(format!("the line is no JSON: {error}")).is_err() {
+                    if junk.send(format!("the line is no JSON: {error}")).await.is_err() {
                         return;
                     }
                 }
