@@ -1,28 +1,19 @@
 //! The Markdown suite, the blocks of the docs, and their coverage of codes.
 
-use std::{collections::BTreeMap, path::Path, sync::OnceLock};
+use std::{collections::BTreeMap, path::Path, thread};
 
 use trellis_core::Code;
 use trellis_tests::harness::{Findings, Mode, run_file, run_tree};
 
 use crate::repository;
 
-/// The suite's findings; run once, since `UPDATE=1` writes.
-fn suite_findings() -> &'static Findings {
-    static FINDINGS: OnceLock<Findings> = OnceLock::new();
-    FINDINGS.get_or_init(|| run_tree(&repository().join("tests/suite"), |_| Mode::Suite))
-}
-
-/// The findings of README and docs; run once.
-fn docs_findings() -> &'static Findings {
-    static FINDINGS: OnceLock<Findings> = OnceLock::new();
-    FINDINGS.get_or_init(|| {
-        let mut findings = run_tree(&repository().join("docs"), mode);
-        for file in ["README.md", "tests/README.md", LANGUAGE] {
-            run_file(&repository().join(file), Mode::Suite, &mut findings);
-        }
-        findings
-    })
+/// The findings of README and docs.
+fn docs_findings() -> Findings {
+    let mut findings = run_tree(&repository().join("docs"), mode);
+    for file in ["README.md", "tests/README.md", LANGUAGE] {
+        run_file(&repository().join(file), Mode::Suite, &mut findings);
+    }
+    findings
 }
 
 /// The language in short, which programs that write graphs read whole.
@@ -33,22 +24,6 @@ fn mode(path: &Path) -> Mode {
     let in_pages = path.parent().is_some_and(|folder| folder.ends_with("diagnostics"));
     let code = path.file_stem().and_then(|name| Code::named(&name.to_string_lossy()));
     code.filter(|_| in_pages).map_or(Mode::Suite, Mode::Page)
-}
-
-#[test]
-fn every_case_of_the_suite_comes_out_as_it_says() {
-    suite_findings().assert_none();
-}
-
-#[test]
-fn witnesses_are_many_and_walked() {
-    let witnesses = suite_findings().witnesses;
-    assert!(witnesses > 100, "{witnesses} witnesses were walked");
-}
-
-#[test]
-fn every_block_of_the_docs_comes_out_as_it_says() {
-    docs_findings().assert_none();
 }
 
 /// Codes that the compiler never reports: findings that somebody has to ask for, tested with the program.
@@ -83,9 +58,16 @@ fn keys_of(schema: &serde_json::Value) -> Vec<String> {
     own.chain(forms.flat_map(keys_of)).collect()
 }
 
+/// One test, since both runs count for the codes.
 #[test]
-fn every_code_has_a_failing_and_a_passing_case() {
-    let (suite, docs) = (suite_findings(), docs_findings());
+fn every_case_comes_out_as_it_says_and_every_code_has_a_failing_and_a_passing_one() {
+    let (suite, docs) = thread::scope(|scope| {
+        let docs = scope.spawn(docs_findings);
+        (run_tree(&repository().join("tests/suite"), |_| Mode::Suite), docs.join().expect("the docs are run"))
+    });
+    suite.assert_none();
+    docs.assert_none();
+    assert!(suite.witnesses > 100, "{} witnesses were walked", suite.witnesses);
     let count = |cases: &[&BTreeMap<Code, usize>], code: &Code| cases.iter().filter_map(|cases| cases.get(code)).sum::<usize>();
     let mut missing = Vec::new();
     for code in Code::ALL {

@@ -10,11 +10,11 @@ use trellis_tests::harness::{
     run::{guarded, markdown_files},
 };
 
-use super::{coverage::Coverage, rng::Rng};
+use super::{coverage::Coverage, rng::Rng, share::Share};
 use crate::repository;
 
 /// Damaged graphs in all.
-const MUTANTS: usize = 62_500;
+const MUTANTS: u64 = 62_500;
 /// Random texts in all.
 const TEXTS: u64 = 20_000;
 
@@ -87,21 +87,24 @@ fn damaged_graphs_compile_or_say_why() {
     let corpus = corpus();
     assert!(corpus.len() > 100, "the corpus has only {} graphs", corpus.len());
     let mut coverage = Coverage::default();
-    let mut rng = Rng::new(7);
+    let share = Share::of_today();
     // The graphs that show each code: every other turn picks a code first, so that rare ones are damaged as often as common ones.
     let mut by_code: BTreeMap<Code, Vec<usize>> = BTreeMap::new();
-    for turn in 0..MUTANTS.max(corpus.len() * 2) {
-        let of_a_code = by_code.values().nth(rng.below(by_code.len())).filter(|_| turn % 2 == 0);
-        let files = match corpus.get(turn) {
-            Some(files) => files.clone(),
-            None => damaged(&corpus[of_a_code.map_or(turn % corpus.len(), |graphs| *rng.pick(graphs))], &mut rng),
-        };
-        let loaded = guarded(|| Loaded::new(&files)).unwrap_or_else(|panic| panic!("{panic}\n{}", shown(&files)));
-        if turn < corpus.len() {
-            for diagnostic in &loaded.compiled.diagnostics {
-                by_code.entry(diagnostic.code).or_default().push(turn);
-            }
+    for (at, files) in corpus.iter().enumerate() {
+        let loaded = guarded(|| Loaded::new(files)).unwrap_or_else(|panic| panic!("{panic}\n{}", shown(files)));
+        for diagnostic in &loaded.compiled.diagnostics {
+            by_code.entry(diagnostic.code).or_default().push(at);
         }
+    }
+    for turn in share.of(MUTANTS) {
+        let mut rng = Rng::new((7 << 32) + turn);
+        let of_a_code = by_code.values().nth(rng.below(by_code.len())).filter(|_| turn % 2 == 0);
+        let at = match of_a_code {
+            Some(graphs) => *rng.pick(graphs),
+            None => rng.below(corpus.len()),
+        };
+        let files = damaged(&corpus[at], &mut rng);
+        let loaded = guarded(|| Loaded::new(&files)).unwrap_or_else(|panic| panic!("{panic}\n{}", shown(&files)));
         for diagnostic in &loaded.compiled.diagnostics {
             coverage.hit("code", diagnostic.code.as_str());
         }
@@ -112,13 +115,13 @@ fn damaged_graphs_compile_or_say_why() {
     }
     let codes: Vec<&str> =
         Code::ALL.iter().filter(|code| !matches!(code, Code::UnboundTool | Code::UncheckedRead)).map(|code| code.as_str()).collect();
-    coverage.assert("code", &codes, 100);
+    coverage.assert("code", &codes, share.least(100));
 }
 
 #[test]
 fn random_bytes_are_no_reason_to_panic() {
-    let mut rng = Rng::new(11);
-    for _ in 0..TEXTS {
+    for turn in Share::of_today().of(TEXTS) {
+        let mut rng = Rng::new((11 << 32) + turn);
         let mut bytes = Vec::new();
         for _ in 0..rng.below(40) {
             if rng.chance(10) {

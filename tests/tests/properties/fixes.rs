@@ -8,12 +8,13 @@ use trellis_tests::harness::{Loaded, mended, run::guarded};
 use super::{
     bytes::{corpus, damaged, shown},
     rng::Rng,
+    share::Share,
 };
 
 /// Slips in all.
-const SLIPS: usize = 6_000;
+const SLIPS: u64 = 6_000;
 /// Damaged graphs in all.
-const MUTANTS: usize = 8_000;
+const MUTANTS: u64 = 8_000;
 
 fn text(file: &Source) -> Option<&str> {
     match &file.bytes {
@@ -77,10 +78,11 @@ fn line_breaks_and_byte_order_marks_stay_and_change_nothing() {
 #[test]
 fn a_slip_of_the_finger_is_mended_or_left_as_it_is() {
     let sound: Vec<Vec<Source>> = corpus().into_iter().filter(|files| Loaded::new(files).compiled.diagnostics.is_empty()).collect();
-    let mut rng = Rng::new(31);
+    let share = Share::of_today();
     let (mut offered, mut healed, mut restored) = (0, 0, 0);
-    for turn in 0..SLIPS {
-        let files = &sound[turn % sound.len()];
+    for turn in share.of(SLIPS) {
+        let mut rng = Rng::new((31 << 32) + turn);
+        let files = rng.pick(&sound);
         let Some(slipped) = slipped(files, &mut rng) else { continue };
         let found = Loaded::new(&slipped).compiled.diagnostics;
         if found.iter().all(|found| found.fix.is_none()) {
@@ -102,7 +104,7 @@ fn a_slip_of_the_finger_is_mended_or_left_as_it_is() {
         assert!(is_broken(&found) || !is_broken(&left), "a change broke a file:\n{}\n=>\n{}", shown(&slipped), shown(&after));
     }
     println!("slips with a change: {offered}; sound again: {healed}; as before: {restored}");
-    assert!(offered > 500, "only {offered} slips can be mended");
+    assert!(offered > share.least(500), "only {offered} slips can be mended");
     assert!(healed * 100 >= offered * 97, "only {healed} of {offered} are sound again");
     assert!(restored * 100 >= offered * 90, "only {restored} of {offered} are as before");
 }
@@ -143,14 +145,15 @@ fn slipped(files: &[Source], rng: &mut Rng) -> Option<Vec<Source>> {
 #[test]
 fn damaged_graphs_are_mended_in_few_rounds_or_left_alone() {
     let corpus = corpus();
-    let mut rng = Rng::new(47);
+    let share = Share::of_today();
     let mut changes = 0;
-    for turn in 0..MUTANTS {
-        let files = damaged(&corpus[turn % corpus.len()], &mut rng);
+    for turn in share.of(MUTANTS) {
+        let mut rng = Rng::new((47 << 32) + turn);
+        let files = damaged(&corpus[rng.below(corpus.len())], &mut rng);
         let (after, made) = guarded(|| mended(&files)).unwrap_or_else(|panic| panic!("{panic}\n{}", shown(&files)));
         changes += made;
         let left = Loaded::new(&after).compiled.diagnostics;
         assert!(left.iter().all(|found| found.fix.is_none()), "it goes round: {left:?}\n{}\n=>\n{}", shown(&files), shown(&after));
     }
-    assert!(changes > 1_000, "only {changes} changes were made");
+    assert!(changes > share.least(1_000), "only {changes} changes were made");
 }

@@ -17,6 +17,7 @@ use super::{
     bytes::{corpus, damaged, shown},
     random,
     rng::Rng,
+    share::Share,
     written,
 };
 use crate::repository;
@@ -24,7 +25,7 @@ use crate::repository;
 /// Random graphs in all.
 const GRAPHS: u64 = 600;
 /// Damaged graphs in all.
-const MUTANTS: usize = 5_000;
+const MUTANTS: u64 = 5_000;
 
 /// The graph with every file formatted, and how many changed.
 fn formatted(files: &[Source]) -> (Vec<Source>, usize) {
@@ -108,7 +109,8 @@ fn graphs_of_the_repository_are_formatted() {
 #[test]
 fn random_graphs_mean_the_same_formatted_however_they_are_written() {
     let (mut changed, mut sound) = (0, 0);
-    for seed in 0..GRAPHS {
+    let share = Share::of_today();
+    for seed in share.of(GRAPHS) {
         let mut rng = Rng::new(seed + 100);
         let files: Vec<Source> = random::graph(&mut rng).iter().map(|file| rewritten(file, &mut rng)).collect();
         changed += checked(&files);
@@ -122,15 +124,22 @@ fn random_graphs_mean_the_same_formatted_however_they_are_written() {
             assert_eq!(before.contains("\r\n"), after.contains("\r\n"));
         }
     }
-    assert!(changed > 1_500 && sound > 200, "only {changed} files changed, only {sound} graphs compile");
+    assert!(changed > share.least(1_500) && sound > share.least(200), "only {changed} files changed, only {sound} graphs compile");
 }
 
 #[test]
 fn damaged_graphs_are_formatted_or_left_alone() {
     let corpus = corpus();
-    let mut rng = Rng::new(23);
-    let changed: usize = (0..MUTANTS).map(|turn| checked(&damaged(&corpus[turn % corpus.len()], &mut rng))).sum();
-    assert!(changed > 300, "only {changed} files changed");
+    let share = Share::of_today();
+    let changed: usize = share
+        .of(MUTANTS)
+        .map(|turn| {
+            let mut rng = Rng::new((23 << 32) + turn);
+            let at = rng.below(corpus.len());
+            checked(&damaged(&corpus[at], &mut rng))
+        })
+        .sum();
+    assert!(changed > share.least(300), "only {changed} files changed");
 }
 
 /// The same file in another hand: block YAML where it was JSON, with comments, sometimes with other line breaks.

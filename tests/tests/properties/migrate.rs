@@ -7,10 +7,11 @@ use trellis_tests::harness::{Loaded, run::guarded};
 use super::{
     bytes::{corpus, damaged, shown},
     rng::Rng,
+    share::Share,
 };
 
 /// Damaged graphs in all.
-const MUTANTS: usize = 3_000;
+const MUTANTS: u64 = 3_000;
 
 fn memory(files: &[Source]) -> Memory {
     let read = |file: &Source| match &file.bytes {
@@ -74,9 +75,10 @@ fn go_templates_of_the_suite_become_jinja_without_another_finding() {
 #[test]
 fn damaged_graphs_are_migrated_once_or_left_alone() {
     let corpus = corpus();
-    let mut rng = Rng::new(29);
-    for turn in 0..MUTANTS {
-        let to = [None, Some(Dialect::Jinja), Some(Dialect::Go)][turn % 3];
-        checked(&damaged(&corpus[turn % corpus.len()], &mut rng), to);
+    for turn in Share::of_today().of(MUTANTS) {
+        let mut rng = Rng::new((29 << 32) + turn);
+        let to = *rng.pick(&[None, Some(Dialect::Jinja), Some(Dialect::Go)]);
+        let at = rng.below(corpus.len());
+        checked(&damaged(&corpus[at], &mut rng), to);
     }
 }

@@ -1,4 +1,5 @@
-//! Properties over random graphs, inputs and bytes. Seeds are fixed, so that a failure comes again.
+//! Properties over random graphs, inputs and bytes. Seeds are fixed, so that a failure
+//! comes again; a run tries a [share](share) of them.
 
 #![allow(clippy::print_stdout, reason = "coverage is printed beside the test")]
 
@@ -16,6 +17,7 @@ mod parts;
 mod phrases;
 mod random;
 mod rng;
+mod share;
 mod trees;
 mod values;
 mod walks;

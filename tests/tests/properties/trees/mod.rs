@@ -20,7 +20,7 @@ use trellis_host::{
 use trellis_tests::harness::{Loaded, run::guarded};
 
 use self::walk::Walk;
-use super::{rng::Rng, walks::fails_on_data};
+use super::{rng::Rng, share::Share, walks::fails_on_data};
 
 const GRAPHS: u64 = 2_500;
 const WALKS: usize = 6;
@@ -41,7 +41,8 @@ struct Seen {
 #[test]
 fn what_is_proved_holds_in_children_and_what_is_stored_of_a_tree_is_sound() {
     let mut seen = Seen::default();
-    for seed in 0..GRAPHS {
+    let share = Share::of_today();
+    for seed in share.of(GRAPHS) {
         let mut rng = Rng::new(seed);
         let files = graph::graph(&mut rng);
         let sources: Vec<_> = files.iter().map(|(path, text)| trellis_core::Source::text(path.as_str(), text.as_str())).collect();
@@ -60,8 +61,11 @@ fn what_is_proved_holds_in_children_and_what_is_stored_of_a_tree_is_sound() {
         }
     }
     println!("{seen:?}");
-    assert!(seen.proved > 25 && seen.states > 10_000 && seen.states_of_children > 5_000, "{seen:?}");
-    assert!(seen.ended > 500 && seen.rolled_back > 50 && seen.left > 50 && seen.deepest > 1, "{seen:?}");
+    assert!(seen.proved > share.least(25) && seen.states > share.least(10_000) && seen.states_of_children > share.least(5_000), "{seen:?}");
+    assert!(
+        seen.ended > share.least(500) && seen.rolled_back > share.least(50) && seen.left > share.least(50) && seen.deepest > 1,
+        "{seen:?}"
+    );
 }
 
 /// Walks one session; panics where something does not hold.
