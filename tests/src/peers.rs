@@ -1,6 +1,12 @@
-//! Programs of others that `.ci/setup` installs for tests.
+//! Programs of others that `.ci/install` installs for tests.
 
-use std::{env, path::PathBuf};
+use std::{
+    env,
+    io::{self, Write as _},
+    path::PathBuf,
+    thread,
+    time::{Duration, Instant},
+};
 
 /// Returns the folder of the programs: `TRELLIS_TEST_PEERS`, else one in the cache of the user.
 fn folder() -> PathBuf {
@@ -13,7 +19,14 @@ fn folder() -> PathBuf {
 /// # Panics
 /// It was not: a test that needs it fails, and is not left out.
 pub fn peer(path: &str) -> PathBuf {
-    let peer = folder().join(path);
-    assert!(peer.exists(), "`{}` is not installed; `. .ci/setup` installs it", peer.display());
+    let (began, peer) = (Instant::now(), folder().join(path));
+    assert!(peer.exists(), "`{}` is not installed; .ci/install installs it", peer.display());
+    announce(path, began.elapsed());
     peer
+}
+
+/// Says which test wants a program of others, and how long it took until that was there. Unlike `println!`, this is not captured.
+pub fn announce(program: &str, took: Duration) {
+    let test = thread::current().name().unwrap_or("a test").to_owned();
+    let _ = writeln!(io::stderr(), "-- {test} wants {program}: it is there after {:.1} s", took.as_secs_f32());
 }

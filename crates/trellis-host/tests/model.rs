@@ -1,4 +1,4 @@
-//! Roles of models against endpoints with bad manners, and against the mock servers of others, which `.ci/setup` installs. They start servers, so
+//! Roles of models against endpoints with bad manners, and against the mock servers of others, which `.ci/install` installs. They start servers, so
 //! `./test quick` leaves these tests out.
 #![cfg(feature = "model")]
 #![allow(clippy::unwrap_used)]

@@ -18,12 +18,15 @@ pub const SESSIONS: usize = 8;
 /// A worker lives no longer than this at first.
 const LONGEST: Duration = Duration::from_millis(200);
 
+/// The least number of kills that says anything.
+const LEAST: usize = 10;
+
 /// The length of a run.
 #[derive(Clone, Copy, Debug)]
 pub enum Limit {
     /// Until so many workers were killed.
     Kills(usize),
-    /// For so long.
+    /// For so long, and on a slow machine until some were killed at every kind of moment that a verdict counts.
     Time(Duration),
 }
 
@@ -37,7 +40,7 @@ pub fn crash(program: &Path, limit: Limit, runtime: &Runtime, store_in: impl Fn(
     loop {
         let is_over = match limit {
             Limit::Kills(kills) => killed.after.len() >= kills,
-            Limit::Time(time) => began.elapsed() >= time,
+            Limit::Time(time) => began.elapsed() >= time && killed.after.len() >= LEAST && all.inside > 0 && all.noted > 0,
         };
         if is_over {
             return Ok((killed, all));

@@ -20,7 +20,7 @@ const OVEN: &[(&str, &str)] = &[
 ];
 
 /// Long enough for what must happen.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let end = Instant::now() + PATIENCE;

@@ -265,9 +265,9 @@ fn a_run_of_all_that_is_told_to_end_leaves_no_tool_behind() {
     assert!(soon(|| !std::path::Path::new("/proc").join(tool.trim()).exists()), "the tool is still there");
 }
 
-/// Waits some seconds for something to hold.
+/// Waits for something to hold.
 fn soon(mut holds: impl FnMut() -> bool) -> bool {
-    (0..1000).any(|_| {
+    (0..12_000).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(10));
         holds()
     })

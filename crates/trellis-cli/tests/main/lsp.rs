@@ -1,4 +1,4 @@
-//! `trellis lsp`: a foreign client decides. pytest-lsp talks to the program as VS Code, Neovim and Emacs; `.ci/setup` installs it.
+//! `trellis lsp`: a foreign client decides. pytest-lsp talks to the program as VS Code, Neovim and Emacs; `.ci/install` installs it.
 
 use std::{
     io::Write as _,

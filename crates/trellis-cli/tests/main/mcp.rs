@@ -1,4 +1,4 @@
-//! MCP: foreign clients decide. The official clients, the Inspector and the conformance suite talk to the program; `.ci/setup` installs them.
+//! MCP: foreign clients decide. The official clients, the Inspector and the conformance suite talk to the program; `.ci/install` installs them.
 
 use std::{
     fs,

@@ -11,7 +11,7 @@ use std::{
 use serde_json::Value;
 
 /// Long enough for a line that must come.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 /// Long enough for one that must not.
 const SILENCE: Duration = Duration::from_millis(400);
 

@@ -1,4 +1,4 @@
-//! The studio of `trellis serve`, in a real browser; `.ci/setup` installs what drives and builds it.
+//! The studio of `trellis serve`, in a real browser; `.ci/install` installs what drives and builds it.
 
 use std::{
     env, fs,
@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use trellis_tests::peers::peer;
+use trellis_tests::peers::{announce, peer};
 
 use crate::{open::Open, sandbox::Sandbox};
 
@@ -29,11 +29,18 @@ pub(crate) fn script(name: &str) -> Command {
     command
 }
 
+/// Runs a script to its end, which says `wanted`, and announces its browser.
+fn run(script: &mut Command, wanted: &str) {
+    let ran = script.output().unwrap();
+    let out = String::from_utf8_lossy(&ran.stdout);
+    let started = out.lines().find_map(|line| line.strip_prefix("chromium: ")?.strip_suffix(" ms")?.parse().ok());
+    announce("Chromium", Duration::from_millis(started.unwrap_or_default()));
+    assert!(ran.status.success() && out.contains(wanted), "{out}\n{}", String::from_utf8_lossy(&ran.stderr));
+}
+
 /// Plays every journey in one browser; `form` is empty for the pointer.
 fn play(form: &str) {
-    let ran = script("journeys.mjs").env("FORM", form).output().unwrap();
-    let out = String::from_utf8_lossy(&ran.stdout);
-    assert!(ran.status.success() && out.contains("journeys\n"), "{out}\n{}", String::from_utf8_lossy(&ran.stderr));
+    run(script("journeys.mjs").env("FORM", form), "journeys\n");
 }
 
 #[test]
@@ -50,9 +57,7 @@ fn people_do_all_of_it_without_a_pointer() {
 /// The chat and the dashboard of an agent, each with the pointer, by keyboard, on a phone, in the dark, and against axe (orchestrator 4, 8.5).
 #[test]
 fn people_chat_with_an_agent_and_mend_it_in_a_browser() {
-    let ran = script("agent.mjs").output().unwrap();
-    let out = String::from_utf8_lossy(&ran.stdout);
-    assert!(ran.status.success() && out.contains("journeys\n"), "{out}\n{}", String::from_utf8_lossy(&ran.stderr));
+    run(&mut script("agent.mjs"), "journeys\n");
 }
 
 /// The arguments of a program are seen by everybody, so the token stands in a file that only its user may read.
@@ -66,7 +71,7 @@ fn the_browser_gets_a_file_that_leads_to_the_address() {
     command.env("PATH", format!("{}:{}", sandbox.path().join("bin").display(), env::var("PATH").unwrap()));
     let open = Open::start(command);
     let address = open.line();
-    let (opened, until) = (sandbox.path().join("opened"), Instant::now() + Duration::from_secs(20));
+    let (opened, until) = (sandbox.path().join("opened"), Instant::now() + Duration::from_secs(120));
     while !opened.exists() {
         assert!(Instant::now() < until, "no browser was opened");
         thread::sleep(Duration::from_millis(20));
@@ -81,9 +86,7 @@ fn the_browser_gets_a_file_that_leads_to_the_address() {
 /// Measures the size and the speed of the page.
 #[test]
 fn the_page_stays_within_its_budgets() {
-    let ran = script("budgets.mjs").output().unwrap();
-    let out = String::from_utf8_lossy(&ran.stdout);
-    assert!(ran.status.success() && out.contains("within"), "{out}\n{}", String::from_utf8_lossy(&ran.stderr));
+    run(&mut script("budgets.mjs"), "within");
 }
 
 /// The page that the server embeds is the one that its sources build, byte for byte.

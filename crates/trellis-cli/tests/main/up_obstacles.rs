@@ -161,7 +161,7 @@ fn a_file_that_may_not_be_written_stops_no_chat() {
             chat.until(|line| line.contains(answer));
             chat.type_in("are you there?");
             chat.until(|line| line.contains("came: are you there?"));
-            for _ in 0..300 {
+            for _ in 0..1_200 {
                 if log(&sandbox).contains(complaint) {
                     break;
                 }

@@ -1,4 +1,4 @@
-//! The extension of VS Code in `editors/vscode`: its types, its tests and its package; `.ci/setup` installs what builds it. `./test long` drives it in
+//! The extension of VS Code in `editors/vscode`: its types, its tests and its package; `.ci/install` installs what builds it. `./test long` drives it in
 //! a browser.
 
 use std::{

@@ -142,7 +142,10 @@ export class Agent extends Server {
 }
 
 export async function launch() {
-  return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
+  const began = Date.now();
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
+  console.log(`chromium: ${Date.now() - began} ms`);
+  return browser;
 }
 
 /**

@@ -60,7 +60,7 @@ impl Hooks for Diary {
 
 fn all(diary: &mpsc::Receiver<String>) -> Vec<String> {
     let mut all = Vec::new();
-    while let Ok(line) = diary.recv_timeout(Duration::from_secs(5)) {
+    while let Ok(line) = diary.recv_timeout(Duration::from_secs(120)) {
         let is_last = line.contains(" ends ");
         all.push(line);
         if is_last {

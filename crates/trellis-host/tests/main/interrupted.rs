@@ -68,7 +68,7 @@ impl Slow {
                 sender
             };
             let walked = async { tokio::join!(walk, interrupt).0 };
-            tokio::time::timeout(Duration::from_secs(20), walked).await.expect("the interrupt was forgotten").unwrap()
+            tokio::time::timeout(Duration::from_secs(120), walked).await.expect("the interrupt was forgotten").unwrap()
         });
         (outcome, String::from_utf8(output).unwrap())
     }

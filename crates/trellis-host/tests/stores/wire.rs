@@ -82,7 +82,7 @@ async fn a_cut_before_the_server_and_one_after_it(wired: Wired) {
     assert_eq!(load(&*direct, "one").await.unwrap().head.next, 1);
     proxy.set(Weather { cut_after: Some(bytes.to_vec()), ..Weather::default() });
     assert!(is_away(store.append(append("one", 1, &["appended"])).await));
-    for _ in 0..100 {
+    for _ in 0..6_000 {
         if load(&*direct, "one").await.unwrap().head.next == 2 {
             break;
         }
@@ -186,7 +186,7 @@ async fn away_and_back(store: Arc<dyn SessionStore>, mut kill: impl FnMut(bool),
     assert!(connections() - before <= 40, "{} connections", connections() - before);
     kill(false);
     let mut outcome = store.append(append("one", 1, &["on"])).await;
-    for _ in 0..20 {
+    for _ in 0..1_200 {
         if outcome.is_ok() {
             break;
         }

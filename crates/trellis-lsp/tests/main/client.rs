@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 use trellis_lsp::{LateFindings, ServeError, serve};
 
 /// A wait that no test should need to sit out.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A list of findings, as it was published.
 #[derive(Clone, Debug, PartialEq)]

@@ -11,7 +11,7 @@ use trellis_orchestrator::{
 use trellis_tests::providers::{FakeProvider, ProviderKind, TOKEN};
 
 /// The longest time that anything may take.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) const ALL: [ProviderKind; 3] = [ProviderKind::Slack, ProviderKind::Telegram, ProviderKind::Discord];
 

@@ -127,7 +127,7 @@ async fn an_edit_of_the_graph_counts_at_once() {
         .expect("read")
         .replace("transitions:\n", "transitions:\n  - { condition: command == \"greet\", to: greet }\n");
     fs::write(&start, text).expect("written");
-    for _ in 0..100 {
+    for _ in 0..1_200 {
         let said = chat.ask("/greet").await;
         if said == "Hello there" {
             chat.leave().await;

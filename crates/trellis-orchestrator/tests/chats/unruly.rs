@@ -113,7 +113,7 @@ async fn unruly_channels_stop_no_other() {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(30), stored).await.expect("the flood is stored");
+    tokio::time::timeout(Duration::from_secs(120), stored).await.expect("the flood is stored");
     assert_eq!(chat.ask("still there?").await, "you said still there?");
     chat.stop().await;
     // Each message once, with the text that it had first.

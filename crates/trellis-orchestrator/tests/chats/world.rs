@@ -21,7 +21,7 @@ use trellis_orchestrator::{
 };
 
 /// The longest time that anything may take.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A folder with a graph and a workspace.
 pub(crate) struct World {

@@ -11,7 +11,7 @@ use std::{
 use tempfile::TempDir;
 use trellis_project::{Edit, Live, Status, Waited, Watch};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 /// Long enough for a save that was noticed to be told.
 const SILENCE: Duration = Duration::from_millis(250);
 

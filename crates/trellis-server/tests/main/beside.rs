@@ -64,7 +64,7 @@ const MENU: &[(&str, &str)] = &[
 
 /// Asks for a session until something holds.
 async fn until(stand: &Stand, holds: impl Fn(&Answer) -> bool) -> Answer {
-    for _ in 0..400 {
+    for _ in 0..4_800 {
         let seen = stand.get("/api/sessions/ana").await;
         if holds(&seen) {
             return seen;

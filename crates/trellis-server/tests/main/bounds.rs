@@ -68,8 +68,9 @@ async fn who_takes_nothing_loses_the_connection() {
 // Rule 9.5: between requests a client has longer than for a header that it began
 #[tokio::test]
 async fn an_idle_connection_has_its_time_and_half_a_header_has_less() {
-    let set = |bounds: &mut Bounds| (bounds.header_time, bounds.idle) = (Duration::from_millis(300), Duration::from_millis(1500));
-    let stand = Stand::on(SHOP, bounded(set)).await;
+    let times = |header: Duration, idle: Duration| bounded(move |bounds: &mut Bounds| (bounds.header_time, bounds.idle) = (header, idle));
+    let (short, hour) = (Duration::from_millis(300), Duration::from_secs(3600));
+    let stand = Stand::on(SHOP, times(short, hour)).await;
     let request = format!("GET /healthz HTTP/1.1\r\nhost: localhost:{}\r\n\r\n", stand.port);
     let (mut stream, status) = begun(&stand, &request).await;
     assert_eq!(status, "200");
@@ -80,15 +81,14 @@ async fn an_idle_connection_has_its_time_and_half_a_header_has_less() {
         assert_ne!(stream.read(&mut next).await.unwrap(), 0, "it was ended too early");
     }
     // One byte a moment is no header either.
-    let (began, mut is_open) = (std::time::Instant::now(), true);
-    while is_open {
-        is_open = stream.write_all(b"G").await.is_ok() && timeout(Duration::from_millis(50), stream.read(&mut next)).await.is_err();
-    }
-    assert!(began.elapsed() < Duration::from_millis(1200), "{:?}", began.elapsed());
+    let ends = async {
+        while stream.write_all(b"G").await.is_ok() && timeout(Duration::from_millis(50), stream.read(&mut next)).await.is_err() {}
+    };
+    timeout(LONG, ends).await.expect("half a header has its short time");
+    let stand = Stand::on(SHOP, times(short, short)).await;
+    let request = format!("GET /healthz HTTP/1.1\r\nhost: localhost:{}\r\n\r\n", stand.port);
     let (mut idle, _) = begun(&stand, &request).await;
-    let began = std::time::Instant::now();
-    timeout(LONG, idle.read_to_end(&mut next)).await.expect("it ends").unwrap();
-    assert!(began.elapsed() > Duration::from_millis(1300), "{:?}", began.elapsed());
+    timeout(LONG, idle.read_to_end(&mut next)).await.expect("an idle connection ends").unwrap();
 }
 
 // Rule 10.5: whoever holds connections without a word keeps nobody out, and they end
@@ -124,7 +124,7 @@ async fn a_gigabyte_is_refused_at_its_first_bytes() {
         let mut stream = stand.connect().await;
         stream.write_all(format!("{head}{kind}{{").as_bytes()).await.unwrap();
         let mut status = [0; 12];
-        timeout(Duration::from_secs(5), stream.read_exact(&mut status)).await.expect("it is answered at once").unwrap();
+        timeout(LONG, stream.read_exact(&mut status)).await.expect("it is answered without its body").unwrap();
         assert_eq!(&status[9..], b"413", "{path}");
     }
 }

@@ -229,7 +229,7 @@ async fn who_does_not_read_lags_and_keeps_nobody_waiting() {
     assert_eq!(tokio::time::timeout(LONG, stand.counting("ana")).await.expect("others go on").status, 200);
     let events = tokio::time::timeout(LONG, stream.until("lagged")).await.expect("it is told");
     let [.., last, lagged] = &events[..] else { panic!("{} events", events.len()) };
-    assert!((100..800).contains(&events.len()), "{} events", events.len());
+    assert!((2..800).contains(&events.len()), "{} events", events.len());
     assert_eq!((&lagged.data["since"], &lagged.id), (&json!(last.id), &None), "it says how far it came");
     assert!(stream.maybe().await.is_none(), "the stream ends");
     let since = lagged.data["since"].as_str().unwrap();

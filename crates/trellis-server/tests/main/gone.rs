@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The time after which a request that hangs fails.
-const LONG: Duration = Duration::from_secs(30);
+const LONG: Duration = Duration::from_secs(120);
 
 static HOLDS: AtomicBool = AtomicBool::new(false);
 static HELD: Notify = Notify::const_new();

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The time after which a wait fails.
-const LONG: Duration = Duration::from_secs(30);
+const LONG: Duration = Duration::from_secs(120);
 
 const OVEN: &[(&str, &str)] = &[
     ("oven/start.md", "---\ntools: [{name: bake}]\ndo: bake\nsave_to: baked\non_error: end\nto: end\n---\nBaking.\n"),

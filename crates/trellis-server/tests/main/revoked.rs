@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The time after which a wait fails.
-const LONG: Duration = Duration::from_secs(30);
+const LONG: Duration = Duration::from_secs(120);
 
 /// Writes the file of the tokens: that of the keeper, and that of the streams with these rights, if it has some.
 fn write(file: &Path, rights: &str) {

@@ -12,7 +12,7 @@ use trellis_host::Bindings;
 use crate::stand::{Stand, Terms};
 
 /// The time after which a wait fails.
-const LONG: Duration = Duration::from_secs(30);
+const LONG: Duration = Duration::from_secs(120);
 
 const OVEN: &[(&str, &str)] = &[
     ("oven/start.md", "---\ninput_type: text\nsave_to: cake\nto: bake\n---\nWhich cake?\n"),

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The time after which a wait fails.
-const LONG: Duration = Duration::from_secs(30);
+const LONG: Duration = Duration::from_secs(120);
 
 /// A stream of messages.
 pub(crate) struct Messages(Lines<BufReader<TcpStream>>);

@@ -159,7 +159,7 @@ impl Day {
                 return message;
             }
             let log = || fs::read_to_string(self.sandbox.path().join("log")).unwrap_or_default();
-            assert!(began.elapsed() < Duration::from_secs(60), "`{words}` never comes: {:#?}\n{}", self.provider.sent(), log());
+            assert!(began.elapsed() < Duration::from_secs(120), "`{words}` never comes: {:#?}\n{}", self.provider.sent(), log());
             thread::sleep(Duration::from_millis(10));
         }
     }

@@ -1,4 +1,4 @@
-//! `graphs/atod` and `graphs/chancellor` with a language model over HTTP: `@copilotkit/aimock`, which `.ci/setup` installs.
+//! `graphs/atod` and `graphs/chancellor` with a language model over HTTP: `@copilotkit/aimock`, which `.ci/install` installs.
 
 use std::{
     io::{Read as _, Write as _},
@@ -38,7 +38,7 @@ impl Peer {
         let child = command.env("PATH", format!("{}:{path}", peer("mcp").display())).spawn().unwrap();
         let began = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(began.elapsed() < Duration::from_secs(60), "the server does not listen");
+            assert!(began.elapsed() < Duration::from_secs(120), "the server does not listen");
             std::thread::sleep(Duration::from_millis(50));
         }
         Self { child, origin: format!("http://127.0.0.1:{port}"), _folder: folder }

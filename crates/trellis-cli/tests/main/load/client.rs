@@ -13,7 +13,7 @@ use ureq::{Agent, Body, http::Response};
 /// The rest before a request is sent again.
 const REST: Duration = Duration::from_millis(10);
 /// The time after which a request that hangs has failed.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 /// Answers of a server that is not there yet, or not any more: the same request is sent again.
 const AGAIN: [u16; 3] = [202, 429, 503];
 

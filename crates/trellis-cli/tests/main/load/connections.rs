@@ -19,7 +19,7 @@ const CONNECTIONS: usize = 300;
 /// Those of clients that do say something.
 const OTHERS: usize = 8;
 /// The time after which a wait fails.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The number of files that a process has open.
 fn files(process: u32) -> usize {

@@ -171,7 +171,7 @@ impl Shop {
         let began = Instant::now();
         while self.ask("select count(*) from cursors") != Some(1) {
             self.is_alive(&mut up);
-            assert!(began.elapsed() < Duration::from_secs(60), "it does not store what it saw: {}", self.log());
+            assert!(began.elapsed() < Duration::from_secs(120), "it does not store what it saw: {}", self.log());
             thread::sleep(Duration::from_millis(5));
         }
         self.kill(up);
@@ -190,7 +190,7 @@ impl Shop {
         let began = Instant::now();
         while looks() == before {
             self.is_alive(&mut up);
-            assert!(began.elapsed() < Duration::from_secs(90), "it does not look: {}", self.log());
+            assert!(began.elapsed() < Duration::from_secs(120), "it does not look: {}", self.log());
             thread::sleep(Duration::from_millis(1));
         }
         up
@@ -304,7 +304,7 @@ impl Shop {
         let began = Instant::now();
         while !self.is_over() {
             self.is_alive(up);
-            assert!(began.elapsed() < Duration::from_secs(90), "it does not come to an end: {}", self.log());
+            assert!(began.elapsed() < Duration::from_secs(120), "it does not come to an end: {}", self.log());
             thread::sleep(Duration::from_millis(20));
         }
     }

@@ -102,7 +102,7 @@ impl Bench {
     }
 
     fn gone_soon(&self, file: &str) -> bool {
-        (0..200).any(|_| {
+        (0..12_000).any(|_| {
             std::thread::sleep(Duration::from_millis(10));
             self.gone(file)
         })

@@ -48,7 +48,7 @@ fn a_stop_drops_the_connection() {
     });
     let stage = stage(&server.url);
     let until = async |flag: &AtomicBool| {
-        for _ in 0..1000 {
+        for _ in 0..12_000 {
             if flag.load(Ordering::SeqCst) {
                 return;
             }

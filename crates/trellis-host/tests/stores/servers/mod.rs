@@ -13,7 +13,7 @@ mod redis;
 
 use std::{
     fs,
-    io::{Read, Write},
+    io::{self, Read, Write},
     net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
@@ -84,12 +84,15 @@ pub(crate) trait Kind {
 impl<K: Kind> Server<K> {
     /// Starts one and waits until it answers.
     fn launch(kind: K) -> Self {
-        let folder = folder(K::NAME);
+        let (folder, began) = (folder(K::NAME), Instant::now());
         kind.prepare(&folder);
         let mut server = Self { kind, folder, port: free_port(), running: None };
         // Somebody else may take the port between looking and starting.
         for _ in 0..5 {
             if server.begin() {
+                // Unlike `println!`, this is not captured.
+                let test = thread::current().name().unwrap_or("a test").to_owned();
+                let _ = writeln!(io::stderr(), "-- {test} wants {}: it answers after {:.1} s", K::NAME, began.elapsed().as_secs_f32());
                 return server;
             }
             server.kill();
@@ -163,7 +166,7 @@ impl<K> Drop for Server<K> {
 }
 
 /// The time in which a server must answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Ends the server when its standard input ends, and removes its folder unless it reads a line first: then the server goes on later.
 const WATCHDOG: &str = r#"

@@ -1,7 +1,5 @@
 //! Runs of skills to their ends (world 11.11 to 11.13).
 
-use std::time::Instant;
-
 use super::*;
 
 /// A card with these commands.
@@ -117,14 +115,12 @@ fn a_dry_run_leaves_no_trace() {
 
 #[test]
 fn time_is_that_of_the_call_else_that_of_the_card_over_all_commands() {
-    let began = Instant::now();
-    let slow = "[sh, -c, 'echo x >made; sleep 9']";
+    let slow = "[sh, -c, 'echo x >made; sleep 600']";
     assert_eq!(refusal(&shop(&format!("timeout: 300ms\nrun: {slow}")), EXECUTE), is("timed_out", "run"));
     let call = r#"{"skill_id": "s", "mode": "execute", "timeout": 0.3}"#;
     assert_eq!(refusal(&shop(&format!("run: {slow}")), call), is("timed_out", "run"));
     let halves = "timeout: 600ms\ncheck: [sleep, '0.4']\nrun: [sleep, '0.4']\nverify: [sleep, '0.4']";
     assert_eq!(refusal(&shop(halves), EXECUTE).0, "\"timed_out\"");
-    assert!(began.elapsed().as_secs() < 9);
 }
 
 #[test]
