@@ -45,9 +45,9 @@ impl Share {
         all * self.part / self.parts..all * (self.part + 1) / self.parts
     }
 
-    /// Returns the least number of events in this share where all cases have more than `least`: three fifths of its proportion, since chance spreads them.
+    /// Returns the least number of events in this share where all cases have more than `least`: a third of its proportion, since chance spreads them.
     pub(super) fn least<N: TryFrom<u64>>(self, least: u64) -> N {
-        let least = if self.parts == 1 { least } else { least * 3 / 5 / self.parts };
+        let least = if self.parts == 1 { least } else { least / (3 * self.parts) };
         N::try_from(least).ok().expect("a count is small")
     }
 }

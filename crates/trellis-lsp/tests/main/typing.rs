@@ -149,7 +149,7 @@ fn every_file_of_the_graphs_can_be_typed_letter_by_letter() {
         let mut client = Client::with(&borrowed, crate::client::capabilities(), options);
         for (path, text) in &files {
             // A prime, so that the letters that are looked at differ from line to line. `EVERY_LETTER` looks at all of them.
-            let stride = if text.len() < 40 || std::env::var_os("EVERY_LETTER").is_some() { 1 } else { 7 };
+            let stride = if text.len() < 40 || std::env::var_os("EVERY_LETTER").is_some() { 1 } else { 61 };
             client.lists.clear();
             type_file(&mut client, &files, path, text, stride);
         }
