@@ -18,12 +18,12 @@ const SHOP: &[(&str, &str)] = &[
     ("shop/sure.md", "---\ninput_type: confirm\nto: charge\n---\nIs {{ card }} right?\n"),
     ("shop/charge.md", "---\ntools: [{name: charge}]\ndo: {name: charge, args: {card: \"{{ card }}\"}}\non_error: end\nto: rate\n---\n"),
     ("shop/rate.md", "---\ninput_type: int\nsave_to: stars\nto: gift\n---\nHow good was {{ card }}?\n"),
-    ("shop/gift.md", "---\ndo: {graph: gift, args: {card: \"{{ card }}\"}}\non_error: fail\nto: end\n---\n"),
+    ("shop/gift.md", "---\ndo: {graph: wrap, args: {card: \"{{ card }}\"}}\non_error: fail\nto: end\n---\n"),
     (
-        "shop/gift/start.md",
+        "shop/wrap/start.md",
         "---\nrequired_context: [card]\ncontext_schema: {card: string}\ninput_type: confirm\nto: end\n---\nA gift for {{ card }}?\n",
     ),
-    ("shop/gift/end.md", "Wrapped.\n"),
+    ("shop/wrap/end.md", "Wrapped.\n"),
     ("shop/end.md", "Done.\n"),
 ];
 
