@@ -6,13 +6,15 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Bounds {
-    /// Connections.
+    /// Connections. While there are as many, a new one takes the place of the one that has waited longest for a request.
     pub connections: usize,
     /// Headers of a request.
     pub headers: usize,
     /// Bytes of all headers of a request.
     pub header_bytes: usize,
-    /// Time limit for the headers of a request, from their first byte.
+    /// Time limit for the headers of the first request of a connection, from its begin; that of a handshake is part of it.
+    pub first_header_time: Duration,
+    /// Time limit for the headers of a later request, from their first byte.
     pub header_time: Duration,
     /// The time for which a connection may wait for its next request.
     pub idle: Duration,
@@ -42,6 +44,7 @@ impl Default for Bounds {
             connections: 1024,
             headers: 32,
             header_bytes: 16 << 10,
+            first_header_time: Duration::from_secs(5),
             header_time: Duration::from_secs(10),
             idle: Duration::from_secs(75),
             body: 2 << 20,

@@ -23,6 +23,7 @@ use trellis_host::{
 use trellis_project::Version;
 
 use crate::{
+    act::StoreTrial,
     hub::{Hub, News, ServerNews},
     layouts::Layouts,
     mcp_metrics::McpMetrics,
@@ -43,6 +44,7 @@ pub struct Served {
     pub(crate) hub: Arc<Hub>,
     pub(crate) metrics: Metrics,
     pub(crate) mcp: McpMetrics,
+    pub(crate) trial: StoreTrial,
     is_stopping: AtomicBool,
 }
 
@@ -87,7 +89,7 @@ impl Served {
     /// Graphs by their names, whose sessions `metrics` count.
     pub(crate) fn new(graphs: impl IntoIterator<Item = Arc<ServedGraph>>, hub: Arc<Hub>, metrics: Metrics) -> Self {
         let graphs = graphs.into_iter().map(|graph| (Arc::clone(&graph.name), graph)).collect();
-        Self { graphs, hub, metrics, mcp: McpMetrics::default(), is_stopping: AtomicBool::new(false) }
+        Self { graphs, hub, metrics, mcp: McpMetrics::default(), trial: StoreTrial::default(), is_stopping: AtomicBool::new(false) }
     }
 
     /// Serves one graph whose `sessions` somebody else drives, watches and tells of through the [`SharedGraph`]. `turned` hears of the turns that

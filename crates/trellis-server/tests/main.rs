@@ -32,6 +32,8 @@ mod lists;
 mod long_runs;
 #[path = "main/mcp.rs"]
 mod mcp;
+#[path = "main/redacted.rs"]
+mod redacted;
 #[path = "main/refusals.rs"]
 mod refusals;
 #[path = "main/revoked.rs"]

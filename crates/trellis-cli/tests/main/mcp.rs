@@ -83,9 +83,8 @@ fn the_python_client_is_asked_in_every_way() {
         assert!(forms["text"].as_str().unwrap().starts_with("Call `ship` with {\"cups\":2}."), "{era}: {forms}");
         let completed = json!({ "drink": "Coffee", "heat": 70.5, "shipped": { "parcel": 7 }, "sugar": "yes" });
         assert_eq!(scene(&scenes, "completed")["output"], completed, "{era}");
-        // Clients give up after ten rounds of one call.
-        let calls = if era == "auto" { 2 } else { 1 };
-        assert_eq!((&forms["calls"], &scene(&scenes, "many")["calls"]), (&json!(calls), &json!(calls)), "{era}");
+        // A call ends before its client gives up.
+        assert_eq!((&forms["calls"], &scene(&scenes, "many")["calls"]), (&json!(2), &json!(2)), "{era}");
         assert_eq!(scene(&scenes, "many")["output"], 12, "{era}");
         let words = scene(&scenes, "words");
         assert_eq!(
@@ -135,8 +134,7 @@ fn the_typescript_client_walks_over_http() {
         }
         let output = json!({ "drink": "Tea", "heat": 70.5, "shipped": { "parcel": 7 }, "sugar": "no" });
         assert_eq!(scene(&scenes, "completed"), &json!({ "scene": "completed", "call": "ship", "reason": "finished", "output": output }));
-        let calls = if era == "auto" { 2 } else { 1 };
-        assert_eq!(scene(&scenes, "many"), &json!({ "scene": "many", "calls": calls, "output": 12 }));
+        assert_eq!(scene(&scenes, "many"), &json!({ "scene": "many", "calls": 2, "output": 12 }));
         let words =
             json!({ "scene": "words", "stop": "REQUEST_INPUT", "last": true, "refused": "approval-needs-a-person", "output": "left" });
         assert_eq!(scene(&scenes, "words"), &words);
@@ -184,6 +182,17 @@ fn the_conformance_suite_holds() {
     for revision in ["2025-11-25", "2026-07-28"] {
         let exceptions = here(&format!("exceptions-{revision}.yaml"));
         run(&["--requirements", revision, "--expected-failures", exceptions.to_str().unwrap()]);
+    }
+    // The suite does not score these yet.
+    let pending = [
+        ("2025-11-25", "json-schema-2020-12"),
+        ("2025-11-25", "server-sse-polling"),
+        ("2026-07-28", "json-schema-2020-12"),
+        ("2026-07-28", "http-custom-header-server-validation"),
+    ];
+    for (revision, scenario) in pending {
+        let exceptions = here(&format!("exceptions-{revision}.yaml"));
+        run(&["--scenario", scenario, "--spec-version", revision, "--expected-failures", exceptions.to_str().unwrap()]);
     }
     let extension = [
         "http-header-validation",

@@ -391,6 +391,36 @@ const JOURNEYS = {
     await context.close();
   },
 
+  /** A link with a wrong token signs nobody out, however many come, and shuts nobody out. */
+  async "keeps its token when a link has a wrong one"({ browser, server }) {
+    const wrong = "0".repeat(64);
+    const kept = () => ["localStorage", "sessionStorage"].map((place) => window[place].getItem("trellis-token"));
+    const page = await (await newContext(browser)).newPage();
+    await page.goto(`${server.address}/#${TOKEN}`);
+    await page.getByRole("heading", { name: "Graphs", exact: true }).waitFor();
+    const before = await page.evaluate(kept);
+    for (const fragment of [...Array(12).fill(wrong), `token=${wrong}&/g/tour`, "%"]) {
+      await page.goto("about:blank");
+      await page.goto(`${server.address}/#${fragment}`);
+      await page.getByRole("heading", { name: fragment.includes("&") ? "Graph tour" : "Graphs" }).waitFor({ state: "attached" });
+      assert.deepEqual(await page.evaluate(kept), before);
+      assert.ok(!page.url().includes(wrong));
+    }
+    await page.context().close();
+    // Without one that is known, it says so, and takes one that is.
+    const other = await (await newContext(browser)).newPage();
+    await other.goto(`${server.address}/#${wrong}`);
+    await other.getByText("is not known there").waitFor();
+    assert.deepEqual(await other.evaluate(kept), [null, null]);
+    await other.getByLabel("Token or address").fill(wrong.slice(1));
+    await other.keyboard.press("Enter");
+    await other.getByText("is not known there").waitFor();
+    await other.getByLabel("Token or address").fill(TOKEN);
+    await other.keyboard.press("Enter");
+    await other.getByRole("heading", { name: "Graphs", exact: true }).waitFor();
+    await other.context().close();
+  },
+
   /** A page from elsewhere may lead here, and can do nothing here. */
   async "opens by a link, and obeys no other page"({ browser, server }) {
     const before = (await server.api("GET", "sessions")).items.length;

@@ -8,7 +8,7 @@ use std::{
 };
 
 use trellis_core::{
-    SessionId, State,
+    Program, SessionId, State,
     state::{CallKind, PendingCall},
 };
 
@@ -122,12 +122,8 @@ impl Sessions {
         let stored = self.loaded_once(persistence, &slot.id).await?;
         let current = self.current();
         let here = Snapshot::asked_by(current.engine.inspect(), &stored)?;
-        // The version 0 matches none: a state of another program is adopted before anything else, and so is one that may lack values that
-        // were not stored.
-        let program = current.engine.inspect();
-        let is_whole = absent(program, &here.state).next().is_none();
-        let is_current = here.state.program == *program.fingerprint() && !here.state.lacks_parts();
-        let version = if is_whole && is_current { current.version } else { 0 };
+        // The version 0 matches none: one that does not fit is adopted before anything else.
+        let version = if is_fit_as_stored(current.engine.inspect(), &here.state) { current.version } else { 0 };
         let is_ahead = here.at > self.now();
         let session = Session::resume(current.engine, here, stored.head.next, self.clock.clone());
         let (sight, taken_up) = Sight::taken_up(&session, stored.head.next);
@@ -259,6 +255,12 @@ impl Sessions {
         }
         after(call.timeout)
     }
+}
+
+/// Returns whether a stored state continues on a program as it is: the program stored it, and it lacks no value that was not stored.
+pub(super) fn is_fit_as_stored(program: &Program, state: &State) -> bool {
+    let is_whole = absent(program, state).next().is_none();
+    is_whole && state.program == *program.fingerprint() && !state.lacks_parts()
 }
 
 fn head(persistence: &Persistence, here: &Snapshot, next: u64, due: Option<u64>) -> Head {

@@ -10,6 +10,7 @@ use trellis_core::{
 
 use super::{
     Current, Said, SendError, Sessions, Stop, Turn, Unbound, Waiting,
+    persistence::is_fit_as_stored,
     rest::millis,
     slot::{NewSession, PanicSafeLock, SlotState},
     upgrade::blocked,
@@ -36,8 +37,9 @@ impl Sessions {
         let stored = self.loaded_once(persistence, id).await?;
         let (here, next) = (Snapshot::of(&stored)?, stored.head.next);
         let current = self.current();
+        let is_fitted = is_fit_as_stored(current.engine.inspect(), &here.state);
         let session = Session::resume(current.engine.clone(), here, next, self.clock.clone());
-        let waiting = self.pending_waits(&session, &current)?;
+        let waiting = self.pending_waits(&session, &current, is_fitted)?;
         Ok(turn(&session, &current, waiting))
     }
 
@@ -69,7 +71,8 @@ impl Sessions {
         let current =
             Current { engine: running.session.engine().clone(), bindings: Arc::clone(&running.bindings), version: running.version };
         let waiting: Vec<Waiting> = running.waits().cloned().collect();
-        let waiting = if waiting.is_empty() { self.pending_waits(&running.session, &current)? } else { waiting };
+        let is_fitted = running.version != 0;
+        let waiting = if waiting.is_empty() { self.pending_waits(&running.session, &current, is_fitted)? } else { waiting };
         Ok(Some(turn(&running.session, &current, waiting)))
     }
 
@@ -81,13 +84,16 @@ impl Sessions {
     }
 
     /// Returns the needs of the sessions of a tree in their current states; those that work by themselves come first, since no question is
-    /// asked before.
-    fn pending_waits(&self, session: &Session, current: &Current) -> Result<Vec<Waiting>, SendError> {
+    /// asked before. One that is not `is_fitted` is shown as it will be when it is loaded: fitted to the current program.
+    fn pending_waits(&self, session: &Session, current: &Current, is_fitted: bool) -> Result<Vec<Waiting>, SendError> {
         let mut waiting = Vec::new();
-        let is_edited = session.state().program != *current.engine.inspect().fingerprint();
-        let state = match fit(&current.engine, session.here(), ChangedCall::Blocks) {
-            Ok(fitted) if is_edited => fitted.state,
-            Err((child, blockers)) if is_edited && !is_asked(session, child.as_ref()) => {
+        let mut tree = std::iter::once(session.here()).chain(session.here().children.values().map(|child| &child.here));
+        // Values that were not stored are asked for before it is fitted.
+        let is_left = is_fitted || tree.any(|here| !lacking(&here.state).is_empty());
+        let fitted = (!is_left).then(|| fit(&current.engine, session.here(), ChangedCall::Blocks));
+        let state = match fitted {
+            Some(Ok(fitted)) => fitted.state,
+            Some(Err((child, blockers))) if !is_asked(session, child.as_ref()) => {
                 return needed(session, child, blockers).map(|waiting| waiting.into_iter().collect());
             }
             _ => session.state().clone(),
@@ -226,9 +232,9 @@ fn turn(session: &Session, current: &Current, mut waiting: Vec<Waiting>) -> Turn
     Turn { said, others: Arc::new(others), budget: current.bindings.budget(), ..Turn::of(session, first) }
 }
 
-/// Returns whether the question of a session on an edited graph is known: keys that were not stored, or the question from before it was stored.
+/// Returns whether the need of a session of the tree is known: it was asked for before it was stored.
 fn is_asked(session: &Session, child: Option<&SessionId>) -> bool {
-    session.here_in(child).is_some_and(|here| here.blocked.is_some() || !lacking(&here.state).is_empty())
+    session.here_in(child).is_some_and(|here| here.blocked.is_some())
 }
 
 /// Returns the need of a session for a program that it does not fit as it is.

@@ -13,6 +13,7 @@ mod log;
 mod metrics;
 mod rate;
 mod rights;
+mod seats;
 mod socket;
 mod token;
 
@@ -20,7 +21,8 @@ pub(crate) use self::{
     bearer::{admission, caller},
     metrics::HttpMetrics,
     rate::{RateLimits, StreamPermit},
-    socket::{HeaderWait, LastingBody, PatientSocket},
+    seats::Seats,
+    socket::{LastingBody, PatientSocket},
     token::{Admission, Caller},
 };
 pub use self::{

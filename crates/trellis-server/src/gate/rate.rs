@@ -33,28 +33,24 @@ pub(crate) struct StreamPermit {
 }
 
 impl RateLimits {
-    /// Refuses an address that failed too often.
-    pub(crate) fn admit_address(&self, address: IpAddr, bounds: &Bounds) -> Result<(), Trouble> {
-        let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        match failures.get(&address) {
-            Some((since, count)) if *count >= bounds.failures_a_minute && since.elapsed() < MINUTE => {
-                let left = MINUTE.saturating_sub(since.elapsed()).as_secs() + 1;
-                let detail =
-                    format!("{count} wrong tokens came from this address within a minute, the limit is {}", bounds.failures_a_minute);
-                Err(Trouble::new(Code::TooMany, detail).retry_after(left))
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// Counts a wrong token.
-    pub(super) fn fail(&self, address: IpAddr) {
+    ///
+    /// # Errors
+    /// The address sent the largest number of them within a minute.
+    pub(super) fn fail(&self, address: IpAddr, bounds: &Bounds) -> Result<(), Trouble> {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         failures.retain(|_, (since, _)| since.elapsed() < MINUTE);
         if failures.len() >= MAX_COUNTED {
             failures.clear();
         }
-        failures.entry(address).or_insert_with(|| (Instant::now(), 0)).1 += 1;
+        let (since, count) = failures.entry(address).or_insert_with(|| (Instant::now(), 0));
+        if *count >= bounds.failures_a_minute {
+            let left = MINUTE.saturating_sub(since.elapsed()).as_secs() + 1;
+            let detail = format!("{count} wrong tokens came from this address within a minute, the limit is {}", bounds.failures_a_minute);
+            return Err(Trouble::new(Code::TooMany, detail).retry_after(left));
+        }
+        *count += 1;
+        Ok(())
     }
 
     /// Counts a request of a token, up to a rate per second, with bursts of twice that number.

@@ -1,4 +1,5 @@
-//! The socket of a connection, which ends when its client takes no byte of the waiting data for too long, or does not end a header that it began.
+//! The socket of a connection, which ends when its client takes no byte of the waiting data for too long, does not send its first header, or does
+//! not end one that it began, and when a new connection needs its seat.
 
 use std::{
     future::Future as _,
@@ -6,13 +7,14 @@ use std::{
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     task::{Context, Poll},
     time::Duration,
 };
 
 use axum::body::Body;
+use futures_util::task::AtomicWaker;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
@@ -20,27 +22,73 @@ use tokio::{
     time::Sleep,
 };
 
+use crate::bounds::Bounds;
+
+/// The number of waits of all connections so far.
+static WAITS: AtomicU64 = AtomicU64::new(0);
+
 /// The header of a request that a connection waits for, if it does. Between requests it may be idle for longer than a header may take. Only the task
-/// of the connection writes it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct HeaderWait(Arc<AtomicU64>);
+/// of the connection changes its number.
+#[derive(Clone, Debug)]
+pub(crate) struct HeaderWait(Arc<WaitParts>);
+
+#[derive(Debug)]
+struct WaitParts {
+    number: AtomicU64,
+    /// True if another connection needs the seat.
+    is_given_up: AtomicBool,
+    waker: AtomicWaker,
+}
+
+impl Default for HeaderWait {
+    /// The wait of a new connection for its first header.
+    fn default() -> Self {
+        Self(Arc::new(WaitParts { number: next_number().into(), is_given_up: AtomicBool::new(false), waker: AtomicWaker::new() }))
+    }
+}
+
+/// Returns the number of a wait that begins; it is above those of all waits before.
+fn next_number() -> u64 {
+    2 * WAITS.fetch_add(1, Ordering::Relaxed) + 1
+}
 
 impl HeaderWait {
     /// The next bytes of the client begin a header.
     pub(crate) fn begin(&self) {
-        let number = self.number();
-        self.0.store(number + 1 + number % 2, Ordering::Release);
+        self.0.number.store(next_number(), Ordering::Release);
     }
 
     /// A header is there: what comes next is the body of its request.
     pub(crate) fn end(&self) {
         let number = self.number();
-        self.0.store(number + number % 2, Ordering::Release);
+        self.0.number.store(number + number % 2, Ordering::Release);
     }
 
     /// The number of the header that it waits for, which is odd; an even number if it waits for none.
-    fn number(&self) -> u64 {
-        self.0.load(Ordering::Acquire)
+    pub(super) fn number(&self) -> u64 {
+        self.0.number.load(Ordering::Acquire)
+    }
+
+    /// Returns whether the connection waits for a header.
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.number().is_multiple_of(2)
+    }
+
+    /// Ends the connection, now or after the request that it is answering.
+    pub(super) fn give_up(&self) {
+        self.0.is_given_up.store(true, Ordering::Release);
+        self.0.waker.wake();
+    }
+
+    /// Returns whether two are of one connection.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Returns whether the connection must end while it waits; else its task is woken when it must.
+    fn is_given_up(&self, context: &Context<'_>) -> bool {
+        self.0.waker.register(context.waker());
+        self.0.is_given_up.load(Ordering::Acquire)
     }
 }
 
@@ -89,15 +137,17 @@ pub(crate) struct PatientSocket {
     wait: HeaderWait,
     /// The end of the patience, while something waits for the client.
     end: Option<Pin<Box<Sleep>>>,
-    /// The end of the time for a header, while a part of one is there.
+    /// The end of the time for a header, while a part of one is there, or the first one is awaited.
     header_end: Option<Pin<Box<Sleep>>>,
     /// The number of that header.
     header: u64,
 }
 
 impl PatientSocket {
-    pub(crate) fn new(stream: TcpStream, patience: Duration, header_time: Duration, wait: HeaderWait) -> Self {
-        Self { stream, patience, header_time, wait, end: None, header_end: None, header: 0 }
+    pub(crate) fn new(stream: TcpStream, bounds: &Bounds, wait: HeaderWait) -> Self {
+        let Bounds { patience, header_time, first_header_time, .. } = *bounds;
+        let (header, header_end) = (wait.number(), Some(Box::pin(tokio::time::sleep(first_header_time))));
+        Self { stream, patience, header_time, wait, end: None, header_end, header }
     }
 
     /// Observes an attempt to write: the time runs from the first one that has to wait until one that takes a byte.
@@ -111,7 +161,7 @@ impl PatientSocket {
         end.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 
-    /// Observes an attempt to read: the time of a header runs from its first byte.
+    /// Observes an attempt to read: the time of a header runs from its first byte, that of the first one from the begin of the connection.
     fn heard(&mut self, context: &mut Context<'_>, read: Poll<io::Result<()>>, has_bytes: bool) -> Poll<io::Result<()>> {
         let header = self.wait.number();
         if self.header != header {
@@ -119,6 +169,10 @@ impl PatientSocket {
         }
         if header.is_multiple_of(2) {
             return read;
+        }
+        // One that still takes an answer has it whole.
+        if self.end.is_none() && self.wait.is_given_up(context) {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
         }
         if has_bytes && self.header_end.is_none() {
             self.header_end = Some(Box::pin(tokio::time::sleep(self.header_time)));

@@ -24,5 +24,5 @@ pub(super) async fn metrics(ask: Ask) -> Answered {
 }
 
 pub(super) async fn openapi(ask: Ask) -> Answered {
-    Ok(ask.json(StatusCode::OK, (ask.app.document)()))
+    Ok(ask.json(StatusCode::OK, (ask.app.document)(ask.app.served.only().is_some())))
 }

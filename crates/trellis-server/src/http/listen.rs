@@ -19,13 +19,10 @@ use hyper_util::{
     server::graceful::GracefulShutdown,
     service::TowerToHyperService,
 };
-use tokio::{
-    net::{TcpListener, TcpStream},
-    sync::Semaphore,
-};
+use tokio::net::{TcpListener, TcpStream};
 
 use super::{App, pass::Peer};
-use crate::gate::{HeaderWait, LastingBody, PatientSocket};
+use crate::gate::{LastingBody, PatientSocket, Seats};
 
 /// A rest after an error of the system, such as too many open files.
 const REST: Duration = Duration::from_millis(50);
@@ -64,7 +61,7 @@ pub(crate) async fn accept(app: &Arc<App>, router: Router, listeners: Vec<TcpLis
 /// Serves connections, as many at once as the bounds allow.
 async fn serve(app: &Arc<App>, router: Router, listeners: &[TcpListener], graceful: &GracefulShutdown) {
     let bounds = app.settings.bounds;
-    let permits = Arc::new(Semaphore::new(bounds.connections));
+    let seats = Arc::new(Seats::new(bounds.connections));
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
@@ -72,16 +69,16 @@ async fn serve(app: &Arc<App>, router: Router, listeners: &[TcpListener], gracef
         .header_read_timeout(bounds.idle.max(bounds.header_time))
         .max_headers(bounds.headers * FACTOR)
         .max_buf_size((bounds.header_bytes * FACTOR).max(MIN_BUFFER));
-    while let Ok(permit) = Arc::clone(&permits).acquire_owned().await {
+    loop {
         let Ok((stream, peer)) = next(listeners).await else {
             tokio::time::sleep(REST).await;
             continue;
         };
+        let seat = seats.take().await;
         // A small answer must not wait for more; where the system refuses, it is only slower.
         let _ = stream.set_nodelay(true);
-        let wait = HeaderWait::default();
-        let stream = PatientSocket::new(stream, bounds.patience, bounds.header_time, wait.clone());
-        let (answering, waiting) = (TowerToHyperService::new(router.clone()), wait.clone());
+        let stream = PatientSocket::new(stream, &bounds, seat.wait.clone());
+        let (answering, waiting) = (TowerToHyperService::new(router.clone()), seat.wait.clone());
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
             waiting.end();
             request.extensions_mut().insert(Peer(peer));
@@ -95,20 +92,17 @@ async fn serve(app: &Arc<App>, router: Router, listeners: &[TcpListener], gracef
         tokio::spawn(async move {
             #[cfg(feature = "tls")]
             if let Some(tls) = &app.settings.tls {
-                // A client that does not greet in time is let go, as one that sends half a header.
-                let greeted = tokio::time::timeout(app.settings.bounds.header_time, tls.accept(stream)).await;
-                if let Ok(Ok(stream)) = greeted {
-                    wait.begin();
+                // The socket lets a client go that does not greet in time, as one that sends no header.
+                if let Ok(stream) = tls.accept(stream).await {
                     drop(watcher.watch(builder.serve_connection(TokioIo::new(stream), service)).await);
                 }
                 app.metrics.connections.fetch_sub(1, Ordering::Relaxed);
-                return drop(permit);
+                return drop(seat);
             }
-            wait.begin();
             // A client that breaks its connection off is no matter of the server's.
             drop(watcher.watch(builder.serve_connection(TokioIo::new(stream), service)).await);
             app.metrics.connections.fetch_sub(1, Ordering::Relaxed);
-            drop(permit);
+            drop(seat);
         });
     }
 }

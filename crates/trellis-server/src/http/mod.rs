@@ -93,8 +93,8 @@ pub(crate) struct App {
     pub(crate) settings: Settings,
     pub(crate) rates: RateLimits,
     pub(crate) metrics: HttpMetrics,
-    /// Describes the routes.
-    document: fn() -> serde_json::Value,
+    /// Describes the routes of a server that serves one graph alone, or several.
+    document: fn(bool) -> serde_json::Value,
     /// Routes of the application.
     pub(crate) extra: Vec<ExtraRoute>,
     /// Named requests that are being done.
@@ -109,7 +109,7 @@ impl App {
             settings,
             rates: RateLimits::default(),
             metrics: HttpMetrics::default(),
-            document: openapi::openapi,
+            document: openapi::document,
             extra,
             flying: Mutex::default(),
             requests: AtomicU64::new(0),
@@ -135,9 +135,8 @@ impl fmt::Debug for App {
 
 /// The routes, and those of other doors, behind all gates.
 pub(crate) fn router(app: &Arc<App>, others: Router<Arc<App>>) -> Router {
-    let is_alone = app.served.only().is_some();
-    let routes = routes().filter(|route| is_alone || !route.is_alias);
-    let router = routes.fold(Router::new(), |router, route| router.route(route.path, (route.handler)().layer(Extension(route))));
+    let router = routes(app.served.only().is_some())
+        .fold(Router::new(), |router, route| router.route(route.path, (route.handler)().layer(Extension(route))));
     extra::add(studio::add(router), &app.extra)
         .merge(others)
         .fallback(async || Problem(Trouble::new(Code::UnknownRoute, "there is no such route; `/api/openapi.json` lists them")))

@@ -13,10 +13,15 @@ const ANY: [Code; 7] =
 /// Codes of routes that take a body.
 const BODY: [Code; 4] = [Code::BadJson, Code::MediaType, Code::TooLarge, Code::TooSlow];
 
-/// The OpenAPI document of the server, as `/api/openapi.json` and `trellis schema openapi` print it.
+/// The OpenAPI document of all routes, as `trellis schema openapi` prints it, and a server of one graph.
 pub fn openapi() -> Json {
+    document(true)
+}
+
+/// Returns the document of a server, which serves one graph alone, or several.
+pub(super) fn document(is_alone: bool) -> Json {
     let mut paths = BTreeMap::<String, Map<String, Json>>::new();
-    for route in routes() {
+    for route in routes(is_alone) {
         let path = route.path.replace("{*", "{");
         paths.entry(path).or_default().insert(route.method.to_lowercase(), operation(route));
     }
@@ -53,7 +58,7 @@ fn operation(route: &Route) -> Json {
         }));
     }
     parameters.extend(route.headers.iter().map(
-        |name| json!({ "name": name, "in": "header", "required": false, "description": header(name), "schema": { "type": "string" } }),
+        |name| json!({ "name": name, "in": "header", "required": is_needed(name, route), "description": header(name), "schema": { "type": "string" } }),
     ));
     if !parameters.is_empty() {
         operation.insert("parameters".into(), parameters.into());
@@ -82,6 +87,11 @@ fn path_parameter(name: &str) -> Json {
         _ => ("The code.", json!({ "type": "string" })),
     };
     json!({ "name": name, "in": "path", "required": true, "description": about, "schema": schema })
+}
+
+/// Returns whether a route refuses requests without this header.
+fn is_needed(header: &str, route: &Route) -> bool {
+    header == "If-Match" && route.codes.iter().any(|codes| codes.contains(&Code::IfMatchRequired))
 }
 
 fn header(name: &str) -> &'static str {

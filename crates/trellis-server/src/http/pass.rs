@@ -103,8 +103,7 @@ fn admitted(
         return Ok(None);
     }
     let address = address(app, request);
-    app.rates.admit_address(address, bounds)?;
-    let caller = caller(&app.settings.tokens, &app.rates, request.headers(), address)?;
+    let caller = caller(&app.settings.tokens, &app.rates, bounds, request.headers(), address)?;
     *label = Some(Arc::clone(&caller.label));
     app.rates.admit_request(&caller.label, bounds)?;
     request.extensions_mut().insert(caller);

@@ -14,7 +14,7 @@ use axum::{
     Router,
     body::Body,
     extract::Request,
-    http::{HeaderMap, Method, header},
+    http::{HeaderMap, Method, StatusCode, header},
     response::{IntoResponse as _, Response},
     routing::any,
 };
@@ -35,6 +35,9 @@ use crate::{
 const ROUTE: &str = "/mcp";
 /// The time after which an unused session ends.
 const IDLE: Duration = Duration::from_secs(30 * 60);
+
+/// The trouble of a request in a session that is not open.
+const OVER: &str = "this session of MCP is over, or was never there: send `initialize` without `mcp-session-id`";
 
 /// The state of the route.
 struct McpStreams {
@@ -69,7 +72,7 @@ impl McpStreams {
         self.watch();
         let caller = request.extensions().get::<Caller>().cloned();
         let caller = caller.ok_or_else(|| Trouble::new(Code::Internal, Code::Internal.title()).logged("a route without gates"))?;
-        self.admit(&caller, request.headers()).await?;
+        let is_open = self.admit(&caller, request.headers()).await?;
         let bounds = &self.app.settings.bounds;
         let (parts, body) = request.into_parts();
         let admission = admission(&self.app.settings.tokens, &parts.headers, caller.rights);
@@ -81,12 +84,17 @@ impl McpStreams {
         }
         let permit = may_stream.then(|| self.app.rates.stream(&caller.label, bounds)).transpose()?;
         let misread = misread(&parts.headers, &body);
+        let is_end = parts.method == Method::DELETE;
         let handled = self.handled(Request::from_parts(parts, Body::from(body)));
         let Some(response) = self.sessions.serve((caller.label, admission.clone()), handled).await else {
             let detail = format!("{} sessions of MCP are open, which is the bound", bounds.mcp_sessions);
             return Err(Trouble::new(Code::TooMany, detail).retry_after(60));
         };
         let response = as_problem(response, misread).await;
+        if is_end && response.status() == StatusCode::ACCEPTED {
+            // The library says so of every session, also of none; clients take it for a failure.
+            return if is_open { Ok(StatusCode::NO_CONTENT.into_response()) } else { Err(Trouble::new(Code::UnknownSession, OVER)) };
+        }
         let is_stream = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream");
         if !is_stream {
             return Ok(response);
@@ -105,11 +113,11 @@ impl McpStreams {
         Box::pin(async { self.service.handle(request).await.map(Body::new) })
     }
 
-    /// Lets a request to its session.
+    /// Lets a request to its session; returns whether that is open.
     ///
     /// # Errors
     /// The token may neither read nor walk, or the session is another one's.
-    async fn admit(&self, caller: &Caller, headers: &HeaderMap) -> Result<(), Trouble> {
+    async fn admit(&self, caller: &Caller, headers: &HeaderMap) -> Result<bool, Trouble> {
         if !caller.rights.has(Right::Walk) {
             admit(caller, Right::Read)?;
         }
@@ -120,7 +128,7 @@ impl McpStreams {
         };
         match owner {
             Some(owner) if owner != caller.label => Err(Trouble::new(Code::Forbidden, "another token opened this session of MCP")),
-            _ => Ok(()),
+            owner => Ok(owner.is_some()),
         }
     }
 
@@ -168,7 +176,7 @@ async fn as_problem(response: Response, misread: Option<Trouble>) -> Response {
     let (parts, body) = response.into_parts();
     let text = body.collect().await.map(|body| String::from_utf8_lossy(&body.to_bytes()).trim().to_owned()).unwrap_or_default();
     let detail = match (code, text) {
-        (Code::UnknownSession, _) => "this session of MCP is over, or was never there: send `initialize` without `mcp-session-id`".to_owned(),
+        (Code::UnknownSession, _) => OVER.to_owned(),
         (Code::BadRequest, text) if text.contains("Session ID is required") => {
             "a message outside of a session is `initialize`, or names the revision in its `_meta`: send `mcp-session-id` as the answer to `initialize` had it".to_owned()
         }

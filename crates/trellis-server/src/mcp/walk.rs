@@ -26,7 +26,8 @@ use crate::{
     trouble::{Code, Trouble},
 };
 
-/// Clients drive 10 rounds; before they give up, the call ends and another one continues.
+/// The round at which a call ends and another one continues, however its person is asked. Clients of the newest revision give up after 10; those of
+/// older ones would be asked without end, by a graph that goes in circles or because of answers that do not fit.
 const LAST_ROUND: u32 = 8;
 
 /// The means by which a person can be asked.
@@ -87,12 +88,12 @@ impl<'r> Walk<'r> {
         RequestKey::by(std::sync::Arc::clone(&self.caller.label))
     }
 
-    /// Continues from the current turn of a session.
+    /// Continues from the current turn of a session, in this round of the call.
     ///
     /// # Errors
     /// An answer is refused for a reason that another answer does not fix.
     pub(super) async fn go_on(&self, walked: Walked, round: u32, lead: Option<String>) -> Result<CallToolResponse, Trouble> {
-        let (mut walked, mut lead) = (walked, lead);
+        let (mut walked, mut round, mut lead) = (walked, round, lead);
         if self.is_task {
             // The result that a task would already have is returned at once.
             return Ok(match self.task(&walked).await? {
@@ -102,14 +103,14 @@ impl<'r> Walk<'r> {
         }
         loop {
             let turn_report = tell(&walked).await?;
-            let is_last = self.means == Means::Rounds && round >= LAST_ROUND;
-            let Some(question) = self.question(&walked, &turn_report).filter(|_| !is_last) else {
+            let Some(question) = self.question(&walked, &turn_report).filter(|_| round < LAST_ROUND) else {
                 return Ok(self.result(&turn_report, lead.as_deref()).into());
             };
             let params = question.params(&turn_report.turn, lead.take())?;
             if self.means == Means::Rounds {
                 return Ok(RoundState::of(&walked, &turn_report, &question, round).asking(params)?.into());
             }
+            round += 1;
             match self.ask(&walked, params).await? {
                 Heard::Moved(next) => walked = self.settled(*next, Instant::now() + self.wait()).await?,
                 Heard::Silence => return Ok(self.result(&turn_report, None).into()),

@@ -12,7 +12,7 @@ import { takeTokenOfAddress } from "./state/token";
 import { followVersion } from "./state/version";
 import "./style/index.css";
 
-takeTokenOfAddress();
+await takeTokenOfAddress();
 followAddress();
 followGraphs();
 followDead();

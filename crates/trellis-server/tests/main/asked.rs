@@ -266,6 +266,41 @@ async fn a_secret_that_is_typed_while_a_call_waits_for_it_is_heard() {
     assert!(!ended["result"]["content"][0]["text"].as_str().unwrap().contains("not typed"), "{ended}");
 }
 
+/// Asks for ever.
+const CIRCLE: &[(&str, &str)] = &[
+    ("forms/start.md", "---\ninput_type: int\nsave_to: n\nmax_visits: 1000\non_max_visits: end\nto: start\n---\nA number?\n"),
+    ("forms/end.md", "Done.\n"),
+];
+
+// doors 3.5: one call asks as often by requests as by its results, whether the answers fit or not; `navigate` continues
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_of_an_older_client_ends_after_as_many_questions_as_that_of_a_new_one() {
+    let stand = Stand::new(CIRCLE).await;
+    for answer in [json!(1), json!("none")] {
+        let mut rounds = 0;
+        let mut new = begin(&stand, forms()).await;
+        while new["resultType"] == "input_required" {
+            let (_, with) = asked(&new);
+            new = result(&stand, answered(&with, json!({ "answer": answer })), forms()).await;
+            rounds += 1;
+        }
+        let client = Older::with(&stand, forms()).await;
+        let (mut name, mut arguments) = ("forms", json!({}));
+        for call in 0..2 {
+            let mut messages = client.call(name, arguments).await;
+            let (mut questions, mut message) = (0, messages.next().await);
+            while message["method"] == "elicitation/create" {
+                client.reply(&message, accept(answer.clone())).await;
+                (questions, message) = (questions + 1, messages.next().await);
+            }
+            assert_eq!(questions, rounds, "call {call} with {answer}");
+            let result = told(&message);
+            assert_eq!(result["stop"]["type"], "REQUEST_INPUT", "{message}");
+            (name, arguments) = ("navigate", json!({ "session": result["session"] }));
+        }
+    }
+}
+
 // doors 3.5: what was not declared is not used
 #[tokio::test]
 async fn a_client_that_opens_pages_alone_gets_no_form() {

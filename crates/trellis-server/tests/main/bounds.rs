@@ -24,7 +24,7 @@ const STATELESS: &str = "2026-07-28";
 
 fn bounded(set: impl FnOnce(&mut Bounds)) -> Terms {
     let mut terms = Terms::default();
-    (terms.bounds.grace, terms.bounds.header_time) = (Duration::ZERO, 10 * LONG);
+    (terms.bounds.grace, terms.bounds.header_time, terms.bounds.first_header_time) = (Duration::ZERO, 10 * LONG, 10 * LONG);
     set(&mut terms.bounds);
     terms
 }
@@ -94,13 +94,7 @@ async fn an_idle_connection_has_its_time_and_half_a_header_has_less() {
 // Rule 10.5: whoever holds connections without a word keeps nobody out, and they end
 #[tokio::test]
 async fn a_hundred_idle_connections_keep_nobody_out() {
-    let stand = Stand::on(
-        SHOP,
-        bounded(|bounds| {
-            (bounds.connections, bounds.idle, bounds.header_time) = (101, Duration::from_millis(800), Duration::from_millis(800))
-        }),
-    )
-    .await;
+    let stand = Stand::on(SHOP, bounded(|bounds| (bounds.connections, bounds.first_header_time) = (101, Duration::from_millis(800)))).await;
     let mut silent = Vec::new();
     for _ in 0..100 {
         silent.push(stand.connect().await);
@@ -110,6 +104,48 @@ async fn a_hundred_idle_connections_keep_nobody_out() {
         let mut nothing = Vec::new();
         timeout(LONG, stream.read_to_end(&mut nothing)).await.expect("it ends").unwrap();
         assert!(nothing.is_empty());
+    }
+}
+
+/// Returns whether nothing more comes over a connection.
+async fn has_ended(stream: &mut TcpStream) -> bool {
+    let mut rest = Vec::new();
+    timeout(LONG, stream.read_to_end(&mut rest)).await.expect("it ends").is_err() || rest.is_empty()
+}
+
+// Rule 9.5: while all seats are taken, the connection ends that has waited longest for a request, and none that is answered
+#[tokio::test]
+async fn a_new_connection_gets_the_seat_of_the_one_that_waits_longest() {
+    let stand = Stand::on(SHOP, bounded(|bounds| bounds.connections = 4)).await;
+    let seq = stand.counting("ana").await.seq();
+    let head = format!("host: localhost:{}\r\nauthorization: Bearer {TOKEN}\r\n", stand.port);
+    let (mut stream, status) = begun(&stand, &format!("GET /api/sessions/ana/events HTTP/1.1\r\n{head}\r\n")).await;
+    assert_eq!(status, "200");
+    let mut waiting = stand.connect().await;
+    let look = format!("GET /api/sessions/ana HTTP/1.1\r\n{head}prefer: wait=60\r\nif-none-match: \"{seq}\"\r\n\r\n");
+    waiting.write_all(look.as_bytes()).await.unwrap();
+    // One that was answered, one without a byte, and one with half a header.
+    let (mut answered, _) = begun(&stand, &format!("GET /healthz HTTP/1.1\r\n{head}\r\n")).await;
+    let mut silent = stand.connect().await;
+    let mut half = stand.connect().await;
+    half.write_all(b"GET /healthz HTTP/1.1\r\n").await.unwrap();
+    assert!(timeout(LONG, answered.read_to_end(&mut Vec::new())).await.is_ok(), "the last one took its seat");
+    let (again, status) = begun(&stand, &format!("GET /healthz HTTP/1.1\r\n{head}\r\n")).await;
+    assert!(status == "200" && has_ended(&mut silent).await);
+    let (_newest, status) = begun(&stand, &format!("GET /healthz HTTP/1.1\r\n{head}\r\n")).await;
+    assert!(status == "200" && has_ended(&mut half).await);
+    drop(again);
+    // The request that waits is answered, and the stream goes on.
+    stand.post("/api/sessions/ana/turns", json!({ "input": 2 })).await;
+    let mut status = [0; 12];
+    timeout(LONG, waiting.read_exact(&mut status)).await.expect("it is answered").unwrap();
+    assert_eq!(&status[9..], b"200");
+    let mut told = String::new();
+    while !told.contains("APPROVAL") {
+        let mut some = vec![0; 4096];
+        let count = timeout(LONG, stream.read(&mut some)).await.expect("it is told").unwrap();
+        assert_ne!(count, 0, "the stream ended");
+        told += &String::from_utf8_lossy(&some[..count]);
     }
 }
 
@@ -186,7 +222,20 @@ async fn sessions_of_mcp_are_bounded_whatever_a_request_says_and_however_many_co
     assert_eq!((refused.code(), refused.headers.contains_key("retry-after")), ("too-many".to_owned(), true), "{refused:?}");
     // One that ends makes room for another.
     let ended = stand.with("DELETE", "/mcp", &[("mcp-session-id", &first.headers["mcp-session-id"])], None).await;
-    assert_eq!(ended.status, 202, "{ended:?}");
+    assert_eq!((ended.status, &*ended.text), (204, ""), "{ended:?}");
+    // As the official clients understand it: one that is over is none, and neither is one that never was.
+    for session in [&*first.headers["mcp-session-id"], "nobody"] {
+        for method in ["DELETE", "POST"] {
+            let headers = [("accept", "application/json, text/event-stream"), ("mcp-session-id", session)];
+            let body = Some(listing()).filter(|_| method == "POST");
+            let over = stand.with(method, "/mcp", &headers, body.as_ref()).await;
+            assert_eq!((over.status, over.code()), (404, "unknown-session".to_owned()), "{method} {session}");
+        }
+    }
+    let nameless = stand.with("DELETE", "/mcp", &[], None).await;
+    assert_eq!((nameless.status, nameless.code()), (400, "bad-request".to_owned()), "{nameless:?}");
+    let newer = stand.with("DELETE", "/mcp", &newest, None).await;
+    assert_eq!((newer.status, newer.code()), (405, "method".to_owned()), "{newer:?}");
     assert_eq!(initialize(&stand, &[], "2025-06-18").await.status, 200);
 }
 

@@ -234,6 +234,42 @@ async fn a_save_is_taken_up_and_told() {
     assert_eq!(begun["said"][0]["text"], "# Shop\n\nYour name?\n");
 }
 
+// doors 1.13: a server describes the routes that it has, each of them
+#[tokio::test]
+async fn the_document_has_the_routes_of_the_server_and_no_others() {
+    let several = [SHOP, &[("other/start.md", "Hello.\n")]].concat();
+    for files in [SHOP, &several[..]] {
+        let stand = Stand::new(files).await;
+        let document = stand.get("/api/openapi.json").await.json();
+        let paths = document["paths"].as_object().unwrap();
+        assert_eq!(paths.contains_key("/navigate"), files.len() == SHOP.len());
+        for (path, operations) in paths {
+            for (method, operation) in operations.as_object().unwrap() {
+                let concrete = path.replace(['{', '}'], "");
+                let body = operation["requestBody"].is_object().then(|| json!({}));
+                if operation["responses"]["200"]["content"]["text/event-stream"].is_object() {
+                    continue;
+                }
+                let answer = stand.with(&method.to_uppercase(), &concrete, &[], body.as_ref()).await;
+                let code = if answer.status < 400 { String::new() } else { answer.code() };
+                assert!(code != "unknown-route" && code != "method", "{method} {path}: {answer:?}");
+                let parameters = operation["parameters"].as_array().into_iter().flatten();
+                let needed: Vec<_> =
+                    parameters.filter(|one| one["in"] == "header" && one["required"] == true).map(|one| &one["name"]).collect();
+                let is_matched = operation["responses"]["428"].is_object();
+                assert_eq!(needed.is_empty(), !is_matched, "{method} {path}");
+            }
+        }
+        let needed = |path: &str, method: &str| document["paths"][path][method]["responses"]["428"].is_object();
+        assert!(
+            needed("/api/sessions/{id}", "delete")
+                && needed("/api/sessions/{id}/back", "post")
+                && needed("/api/sessions/{id}/context", "patch")
+        );
+        assert!(!needed("/api/sessions/{id}/fork", "post") && !needed("/api/sessions/{id}/turns", "post"));
+    }
+}
+
 /// The document in the docs is the one that is served.
 #[tokio::test]
 async fn the_docs_hold_the_document_that_is_served() {

@@ -15,7 +15,7 @@ use tokio_rustls::{
     },
 };
 use trellis_host::assembly::{Assembly, StoreSettings};
-use trellis_server::{Bounds, GraphSource, HostNames, Served, Server, Settings, Tokens};
+use trellis_server::{GraphSource, HostNames, Served, Server, Settings, Tokens};
 
 use crate::stand::{SHOP, TOKEN, write};
 
@@ -43,9 +43,7 @@ async fn a_certificate_is_served() {
     let address = listener.local_addr().unwrap();
     let settings = || Settings::new(Tokens::chosen(TOKEN).unwrap(), HostNames::local(address));
     assert!(settings().tls(&key, &key).is_err(), "a key is no certificate");
-    let mut bounds = Bounds::default();
-    bounds.header_time = Duration::from_millis(300);
-    let server = Server::new(served, settings().bounds(bounds).tls(&cert, &key).unwrap());
+    let server = Server::new(served, settings().tls(&cert, &key).unwrap());
     tokio::spawn(async move { server.serve(listener, std::future::pending()).await });
 
     let mut roots = RootCertStore::empty();
@@ -66,6 +64,6 @@ async fn a_certificate_is_served() {
     // A client that does not greet is disconnected.
     let mut silent = TcpStream::connect(address).await.unwrap();
     let mut nothing = Vec::new();
-    drop(tokio::time::timeout(Duration::from_secs(120), silent.read_to_end(&mut nothing)).await.unwrap());
+    drop(tokio::time::timeout(Duration::from_secs(60), silent.read_to_end(&mut nothing)).await.unwrap());
     assert!(nothing.is_empty());
 }

@@ -169,9 +169,9 @@ pub(super) static ROUTES: &[Route] = &[
     Route {
         id: "readyz",
         path: "/readyz",
-        summary: "Tells whether every graph can be walked.",
+        summary: "Tells whether every graph can be walked, and its steps be stored.",
         answers: &[(200, "text/plain")],
-        codes: &[&[Code::Stopping, Code::NoProgram, Code::StoreUnavailable]],
+        codes: &[&[Code::Stopping, Code::NoProgram, Code::StoreUnavailable, Code::StoreUnwritable, Code::Lost]],
         handler: || get(health::ready),
         ..USUAL
     },

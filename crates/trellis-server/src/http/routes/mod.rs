@@ -41,8 +41,9 @@ const REFUSAL: &[Code] = &[
 /// Codes of every route that takes a named request.
 const NAMED: &[Code] = &[Code::KeyReused, Code::InProgress];
 /// Codes of time travel.
-const TIME: &[Code] =
-    &[Code::CannotStandThere, Code::RollingBack, Code::Pruned, Code::UnknownRecord, Code::UnknownNode, Code::BadKey, Code::IfMatchRequired];
+const TIME: &[Code] = &[Code::CannotStandThere, Code::RollingBack, Code::Pruned, Code::UnknownRecord, Code::UnknownNode, Code::BadKey];
+/// Codes of every route that must say which state it means.
+const MATCHED: &[Code] = &[Code::IfMatchRequired];
 /// Codes of graphs.
 const OF_GRAPH: &[Code] = &[Code::UnknownGraph];
 
@@ -50,9 +51,9 @@ const SENT: &[&str] = &["Idempotency-Key", "Prefer"];
 const ANSWERED: &[&str] = &["If-Match", "Idempotency-Key", "Prefer"];
 const PUT: &[&str] = &["If-Match", "Idempotency-Key"];
 
-/// Every route.
-pub(in crate::http) fn routes() -> impl Iterator<Item = &'static Route> {
-    [walks::ROUTES, looks::ROUTES, around::ROUTES].into_iter().flatten()
+/// Every route of a server that serves one graph alone, or several.
+pub(in crate::http) fn routes(is_alone: bool) -> impl Iterator<Item = &'static Route> {
+    [walks::ROUTES, looks::ROUTES, around::ROUTES].into_iter().flatten().filter(move |route| is_alone || !route.is_alias)
 }
 
 /// A route with the usual values.

@@ -2,7 +2,9 @@
 
 use axum::routing::{delete, patch, post};
 
-use super::{ANSWERED, GRAPH, HTML, NAMED, OF_GRAPH, PROGRAM, PUT, REFUSAL, Route, SENT, SESSION, STORE, TIME, USUAL, WALK, parameter};
+use super::{
+    ANSWERED, GRAPH, HTML, MATCHED, NAMED, OF_GRAPH, PROGRAM, PUT, REFUSAL, Route, SENT, SESSION, STORE, TIME, USUAL, WALK, parameter,
+};
 use crate::{
     gate::Right,
     http::{approvals, dead, sessions, time},
@@ -83,12 +85,7 @@ pub(super) static ROUTES: &[Route] = &[
         query: &[GRAPH, parameter("open", "boolean", "Whether one is removed, too, that has not ended.")],
         headers: &["If-Match"],
         answers: &[(204, "")],
-        codes: &[
-            &[Code::NotEnded, Code::InProgress, Code::Conflict, Code::IfMatchRequired, Code::StoreUnwritable],
-            SESSION,
-            PROGRAM,
-            STORE,
-        ],
+        codes: &[&[Code::NotEnded, Code::InProgress, Code::Conflict, Code::StoreUnwritable], MATCHED, SESSION, PROGRAM, STORE],
         handler: || delete(sessions::remove),
         ..USUAL
     },
@@ -103,7 +100,7 @@ pub(super) static ROUTES: &[Route] = &[
         takes: Some("back_request"),
         example: r#"{"to":0}"#,
         answers: &[(200, "turn"), (202, "turn")],
-        codes: &[TIME, SESSION, PROGRAM, STORE, WALK, NAMED],
+        codes: &[TIME, MATCHED, SESSION, PROGRAM, STORE, WALK, NAMED],
         handler: || post(time::back),
         ..USUAL
     },
@@ -118,7 +115,7 @@ pub(super) static ROUTES: &[Route] = &[
         takes: Some("goto_request"),
         example: r#"{"node":"start"}"#,
         answers: &[(200, "turn"), (202, "turn")],
-        codes: &[TIME, SESSION, PROGRAM, STORE, WALK, NAMED],
+        codes: &[TIME, MATCHED, SESSION, PROGRAM, STORE, WALK, NAMED],
         handler: || post(time::goto),
         ..USUAL
     },
@@ -148,7 +145,7 @@ pub(super) static ROUTES: &[Route] = &[
         takes: Some("set_request"),
         example: r#"{"set":{"name":"Ada"}}"#,
         answers: &[(200, "turn"), (202, "turn")],
-        codes: &[TIME, SESSION, PROGRAM, STORE, WALK, NAMED],
+        codes: &[TIME, MATCHED, SESSION, PROGRAM, STORE, WALK, NAMED],
         handler: || patch(time::set),
         ..USUAL
     },

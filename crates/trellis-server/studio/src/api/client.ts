@@ -2,6 +2,7 @@
 
 import { isRefused, token } from "../state/token";
 import { lost } from "../state/connection";
+import { address, type Query } from "./address";
 import { isMapping, Problem } from "./problem";
 import type { JsonObject } from "./types";
 
@@ -9,7 +10,7 @@ export { isMapping, Problem, problemOf } from "./problem";
 
 export interface Request {
   method?: "GET" | "HEAD" | "POST" | "PATCH" | "DELETE";
-  query?: Record<string, string | number | boolean | undefined>;
+  query?: Query;
   body?: JsonObject;
   /** The number that the session must still have. */
   ifMatch?: number;
@@ -21,15 +22,6 @@ export interface Request {
   signal?: AbortSignal;
   /** The last event of a stream that was heard. */
   since?: string;
-}
-
-/** The address of a route, below whatever prefix the page has. */
-export function address(path: string, query: Request["query"] = {}): string {
-  const url = new URL(path, new URL("./", document.baseURI));
-  for (const [key, value] of Object.entries(query)) {
-    if (value !== undefined) url.searchParams.set(key, String(value));
-  }
-  return url.href;
 }
 
 /** The headers of a request. */

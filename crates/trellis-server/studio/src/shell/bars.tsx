@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 
 import { tryAgain } from "../api/live";
 import { connection } from "../state/connection";
-import { isRefused, takeToken, token } from "../state/token";
+import { takeToken, token, tokenIn } from "../state/token";
 import { isOutdated } from "../state/version";
 import { clock } from "../ui/time";
 
@@ -40,18 +40,18 @@ export function VersionBar(): JSX.Element | null {
 /** Asks for the token, and says where it is. */
 export function TokenPage(): JSX.Element {
   const typed = useSignal("");
-  const submit = (event: Event): void => {
+  const isUnknown = useSignal(token.value !== null);
+  const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
-    const text = typed.value.trim();
-    const fragment = text.includes("#") ? text.slice(text.indexOf("#") + 1) : text;
-    if (fragment !== "") takeToken(fragment);
+    const given = tokenIn(typed.value.trim());
+    if (given !== "") isUnknown.value = !(await takeToken(given));
   };
   return (
     <main class="token-page">
       <form class="card token-card" onSubmit={submit}>
         <h1>This server wants its token</h1>
         <p>
-          {isRefused.value && token.value !== null ? "The token of this page is not known there, perhaps because the server began anew. " : ""}
+          {isUnknown.value ? "The token of this page is not known there, perhaps because the server began anew. " : ""}
           Where <code>trellis serve</code> or <code>trellis up</code> runs, it printed an address. The token stands behind its <code>#</code>. Open that address, or paste it here.
         </p>
         <label class="field">

@@ -1,10 +1,18 @@
-/** The token of the server: taken out of the address at once, kept as long as it lives. */
+/**
+ * The token of the server: taken out of the address at once, kept as long as it lives.
+ *
+ * Any page may link here, with any token. So a token is tried before it is kept: none that the server does not know takes the place of one that it knows.
+ */
 
 import { signal } from "@preact/signals";
+
+import { address } from "../api/address";
 
 const KEY = "trellis-token";
 /** A token that the server made for one run; any other outlives it, so that a closed tab forgets it. */
 const RANDOM = /^[0-9a-f]{64}$/;
+/** A short page that every token may read, or be refused by its rights. */
+const TRIAL = "api/explain/unauthenticated";
 
 /** The token that requests carry. */
 export const token = signal<string | null>(null);
@@ -12,25 +20,65 @@ export const token = signal<string | null>(null);
 /** Whether the server refused the token, or wants one. */
 export const isRefused = signal(false);
 
-/** Takes a token that somebody gave. */
-export function takeToken(given: string): void {
+/** A token, and the view that it opens. */
+interface Fragment {
+  given: string;
+  view: string;
+}
+
+/** Reads the part of an address behind `#`, such as `3f9c…`, or `token=3f9c…&/g/shop?node=pay`. */
+function read(written: string): Fragment {
+  // Editors escape `=` and `&` when they hand an address on.
+  const fragment = written.startsWith("token%3D") ? decoded(written) : written;
+  const [, given = fragment, view = "/"] = /^token=([^&]+)&(\/.*)$/.exec(fragment) ?? [];
+  return { given: decoded(given), view };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Whether the server knows a token, whatever that may do there. */
+async function isKnown(given: string): Promise<boolean> {
+  try {
+    const { status } = await fetch(address(TRIAL), { headers: { Authorization: `Bearer ${given}` }, cache: "no-store" });
+    return status !== 401 && status !== 429;
+  } catch {
+    return false;
+  }
+}
+
+/** The token in what somebody typed: an address, or the token itself. */
+export function tokenIn(text: string): string {
+  const at = text.indexOf("#");
+  return at < 0 ? text : read(text.slice(at + 1)).given;
+}
+
+/** Takes a token that somebody gave, if the server knows it; returns whether it does. */
+export async function takeToken(given: string): Promise<boolean> {
+  if (!(await isKnown(given))) return false;
   const [kept, other] = RANDOM.test(given) ? [localStorage, sessionStorage] : [sessionStorage, localStorage];
   kept.setItem(KEY, given);
   other.removeItem(KEY);
   token.value = given;
   isRefused.value = false;
+  return true;
 }
 
-/** Takes the token out of an address such as `/#3f9c…`, or `/#token=3f9c…&/g/shop?node=pay` of which the view is kept; else the one that was kept. */
-export function takeTokenOfAddress(): void {
+/** Takes the token out of the address, where one is; else, or where the server does not know it, the one that was kept. */
+export async function takeTokenOfAddress(): Promise<void> {
   const written = location.hash.slice(1);
-  // Editors escape `=` and `&` when they hand an address on.
-  const fragment = written.startsWith("token%3D") ? decodeURIComponent(written) : written;
-  const [, given = fragment, view = "/"] = /^token=([^&]+)&(\/.*)$/.exec(fragment) ?? [];
-  if (given !== "" && !given.startsWith("/")) {
-    history.replaceState(null, "", `#${view}`);
-    takeToken(decodeURIComponent(given));
-  } else {
-    token.value = sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY);
+  const kept = sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY);
+  if (written === "" || written.startsWith("/")) {
+    token.value = kept;
+    return;
   }
+  const { given, view } = read(written);
+  history.replaceState(null, "", `#${view}`);
+  // Without another one, requests show that it is refused.
+  if (!(await takeToken(given))) token.value = kept ?? given;
 }
