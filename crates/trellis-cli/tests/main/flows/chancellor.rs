@@ -85,7 +85,7 @@ fn every_node_has_its_context() {
     }
     let planted = json!({ "command": "note buy lamps", "outputs": { "CONTEXT7": { "trace_init": { "KINGDOM_DNA": "Obey." } } } });
     let refused = court(SURE).give(&planted, &[]);
-    assert!(refused.code == Some(2) && refused.err.contains("`outputs` is no input"), "{refused:#?}");
+    assert!(refused.code == Some(2) && format!("{refused:?}").contains("`outputs` is no input"), "{refused:#?}");
 }
 
 /// 001, 3 to 5: `"score": 0.95`, `"score": 0.90`, `"score": 0.85`; requirements 001.7: "`trinity` = weighted sum × 100; `risk` = (1 − goodness) × 100".
