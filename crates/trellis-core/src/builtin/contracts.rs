@@ -48,6 +48,7 @@ const EMPTY_CONTRACT: &str = "";
 
 const VALUES: [&str; 2] = ["space", "store"];
 const SKILLS: [&str; 4] = ["folder", "workspace", "allow", "block"];
+const SKILLS_SEARCH: [&str; 5] = ["folder", "workspace", "allow", "block", "least"];
 
 const VERSION: &str = r#"{"type":"object","required":["version"],"properties":{"version":{"type":"integer","minimum":0}}}"#;
 
@@ -125,7 +126,7 @@ pub static BUILTINS: [BuiltinTool; 16] = [
     },
     BuiltinTool {
         name: "skills.search",
-        config: &SKILLS,
+        config: &SKILLS_SEARCH,
         effect: Effect::None,
         parameters: r#"{"type":"object","required":["query"],"additionalProperties":false,"properties":{"query":{"type":"string"},"top_k":{"type":"integer","minimum":1}}}"#,
         returns: r#"{"type":"object","required":["candidates"],"properties":{"candidates":{"type":"array","items":{"type":"object","required":["skill_id","title","score_hint","tags","reason"],"properties":{"skill_id":{"type":"string"},"title":{"type":"string"},"score_hint":{"type":"number"},"tags":{"type":"array","items":{"type":"string"}},"reason":{"type":"string"}}}}}}"#,
@@ -135,14 +136,14 @@ pub static BUILTINS: [BuiltinTool; 16] = [
         config: &SKILLS,
         effect: Effect::None,
         parameters: r#"{"type":"object","required":["skill_id"],"additionalProperties":false,"properties":{"skill_id":{"type":"string"}}}"#,
-        returns: r#"{"type":"object","required":["skill_id","title","tags","dry_run_supported","backup","run","timeout","text"],"properties":{"skill_id":{"type":"string"},"title":{"type":"string"},"tags":{"type":"array","items":{"type":"string"}},"args":{},"required_inputs":{},"dry_run_supported":{"type":"boolean"},"rollback":{"type":"string"},"backup":{"type":"array","items":{"type":"string"}},"check":{"type":"array","items":{"type":"string"}},"run":{"type":"array","items":{"type":"string"}},"dry_run":{"type":"array","items":{"type":"string"}},"verify":{"type":"array","items":{"type":"string"}},"timeout":{"type":"string"},"text":{"type":"string"}}}"#,
+        returns: r#"{"type":"object","required":["skill_id","title","tags","dry_run_supported","backup","run","timeout","text"],"properties":{"skill_id":{"type":"string"},"title":{"type":"string"},"tags":{"type":"array","items":{"type":"string"}},"args":{},"required_inputs":{},"dry_run_supported":{"type":"boolean"},"rollback":{"type":"string"},"risk":{"type":"number","minimum":0,"maximum":100},"backup":{"type":"array","items":{"type":"string"}},"check":{"type":"array","items":{"type":"string"}},"run":{"type":"array","items":{"type":"string"}},"dry_run":{"type":"array","items":{"type":"string"}},"verify":{"type":"array","items":{"type":"string"}},"timeout":{"type":"string"},"text":{"type":"string"}}}"#,
     },
     BuiltinTool {
         name: "skills.check",
         config: &SKILLS,
         effect: Effect::None,
         parameters: r#"{"type":"object","required":["skill_id"],"additionalProperties":false,"properties":{"skill_id":{"type":"string"},"args":{"type":"object"}}}"#,
-        returns: r#"{"type":"object","required":["valid","problems"],"properties":{"valid":{"type":"boolean"},"problems":{"type":"array","items":{"type":"string"}}}}"#,
+        returns: r#"{"type":"object","required":["valid","problems"],"properties":{"valid":{"type":"boolean"},"problems":{"type":"array","items":{"type":"string"}},"code":{"enum":["not_found","blocked","inputs"]}}}"#,
     },
     BuiltinTool {
         name: "skills.execute",

@@ -8,13 +8,20 @@ use crate::{
 
 const MALFORMED: &str = "malformed_json";
 
-/// `json.parse {text}`: the value that a JSON text holds.
+/// Returns a text without the fence of Markdown around all of it, as models write one around JSON.
+pub fn unfenced(text: &str) -> &str {
+    let text = text.trim();
+    let fenced = text.strip_prefix("```").and_then(|text| text.strip_suffix("```")).and_then(|text| text.split_once('\n'));
+    fenced.filter(|(info, _)| !info.contains('`')).map_or(text, |(_, inner)| inner)
+}
+
+/// `json.parse {text}`: the value that a JSON text holds, also in a fence of Markdown.
 ///
 /// # Errors
 /// `malformed_json`: it is no JSON, has a key twice, an integer beyond 64 bits, or more levels than a value may have.
 pub fn parse(arguments: &Mapping) -> Result<Value, ToolError> {
     match arguments.get("text") {
-        Some(Value::Text(text)) => Value::from_json(text).map_err(|error| failure(MALFORMED, error.to_string())),
+        Some(Value::Text(text)) => Value::from_json(unfenced(text)).map_err(|error| failure(MALFORMED, error.to_string())),
         other => Err(wanted(MALFORMED, "text", "text", other)),
     }
 }

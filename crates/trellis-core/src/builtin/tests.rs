@@ -100,9 +100,13 @@ fn what_is_no_number_is_an_expression_error() {
 fn json_is_read_exactly() {
     let read = |text: &str| json_parse(&Mapping::from_iter([("text", Value::text(text))])).map_or_else(code, |value| value.to_json());
     assert_eq!(read(r#" {"b": [1, 18446744073709551615, null], "a": "x"} "#), r#"{"a":"x","b":[1,18446744073709551615,null]}"#);
+    for fenced in ["```json\n{\"a\": 1}\n```", "```\r\n{\"a\": 1}\r\n```", "\n```JSON\n{\"a\": 1}```\n"] {
+        assert_eq!(read(fenced), r#"{"a":1}"#, "{fenced}");
+    }
     for (text, expected) in [
         ("", ""),
         ("{", ""),
+        ("Here: ```json\n{}\n```", ""),
         ("1 2", ""),
         ("NaN", ""),
         ("1e400", ""),

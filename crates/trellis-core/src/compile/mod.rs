@@ -12,6 +12,7 @@ mod draft;
 mod graphs;
 mod guards;
 mod incremental;
+mod inputs;
 mod layout;
 mod limits;
 mod lower;
@@ -333,7 +334,7 @@ fn assemble<'d>(
             root: syntax.root.clone(),
             name: syntax.project(|project| project.name.as_ref()).map(|name| name.value.clone()),
             entry: entries[index],
-            inputs: inputs(syntax, &mut lowering.schemas, &mut found),
+            inputs: inputs(syntax, lowering.names, &mut lowering.schemas, &mut found),
             locale: syntax.project(|project| project.locale.as_ref()).map(|key| key.value.clone()),
             predicates: graph.predicates,
             types: graph.types.into_iter().map(|declared| (declared.key.value.clone(), declared.schema)).collect(),
@@ -363,9 +364,12 @@ fn assemble<'d>(
     (program, found, lowering.schemas)
 }
 
-fn inputs(syntax: &GraphSyntax<'_>, schemas: &mut Schemas, found: &mut Vec<Diagnostic>) -> Option<Schema> {
+/// Returns the schema of the initial context of a graph; a mistake in `inputs` is reported.
+fn inputs(syntax: &GraphSyntax<'_>, names: &NameTable<'_>, schemas: &mut Schemas, found: &mut Vec<Diagnostic>) -> Option<Schema> {
     let (path, schema) = syntax.projects.iter().find_map(|(_, path, project)| Some((path, project.inputs.as_ref()?)))?;
-    schemas.checked(Code::WrongType, path, schema, found)
+    let written = schemas.checked(Code::WrongType, path, schema, found)?;
+    let entry = syntax.entry.and_then(|entry| names.candidate(entry).syntax);
+    entry.map_or(Some(written), |entry| schemas.get(&inputs::closed(&schema.value, entry)))
 }
 
 /// Returns previous ids, which stored sessions may have, by the node that has them now. An id that is a node again is excluded.

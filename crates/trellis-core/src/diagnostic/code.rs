@@ -92,6 +92,7 @@ codes! {
         NotDecided "not-decided" Info,
         FailedAssert "failed-assert" Error,
         UncheckedRead "unchecked-read" Error,
+        OpenInput "open-input" Warning,
         ReservedNamespace "reserved-namespace" Error,
         TypeMismatch "type-mismatch" Error,
         TemplateSyntax "template-syntax" Error,

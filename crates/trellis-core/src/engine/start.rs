@@ -11,10 +11,11 @@ use super::{
 };
 use crate::{
     context::Context,
+    diagnostic::did_you_mean,
     id::SessionId,
     path::{KeyPath, walk},
     program::{Graph, Node, Target},
-    schema::Schema,
+    schema::{Breach, Schema},
     scope::RESERVED,
     state::{Effects, PartStates, State, Status, System, VERSION},
     value::{Mapping, Value},
@@ -93,6 +94,10 @@ impl Engine {
             return Vec::new();
         }
         let root = self.program.root();
+        // A key that is no input has that problem.
+        if root.inputs.as_ref().is_some_and(Schema::is_closed) {
+            return Vec::new();
+        }
         let inputs = root.inputs.as_ref().and_then(|inputs| inputs.source().as_map()?.get("properties")?.as_map());
         let types = || root.types.iter().chain(&node.entry.types);
         let is_declared = |key: &str| inputs.is_some_and(|inputs| inputs.contains(key)) || types().any(|(declared, _)| **declared == *key);
@@ -114,6 +119,20 @@ fn missing(needs: &[KeyPath], required: &[KeyPath], context: &Mapping) -> Vec<St
     };
     let above = || absent.iter().copied().chain(required.iter().filter(|path| is_absent(path)));
     absent.iter().filter(|path| !above().any(|other| stands_in(path, other))).map(|path| format!("`{path}` is missing")).collect()
+}
+
+/// Names of inputs that a message lists.
+const MAX_INPUTS_LISTED: usize = 8;
+
+/// Says that a key is none of a graph's inputs, and which one is meant, or which there are.
+fn foreign(inputs: &Schema, context: &Mapping, key: &str) -> String {
+    let named = inputs.source().as_map().and_then(|words| words.get("properties")?.as_map());
+    let free: Vec<&str> = named.into_iter().flat_map(Mapping::keys).map(|name| &**name).filter(|name| !context.contains(name)).collect();
+    let meant = did_you_mean(key, free.iter().copied());
+    let names = || free.iter().take(MAX_INPUTS_LISTED).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let more = if free.len() > MAX_INPUTS_LISTED { " …" } else { "" };
+    let remedy = meant.unwrap_or_else(|| if free.is_empty() { "leave it out".to_owned() } else { format!("there are {}{more}", names()) });
+    format!("`{key}` is no input of this graph, {remedy}")
 }
 
 /// Names the keys of `sys` that the node reads and that only earlier nodes would have written.
@@ -150,9 +169,11 @@ impl Engine {
     fn unmet(&self, graph: &Graph, node: &Node, context: &Mapping) -> Vec<String> {
         let mut problems = Vec::new();
         if let Some(inputs) = graph.inputs.as_ref().filter(|_| node.index == graph.entry) {
-            let context = Value::Map(context.clone());
-            if !self.fits(inputs, &context) {
-                problems.push(breaches(inputs, &context, ""));
+            let given = Value::Map(context.clone());
+            if !self.fits(inputs, &given) {
+                let of = |breach: &Breach| breach.unknown_key().map_or_else(|| breach.about(""), |key| foreign(inputs, context, key));
+                let breaches: Vec<_> = inputs.breaches(&given).iter().map(of).collect();
+                problems.push(breaches.join("; "));
             }
         }
         // Steps before the requirements may set their keys.

@@ -105,6 +105,14 @@ impl Schema {
         &self.0.source
     }
 
+    /// Returns whether a mapping that fits has only keys that the schema names.
+    pub(crate) fn is_closed(&self) -> bool {
+        let words = self.source().as_map();
+        ["additionalProperties", "unevaluatedProperties"]
+            .iter()
+            .any(|word| words.is_some_and(|words| words.get(word).and_then(Value::as_bool) == Some(false)))
+    }
+
     /// Returns every mismatch of `value`, sorted by pointer.
     pub fn breaches(&self, value: &Value) -> Vec<Breach> {
         let Some(built) = self.built() else { return Vec::new() };

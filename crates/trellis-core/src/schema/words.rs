@@ -12,12 +12,24 @@ use serde_json::Value as Json;
 use super::{Breach, SchemaError};
 use crate::{diagnostic::did_you_mean, path::is_name};
 
+/// What is wrong with a key that a schema does not name.
+const UNKNOWN: &str = "is not known here";
+
 impl Breach {
+    /// The key that the value itself has although the schema does not name it.
+    pub(crate) fn unknown_key(&self) -> Option<&str> {
+        let (key, message) = self.about_key()?;
+        (self.pointer.is_empty() && message == UNKNOWN).then_some(key)
+    }
+
+    fn about_key(&self) -> Option<(&str, &str)> {
+        self.message.strip_prefix('`')?.split_once("` ")
+    }
+
     /// The breach as a sentence about a value called `name`: `order.total` is missing. A value without a name has none in front of its parts.
     pub fn about(&self, name: &str) -> String {
-        let (key, message) = match self.message.strip_prefix('`').and_then(|message| message.split_once("` ")) {
-            Some((key, "is missing")) if is_step(key) => (key, "is missing"),
-            Some((key, "is not known here")) if is_step(key) => (key, "is not known here"),
+        let (key, message) = match self.about_key() {
+            Some((key, message @ ("is missing" | UNKNOWN))) if is_step(key) => (key, message),
             _ => ("", self.message.as_str()),
         };
         let steps: Vec<_> = self.pointer.split('/').skip(1).map(unescape).collect();
@@ -145,7 +157,7 @@ pub(super) fn breaches(error: &ValidationError<'_>) -> Vec<Breach> {
     let breach = |message: String| Breach { pointer: pointer.to_owned(), message };
     match error.kind() {
         Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
-            unexpected.iter().map(|key| breach(format!("`{key}` is not known here"))).collect()
+            unexpected.iter().map(|key| breach(format!("`{key}` {UNKNOWN}"))).collect()
         }
         Kind::PropertyNames { error } => {
             vec![breach(format!("the key {} does not fit: {}", shown(error.instance()), message(error).unwrap_or_default()))]

@@ -154,6 +154,7 @@ impl Assembly {
         };
         findings.extend(severity.into_iter().flat_map(|severity| bindings.unbound_tools(program, severity)));
         findings.extend(bindings.unbound_policy_tools(program));
+        findings.extend(bindings.refusals(program));
         apply_severities(program.documents(), &mut findings);
         let is_sound = !findings.iter().any(Diagnostic::is_error);
         let runnable = if is_sound { self.runnable(program, bindings) } else { Err(NotRunnable::Mistakes) };

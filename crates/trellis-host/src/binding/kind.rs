@@ -49,8 +49,9 @@ pub trait Binding: fmt::Debug + Send + Sync {
         Vec::new()
     }
 
-    /// A line that a person should read before the first call: that another one answers than the author named first.
-    fn notice(&self) -> Option<String> {
+    /// A fact to be known before the first call: that another one answers than the author named first, as a note, or an error with which nothing is
+    /// started here.
+    fn notice(&self) -> Option<Obstacle> {
         None
     }
 

@@ -31,7 +31,14 @@ impl Bindings {
 
     /// Lines that a person should read before the first call, each once.
     pub fn notices(&self, program: &Program) -> BTreeSet<String> {
-        self.written(program).filter_map(|written| written.binding.notice()).collect()
+        let notices = self.written(program).filter_map(|written| written.binding.notice());
+        notices.filter(|notice| notice.severity != Severity::Error).map(|notice| notice.message).collect()
+    }
+
+    /// Findings about bindings with which no session may be started here: they would not do what somebody set them up for.
+    pub fn refusals(&self, program: &Program) -> Vec<Diagnostic> {
+        let refusal = |written: &Written<'_>| written.binding.notice().filter(|notice| notice.severity == Severity::Error);
+        findings(self.written(program).filter_map(|written| Some((written, vec![refusal(&written)?]))))
     }
 
     /// Returns findings about bindings that cannot reach their other side; one for each server, host and provider. All connect side by side,

@@ -98,6 +98,29 @@ async fn a_script_stands_in_where_nothing_else_is_set_up_and_never_after_a_failu
     assert!(error.is_final && error.message.contains("`TRELLIS_TEST_NO_SUCH_VARIABLE`") && error.message.contains("`nobody`"), "{error:?}");
 }
 
+#[tokio::test]
+async fn an_address_without_its_secret_starts_nothing() {
+    // world 9.22
+    const SCRIPT: &str = "- reply: { content: \"Scripted.\" }\n";
+    let script = ("house", "scripted: ./_model.yaml".to_owned());
+    // `PATH` is a variable that is set.
+    let half = ("cloud", "openai: { env: PATH }, key: \"{{secret:nobody}}\"".to_owned());
+    let whole = ("cloud", "openai: { env: PATH }".to_owned());
+    let unset = ("cloud", "openai: { env: TRELLIS_TEST_NO_SUCH_VARIABLE }, key: \"{{secret:nobody}}\"".to_owned());
+    for (provider, refusals) in [(&half, 1), (&whole, 0), (&unset, 0)] {
+        let stage = Stage::with(&project(&[provider.clone(), script.clone()], ""), &[("_model.yaml", SCRIPT)]);
+        let refused = stage.bindings.refusals(&stage.program);
+        assert_eq!(refused.len(), refusals, "{provider:?}: {refused:?}");
+        for found in refused {
+            assert!(
+                found.is_error() && found.message.contains("`cloud` has an address, by `PATH`") && found.message.contains("`nobody`"),
+                "{found:?}"
+            );
+            assert!(stage.bindings.obstacles(&stage.program).iter().any(|found| found.is_error()), "`check --host` says so too");
+        }
+    }
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn a_process_is_a_provider_too() {

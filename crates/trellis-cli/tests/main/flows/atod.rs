@@ -172,9 +172,41 @@ fn a_plan_is_json_and_fits_its_schema() {
         json!({ "priority": 0 }),
         json!({ "missing": ["colour"] }),
         json!({ "missing": ["colour"], "next_question": "" }),
-        json!({ "goal_id": "" }),
     ] {
         fails(&flow, &Script::planning(goal), "the plan breaks its schema");
+    }
+}
+
+/// 004, 1: models fence their JSON, and have null or "" where they have nothing to say.
+#[test]
+fn a_plan_is_read_as_models_write_it() {
+    let flow = Flow::copy("atod");
+    let script = Script::new("sales.quote", 50);
+    let mut plan = script.plan.clone();
+    for (key, value) in [("goal_id", json!(null)), ("next_question", json!(null)), ("slots_patch", json!(null)), ("missing", json!(null))] {
+        plan[key] = value;
+    }
+    let mut empty = script.plan.clone();
+    (empty["goal_id"], empty["next_question"]) = (json!(""), json!(""));
+    let fenced = json!(format!("```json\n{}\n```", script.plan));
+    for plan in [plan, empty, fenced] {
+        let mut said = answer("done");
+        (said["next_question"], said["requests"]) = (json!(null), json!(null));
+        let played = flow.scripted(&Script { plan: plan.clone(), ..Script::new("sales.quote", 50).asking(sum("1"), said) });
+        assert_eq!(played.output(), &json!({ "reply": "Here you are." }), "{plan}: {played:#?}");
+    }
+}
+
+/// 004, 5: "No runtime fallback": an endpoint that is set up by half is an error at the start, and no scripted reply.
+#[test]
+fn an_endpoint_without_its_secret_is_an_error_at_the_start() {
+    for graph in ["atod", "chancellor"] {
+        let flow = Flow::copy(graph);
+        let context = if graph == "atod" { json!({ "session_id": "s1", "text": "hello" }) } else { json!({ "command": "note it" }) };
+        let played = flow.play(&context, &[("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")], &[]);
+        assert!(played.code == Some(1) && played.calls().is_empty(), "{played:#?}");
+        assert!(played.err.contains("`openai` has an address, by `OPENAI_BASE_URL`") && played.err.contains("openai"), "{}", played.err);
+        assert_eq!(flow.play(&context, &[], &[]).code, Some(0), "neither is set");
     }
 }
 
@@ -189,6 +221,11 @@ fn tools_are_asked_for_once_by_who_may() {
     let mut again = answer("active");
     again["requests"] = sum("1");
     fails(&flow, &Script::new("sales.quote", 50).asking(sum("1"), again), "the second pass asked for tools again");
+    for (key, call) in [("tool_calls", sum("1")), ("tool_requests", sum("1")), ("function_call", json!({ "name": "math.evaluate" }))] {
+        let mut again = answer("done");
+        again[key] = call;
+        fails(&flow, &Script::new("sales.quote", 50).asking(sum("1"), again), "the second pass asked for tools again");
+    }
 }
 
 /// 004, 4: "execute tools"; requirements 004.6: "A tool's own error is data".

@@ -164,7 +164,7 @@ fn a_person_gets_the_packet() {
     assert_eq!(keys, expected, "{packet}");
     assert_eq!(packet["choices"], json!(["Approve & Execute", "Edit Inputs", "Cancel"]));
     assert_eq!((&packet["skill_id"], &packet["proposed_args"]), (&json!("tidy_logs"), &json!({ "days": 7 })));
-    assert_eq!(packet["risk_notes"], json!(["the call has no number at `risk_score`"]));
+    assert_eq!(packet["risk_notes"], json!(["the call has no number from 0 to 100 at `risk_score`"]));
 }
 
 /// 000, choices: "Approve & Execute"; world D: "Approve & Execute from another process runs it once".
@@ -174,8 +174,15 @@ fn what_is_approved_elsewhere_runs_once() {
     let session = ["--session", "s"];
     let asked = house.0.play_in(&session, Some(&json!({ "user_prompt": "tidy the logs" })), &[], &[]);
     assert_eq!((&asked.end()["reason"], house.logs()), (&json!("end_of_input"), BEFORE.map(str::to_owned).into()));
-    let answered = house.0.play_in(&session, None, &[], &[json!({ "input": "Approve & Execute" })]);
-    assert_eq!(answered.output()["status"], "OK", "{answered:#?}");
+    // A choice decides nothing: the call is held until somebody who may confirms it.
+    let chosen = house.0.play_in(&session, None, &[], &[json!({ "input": "Approve & Execute" })]);
+    let held = chosen.of_type("APPROVAL").next().unwrap_or_else(|| panic!("{chosen:#?}"));
+    assert_eq!(held["ask"], "May Tidy the logs run with `{\"days\":7}`? would move 2 logs");
+    assert_eq!((&chosen.end()["reason"], house.logs()), (&json!("end_of_input"), BEFORE.map(str::to_owned).into()));
+    let approved = house.0.trellis(&["session", "approve", "s", "--graph", ".", "--call", held["id"].as_str().unwrap()]);
+    assert_eq!(approved.code, Some(0), "{approved:?}");
+    let ran = house.0.play_in(&session, None, &[], &[]);
+    assert_eq!(ran.output()["status"], "OK", "{ran:#?}");
     assert_eq!(house.logs(), AFTER);
     let again = house.0.play_in(&session, None, &[], &[json!({ "input": "Approve & Execute" })]);
     assert!(again.calls().is_empty(), "{again:#?}");
@@ -193,7 +200,12 @@ fn inputs_are_edited_checked_and_given_up() {
     assert_eq!((&played.output()["status"], house.logs()), (&json!("CANCELLED"), BEFORE.map(str::to_owned).into()));
 
     let good = json!({ "input": { "days": 3 } });
-    let played = house.answer(&[edit, good, json!({ "input": "Approve & Execute" })]);
+    // What was edited is tried, and then held.
+    let held = house.answer(&[edit.clone(), good.clone()]);
+    let asked = held.of_type("APPROVAL").next().unwrap_or_else(|| panic!("{held:#?}"));
+    assert_eq!((asked["args"]["args"].clone(), house.logs()), (json!({ "days": 3 }), BEFORE.map(str::to_owned).into()));
+    let context = json!({ "user_prompt": "tidy the logs" });
+    let played = house.0.play_in(&["--store", "memory", "--yes"], Some(&context), &[], &[edit, good]);
     assert_eq!(played.output()["status"], "OK", "{played:#?}");
     assert_eq!(played.calls().last().unwrap().1["args"], json!({ "days": 3 }));
 
@@ -215,7 +227,8 @@ fn a_skill_without_a_dry_run_is_executed_at_once() {
 fn what_fails_its_verification_is_restored() {
     let house = House::scored(95.0, 12);
     let before = house.files();
-    let played = house.0.play(&json!({ "user_prompt": "break some things", "risk_score": 3 }), &[], &[]);
+    let wish = json!({ "user_prompt": "break some things", "risk_score": 3 });
+    let played = house.0.play(&wish, &[("TRINITY_TOOLFLOW_FORCE_DECISION", "AUTO_RUN")], &[]);
     let card = played.output();
     assert_eq!((played.code, &card["status"], &card["code"]), (Some(1), &json!("FAILED"), &json!("verify_failed")), "{played:#?}");
     assert_eq!((&card["stage"], &card["reason"]), (&json!("execute"), &json!("the logs are gone")));
@@ -227,4 +240,59 @@ fn what_fails_its_verification_is_restored() {
 fn nothing_that_fits_has_its_card() {
     let played = House::new().0.play(&json!({ "user_prompt": "brew some coffee" }), &[], &[]);
     assert_eq!(played.output(), &json!({ "status": "NO_CANDIDATES", "next_actions": ["Try different keywords", "Increase top_k"] }));
+}
+
+/// The same, and I/O Contract: a caller brings no candidate of its own, and words that say nothing find none.
+#[test]
+fn a_skill_that_nobody_wished_for_is_no_candidate() {
+    let force = [("TRINITY_TOOLFLOW_FORCE_DECISION", "AUTO_RUN")];
+    for prompt in ["what is the weather", "tell me something about it", "날씨가 어때요", "今天天气怎么样"] {
+        let played = House::scored(95.0, 12).0.play(&json!({ "user_prompt": prompt, "risk_score": 3 }), &force, &[]);
+        assert_eq!(played.output()["status"], "NO_CANDIDATES", "{prompt}: {played:#?}");
+    }
+    for key in ["selected_skill_id", "candidates", "decision", "skill_card", "args"] {
+        let played = House::scored(95.0, 12).0.play(&json!({ "user_prompt": "brew coffee", key: "break_things" }), &force, &[]);
+        assert!(
+            played.code == Some(2) && played.calls().is_empty() && format!("{played:?}").contains(&format!("`{key}` is no input")),
+            "{played:#?}"
+        );
+    }
+}
+
+/// 000, Serenity Gate Adapter 5: the risk is that of the skill that runs, if it is greater than that of the input.
+#[test]
+fn the_risk_of_the_skill_counts() {
+    let house = House::scored(95.0, 12);
+    let played = house.0.play(&json!({ "user_prompt": "break some things", "risk_score": 3 }), &[], &[]);
+    assert_eq!(decided(&played), ("ASK".into(), "ASK".into()), "{played:#?}");
+    assert_eq!(played.results("serenity_gate")[0]["result"]["risk"], 60.0);
+}
+
+/// A skill that may not run is not asked about.
+#[test]
+fn what_is_blocked_here_is_not_asked_about() {
+    let house = House::scored(95.0, 12);
+    house.0.edit(
+        "trellis.yaml",
+        "{ builtin: skills.check, workspace: _workspace }",
+        "{ builtin: skills.check, workspace: _workspace, block: [tidy_*] }",
+    );
+    let played = house.answer(&[]);
+    assert!(played.of_type("REQUEST_INPUT").next().is_none() && played.of_type("APPROVAL").next().is_none(), "{played:#?}");
+    assert_eq!(
+        (&played.output()["status"], &played.output()["reason"]),
+        (&json!("BLOCK"), &json!("the skill `tidy_logs` is blocked here"))
+    );
+}
+
+/// 000, SELECT: "프롬프트가 모호하면": words are counted as their language writes them.
+#[test]
+fn a_prompt_of_few_syllables_is_not_vague() {
+    for (prompt, status) in
+        [("로그 정리", "OK"), ("整理日志", "OK"), ("ログを整理", "OK"), ("이거 고쳐줘", "ASK"), ("도와줘", "ASK"), ("帮我", "ASK")]
+    {
+        let context = json!({ "user_prompt": prompt, "query": "tidy the logs", "risk_score": 3 });
+        let played = House::scored(95.0, 12).0.play(&context, &[], &[]);
+        assert_eq!(decided(&played), ("AUTO_RUN".into(), status.into()), "{prompt}: {played:#?}");
+    }
 }

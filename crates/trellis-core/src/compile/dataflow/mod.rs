@@ -47,7 +47,7 @@ pub(crate) use self::fixpoint::snapshot::PointTypes;
 
 use self::{
     budget::{Budget, MAX_PASSES},
-    checks::{branch_undo, declared_types, invalid_text, never_said, never_true, returned_values},
+    checks::{branch_undo, declared_types, invalid_text, never_said, never_true, open_input, returned_values},
     domain::external,
     fixpoint::{
         Alarms, AnalysisCache,
@@ -134,6 +134,7 @@ pub(super) fn check<'k>(
     branch_undo::check(&mut known, tainted, found);
     declared_types::check(&mut known, tainted, found);
     returned_values::check(&mut known, tainted, found);
+    open_input::check(program, tainted, found);
     if !is_lossy {
         invalid_text::check(&mut known, tainted, found);
         never_true::never_true(&known, found);

@@ -6,6 +6,7 @@ use super::{Here, Lowering, OwnTools, edges::of_branches, listen::local_texts};
 use crate::{
     compile::{
         check::args::{self, Demands},
+        inputs::closed,
         names::{Candidate, Resolved},
     },
     diagnostic::{Code, Diagnostic, Near},
@@ -199,7 +200,7 @@ impl<'d> Lowering<'d> {
             path: candidate.path,
             node,
             saved: saved.map(|path| path.value.root().clone()),
-            inputs: inputs.and_then(|inputs| self.schemas.get(&inputs.value)),
+            inputs: inputs.and_then(|inputs| self.schemas.get(&closed(&inputs.value, node))),
             types: node
                 .context_schema
                 .iter()

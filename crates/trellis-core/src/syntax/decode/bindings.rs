@@ -57,6 +57,7 @@ pub(crate) static BINDING: Form = Form {
             "workspace",
             "allow",
             "block",
+            "least",
             "chain",
             "args",
             "rate",

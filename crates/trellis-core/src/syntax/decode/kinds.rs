@@ -25,8 +25,23 @@ const BESIDE: [(&str, &[&str]); 5] = [
 ];
 
 /// The keys beside `builtin:`; each builtin knows some of them.
-pub(super) const OF_BUILTINS: [&str; 14] =
-    ["folder", "files", "database", "init", "sql", "write", "one", "space", "store", "default", "workspace", "allow", "block", "chain"];
+pub(super) const OF_BUILTINS: [&str; 15] = [
+    "folder",
+    "files",
+    "database",
+    "init",
+    "sql",
+    "write",
+    "one",
+    "space",
+    "store",
+    "default",
+    "workspace",
+    "allow",
+    "block",
+    "least",
+    "chain",
+];
 
 impl<'t> Decoder<'t, '_> {
     /// Reports a second kind, a builtin that does not exist, and keys that a kind does not know.

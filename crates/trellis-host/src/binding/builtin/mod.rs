@@ -92,6 +92,8 @@ struct BuiltinConfig {
     workspace: Option<PathBuf>,
     allow: Option<Vec<String>>,
     block: Vec<String>,
+    #[serde(deserialize_with = "given")]
+    least: Option<f64>,
 }
 
 /// Reads `builtin:` and the keys beside it. An unknown name has the compiler's finding.

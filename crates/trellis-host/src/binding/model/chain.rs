@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
-use trellis_core::{ToolError, Value, engine::ToolErrorKind};
+use trellis_core::{ToolError, Value, diagnostic::Severity, engine::ToolErrorKind};
 
 use super::{
     Model, code,
     provider::{ChainLink, ReadyKind, ReadyLink},
 };
+use crate::binding::kind::Obstacle;
 
 /// The links of a chain that may be asked, in order, and the fate of the others.
 pub(super) struct Chain<'l> {
@@ -33,8 +34,18 @@ impl Model {
         Chain { ready, passed }
     }
 
-    /// A line about the provider that answers, where it is not the first of the role.
-    pub(super) fn stand_in(&self) -> Option<String> {
+    /// A provider to which somebody gave an address here, and nothing else that it needs: another one must not answer in its place.
+    pub(super) fn half_set_up(&self) -> Option<Obstacle> {
+        self.chain.iter().find_map(|link| {
+            let (variable, missing) = (link.variable()?, link.ready(&self.secrets).err()?);
+            let name = &link.provider.name;
+            let why = format!("the provider `{name}` has an address, by `{variable}`, and is not set up otherwise: {missing}");
+            Some(Obstacle::new("model.role", why).help(format!("set what is missing, or unset `{variable}`")).about(name))
+        })
+    }
+
+    /// A note about the provider that answers, where it is not the first of the role.
+    pub(super) fn stand_in(&self) -> Option<Obstacle> {
         let Chain { ready, passed } = self.chain();
         let (answers, first) = (ready.first()?.name(), self.chain.first()?);
         if *answers == *first.provider.name {
@@ -42,7 +53,8 @@ impl Model {
         }
         let how = if ready[0].is_scripted() { " (scripted replies)" } else { "" };
         let why = passed.iter().find(|(name, _)| *name == first.provider.name).map(|(_, why)| format!("; {why}")).unwrap_or_default();
-        Some(format!("the role `{}` is answered by `{answers}`{how}, since `{}` is not set up{why}", self.role, first.provider.name))
+        let note = format!("the role `{}` is answered by `{answers}`{how}, since `{}` is not set up{why}", self.role, first.provider.name);
+        Some(Obstacle { severity: Severity::Info, ..Obstacle::new("model.role", note) })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use trellis_core::{Mapping, ToolError, Value};
+use trellis_core::{Mapping, ToolError, Value, builtin::unfenced};
 
 use super::{lost, messages::message, names::WireNames};
 
@@ -121,13 +121,7 @@ pub(super) fn answer(content: &str, calls: Vec<Value>, usage: Usage) -> Value {
 /// # Errors
 /// Code `malformed_json`.
 pub(super) fn parsed(text: &str) -> Result<Value, ToolError> {
-    let text = text.trim();
-    let fenced = text.strip_prefix("```").and_then(|text| text.strip_suffix("```")).and_then(|text| text.split_once('\n'));
-    let json = match fenced {
-        Some((info, inner)) if !info.contains('`') => inner,
-        _ => text,
-    };
-    Value::from_json(json).map_err(|error| ToolError::coded("malformed_json", format!("the model's answer is no JSON: {error}")))
+    Value::from_json(unfenced(text)).map_err(|error| ToolError::coded("malformed_json", format!("the model's answer is no JSON: {error}")))
 }
 
 impl RequestedCall {

@@ -97,7 +97,8 @@ impl Binding for Model {
                 Err(missing) => {
                     let name = &link.provider.name;
                     let why = format!("the provider `{name}` is not set up");
-                    let severity = if last_ready.is_some_and(|last| last > place) { Severity::Info } else { Severity::Error };
+                    let is_replaced = last_ready.is_some_and(|last| last > place) && link.variable().is_none();
+                    let severity = if is_replaced { Severity::Info } else { Severity::Error };
                     found.push(Obstacle { severity, ..Obstacle::new("model.role", why).help(missing).about(name) });
                 }
             }
@@ -119,8 +120,8 @@ impl Binding for Model {
         })
     }
 
-    fn notice(&self) -> Option<String> {
-        self.stand_in()
+    fn notice(&self) -> Option<Obstacle> {
+        self.half_set_up().or_else(|| self.stand_in())
     }
 }
 

@@ -99,6 +99,12 @@ impl ChainLink {
         Ok(ReadyLink { link: self, model, kind, mask })
     }
 
+    /// The variable of the environment that has its address, if that is set.
+    pub(super) fn variable(&self) -> Option<&str> {
+        let ProviderKind::Endpoint(endpoint) = &self.provider.kind else { return None };
+        endpoint.base.in_environment().map(|(name, _)| name)
+    }
+
     /// Reasons why it could not answer although it is set up, without asking it.
     pub(super) fn obstacles(&self) -> Vec<Obstacle> {
         let name = &self.provider.name;

@@ -6,6 +6,8 @@
 //!                      ─▶ score > auto_above and risk < risk_below ─▶ AUTO_RUN, else ASK
 //! ```
 //!
+//! Scores and risks are from 0 to 100; any other number is none.
+//!
 //! **Invariant:** numbers are rounded to two decimals, half up, before they are compared and cited.
 
 mod files;
@@ -78,7 +80,7 @@ impl ScoreLock {
             let notes = notes.into_iter().map(Arc::from).collect();
             return Ok(Decided { notes, ..Decided::new(Decision::Ask, DecisionSource::ScoreLock) });
         };
-        let risk = args.get(self.risk.root()).and_then(|value| walk(value, self.risk.rest())).and_then(number).map(hundredths);
+        let risk = args.get(self.risk.root()).and_then(|value| walk(value, self.risk.rest())).and_then(percentage).map(hundredths);
         let age = hundredths(minutes(Duration::from_millis(now.saturating_sub(at))));
         let (block_below, auto_above, risk_below) =
             (hundredths(self.block_below), hundredths(self.auto_above), hundredths(self.risk_below));
@@ -90,7 +92,7 @@ impl ScoreLock {
             (Decision::Ask, format!("the score is {age:.2} minutes old, more than {:.2}", hundredths(max_age)))
         } else {
             match risk {
-                None => (Decision::Ask, format!("the call has no number at `{}`", self.risk)),
+                None => (Decision::Ask, format!("the call has no number from 0 to 100 at `{}`", self.risk)),
                 Some(risk) if score > auto_above && risk < risk_below => (
                     Decision::AutoRun,
                     format!("the score {score:.2} is above {auto_above:.2}, and the risk {risk:.2} below {risk_below:.2}"),
@@ -145,7 +147,7 @@ impl ScoreLock {
     fn read(&self, file: ScoreFile) -> Result<ScoreReading, String> {
         let content = file.content()?;
         let find = |path: &KeyPath| content.get(path.root()).and_then(|value| walk(value, path.rest()));
-        let score = find(&self.field).and_then(number).ok_or_else(|| format!("it has no number at `{}`", self.field))?;
+        let score = find(&self.field).and_then(percentage).ok_or_else(|| format!("it has no number from 0 to 100 at `{}`", self.field))?;
         let at = match self.at.as_ref().and_then(|path| Some((path, find(path)?))) {
             Some((path, value)) => super::timestamp::moment(value).ok_or_else(|| format!("`{path}` is no moment"))?,
             None => file.modified.ok_or("it has no time")?,
@@ -155,9 +157,9 @@ impl ScoreLock {
     }
 }
 
-/// A number of JSON; texts are none.
-fn number(value: &Value) -> Option<f64> {
-    value.as_f64().filter(|number| number.is_finite())
+/// A number of JSON from 0 to 100; texts are none.
+fn percentage(value: &Value) -> Option<f64> {
+    value.as_f64().filter(|number| (0.0..=100.0).contains(number))
 }
 
 fn minutes(duration: Duration) -> f64 {

@@ -110,7 +110,9 @@ fn a_verdict_blocks_however_old_and_high_its_score_is() {
 fn junk_is_skipped_and_noted() {
     for (junk, why) in [
         ("{", "it is no JSON"),
-        (r#"{"overall_trinity_score":"95"}"#, "it has no number at `overall_trinity_score`"),
+        (r#"{"overall_trinity_score":"95"}"#, "it has no number from 0 to 100 at `overall_trinity_score`"),
+        (r#"{"overall_trinity_score":150}"#, "it has no number from 0 to 100 at `overall_trinity_score`"),
+        (r#"{"overall_trinity_score":-1}"#, "it has no number from 0 to 100 at `overall_trinity_score`"),
         (r#"{"overall_trinity_score":NaN}"#, "it is no JSON"),
         (r#"{"overall_trinity_score":1e400}"#, "it is no JSON"),
         (r#"{"overall_trinity_score":null}"#, "it has no number"),

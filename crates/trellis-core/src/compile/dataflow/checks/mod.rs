@@ -5,4 +5,5 @@ pub(super) mod declared_types;
 pub(super) mod invalid_text;
 pub(super) mod never_said;
 pub(super) mod never_true;
+pub(super) mod open_input;
 pub(super) mod returned_values;

@@ -63,7 +63,9 @@ impl TypeTable {
                 self.join(known, value)
             });
         }
-        if BEYOND.iter().any(|key| schema.contains(key)) {
+        // A word that only takes keys away is left out.
+        let says_more = |key: &&str| schema.get(key).is_some_and(|of| *key != "unevaluatedProperties" || of.as_bool() != Some(false));
+        if BEYOND.iter().any(says_more) {
             return TypeId::UNKNOWN;
         }
         let own = self.typed(root, schema, left, depth);

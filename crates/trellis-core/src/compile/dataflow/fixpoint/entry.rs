@@ -4,6 +4,7 @@
 //! declaration of the entry that the engine enforces. Each of them includes all values that the engine accepts.
 
 use super::*;
+use crate::schema::Schema;
 
 impl<'p> Analysis<'_, 'p> {
     /// Returns the environment at the start of a session: the inputs of the graph, and the declared keys of its entry (language 7.1).
@@ -11,11 +12,12 @@ impl<'p> Analysis<'_, 'p> {
         let program = self.program;
         let mut env = Env::absent(self.tables.keys.room());
         let node = program.entry();
-        // A host may supply a key that has a default; undeclared keys are never supplied.
-        for slot in self.tables.keys.with_defaults() {
+        let is_closed = program.graph_of(node).inputs.as_ref().is_some_and(Schema::is_closed);
+        // A host may supply a key that has a default, unless `inputs` says which keys there are; undeclared keys are never supplied.
+        for slot in self.tables.keys.with_defaults().filter(|_| !is_closed) {
             env.set(slot, TypeId::UNKNOWN_OR_ABSENT, &mut self.types);
         }
-        for (key, is_number) in program.defaults() {
+        for (key, is_number) in program.defaults().into_iter().filter(|_| !is_closed) {
             if let Some(slot) = self.tables.keys.slot_of(key).filter(|_| is_number) {
                 let number = self.types.given_number();
                 env.set(slot, number, &mut self.types);

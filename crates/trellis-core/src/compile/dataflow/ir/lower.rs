@@ -28,6 +28,19 @@ pub(crate) fn part_of_result<'p>(branch: &Call, path: &'p KeyPath) -> Option<&'p
     }
 }
 
+/// Visits all paths in a shape that the analysis follows, those that may be absent too.
+pub(crate) fn each_followed<'p>(shape: &'p Shape, see: &mut impl FnMut(&'p KeyPath)) {
+    match shape {
+        Shape::Expression(expression) => {
+            expression.path().into_iter().for_each(|(path, _)| see(path));
+            expression.made().each_path(see);
+        }
+        Shape::List(items) => items.iter().for_each(|item| each_followed(&item.value, see)),
+        Shape::Map(entries) => entries.iter().for_each(|(_, shape)| each_followed(&shape.value, see)),
+        Shape::Literal(_) | Shape::Text(_) => {}
+    }
+}
+
 impl<'p> PointIr<'p> {
     /// Lowers entering a point: defaults, then the gate's call, or requirements, content and call of the node.
     pub(crate) fn enter(&mut self, point: PointIndex) {
@@ -245,22 +258,9 @@ impl<'p> PointIr<'p> {
         template.each_use(&mut |used| self.needs(used.path, document, ReadKind::Template(used, locales, None)));
     }
 
-    /// Marks all paths in a shape as followed, those that may be absent too.
-    fn follow_shape(&mut self, shape: &'p Shape) {
-        match shape {
-            Shape::Expression(expression) => {
-                self.follows.extend(expression.path().map(|(path, _)| path));
-                expression.made().each_path(&mut |path| self.follows.push(path));
-            }
-            Shape::List(items) => items.iter().for_each(|item| self.follow_shape(&item.value)),
-            Shape::Map(entries) => entries.iter().for_each(|(_, shape)| self.follow_shape(&shape.value)),
-            Shape::Literal(_) | Shape::Text(_) => {}
-        }
-    }
-
     fn shapes(&mut self, shapes: impl Iterator<Item = &'p Shape>, document: u32) {
         for shape in shapes {
-            self.follow_shape(shape);
+            each_followed(shape, &mut |path| self.follows.push(path));
             shape.each_use(&mut |used| self.needs(used.path, document, ReadKind::Template(used, LocaleScope::Everywhere, None)));
         }
     }
@@ -268,7 +268,7 @@ impl<'p> PointIr<'p> {
     fn write(&mut self, write: &'p Write, document: u32) {
         let from = self.next_site();
         if let WriteSource::Shape(shape) = &write.value {
-            self.follow_shape(shape);
+            each_followed(shape, &mut |path| self.follows.push(path));
             shape.each_use(&mut |used| self.site(used.path, document, ReadKind::Template(used, LocaleScope::Everywhere, None)));
         }
         self.ops.push(Instr::Write { write, reads: from.0..self.next_site().0 });

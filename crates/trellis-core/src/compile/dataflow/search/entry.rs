@@ -45,8 +45,9 @@ impl EntryState {
         for given in &mut given {
             given.fits = both(given.fits.take(), of_graph(&given.key));
         }
-        // A host may also give a key with a default; without a declared type nothing is claimed of it.
-        for key in program.defaults().into_keys() {
+        // A host may also give a key with a default, unless `inputs` says which keys there are; without a declared type nothing is claimed of it.
+        let is_closed = graph.inputs.as_ref().is_some_and(Schema::is_closed);
+        for key in program.defaults().into_keys().filter(|_| !is_closed) {
             if let Some(declared) = of_graph(key).filter(|_| !given.iter().any(|given| given.key == *key)) {
                 given.push(EntryKey { key: key.clone(), fits: Some(declared), may_be_absent: true });
             }

@@ -22,12 +22,12 @@ pub(super) struct Index {
 
 /// A document that a query found.
 #[derive(Debug, PartialEq)]
-pub(in crate::binding::builtin) struct Hit {
-    pub(in crate::binding::builtin) path: String,
-    pub(in crate::binding::builtin) title: String,
-    pub(in crate::binding::builtin) snippet: String,
+pub(super) struct Hit {
+    pub(super) path: String,
+    pub(super) title: String,
+    pub(super) snippet: String,
     /// Between 0 and 1, with four decimals.
-    pub(in crate::binding::builtin) score: f64,
+    pub(super) score: f64,
 }
 
 impl Index {

@@ -16,11 +16,8 @@ use std::{
 
 use trellis_core::{ToolError, Value};
 
-use self::index::Index;
-pub(in crate::binding::builtin) use self::{
-    folder::{Document, Listing},
-    index::Hit,
-};
+pub(in crate::binding::builtin) use self::folder::{Document, Listing};
+use self::index::{Hit, Index};
 use super::{BuiltinConfig, Request, Tool, final_error, number, store_error, text};
 use crate::binding::{Obstacle, config::ConfigReader, host::Resource, kind::Site};
 
@@ -31,12 +28,12 @@ const DOCUMENT_GLOB: &str = "**/*.md";
 
 /// Indexes of a host by folder and glob, over all its graphs and reloads.
 #[derive(Default)]
-pub(in crate::binding::builtin) struct Indexes(Mutex<HashMap<(PathBuf, String), IndexSlot>>);
+struct Indexes(Mutex<HashMap<(PathBuf, String), IndexSlot>>);
 
 impl Resource for Indexes {}
 
 impl Indexes {
-    pub(in crate::binding::builtin) fn slot(&self, folder: &Path, files: &str) -> IndexSlot {
+    fn slot(&self, folder: &Path, files: &str) -> IndexSlot {
         let mut indexes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         indexes.entry((folder.to_owned(), files.to_owned())).or_default().clone()
     }
@@ -44,20 +41,14 @@ impl Indexes {
 
 /// The place of one index, empty until it is first asked.
 #[derive(Clone, Debug, Default)]
-pub(in crate::binding::builtin) struct IndexSlot(Arc<Mutex<Option<Index>>>);
+struct IndexSlot(Arc<Mutex<Option<Index>>>);
 
 impl IndexSlot {
     /// Returns the best documents of a listing, best first. The index is rebuilt if the files changed; `read` makes a document of a path.
     ///
     /// # Errors
     /// The folder cannot be listed (`store`), or there are too many or too large files (`limit`).
-    pub(in crate::binding::builtin) fn search(
-        &self,
-        listing: &Listing,
-        read: impl Fn(&str) -> Option<Document>,
-        query: &str,
-        limit: u64,
-    ) -> Result<Vec<Hit>, ToolError> {
+    fn search(&self, listing: &Listing, read: impl Fn(&str) -> Option<Document>, query: &str, limit: u64) -> Result<Vec<Hit>, ToolError> {
         let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let stamps = listing.stamps()?;
         let index = match slot.take() {

@@ -28,6 +28,8 @@ pub(super) struct SkillCard {
     required_inputs: Option<Schema>,
     pub(super) dry_run_supported: bool,
     rollback: Option<String>,
+    /// The risk of a run, from 0 to 100.
+    risk: Option<f64>,
     /// Paths below the workspace, as written.
     pub(super) backup: Vec<String>,
     pub(super) check: Option<Vec<String>>,
@@ -61,6 +63,8 @@ struct CardKeys {
     dry_run_supported: Option<bool>,
     #[serde(deserialize_with = "given")]
     rollback: Option<String>,
+    #[serde(deserialize_with = "given")]
+    risk: Option<f64>,
     backup: Vec<String>,
     #[serde(deserialize_with = "given")]
     check: Option<Vec<String>>,
@@ -102,6 +106,9 @@ impl SkillCard {
         if keys.timeout.as_ref().is_some_and(|timeout| timeout.0.is_zero()) {
             mistake("`timeout` is no time at all".to_owned(), "write one such as `30s`");
         }
+        if keys.risk.is_some_and(|risk| !(0.0..=100.0).contains(&risk)) {
+            mistake("`risk` is no number from 0 to 100".to_owned(), "write one such as `risk: 5`");
+        }
         for path in &keys.backup {
             if let Err(why) = paths::resolve(workspace, state, path) {
                 mistake(format!("`backup` names `{path}`, which {why}"), "name files and folders below the workspace, such as `logs`");
@@ -112,7 +119,7 @@ impl SkillCard {
             mistake(message, "write one such as `{type: object, required: [days], properties: {days: {type: integer}}}`");
             None
         });
-        let CardKeys { title, tags, args, dry_run_supported, rollback, backup, check, run, dry_run, verify, timeout, .. } = keys;
+        let CardKeys { title, tags, args, dry_run_supported, rollback, risk, backup, check, run, dry_run, verify, timeout, .. } = keys;
         let (Some(title), Some(run), true) = (title, run, found.is_empty()) else { return Err(found) };
         Ok(Self {
             id: id.to_owned(),
@@ -122,6 +129,7 @@ impl SkillCard {
             required_inputs,
             dry_run_supported: dry_run_supported.unwrap_or(dry_run.is_some()),
             rollback,
+            risk,
             backup,
             check,
             run,
@@ -145,6 +153,7 @@ impl SkillCard {
             ("args", self.args.clone()),
             ("required_inputs", self.required_inputs.as_ref().map(|schema| schema.source().clone())),
             ("rollback", self.rollback.as_deref().map(Value::text)),
+            ("risk", self.risk.map(Value::Float)),
             ("check", self.check.as_ref().map(texts)),
             ("dry_run", self.dry_run.as_ref().map(texts)),
             ("verify", self.verify.as_ref().map(texts)),

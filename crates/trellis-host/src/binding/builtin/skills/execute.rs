@@ -155,7 +155,7 @@ impl SkillRunner {
             return Ok(Err(SkillFailure::new("not_found", "no skill is named")));
         };
         if self.library.is_blocked(&id) {
-            return Ok(Err(SkillFailure::new("blocked", format!("the skill `{id}` is blocked here"))));
+            return Ok(Err(SkillFailure::new("blocked", SkillLibrary::refusal(&id))));
         }
         let library = self.library.clone();
         let found = run_blocking(move || library.find(&id)).await?;
@@ -237,6 +237,7 @@ impl SkillRunner {
             ("verify", verify.as_ref().filter(|_| !call.is_dry), "verify_failed"),
         ];
         let until = Instant::now() + call.time;
+        let of_tool = format!("`{}` ", job.tool());
         let mut summary = format!("the skill `{id}` is done");
         for (stage, command, code) in stages {
             let Some(command) = command.filter(|_| !job.context.cancel().is_cancelled()) else { continue };
@@ -263,7 +264,12 @@ impl SkillRunner {
                     let summary = format!("the skill `{id}` took longer than its time, and was stopped");
                     return Err(SkillFailure { code: "timed_out", stage: Some(stage), summary });
                 }
-                Err(error) => return Err(SkillFailure { code, stage: Some(stage), summary: error.message }),
+                Err(error) => {
+                    // A command that says nothing has only its status, under the name of the tool.
+                    let status = error.message.strip_prefix(&of_tool).map(|rest| format!("`{stage}` of the skill `{id}` {rest}"));
+                    let summary = status.unwrap_or(error.message);
+                    return Err(SkillFailure { code, stage: Some(stage), summary });
+                }
             }
         }
         // It is stored on the disk, where no secret belongs.

@@ -63,6 +63,11 @@ impl SkillLibrary {
         self.block.is_match(id) || self.allow.as_ref().is_some_and(|allow| !allow.is_match(id))
     }
 
+    /// Says that a skill may not be carried out.
+    pub(super) fn refusal(id: &str) -> String {
+        format!("the skill `{id}` is blocked here")
+    }
+
     /// Finds a card by its id, among the files that are listed: an id is never made into a path.
     ///
     /// # Errors

@@ -12,6 +12,7 @@ mod leftovers;
 mod library;
 mod manifest;
 mod paths;
+mod ranking;
 #[cfg(test)]
 mod tests;
 mod workspace;
@@ -19,22 +20,15 @@ mod workspace;
 use trellis_core::{Mapping, ToolError, Value};
 
 pub(super) use self::execute::{SkillOperation, SkillRunner};
-use self::library::SkillLibrary;
-use super::{
-    BuiltinConfig, Request, Tool,
-    documents::{Document, IndexSlot, Indexes},
-    final_error, number, text,
-};
-use crate::binding::{Obstacle, config::ConfigReader, host::Resource, kind::Site};
+use self::{library::SkillLibrary, ranking::TellingWords};
+use super::{BuiltinConfig, Request, Tool, final_error, number, text};
+use crate::binding::{Obstacle, config::ConfigReader, kind::Site};
 
 /// Candidates where the call does not say.
 const TOP_K: u64 = 5;
 
-/// The indexes of skills, beside those of documents.
-#[derive(Default)]
-struct SkillIndexes(Indexes);
-
-impl Resource for SkillIndexes {}
+/// The least score of a candidate where the binding does not say.
+const LEAST: f64 = 0.3;
 
 /// A question about skills, which changes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,49 +54,71 @@ impl SkillQuestion {
 pub(super) struct SkillTool {
     question: SkillQuestion,
     library: SkillLibrary,
-    slot: IndexSlot,
+    /// The least score of a candidate.
+    least: f64,
 }
 
 impl SkillTool {
     pub(super) fn new(question: SkillQuestion, config: &BuiltinConfig, reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Self> {
         let library = SkillLibrary::new(config, reader, site)?;
-        let slot = site.host.shared::<SkillIndexes>().0.slot(library.folder(), library::CARD_GLOB);
-        Some(Self { question, library, slot })
+        let least = config.least.unwrap_or(LEAST);
+        if !(0.0..=1.0).contains(&least) {
+            reader.report("least", format!("`least` is {least}, and a score is from 0 to 1"), Some(format!("write one such as `{LEAST}`")));
+            return None;
+        }
+        Some(Self { question, library, least })
     }
 
+    /// Finds the skills that fit a query, best first. A card with mistakes, or one that is blocked, is no candidate: it could not be carried out.
     fn search(&self, args: &Mapping) -> Result<Value, ToolError> {
-        // A card with mistakes is no candidate: it could not be carried out.
-        let read = |path: &str| {
-            let card = self.library.read(path).ok()??.ok()?;
-            Some(Document { text: format!("{}\n\n{}", card.tags.join(" "), card.text), title: card.title })
-        };
-        let hits = self.slot.search(self.library.listing(), read, text(args, "query"), number(args, "top_k").unwrap_or(TOP_K))?;
-        let candidates = hits.into_iter().filter_map(|hit| {
-            let card = self.library.read(&hit.path).ok()??.ok()?;
-            Some(Value::map([
+        let query = TellingWords::of(text(args, "query"));
+        let mut found = Vec::new();
+        for stamp in self.library.listing().stamps()? {
+            let Some(card) =
+                self.library.read(&stamp.path).ok().flatten().and_then(Result::ok).filter(|card| !self.library.is_blocked(&card.id))
+            else {
+                continue;
+            };
+            let score = query.score(&card);
+            if score > 0.0 && score >= self.least {
+                found.push((score, card));
+            }
+        }
+        found.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+        let top_k = usize::try_from(number(args, "top_k").unwrap_or(TOP_K)).unwrap_or(usize::MAX);
+        let candidates = found.into_iter().take(top_k).map(|(score, card)| {
+            Value::map([
+                ("reason", Value::text(query.reason(&card))),
                 ("skill_id", Value::text(card.id)),
                 ("title", Value::text(card.title)),
-                ("score_hint", Value::Float(hit.score)),
+                ("score_hint", Value::Float(score)),
                 ("tags", Value::list(card.tags.into_iter().map(Value::text))),
-                ("reason", Value::text(hit.snippet.trim())),
-            ]))
+            ])
         });
         Ok(Value::map([("candidates", Value::list(candidates))]))
+    }
+
+    /// Says whether a skill would be carried out with these arguments, and else why not, as its execution would.
+    fn check(&self, id: &str, args: &Mapping) -> Result<Value, ToolError> {
+        let refusal = match self.library.find(id)? {
+            _ if self.library.is_blocked(id) => Some(("blocked", vec![SkillLibrary::refusal(id)])),
+            Err(why) => Some(("not_found", vec![why])),
+            Ok(card) => Some(("inputs", card.problems(args))).filter(|(_, problems)| !problems.is_empty()),
+        };
+        let (code, problems) = refusal.map_or((None, Vec::new()), |(code, problems)| (Some(code), problems));
+        let fields = [("valid", Value::Bool(problems.is_empty())), ("problems", Value::list(problems.into_iter().map(Value::text)))];
+        Ok(Value::map(fields.into_iter().chain(code.map(|code| ("code", Value::text(code))))))
     }
 }
 
 impl Tool for SkillTool {
     fn call(&self, request: Request<'_>) -> Result<Value, ToolError> {
-        let args = request.args;
-        if self.question == SkillQuestion::Search {
-            return self.search(args);
+        let (args, id) = (request.args, text(request.args, "skill_id"));
+        match self.question {
+            SkillQuestion::Search => self.search(args),
+            SkillQuestion::Card => Ok(self.library.find(id)?.map_err(|why| final_error("not_found", why))?.to_value()),
+            SkillQuestion::Check => self.check(id, &arguments(args)),
         }
-        let card = self.library.find(text(args, "skill_id"))?.map_err(|why| final_error("not_found", why))?;
-        if self.question == SkillQuestion::Card {
-            return Ok(card.to_value());
-        }
-        let problems = card.problems(&arguments(args));
-        Ok(Value::map([("valid", Value::Bool(problems.is_empty())), ("problems", Value::list(problems.into_iter().map(Value::text)))]))
     }
 
     fn obstacles(&self) -> Vec<Obstacle> {

@@ -87,7 +87,12 @@ fn skills_are_found_by_title_tags_and_text() {
         assert_eq!(found(nothing), Vec::<String>::new());
     }
     let whole = shop.ask(SkillQuestion::Search, r#"{"query": "logs", "top_k": 1}"#).unwrap().to_json();
-    assert!(whole.contains(r#""reason":"logs cleanup"#) && whole.contains(r#""tags":["logs","cleanup"]"#), "{whole}");
+    assert!(
+        whole.contains(r#""reason":"Moves old files away.""#)
+            && whole.contains(r#""score_hint":1.0"#)
+            && whole.contains(r#""tags":["logs","cleanup"]"#),
+        "{whole}"
+    );
     // A card that changes is found anew.
     fs::write(shop.path().join("_skills/count_words.md"), COUNT.replace("notes.\n", "novel, all of them.\n")).unwrap();
     assert_eq!(found("novel"), ["count_words"]);
@@ -110,15 +115,43 @@ fn a_card_is_looked_up_among_files_and_its_inputs_are_checked() {
         let error = shop.ask(SkillQuestion::Card, &format!(r#"{{"skill_id": "{id}"}}"#)).unwrap_err();
         assert!(error.code == Some(Value::text("not_found")) && error.is_final, "{id}: {error:?}");
     }
-    let error = shop.ask(SkillQuestion::Check, r#"{"skill_id": "tidy_log"}"#).unwrap_err();
-    assert_eq!(error.message, "there is no skill `tidy_log`; did you mean `tidy_logs`?");
+    let unknown = shop.ask(SkillQuestion::Check, r#"{"skill_id": "tidy_log"}"#).unwrap().to_json();
+    assert_eq!(unknown, r#"{"code":"not_found","problems":["there is no skill `tidy_log`; did you mean `tidy_logs`?"],"valid":false}"#);
     let error = shop.ask(SkillQuestion::Card, r#"{"skill_id": "bad"}"#).unwrap_err();
     assert_eq!(error.message, "the card of the skill `bad` has mistakes: it has no `run`");
 
     let check = |args: &str| shop.ask(SkillQuestion::Check, &format!(r#"{{"skill_id": "tidy_logs", "args": {args}}}"#)).unwrap().to_json();
     assert_eq!(check(r#"{"days": 3}"#), r#"{"problems":[],"valid":true}"#);
-    assert!(check(r#"{"days": "x"}"#).contains(r#""valid":false"#) && check(r#"{"days": "x"}"#).contains("`days` must"));
+    assert!(check(r#"{"days": "x"}"#).contains(r#"{"code":"inputs""#) && check(r#"{"days": "x"}"#).contains("`days` must"));
     assert!(check("{}").contains("days"));
+}
+
+// world 11.10
+#[test]
+fn what_is_blocked_or_fits_too_little_is_no_candidate() {
+    let shop = Shop::new(&[("tidy_logs", TIDY), ("count_words", COUNT)]);
+    let search = |shop: &Shop, query: &str| {
+        shop.ask(SkillQuestion::Search, &Value::map([("query", Value::text(query))]).to_json()).unwrap().to_json()
+    };
+    let nothing = r#"{"candidates":[]}"#;
+    assert_eq!(search(&shop, "what is the weather"), nothing);
+    assert_eq!(search(&shop, "the weather in the notes of Oslo"), nothing, "one word of three, in the text");
+    assert!(search(&shop, "count the notes").contains("count_words"));
+    let shop = shop.with(r#"{"workspace": "work", "least": 0.1}"#);
+    assert!(search(&shop, "the weather in the notes of Oslo").contains("count_words"));
+    let shop = shop.with(r#"{"workspace": "work", "block": ["tidy_*"]}"#);
+    assert_eq!(search(&shop, "tidy the logs"), nothing);
+    let checked = shop.ask(SkillQuestion::Check, r#"{"skill_id": "tidy_logs", "args": {"days": 3}}"#).unwrap().to_json();
+    assert_eq!(checked, r#"{"code":"blocked","problems":["the skill `tidy_logs` is blocked here"],"valid":false}"#);
+}
+
+// world 11.9
+#[test]
+fn a_card_states_its_risk() {
+    let shop = Shop::new(&[("fly", "---\ntitle: Fly\nrun: [sh]\nrisk: 40\n---\n")]);
+    assert_eq!(field(&shop.ask(SkillQuestion::Card, r#"{"skill_id": "fly"}"#).unwrap(), "risk"), "40.0");
+    assert_eq!(messages("---\ntitle: T\nrun: [sh]\nrisk: 101\n---\n"), "`risk` is no number from 0 to 100");
+    assert_eq!(messages("---\ntitle: T\nrun: [sh]\nrisk: high\n---\n"), "`risk` takes a number, not a text");
 }
 
 // world 9.8

@@ -60,6 +60,10 @@ fn each_failure_has_its_code_and_leaves_no_trace() {
     let shop = shop(&format!("run: {fails}"));
     assert_eq!(field(&shop.execute("k", EXECUTE), "summary"), r#""no""#);
     assert_eq!(shop.states(), ["restored"]);
+    for (stage, keys) in [("check", "check: [sh, -c, 'exit 3']\nrun: [sh, -c, ':']"), ("run", "run: [sh, -c, 'exit 3']")] {
+        let silent = self::shop(keys).execute("k", EXECUTE);
+        assert_eq!(field(&silent, "summary"), format!(r#""`{stage}` of the skill `s` exited with 3""#));
+    }
     // The recorded failure is repeated too.
     fs::write(shop.path().join("_skills/s.md"), card("run: [sh, -c, 'echo fine']")).unwrap();
     assert_eq!(field(&shop.execute("k", EXECUTE), "ok"), "false");
