@@ -49,8 +49,8 @@ pub trait Binding: fmt::Debug + Send + Sync {
         Vec::new()
     }
 
-    /// A line that a person should read before the first call: that another one answers than the author named first.
-    fn notice(&self) -> Option<String> {
+    /// A role for which another one answers than the author named first, and how: a person should read it before the first call.
+    fn notice(&self) -> Option<(String, String)> {
         None
     }
 

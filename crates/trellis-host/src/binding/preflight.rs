@@ -31,7 +31,15 @@ impl Bindings {
 
     /// Lines that a person should read before the first call, each once.
     pub fn notices(&self, program: &Program) -> BTreeSet<String> {
-        self.written(program).filter_map(|written| written.binding.notice()).collect()
+        let mut roles: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for (role, answered) in self.written(program).filter_map(|written| written.binding.notice()) {
+            roles.entry(answered).or_default().insert(format!("`{role}`"));
+        }
+        let line = |(answered, roles): (String, BTreeSet<String>)| match roles.len() {
+            1 => format!("the role {} is {answered}", roles.into_iter().collect::<String>()),
+            _ => format!("the roles {} are {answered}", roles.into_iter().collect::<Vec<_>>().join(", ")),
+        };
+        roles.into_iter().map(line).collect()
     }
 
     /// Returns findings about bindings that cannot reach their other side; one for each server, host and provider. All connect side by side,

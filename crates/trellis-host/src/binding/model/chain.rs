@@ -33,8 +33,8 @@ impl Model {
         Chain { ready, passed }
     }
 
-    /// A line about the provider that answers, where it is not the first of the role.
-    pub(super) fn stand_in(&self) -> Option<String> {
+    /// The role, and how it is answered, where the provider is not the first of the role.
+    pub(super) fn stand_in(&self) -> Option<(String, String)> {
         let Chain { ready, passed } = self.chain();
         let (answers, first) = (ready.first()?.name(), self.chain.first()?);
         if *answers == *first.provider.name {
@@ -42,7 +42,8 @@ impl Model {
         }
         let how = if ready[0].is_scripted() { " (scripted replies)" } else { "" };
         let why = passed.iter().find(|(name, _)| *name == first.provider.name).map(|(_, why)| format!("; {why}")).unwrap_or_default();
-        Some(format!("the role `{}` is answered by `{answers}`{how}, since `{}` is not set up{why}", self.role, first.provider.name))
+        let answered = format!("answered by `{answers}`{how}, since `{}` is not set up{why}", first.provider.name);
+        Some((self.role.to_string(), answered))
     }
 }
 

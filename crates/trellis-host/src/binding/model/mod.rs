@@ -119,7 +119,7 @@ impl Binding for Model {
         })
     }
 
-    fn notice(&self) -> Option<String> {
+    fn notice(&self) -> Option<(String, String)> {
         self.stand_in()
     }
 }
