@@ -232,7 +232,7 @@ fn bracket(broken: &ParserStop<'_, '_>) -> Option<Slip> {
         return Some(Slip::new(Span::new(at, at + 1), message).quote(text, whole));
     }
     if text.get(open..at).is_some_and(|between| between.contains('\n')) {
-        if let Some(slip) = comma_above(text, at).filter(|_| is_closed(text, open)) {
+        if let Some(slip) = comma_above(text, at).filter(|_| is_closed(&text[..broken.range.end], open)) {
             return Some(slip);
         }
         let opened = text.get(open..=open).filter(|opened| matches!(*opened, "[" | "{"))?;
