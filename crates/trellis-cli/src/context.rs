@@ -3,15 +3,54 @@
 use std::{fs, path::Path};
 
 use anyhow::{Context as _, anyhow, bail};
-use trellis_core::{Context, Mapping, Value, path::KeyPath};
+use trellis_core::{
+    Context, Mapping, Program, Value,
+    path::{KeyPath, is_name},
+    schema::Schema,
+    value::Key,
+};
+
+/// The initial context that a command line gives.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GivenContext {
+    pub(crate) values: Mapping,
+    /// The texts of `KEY=VALUE` whose value was read as JSON, by their keys.
+    texts: Vec<(Key, String)>,
+}
+
+impl GivenContext {
+    /// The context for a graph: a key that is declared as a text gets the text itself, `text=42`.
+    pub(crate) fn for_graph(self, program: &Program) -> Mapping {
+        let root = program.root();
+        let inputs = root.inputs.as_ref().and_then(|inputs| inputs.source().as_map()?.get("properties")?.as_map());
+        let declared = |key: &Key| {
+            let of_inputs = inputs.and_then(|inputs| Schema::new(inputs.get(key)?).ok());
+            of_inputs.or_else(|| root.types.iter().find(|(known, _)| known == key).map(|(_, schema)| schema.clone()))
+        };
+        let mut values = self.values;
+        for (key, text) in self.texts {
+            // A later argument may have given it otherwise.
+            let is_read = |value: &&Value| Value::from_json(&text).is_ok_and(|read| read == **value);
+            let Some((schema, value)) = declared(&key).zip(values.get(&key).filter(is_read)) else { continue };
+            if !schema.fits(value) && schema.fits(&Value::text(&*text)) {
+                values.insert(key, Value::text(text));
+            }
+        }
+        values
+    }
+}
 
 /// The initial context that these arguments make; later ones win.
 ///
 /// # Errors
 /// One of them is no JSON mapping, no `KEY=VALUE` and no file of one.
-pub(crate) fn initial(arguments: &[String]) -> anyhow::Result<Mapping> {
+pub(crate) fn initial(arguments: &[String]) -> anyhow::Result<GivenContext> {
     let mut context = Context::new(Mapping::new());
+    let mut texts = Vec::new();
     for argument in arguments {
+        if let Some((key, text)) = argument.split_once('=').filter(|(key, _)| is_name(key)) {
+            texts.push((Key::from(key), text.to_owned()));
+        }
         if let Some((key, value)) = assignment(argument) {
             context.write(&key, value).map_err(|_| anyhow!("`--context {argument}`: something before the last dot is no mapping"))?;
         } else {
@@ -20,7 +59,7 @@ pub(crate) fn initial(arguments: &[String]) -> anyhow::Result<Mapping> {
             }
         }
     }
-    Ok(context.to_mapping())
+    Ok(GivenContext { values: context.to_mapping(), texts })
 }
 
 /// `KEY=VALUE`: the value is JSON if it parses as JSON, otherwise text.
@@ -52,7 +91,7 @@ mod tests {
 
     fn json(arguments: &[&str]) -> String {
         let arguments = arguments.iter().map(ToString::to_string).collect::<Vec<_>>();
-        Value::Map(initial(&arguments).unwrap()).to_json()
+        Value::Map(initial(&arguments).unwrap().values).to_json()
     }
 
     #[test]

@@ -22,6 +22,7 @@ mod fix;
 mod listen_values;
 mod listening;
 mod markdown;
+mod missing_inputs;
 mod observability;
 mod open;
 mod output;

@@ -154,6 +154,13 @@ impl Opened {
     }
 }
 
+/// A path as a shell takes it.
+pub(crate) fn shell_word(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let is_plain = |char: char| char.is_alphanumeric() || matches!(char, '/' | '.' | '-' | '_' | '+' | ',' | '@' | ':');
+    if !text.is_empty() && text.chars().all(is_plain) { text.into_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
 /// A folder as it stands before the paths of its files: with `/` at the end, nothing for the current one.
 fn slashed(folder: &Path) -> String {
     let text = folder.to_string_lossy();

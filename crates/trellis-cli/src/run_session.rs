@@ -23,7 +23,7 @@ use crate::{
     Exit,
     assemble::RunMode,
     console::{Interactive, Tty},
-    markdown,
+    markdown, missing_inputs,
     output::OutputFile,
     recording::Taped,
     store_config::open_if_it_can_be,
@@ -31,12 +31,16 @@ use crate::{
     watch::{Player, Reload},
 };
 
+/// Nodes that are named where none is like the one to begin at.
+const NODES_NAMED: usize = 8;
 /// Of so many sessions that moved last the names are compared with a new one.
 const NEAR: usize = 1000;
 
 /// A session that is about to begin.
 pub(crate) struct SessionRun {
     pub(crate) ready: Runnable,
+    /// The command that runs its graph: `trellis run PATH`.
+    pub(crate) command: String,
     /// The store that keeps it.
     pub(crate) keep: StoreSettings,
     /// Edits of its graph, if it is watched.
@@ -103,12 +107,21 @@ impl SessionRun {
         }
     }
 
-    async fn with(self, console: impl Console, ends: &[SignalKind]) -> anyhow::Result<Outcome> {
-        let Self { ready, keep, news, start, is_named, terms, taped, .. } = self;
+    async fn with(self, mut console: impl Console, ends: &[SignalKind]) -> anyhow::Result<Outcome> {
+        let Self { ready, command, keep, news, start, is_named, terms, taped, .. } = self;
         let store = open_if_it_can_be(&keep).await?;
-        if let (Some(store), true) = (&store, is_named) {
-            taken_up(store, &start, terms).await?;
-        }
+        let is_resumed = match &store {
+            Some(store) if is_named => is_stored(store, &start, terms).await?,
+            _ => false,
+        };
+        let start = if is_resumed || !terms.can_type || terms.json {
+            start
+        } else {
+            match missing_inputs::ask(&mut console, &ready.engine, start).await.map_err(terminal::unwritten)? {
+                Ok(start) => start,
+                Err(reason) => return Ok(Outcome { reason, output: None, session: None }),
+            }
+        };
         let store = store.map(|store| taped.seeing.observe_store(store));
         let waiting = start.session.clone().filter(|_| store.is_some() && keep.lasts() && !terms.json && news.is_none());
         let program = ready.engine.clone();
@@ -121,7 +134,7 @@ impl SessionRun {
             Ok(outcome) => {
                 if let (Some(id), Reason::EndOfInput | Reason::Interrupted) = (waiting, outcome.reason) {
                     let gap = if id.as_str().starts_with('-') { '=' } else { ' ' };
-                    terminal::print_error(&format!("resume with `--session{gap}{id}`\n"));
+                    terminal::print_error(&format!("resume with `{command} --session{gap}{id}`\n"));
                 }
                 Ok(outcome)
             }
@@ -133,17 +146,17 @@ impl SessionRun {
     }
 }
 
-/// Looks whether a session that somebody named is there: it cannot begin otherwise then. Of one that is not, says whose name it may have been meant
+/// Returns whether a session that somebody named is there: it cannot begin otherwise then. Of one that is not, says whose name it may have been meant
 /// to be: to go on with one that only begins so could be wrong.
-async fn taken_up(store: &OpenStore, start: &Start, terms: RunMode) -> anyhow::Result<()> {
-    let Some(id) = start.session.as_ref().filter(|id| check_name(id.as_str()).is_ok()) else { return Ok(()) };
+async fn is_stored(store: &OpenStore, start: &Start, terms: RunMode) -> anyhow::Result<bool> {
+    let Some(id) = start.session.as_ref().filter(|id| check_name(id.as_str()).is_ok()) else { return Ok(false) };
     // A store that fails says so when the session begins.
-    let Ok(found) = store.store.load(std::slice::from_ref(id)).await else { return Ok(()) };
+    let Ok(found) = store.store.load(std::slice::from_ref(id)).await else { return Ok(false) };
     if found.iter().any(Option::is_some) {
-        return if start.locale.is_some() { Err(exists(id)) } else { Ok(()) };
+        return if start.locale.is_some() { Err(exists(id)) } else { Ok(true) };
     }
     if terms.json {
-        return Ok(());
+        return Ok(false);
     }
     let query = Query { graph: Some(Arc::clone(&store.graph)), which: Which::Newest, after: None, limit: NEAR };
     let heads = store.store.list(query).await.unwrap_or_default();
@@ -151,9 +164,9 @@ async fn taken_up(store: &OpenStore, start: &Start, terms: RunMode) -> anyhow::R
     if !names.is_empty() {
         let shown = names.iter().take(3).map(|head| format!("`{}`", head.session)).collect::<Vec<_>>().join(", ");
         let more = if names.len() > 3 { ", …" } else { "" };
-        terminal::print_error(&format!("`{id}` is a new session: there is {shown}{more}, but `--session` takes whole names\n"));
+        terminal::print_note(&format!("`{id}` is a new session: there is {shown}{more}, but `--session` takes whole names"));
     }
-    Ok(())
+    Ok(false)
 }
 
 fn exists(id: &SessionId) -> anyhow::Error {
@@ -168,7 +181,12 @@ fn refusal(refused: &StartError, engine: &Engine) -> anyhow::Error {
         StartError::Inputs { .. } => {
             Some("the context of the start is given by `--context KEY=VALUE`, or `--context FILE` with JSON".to_owned())
         }
-        StartError::UnknownNode(id) => did_you_mean(id.as_str(), engine.inspect().nodes().iter().map(|node| node.id.as_str())),
+        StartError::UnknownNode(id) => {
+            let ids = || engine.inspect().nodes().iter().map(|node| node.id.as_str());
+            let first = || ids().take(NODES_NAMED).map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ");
+            let more = if ids().count() > NODES_NAMED { ", …" } else { "" };
+            did_you_mean(id.as_str(), ids()).or_else(|| Some(format!("there are {}{more}", first())))
+        }
         _ => None,
     };
     match help {

@@ -13,7 +13,10 @@ use trellis_host::{
     assembly::{OpenStore, StoreSettings},
 };
 
-use crate::{open::Place, terminal};
+use crate::{
+    open::{Place, shell_word},
+    terminal,
+};
 
 /// The store that is meant.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -43,6 +46,13 @@ impl StoreArgs {
     /// for.
     pub(crate) fn to_list(&self, folder: &Path) -> Option<StoreSettings> {
         self.alone().or_else(|| Some(StoreSettings::usual_in(folder)?.key_file_maybe(self.key_file())))
+    }
+
+    /// Returns these arguments as a shell takes them, each after a space.
+    pub(crate) fn words(&self) -> String {
+        let store = self.store.as_deref().map(|store| format!(" --store {}", shell_word(Path::new(store))));
+        let key_file = self.key_file.as_deref().map(|file| format!(" --key-file {}", shell_word(file)));
+        store.into_iter().chain(key_file).collect()
     }
 
     /// The store that the user named.

@@ -13,6 +13,8 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::Style;
 use trellis_host::controls::escaped;
 
+use crate::columns::wrapped;
+
 /// Nobody reads standard output any more.
 #[derive(Debug, thiserror::Error)]
 #[error("standard output was closed")]
@@ -53,6 +55,13 @@ pub(crate) fn unwritten(error: io::Error) -> anyhow::Error {
 pub(crate) fn print_error(text: &str) {
     let mut stream = AutoStream::auto(io::stderr());
     let _ = stream.write_all(escaped(text).as_bytes()).and_then(|()| stream.flush());
+}
+
+/// Writes a line to standard error, broken at words on a terminal, and ignores errors.
+pub(crate) fn print_note(line: &str) {
+    let Width { columns, folds } = Width::of(&io::stderr());
+    let lines = if folds { wrapped(line, columns) } else { vec![line.to_owned()] };
+    print_error(&(lines.join("\n") + "\n"));
 }
 
 /// Returns whether standard output is closed, as far as that is known without writing.

@@ -13,6 +13,8 @@ use crate::beside::Beside;
 pub(crate) struct Double {
     /// The line of the sheet, from 1.
     pub(crate) line: usize,
+    /// The line of its block, from 1.
+    line_of_block: usize,
     /// The tool, or `graph:NODE`.
     pub(crate) name: String,
     /// Arguments that the call must have; `None` if any will do.
@@ -30,6 +32,12 @@ pub(crate) struct Double {
 }
 
 impl Double {
+    /// Returns its name in a transcript: the line of its block, so that it stays the same where the block moves.
+    pub(crate) fn place(&self) -> String {
+        let above = if self.distance > 0 { " above" } else { "" };
+        format!("double {}{above}", self.line_of_block)
+    }
+
     /// Returns whether it is of a recording whose line was used.
     pub(crate) fn shares(&self, is_used: impl Fn(usize) -> bool) -> bool {
         self.is_recorded && is_used(self.line)
@@ -40,15 +48,16 @@ impl Double {
 pub(crate) fn read_blocks(headings: &[Vec<Expected>], beside: &dyn Beside) -> Result<Vec<Double>, (usize, String)> {
     let mut doubles = Vec::new();
     for (distance, blocks) in headings.iter().enumerate() {
-        let lines = blocks.iter().flat_map(|block| block.text.lines().enumerate().map(|(at, text)| (block.line + 1 + at, text)));
-        for (line, text) in lines {
+        let lines = blocks.iter().flat_map(|block| (1..).zip(block.text.lines()).map(|(at, text)| (block.line + at, at, text)));
+        for (line, line_of_block, text) in lines {
             match DoubleLine::read(text).map_err(|error| (line, error))? {
                 Some(DoubleLine::Recording { file, is_optional }) => {
-                    let read = beside.read_beside(file).and_then(|text| of_recording(&text, line, distance, is_optional));
+                    let read = beside.read_beside(file).and_then(|text| of_recording(&text, (line, line_of_block), distance, is_optional));
                     doubles.extend(read.map_err(|error| (line, format!("`{file}`: {error}")))?);
                 }
                 Some(DoubleLine::Double { name, args, outcome, is_optional }) => {
-                    doubles.push(Double { line, name: name.to_owned(), args, outcome, is_optional, distance, used: 0, is_recorded: false });
+                    let name = name.to_owned();
+                    doubles.push(Double { line, line_of_block, name, args, outcome, is_optional, distance, used: 0, is_recorded: false });
                 }
                 None => {}
             }
@@ -76,10 +85,10 @@ pub(crate) fn before(mut own: Vec<Double>, replayed: Vec<Double>) -> Vec<Double>
 
 /// Reads the results of a recording: each answers the calls of its tool with just its arguments. They share the line that names the file, so that
 /// one of them counts as its use.
-fn of_recording(text: &str, line: usize, distance: usize, is_optional: bool) -> Result<Vec<Double>, String> {
+fn of_recording(text: &str, (line, line_of_block): (usize, usize), distance: usize, is_optional: bool) -> Result<Vec<Double>, String> {
     let double = |result: RecordedResult| {
         let (name, args) = (result.tool.to_string(), Some(result.args));
-        Double { line, name, args, outcome: result.outcome, is_optional, distance, used: 0, is_recorded: true }
+        Double { line, line_of_block, name, args, outcome: result.outcome, is_optional, distance, used: 0, is_recorded: true }
     };
     Ok(recorded(text)?.into_iter().map(double).collect())
 }

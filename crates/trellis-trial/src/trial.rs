@@ -166,7 +166,8 @@ impl Trial<'_> {
                 verdict.fail(self.said(block.line, "this block says nothing yet: `trellis test --update=new` fills it"));
             }
             Some(at) => {
-                let mut difference = Difference { message: early, ..shown(block.line, &expected, &got, &at) };
+                let mut difference =
+                    Difference { message: early.or_else(|| player.miscalculated.clone()), ..shown(block.line, &expected, &got, &at) };
                 difference.not_played = expected.iter().skip(at.expected).filter(|line| !is_expectation(line)).count();
                 self.locate(&mut difference, player.lines.get(at.got).or(player.lines.last()), program);
                 verdict.fail(difference);

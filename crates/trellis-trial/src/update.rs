@@ -2,9 +2,9 @@
 //!
 //! **Invariant:** a written block matches the actual lines, and is at least as specific as before.
 
-use std::{borrow::Cow, collections::BTreeMap, ops::Range};
+use std::{borrow::Cow, ops::Range};
 
-use trellis_project::sheet::{BlockKind, Sheet};
+use trellis_project::sheet::Sheet;
 
 use crate::compare::{ANY_TEXT, ESCAPED, differs, fits, is_any, segment};
 
@@ -17,39 +17,12 @@ pub enum Update {
     All,
 }
 
-/// Returns the text of a sheet with these blocks rewritten. A line that names a double by its line names the new line of that double.
-pub fn rewritten(sheet: &Sheet, edits: Vec<(Range<usize>, String)>) -> String {
-    let line_of = |at: usize| sheet.text[..at].matches('\n').count() + 1;
-    let lengths = edits.iter().map(|(range, new)| (line_of(range.start), sheet.text[range.clone()].lines().count(), new.lines().count()));
-    let lengths: Vec<(usize, usize, usize)> = lengths.collect();
-    let moved = |line: usize| {
-        let before = lengths.iter().filter(|(first, ..)| *first < line);
-        let (removed, added) = before.fold((0, 0), |(removed, added), (_, old, new)| (removed + old, added + new));
-        (line + added).saturating_sub(removed)
-    };
-    let tools = sheet.cases.iter().flat_map(|case| case.doubles.iter().flatten());
-    let lines = tools.flat_map(|block| (1..=block.text.lines().count()).map(|at| block.line + at));
-    let moves: BTreeMap<usize, usize> = lines.map(|line| (line, moved(line))).filter(|(old, new)| old != new).collect();
-    let mut edits: BTreeMap<usize, (Range<usize>, String)> = edits.into_iter().map(|edit| (edit.0.start, edit)).collect();
-    if !moves.is_empty() {
-        for block in sheet.cases.iter().flat_map(|case| case.of(BlockKind::Transcript)) {
-            let edit = edits.entry(block.range.start).or_insert_with(|| (block.range.clone(), block.text.clone()));
-            edit.1 = edit.1.split_inclusive('\n').map(|line| renumbered(line, &moves)).collect();
-        }
-    }
+/// Returns the text of a sheet with these blocks rewritten.
+pub fn rewritten(sheet: &Sheet, mut edits: Vec<(Range<usize>, String)>) -> String {
+    edits.sort_by_key(|(range, _)| range.start);
     let mut text = sheet.text.clone();
-    edits.into_values().rev().for_each(|(range, new)| text.replace_range(range, &new));
+    edits.into_iter().rev().for_each(|(range, new)| text.replace_range(range, &new));
     text
-}
-
-/// Returns the line of a call with the new line of its double.
-fn renumbered<'l>(line: &'l str, moves: &BTreeMap<usize, usize>) -> Cow<'l, str> {
-    let bare = line.trim_end_matches(['\n', '\r']);
-    let named = bare.starts_with('!').then(|| bare.strip_suffix(')')?.rsplit_once(" (double ")).flatten();
-    match named.and_then(|(call, number)| Some((call, moves.get(&number.parse().ok()?)?))) {
-        Some((call, now)) => format!("{call} (double {now}){}", &line[bare.len()..]).into(),
-        None => line.into(),
-    }
 }
 
 /// Returns the text of a block after the actual lines, with this at the end of each line.

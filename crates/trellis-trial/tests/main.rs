@@ -121,10 +121,10 @@ fn played(suite: &Suite, options: &Options) -> Vec<String> {
 
 const PASSES: &str = "# Booking\n\n```tools\nreserve {\"people\": 2} {\"id\": \"t7\"}\nreserve {\"id\": \"t1\"} ?\n```\n\n\
     ## two people get a table\n\n```transcript\n| For how many?\n? int schema {\"maximum\":4,\"minimum\":1}\n> 2\n\
-    ! reserve {\"people\":2} (double 4)\n! charge {\"table\":\"t7\"} (approve: Pay for 2?)\n< null\n| See you, all 2 of you.\n! graph {\"people\":2} (graph survey/start)\n\
+    ! reserve {\"people\":2} (double 1 above)\n! charge {\"table\":\"t7\"} (approve: Pay for 2?)\n< null\n| See you, all 2 of you.\n! graph {\"people\":2} (graph survey/start)\n\
     |[3] How was it?\n?[3] text\n> fine\n*[3] end finished {\"said\":\"fine\"}\n| You said fine.\n* end finished\n```\n\n\
     ## the table is given back\n\n```tools\ncharge ! card declined\nrelease null\n```\n\n\
-    ```transcript\n...\n> 2\n...\n~ rolling back 1\n! release {\"id\":\"t7\"} (undo 1) (double 31)\n...\n* end rolled_back [..]\n```\n\n\
+    ```transcript\n...\n> 2\n...\n~ rolling back 1\n! release {\"id\":\"t7\"} (undo 1) (double 2)\n...\n* end rolled_back [..]\n```\n\n\
     ## a visit later\n\n```transcript\n$ after two people get a table\n> more\n- refused: [..]\n```\n";
 
 #[test]

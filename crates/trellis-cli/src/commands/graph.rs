@@ -1,6 +1,6 @@
 //! `trellis graph [PATH]`: the graph as a diagram, with every transition that the engine can take.
 
-use std::{collections::BTreeSet, path::PathBuf};
+use std::{collections::BTreeSet, io::IsTerminal, path::PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::ValueEnum;
@@ -28,7 +28,9 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  trellis graph graphs/tour > tour.mmd
+  trellis graph graphs/tour           draw it in the terminal
+  trellis graph graphs/tour --main    only the flow on which nothing fails
+  trellis graph graphs/tour --format mermaid > tour.mmd
   trellis graph graphs/tour --format svg > tour.svg
   trellis graph graphs/tour --format svg --collapsed tools,undo > tour.svg
   trellis graph graphs/tour --format dot | dot -Tsvg > tour.svg
@@ -37,9 +39,12 @@ Examples:
 pub(crate) struct Graph {
     #[arg(value_name = "PATH", help = DEFAULT_PATH)]
     path: Option<PathBuf>,
-    /// The format of the drawing
-    #[arg(long, value_enum, default_value_t = DrawingFormat::Mermaid)]
-    format: DrawingFormat,
+    /// The format of the drawing [default: text on a terminal, else mermaid]
+    #[arg(long, value_enum)]
+    format: Option<DrawingFormat>,
+    /// Leave out what happens at errors, denials, signals, timeouts and retries
+    #[arg(long)]
+    main: bool,
     /// Modules that are one box each, with commas between; without it, all of them in a picture of more than 400 nodes
     #[arg(long, value_name = "MODULE,…", value_delimiter = ',')]
     collapsed: Option<Vec<String>>,
@@ -56,6 +61,8 @@ pub(crate) struct Graph {
 /// The formats in which a graph is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum DrawingFormat {
+    /// Boxes and lines in characters
+    Text,
     /// A Mermaid flowchart
     Mermaid,
     /// Graphviz
@@ -83,29 +90,34 @@ impl Graph {
 
     /// Draws a program, with the path of a session over it where there is one; and which spots of the path the program does not have any more.
     fn draw(&self, program: &Program, hops: Option<&[PathStep]>) -> (String, Vec<String>) {
+        let drawing = Drawing::new(program);
+        let drawing = if self.main { drawing.main_flow() } else { drawing };
+        let path = hops.map(|hops| draw::Path::new(&drawing, hops));
         if self.has_choice() {
-            let drawing = Drawing::new(program);
-            let path = hops.map(|hops| draw::Path::new(&drawing, hops));
             let chosen = self.collapsed.as_ref().map(|named| named.iter().cloned().collect());
             let mut collapsed: BTreeSet<String> = chosen.unwrap_or_else(|| LayoutSettings::for_drawing(&drawing).collapsed);
             collapsed.retain(|module| !self.expanded.contains(module));
             let picture = draw::picture_collapsed(&drawing, path.as_ref(), collapsed);
             return (picture, path.map(|path| path.gone).unwrap_or_default());
         }
-        let format = match self.format {
-            DrawingFormat::Mermaid => draw::Format::Mermaid,
-            DrawingFormat::Dot => draw::Format::Dot,
-            DrawingFormat::Json => draw::Format::Json,
-            DrawingFormat::Svg => draw::Format::Svg,
+        let text = match self.format() {
+            DrawingFormat::Text => draw::text(&drawing, path.as_ref(), terminal::width()),
+            DrawingFormat::Mermaid => draw::spell(&drawing, path.as_ref(), draw::Format::Mermaid),
+            DrawingFormat::Dot => draw::spell(&drawing, path.as_ref(), draw::Format::Dot),
+            DrawingFormat::Json => draw::spell(&drawing, path.as_ref(), draw::Format::Json),
+            DrawingFormat::Svg => draw::spell(&drawing, path.as_ref(), draw::Format::Svg),
         };
-        match hops {
-            Some(hops) => draw::draw_walked(program, hops, format),
-            None => (draw::draw(program, format), Vec::new()),
-        }
+        (text, path.map(|path| path.gone).unwrap_or_default())
+    }
+
+    /// A terminal shows characters; a program that reads them knows Mermaid.
+    fn format(&self) -> DrawingFormat {
+        let default = if std::io::stdout().is_terminal() { DrawingFormat::Text } else { DrawingFormat::Mermaid };
+        self.format.unwrap_or(default)
     }
 
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        if self.has_choice() && self.format != DrawingFormat::Svg {
+        if self.has_choice() && self.format != Some(DrawingFormat::Svg) {
             bail!("`--collapsed` and `--expanded` are about pictures\nadd `--format svg`");
         }
         let place = open::only(self.path.as_deref(), "graph")?;

@@ -128,7 +128,7 @@ impl Run {
             Begun::Refused(exit) => return Ok(exit),
         };
         for notice in ready.bindings.notices(ready.engine.inspect()) {
-            terminal::print_error(&format!("note: {}\n", report::printable(&notice)));
+            terminal::print_note(&format!("note: {}", report::printable(&notice)));
         }
         let keep = self.store.of(place, ready.engine.inspect().documents());
         let seeing = Observers::new(keep.graph(), self.metrics.as_deref())?;
@@ -137,7 +137,7 @@ impl Run {
         }
         let start = Start {
             session: Some(self.session.as_deref().map_or_else(new_session, SessionId::from)),
-            context,
+            context: context.for_graph(ready.engine.inspect()),
             locale: self.locale.as_deref().map(Arc::from),
             at: self.at.as_deref().map(NodeId::from),
         };
@@ -145,7 +145,8 @@ impl Run {
         let taped = Taped::open(self.record.as_deref(), self.replay_tools.as_deref())?.seen(seeing);
         let output = self.output.as_deref().map(OutputFile::create).transpose()?;
         let (input, result) = (max_input.unwrap_or(limits.input), limits.tool_output);
-        SessionRun { ready, keep, news, start, is_named: self.session.is_some(), terms, taped, tty, input, result }.walk(output)
+        let command = format!("trellis run {}{}", open::shell_word(&place.path), self.store.words());
+        SessionRun { ready, command, keep, news, start, is_named: self.session.is_some(), terms, taped, tty, input, result }.walk(output)
     }
 
     fn choose<'p>(&self, places: &'p [Place], tty: &mut Option<Tty>) -> anyhow::Result<Offered<'p>> {

@@ -11,7 +11,7 @@ use trellis_host::runner::choose;
 
 use super::keys::Key;
 use crate::{
-    columns::{cut, width},
+    columns::{cut, width, wrapped},
     report::printable,
     terminal::Look,
 };
@@ -95,17 +95,26 @@ impl Menu {
 
     /// Renders at most `most` rows of `room` columns, and the position of the window if it does not show all options.
     pub(super) fn rows(&mut self, request: &Request, room: usize, most: usize, look: Look) -> (Vec<String>, Option<String>) {
-        let most = most.clamp(1, self.shown.len().max(1));
+        let marked = self.marked.and_then(|row| self.shown.get(row)).and_then(|&at| request.options.get(at));
+        let digits = if choose::is_numbered(request) { request.options.len().to_string().len() } else { 0 };
+        let margin = 2 + if digits == 0 { 0 } else { digits + 2 };
+        // The rest of a marked text that is longer than its row stands below it.
+        let rest = marked.map_or_else(Vec::new, |option| rest_of(&option.text, margin, room));
+        let rest = &rest[..rest.len().min(MOST_FURTHER_ROWS).min(most.saturating_sub(1))];
+        let most = most.saturating_sub(rest.len()).clamp(1, self.shown.len().max(1));
         self.page = most.saturating_sub(1).max(1);
         if let Some(marked) = self.marked {
             self.top = self.top.clamp((marked + 1).saturating_sub(most), marked);
         }
         self.top = self.top.min(self.shown.len().saturating_sub(most));
-        let digits = if choose::is_numbered(request) { request.options.len().to_string().len() } else { 0 };
         let window = self.shown.iter().enumerate().skip(self.top).take(most);
-        let rows = window.filter_map(|(row, &at)| {
-            let option = request.options.get(at)?;
-            Some(row_text(&option.text, at + 1, digits, self.marked == Some(row), room, look))
+        let rows = window.flat_map(|(row, &at)| {
+            let is_marked = self.marked == Some(row);
+            let further = if is_marked { rest } else { &[] };
+            let first =
+                request.options.get(at).map(|option| row_text(&option.text, at + 1, digits, is_marked, further.is_empty(), room, look));
+            let bright = AnsiColor::Cyan.on_default().bold();
+            first.into_iter().chain(further.iter().map(move |line| format!("{:margin$}{bright}{line}{bright:#}", "")))
         });
         let rows = rows.collect();
         let place = (most < self.shown.len()).then(|| format!("{}-{} of {}", self.top + 1, self.top + most, self.shown.len()));
@@ -113,10 +122,25 @@ impl Menu {
     }
 }
 
-fn row_text(text: &str, number: usize, digits: usize, is_marked: bool, room: usize, look: Look) -> String {
+/// Rows that a marked text may take below its first one.
+const MOST_FURTHER_ROWS: usize = 4;
+
+/// The rows of an option's text after the first one.
+fn rest_of(text: &str, margin: usize, room: usize) -> Vec<String> {
+    let text = printable(&text.replace('\n', " ")).into_owned();
+    let width_of_rows = room.saturating_sub(margin);
+    if width_of_rows < 8 || width(&text) <= width_of_rows {
+        Vec::new()
+    } else {
+        wrapped(&text, width_of_rows).into_iter().skip(1).collect()
+    }
+}
+
+fn row_text(text: &str, number: usize, digits: usize, is_marked: bool, is_alone: bool, room: usize, look: Look) -> String {
     let mark = if is_marked { look.pick("❯ ", "> ") } else { "  " };
     let number = if digits == 0 { String::new() } else { format!("{number:digits$}  ") };
-    let text = cut(&printable(&text.replace('\n', " ")), room.saturating_sub(width(mark) + number.len()));
+    let (whole, left) = (printable(&text.replace('\n', " ")).into_owned(), room.saturating_sub(width(mark) + number.len()));
+    let text = if is_alone { cut(&whole, left) } else { wrapped(&whole, left).into_iter().next().unwrap_or_default() };
     let (quiet, plain) = (Style::new().dimmed(), Style::new());
     let bright = AnsiColor::Cyan.on_default().bold();
     let (first, second) = if is_marked { (bright, bright) } else { (quiet, plain) };

@@ -27,12 +27,12 @@ mod scrollback;
 mod tests;
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeSet, VecDeque},
     io,
     time::{Duration, Instant},
 };
 
-use trellis_core::{SessionId, SignalName, engine::Request};
+use trellis_core::{SessionId, SignalName, engine::Request, id::CallId};
 use trellis_host::runner::{Asking, Awaited, Command, Console, Note};
 
 pub(crate) use self::tty::Tty;
@@ -65,8 +65,12 @@ pub(crate) struct Interactive {
     busy: Busy,
     /// The child that the current event belongs to; `None` for the session itself.
     child: Option<SessionId>,
-    /// The lines that the running tool wrote last.
-    written: VecDeque<String>,
+    /// The branch that it is.
+    branch: Option<String>,
+    /// Held calls that were shown beside another question.
+    held: BTreeSet<CallId>,
+    /// The lines that running tools wrote last.
+    written: VecDeque<(CallId, String)>,
     /// The end of the text that a model has written so far.
     streamed: String,
     history: History,
@@ -108,6 +112,8 @@ impl Interactive {
             answered: None,
             busy: Busy::default(),
             child: None,
+            branch: None,
+            held: BTreeSet::new(),
             written: VecDeque::new(),
             streamed: String::new(),
             history: History::default(),

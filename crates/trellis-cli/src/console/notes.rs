@@ -30,7 +30,8 @@ impl Console for Interactive {
                 self.pass_on();
                 let text = markdown::drawn(text, window.room.min(READABLE), self.look);
                 if !text.is_empty() {
-                    self.say(&format!("\n{text}"));
+                    let branch = self.branch.as_ref().map_or_else(String::new, |branch| scrollback::branch(branch));
+                    self.say(&format!("\n{branch}{text}"));
                 }
             }
             Note::Call(call) => {
@@ -46,17 +47,14 @@ impl Console for Interactive {
                     self.busy.begin(call, self.child.as_ref());
                 }
             }
-            Note::Progress(call, line) if call.part.is_some() => {
-                let frame = self.frame();
-                self.live.say(&scrollback::progress(&format!("{}: {line}", label(call)), window), &frame);
-            }
-            Note::Progress(_, line) => {
-                self.written.push_back(line.to_owned());
+            Note::Progress(call, line) => {
+                self.written.push_back((call.id.clone(), line.to_owned()));
                 if self.written.len() > REMEMBERED {
                     self.written.pop_front();
                 }
+                let line = if call.part.is_some() { format!("{}: {line}", label(call)) } else { line.to_owned() };
                 let frame = self.frame();
-                self.live.say(&scrollback::progress(line, window), &frame);
+                self.live.say(&scrollback::progress(&line, window), &frame);
             }
             Note::Delta(_, delta) => {
                 self.stream(delta);
@@ -71,10 +69,18 @@ impl Console for Interactive {
                 let elapsed = self.busy.end(call, self.child.as_ref());
                 // An approval may have run out.
                 self.pass_on();
-                let written = std::mem::take(&mut self.written);
-                self.say(&scrollback::result(call, &result.outcome, elapsed, Vec::from(written).as_slice(), window));
+                let written: Vec<String> = self.written.iter().filter(|(of, _)| *of == call.id).map(|(_, line)| line.clone()).collect();
+                self.written.retain(|(of, _)| *of != call.id);
+                self.say(&scrollback::result(call, &result.outcome, elapsed, &written, window));
             }
-            Note::Awaiting(_) => {}
+            Note::Awaiting(others) => {
+                for call in others.iter().filter_map(|other| other.stop.held_call()) {
+                    if self.held.insert(call.id.clone()) {
+                        self.leave();
+                        self.say(&scrollback::waiting(call, window));
+                    }
+                }
+            }
             Note::Policy(call, decided) if decided.decision == Decision::Ask => {
                 self.leave();
                 self.pass_on();
@@ -104,8 +110,9 @@ impl Console for Interactive {
         Ok(())
     }
 
-    fn about(&mut self, child: Option<&SessionId>) {
+    fn about(&mut self, child: Option<&SessionId>, branch: Option<&str>) {
         self.child = child.cloned();
+        self.branch = branch.map(str::to_owned);
     }
 
     async fn ask(&mut self, awaited: Awaited<'_>, asking: Asking) -> io::Result<()> {
@@ -129,7 +136,7 @@ impl Console for Interactive {
             self.say(&lead);
         }
         let before = self.question.take().filter(|_| is_edited);
-        self.question = Question::new(awaited, self.limits.0, self.limits.1);
+        self.question = Question::new(awaited, self.limits.0, self.limits.1).map(|question| question.in_branch(self.branch.clone()));
         if let (Some(question), Some(before)) = (&mut self.question, before) {
             question.take_over(before);
         }
@@ -202,7 +209,7 @@ fn lead(awaited: Awaited<'_>, window: Window) -> String {
     match awaited {
         Awaited::Approval { call, .. } => {
             let asks = call.approve.as_ref().and_then(|approval| approval.ask.clone());
-            let asks = asks.unwrap_or_else(|| format!("May `{}` run?", call.name).into());
+            let asks = asks.unwrap_or_else(|| format!("May `{}` run?", label(call)).into());
             format!("\n{}{}", scrollback::call(call, window), scrollback::lead(&asks, window))
         }
         Awaited::Result(call) => format!("\n{}", scrollback::call(call, window)),

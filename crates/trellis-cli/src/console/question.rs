@@ -25,6 +25,8 @@ pub(super) struct Question {
     problem: Option<String>,
     /// The answers that are accepted.
     hint: Option<String>,
+    /// The branch that asks.
+    branch: Option<String>,
 }
 
 enum Asked {
@@ -83,7 +85,12 @@ impl Question {
             Asked::Keys { .. } => Some("JSON or text".to_owned()),
             Asked::Approval | Asked::Predicate(_) | Asked::Keep => None,
         };
-        Some(Self { asked, editor: Editor::new(bound, secret), menu, refused: None, problem: None, hint })
+        Some(Self { asked, editor: Editor::new(bound, secret), menu, refused: None, problem: None, hint, branch: None })
+    }
+
+    /// Names the branch that asks.
+    pub(super) fn in_branch(self, branch: Option<String>) -> Self {
+        Self { branch, ..self }
     }
 
     /// Says why the last answer was not taken.
@@ -232,7 +239,8 @@ impl Question {
             Asked::Result(_) => "",
             Asked::Keys { missing, .. } => return format!("{} {} ", missing.first().map_or("", String::as_str), look.pick("›", ">")),
         };
-        format!("{asks}{} ", look.pick("›", ">"))
+        let branch = self.branch.as_ref().map_or_else(String::new, |branch| format!("{branch}: "));
+        format!("{branch}{asks}{} ", look.pick("›", ">"))
     }
 
     /// Returns the hint about accepted answers.

@@ -42,7 +42,11 @@ pub(super) fn call(call: &PendingCall, window: Window) -> String {
 
 /// Renders a call as [`call`], with its carrier.
 pub(super) fn held_call(call: &PendingCall, by: Option<&str>, window: Window) -> String {
-    let mut out = format!("{BOLD}{}{BOLD:#}\n", printable(&call.name));
+    let name = match &call.kind {
+        CallKind::Tool | CallKind::Graph(_) => label(call),
+        CallKind::Parallel { .. } | CallKind::Each { .. } => call.name.to_string(),
+    };
+    let mut out = format!("{BOLD}{}{BOLD:#}\n", printable(&name));
     for line in by.into_iter().flat_map(|by| wrapped(&printable(&format!("carried out by {by}")), window.room.saturating_sub(2).max(8))) {
         let _ = writeln!(out, "  {QUIET}{line}{QUIET:#}");
     }
@@ -113,6 +117,16 @@ pub(super) fn held(call: &PendingCall, decided: &Decided, window: Window) -> Str
     let name = printable(&call.name);
     let why = indented(&format!(" waits for an approval: {}", decided.reason()), 2 + width(&name), window);
     format!("{NOTED}{}{NOTED:#} {name}{why}\n", window.look.pick("■", "x"))
+}
+
+/// A call that waits for an approval beside another question.
+pub(super) fn waiting(of: &PendingCall, window: Window) -> String {
+    format!("\n{}{NOTED}{}{NOTED:#} waits for an approval\n", call(of, window), window.look.pick("■", "x"))
+}
+
+/// The name of a branch, above what it says.
+pub(super) fn branch(name: &str) -> String {
+    format!("{QUIET}{}:{QUIET:#}\n", printable(name))
 }
 
 /// A call that ran and was left.

@@ -15,7 +15,14 @@ fn a_session_goes_on_in_another_run() {
         let run = |input: &str| sandbox.trellis_with(&[&["run", ".", "--session", "ana"], store].concat(), input);
         let begun = run("Ana\n");
         assert_eq!(begun.code, Some(1), "{}", begun.err);
-        assert!(begun.out.contains("And your city, Ana?") && begun.err.contains("resume with `--session ana`"), "{begun:?}");
+        assert!(
+            begun.out.contains("And your city, Ana?")
+                && begun.err.contains(&format!(
+                    "resume with `trellis run .{} --session ana`",
+                    store.iter().map(|word| format!(" {word}")).collect::<String>()
+                )),
+            "{begun:?}"
+        );
         let over = run("Recife\n");
         assert_eq!(over.code, Some(0), "{}", over.err);
         assert!(!over.out.contains("Your name?") && over.out.contains("Ana of Recife."), "{}", over.out);
@@ -156,18 +163,18 @@ fn a_name_that_no_session_can_have_and_a_second_start_are_refused() {
 fn a_run_takes_whole_names_and_says_which_others_begin_so() {
     let sandbox = Sandbox::new(ASKS);
     let run = |name: &str, args: &[&str]| sandbox.trellis_with(&[&["run", ".", name], args].concat(), "Ana\n");
-    assert_eq!(run("--session=order-10", &[]).err, "resume with `--session order-10`\n");
+    assert_eq!(run("--session=order-10", &[]).err, "resume with `trellis run . --session order-10`\n");
     let new = run("--session=order-1", &[]);
     assert!(new.out.contains("Your name?"), "{new:?}");
     assert_eq!(
         new.err,
-        "`order-1` is a new session: there is `order-10`, but `--session` takes whole names\nresume with `--session order-1`\n"
+        "`order-1` is a new session: there is `order-10`, but `--session` takes whole names\nresume with `trellis run . --session order-1`\n"
     );
     // It is there now, and goes on.
     assert_eq!(run("--session=order-1", &[]).err, "");
     assert_eq!(run("--session=order", &["--json"]).err, "");
     // The offered command can be typed.
-    assert_eq!(run("--session=-x", &[]).err, "resume with `--session=-x`\n");
+    assert_eq!(run("--session=-x", &[]).err, "resume with `trellis run . --session=-x`\n");
     assert_eq!(run("--session=gone", &["--store", "memory"]).err, "");
 }
 

@@ -66,7 +66,7 @@ impl Schemas {
                 let place = if error.path.is_empty() { String::new() } else { format!(" at `{}`", error.path) };
                 found.push(
                     Diagnostic::new(code, path, source.span, format!("this is no JSON Schema{place}: {}", error.message))
-                        .help("schemas are JSON Schema 2020-12, written as YAML"),
+                        .help("schemas are JSON Schema 2020-12, or of the draft that `$schema` names, written as YAML"),
                 );
                 None
             }

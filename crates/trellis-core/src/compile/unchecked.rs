@@ -32,6 +32,8 @@ pub enum Unknown {
     Kind,
     /// It is present, of a known kind; the operation on it is unchecked.
     Use,
+    /// It is a list or a mapping; what a filter does with its items is unchecked.
+    Items,
     /// Does it fit a contract?
     Fit,
     /// Does a condition hold?
@@ -47,7 +49,7 @@ impl UncheckedRead {
         let message = match self.unknown {
             Unknown::Presence => format!("whether `{path}` is there is not known before it is read"),
             Unknown::Part => format!("whether all is there that is read of `{path}` is not known"),
-            Unknown::Use => format!("whether `{path}` can be used like this is not known"),
+            Unknown::Use | Unknown::Items => format!("whether `{path}` can be used like this is not known"),
             Unknown::Kind => format!("whether `{path}` is of the right kind here is not known"),
             Unknown::Fit => format!("whether `{path}` fits what is declared is not known"),
             Unknown::Truth => format!("whether the condition on `{path}` holds is not known"),
@@ -57,7 +59,9 @@ impl UncheckedRead {
         let help = match self.unknown {
             Unknown::Presence | Unknown::Part => format!("{say}, or guard the read"),
             Unknown::Use => "do it with values of one kind; texts are put together with `~`".to_owned(),
-            Unknown::Kind | Unknown::Fit | Unknown::Room => say,
+            Unknown::Items => "a loop is checked, `{% for … in … if … %}`; so is what a `compute` file `returns`".to_owned(),
+            Unknown::Fit => format!("say what `{root}` holds where it is saved (`returns` of a call, `input_schema`)"),
+            Unknown::Kind | Unknown::Room => say,
             Unknown::Truth => format!("{say}, or ask the same in the conditions of the transitions here"),
         };
         Diagnostic::new(Code::UncheckedRead, &self.place.path, self.place.span, message).help(help)

@@ -12,6 +12,7 @@ pub mod layout;
 mod mermaid;
 mod path;
 mod svg;
+mod text;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,13 +50,6 @@ pub fn draw(program: &Program, format: Format) -> String {
     spell(&Drawing::new(program), None, format)
 }
 
-/// Draws a program with the path of a session over it, in order and with counts; and which spots of the path the program does not have any more.
-pub fn draw_walked(program: &Program, hops: &[PathStep], format: Format) -> (String, Vec<String>) {
-    let drawing = Drawing::new(program);
-    let path = Path::new(&drawing, hops);
-    (spell(&drawing, Some(&path), format), path.gone)
-}
-
 /// The picture of a drawing as it is laid out: SVG, as [`Format::Svg`] draws it.
 pub fn picture(drawing: &Drawing<'_>, layout: &Layout) -> String {
     svg::spell(drawing, layout, None)
@@ -67,7 +61,13 @@ pub fn picture_collapsed(drawing: &Drawing<'_>, path: Option<&Path>, collapsed: 
     svg::spell(drawing, &Layout::with_path(drawing, &settings, None, path), path)
 }
 
-fn spell(drawing: &Drawing<'_>, path: Option<&Path>, format: Format) -> String {
+/// Draws in characters, in at most `room` columns where that is possible; with the path of a session over it where there is one.
+pub fn text(drawing: &Drawing<'_>, path: Option<&Path>, room: usize) -> String {
+    text::spell(drawing, &LayoutSettings::for_drawing(drawing).collapsed, path, room)
+}
+
+/// Draws a drawing in a format, with the path of a session over it where there is one.
+pub fn spell(drawing: &Drawing<'_>, path: Option<&Path>, format: Format) -> String {
     match format {
         Format::Mermaid => mermaid::spell(drawing, path),
         Format::Dot => dot::spell(drawing, path),
@@ -181,6 +181,19 @@ impl<'p> Drawing<'p> {
             pen.edges_after_rollback(graph);
         }
         Self { spots: pen.spots, arrows: pen.arrows }
+    }
+
+    /// Leaves out every arrow that is not of the main flow, and the spots that no arrow joins any more.
+    #[must_use]
+    pub fn main_flow(mut self) -> Self {
+        self.arrows.retain(Arrow::is_main);
+        let joined: BTreeSet<usize> = self.arrows.iter().flat_map(|arrow| [arrow.from, arrow.to]).collect();
+        let stays = |at: usize, spot: &DrawnNode<'_>| spot.entry || joined.contains(&at);
+        let spots = std::mem::take(&mut self.spots).into_iter().enumerate();
+        let (places, spots): (Vec<usize>, Vec<_>) = spots.filter(|(at, spot)| stays(*at, spot)).unzip();
+        let place = |at: usize| places.binary_search(&at).unwrap_or_default();
+        self.arrows.iter_mut().for_each(|arrow| (arrow.from, arrow.to) = (place(arrow.from), place(arrow.to)));
+        Self { spots, ..self }
     }
 }
 

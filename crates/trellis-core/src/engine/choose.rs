@@ -4,10 +4,13 @@
 
 use std::sync::Arc;
 
-use super::{fail::Stop, step::Move};
+use super::{
+    fail::Stop,
+    step::{Move, is_gate},
+};
 use crate::{
     language::EndSyntax,
-    program::{Edge, Failure, Node, Outcome, PointIndex, Reason, Reply, Role, TakenEdge, Target},
+    program::{Edge, Failure, Node, Outcome, PointIndex, Reason, Reply, Role, TakenEdge, Target, Write},
     state::{EndReason, Ended},
 };
 
@@ -26,8 +29,13 @@ impl<'e> Move<'e> {
 
     /// The writes of a reply.
     pub(super) fn update(&mut self, point: PointIndex, reply: &Reply) -> Result<(), Stop> {
-        let node = &self.node_of(point).id;
-        reply.update.iter().try_for_each(|write| self.write(node, write))
+        let node = self.node_of(point);
+        let of_gate = is_gate(self.program, point).then(|| self.program.gate_document(self.program.graph_of(node)));
+        let placed = |stop: Stop, write: &Write| {
+            let stop = stop.at(Some(write.origin));
+            of_gate.into_iter().fold(stop, Stop::of_document)
+        };
+        reply.update.iter().try_for_each(|write| self.write(&node.id, write).map_err(|stop| placed(stop, write)))
     }
 
     /// Follows the first edge that holds, after the writes.
@@ -43,7 +51,11 @@ impl<'e> Move<'e> {
             return Ok(Target::End(Reason::Failed(Failure::NoMatch)));
         };
         for (index, edge) in reply.edges.clone().zip(others) {
-            if self.decide(node, &edge.when)? {
+            let placed = |stop: Stop| match edge.origin {
+                Some(origin) => stop.at(Some(origin.span)).of_document(origin.document),
+                None => stop,
+            };
+            if self.decide(node, &edge.when).map_err(placed)? {
                 self.took.push(TakenEdge { point, edge: index });
                 return Ok(self.led(reply, edge));
             }
@@ -115,6 +127,7 @@ impl<'e> Move<'e> {
             code,
             node: node.id.clone(),
             message: message.map(Arc::from),
+            place: None,
             output,
             rollback: None,
         });

@@ -61,7 +61,8 @@ impl<'e> Move<'e> {
     fn yield_before_each(&mut self, node: &Node) -> Result<(), Stop> {
         // A node has a gate only if the graph has the call.
         let Some(call) = &self.program.graph_of(node).before_each else { return Ok(()) };
-        let pending = self.interpolate(node, call, CallRole::BeforeEach)?;
+        let pending = self.interpolate(node, call, CallRole::BeforeEach);
+        let pending = pending.map_err(|stop| stop.of_document(self.program.gate_document(self.program.graph_of(node))))?;
         self.call(pending, Status::WaitingForTool)
     }
 

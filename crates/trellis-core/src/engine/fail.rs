@@ -7,6 +7,7 @@ use crate::{
     id::NodeId,
     path::KeyPath,
     program::{Excess, Failure, Guard, Node, Operand, PointIndex},
+    span::Span,
     template::TemplateError,
     value::Value,
 };
@@ -29,15 +30,35 @@ pub(super) struct Failed {
     pub(super) failure: Failure,
     pub(super) node: NodeId,
     pub(super) message: String,
+    /// The place of the text that failed, where it is known.
+    pub(super) span: Option<Span>,
+    /// The document of that text, if it is not the node's.
+    pub(super) document: Option<u32>,
 }
 
 impl Stop {
     pub(super) fn failed(failure: Failure, node: &NodeId, message: impl Into<String>) -> Self {
-        Self::Failed(Box::new(Failed { failure, node: node.clone(), message: message.into() }))
+        Self::Failed(Box::new(Failed { failure, node: node.clone(), message: message.into(), span: None, document: None }))
+    }
+
+    /// Adds the place of the text that failed.
+    pub(super) fn at(mut self, span: Option<Span>) -> Self {
+        if let Self::Failed(failed) = &mut self {
+            failed.span = failed.span.or(span);
+        }
+        self
+    }
+
+    /// Sets the document of the text that failed: it is not that of the node.
+    pub(super) fn of_document(mut self, document: u32) -> Self {
+        if let Self::Failed(failed) = &mut self {
+            failed.document = Some(document);
+        }
+        self
     }
 
     pub(super) fn template(node: &NodeId, error: &TemplateError) -> Self {
-        Self::failed(Failure::Template, node, format!("`{node}`: {error}"))
+        Self::failed(Failure::Template, node, format!("`{node}`: {error}")).at(error.span)
     }
 
     pub(super) fn limit(node: &NodeId, what: &str, limit: u64, met: u64) -> Self {
@@ -55,7 +76,7 @@ impl Stop {
     }
 
     pub(super) fn unsaid(node: &NodeId, unsaid: &Unsaid) -> Self {
-        Self::failed(unsaid.failure, node, format!("`{node}`: {}", unsaid.message))
+        Self::failed(unsaid.failure, node, format!("`{node}`: {}", unsaid.message)).at(unsaid.span)
     }
 
     pub(super) fn unneeded(node: &NodeId, predicate: &str, path: &KeyPath) -> Self {

@@ -8,6 +8,7 @@ use super::{fail, step::limits};
 use crate::{
     program::{Failure, Guard, PredicateSource, Program, Speech, Truth},
     scope::Scope,
+    span::Span,
     template::TemplateError,
 };
 
@@ -15,11 +16,13 @@ use crate::{
 pub(super) struct Unsaid {
     pub(super) failure: Failure,
     pub(super) message: String,
+    /// The place of the text, where it is known.
+    pub(super) span: Option<Span>,
 }
 
 impl From<TemplateError> for Unsaid {
     fn from(error: TemplateError) -> Self {
-        Self { failure: Failure::Template, message: error.message }
+        Self { failure: Failure::Template, message: error.message, span: error.span }
     }
 }
 
@@ -32,7 +35,7 @@ pub(super) fn render_speech(program: &Program, scope: &Scope, speech: &Speech) -
     let limits = limits(program);
     let mut rendered = String::new();
     for part in parts {
-        if !holds(program, scope, &part.when)? {
+        if !holds(program, scope, &part.when).map_err(|unsaid| Unsaid { span: Some(part.origin), ..unsaid })? {
             continue;
         }
         let text = part.text.render(scope, limits)?;
@@ -46,7 +49,7 @@ pub(super) fn render_speech(program: &Program, scope: &Scope, speech: &Speech) -
         rendered.push_str(text);
         if rendered.len() as u64 > limits.output {
             let message = format!("the text is longer than {} bytes (`limits.template_output`)", limits.output);
-            return Err(Unsaid { failure: Failure::Template, message });
+            return Err(Unsaid { failure: Failure::Template, message, span: None });
         }
     }
     Ok((!rendered.is_empty()).then(|| rendered.into()))
@@ -65,6 +68,6 @@ fn holds(program: &Program, scope: &Scope, guard: &Guard) -> Result<bool, Unsaid
     match truth {
         Truth::Yes => Ok(true),
         Truth::No => Ok(false),
-        Truth::Either => Err(Unsaid { failure: Failure::Condition, message: fail::undecided(guard, value) }),
+        Truth::Either => Err(Unsaid { failure: Failure::Condition, message: fail::undecided(guard, value), span: None }),
     }
 }

@@ -119,11 +119,16 @@ impl<'e> Move<'e> {
     }
 
     fn fail(&mut self, failed: Failed) {
+        let place = failed.span.and_then(|span| {
+            let document = failed.document.or_else(|| Some(self.program.node(self.program.find(&failed.node)?).document))?;
+            Some(self.program.failure_place(document, span))
+        });
         self.end(Ended {
             reason: EndReason::Failed,
             code: Some(failed.failure.as_str().into()),
             node: failed.node,
             message: Some(failed.message.into()),
+            place,
             output: None,
             rollback: None,
         });

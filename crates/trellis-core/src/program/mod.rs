@@ -38,8 +38,11 @@ use crate::{
     language::Retry,
     path::KeyPath,
     schema::Schema,
+    span::{LineColumn, LineIndex, Span},
+    state::FailurePlace,
     syntax::{
-        document::Document,
+        cursor::cursor_context,
+        document::{Content, Document},
         project::{BindingSyntax, HostConfig},
     },
     value::{Key, Value},
@@ -219,6 +222,32 @@ impl Program {
     /// Returns the text of the file of a node.
     pub(crate) fn text_of(&self, node: &Node) -> &str {
         &self.documents[node.document as usize].text
+    }
+
+    /// Returns the document that holds the `before_each` of a graph; the one of its entry if there is none.
+    pub(crate) fn gate_document(&self, graph: &Graph) -> u32 {
+        let holds = |content: &Content| match content {
+            Content::Project(project) | Content::Nodes(_, project) => project.defaults.before_each.is_some(),
+            _ => false,
+        };
+        let entry = self.node(graph.entry).document;
+        if graph.before_each.is_none() {
+            return entry;
+        }
+        let found = self.documents.iter().position(|document| {
+            let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            folder == &*graph.root && holds(&document.content)
+        });
+        found.and_then(|at| u32::try_from(at).ok()).unwrap_or(entry)
+    }
+
+    /// Returns the place of a text that failed, with the keys above it.
+    pub(crate) fn failure_place(&self, document: u32, span: Span) -> FailurePlace {
+        let Document { path, text, .. } = &*self.documents[document as usize];
+        let LineColumn { line, column } = LineIndex::new(text).locate(span.start);
+        let cursor = cursor_context(path, text, span.start as usize);
+        let key = cursor.keys().collect::<Vec<_>>().join(".");
+        FailurePlace { path: Arc::clone(path), line, column, key: (!key.is_empty()).then(|| key.into()) }
     }
 
     /// The bounds of this program.

@@ -1,4 +1,4 @@
-//! JSON Schema 2020-12 behind one interface: the validator, and the types that it implies.
+//! JSON Schema behind one interface, 2020-12 or the draft that `$schema` names: the validator, and the types that it implies.
 //!
 //! A schema enters as a value; breaches leave sorted, in our words. A schema of the common plain form is built when it is first used.
 //!
@@ -23,7 +23,7 @@ use std::{
 
 pub(crate) use closed::few_integers;
 pub use hole::{Hole, below};
-use jsonschema::{PatternOptions, ValidationError, Validator, draft202012};
+use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
 pub(crate) use keywords::{KEYWORDS, without_keywords};
 pub(crate) use part::followed;
 pub use partial::Flaw;
@@ -184,8 +184,14 @@ impl BuiltSchema {
 
 /// Builds a schema. Patterns that look around or refer back need another engine than the others, and a budget.
 fn build(schema: &Json) -> Result<BuiltSchema, ValidationError<'static>> {
-    let options =
-        || draft202012::options().offline().should_validate_formats(true).with_keyword(STEP, |_, _, _| Ok(Box::new(CountedReference) as _));
+    let draft = draft_of(schema);
+    let options = || {
+        jsonschema::options()
+            .with_draft(draft)
+            .offline()
+            .should_validate_formats(true)
+            .with_keyword(STEP, |_, _, _| Ok(Box::new(CountedReference) as _))
+    };
     let counted = OnceLock::new();
     if let Ok(validator) = options().with_pattern_options(PatternOptions::regex()).build(schema) {
         return Ok(BuiltSchema { validator, counted, names: Vec::new() });
@@ -197,6 +203,14 @@ fn build(schema: &Json) -> Result<BuiltSchema, ValidationError<'static>> {
     // The validator's own engine finds the mistakes.
     options().build(schema)?;
     Ok(BuiltSchema { validator: metered.build(schema)?, counted, names: pattern::of_names(schema) })
+}
+
+/// The draft that a schema names by `$schema`; the newest one if it names none that is known.
+fn draft_of(schema: &Json) -> Draft {
+    match Draft::Draft202012.detect(schema) {
+        known @ (Draft::Draft4 | Draft::Draft6 | Draft::Draft7 | Draft::Draft201909) => known,
+        _ => Draft::Draft202012,
+    }
 }
 
 /// Returns the value in the validator's own form.

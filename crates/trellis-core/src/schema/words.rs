@@ -3,7 +3,7 @@
 use std::fmt;
 
 use jsonschema::{
-    ValidationError, draft202012,
+    Draft, ValidationError, draft4, draft6, draft7, draft201909, draft202012,
     error::{TypeKind, ValidationErrorKind as Kind},
     types::JsonType,
 };
@@ -74,7 +74,13 @@ pub(super) fn check(schema: &Json) -> Result<(), SchemaError> {
         let message = format!("`{reference}` is outside of this schema: only references that begin with `#` are followed");
         return Err(SchemaError { path, message });
     }
-    let errors = draft202012::meta::validator();
+    let errors = match super::draft_of(schema) {
+        Draft::Draft4 => draft4::meta::validator(),
+        Draft::Draft6 => draft6::meta::validator(),
+        Draft::Draft7 => draft7::meta::validator(),
+        Draft::Draft201909 => draft201909::meta::validator(),
+        _ => draft202012::meta::validator(),
+    };
     let first = errors.iter_errors(schema).min_by(|a, b| a.instance_path().as_str().cmp(b.instance_path().as_str()));
     first.map_or(Ok(()), |error| Err(no_schema(&error)))
 }

@@ -8,7 +8,7 @@ mod effects;
 mod part_name;
 mod parts;
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 pub use call::{Abandoned, Approval, CallKind, CallRole, ItemApproval, Offered, PartOf, PendingCall, RetryRecord};
 pub use changes::{Changes, ContextWrite, EffectChanges, ListAppend};
@@ -188,12 +188,36 @@ pub struct Ended {
     /// The message of the failure, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Arc<str>>,
+    /// The place of the text that failed, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<FailurePlace>,
     /// The terminal's `output`.
     #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
     /// The effects that were and were not undone, if there are any.
     #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
     pub rollback: Option<Value>,
+}
+
+/// The place of a text that failed, in the file as it was then (language 7.3).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailurePlace {
+    /// The file, by its path below the root.
+    pub path: Arc<str>,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// The key whose value it is, such as `do.args.query`; `None` in a body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<Arc<str>>,
+}
+
+impl fmt::Display for FailurePlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.path, self.line, self.column)?;
+        self.key.iter().try_for_each(|key| write!(f, ", in `{key}`"))
+    }
 }
 
 /// The four ends; only `finished` is success.

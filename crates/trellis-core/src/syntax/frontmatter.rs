@@ -155,6 +155,23 @@ pub(super) fn fenceless(text: &str, body: usize) -> Option<Fenceless> {
     None
 }
 
+/// Reports frontmatter in TOML, between two lines `+++`; returns whether there is any.
+pub(super) fn toml(text: &str, body: usize, report: &mut Report) -> bool {
+    let open = body + text[body..].len() - text[body..].trim_start().len();
+    let first = line_at(text, open);
+    let is_fence = |line: &str| line.trim_end() == "+++";
+    let inside = || text[first.end..].lines().take_while(|line| !is_fence(line));
+    let is_entry = |line: &str| line.split_once('=').is_some_and(|(key, _)| is_name(key.trim_matches(['"', ' '])));
+    let is_matter = is_fence(&text[first.clone()]) && text[first.end..].lines().any(is_fence) && inside().any(is_entry);
+    if is_matter {
+        let span = Span::new(first.start, first.start + 3);
+        let entry = inside().find(|line| is_entry(line)).and_then(|line| line.split_once('=')).unwrap_or_default();
+        let help = format!("write `---` in place of `+++`, and `{}: {}`", entry.0.trim(), entry.1.trim());
+        report.add(Code::UnclosedFrontmatter, span, "this frontmatter is TOML: that of a node is YAML").help = Some(help);
+    }
+    is_matter
+}
+
 impl Fenceless {
     /// Reports it.
     pub(super) fn report(&self, text: &str, report: &mut Report) {

@@ -108,7 +108,7 @@ fn markdown(text: &Arc<str>, dialect: Dialect, report: &mut Report) -> Content {
                 found.report(text, report);
                 return Content::Broken;
             }
-            if frontmatter::late(text, body.start, report) {
+            if frontmatter::toml(text, body.start, report) || frontmatter::late(text, body.start, report) {
                 return Content::Broken;
             }
             let mut node = NodeSyntax::default();
@@ -127,6 +127,9 @@ fn markdown(text: &Arc<str>, dialect: Dialect, report: &mut Report) -> Content {
     let mut decoder = Decoder { text, dialect, report };
     if is_library(&entries) {
         return library(&mut decoder, &entries);
+    }
+    if decoder.report_foreign(&entries) {
+        return Content::Broken;
     }
     let mut node = decoder.node(&entries, header);
     say_body(&mut node, text, body, dialect, report);
@@ -187,6 +190,8 @@ fn data(text: &str, path: &str, dialect: Dialect, report: &mut Report) -> Conten
         Content::Nodes(nodes, Box::new(project))
     } else if is_library(&entries) {
         library(&mut decoder, &entries)
+    } else if decoder.report_foreign(&entries) {
+        Content::Broken
     } else {
         Content::Node(Box::new(decoder.node(&entries, span)))
     }

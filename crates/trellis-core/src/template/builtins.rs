@@ -32,7 +32,10 @@ pub const FILTERS: &[Builtin] = &[
     builtin("dictsort", "the entries of a mapping as sorted pairs"),
     builtin("first", "the first item"),
     builtin("float", "the value as a decimal"),
-    builtin("groupby", "the items by the given attribute, as a list of `{grouper, list}`"),
+    builtin(
+        "groupby",
+        "the items by the given attribute, as a list of `{grouper, list}`; a loop may name both, `{% for key, group in … %}`",
+    ),
     builtin("indent", "the lines after the first moved to the right by the given number of spaces"),
     builtin("int", "the value as an integer"),
     builtin("items", "the entries of a mapping as pairs"),

@@ -129,7 +129,7 @@ const PARTED: Demand = KindSet::LIST.or(KindSet::TEXT);
 pub(super) fn taken_by(filter: &str, more: bool) -> Option<Demand> {
     Some(match filter {
         hook::USE | hook::COMPARE | hook::KEEP | hook::CONCAT | hook::MAYBE => return None,
-        hook::ITEMS | hook::PAIRS => LOOPED,
+        hook::ITEMS | hook::PAIRS | hook::GROUPS => LOOPED,
         "default" | "d" | "optional" | "string" | "tojson" | "bool" | "lower" | "upper" | "title" | "trim" | "capitalize" | "replace"
         | "indent" => return None,
         "int" | "float" if more => return None,
@@ -161,6 +161,7 @@ pub(super) fn made_by(filter: &str, input: KindSet) -> KindSet {
         hook::ITEMS => input.without(KindSet::UNSET).or(KindSet::LIST),
         hook::PAIRS => KindSet::LIST,
         "optional" | hook::KEEP => input,
+        hook::GROUPS => input.without(KindSet::UNSET),
         hook::USE | hook::COMPARE => input.without(KindSet::UNSET),
         hook::MAYBE => input.without(KindSet::UNSET).or(KindSet::NULL),
         _ => KindSet::ANY.or(KindSet::UNSET),

@@ -98,7 +98,7 @@ fn statement<'s>(tree: &Stmt<'s>, mode: LoweringMode) -> Stmt<'s> {
         Stmt::ForLoop(node) => {
             let lowered = ast::ForLoop {
                 target: target(&node.target),
-                iter: filter(hook::KEEP, needed(&node.iter), Vec::new(), extent(&node.iter)),
+                iter: filter(hook::KEEP, loop_source(&node.target, &node.iter), Vec::new(), extent(&node.iter)),
                 filter_expr: node.filter_expr.as_ref().map(may_be_unset),
                 recursive: false,
                 body: statements(&node.body, mode.looped()),
@@ -146,6 +146,16 @@ fn statement<'s>(tree: &Stmt<'s>, mode: LoweringMode) -> Stmt<'s> {
         Stmt::AutoEscape(node) => emit(constant(Dyn::from(""), node.span()), node.span()),
         Stmt::Do(node) => emit(constant(Dyn::from(""), node.span()), node.span()),
     }
+}
+
+/// The value that a loop goes through.
+fn loop_source<'s>(target: &Expr<'s>, tree: &Expr<'s>) -> Expr<'s> {
+    let is_pair = matches!(target, Expr::List(names) if names.items.len() == 2);
+    let may_be_groups = match tree {
+        Expr::Filter(node) => matches!(node.name, "groupby" | "reverse" | "list" | "default" | "d"),
+        tree => matches!(tree, Expr::Var(_) | Expr::Slice(_)),
+    };
+    if is_pair && may_be_groups { filter(hook::GROUPS, needed(tree), Vec::new(), extent(tree)) } else { needed(tree) }
 }
 
 /// A value that is printed, looped over or calculated with.

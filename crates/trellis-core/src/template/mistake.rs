@@ -7,6 +7,22 @@ use crate::{
     span::SourceMap,
 };
 
+/// The remedy for braces that are no template.
+pub(crate) const RAW: &str = "braces that are to be shown stand between `{% raw %}` and `{% endraw %}`";
+
+/// Returns whether the braces around a place in a Markdown text are probably no template: `${{ … }}`, `{#id}`, or braces in code.
+pub(crate) fn is_like_code(text: &str, at: usize) -> bool {
+    let at = text.floor_char_boundary(at.min(text.len()));
+    if text[at..].starts_with("{#") {
+        return true;
+    }
+    let open = if text[at..].starts_with("{{") || text[at..].starts_with("{%") { Some(at) } else { text[..at].rfind(['{']) };
+    let before = text[..open.unwrap_or(at)].trim_end_matches('{');
+    let (above, line) = before.rsplit_once('\n').unwrap_or(("", before));
+    let fences = above.lines().filter(|line| line.trim_start().starts_with("```")).count();
+    before.ends_with('$') || fences % 2 == 1 || line.matches('`').count() % 2 == 1 || line.starts_with("    ")
+}
+
 /// One mistake.
 #[derive(Debug)]
 pub(super) struct Mistake {
@@ -44,6 +60,14 @@ impl Mistake {
     /// Adds the remedy, if there is one.
     pub(super) fn help_maybe(mut self, help: Option<String>) -> Self {
         self.help = help.or(self.help);
+        self
+    }
+
+    /// Adds how braces are shown as they are, where `text` looks as if they were meant so.
+    pub(super) fn or_raw(mut self, text: &str) -> Self {
+        if is_like_code(text, self.place.start) {
+            self.help = Some(self.help.map_or_else(|| RAW.to_owned(), |help| format!("{help}; {RAW}")));
+        }
         self
     }
 

@@ -54,6 +54,7 @@ use engine::TemplateEngine;
 pub(crate) use formula::Term;
 pub use go::{Problem, go_to_jinja};
 use mistake::Mistake;
+pub(crate) use mistake::{RAW, is_like_code};
 pub use number::number;
 pub(crate) use pieces::has_hole;
 pub use pieces::{RenderedPiece, TemplatePiece};
@@ -374,6 +375,9 @@ impl Template {
                 let first = mistakes.first().filter(|_| dialect == Dialect::Jinja && dialects::reads_as_go(text));
                 match first.map(|first| first.place.clone()) {
                     Some(place) => mistake::report(vec![Mistake::syntax(place, GO_TEMPLATE).help(SET_GO)], map, report),
+                    None if used == Purpose::Text => {
+                        mistake::report(mistakes.into_iter().map(|mistake| mistake.or_raw(text)).collect(), map, report);
+                    }
                     None => mistake::report(mistakes, map, report),
                 }
                 (Self::with(whole, map, Body::Broken), false)

@@ -49,9 +49,8 @@ pub trait Binding: fmt::Debug + Send + Sync {
         Vec::new()
     }
 
-    /// A fact to be known before the first call: that another one answers than the author named first, as a note, or an error with which nothing is
-    /// started here.
-    fn notice(&self) -> Option<Obstacle> {
+    /// A fact to be known before the first call.
+    fn notice(&self) -> Option<Notice> {
         None
     }
 
@@ -89,6 +88,20 @@ impl From<Result<Value, ToolError>> for Answer {
     fn from(result: Result<Value, ToolError>) -> Self {
         Self { result, meta: None }
     }
+}
+
+/// A fact about a binding that a person must know before the first call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// Another one answers a role than the author named first.
+    StandIn {
+        /// The role.
+        role: String,
+        /// Who answers, and why, behind "is".
+        answered: String,
+    },
+    /// Nothing is started here: the binding would not do what somebody set it up for.
+    Refusal(Obstacle),
 }
 
 /// A reason why a binding could not be carried out.

@@ -67,7 +67,7 @@ pub use self::host_models::HostModels;
 #[cfg(feature = "history")]
 pub(crate) use self::job::breaks_returns;
 #[cfg(feature = "mcp")]
-pub use self::mcp::{Servers, server_library};
+pub use self::mcp::{ServerLibrary, Servers, server_library};
 #[cfg(feature = "processes")]
 pub use self::process::MAX_ENV_ARGS;
 pub(crate) use self::{context::Report, job::timed_out};
@@ -75,7 +75,7 @@ pub use self::{
     context::{CallContext, Caller, Cancel, Delta},
     host::{Host, Resource},
     job::{Job, Offered, Progress},
-    kind::{Answer, Binding, Obstacle, Pending},
+    kind::{Answer, Binding, Notice, Obstacle, Pending},
     registry::check_bindings,
 };
 use self::{

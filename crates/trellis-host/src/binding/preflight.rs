@@ -13,7 +13,7 @@ use trellis_core::{
     syntax::{document::Content, project::BindingSyntax},
 };
 
-use super::{Binding, Bindings, Bound, Carrier, Obstacle, config::span_of, kind::REACH};
+use super::{Binding, Bindings, Bound, Carrier, Notice, Obstacle, config::span_of, kind::REACH};
 
 /// Time beyond [`REACH`] after which a binding that sets no bound itself is no longer waited for.
 const SLACK: Duration = Duration::from_secs(1);
@@ -31,13 +31,25 @@ impl Bindings {
 
     /// Lines that a person should read before the first call, each once.
     pub fn notices(&self, program: &Program) -> BTreeSet<String> {
-        let notices = self.written(program).filter_map(|written| written.binding.notice());
-        notices.filter(|notice| notice.severity != Severity::Error).map(|notice| notice.message).collect()
+        let mut roles: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for notice in self.written(program).filter_map(|written| written.binding.notice()) {
+            if let Notice::StandIn { role, answered } = notice {
+                roles.entry(answered).or_default().insert(format!("`{role}`"));
+            }
+        }
+        let line = |(answered, roles): (String, BTreeSet<String>)| match roles.len() {
+            1 => format!("the role {} is {answered}", roles.into_iter().collect::<String>()),
+            _ => format!("the roles {} are {answered}", roles.into_iter().collect::<Vec<_>>().join(", ")),
+        };
+        roles.into_iter().map(line).collect()
     }
 
     /// Findings about bindings with which no session may be started here: they would not do what somebody set them up for.
     pub fn refusals(&self, program: &Program) -> Vec<Diagnostic> {
-        let refusal = |written: &Written<'_>| written.binding.notice().filter(|notice| notice.severity == Severity::Error);
+        let refusal = |written: &Written<'_>| match written.binding.notice() {
+            Some(Notice::Refusal(refusal)) => Some(refusal),
+            _ => None,
+        };
         findings(self.written(program).filter_map(|written| Some((written, vec![refusal(&written)?]))))
     }
 

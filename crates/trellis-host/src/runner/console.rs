@@ -136,7 +136,7 @@ pub enum Note<'a> {
     Content(&'a str),
     /// A call that is carried out here begins.
     Call(&'a PendingCall),
-    /// The other waits in the session, beside the next question: each is answered by its id.
+    /// The other waits in the session, before the next question: each is answered by its id.
     Awaiting(&'a [Waiting]),
     /// A line that a running tool wrote on standard error.
     Progress(&'a PendingCall, &'a str),
@@ -232,9 +232,14 @@ pub trait Console {
     /// Reads the next command. May be dropped before it is done: nothing is lost then.
     async fn read(&mut self, awaited: Awaited<'_>) -> io::Result<Command>;
 
-    /// Sets the session of the next notes and questions: a child, or the session itself.
-    fn about(&mut self, child: Option<&SessionId>) {
-        let _ = child;
+    /// Sets the session of the next notes and questions: a child, with the name of the branch that it is, or the session itself.
+    fn about(&mut self, child: Option<&SessionId>, branch: Option<&str>) {
+        let _ = (child, branch);
+    }
+
+    /// Returns whether the texts of branches that ask side by side are shown with their questions, for people, and not in the order of the journal.
+    fn groups_questions(&self) -> bool {
+        true
     }
 
     /// Returns whether an answer that could not be stored can be given again. Not if the answers were all written before: the next one would be taken
@@ -258,8 +263,12 @@ impl<C: Console> Console for &mut C {
         (**self).read(awaited).await
     }
 
-    fn about(&mut self, child: Option<&SessionId>) {
-        (**self).about(child);
+    fn about(&mut self, child: Option<&SessionId>, branch: Option<&str>) {
+        (**self).about(child, branch);
+    }
+
+    fn groups_questions(&self) -> bool {
+        (**self).groups_questions()
     }
 
     fn can_repeat(&self) -> bool {

@@ -5,6 +5,7 @@
 //!
 //! **Invariant:** a refusal costs nothing: it is reported, and the question asked again. An edit never comes between a question and its answer.
 
+mod branches;
 pub mod choose;
 mod console;
 mod held;
@@ -21,7 +22,10 @@ use std::io;
 use tokio::sync::mpsc;
 use trellis_core::{Engine, SessionId, SignalName, Start, Value, engine::StartError, state::EndReason};
 
-use self::held::HeldSignals;
+use self::{
+    branches::{Branches, HeldText},
+    held::HeldSignals,
+};
 pub use self::{
     choose::answer,
     console::{Asking, Awaited, Command, Console, Findings, Note, Reloaded, RunSummary},
@@ -156,6 +160,7 @@ pub struct Runner<C> {
     events: mpsc::UnboundedReceiver<SessionEvent>,
     edited: Edited,
     held: HeldSignals,
+    branches: Branches,
 }
 
 /// The message when a session takes an edit up.
@@ -183,6 +188,7 @@ impl<C: Console> Runner<C> {
             events,
             edited: Edited::default(),
             held: HeldSignals::default(),
+            branches: Branches::default(),
         }
     }
 
@@ -205,14 +211,37 @@ impl<C: Console> Runner<C> {
     pub async fn run(mut self, start: Start) -> Result<Outcome, RunError> {
         let id = start.session.clone().unwrap_or_else(|| SessionId::from("local"));
         let summary = self.walk(&id, start).await?;
+        let rest = self.branches.rest();
+        self.say(rest).await?;
         self.console.note(Note::End(&summary)).await?;
         Ok(Outcome { reason: summary.reason, output: summary.output().cloned(), session: self.sessions.close(&id) })
     }
 
-    /// Shows something that happened.
-    async fn show(console: &mut C, event: &SessionEvent, edited: &mut Edited) -> io::Result<()> {
+    /// Shows something that happened; `see` looks up the name of a child.
+    async fn show(
+        console: &mut C,
+        event: &SessionEvent,
+        branches: &mut Branches,
+        see: impl FnOnce(&mut Branches, &SessionId),
+        edited: &mut Edited,
+    ) -> io::Result<()> {
         let (child, event) = event.split();
-        console.about(child);
+        if let Some(child) = child {
+            see(branches, child);
+        }
+        if let SessionEvent::Calling(call) = event {
+            branches.learn(call, child);
+        }
+        if console.groups_questions() {
+            if let (Some(child), SessionEvent::Said(text)) = (child, event)
+                && branches.hold(child, text)
+            {
+                return Ok(());
+            }
+            let before = branches.before(child, event);
+            Self::show_held(console, branches, before).await?;
+        }
+        console.about(child, child.and_then(|child| branches.name(child)));
         let note = match event {
             SessionEvent::Said(content) => Note::Content(content),
             SessionEvent::Invalid(message) => Note::Error { code: "invalid-input", message },
@@ -234,6 +263,19 @@ impl<C: Console> Runner<C> {
             SessionEvent::Given(..) | SessionEvent::Recorded(_) | SessionEvent::InChild(..) => return Ok(()),
         };
         console.note(note).await
+    }
+
+    /// Shows texts that branches said.
+    async fn say(&mut self, texts: Vec<HeldText>) -> io::Result<()> {
+        Self::show_held(&mut self.console, &self.branches, texts).await
+    }
+
+    async fn show_held(console: &mut C, branches: &Branches, texts: Vec<HeldText>) -> io::Result<()> {
+        for (child, text) in texts {
+            console.about(Some(&child), branches.name(&child));
+            console.note(Note::Content(&text)).await?;
+        }
+        Ok(())
     }
 
     /// Reports the reason of a refusal.

@@ -9,7 +9,8 @@ impl RunSummary {
     pub(super) fn ended(ended: EndView, program: &Program) -> Self {
         let failed = matches!(ended.reason, EndReason::Failed | EndReason::Denied);
         let code = ended.code.as_deref().unwrap_or_default();
-        let place = failed.then(|| place(program, &ended)).flatten();
+        let of_text = || ended.place.as_ref().map(ToString::to_string);
+        let place = failed.then(|| of_text().or_else(|| place(program, &ended))).flatten();
         let is_set = ended.message.as_deref().is_some_and(|message| !message.ends_with("is not set"));
         let help = match code {
             _ if ended.reason == EndReason::Denied => help("denied"),

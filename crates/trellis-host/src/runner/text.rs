@@ -2,12 +2,13 @@
 //!
 //! **Invariant:** no word is special: every typed line is an answer to the question.
 
-use std::{fmt, io};
+use std::{collections::BTreeSet, fmt, io};
 
 use tokio::io::{AsyncBufRead, AsyncWrite, AsyncWriteExt};
 use trellis_core::{
-    Input, Mapping, ToolOutcome, ToolResult, Value,
+    Input, Mapping, SessionId, ToolOutcome, ToolResult, Value,
     engine::{Request, RequestType},
+    id::CallId,
     state::PendingCall,
     syntax::node::InputType,
 };
@@ -51,6 +52,10 @@ pub struct TextConsole<R, W> {
     unfinished_line: UnfinishedLine,
     /// True if some content was shown: a blank line then precedes the next one.
     said: bool,
+    /// The branch that the next text or question belongs to.
+    branch: Option<String>,
+    /// Held calls that were shown beside another question.
+    held: BTreeSet<CallId>,
     stream: StreamedText,
 }
 
@@ -81,6 +86,8 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> TextConsole<R, W> {
             echo: false,
             unfinished_line: UnfinishedLine::Nothing,
             said: false,
+            branch: None,
+            held: BTreeSet::new(),
             stream: StreamedText::default(),
         }
     }
@@ -132,7 +139,8 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> TextConsole<R, W> {
     }
 
     async fn prompt(&mut self, lead: &str, accepted: &str) -> io::Result<()> {
-        self.write(&format!("{}{accepted} > ", plain(lead))).await?;
+        let branch = self.branch.as_ref().map_or_else(String::new, |branch| format!("{}: ", plain(branch)));
+        self.write(&format!("{}{branch}{accepted} > ", plain(lead))).await?;
         (self.unfinished_line, self.said) = (UnfinishedLine::Prompt, true);
         Ok(())
     }
@@ -181,7 +189,17 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for TextConsole<R, 
             Note::Content(text) => {
                 let text = (self.format)(&plain(text));
                 let apart = if std::mem::replace(&mut self.said, true) { "\n" } else { "" };
-                self.print(&format!("{apart}{text}")).await
+                let branch = self.branch.as_ref().map_or_else(String::new, |branch| format!("{}:\n", plain(branch)));
+                self.print(&format!("{apart}{branch}{text}")).await
+            }
+            Note::Awaiting(others) => {
+                for call in others.iter().filter_map(|other| other.stop.held_call()) {
+                    if self.held.insert(call.id.clone()) {
+                        self.said = true;
+                        self.print(&format!("waits for an approval:\n{}", plain(&call_text(call)))).await?;
+                    }
+                }
+                Ok(())
             }
             Note::Call(_) | Note::Policy(..) | Note::Result(..) | Note::Refused(..) | Note::RollingBack { .. } => {
                 self.write("").await?;
@@ -193,7 +211,7 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for TextConsole<R, 
                 self.write("").await?;
                 self.write_notes(&text).await
             }
-            Note::Awaiting(_) | Note::Progress(..) | Note::Sleep(_) => Ok(()),
+            Note::Progress(..) | Note::Sleep(_) => Ok(()),
             Note::Reload(reloaded) => match reload_text(reloaded, self.time_of_day.as_ref()) {
                 Some(text) => self.print(&text).await,
                 None => Ok(()),
@@ -232,6 +250,10 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for TextConsole<R, 
             }
             Awaited::Nothing => Ok(()),
         }
+    }
+
+    fn about(&mut self, _child: Option<&SessionId>, branch: Option<&str>) {
+        self.branch = branch.map(str::to_owned);
     }
 
     async fn read(&mut self, awaited: Awaited<'_>) -> io::Result<Command> {
@@ -355,7 +377,8 @@ fn reload_text(reloaded: &Reloaded<'_>, time_of_day: Option<&TimeOfDay>) -> Opti
 
 /// A call as it would be made, secrets by name.
 fn call_text(call: &PendingCall) -> String {
-    format!("  {} {}\n", call.name, Value::Map(shown(call)).to_json())
+    let part = call.part.as_ref().map_or_else(String::new, |of| format!("{}: ", of.part));
+    format!("  {part}{} {}\n", call.name, Value::Map(shown(call)).to_json())
 }
 
 /// Returns the description of the end, unless the session finished.

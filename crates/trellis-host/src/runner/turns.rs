@@ -11,7 +11,7 @@ use tokio::{
 use trellis_core::{Input, NodeId, SessionId, SignalName, Start, id::CallId};
 
 use super::{
-    Asking, Awaited, Command, Console, Edit, Edited, Note, Reason, Reloaded, RunError, RunSummary, Runner,
+    Asking, Awaited, Branches, Command, Console, Edit, Edited, Note, Reason, Reloaded, RunError, RunSummary, Runner,
     held::{Raised, Work, has_begun, is_interrupt, poll_once},
 };
 use crate::{
@@ -123,11 +123,15 @@ impl<C: Console> Runner<C> {
         start: Option<Start>,
         onward: Option<Onward>,
     ) -> Result<Flow<Result<Turn, SendError>>, RunError> {
-        let Self { console, sessions, signals, edits, events, edited, held } = self;
+        let Self { console, sessions, signals, edits, events, edited, held, branches } = self;
         let mut work: Work<'_> = match (start, onward) {
             (Some(start), _) => Box::pin(sessions.start_or_resume(start)),
             (None, Some(Onward::Reply(reply))) => Box::pin(sessions.send(id, reply)),
             (None, _) => Box::pin(sessions.resume(id)),
+        };
+        // A child of a session that was stored began before.
+        let seen = |branches: &mut Branches, child: &SessionId| {
+            sessions.look(id, |session| branches.look(child, session));
         };
         let (mut stopping, mut hung_up, mut moved) = (false, false, false);
         // Most stretches are over at once: nothing can be heard meanwhile.
@@ -135,7 +139,7 @@ impl<C: Console> Runner<C> {
         while done.is_none() {
             tokio::select! {
                 biased;
-                Some(event) = events.recv() => Self::show(console, &event, edited).await?,
+                Some(event) = events.recv() => Self::show(console, &event, branches, seen, edited).await?,
                 turn = &mut work => done = Some(turn),
                 Some(signal) = signals.recv() => held.push(signal),
                 Some(edit) = edits.recv() => {
@@ -175,7 +179,7 @@ impl<C: Console> Runner<C> {
         }
         drop(work);
         while let Ok(event) = events.try_recv() {
-            Self::show(console, &event, edited).await?;
+            Self::show(console, &event, branches, seen, edited).await?;
         }
         Ok(match done {
             Some(turn) if stopping && is_waiting(&turn) => interrupted(),
@@ -202,11 +206,17 @@ impl<C: Console> Runner<C> {
         let mut others = Some(others);
         loop {
             let left = stop.due().map(|due| self.sessions.until(due));
-            self.console.about(waiting.child.as_ref());
-            self.console.ask(awaited, Asking { left, again, seq }).await?;
             if let Some(others) = others.take() {
+                let before = self.branches.before_question(others);
+                self.say(before).await?;
                 self.console.note(Note::Awaiting(others)).await?;
             }
+            let child = waiting.child.as_ref();
+            if let Some(child) = child {
+                self.sessions.look(id, |session| self.branches.look(child, session));
+            }
+            self.console.about(child, child.and_then(|child| self.branches.name(child)));
+            self.console.ask(awaited, Asking { left, again, seq }).await?;
             again = true;
             let heard = match self.held.pop() {
                 Some(signal) => Heard::Signal(signal),

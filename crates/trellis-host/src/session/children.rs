@@ -104,6 +104,20 @@ impl Session {
         self.here.children.contains_key(caller).then(|| caller.clone())
     }
 
+    /// Returns the names of the parts that a child is of, from the outermost on, as `a/b`; `None` if no call around it has parts.
+    pub fn branch_of(&self, child: &SessionId) -> Option<String> {
+        let part = |child: &SessionId| {
+            let caller = &self.here.children.get(child)?.caller;
+            let outer = self.here.children.get(&caller.session).map_or(&self.here.state, |outer| &outer.here.state);
+            let call = self.engine.open_calls(outer).into_iter().find(|call| call.id == caller.call)?;
+            call.part.as_ref().map(|of| of.part.to_string())
+        };
+        let above = std::iter::successors(Some(child.clone()), |child| self.caller_of(child));
+        let mut names: Vec<String> = above.filter_map(|child| part(&child)).collect();
+        names.reverse();
+        (!names.is_empty()).then(|| names.join("/"))
+    }
+
     /// Hands a result to the session of the tree that made the call.
     ///
     /// # Errors

@@ -236,6 +236,11 @@ impl Stop {
         self
     }
 
+    /// Returns the call that waits for an approval.
+    pub fn held_call(&self) -> Option<&Call> {
+        if let Self::Approve { call, .. } = self { Some(call) } else { None }
+    }
+
     /// Returns the time at which it stops waiting, in milliseconds since 1970.
     pub fn due(&self) -> Option<u64> {
         match self {

@@ -27,6 +27,9 @@ pub struct End {
     /// The message, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Arc<str>>,
+    /// The place of the text that failed, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<FailurePlace>,
     /// The effects that a rollback could not undo.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schemars", schemars(with = "Option<Rollback>"))]
@@ -36,7 +39,7 @@ pub struct End {
 impl End {
     /// Creates the end for this reason, without further details.
     pub fn new(reason: EndReason) -> Self {
-        Self { reason, output: None, code: None, node: None, message: None, rollback: None }
+        Self { reason, output: None, code: None, node: None, message: None, place: None, rollback: None }
     }
 
     /// Reads `rollback`; `None` where there is none, or it has another shape.
@@ -52,9 +55,32 @@ impl From<&EndView> for End {
             code: ended.code.clone(),
             node: Some(ended.node.clone()),
             message: ended.message.clone(),
+            place: ended.place.as_ref().map(FailurePlace::from),
             rollback: ended.rollback.clone(),
             ..Self::new(ended.reason.into())
         }
+    }
+}
+
+/// The place of a text that failed, in the files of the graph.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "failure_place"))]
+#[non_exhaustive]
+pub struct FailurePlace {
+    /// The file, by its path below the root.
+    pub path: Arc<str>,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// The key whose value it is, such as `do.args.query`; absent in a body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<Arc<str>>,
+}
+
+impl From<&state::FailurePlace> for FailurePlace {
+    fn from(place: &state::FailurePlace) -> Self {
+        Self { path: Arc::clone(&place.path), line: place.line, column: place.column, key: place.key.clone() }
     }
 }
 

@@ -37,7 +37,7 @@ pub use self::dead::DeadLetter;
 pub use self::schema::schema;
 pub use self::{
     call::{Approval, Branch, Call, CallKind, PartName, Role, SecretPlace},
-    end::{End, EndReason, LastingEffect, Rollback, UndoFailure},
+    end::{End, EndReason, FailurePlace, LastingEffect, Rollback, UndoFailure},
     event::{Delta, Line, PolicyDecision, Progress, Refusal, Reload, ReloadStatus, SessionEvent},
     outcome::{BadOutcome, CallResult, ErrorKind},
     reply::{BadReply, PredicateLine, Reply},

@@ -143,7 +143,7 @@ fn a_library_is_written_from_the_list_of_a_server() {
     run(async {
         // world 9.16
         let stage = installed("filesystem", ", .", "  read: { mcp: s/read_text_file }\n");
-        let text = server_library(stage.program.documents(), stage.folder.path(), &stage.host, "s", "2026-11-23").await.unwrap();
+        let text = server_library(stage.program.documents(), stage.folder.path(), &stage.host, "s", "2026-11-23").await.unwrap().text;
         let heading =
             "# Tools of the server `s` (secure-filesystem-server 0.2.0, protocol 2025-11-25) on 2026-11-23, from `trellis new tools`.\n";
         assert!(text.starts_with(heading) && text.contains("#     \"read_text_file\": { mcp: \"s/read_text_file\" }\n"), "{text}");

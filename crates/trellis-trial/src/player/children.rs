@@ -113,7 +113,7 @@ impl Player<'_> {
             return false;
         }
         if let Some(double) = doubles::answering(&mut self.doubles, &double_name(call), &call.args) {
-            let (outcome, note) = (double.outcome.clone(), format!(" (double {})", double.line));
+            let (outcome, note) = (double.outcome.clone(), format!(" ({})", double.place()));
             self.annotate(&call.id, &note);
             return self.navigate(at, Input::Result(ToolResult::new(call.id.clone(), outcome)));
         }
@@ -122,6 +122,9 @@ impl Player<'_> {
             _ => self.beside.compute(self.engine.inspect(), &call.node, &call.name, &call.args),
         };
         let Some(outcome) = outcome else { return false };
+        if let ToolOutcome::Error(error) = &outcome {
+            self.miscalculated.get_or_insert_with(|| format!("`{}` failed: {}", call.name, error.message));
+        }
         self.navigate(at, Input::Result(ToolResult::new(call.id.clone(), outcome)))
     }
 

@@ -59,6 +59,8 @@ pub(crate) struct Player<'c> {
     pub(crate) unanswered: Option<String>,
     /// The reason why the session did not start.
     pub(crate) not_started: Option<String>,
+    /// The first calculation of the graph that failed, which a handler may hide.
+    pub(crate) miscalculated: Option<String>,
     /// The line of the sheet that is played.
     line: usize,
     /// Lines that mean nothing, by their numbers in the sheet.
@@ -91,6 +93,7 @@ impl<'c> Player<'c> {
             stopped: None,
             unanswered: None,
             not_started: None,
+            miscalculated: None,
             line: 0,
             slips: Vec::new(),
             counts: Counts::default(),

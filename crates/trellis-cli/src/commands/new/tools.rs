@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow, bail};
-use trellis_host::binding::{Host, server_library};
+use trellis_host::binding::{Host, ServerLibrary, server_library};
 
 use super::folder;
 use crate::{
@@ -46,13 +46,16 @@ impl Tools {
         let host = Host::new().secrets(secrets(&root));
         let day = jiff::Zoned::now().date().to_string();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
-        let text = runtime.block_on(async {
-            let text = server_library(opened.project.documents(), &root, &host, &self.server, &day).await;
+        let library = runtime.block_on(async {
+            let library = server_library(opened.project.documents(), &root, &host, &self.server, &day).await;
             host.close().await;
-            text
+            library
         });
-        let text = text.map_err(|error| anyhow!("{}", error.message))?;
+        let ServerLibrary { text, refused } = library.map_err(|error| anyhow!("{}", error.message))?;
         folder::add(&root, &file, &text).with_context(|| format!("`{}` cannot be written", place.shown(&file)))?;
+        for why in refused {
+            terminal::print_note(&format!("note: {}", printable(&why)));
+        }
         let shown = printable(&place.shown(&file)).into_owned();
         terminal::print(&format!("made {shown}\nname it in `tools` of a node; its comment has the bindings\n"))?;
         Ok(Exit::Fine)

@@ -86,7 +86,11 @@ pub(super) fn coverage(coverage: &Coverage) -> String {
         out.push_str("\nnot passed:\n");
     }
     for item in missed {
-        let what = if item.kind == "edge" { item.what.clone() } else { format!("{} {}", item.kind, item.what) };
+        let what = match &*item.kind {
+            "node" => format!("node `{}`", item.node),
+            "edge" => format!("`{}`: {}", item.node, item.what),
+            kind => format!("`{}`: {kind} {}", item.node, item.what),
+        };
         let _ = writeln!(out, "  {}:{} {}", printable(&item.path), item.line, printable(&what));
     }
     out

@@ -61,6 +61,7 @@ fn the_end_says_why_where_and_what_to_do() {
         node: "pay".into(),
         message: Some(message.into()),
         output: None,
+        place: None,
         rollback: None,
     };
     let summary = RunSummary {

@@ -43,18 +43,19 @@ pub(super) fn check(program: &Program, found: &mut Vec<Diagnostic>) {
             syntax_of(program, node).and_then(|syntax| Some((program.path_of(node), syntax.call.as_deref()?)))
         };
         let Some((path, syntax)) = written else { continue };
-        let (name, span) = callee(syntax);
-        let message = format!("{name} is not undone when the session rolls back");
         let help = if gate {
             "say `effect: none` or `effect: irreversible`; what runs before each node cannot be undone"
         } else {
             "add `undo: …`, or say `effect: none` or `effect: irreversible`"
         };
-        let mut diagnostic = Diagnostic::new(Code::RollbackGap, path, span, message).help(help);
-        if let Some(origin) = edge.origin {
-            diagnostic = diagnostic.label(&program.documents[origin.document as usize].path, origin.span, "this rolls back");
+        for (name, span) in effects_left(call, syntax, &children) {
+            let message = format!("{name} is not undone when the session rolls back");
+            let mut diagnostic = Diagnostic::new(Code::RollbackGap, path, span, message).help(help);
+            if let Some(origin) = edge.origin {
+                diagnostic = diagnostic.label(&program.documents[origin.document as usize].path, origin.span, "this rolls back");
+            }
+            found.push(diagnostic);
         }
-        found.push(diagnostic);
     }
 }
 
@@ -173,14 +174,21 @@ fn entry(program: &Program, node: NodeIndex) -> u32 {
     node.gate.unwrap_or(node.body).0
 }
 
-/// Returns the callee of a call, and its span.
-fn callee(call: &CallSyntax) -> (String, Span) {
-    match &call.callee {
-        CalleeSyntax::Tool(name) => (format!("`{}`", name.value), name.span),
-        CalleeSyntax::Graph(target) => (format!("`{}`", target.name.value), target.name.span),
-        CalleeSyntax::Parallel(..) => ("what `parallel` calls".into(), call.key),
-        CalleeSyntax::Each(list, _) => ("what `each` calls".into(), list.span),
-    }
+/// Returns what a call leaves behind, with its span: its callee, or each of its branches that nothing undoes.
+fn effects_left(call: &Call, syntax: &CallSyntax, children: &impl Deref<Target = Children>) -> Vec<(String, Span)> {
+    vec![match (&call.callee, &syntax.callee) {
+        (Callee::Parallel(branches, _), CalleeSyntax::Parallel(written, _)) => {
+            let open = branches.iter().zip(written).filter(|((_, branch), _)| leaves_something(branch, children));
+            let named = |name: &str, (callee, span): (String, Span)| (format!("the branch `{name}`, {callee},"), span);
+            return open
+                .flat_map(|((name, branch), (_, syntax))| effects_left(branch, syntax, children).into_iter().map(|left| named(name, left)))
+                .collect();
+        }
+        (_, CalleeSyntax::Tool(name)) => (format!("`{}`", name.value), name.span),
+        (_, CalleeSyntax::Graph(target)) => (format!("`{}`", target.name.value), target.name.span),
+        (_, CalleeSyntax::Parallel(..)) => ("what `parallel` calls".into(), syntax.key),
+        (_, CalleeSyntax::Each(list, _)) => ("what `each` calls".into(), list.span),
+    }]
 }
 
 /// The `before_each` of a graph, and its file.

@@ -182,7 +182,13 @@ impl<'d> NameTable<'d> {
             return MissingTarget { code: Code::UnknownModule, message: format!("the folder `{bare}` has no `start`"), help, fix: None };
         }
         let patience = self.patience.get();
-        let mut visible: Vec<&str> = self.visible(&scopes, graph).take(patience).collect();
+        let graphs = self
+            .table
+            .roots
+            .iter()
+            .filter(|root| call && !root.is_empty())
+            .flat_map(|root| scopes.iter().filter_map(|scope| below(root, scope)));
+        let mut visible: Vec<&str> = self.visible(&scopes, graph).chain(graphs).take(patience).collect();
         self.patience.set(patience - visible.len());
         let endings = if before.is_empty() && !call { &ENDINGS[..] } else { &[] };
         if let Some(right) = visible.iter().chain(endings).find(|id| id.eq_ignore_ascii_case(bare)) {

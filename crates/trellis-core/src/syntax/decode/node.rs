@@ -17,6 +17,7 @@ use crate::{
     span::{Span, Spanned},
     syntax::{
         node::{NodeKind, NodeSyntax},
+        text::shown,
         tree::{YamlData, YamlEntry, YamlNode},
     },
 };
@@ -45,6 +46,8 @@ pub(crate) static NODE: Form = Form {
         ("from", None, "a transition is written at the node it leaves: remove `from`"),
         ("from_node_id", None, "a transition is written at the node it leaves: remove `from_node_id`"),
         ("condition", None, "it belongs inside an entry of `transitions`"),
+        ("if", None, "a condition belongs inside an entry of `transitions`: `{ condition: …, to: … }`"),
+        ("when", None, "a condition belongs inside an entry of `transitions`: `{ condition: …, to: … }`"),
         ("call", Some("do"), "write `do`"),
         ("tool", Some("do"), "write `do`; what may be called stands in `tools`"),
         ("action", Some("do"), "write `do`"),
@@ -58,7 +61,7 @@ pub(crate) static NODE: Form = Form {
         ("bindings", None, OF_PROJECT),
         ("limits", None, OF_PROJECT),
         ("severity", None, OF_PROJECT),
-        ("name", None, IN_CALL),
+        ("name", None, "a node is named by its file, or by `id`; the name of a tool belongs inside `do`"),
         ("graph", None, IN_CALL),
         ("parallel", None, IN_CALL),
         ("each", None, IN_CALL),
@@ -123,6 +126,30 @@ pub(crate) static NODE: Form = Form {
         ],
     )
 };
+
+/// Keys that files of other programs have, and that authors of nodes may write as well.
+const SHARED: [&str; 3] = ["name", "description", "type"];
+
+impl<'t> Decoder<'t, '_> {
+    /// Reports a file that belongs to another program, such as `package.json`: it has several keys, and none of them is of a node. Returns whether it
+    /// is one. A `start` never is.
+    pub(in crate::syntax) fn report_foreign(&mut self, entries: &[YamlEntry<'t>]) -> bool {
+        let file = self.report.path.rsplit('/').next().unwrap_or_default();
+        let is_start = file.rsplit_once('.').is_some_and(|(stem, _)| stem == "start");
+        let is_shared = |key: &str| SHARED.contains(&key);
+        let is_foreign = |key: &str| is_shared(key) || (!NODE.knows(key) && self.near(key, NODE.keys.iter().copied()).is_none());
+        let named = entries.iter().filter(|entry| is_shared(&entry.key)).count();
+        let is_other = entries.len() > 1 && !is_start && entries.iter().all(|entry| is_foreign(&entry.key));
+        // A node may have a name and a kind by mistake, but hardly nothing else.
+        if !is_other || (named == entries.len() && !entries.iter().any(|entry| entry.key == "description")) {
+            return false;
+        }
+        let message = format!("`{}` has no key of a node", shown(file));
+        let found = self.finding(Code::UnknownKey, entries[0].span, message);
+        self.report.push(found.help("leave a file of another program out: list it in `.gitignore`, or begin its name with `_`"));
+        true
+    }
+}
 
 pub(super) const KINDS: [(&str, NodeKind); 6] = [
     ("question", NodeKind::Question),

@@ -232,6 +232,9 @@ fn bracket(broken: &ParserStop<'_, '_>) -> Option<Slip> {
         return Some(Slip::new(Span::new(at, at + 1), message).quote(text, whole));
     }
     if text.get(open..at).is_some_and(|between| between.contains('\n')) {
+        if let Some(slip) = comma_above(text, at).filter(|_| is_closed(&text[..broken.range.end], open)) {
+            return Some(slip);
+        }
         let opened = text.get(open..=open).filter(|opened| matches!(*opened, "[" | "{"))?;
         let slip = Slip::new(Span::new(open, open + 1), format!("`{opened}` is never closed"));
         return Some(slip.help(format!("close it with `{}`", if opened == "{" { '}' } else { ']' })));
@@ -294,6 +297,9 @@ fn other(broken: &ParserStop<'_, '_>) -> Slip {
         | Kind::InvalidFlowScalarIndent
         | Kind::InvalidBlockScalarIndent => Slip::new(rest, "this line does not fit the indentation of those above")
             .help("keys of one mapping, and items of one list, begin in the same column"),
+        Kind::BlockSequenceEntryNotAllowed if let Some(value) = value_before(text, at) => {
+            Slip::new(rest, "the value ended before this").quote(text, Span::new(value, rest.end as usize))
+        }
         Kind::BlockSequenceEntryNotAllowed => {
             Slip::new(rest, "a list cannot begin on the line of its key").help("begin it on the next line")
         }
@@ -329,11 +335,23 @@ fn other(broken: &ParserStop<'_, '_>) -> Slip {
     }
 }
 
+/// Returns the beginning of the value that stands between a key and `at` on the same line: `x: [a] - b`.
+fn value_before(text: &str, at: usize) -> Option<usize> {
+    let start = line_start(text, at);
+    let before = &text[start..at];
+    let (key, value) = before.split_once(": ")?;
+    let blanks = value.len() - value.trim_start().len();
+    (is_name(key.trim_start_matches(['-', ' '])) && !value.trim().is_empty()).then_some(start + key.len() + 2 + blanks)
+}
+
 /// Two entries of `{ … }` or `[ … ]` with no comma between them.
 fn missing_comma(broken: &ParserStop<'_, '_>, at: Span) -> Slip {
     let (text, begin) = (broken.text, at.start as usize);
+    if let Some(slip) = comma_above(text, begin) {
+        return slip;
+    }
     if !text[begin..].starts_with(':') {
-        return Slip::new(at, "a comma is missing before this").help("inside `{ … }` and `[ … ]` commas separate entries");
+        return Slip::new(at, "a comma is missing before this").help(COMMAS);
     }
     // `{ condition: n > 3 to: a }`: YAML takes all up to the second `:` for one text.
     let before = text[..begin].trim_end();
@@ -341,6 +359,41 @@ fn missing_comma(broken: &ParserStop<'_, '_>, at: Span) -> Slip {
     let is_key = broken.last.plain.is_some_and(|plain| (plain.start as usize) < before.len() - word.len()) && is_name(word);
     let next = if is_key { format!("`{word}`") } else { "the next key".into() };
     Slip::new(at, "a second `:` in one entry").help(format!("a comma is missing before {next}, or the text needs quotes"))
+}
+
+const COMMAS: &str = "inside `{ … }` and `[ … ]` commas separate entries";
+
+/// Returns the slip of a missing comma at the end of a line above the entry that begins at `at`, or whose key ends there.
+fn comma_above(text: &str, at: usize) -> Option<Slip> {
+    // `{"a": 1 "b": 2}`: the key stands before the colon.
+    let key = || text[..at].trim_end().strip_suffix('"').and_then(|before| before.rfind('"'));
+    let next = if text[at..].starts_with(':') { key()? } else { at };
+    let value = text[..next].trim_end();
+    let last = value.chars().next_back().filter(|last| !matches!(last, ',' | '{' | '[' | ':'))?;
+    let is_above = text[value.len()..next].contains('\n');
+    let span = Span::new(value.len() - last.len_utf8(), value.len());
+    is_above.then(|| Slip {
+        fix: Some(("add the comma", Span::at(value.len()), ",".to_owned())),
+        ..Slip::new(span, "a comma is missing after this").help(COMMAS)
+    })
+}
+
+/// Returns whether the bracket at `open` is closed, as far as brackets outside of double quotes show.
+fn is_closed(text: &str, open: usize) -> bool {
+    let (mut depth, mut is_quoted, mut is_escaped) = (0_usize, false, false);
+    for char in text[open..].chars() {
+        match char {
+            _ if is_escaped => is_escaped = false,
+            '\\' if is_quoted => is_escaped = true,
+            '"' => is_quoted = !is_quoted,
+            _ if is_quoted => {}
+            '{' | '[' => depth += 1,
+            '}' | ']' if depth == 1 => return true,
+            '}' | ']' => depth -= 1,
+            _ => {}
+        }
+    }
+    false
 }
 
 /// A line that should be `key: value` and is not.

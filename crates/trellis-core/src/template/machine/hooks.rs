@@ -24,6 +24,7 @@ pub(super) fn add(engine: &mut Environment<'static>) {
     engine.add_filter(hook::KEEP, keep);
     engine.add_filter(hook::ITEMS, values);
     engine.add_filter(hook::PAIRS, pairs);
+    engine.add_filter(hook::GROUPS, groups);
     engine.add_filter(hook::SLICE, slice);
     engine.add_filter(hook::CONCAT, concat);
     engine.add_filter(hook::ADD, plus);
@@ -102,6 +103,20 @@ fn pairs(state: &mut State, value: &Dyn) -> Result<Dyn, Error> {
         Ok(Dyn::from(if map { vec![item.clone(), value.get_item(&item)?] } else { vec![Dyn::from(at), item] }))
     };
     value.try_iter()?.checked().enumerate().map(pair).collect::<Result<Vec<_>, _>>().map(Dyn::from)
+}
+
+/// The items of a list, in which the groups of `groupby` can be taken apart.
+fn groups(state: &mut State, value: Dyn) -> Result<Dyn, Error> {
+    if !matches!(value.kind(), ValueKind::Seq | ValueKind::Iterable) {
+        return Ok(value);
+    }
+    RenderBudget::of(state).work(value.len().unwrap_or_default().saturating_mul(64))?;
+    let apart = |item: Dyn| {
+        let [grouper, list] = [item.get_attr("grouper")?, item.get_attr("list")?];
+        let is_group = item.kind() == ValueKind::Map && item.len() == Some(2) && !grouper.is_undefined() && !list.is_undefined();
+        Ok(if is_group { Dyn::from(vec![grouper, list]) } else { item })
+    };
+    value.try_iter()?.checked().map(|item| apart(item?)).collect::<Result<Vec<_>, Error>>().map(Dyn::from)
 }
 
 /// The text of a value, paid for.

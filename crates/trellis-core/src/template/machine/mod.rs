@@ -44,6 +44,8 @@ pub(super) mod hook {
     pub(crate) const ITEMS: &str = "values";
     /// The items of Go's `range` with the index or key before each one.
     pub(crate) const PAIRS: &str = "pairs";
+    /// The items of a loop with two names: the group of a `groupby` becomes its key and its items.
+    pub(crate) const GROUPS: &str = "(,)";
     /// Part of a text or list: `a[1:3]`.
     pub(crate) const SLICE: &str = "[:]";
     /// Joins texts.

@@ -211,7 +211,7 @@ impl<'s> TemplateNames<'s> {
                 self.items(tree)?;
                 self.over(node.expr.as_ref()?)
             }
-            Expr::Filter(node) if matches!(node.name, hook::ITEMS | hook::PAIRS) => self.over(node.expr.as_ref()?),
+            Expr::Filter(node) if matches!(node.name, hook::ITEMS | hook::PAIRS | hook::GROUPS) => self.over(node.expr.as_ref()?),
             over => self.source(over)?.plain(),
         }
     }
@@ -228,6 +228,13 @@ impl<'s> TemplateNames<'s> {
         let source = node.expr.as_ref().and_then(inner).and_then(|inner| self.source(inner)).map(|source| source.step(ElementStep::Each));
         match node.name {
             "items" | "dictsort" => vec![of(None, KindSet::TEXT), of(source, KindSet::ANY)],
+            hook::GROUPS => match node.expr.as_ref().and_then(inner) {
+                Some(Expr::Filter(groups)) if groups.name == "groupby" => {
+                    let items = groups.expr.as_ref().and_then(|rows| self.items(inner(rows)?));
+                    vec![of(None, KindSet::ANY), Binding { items, ..of(None, KindSet::LIST) }]
+                }
+                _ => Vec::new(),
+            },
             hook::PAIRS => vec![of(None, KindSet::TEXT.or(KindSet::NUMBER)), of(source, KindSet::ANY)],
             _ => Vec::new(),
         }

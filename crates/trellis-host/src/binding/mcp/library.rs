@@ -12,7 +12,13 @@ use super::{super::Host, binding::find_server, config::ServerConfig, connection:
 ///
 /// # Errors
 /// No such server is defined (code `unknown-tool`), or it cannot be asked.
-pub async fn server_library(documents: &[Arc<Document>], folder: &Path, host: &Host, server: &str, day: &str) -> Result<String, ToolError> {
+pub async fn server_library(
+    documents: &[Arc<Document>],
+    folder: &Path,
+    host: &Host,
+    server: &str,
+    day: &str,
+) -> Result<ServerLibrary, ToolError> {
     let unknown = |message: String| ToolError::coded("unknown-tool", message).finally();
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let Some((config, folder)) = find_server(documents, "", &folder, server) else {
@@ -30,10 +36,24 @@ pub async fn server_library(documents: &[Arc<Document>], folder: &Path, host: &H
     let body = Yaml::from_iter([(YamlValue::from("tools"), YamlValue::from(written))]);
     let body = serde_yaml::to_string(&body).map_err(|error| ToolError::new(error.to_string()))?;
     let bindings: String = tools.tools().map(|known| binding(server, &known.tool.name)).collect();
-    Ok(format!(
-        "{}#\n# To call them, bind them in `trellis.yaml`:\n#   bindings:\n{bindings}{body}",
+    let refused =
+        tools.tools().flat_map(|known| known.refused.iter().map(|why| format!("`{}` is not checked: {why}", name(&known.tool.name))));
+    let refused: Vec<String> = refused.map(|why| why.replace(char::is_control, " ")).collect();
+    let remarks: String = refused.iter().map(|why| format!("# {why}\n")).collect();
+    let text = format!(
+        "{}{remarks}#\n# To call them, bind them in `trellis.yaml`:\n#   bindings:\n{bindings}{body}",
         heading(lease.connection(), server, day)
-    ))
+    );
+    Ok(ServerLibrary { text, refused })
+}
+
+/// A library of the tools of a server.
+#[derive(Clone, Debug)]
+pub struct ServerLibrary {
+    /// The file.
+    pub text: String,
+    /// The tools of which a schema was left out, with the reasons: a line each.
+    pub refused: Vec<String>,
 }
 
 /// The server, its version and the day.

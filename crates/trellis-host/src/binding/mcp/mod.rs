@@ -33,7 +33,10 @@ use self::{
     servers::{Lease, Server},
     tools::ToolList,
 };
-pub use self::{library::server_library, servers::Servers};
+pub use self::{
+    library::{ServerLibrary, server_library},
+    servers::Servers,
+};
 use super::{
     DEFAULT_TIMEOUT, Job,
     config::ConfigReader,

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use rmcp::{
     Peer, RoleClient,
-    model::{PaginatedRequestParams, Tool},
+    model::{JsonObject, PaginatedRequestParams, Tool},
     service::ServiceError,
 };
 use trellis_core::{Value, schema::Schema, value::to_value};
@@ -35,6 +35,8 @@ pub(super) struct ServerTool {
     pub(super) input: Option<Schema>,
     /// The schema of its structured result.
     pub(super) output: Option<Schema>,
+    /// The reasons why a schema that it declares cannot be used.
+    pub(super) refused: Vec<String>,
 }
 
 impl ToolList {
@@ -81,20 +83,23 @@ impl ToolList {
 
 impl ServerTool {
     fn new(tool: Tool) -> Self {
-        let input = schema(&tool.input_schema);
-        let output = tool.output_schema.as_deref().and_then(schema);
-        Self { tool, input, output }
+        let mut refused = Vec::new();
+        let mut read =
+            |source: &JsonObject, what: &str| schema(source).map_err(|why| refused.push(format!("its schema of {what} {why}"))).ok();
+        let input = read(&tool.input_schema, "arguments");
+        let output = tool.output_schema.as_deref().and_then(|source| read(source, "results"));
+        Self { tool, input, output, refused }
     }
 }
 
-/// Returns a schema for checking values; `None` if it is too long, refers to others or is none.
-fn schema(source: &serde_json::Map<String, serde_json::Value>) -> Option<Schema> {
-    let mut source = source.clone();
-    // The draft does not matter: the declarations of tools are the same in all of them.
-    source.remove("$schema");
-    if serde_json::to_vec(&source).is_ok_and(|json| json.len() > MAX_SCHEMA) {
-        return None;
+/// Returns a schema for checking values, or the reason why it is none: it is too long, refers to others, or is not valid.
+fn schema(source: &JsonObject) -> Result<Schema, String> {
+    if serde_json::to_vec(source).is_ok_and(|json| json.len() > MAX_SCHEMA) {
+        return Err(format!("is longer than {MAX_SCHEMA} bytes"));
     }
-    let source: Value = to_value(&source).ok()?;
-    Schema::new(&source).ok()
+    let source: Value = to_value(source).map_err(|error| format!("cannot be read: {error}"))?;
+    Schema::new(&source).map_err(|error| match error.path.as_str() {
+        "" => format!("is not valid: {}", error.message),
+        path => format!("is not valid at `{path}`: {}", error.message),
+    })
 }

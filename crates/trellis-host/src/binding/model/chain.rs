@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
-use trellis_core::{ToolError, Value, diagnostic::Severity, engine::ToolErrorKind};
+use trellis_core::{ToolError, Value, engine::ToolErrorKind};
 
 use super::{
     Model, code,
     provider::{ChainLink, ReadyKind, ReadyLink},
 };
-use crate::binding::kind::Obstacle;
+use crate::binding::kind::{Notice, Obstacle};
 
 /// The links of a chain that may be asked, in order, and the fate of the others.
 pub(super) struct Chain<'l> {
@@ -44,8 +44,8 @@ impl Model {
         })
     }
 
-    /// A note about the provider that answers, where it is not the first of the role.
-    pub(super) fn stand_in(&self) -> Option<Obstacle> {
+    /// The role, and how it is answered, where the provider is not the first of the role.
+    pub(super) fn stand_in(&self) -> Option<Notice> {
         let Chain { ready, passed } = self.chain();
         let (answers, first) = (ready.first()?.name(), self.chain.first()?);
         if *answers == *first.provider.name {
@@ -53,8 +53,8 @@ impl Model {
         }
         let how = if ready[0].is_scripted() { " (scripted replies)" } else { "" };
         let why = passed.iter().find(|(name, _)| *name == first.provider.name).map(|(_, why)| format!("; {why}")).unwrap_or_default();
-        let note = format!("the role `{}` is answered by `{answers}`{how}, since `{}` is not set up{why}", self.role, first.provider.name);
-        Some(Obstacle { severity: Severity::Info, ..Obstacle::new("model.role", note) })
+        let answered = format!("answered by `{answers}`{how}, since `{}` is not set up{why}", first.provider.name);
+        Some(Notice::StandIn { role: self.role.to_string(), answered })
     }
 }
 

@@ -42,7 +42,7 @@ use self::{
 pub(super) use self::{config::read, models::check_models};
 use super::{
     Job,
-    kind::{Answer, Binding, Obstacle, Pending, within_reach},
+    kind::{Answer, Binding, Notice, Obstacle, Pending, within_reach},
 };
 use crate::{Secrets, http::HttpClient};
 
@@ -120,8 +120,8 @@ impl Binding for Model {
         })
     }
 
-    fn notice(&self) -> Option<Obstacle> {
-        self.half_set_up().or_else(|| self.stand_in())
+    fn notice(&self) -> Option<Notice> {
+        self.half_set_up().map(Notice::Refusal).or_else(|| self.stand_in())
     }
 }
 

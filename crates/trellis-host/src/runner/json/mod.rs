@@ -169,8 +169,13 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for JsonLines<R, W>
         self.print(&stop).await
     }
 
-    fn about(&mut self, child: Option<&SessionId>) {
+    fn about(&mut self, child: Option<&SessionId>, _branch: Option<&str>) {
         self.child = child.cloned();
+    }
+
+    /// Each line names its child.
+    fn groups_questions(&self) -> bool {
+        false
     }
 
     async fn read(&mut self, awaited: Awaited<'_>) -> io::Result<Command> {

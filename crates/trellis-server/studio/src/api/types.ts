@@ -182,6 +182,7 @@ export interface End {
   code?: string;
   node?: string;
   message?: string;
+  place?: { path: string; line: number; column: number; key?: string };
   rollback?: { failed: JsonObject[]; irreversible: JsonObject[] };
 }
 

@@ -4,7 +4,7 @@
 use crate::{
     compile::{
         dataflow::{
-            domain::{TypeId, external},
+            domain::{Misfit, TypeId, TypeTable, external},
             fixpoint::Analysis,
         },
         source_lookup::syntax_of,
@@ -33,11 +33,14 @@ pub(crate) fn check(known: &mut Analysis<'_, '_>, tainted: &[bool], found: &mut 
                     continue;
                 }
                 let ended = program.node(program.point(PointIndex(end)).node);
-                let (given, declared) = (known.types.described(of), known.types.described(declared));
                 let name = &program.node(*child).id;
-                let message = match given == declared {
-                    true => format!("`{name}` may return {given} that does not fit"),
-                    false => format!("`{name}` may return {given}, and what the call takes is {declared}"),
+                let are_apart = |types: &mut TypeTable, of, declared| types.meet(of, declared) == TypeId::NEVER;
+                let Misfit { subject, is, wanted, is_inside, lacks } = known.types.misfit("", of, declared, are_apart);
+                let message = match (is_inside, lacks) {
+                    (true, true) => format!("`{name}` may return no {subject}, which the call takes"),
+                    (true, false) => format!("`{name}` may return {is} as {subject}, and the call takes {wanted} there"),
+                    (false, _) if is == wanted => format!("`{name}` may return {is} that does not fit"),
+                    (false, _) => format!("`{name}` may return {is}, and what the call takes is {wanted}"),
                 };
                 let output = syntax_of(program, ended).and_then(|syntax| syntax.output.as_ref()).map_or(ended.span, |output| output.span);
                 found.push(

@@ -43,3 +43,62 @@ impl Type {
         if words.is_empty() { "something unknown".to_owned() } else { words.join(" or ") }
     }
 }
+
+/// The innermost part at which a value does not fit what is wanted.
+pub(crate) struct Misfit {
+    /// The part in words, "an item of `words`"; the name of the whole value, if it does not fit as a whole.
+    pub(crate) subject: String,
+    /// Its type, in words.
+    pub(crate) is: String,
+    /// The wanted type, in words.
+    pub(crate) wanted: String,
+    /// True if the part is inside of the value.
+    pub(crate) is_inside: bool,
+    /// True if the part may be absent, and must not be.
+    pub(crate) lacks: bool,
+}
+
+impl TypeTable {
+    /// Returns the innermost part of `of`, named `name`, at which it does not fit `wanted`; `breaks` compares the types of a part.
+    pub(crate) fn misfit(
+        &mut self,
+        name: &str,
+        mut of: TypeId,
+        mut wanted: TypeId,
+        breaks: impl Fn(&mut Self, TypeId, TypeId) -> bool,
+    ) -> Misfit {
+        let mut subject = if name.is_empty() { String::new() } else { format!("`{name}`") };
+        let mut is_inside = false;
+        loop {
+            let (is, takes) = (self.get(of).clone(), self.get(wanted).clone());
+            let fields = is.fields.iter().zip(&takes.fields);
+            let mut fields = fields.flat_map(|(is, takes)| takes.named.iter().map(|(key, wanted)| (key, is.get(key), *wanted)));
+            let items = is.items.zip(takes.items);
+            if let Some((key, part, part_wanted)) = fields.find(|(_, part, part_wanted)| breaks(self, *part, *part_wanted)) {
+                subject = match subject.strip_suffix('`').filter(|path| path.starts_with('`') && !path[1..].contains('`')) {
+                    Some(path) => format!("{path}.{key}`"),
+                    None if subject.is_empty() => format!("`{key}`"),
+                    None => format!("`{key}` of {subject}"),
+                };
+                (of, wanted) = (part, part_wanted);
+            } else if let Some((part, part_wanted)) = items.filter(|(part, part_wanted)| breaks(self, *part, *part_wanted)) {
+                subject = if subject.is_empty() { "an item".to_owned() } else { format!("an item of {subject}") };
+                (of, wanted) = (part, part_wanted);
+            } else {
+                let lacks = is.absent && !takes.absent;
+                return Misfit { subject, is: is.described(), wanted: takes.described(), is_inside, lacks };
+            }
+            is_inside = true;
+        }
+    }
+
+    /// Returns whether the claimed part of a type has a value that another type lacks.
+    pub(crate) fn exceeds(&mut self, of: TypeId, wanted: TypeId) -> bool {
+        let wanted_type = self.get(wanted);
+        if wanted_type.unknown || wanted_type.dynamic {
+            return self.get(of).absent && !wanted_type.absent;
+        }
+        let claimed = self.without_unknown(of);
+        self.join(claimed, wanted) != wanted
+    }
+}

@@ -24,6 +24,7 @@ mod schemas;
 mod violates;
 
 pub(crate) use self::{
+    display::Misfit,
     elements::having,
     operands::{ElementPathId, GuardId, SubPathId},
     packed::PackedType,

@@ -108,7 +108,9 @@ impl TypeTable {
             return exactly;
         }
         let is_read = |key: &str| READ.contains(&key) || REFINED.contains(&key) || key.starts_with("x-");
-        if !map.keys().all(|key| is_read(key)) && exactly {
+        // The items of a tuple in older drafts.
+        let is_tuple = map.get("items").is_some_and(|items| items.as_list().is_some());
+        if (is_tuple || !map.keys().all(|key| is_read(key))) && exactly {
             return !self.all_values_fit(of, schema);
         }
         self.broken_here(of, map, asked, depth) || (composed && self.broken_parts(of, map, asked, depth))

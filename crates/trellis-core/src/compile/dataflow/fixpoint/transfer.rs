@@ -15,6 +15,9 @@ use crate::{
     template::KindSet,
 };
 
+/// The sorts whose items a filter may fail on.
+const CONTAINERS: KindSet = KindSet::LIST.or(KindSet::MAPPING);
+
 /// A write of an abstract value: what is written, how, and where.
 #[derive(Clone, Copy)]
 struct AbstractWrite {
@@ -151,6 +154,7 @@ impl Analysis<'_, '_> {
         if read_op.is_deep || open || (read_op.is_opaque && is_absent) || (is_typed && any) || is_unsure {
             let unknown = match is_there && !read_op.is_deep {
                 true if any => Unknown::Kind,
+                true if self.types.sorts(known).meet(CONTAINERS) => Unknown::Items,
                 true => Unknown::Use,
                 false if read_op.inside != ElementPathId::NONE || is_there => Unknown::Part,
                 false => Unknown::Presence,
@@ -197,7 +201,13 @@ impl Analysis<'_, '_> {
             now.suspect(Violation::Operand(at), false, seen);
         }
         if !is_known || !works {
-            now.notes.push(Observation::UnknownSite(at, if is_known { Unknown::Use } else { Unknown::Kind }));
+            let of_items = sorts.iter().any(|sort| sort.meet(CONTAINERS));
+            let unknown = match is_known {
+                false => Unknown::Kind,
+                true if of_items => Unknown::Items,
+                true => Unknown::Use,
+            };
+            now.notes.push(Observation::UnknownSite(at, unknown));
         }
     }
 

@@ -36,7 +36,6 @@ use crate::{
     },
     schema::Schema,
     span::Span,
-    syntax::document::Content,
     template::{Demand, ElementStep, KindSet, Shape, Template, Used},
 };
 
@@ -258,22 +257,5 @@ pub(crate) fn split(path: &KeyPath) -> Option<(&str, &[Segment])> {
 
 /// Returns the document that holds `before_each`, by graph.
 fn gate_documents(program: &Program) -> Vec<u32> {
-    program.graphs.iter().map(|graph| gate_document(program, graph)).collect()
-}
-
-/// Returns the document that holds the `before_each` of a graph; the one of its entry if there is none.
-pub(crate) fn gate_document(program: &Program, graph: &crate::program::Graph) -> u32 {
-    let holds = |content: &Content| match content {
-        Content::Project(project) | Content::Nodes(_, project) => project.defaults.before_each.is_some(),
-        _ => false,
-    };
-    let entry = program.node(graph.entry).document;
-    if graph.before_each.is_none() {
-        return entry;
-    }
-    let found = program.documents.iter().position(|document| {
-        let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-        folder == &*graph.root && holds(&document.content)
-    });
-    found.and_then(|at| u32::try_from(at).ok()).unwrap_or(entry)
+    program.graphs.iter().map(|graph| program.gate_document(graph)).collect()
 }

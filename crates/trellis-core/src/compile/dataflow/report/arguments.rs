@@ -1,7 +1,7 @@
 //! Diagnostics about arguments that do not fit; one value that fits several calls badly has one diagnostic.
 
 use super::*;
-use crate::compile::dataflow::domain::external;
+use crate::compile::dataflow::domain::{Misfit, external};
 use crate::{
     syntax::{
         document::Content,
@@ -49,7 +49,7 @@ impl Reporter<'_, '_> {
     fn place_of(&self, alarm: &Alarm, call: &Call, key: Option<&str>) -> (u32, Span) {
         let node = self.node(alarm);
         let is_gate = self.program.point(alarm.point).part == Part::Gate;
-        let document = if is_gate { gate_document(self.program, self.program.graph_of(node)) } else { node.document };
+        let document = if is_gate { self.program.gate_document(self.program.graph_of(node)) } else { node.document };
         let mut open: Vec<&CallSyntax> = if is_gate {
             before_each(&self.program.documents[document as usize].content)
         } else {
@@ -84,11 +84,10 @@ impl Reporter<'_, '_> {
             let message = format!("whether `{name}` always gets the arguments that it takes was not decided");
             return (document, span, message, "give every argument that it requires on every path, to be sure".to_owned());
         };
-        let mut types = TypeTable::new();
-        let wanted = types.of_part(&schema, &part);
-        let (is, wanted) = (analysis.types.described(of), types.described(wanted));
+        let Misfit { subject, is, wanted, is_inside, .. } = misfit(analysis, &key, of, &schema, &part);
         let message = format!("whether `{key}` is what `{name}` takes on every path was not decided");
-        (document, span, message, format!("it may be {is}, and `{name}` takes {wanted}: give {wanted} on every path, to be sure"))
+        let (it, there) = if is_inside { (subject.as_str(), " there") } else { ("it", "") };
+        (document, span, message, format!("{it} may be {is}, and `{name}` takes {wanted}{there}: give {wanted} on every path, to be sure"))
     }
 
     /// Adds a label to an earlier diagnostic about the same value. Returns true if there is one.
@@ -125,13 +124,22 @@ impl Reporter<'_, '_> {
             let message = format!("the arguments of `{name}` do not fit what it takes on some path");
             return Diagnostic::new(Code::BadToolArgs, self.file(document), span, message);
         };
-        let mut types = TypeTable::new();
-        let wanted = types.of_part(&schema, &part);
-        let (is, wanted) = (analysis.types.described(of), types.described(wanted));
-        let message = format!("`{key}` is {is} on some path, and `{name}` takes {wanted}");
+        let Misfit { subject, is, wanted, is_inside, lacks } = misfit(analysis, &key, of, &schema, &part);
+        let message = match (is_inside, lacks) {
+            (true, true) => format!("{subject} is not set on some path, and `{name}` takes {wanted} there"),
+            (true, false) => format!("{subject} is {is} on some path, and `{name}` takes {wanted} there"),
+            (false, _) => format!("`{key}` is {is} on some path, and `{name}` takes {wanted}"),
+        };
         Diagnostic::new(Code::BadToolArgs, self.file(document), span, message)
             .help(format!("give {wanted} on every path, or change what `{name}` takes"))
     }
+}
+
+/// Returns the innermost part of an argument that does not fit.
+fn misfit(analysis: &Analysis<'_, '_>, key: &str, of: TypeId, schema: &Value, part: &Value) -> Misfit {
+    let mut types = analysis.types.clone();
+    let wanted = types.of_part(schema, part);
+    types.misfit(key, of, wanted, TypeTable::exceeds)
 }
 
 /// Returns the calls of `before_each` in a document.

@@ -5,6 +5,7 @@ use crate::{
     Dialect,
     scope::RESERVED,
     syntax::node::{CallSyntax, CalleeSyntax, TargetSyntax},
+    template::{RAW, is_like_code},
 };
 
 /// Fields of `sys.error`.
@@ -118,6 +119,11 @@ impl Reporter<'_, '_> {
             Some(near) => format!("{} if not, {guard}", near.question()),
             None => guard,
         };
+        let is_shown = matches!(site.kind, ReadKind::Template(..)) && {
+            let text = &self.program.documents[site.document as usize].text;
+            is_like_code(text, span.start as usize)
+        };
+        let help = if is_shown && alarm.never { format!("{help}; {RAW}") } else { help };
         let near = near.filter(|_| is_meant);
         let found = Diagnostic::new(code, self.file(site.document), span, message).help(help);
         let found = near.filter(|_| alarm.never).into_iter().fold(found, |found, near| self.unread(found, near.name));
@@ -178,6 +184,18 @@ impl Reporter<'_, '_> {
         let found = Diagnostic::new(Code::BadToolArgs, program.path_of(caller), target.name.span, message);
         let found = found.label(self.file(site.document), site.span(program), format!("`{name}` is read here"));
         Some(found.help(format!("add `{}: …` to `args`", path.root())))
+    }
+
+    /// Describes the call with which the session of a path begins, if that is a child: it has a context of its own.
+    pub(crate) fn begin_of_child(&self, alarm: &Alarm, hops: &[Hop]) -> Option<(FilePath, Span, String)> {
+        let program = self.program;
+        let begin = program.node(program.point(hops.first().map_or(alarm.point, |hop| hop.point)).node);
+        if begin.index == program.root().entry {
+            return None;
+        }
+        let begins = |call: &Call| matches!(call.callee, Callee::Graph(child) if child == begin.index);
+        let (caller, target) = program.nodes.iter().find_map(|node| Some((node, begun_by(program, node, begins)?)))?;
+        Some((program.path_of(caller).clone(), target.name.span, format!("a call begins `{}` with its arguments alone", begin.id)))
     }
 
     /// Labels the places that assign a suggested name which nothing reads: the name may be wrong there (language 8.8).

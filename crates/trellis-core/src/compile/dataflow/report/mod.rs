@@ -25,7 +25,7 @@ use super::{
         Analysis,
         violation::{Alarm, Violation},
     },
-    ir::{Instr, Ir, ReadKind, ReadSite, assert_span, gate_document},
+    ir::{Instr, Ir, ReadKind, ReadSite, assert_span},
     search::path::{Hop, WitnessDetails},
 };
 use crate::{
@@ -136,7 +136,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
                 (site.document, site.span(self.program))
             }
             Violation::Args(_) if self.program.point(alarm.point).part == Part::Gate => {
-                let document = gate_document(self.program, self.program.graph_of(node));
+                let document = self.program.gate_document(self.program.graph_of(node));
                 (document, Span::new(0, self.program.documents[document as usize].text.len()))
             }
             Violation::Args(_) => (node.document, node.span),
@@ -171,6 +171,9 @@ impl<'a, 'p> Reporter<'a, 'p> {
         let at_call = self.at_call(alarm, hops, details);
         let mut finding = at_call.unwrap_or_else(|| self.finding(known, alarm, details));
         finding.witness.clone_from(&details.witness);
+        if let Some((path, span, text)) = self.begin_of_child(alarm, hops).filter(|_| details.witness.is_some()) {
+            finding = finding.step(&path, span, text);
+        }
         // A long path is shortened to its beginning and its end.
         let between = if hops.len() > 2 * MAX_HOPS_AT_EACH_END { MAX_HOPS_AT_EACH_END..hops.len() - MAX_HOPS_AT_EACH_END } else { 0..0 };
         for (at, hop) in hops.iter().enumerate().filter(|(at, _)| !between.contains(at)) {

@@ -15,6 +15,12 @@ export function Ended({ end }: { end: End }): JSX.Element {
         {end.code !== undefined && <code class="dim">{end.code}</code>}
       </p>
       {end.message !== undefined && <p>{end.message}</p>}
+      {end.place && (
+        <p>
+          <code class="dim">{`${end.place.path}:${end.place.line}:${end.place.column}`}</code>
+          {end.place.key !== undefined && <code class="dim"> {end.place.key}</code>}
+        </p>
+      )}
       {end.output !== null && (
         <section>
           <h2 class="minor">Output</h2>
