@@ -90,6 +90,7 @@ codes! {
         MaybeUndefined "maybe-undefined" Error,
         UnsetRequiredContext "unset-required-context" Error,
         NotDecided "not-decided" Info,
+        UnsetKey "unset-key" Error,
         FailedAssert "failed-assert" Error,
         UncheckedRead "unchecked-read" Error,
         ReservedNamespace "reserved-namespace" Error,
@@ -107,6 +108,8 @@ codes! {
         BadToolArgs "bad-tool-args" Error,
         IncompatibleShadowing "incompatible-shadowing" Warning,
         RollbackGap "rollback-gap" Warning,
+        MissingFile "missing-file" Error,
+        SqlSyntax "sql-syntax" Error,
         UnboundTool "unbound-tool" Error,
     }
 }

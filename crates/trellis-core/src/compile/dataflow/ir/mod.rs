@@ -26,7 +26,7 @@ pub(super) mod tables;
 use std::{ops::Range, sync::Arc};
 
 pub(crate) use self::lower::{is_of_branch, part_of_result};
-pub(crate) use self::read_site::{LocaleScope, ReadKind, ReadSite, assert_span};
+pub(crate) use self::read_site::{LocaleScope, ReadKind, ReadSite, assert_span, edge_span};
 use crate::{
     compile::dataflow::index::{EdgeIndex, OpIndex, ReplyIndex, SiteIndex, to_u32},
     path::{KeyPath, Segment},
