@@ -20,6 +20,7 @@ use trellis_core::{Mapping, ToolError, Value};
 
 pub(super) use self::execute::{SkillOperation, SkillRunner};
 use self::library::SkillLibrary;
+pub(in crate::binding) use self::{card::card_mistakes, library::SKILLS_FOLDER};
 use super::{
     BuiltinConfig, Request, Tool,
     documents::{Document, IndexSlot, Indexes},
