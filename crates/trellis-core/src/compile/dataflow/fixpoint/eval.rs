@@ -99,11 +99,6 @@ impl Analysis<'_, '_> {
         self.incoming(&incoming)
     }
 
-    /// Returns the type of the successful result of a branch of the call at a point.
-    pub(crate) fn branch_at(&mut self, point: PointIndex, name: &Key) -> TypeId {
-        external::branch_at(self.program, point, name).map_or(TypeId::UNKNOWN, |branch| self.result(branch))
-    }
-
     fn incoming(&mut self, incoming: &Incoming) -> TypeId {
         let (made, fitting) = match incoming {
             Incoming::Known(of) => return *of,

@@ -71,7 +71,7 @@ use crate::{
     },
     path::KeyPath,
     program::{Call, Guard, Node, NodeIndex, PointIndex, Program},
-    value::{Key, Value},
+    value::Value,
 };
 
 /// Analysis of one program: its tables, and the solution.
